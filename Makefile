@@ -1,0 +1,40 @@
+PYTHON ?= python3.11
+ifeq (, $(shell command -v $(PYTHON) 2>/dev/null))
+PYTHON := python3
+endif
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: run test check bench setup lock clean
+
+run: setup
+	$(BIN)/m2a run
+
+test: setup
+	$(BIN)/python -m pytest
+
+check: setup
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(MAKE) test
+
+bench: setup
+	$(BIN)/python -m tests.bench
+
+setup: $(VENV)/.installed
+
+# torch first: the machine decides between its CPU and its CUDA build, and the lock leaves it alone afterwards.
+$(VENV)/.installed: requirements.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --disable-pip-version-check --quiet torch==2.13.0 -c requirements.lock
+	$(BIN)/pip install --disable-pip-version-check --quiet --no-deps -r requirements.lock -e .
+	touch $@
+
+# For whoever changes a dependency; needs uv.
+lock:
+	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --strip-extras --no-annotate --upgrade -o requirements.lock
+
+clean:
+	rm -rf $(VENV)

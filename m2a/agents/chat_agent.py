@@ -1,0 +1,257 @@
+"""The ChatAgent: Query → Generate, then Update (M2A, section 4.3). It sees the memory through the manager alone."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from m2a.agents.marks import MarkReader
+from m2a.agents.memory_manager import MemoryManager
+from m2a.agents.state import MemoryContext, PhotoView, Policy, Step, TurnState
+from m2a.agents.steps import GaveUpError, UsageMeter, next_action, pieces, with_step
+from m2a.agents.traces import dump_trace
+from m2a.memory.bank import MemoryBank
+from m2a.types import (
+    Change,
+    Failed,
+    MemoryEntry,
+    MemorySearched,
+    Message,
+    QueryMemory,
+    ReplyFinished,
+    Source,
+    TextDelta,
+    TurnEvent,
+    UpdateMemory,
+)
+from models.captioner import Captioner
+from models.chat_model import ChatModelError
+
+RECALLED_PHOTOS = 4
+CHARACTERS_PER_TOKEN = 4
+ASSISTANT = "M2A"
+
+
+class ChatAgent:
+    """Answers one owner's messages."""
+
+    def __init__(
+        self,
+        bank: MemoryBank,
+        manager: MemoryManager,
+        policy: Policy,
+        captioner: Captioner,
+        *,
+        context_turns: int,
+        max_queries: int,
+        history_tokens: int,
+    ) -> None:
+        self._bank = bank
+        self._manager = manager
+        self._policy = policy
+        self._captioner = captioner
+        self._context_turns = context_turns
+        self._max_queries = max_queries
+        self._history_tokens = history_tokens
+
+    async def reply(self, message: Message, now: datetime, stop: asyncio.Event) -> AsyncIterator[TurnEvent]:
+        """The Query and Generate stages. Ends with `ReplyFinished`, or with `Failed` where the model's service did.
+
+        Once `stop` is set, what was written so far is kept, marked as partial.
+        """
+        meter = UsageMeter()
+        state = await self._state(message, now)
+        searches: list[MemorySearched] = []
+        contexts: list[MemoryContext] = []
+        marks = MarkReader()
+        text = ""
+        failure: Failed | None = None
+        views: tuple[PhotoView, ...] = ()
+        try:
+            async for event in self._query(state, meter, stop):
+                if isinstance(event, MemoryContext):
+                    contexts.append(event)
+                    continue
+                if isinstance(event, MemorySearched):
+                    searches.append(event)
+                yield event
+            views = await asyncio.to_thread(self._recalled, contexts, len(state.photos))
+            generate = replace(
+                state,
+                stage="generate",
+                steps=(),
+                context=tuple(contexts),
+                recalled=views,
+                recent=await asyncio.to_thread(self._history, message),
+            )
+            if not stop.is_set():
+                stream = pieces(self._policy, generate, meter)
+                try:
+                    async for piece in stream:
+                        if shown := marks.feed(piece):
+                            text += shown
+                            yield TextDelta(shown)
+                        if stop.is_set():
+                            break
+                finally:
+                    await stream.aclose()  # type: ignore[attr-defined]
+        except ChatModelError as error:
+            failure = Failed("reply", str(error))
+        if rest := marks.finish():
+            text += rest
+            yield TextDelta(rest)
+        if failure is None and not text.strip() and not stop.is_set() and not marks.photos:
+            failure = Failed("reply", "The chat model gave an empty reply; send your message again.")
+        if failure is not None and not text.strip():
+            yield failure
+            return
+        sources = self._sources(contexts, marks.memories)
+        shown_photos = {view.number: view.photo_id for view in (*state.photos, *views)}
+        reply = await asyncio.to_thread(
+            self._bank.record_reply,
+            message.conversation_id,
+            text.strip() or ("(stopped)" if stop.is_set() else ""),
+            speaker=ASSISTANT,
+            photo_ids=[shown_photos[number] for number in marks.photos if number in shown_photos],
+            partial=failure is not None or stop.is_set(),
+            steps=dump_trace(message, searches, sources),
+            update_pending=True,
+        )
+        if meter.usage.calls:
+            yield meter.usage
+        yield ReplyFinished(reply, sources)
+        if failure is not None:
+            yield failure
+
+    async def update(self, message: Message, reply: Message, now: datetime) -> AsyncIterator[tuple[Change, ...]]:
+        """The Update stage for one exchange: yields the changes, checked and not yet written. Raises `GaveUpError`,
+        and `ChatModelError` where the model's service failed."""
+        meter = UsageMeter()
+        state = replace(await self._state(message, now), stage="update", reply=reply)
+        action, state = await next_action(self._policy, state, meter)
+        changes: tuple[Change, ...] = ()
+        if isinstance(action, UpdateMemory):
+            async for event in self._manager.update(state, action.request, meter):
+                if isinstance(event, tuple):
+                    changes = event
+        yield changes
+
+    async def _query(
+        self, state: TurnState, meter: UsageMeter, stop: asyncio.Event
+    ) -> AsyncIterator[TurnEvent | MemoryContext]:
+        for rounds_left in range(self._max_queries, 0, -1):
+            if stop.is_set():
+                return
+            try:
+                action, state = await next_action(self._policy, replace(state, rounds_left=rounds_left), meter)
+            except GaveUpError:
+                return
+            if not isinstance(action, QueryMemory):
+                return
+            async for event in self._manager.query(state, action.query, meter):
+                if isinstance(event, MemoryContext):
+                    state = with_step(state, Step(action, event))
+                yield event
+
+    async def _state(self, message: Message, now: datetime) -> TurnState:
+        photos = await self._photo_views(message)
+        recent, preferences, concepts = await asyncio.to_thread(
+            lambda: (self._recent(message), self._bank.standing_preferences(), self._bank.concepts())
+        )
+        return TurnState(
+            stage="query",
+            now=now,
+            message=message,
+            recent=recent,
+            photos=photos,
+            preferences=tuple(preferences),
+            concepts=tuple(concepts),
+        )
+
+    async def _photo_views(self, message: Message) -> tuple[PhotoView, ...]:
+        """The message's photos. Without a language model a caption is all that there is to see, so it is made now."""
+        views = []
+        for number, photo_id in enumerate(message.photos, start=1):
+            data = await asyncio.to_thread(self._bank.photo_data, photo_id)
+            caption = await asyncio.to_thread(self._bank.caption, photo_id)
+            if not caption and not self._policy.calls_model:
+                caption = await self._captioner.caption(data)
+                await asyncio.to_thread(self._bank.set_caption, photo_id, caption)
+            media_type = (await asyncio.to_thread(self._bank.photo, photo_id)).media_type
+            views.append(PhotoView(number, photo_id, caption, data, media_type))
+        return tuple(views)
+
+    def _recent(self, message: Message) -> tuple[Message, ...]:
+        """The newest turns before the message; a turn is two messages."""
+        newest = self._bank.conversation(
+            message.conversation_id, newest=2 * self._context_turns + 1, up_to=message.message_id
+        )
+        return _current(newest, message)
+
+    def _history(self, message: Message) -> tuple[Message, ...]:
+        """The newest messages before this one that fit into `history_tokens`."""
+        kept: list[Message] = []
+        characters = self._history_tokens * CHARACTERS_PER_TOKEN
+        newest = self._bank.conversation(message.conversation_id, newest=200, up_to=message.message_id)
+        for earlier in reversed(_current(newest, message)):
+            characters -= len(earlier.text)
+            if characters < 0:
+                break
+            kept.insert(0, earlier)
+        return tuple(kept)
+
+    def _recalled(self, contexts: Sequence[MemoryContext], numbered: int) -> tuple[PhotoView, ...]:
+        """Up to four photos of the memories found, the best memory's first, one of each memory before a second."""
+        entries = [hit.record for context in contexts for hit in context.hits if isinstance(hit.record, MemoryEntry)]
+        chosen: dict[str, MemoryEntry] = {}
+        for position in range(RECALLED_PHOTOS):
+            for entry in entries:
+                if position < len(entry.photo_ids):
+                    chosen.setdefault(entry.photo_ids[position], entry)
+        views = []
+        for number, (photo_id, entry) in enumerate(list(chosen.items())[:RECALLED_PHOTOS], start=numbered + 1):
+            photo = self._bank.photo(photo_id)
+            views.append(
+                PhotoView(
+                    number,
+                    photo_id,
+                    self._bank.caption(photo_id),
+                    self._bank.photo_data(photo_id),
+                    photo.media_type,
+                    entry,
+                )
+            )
+        return tuple(views)
+
+    def _sources(self, contexts: Sequence[MemoryContext], cited: Sequence[int]) -> tuple[Source, ...]:
+        """The records that the reply rests on: those that it cites, or all that it was given if it cites none."""
+        sources: dict[tuple[str, int], Source] = {}
+        for context in contexts:
+            for hit in context.hits:
+                record = hit.record
+                if isinstance(record, MemoryEntry):
+                    key = ("entry", record.memory_id)
+                    words = tuple(
+                        message
+                        for message in context.messages
+                        if any(first <= message.message_id <= last for first, last in record.evidence_ids)
+                    )
+                else:
+                    key = ("message", record.message_id)
+                    words = (record,)
+                sources.setdefault(key, Source(hit, words))
+        chosen = [sources["entry", memory_id] for memory_id in cited if ("entry", memory_id) in sources]
+        return tuple(chosen or sources.values())
+
+
+def _current(messages: Sequence[Message], message: Message) -> tuple[Message, ...]:
+    """The messages before this one, less those that an edit replaced and what followed them."""
+    current: list[Message] = []
+    for earlier in messages:
+        if earlier.replaces is not None:
+            current = [kept for kept in current if kept.message_id < earlier.replaces]
+        if earlier.message_id < message.message_id and (
+            message.replaces is None or earlier.message_id < message.replaces
+        ):
+            current.append(earlier)
+    return tuple(current)

@@ -1,0 +1,46 @@
+"""The marks in a reply: `[photo 2]` shows a photo, `[memory 7]` cites a memory. The reader never sees them."""
+
+import re
+
+_MARK = re.compile(r"[ \t]?\[(photo|memory) (\d{1,9})\]")
+_LONGEST = len(" [memory 123456789]")
+
+
+class MarkReader:
+    """Takes the marks out of a streamed text, wherever the pieces break, and remembers them."""
+
+    def __init__(self) -> None:
+        self._held = ""
+        self._photos: dict[int, None] = {}
+        self._memories: dict[int, None] = {}
+
+    @property
+    def photos(self) -> list[int]:
+        """The photo numbers in order of first mention."""
+        return list(self._photos)
+
+    @property
+    def memories(self) -> list[int]:
+        """The memory ids in order of first mention."""
+        return list(self._memories)
+
+    def feed(self, piece: str) -> str:
+        """The text that can be shown now: what may be the start of a mark is held back."""
+        text = _MARK.sub(self._note, self._held + piece)
+        opened = text.rfind("[", -_LONGEST)
+        if opened > 0 and text[opened - 1] in " \t":
+            opened -= 1
+        if opened < 0 and text.endswith((" ", "\t")):
+            opened = len(text) - 1
+        held_from = opened if opened >= 0 and "]" not in text[opened:] else len(text)
+        self._held = text[held_from:]
+        return text[:held_from]
+
+    def finish(self) -> str:
+        """What was held back and turned out to be no mark."""
+        held, self._held = self._held, ""
+        return held
+
+    def _note(self, mark: re.Match[str]) -> str:
+        (self._photos if mark[1] == "photo" else self._memories)[int(mark[2])] = None
+        return ""

@@ -1,0 +1,189 @@
+"""The MemoryManager: the only agent with read-write access to the memory (M2A, section 4.3)."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Sequence
+from dataclasses import replace
+
+from m2a.agents.state import MemoryContext, Opened, Policy, Rejected, Searched, Staged, Step, TurnState
+from m2a.agents.steps import GaveUpError, UsageMeter, next_action, with_step
+from m2a.agents.writes import draft_change
+from m2a.memory.bank import MemoryBank
+from m2a.memory.semantic_memory_store import RejectedWriteError
+from m2a.types import (
+    Action,
+    AddMemory,
+    Change,
+    DeleteMemory,
+    EvidenceOpened,
+    EvidenceRange,
+    FetchRawMessages,
+    FetchRawMessagesByTime,
+    Finish,
+    Hit,
+    MemoryEntry,
+    MemorySearched,
+    Message,
+    Query,
+    SearchRawMessages,
+    SearchSemanticMemories,
+    TurnEvent,
+)
+from models.captioner import Captioner
+
+SEARCH_HITS = 10
+MESSAGES_OPENED = 40
+WRITES_AT_MOST = 10
+
+
+class MemoryManager:
+    """Carries out what the ChatAgent asks of the memory, in rounds that the policy chooses."""
+
+    def __init__(self, bank: MemoryBank, policy: Policy, captioner: Captioner, *, max_rounds: int) -> None:
+        self._bank = bank
+        self._policy = policy
+        self._captioner = captioner
+        self._max_rounds = max_rounds
+
+    async def query(
+        self, state: TurnState, request: str, meter: UsageMeter
+    ) -> AsyncIterator[TurnEvent | MemoryContext]:
+        """Search, open evidence, search again (progressive narrowing); the last item is the context found.
+
+        Out of rounds, or out of usable answers, it gives what the last search found and says so.
+        """
+        state = replace(state, stage="manage query", request=request, steps=())
+        for rounds_left in range(self._max_rounds, 0, -1):
+            try:
+                action, state = await next_action(self._policy, replace(state, rounds_left=rounds_left), meter)
+            except GaveUpError:
+                break
+            if isinstance(action, Finish):
+                outcome = await asyncio.to_thread(self._finish_query, state, action)
+                if isinstance(outcome, MemoryContext):
+                    yield outcome
+                    return
+                state = with_step(state, Step(action, outcome))
+                continue
+            step, events = await asyncio.to_thread(self._look, state, action)
+            for event in events:
+                yield event
+            state = with_step(state, step)
+        yield await asyncio.to_thread(self._unfinished, state)
+
+    async def update(
+        self, state: TurnState, request: str, meter: UsageMeter
+    ) -> AsyncIterator[TurnEvent | tuple[Change, ...]]:
+        """Look at what is known, then decide what to write; the last item are the changes, checked, not written.
+
+        Raises `GaveUpError` where the policy gives no usable answer; nothing is to be written then.
+        """
+        state = replace(state, stage="manage update", request=request, steps=())
+        changes: tuple[Change, ...] = ()
+        for rounds_left in range(self._max_rounds + WRITES_AT_MOST, 0, -1):
+            action, state = await next_action(self._policy, replace(state, rounds_left=rounds_left), meter)
+            if isinstance(action, Finish):
+                break
+            if isinstance(action, AddMemory | DeleteMemory):
+                if isinstance(action, AddMemory):
+                    await self._ensure_captions(state, action)
+                step = await asyncio.to_thread(self._stage, state, action, changes)
+                if isinstance(step.observation, Staged):
+                    changes = (*changes, step.observation.change)
+            else:
+                step, events = await asyncio.to_thread(self._look, state, action)
+                for event in events:
+                    yield event
+            state = with_step(state, step)
+        yield changes
+
+    def _look(self, state: TurnState, action: Action) -> tuple[Step, list[TurnEvent]]:
+        if isinstance(action, SearchSemanticMemories):
+            photo_ids = tuple(photo.photo_id for photo in state.photos) if action.use_photos else ()
+            if not action.query.strip() and not photo_ids:
+                return Step(action, Rejected("Give words to look for, or use_photos where photos are attached.")), []
+            query = Query(action.query, photo_ids)
+            hits = tuple(self._bank.search(query, ("entry",), SEARCH_HITS))
+            return Step(action, Searched(hits)), [MemorySearched(query, hits)]
+        if isinstance(action, SearchRawMessages):
+            found = self._bank.find_messages(action.query, SEARCH_HITS + len(state.recent) + 1)
+            earlier = [m for m in found if m.message_id < state.message.message_id][:SEARCH_HITS]
+            hits = tuple(Hit(message, 1 / rank, {"bm25": rank}) for rank, message in enumerate(earlier, start=1))
+            return Step(action, Searched(hits)), [MemorySearched(Query(action.query), hits)]
+        if isinstance(action, FetchRawMessagesByTime):
+            messages = self._bank.messages_between(action.start, action.end)
+            ranges = _spans(messages)
+        else:
+            assert isinstance(action, FetchRawMessages)
+            ranges = tuple(EvidenceRange(first, last) for first, last in action.ranges)
+            messages = self._bank.messages_in_ranges(ranges)
+        shown = tuple(messages[:MESSAGES_OPENED])
+        observation = Opened(shown, more=len(messages) - len(shown))
+        return Step(action, observation), [EvidenceOpened(ranges, shown)]
+
+    def _finish_query(self, state: TurnState, action: Finish) -> MemoryContext | Rejected:
+        seen = {hit.record.memory_id: hit for hit in _hits(state) if isinstance(hit.record, MemoryEntry)}
+        unknown = [memory_id for memory_id in action.memory_ids if memory_id not in seen]
+        if unknown:
+            return Rejected(f"No search found memory {unknown[0]}; name only memories that were found.")
+        messages = self._bank.messages(action.message_ids)
+        missing = [message_id for message_id in action.message_ids if message_id not in messages]
+        if missing:
+            return Rejected(f"There is no message {missing[0]}.")
+        hits = [seen[memory_id] for memory_id in dict.fromkeys(action.memory_ids)]
+        hits += [Hit(messages[message_id], 0.0, {}) for message_id in dict.fromkeys(action.message_ids)]
+        return MemoryContext(action.context, tuple(hits), self._evidence(hits))
+
+    def _unfinished(self, state: TurnState) -> MemoryContext:
+        searches = [step.observation for step in state.steps if isinstance(step.observation, Searched)]
+        hits = searches[-1].hits[:5] if searches else ()
+        text = "The search was not finished; this is what it had found."
+        return MemoryContext(text, hits, self._evidence(hits), complete=False)
+
+    def _evidence(self, hits: Sequence[Hit]) -> tuple[Message, ...]:
+        """The original words under the hits, in order."""
+        ranges = [
+            evidence for hit in hits if isinstance(hit.record, MemoryEntry) for evidence in hit.record.evidence_ids
+        ]
+        ranges += [
+            EvidenceRange(hit.record.message_id, hit.record.message_id)
+            for hit in hits
+            if isinstance(hit.record, Message)
+        ]
+        return tuple(self._bank.messages_in_ranges(ranges)[:MESSAGES_OPENED])
+
+    def _stage(self, state: TurnState, action: AddMemory | DeleteMemory, staged: tuple[Change, ...]) -> Step:
+        """Check a write against everything that is known and staged; it is written when the update ends."""
+        if len(staged) >= WRITES_AT_MOST:
+            return Step(action, Rejected(f"{WRITES_AT_MOST} writes are staged, more than one message can carry."))
+        try:
+            change = draft_change(self._bank, state, action)
+            self._bank.check((*staged, change))
+        except RejectedWriteError as error:
+            return Step(action, Rejected(str(error)))
+        return Step(action, Staged(change))
+
+    async def _ensure_captions(self, state: TurnState, action: AddMemory) -> None:
+        for photo in state.photos:
+            if photo.number in action.photos and not await asyncio.to_thread(self._bank.caption, photo.photo_id):
+                caption = await self._captioner.caption(photo.data)
+                await asyncio.to_thread(self._bank.set_caption, photo.photo_id, caption)
+
+
+def _hits(state: TurnState) -> Iterable[Hit]:
+    """Every hit of the stage, the later search first."""
+    for step in state.steps:
+        if isinstance(step.observation, Searched):
+            yield from step.observation.hits
+
+
+def _spans(messages: Sequence[Message]) -> tuple[EvidenceRange, ...]:
+    """One range per run of messages of a conversation."""
+    spans: list[EvidenceRange] = []
+    previous: Message | None = None
+    for message in messages:
+        if previous is not None and previous.conversation_id == message.conversation_id:
+            spans[-1] = EvidenceRange(spans[-1].first, message.message_id)
+        else:
+            spans.append(EvidenceRange(message.message_id, message.message_id))
+        previous = message
+    return tuple(spans)

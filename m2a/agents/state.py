@@ -1,0 +1,159 @@
+"""What an agent sees when it chooses its next step."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, Protocol
+
+from m2a.types import (
+    Action,
+    AddMemory,
+    Answer,
+    Change,
+    Concept,
+    DeleteMemory,
+    FetchRawMessages,
+    FetchRawMessagesByTime,
+    Finish,
+    Hit,
+    MemoryEntry,
+    Message,
+    QueryMemory,
+    ReplaceMemory,
+    SearchRawMessages,
+    SearchSemanticMemories,
+    UpdateMemory,
+)
+from models.chat_model import TokenUsage
+
+# ChatAgent: query, generate, update. MemoryManager: manage query, manage update.
+Stage = Literal["query", "generate", "update", "manage query", "manage update"]
+
+_LOOK = (SearchSemanticMemories, FetchRawMessages, FetchRawMessagesByTime, SearchRawMessages)
+
+# What may be done where. Only the manager's update can write.
+STAGE_ACTIONS: dict[Stage, tuple[type[Action], ...]] = {
+    "query": (QueryMemory, Answer),
+    "update": (UpdateMemory, Finish),
+    "manage query": (*_LOOK, Finish),
+    "manage update": (*_LOOK, AddMemory, ReplaceMemory, DeleteMemory, Finish),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PhotoView:
+    """A photo as an agent sees it. `number` (from 1) is how actions and replies name it: `[photo 2]`.
+
+    `memory` is the entry that it was recalled with, None for a photo of the user's own message.
+    """
+
+    number: int
+    photo_id: str
+    caption: str
+    data: bytes
+    media_type: str
+    memory: MemoryEntry | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """Observation of a search: entries, or raw messages after SearchRawMessages. Best first."""
+
+    hits: tuple[Hit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """Observation of a fetch, in order of message id. `more` messages were left out."""
+
+    messages: tuple[Message, ...]
+    more: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryContext:
+    """What the manager found for one query: its words, and the records that they rest on, best first.
+
+    `complete` is False where the manager ran out of rounds.
+    """
+
+    text: str
+    hits: tuple[Hit, ...]
+    messages: tuple[Message, ...]
+    complete: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """Observation of a write: it is checked, and written with the others when the update finishes."""
+
+    change: Change
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """Observation of an action that was not carried out; `reason` tells its author what to mend."""
+
+    reason: str
+
+
+Observation = Searched | Opened | MemoryContext | Staged | Rejected
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An action and what came of it. A malformed action is None, with the reason in the observation."""
+
+    action: Action | None
+    observation: Observation
+
+
+@dataclass(frozen=True, slots=True)
+class TurnState:
+    """Everything that a step may depend on; no owner, no store, no clock but `now`.
+
+    `message` is the user's message of this turn and `reply` the answer to it (from the update stage on).
+    `recent` are the messages of the newest turns before it, oldest first. `request` is what the ChatAgent
+    asked of the MemoryManager. `steps` are those of the current stage. In the generate stage `recalled` are
+    the photos that go into the prompt and `context` what the queries brought.
+    """
+
+    stage: Stage
+    now: datetime
+    message: Message
+    recent: tuple[Message, ...] = ()
+    reply: Message | None = None
+    request: str = ""
+    photos: tuple[PhotoView, ...] = ()
+    recalled: tuple[PhotoView, ...] = ()
+    preferences: tuple[MemoryEntry, ...] = ()
+    concepts: tuple[Concept, ...] = ()
+    context: tuple[MemoryContext, ...] = ()
+    steps: tuple[Step, ...] = ()
+    rounds_left: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    action: Action
+    usage: TokenUsage = field(default_factory=TokenUsage)
+
+
+class Policy(Protocol):
+    """Chooses the steps of both agents. `calls_model` is False where no language model is behind it."""
+
+    name: str
+    calls_model: bool
+
+    async def decide(self, state: TurnState) -> Decision:
+        """The next action of the stage.
+
+        Raises `models.chat_model.MalformedReplyError` where a model's answer is no action, and
+        `models.chat_model.ChatModelError` where its service failed.
+        """
+        ...
+
+    def reply(self, state: TurnState) -> AsyncIterator[str | TokenUsage]:
+        """The generate stage, in pieces. `[photo N]` shows a photo and `[memory N]` cites a memory; the
+        ChatAgent takes both marks out of the text."""
+        ...

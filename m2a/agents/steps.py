@@ -1,0 +1,67 @@
+"""One step of either agent: ask the policy, give a malformed answer back, count what it cost."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+from m2a.agents.state import STAGE_ACTIONS, Decision, Policy, Rejected, Step, TurnState
+from m2a.types import Action, Usage
+from models.chat_model import MalformedReplyError, TokenUsage
+
+MALFORMED_AT_MOST = 3
+
+
+class GaveUpError(Exception):
+    """The model did not give a usable action in `MALFORMED_AT_MOST` further tries."""
+
+
+class UsageMeter:
+    """Adds up the model calls of a turn. A call that the server did not count makes the sum unknown (None)."""
+
+    def __init__(self) -> None:
+        self._calls = 0
+        self._input: int | None = 0
+        self._output: int | None = 0
+
+    def count(self, usage: TokenUsage) -> None:
+        self._calls += 1
+        self._input = _sum(self._input, usage.input_tokens)
+        self._output = _sum(self._output, usage.output_tokens)
+
+    @property
+    def usage(self) -> Usage:
+        return Usage(self._calls, self._input, self._output)
+
+
+async def next_action(policy: Policy, state: TurnState, meter: UsageMeter) -> tuple[Action, TurnState]:
+    """The next action that the stage allows, and the state with any rejected attempts among its steps."""
+    for _attempt in range(1 + MALFORMED_AT_MOST):
+        try:
+            decision: Decision = await policy.decide(state)
+        except MalformedReplyError as error:
+            state = with_step(state, Step(None, Rejected(str(error))))
+            continue
+        if policy.calls_model:
+            meter.count(decision.usage)
+        if isinstance(decision.action, STAGE_ACTIONS[state.stage]):
+            return decision.action, state
+        allowed = ", ".join(action.__name__ for action in STAGE_ACTIONS[state.stage])
+        state = with_step(state, Step(decision.action, Rejected(f"Not possible here; choose one of {allowed}.")))
+    raise GaveUpError(f"{policy.name} gave no usable answer in {1 + MALFORMED_AT_MOST} tries.")
+
+
+def with_step(state: TurnState, step: Step) -> TurnState:
+    return replace(state, steps=(*state.steps, step))
+
+
+async def pieces(policy: Policy, state: TurnState, meter: UsageMeter) -> AsyncIterator[str]:
+    """The reply's pieces, its usage counted."""
+    async for piece in policy.reply(state):
+        if isinstance(piece, TokenUsage):
+            if policy.calls_model:
+                meter.count(piece)
+        elif piece:
+            yield piece
+
+
+def _sum(total: int | None, more: int | None) -> int | None:
+    return None if total is None or more is None else total + more

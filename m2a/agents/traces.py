@@ -1,0 +1,113 @@
+"""How a reply came about, in the form in which it is stored beside the reply, and read back for the page."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from m2a.memory.bank import MemoryBank
+from m2a.types import Hit, MemoryChanged, MemoryEntry, MemorySearched, Message, Query, Source
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What was searched for a reply, what it rests on, and what was remembered after it.
+
+    Memories that have been forgotten since are left out.
+    """
+
+    searches: tuple[MemorySearched, ...] = ()
+    sources: tuple[Source, ...] = ()
+    changes: tuple[MemoryChanged, ...] = ()
+
+
+def dump_trace(message: Message, searches: Sequence[MemorySearched], sources: Sequence[Source]) -> dict[str, Any]:
+    return {
+        "answers": message.message_id,
+        "searches": [
+            {
+                "text": search.query.text,
+                "photo_ids": list(search.query.photo_ids),
+                "hits": [_dump_hit(hit) for hit in search.hits],
+            }
+            for search in searches
+        ],
+        "sources": [
+            {"hit": _dump_hit(source.hit), "message_ids": [message.message_id for message in source.messages]}
+            for source in sources
+        ],
+    }
+
+
+def load_trace(bank: MemoryBank, message_id: int) -> Explanation:
+    """The explanation of a reply; empty for a message that has none."""
+    steps = bank.steps(message_id)
+    if not isinstance(steps, dict):
+        return Explanation()
+    records = _Records(bank, steps)
+    return Explanation(
+        searches=tuple(
+            MemorySearched(
+                Query(search["text"], tuple(search["photo_ids"])),
+                tuple(hit for stored in search["hits"] if (hit := records.hit(stored))),
+            )
+            for search in steps["searches"]
+        ),
+        sources=tuple(
+            Source(hit, records.messages_of(source["message_ids"]))
+            for source in steps["sources"]
+            if (hit := records.hit(source["hit"]))
+        ),
+        changes=tuple(change for stored in steps.get("changes", ()) if (change := records.change(stored)) is not None),
+    )
+
+
+def answered_message_id(bank: MemoryBank, reply_id: int) -> int:
+    """The user's message that a reply answers."""
+    steps = bank.steps(reply_id)
+    assert isinstance(steps, dict)
+    return int(steps["answers"])
+
+
+class _Records:
+    """The records that a trace names, loaded once."""
+
+    def __init__(self, bank: MemoryBank, steps: Mapping[str, Any]) -> None:
+        hits = [hit for search in steps["searches"] for hit in search["hits"]]
+        hits += [source["hit"] for source in steps["sources"]]
+        message_ids = {hit["id"] for hit in hits if hit["kind"] == "message"}
+        message_ids |= {message_id for source in steps["sources"] for message_id in source["message_ids"]}
+        memory_ids = {hit["id"] for hit in hits if hit["kind"] == "entry"}
+        memory_ids |= {
+            memory_id
+            for change in steps.get("changes", ())
+            for memory_id in (change["memory_id"], change["previous_id"])
+            if memory_id is not None
+        }
+        self._messages = bank.messages(message_ids)
+        self._entries = bank.entries_by_id(memory_ids)
+
+    def hit(self, stored: Mapping[str, Any]) -> Hit | None:
+        record: Message | MemoryEntry | None = (
+            self._entries.get(stored["id"]) if stored["kind"] == "entry" else self._messages.get(stored["id"])
+        )
+        return record and Hit(record, stored["score"], stored["ranks"], stored["similarity"])
+
+    def messages_of(self, message_ids: Sequence[int]) -> tuple[Message, ...]:
+        return tuple(self._messages[message_id] for message_id in message_ids if message_id in self._messages)
+
+    def change(self, stored: Mapping[str, Any]) -> MemoryChanged | None:
+        entry = self._entries.get(stored["memory_id"])
+        if stored["change"] != "deleted" and entry is None:
+            return None
+        return MemoryChanged(stored["change"], entry, self._entries.get(stored["previous_id"]))
+
+
+def _dump_hit(hit: Hit) -> dict[str, Any]:
+    is_entry = isinstance(hit.record, MemoryEntry)
+    return {
+        "kind": "entry" if is_entry else "message",
+        "id": hit.record.memory_id if isinstance(hit.record, MemoryEntry) else hit.record.message_id,
+        "score": hit.score,
+        "ranks": dict(hit.ranks),
+        "similarity": dict(hit.similarity),
+    }

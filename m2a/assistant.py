@@ -1,0 +1,240 @@
+"""The assistant: records messages, runs turns, and owns the updates that follow them."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+
+from m2a.agents.chat_agent import ChatAgent
+from m2a.agents.memory_manager import MemoryManager
+from m2a.agents.state import Policy
+from m2a.agents.steps import GaveUpError
+from m2a.agents.traces import Explanation, answered_message_id, load_trace
+from m2a.data_folder import DataFolder
+from m2a.loading import Loading
+from m2a.memory.bank import MemoryBank
+from m2a.memory.owners import owner_named, owners_with_pending_updates
+from m2a.memory.semantic_memory_store import RejectedWriteError
+from m2a.memory.stores import Stores
+from m2a.settings import Settings, load_settings
+from m2a.types import Conversation, Failed, MemoryChanged, Message, MessageRecorded, ReplyFinished, TurnEvent
+from m2a.wiring import load_captioner, load_policy, open_stores
+from models.chat_model import ChatModelError
+
+LOCAL_OWNER = "local"
+USER = "You"
+GIVE_UP_AFTER = 3
+
+logger = logging.getLogger(__name__)
+
+
+class Assistant:
+    """Everything that the web app, the command line and a program do goes through one of these.
+
+    Every call names the owner whose memory it is about. Turns of one owner run one after another; each turn's
+    update is done before that owner's next Query.
+    """
+
+    def __init__(self, settings: Settings, folder: DataFolder, stores: Stores, clock: Callable[[], datetime]) -> None:
+        """Use `Assistant.open`."""
+        self.settings = settings
+        self.folder = folder
+        self.stores = stores
+        self._clock = clock
+        self._policy: Loading[Policy] = Loading("chat model", lambda: load_policy(settings))
+        self._captioner = Loading("captioner", lambda: load_captioner(settings, stores, self._policy.get()))
+        self.local_owner = owner_named(stores.database, LOCAL_OWNER)
+        self._turns: dict[str, asyncio.Lock] = {}
+        self._stops: dict[tuple[str, str], asyncio.Event] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @classmethod
+    def open(
+        cls,
+        settings: Settings | None = None,
+        *,
+        clock: Callable[[], datetime] | None = None,
+        policy: Policy | None = None,
+    ) -> "Assistant":
+        """Open the memory in the data folder; models load in the background.
+
+        `clock` returns aware datetimes (a benchmark replays 2023); `policy` decides in place of the chat model that
+        the settings name. Raises `DataFolderInUseError`, `DatabaseError`, `SettingsError`.
+        """
+        settings = settings or load_settings()
+        folder = DataFolder(settings.data_dir)
+        try:
+            clock = clock or (lambda: datetime.now().astimezone())
+            assistant = cls(settings, folder, open_stores(settings, clock), clock)
+        except BaseException:
+            folder.release()
+            raise
+        if policy is not None:
+            assistant._policy = Loading("chat model", lambda: policy)
+        for loading in assistant._loadings():
+            loading.start()
+        return assistant
+
+    async def start(self) -> None:
+        """Resume the updates that an earlier process left pending."""
+        for owner in await asyncio.to_thread(owners_with_pending_updates, self.stores.database):
+            self._spawn(self._resume(owner))
+
+    async def close(self) -> None:
+        """Stop what runs and release the data folder. What was acknowledged stays; a pending update is resumed later."""
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for loading in self._loadings():
+            await asyncio.to_thread(loading.close)
+        await asyncio.to_thread(self.stores.close)
+        self.folder.release()
+
+    async def __aenter__(self) -> "Assistant":
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def turn(
+        self,
+        owner: str,
+        text: str,
+        photos: Sequence[bytes | Path] = (),
+        conversation_id: str | None = None,
+        replaces: int | None = None,
+    ) -> AsyncIterator[TurnEvent]:
+        """Record a message, answer it, and update the memory; what happens comes as events.
+
+        Leaving the iterator does not cancel the turn; `stop` does. Without a conversation a new one begins.
+        Raises `PhotoRefusedError`, `ValueError` and `UnknownConversationError` before anything is stored; what
+        fails later comes as `Failed`.
+        """
+        bank = self.memory(owner)
+        data = [photo.read_bytes() if isinstance(photo, Path) else photo for photo in photos]
+        message = await asyncio.to_thread(
+            bank.record, conversation_id, role="user", speaker=USER, text=text, photos=data, replaces=replaces
+        )
+        events: asyncio.Queue[TurnEvent | None] = asyncio.Queue()
+        events.put_nowait(MessageRecorded(message))
+        self._spawn(self._run_turn(bank, message, events))
+        while (event := await events.get()) is not None:
+            yield event
+
+    def stop(self, owner: str, conversation_id: str) -> None:
+        """End the reply that is being written in a conversation; what there is of it is kept, marked as partial."""
+        if event := self._stops.get((owner, conversation_id)):
+            event.set()
+
+    def memory(self, owner: str) -> MemoryBank:
+        """The owner's memory, to read and to write."""
+        return MemoryBank(owner, self.stores, self._clock)
+
+    def conversations(self, owner: str) -> list[Conversation]:
+        """The last used first."""
+        return self.memory(owner).conversations()
+
+    def messages(self, owner: str, conversation_id: str) -> list[Message]:
+        return self.memory(owner).conversation(conversation_id)
+
+    def explanation(self, owner: str, message_id: int) -> Explanation:
+        """What was searched for a reply, what it rests on, and what was remembered after it."""
+        return load_trace(self.memory(owner), message_id)
+
+    def loading(self) -> list[tuple[str, bool]]:
+        """The parts that load in the background, and whether each is done."""
+        return [(loading.name, loading.done) for loading in self._loadings()]
+
+    def _loadings(self) -> list[Loading]:  # type: ignore[type-arg]
+        return [*self.stores.loadings, self._policy, self._captioner]
+
+    async def _run_turn(self, bank: MemoryBank, message: Message, events: asyncio.Queue[TurnEvent | None]) -> None:
+        key = (bank.owner, message.conversation_id)
+        stop = self._stops[key] = asyncio.Event()
+        stage: str = "reply"
+        try:
+            async with self._turn_of(bank.owner):
+                await self._run_updates(bank, None)
+                agent = await self._agent(bank)
+                async for event in agent.reply(message, self._clock(), stop):
+                    events.put_nowait(event)
+                    if isinstance(event, ReplyFinished):
+                        stage = "update"
+                if stage == "update":
+                    await self._run_updates(bank, events)
+                await asyncio.to_thread(bank.index)
+        except Exception as error:  # the boundary of a turn: whatever broke, the user is told and the next turn runs
+            logger.exception("The %s failed.", stage)
+            events.put_nowait(Failed("update" if stage == "update" else "reply", _sentence(error)))
+        finally:
+            if self._stops.get(key) is stop:
+                del self._stops[key]
+            events.put_nowait(None)
+
+    async def _run_updates(self, bank: MemoryBank, events: asyncio.Queue[TurnEvent | None] | None) -> None:
+        """Do the owner's pending updates in order. One whose model service fails stays pending, and so do those after it."""
+        for reply_id in await asyncio.to_thread(bank.pending_updates):
+            try:
+                changed = await self._update(bank, reply_id)
+            except (ChatModelError, GaveUpError, RejectedWriteError) as error:
+                failures = await asyncio.to_thread(bank.note_failed_update, reply_id, str(error))
+                if failures >= GIVE_UP_AFTER:
+                    await asyncio.to_thread(bank.drop_pending_update, reply_id)
+                if events is not None:
+                    events.put_nowait(Failed("update", f"I could not update my memory: {error}"))
+                return
+            for change in changed:
+                if events is not None:
+                    events.put_nowait(change)
+
+    async def _update(self, bank: MemoryBank, reply_id: int) -> list[MemoryChanged]:
+        """One reply's update: decided first, then written in one transaction with the mark that it is done."""
+        answered = await asyncio.to_thread(answered_message_id, bank, reply_id)
+        messages = await asyncio.to_thread(bank.messages, [answered, reply_id])
+        message, reply = messages[answered], messages[reply_id]
+        agent = await self._agent(bank)
+        changes = await agent.update(message, reply, message.said_at)
+        who = (await asyncio.to_thread(self._policy.get)).name
+        return await asyncio.to_thread(lambda: bank.write(changes, who=who, update_of=reply_id))
+
+    async def _resume(self, owner: str) -> None:
+        async with self._turn_of(owner):
+            await self._run_updates(self.memory(owner), None)
+
+    async def _agent(self, bank: MemoryBank) -> ChatAgent:
+        policy = await asyncio.to_thread(self._policy.get)
+        captioner = await asyncio.to_thread(self._captioner.get)
+        manager = MemoryManager(bank, policy, captioner, max_rounds=self.settings.max_rounds)
+        return ChatAgent(
+            bank,
+            manager,
+            policy,
+            captioner,
+            context_turns=self.settings.context_turns,
+            max_queries=self.settings.max_queries,
+            history_tokens=self.settings.history_tokens,
+        )
+
+    def _turn_of(self, owner: str) -> asyncio.Lock:
+        return self._turns.setdefault(owner, asyncio.Lock())
+
+    def _spawn(self, work) -> None:  # type: ignore[no-untyped-def]
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+def _sentence(error: Exception) -> str:
+    """What the user is told: errors of ours are sentences already."""
+    return (
+        str(error)
+        if type(error).__module__.startswith(("m2a.", "models."))
+        else (
+            f"Something went wrong ({type(error).__name__}); your message is kept. The log of the server has the details."
+        )
+    )

@@ -1,0 +1,18 @@
+"""How the rankings of the three paths become one. Pure functions."""
+
+from collections.abc import Hashable, Iterable, Sequence
+from math import fsum
+
+
+def reciprocal_rank_fusion[T: Hashable](rankings: Iterable[Sequence[T]], *, k: int = 60) -> list[tuple[T, float]]:
+    """Fuse rankings, each without repetitions, as equals (Cormack et al., 2009; M2A, equation 6).
+
+    Best first; equal scores keep the order in which the items are first seen, ranking by ranking.
+    """
+    shares: dict[T, list[float]] = {}
+    for ranking in rankings:
+        for rank, item in enumerate(ranking, start=1):
+            shares.setdefault(item, []).append(1 / (k + rank))
+    # fsum: the same ranks give the same score, whichever path they come from.
+    scores = [(item, fsum(of_item)) for item, of_item in shares.items()]
+    return sorted(scores, key=lambda scored: scored[1], reverse=True)

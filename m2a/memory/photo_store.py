@@ -1,0 +1,278 @@
+"""The photos of each owner: our own re-encoded JPEGs under their content hash, each with a thumbnail and a row.
+
+A file is on disk, whole and under its final name, before its row is written; so a crash can leave a file without a row,
+which `remove_unreferenced` takes away, and never a row without its file. Files are removed, and rows written, under the
+database's write lock only: that keeps a repair from taking a file whose row another process is about to commit.
+"""
+
+import hashlib
+import io
+import os
+import re
+import secrets
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Connection, func, insert, select
+
+from m2a.memory.database import Database, from_microseconds, outbox, to_microseconds
+from m2a.memory.database import photo as photo_table
+from m2a.memory.photo_decoder import PhotoDecoder, PhotoRefusedError
+from m2a.memory.photo_decoder_child import thumbnail_of
+from m2a.types import Photo
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+__all__ = ["PhotoAudit", "PhotoDamagedError", "PhotoNotFoundError", "PhotoRefusedError", "PhotoStore"]
+
+_OWNER = re.compile(r"[0-9a-f]{32}")
+_PHOTO_ID = re.compile(r"[0-9a-f]{64}")
+_THUMBNAIL = ".thumbnail.jpg"
+_UNFINISHED = ".part"
+_UNFINISHED_AFTER_SECONDS = 600
+
+
+class PhotoNotFoundError(LookupError):
+    """This owner has no such photo."""
+
+
+class PhotoDamagedError(Exception):
+    """The file of a stored photo is missing or is not what was stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class PhotoAudit:
+    """What `m2a verify` has to say about photos: files that no row names, and (owner, photo id) whose file is wrong."""
+
+    files_without_row: tuple[Path, ...]
+    rows_without_file: tuple[tuple[str, str], ...]
+    rows_with_damaged_file: tuple[tuple[str, str], ...]
+
+    @property
+    def is_clean(self) -> bool:
+        return not (self.files_without_row or self.rows_without_file or self.rows_with_damaged_file)
+
+
+class PhotoStore:
+    """Every owner's photos in `folder/<owner>/`. May be used from any thread; decoding and disk make `add` slow (≈ 1 s)."""
+
+    def __init__(
+        self, database: Database, folder: Path, clock: Callable[[], datetime], decoder: PhotoDecoder | None = None
+    ) -> None:
+        self._database = database
+        self._folder = folder
+        self._clock = clock
+        self._decoder = decoder or PhotoDecoder()
+
+    def add(self, owner: str, data: bytes) -> Photo:
+        """Store a photo from outside. A photo that is there already is returned as it is. Raises `PhotoRefusedError`."""
+        photo = self.write_blob(owner, data)
+        with self._database.write() as connection:
+            return self.insert(connection, photo)
+
+    def write_blob(self, owner: str, data: bytes) -> Photo:
+        """Decode, re-encode and put the files on disk; `insert` then makes the photo exist. Raises `PhotoRefusedError`."""
+        folder = self._owner_folder(owner)
+        decoded = self._decoder.decode(data)
+        photo_id = hashlib.sha256(decoded.data).hexdigest()
+        _make_folder(folder)
+        if not _is_intact(folder / _file_name(photo_id), photo_id):
+            _write(folder / _file_name(photo_id), decoded.data)
+        _write(folder / (photo_id + _THUMBNAIL), decoded.thumbnail)
+        _sync_folder(folder)
+        return Photo(
+            photo_id, owner, "image/jpeg", decoded.width, decoded.height, len(decoded.data), added_at=self._clock()
+        )
+
+    def insert(self, connection: Connection, photo: Photo) -> Photo:
+        """Within the caller's write transaction: the row and its outbox row, once. Returns the photo as it is recorded."""
+        _lock(connection, photo.owner)
+        known = self._find(connection, photo.owner, photo.photo_id)
+        if known is not None:
+            return known
+        if not self._file(photo.owner, photo.photo_id).exists():
+            raise PhotoDamagedError(f"The file of photo {photo.photo_id} was removed; add the photo again.")
+        connection.execute(
+            insert(photo_table).values(
+                owner=photo.owner,
+                photo_id=photo.photo_id,
+                media_type=photo.media_type,
+                width=photo.width,
+                height=photo.height,
+                size=photo.size,
+                added_at=to_microseconds(photo.added_at),
+            )
+        )
+        connection.execute(insert(outbox).values(owner=photo.owner, record="photo", record_id=photo.photo_id))
+        return photo
+
+    def get(self, owner: str, photo_id: str) -> Photo:
+        """Raises `PhotoNotFoundError`, for another owner's photo too."""
+        with self._database.read() as connection:
+            photo = self._find(connection, owner, photo_id)
+        if photo is None:
+            raise PhotoNotFoundError(f"There is no photo {photo_id!r}.")
+        return photo
+
+    def path(self, owner: str, photo_id: str) -> Path:
+        """The stored JPEG, to be served as it is."""
+        path = self._file(owner, self.get(owner, photo_id).photo_id)
+        if not path.exists():
+            raise PhotoDamagedError(
+                f"The file of photo {photo_id} is missing from {path.parent}; send the photo again."
+            )
+        return path
+
+    def data(self, owner: str, photo_id: str) -> bytes:
+        """The stored JPEG's bytes, which match its id."""
+        data = self.path(owner, photo_id).read_bytes()
+        if hashlib.sha256(data).hexdigest() != photo_id:
+            raise PhotoDamagedError(
+                f"The file of photo {photo_id} has changed since it was stored; send the photo again."
+            )
+        return data
+
+    def image(self, owner: str, photo_id: str) -> "Image":
+        """The pixels, in RGB. Decoded in this process: these are bytes of our own encoder, checked against their hash."""
+        from PIL import Image
+
+        image = Image.open(io.BytesIO(self.data(owner, photo_id)), formats=["JPEG"])
+        image.load()
+        return image
+
+    def thumbnail(self, owner: str, photo_id: str) -> Path:
+        """A small JPEG of the photo, made again where it is missing."""
+        path = self._file(owner, self.get(owner, photo_id).photo_id).with_name(photo_id + _THUMBNAIL)
+        if not path.exists():
+            _write(path, thumbnail_of(self.image(owner, photo_id)))
+            _sync_folder(path.parent)
+        return path
+
+    def remove_files(self, owner: str, photo_ids: Iterable[str]) -> None:
+        """Remove the files of photos whose rows are gone, after the transaction that deleted them. Others stay."""
+        folder = self._owner_folder(owner)
+        with self._database.write() as connection:
+            _lock(connection, owner)
+            gone = [photo_id for photo_id in photo_ids if self._find(connection, owner, photo_id) is None]
+            for photo_id in filter(_PHOTO_ID.fullmatch, gone):
+                for name in (_file_name(photo_id), photo_id + _THUMBNAIL):
+                    (folder / name).unlink(missing_ok=True)
+        if folder.exists():
+            _sync_folder(folder)
+
+    def orphans(self) -> PhotoAudit:
+        """Compare every file with every row, of all owners; reads every photo. A photo being added right now may show."""
+        files = list(self._files())
+        with self._database.read() as connection:
+            found = connection.execute(select(photo_table.c.owner, photo_table.c.photo_id)).all()
+        rows = {(owner, photo_id) for owner, photo_id in found}
+        missing, damaged = [], []
+        for owner, photo_id in sorted(rows):
+            path = self._file(owner, photo_id)
+            if not path.exists():
+                missing.append((owner, photo_id))
+            elif not _is_intact(path, photo_id):
+                damaged.append((owner, photo_id))
+        unreferenced = sorted(path for path in files if (path.parent.name, path.name.partition(".")[0]) not in rows)
+        return PhotoAudit(tuple(unreferenced), tuple(missing), tuple(damaged))
+
+    def remove_unreferenced(self) -> int:
+        """Remove what crashes have left behind: files that no row names. Returns how many. Safe beside a running app."""
+        unreferenced = self.orphans().files_without_row
+        for path in unreferenced:
+            if path.name.endswith(_UNFINISHED):
+                path.unlink(missing_ok=True)
+            else:
+                self.remove_files(path.parent.name, [path.name.partition(".")[0]])
+        return sum(not path.exists() for path in unreferenced)
+
+    def _files(self) -> Iterator[Path]:
+        """All files but those that are still being written."""
+        for folder in self._folder.iterdir() if self._folder.exists() else ():
+            if not _OWNER.fullmatch(folder.name):
+                continue
+            for path in folder.iterdir():
+                if not (path.name.endswith(_UNFINISHED) and _is_fresh(path)):
+                    yield path
+
+    def _owner_folder(self, owner: str) -> Path:
+        if not _OWNER.fullmatch(owner):
+            raise ValueError(f"{owner!r} is not an owner key of 32 hexadecimal digits.")
+        return self._folder / owner
+
+    def _file(self, owner: str, photo_id: str) -> Path:
+        if not _PHOTO_ID.fullmatch(photo_id):
+            raise PhotoNotFoundError(f"There is no photo {photo_id!r}.")
+        return self._owner_folder(owner) / _file_name(photo_id)
+
+    @staticmethod
+    def _find(connection: Connection, owner: str, photo_id: str) -> Photo | None:
+        columns = photo_table.c
+        row = connection.execute(
+            select(photo_table).where(columns.owner == owner, columns.photo_id == photo_id)
+        ).one_or_none()
+        if row is None:
+            return None
+        return Photo(
+            row.photo_id, row.owner, row.media_type, row.width, row.height, row.size, from_microseconds(row.added_at)
+        )
+
+
+def _lock(connection: Connection, owner: str) -> None:
+    """SQLite's write transactions exclude each other anyway."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(select(func.pg_advisory_xact_lock(func.hashtext(f"photo {owner}"))))
+
+
+def _file_name(photo_id: str) -> str:
+    return f"{photo_id}.jpg"
+
+
+def _is_intact(path: Path, photo_id: str) -> bool:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest() == photo_id
+    except FileNotFoundError:
+        return False
+
+
+def _is_fresh(path: Path) -> bool:
+    try:
+        return time.time() - path.stat().st_mtime < _UNFINISHED_AFTER_SECONDS
+    except FileNotFoundError:
+        return True
+
+
+def _make_folder(folder: Path) -> None:
+    """Durably, readable to its owner alone."""
+    if not folder.exists():
+        _make_folder(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
+        _sync_folder(folder.parent)
+
+
+def _write(path: Path, data: bytes) -> None:
+    """All of it or nothing: a temporary file, on disk before it takes its name."""
+    unfinished = path.with_name(secrets.token_hex(8) + _UNFINISHED)
+    try:
+        with unfinished.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(unfinished, path)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,64 @@
+"""Finished words: what BM25 and full-text search see. Stemming and stop words happen here, in no analyzer.
+
+A finished word holds letters, digits and the combining marks of scripts that need them, nothing else, so that every
+tokenizer that splits at white space leaves it as it is.
+"""
+
+import re
+import threading
+import unicodedata
+from functools import lru_cache
+
+import snowballstemmer
+
+VERSION = 1  # raise it whenever the words would change: an index of other words refuses to open
+
+# English function words, and the words in which questions are asked: they are in every record and say nothing of any.
+STOP_WORDS = frozenset(
+    """
+    a about after again all also am an and any are as at be because been before being but by can could did do does
+    doing done down during each either else ever every few for from further get gets getting go goes going gonna got
+    had has have having he her here hers herself hey hi him himself his how however i if im in into is it its itself
+    just let lets like lot many may me might mine more most much must my myself no nor not now of off oh ok okay on
+    once one only or other our ours ourselves out over own please quite rather really s same she should so some still
+    such t tell than that the their theirs them themselves then there these they thing things this those though through
+    to too u under until up us very was we well were what when where whether which while who whom whose why will with
+    wo would yeah yes yet you your yours yourself yourselves
+    """.split()
+)
+
+_LETTERS_WITHOUT_DECOMPOSITION = str.maketrans(
+    {"æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ħ": "h", "ı": "i", "’": "'", "ʼ": "'"}
+)
+_ACCENTS = re.compile("[\u0300-\u036f]")
+_CONTRACTION = re.compile(r"(?<=[a-z])(?:(?<!ca)n't|'(?:t|s|re|ve|ll|d|m))\b")
+_ASCII_WORD = re.compile("[a-z0-9]+")
+# Scripts written without spaces, a word of one or two characters: each character counts as a word.
+_CJK = re.compile("([\u3005\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff])")
+
+
+def finished_words(text: str) -> list[str]:
+    """The words of a text, in order, repeated as they are: case and accents folded, stop words dropped, stems kept."""
+    return [_stem(word) for word in _split(text) if word not in STOP_WORDS]
+
+
+def _split(text: str) -> list[str]:
+    folded = text.casefold()
+    if not folded.isascii():
+        folded = _ACCENTS.sub("", unicodedata.normalize("NFKD", folded).translate(_LETTERS_WITHOUT_DECOMPOSITION))
+        folded = unicodedata.normalize("NFC", folded.casefold())
+    folded = _CONTRACTION.sub("", folded)
+    if folded.isascii():
+        return _ASCII_WORD.findall(folded)
+    letters = "".join(c if unicodedata.category(c)[0] in "LNM" else " " for c in folded)
+    return _CJK.sub(r" \1 ", letters).split()
+
+
+_stemmer = snowballstemmer.stemmer("english")
+_stemmer_lock = threading.Lock()  # a stemmer keeps the word that it works on in itself
+
+
+@lru_cache(maxsize=65536)
+def _stem(word: str) -> str:
+    with _stemmer_lock:
+        return _stemmer.stemWord(word)

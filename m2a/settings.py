@@ -1,0 +1,129 @@
+"""The settings: defaults < `m2a.toml` (data folder, else current folder) < `M2A_<KEY>` < flags."""
+
+import os
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, SecretStr, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    InitSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+
+class Settings(BaseSettings):
+    """One flat object. Build it with `load_settings`, which also knows where each value came from."""
+
+    model_config = SettingsConfigDict(env_prefix="M2A_", extra="forbid")
+
+    data_dir: Path = Field(default=Path("m2a-data"), description="Folder of the memory: database, index and photos.")
+    host: Literal["127.0.0.1"] = Field(default="127.0.0.1", description="The web app listens on this machine alone.")
+    port: int = Field(default=7860, ge=1, le=65535, description="Port of the web app.")
+
+    chat_model: str = Field(
+        default="offline", description="offline, transformers:NAME_OR_FOLDER, or provider:name such as openai:gpt-4o."
+    )
+    chat_base_url: str | None = Field(default=None, description="Address of an OpenAI-compatible server.")
+    chat_api_key: SecretStr | None = Field(default=None, description="Key of that server; never printed.")
+    chat_sees_photos: bool = Field(default=True, description="Send photos to the chat model.")
+    chat_timeout: float = Field(default=120, gt=0, description="Seconds without a byte before a call is given up.")
+
+    text_encoder: str = Field(
+        default="all-MiniLM-L6-v2", description="The embedded all-MiniLM-L6-v2, or a sentence-transformers model."
+    )
+    image_encoder: str = Field(
+        default="efficientnet-lite0",
+        description="The embedded efficientnet-lite0, siglip:NAME (transformers) or open-clip:NAME.",
+    )
+    database_url: str | None = Field(default=None, description="PostgreSQL URL; SQLite in the data folder without it.")
+    milvus_uri: str | None = Field(
+        default=None, description="Milvus server; Milvus Lite in the data folder without it."
+    )
+
+    fusion: Literal["paper"] = Field(default="paper", description="How the three retrieval paths are fused.")
+    relevance_floor: bool = Field(default=True, description="Drop hits that are too far from the question.")
+    context_turns: int = Field(default=5, ge=0, description="Newest turns that go with each memory request.")
+    max_queries: int = Field(default=5, ge=0, description="Memory requests in one turn, at most.")
+    max_rounds: int = Field(default=5, ge=1, description="Rounds of the memory manager per request, at most.")
+    history_tokens: int = Field(default=4000, ge=0, description="Newest turns in the reply's prompt, in tokens.")
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return (
+            init_settings,
+            env_settings,
+            TomlConfigSettingsSource(settings_cls, toml_file=_toml_file(init_settings)),
+        )
+
+    @property
+    def database_address(self) -> str:
+        """The SQLAlchemy URL in force."""
+        return self.database_url or f"sqlite:///{self.data_dir / 'memory.db'}"
+
+
+class SettingsError(ValueError):
+    """A setting is wrong; the message names it, its value and where it came from."""
+
+
+def load_settings(**flags: Any) -> Settings:
+    """Settings with the given flags on top; a flag of None counts as not given. Raises `SettingsError`."""
+    given = {name: value for name, value in flags.items() if value is not None}
+    unknown = [name for name in os.environ if name.startswith("M2A_") and _unknown(name)]
+    if unknown:
+        raise SettingsError(f"{unknown[0]} is not a setting of M2A; `m2a doctor` lists them.")
+    try:
+        return Settings(**given)
+    except ValidationError as error:
+        fault = error.errors()[0]
+        name = str(fault["loc"][0]) if fault["loc"] else "settings"
+        if fault["type"] == "extra_forbidden":
+            raise SettingsError(f"{name!r} in m2a.toml is not a setting of M2A; `m2a doctor` lists them.") from error
+        value = "" if name == "chat_api_key" else f" {fault['input']!r}"
+        raise SettingsError(f"The setting {name} cannot be{value}: {fault['msg']}.") from error
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"m2a.toml cannot be read: {error}") from error
+
+
+def setting_origins(settings: Settings, **flags: Any) -> dict[str, str]:
+    """Where each value came from: `default`, `m2a.toml`, `environment` or `flag`."""
+    toml = TomlConfigSettingsSource(Settings, toml_file=_toml_path(str(settings.data_dir)))()
+    origins = {}
+    for name in Settings.model_fields:
+        if flags.get(name) is not None:
+            origins[name] = "flag"
+        elif f"M2A_{name.upper()}" in os.environ:
+            origins[name] = "environment"
+        else:
+            origins[name] = "m2a.toml" if name in toml else "default"
+    return origins
+
+
+# Read by the test suite, not by the program.
+_OUTSIDE_SETTINGS = ("M2A_REQUIRE_ALL", "M2A_TEST_", "M2A_SCREENSHOTS")
+
+
+def _unknown(variable: str) -> bool:
+    return variable.removeprefix("M2A_").lower() not in Settings.model_fields and not variable.startswith(
+        _OUTSIDE_SETTINGS
+    )
+
+
+def _toml_file(flags: PydanticBaseSettingsSource) -> Path:
+    given = flags.init_kwargs if isinstance(flags, InitSettingsSource) else {}
+    return _toml_path(given.get("data_dir") or os.environ.get("M2A_DATA_DIR"))
+
+
+def _toml_path(data_dir: str | Path | None) -> Path:
+    """`m2a.toml` of the data folder if there is one, else of the current folder."""
+    in_data_dir = Path(data_dir or Settings.model_fields["data_dir"].default) / "m2a.toml"
+    return in_data_dir if in_data_dir.exists() else Path("m2a.toml")

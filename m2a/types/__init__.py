@@ -1,0 +1,81 @@
+"""The values that every part of M2A passes around. They are frozen and know nothing about storage."""
+
+from m2a.types.action import (
+    Action,
+    AddMemory,
+    Answer,
+    ConceptMention,
+    DeleteMemory,
+    FetchRawMessages,
+    FetchRawMessagesByTime,
+    Finish,
+    QueryMemory,
+    ReplaceMemory,
+    SearchRawMessages,
+    SearchSemanticMemories,
+    UpdateMemory,
+)
+from m2a.types.change import Addition, Change, Deletion, Replacement
+from m2a.types.concept import Concept, ConceptKind
+from m2a.types.entry import DateInterval, EntryDraft, EvidenceRange, HistoryRow, MemoryEntry, MemoryKind
+from m2a.types.event import (
+    EvidenceOpened,
+    Failed,
+    MemoryChanged,
+    MemorySearched,
+    MessageRecorded,
+    ReplyFinished,
+    Source,
+    TextDelta,
+    TurnEvent,
+    Usage,
+)
+from m2a.types.hit import Hit, Path, Query, RecordKind
+from m2a.types.message import Conversation, Message, Role
+from m2a.types.photo import Photo
+
+__all__ = [
+    "Action",
+    "AddMemory",
+    "Addition",
+    "Answer",
+    "Change",
+    "Concept",
+    "ConceptKind",
+    "ConceptMention",
+    "Conversation",
+    "DateInterval",
+    "DeleteMemory",
+    "Deletion",
+    "EntryDraft",
+    "EvidenceOpened",
+    "EvidenceRange",
+    "Failed",
+    "FetchRawMessages",
+    "FetchRawMessagesByTime",
+    "Finish",
+    "HistoryRow",
+    "Hit",
+    "MemoryChanged",
+    "MemoryEntry",
+    "MemoryKind",
+    "MemorySearched",
+    "Message",
+    "MessageRecorded",
+    "Path",
+    "Photo",
+    "Query",
+    "QueryMemory",
+    "RecordKind",
+    "ReplaceMemory",
+    "Replacement",
+    "ReplyFinished",
+    "Role",
+    "SearchRawMessages",
+    "SearchSemanticMemories",
+    "Source",
+    "TextDelta",
+    "TurnEvent",
+    "UpdateMemory",
+    "Usage",
+]

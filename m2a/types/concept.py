@@ -1,0 +1,18 @@
+"""People, pets, places and things that the user named."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+ConceptKind = Literal["person", "pet", "place", "thing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Concept:
+    """`photo_ids` are the photos that the user linked to the name, oldest first."""
+
+    concept_id: int
+    owner: str
+    name: str
+    aliases: tuple[str, ...]
+    kind: ConceptKind
+    photo_ids: tuple[str, ...]

@@ -1,0 +1,81 @@
+"""What happens in a turn, in order. Web page, command line, tests and evaluation consume the same events."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from m2a.types.entry import EvidenceRange, MemoryEntry
+from m2a.types.hit import Hit, Query
+from m2a.types.message import Message
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A memory that an answer rests on, with the original words. `hit` says how it was found."""
+
+    hit: Hit
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MessageRecorded:
+    """The user's message is stored; from here on it is never lost."""
+
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySearched:
+    query: Query
+    hits: tuple[Hit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceOpened:
+    ranges: tuple[EvidenceRange, ...]
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """The next piece of the reply."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyFinished:
+    """The reply is stored, with its sources; the next message may be sent. `photo_ids` are shown with the reply."""
+
+    message: Message
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryChanged:
+    """The memory was written. `previous` is the entry that a replacement or a deletion removed."""
+
+    change: Literal["added", "replaced", "deleted"]
+    entry: MemoryEntry | None
+    previous: MemoryEntry | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Chat model use of the turn so far. Tokens are None where the server does not count them."""
+
+    calls: int
+    input_tokens: int | None
+    output_tokens: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The turn, or its update, could not go on. `reason` is a sentence for the user."""
+
+    stage: Literal["reply", "update"]
+    reason: str
+
+
+TurnEvent = (
+    MessageRecorded | MemorySearched | EvidenceOpened | TextDelta | ReplyFinished | MemoryChanged | Usage | Failed
+)

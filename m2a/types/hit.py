@@ -1,0 +1,33 @@
+"""Queries to the memory and what they find."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from m2a.types.entry import MemoryEntry
+from m2a.types.message import Message
+
+RecordKind = Literal["entry", "message"]
+Path = Literal["dense", "bm25", "photo"]
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """Words, photos (by id), or both. With photos the photo path compares photos; without, words find photos."""
+
+    text: str = ""
+    photo_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One record found. A higher score is better; `ranks` holds its rank (from 1) on each path that found it.
+
+    `similarity` is the cosine on the dense or the photo path, for those paths alone: RRF scores say
+    nothing about relevance, similarities do.
+    """
+
+    record: MemoryEntry | Message
+    score: float
+    ranks: Mapping[Path, int]
+    similarity: Mapping[Path, float] = field(default_factory=dict)

@@ -1,0 +1,40 @@
+"""Layer 1: what was said."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+Role = Literal["user", "assistant"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of the append-only raw log.
+
+    `message_id` rises per owner and is never reused. `said_at` is aware. `photos` are photo ids in the
+    order in which they were shown. An edited message is a new one that names the old in `replaces`.
+    `partial` marks a reply that was stopped or cut off. `reference` is a data set's own id (`D5:3`).
+    """
+
+    message_id: int
+    owner: str
+    conversation_id: str
+    role: Role
+    speaker: str
+    text: str
+    photos: tuple[str, ...]
+    said_at: datetime
+    replaces: int | None = None
+    reference: str | None = None
+    partial: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A run of messages. The title is the user's first words; `last_said_at` is None while it is empty."""
+
+    conversation_id: str
+    owner: str
+    title: str
+    started_at: datetime
+    last_said_at: datetime | None

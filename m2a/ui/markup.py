@@ -1,0 +1,102 @@
+"""Text of users, models and memories as HTML that can neither run nor load anything."""
+
+import re
+from collections.abc import Sequence
+from datetime import date, datetime
+from functools import cache
+from html import escape
+from urllib.parse import quote
+
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markdown_it.utils import EnvType, OptionsDict
+
+from m2a.types import DateInterval
+
+_LINKS = re.compile(r"(https?|mailto):", re.IGNORECASE)
+
+
+def text(value: object) -> str:
+    """Escaped, for an element's content and for a quoted attribute alike."""
+    return escape(str(value), quote=True)
+
+
+def plain(value: str) -> str:
+    """Escaped text whose line breaks and spaces are kept by the style sheet."""
+    return f'<div class="m-plain" dir="auto">{text(value)}</div>'
+
+
+def reply(value: str) -> str:
+    """An assistant's Markdown: no HTML passes, no picture is loaded, links open apart and say nothing of this page."""
+    return f'<div class="m-markdown" dir="auto">{_markdown().render(value)}</div>'
+
+
+def plural(count: int, noun: str, nouns: str | None = None) -> str:
+    return f"{count} {noun if count == 1 else nouns or noun + 's'}"
+
+
+def photo(photo_id: str, *, caption: str = "", large: bool = False) -> str:
+    """A thumbnail that opens the whole photo; both come from our own route, which checks the owner."""
+    address = f"/photos/{quote(photo_id, safe='')}"
+    label = text(caption or "Photo")
+    kind = "m-photo m-photo-large" if large else "m-photo"
+    return (
+        f'<a class="{kind}" href="{address}" target="_blank" rel="noopener" aria-label="{label}: open in full size">'
+        f'<img src="{address}/thumbnail" alt="{label}"></a>'
+    )
+
+
+def photos(photo_ids: Sequence[str], *, caption: str = "", large: bool = False) -> str:
+    if not photo_ids:
+        return ""
+    return f'<div class="m-photos">{"".join(photo(one, caption=caption, large=large) for one in photo_ids)}</div>'
+
+
+def day(value: date) -> str:
+    return f"{value.day} {value:%B %Y}"
+
+
+def moment(value: datetime) -> str:
+    """Day and time on the user's clock, as a `time` element."""
+    local = value.astimezone()
+    return f'<time datetime="{local.isoformat(timespec="seconds")}">{day(local)}, {local:%H:%M}</time>'
+
+
+def clock_time(value: datetime) -> str:
+    local = value.astimezone()
+    return f'<time datetime="{local.isoformat(timespec="seconds")}">{local:%H:%M}</time>'
+
+
+def interval(value: DateInterval) -> str:
+    first, last = value
+    if first == last:
+        return day(first)
+    if (first.day, last.month) == (1, first.month) and first.year == last.year and _is_month_end(last):
+        return f"{first:%B %Y}"
+    if (first.month, first.day, last.month, last.day) == (1, 1, 12, 31) and first.year == last.year:
+        return str(first.year)
+    return f"{day(first)} to {day(last)}"
+
+
+def _is_month_end(value: date) -> bool:
+    return value == date.max or value.fromordinal(value.toordinal() + 1).day == 1
+
+
+@cache
+def _markdown() -> MarkdownIt:
+    markdown = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["table", "strikethrough"])
+    markdown.disable("image")
+    markdown.validateLink = _is_safe_link  # type: ignore[method-assign]
+    markdown.add_render_rule("link_open", _open_link)
+    return markdown
+
+
+def _is_safe_link(address: str) -> bool:
+    return _LINKS.match(address) is not None
+
+
+def _open_link(renderer: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
+    tokens[index].attrSet("target", "_blank")
+    tokens[index].attrSet("rel", "noopener noreferrer nofollow")
+    return renderer.renderToken(tokens, index, options, env)

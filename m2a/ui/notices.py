@@ -1,0 +1,41 @@
+"""The quiet lines below an answer: what was remembered, changed or forgotten, and what failed."""
+
+from collections.abc import Sequence
+
+from m2a.types import Failed, MemoryChanged, MemoryEntry
+from m2a.ui import markup
+
+
+def changes_html(changes: Sequence[MemoryChanged]) -> str:
+    """One line per change of the memory; update records, which only repeat a change, have none."""
+    lines = "".join(_change(change) for change in changes if _is_shown(change))
+    return f'<ul class="m-changes" aria-label="Changes to the memory">{lines}</ul>' if lines else ""
+
+
+def failures_html(failures: Sequence[Failed]) -> str:
+    return "".join(failure_html(failure) for failure in failures)
+
+
+def failure_html(failure: Failed) -> str:
+    title = "I could not answer." if failure.stage == "reply" else "I answered, but could not update my memory."
+    return f'<div class="m-failure" role="alert"><strong>{title}</strong> {markup.text(failure.reason)}</div>'
+
+
+def _is_shown(change: MemoryChanged) -> bool:
+    return change.entry is None or change.entry.kind != "update record"
+
+
+def _change(change: MemoryChanged) -> str:
+    match change.change:
+        case "added":
+            title, words = "Remembered", _words(change.entry)
+        case "replaced":
+            title = "Changed"
+            words = f"<del>{_words(change.previous)}</del> <span aria-hidden='true'>→</span> <ins>{_words(change.entry)}</ins>"
+        case "deleted":
+            title, words = "Forgot", f"<del>{_words(change.previous or change.entry)}</del>"
+    return f'<li class="m-change m-{change.change}"><strong>{title}</strong> <span dir="auto">{words}</span></li>'
+
+
+def _words(entry: MemoryEntry | None) -> str:
+    return markup.text(entry.text or entry.caption or "a photo") if entry else ""

@@ -1,0 +1,100 @@
+"""What was searched for an answer, and the memories that it rests on."""
+
+from collections.abc import Sequence
+from urllib.parse import quote
+
+from m2a.types import Hit, MemoryEntry, MemorySearched, Message, Path, Source
+from m2a.ui import markup
+
+_PATHS: tuple[tuple[Path, str], ...] = (("dense", "meaning"), ("bm25", "words"), ("photo", "photo"))
+
+
+def searched_html(searches: Sequence[MemorySearched], *, key: str) -> str:
+    """The collapsible list of searches of one turn; empty when nothing was searched."""
+    if not searches:
+        return ""
+    items = "".join(_search(search) for search in searches)
+    summary = f"What I searched <span>· {markup.plural(len(searches), 'search', 'searches')}</span>"
+    return _details(summary, f'<ol class="m-searches">{items}</ol>', kind="m-searched", key=f"{key}-searched")
+
+
+def why_html(sources: Sequence[Source], *, key: str) -> str:
+    """The collapsible list of the memories that an answer rests on; empty when it rests on none."""
+    if not sources:
+        return ""
+    items = "".join(_source(source) for source in sources)
+    summary = f"Why I said this <span>· {markup.plural(len(sources), 'memory', 'memories')}</span>"
+    return _details(summary, f'<ul class="m-sources">{items}</ul>', kind="m-why", key=f"{key}-why")
+
+
+def found_by(hit: Hit) -> str:
+    """How a hit was found, path by path: "meaning: 1st, 0.71 · words: 2nd"."""
+    found = []
+    for path, name in _PATHS:
+        if path in hit.ranks:
+            likeness = f", likeness {hit.similarity[path]:.2f}" if path in hit.similarity else ""
+            found.append(f"{name} ({_ordinal(hit.ranks[path])}{likeness})")
+    return "Found by " + " · ".join(found) if found else "Read as evidence"
+
+
+def _details(summary: str, content: str, *, kind: str, key: str) -> str:
+    # The page keeps what is open across updates by data-key.
+    return f'<details class="m-details {kind}" data-key="{markup.text(key)}"><summary>{summary}</summary>{content}</details>'
+
+
+def _search(search: MemorySearched) -> str:
+    words = f"“{markup.text(search.query.text)}”" if search.query.text else ""
+    compared = markup.photos(search.query.photo_ids, caption="Photo searched with")
+    label = f"<p>Searched for {words or 'the photo' if not search.query.photo_ids else words}</p>" if words else ""
+    if compared:
+        label += (
+            f"<p>Compared with {'this photo' if len(search.query.photo_ids) == 1 else 'these photos'}</p>{compared}"
+        )
+    if not search.hits:
+        return f"<li>{label}<p class='m-nothing'>Nothing relevant was found.</p></li>"
+    hits = "".join(
+        f'<li><span dir="auto">{markup.text(_hit_text(hit))}</span><small>{markup.text(found_by(hit))}</small></li>'
+        for hit in search.hits
+    )
+    return f'<li>{label}<ol class="m-hits">{hits}</ol></li>'
+
+
+def _hit_text(hit: Hit) -> str:
+    record = hit.record
+    return record.text or (record.caption if isinstance(record, MemoryEntry) else "") or "A photo without words"
+
+
+def _source(source: Source) -> str:
+    record = source.hit.record
+    shown: tuple[str, ...] = ()
+    about = ""
+    if isinstance(record, MemoryEntry):
+        shown = record.photo_ids
+        about = f'<p class="m-memory" dir="auto">{markup.text(record.text or record.caption)}</p>'
+        if record.caption and record.text and record.photo_ids:
+            about += f'<p class="m-caption" dir="auto">{markup.text(record.caption)}</p>'
+        if record.happened:
+            about += f'<p class="m-when">When: {markup.text(markup.interval(record.happened))}</p>'
+    quoted = [message for message in source.messages if message.text or message.photos]
+    if isinstance(record, Message) and not quoted:
+        quoted = [record]
+    quotes = "".join(_quote(message, without=shown) for message in quoted)
+    found = f'<p class="m-found">{markup.text(found_by(source.hit))}</p>'
+    return f'<li class="m-source">{markup.photos(shown, caption="Photo of this memory")}<div>{about}{quotes}{found}</div></li>'
+
+
+def _quote(message: Message, *, without: Sequence[str]) -> str:
+    """The original words, with who said them when; the photos of the memory itself are not repeated."""
+    who = "You" if message.role == "user" else "M2A"
+    words = f"<p dir='auto'>“{markup.text(message.text)}”</p>" if message.text else "<p>A photo without words.</p>"
+    rest = [photo_id for photo_id in message.photos if photo_id not in without]
+    address = f"/?conversation={quote(message.conversation_id, safe='')}#m{message.message_id}"
+    return (
+        f'<blockquote class="m-quote">{words}{markup.photos(rest)}'
+        f'<footer>{who}, {markup.moment(message.said_at)} · <a href="{address}">see it there</a></footer></blockquote>'
+    )
+
+
+def _ordinal(rank: int) -> str:
+    ending = "th" if rank % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(rank % 10, "th")
+    return f"{rank}{ending}"

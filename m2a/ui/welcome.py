@@ -1,0 +1,80 @@
+"""The first thing that a new user reads: who M2A is, what to try, and which language model it uses."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from m2a.ui import markup
+
+ASSETS = Path(__file__).resolve().parents[2] / "assets"
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """Words, and perhaps a drawing of `assets/examples`, that a click puts into the message box."""
+
+    title: str
+    text: str
+    picture: str | None = None
+
+    @property
+    def path(self) -> Path | None:
+        return ASSETS / "examples" / self.picture if self.picture else None
+
+
+EXAMPLES = (
+    Example("Show me someone", "This is my dog Bobo. He loves his red ball.", "dog.png"),
+    Example("Tell me something", "My sister Ana moved to Lisbon in May 2023."),
+    Example("Then ask me", "What toys does Bobo like?"),
+)
+
+CONNECT = "M2A_CHAT_MODEL=openai:NAME M2A_CHAT_BASE_URL=http://127.0.0.1:11434/v1 make run"
+
+
+def welcome_html(*, offline: bool, returning: bool) -> str:
+    """The empty state of a conversation; the longer one for someone who has none yet."""
+    if returning:
+        return (
+            '<section class="m-welcome"><h2>What is on your mind?</h2>'
+            "<p>Tell me something, show me photos, or ask about what you told me before.</p></section>"
+        )
+    return (
+        '<section class="m-welcome"><h2>Hello, I am M2A.</h2>'
+        "<p>I chat with you, look at your photos and remember what you tell me. Weeks later you can ask about it, "
+        "in words or with another photo, and I show you where I have it from.</p>"
+        "<p>Everything stays on this computer"
+        + (".</p>" if offline else ", but for what I send to the language model that you connected.</p>")
+        + (offline_html() if offline else "")
+        + "<p class='m-try'>Try one of these. A click puts it into the box below; nothing is sent before you say so.</p>"
+        "</section>"
+    )
+
+
+def offline_html() -> str:
+    return (
+        '<details class="m-details m-offline" data-key="offline"><summary>I run without a language model</summary>'
+        "<p>I follow rules: I keep what you say in plain sentences and quote it back, and I do not make small talk well. "
+        "For a real conversation, connect a model: any server that speaks OpenAI’s protocol, such as Ollama, "
+        "LM Studio, llama.cpp or vLLM on this computer. Stop M2A, then start it with the model’s name and address:</p>"
+        f"<pre><code>{markup.text(CONNECT)}</code></pre>"
+        "<p>Your memories stay as they are. The README has the commands for each server.</p></details>"
+    )
+
+
+def model_html(chat_model: str) -> str:
+    """The line at the foot of the side bar."""
+    if chat_model == "offline":
+        return '<p class="m-model">No language model connected</p>'
+    return f'<p class="m-model">Language model: <b>{markup.text(chat_model)}</b></p>'
+
+
+def loading_html(loading: Sequence[tuple[str, bool]]) -> str:
+    """The progress line while models load; empty once all are there."""
+    waiting = [name for name, done in loading if not done]
+    if not waiting:
+        return ""
+    number = len(loading) - len(waiting) + 1
+    return (
+        '<p class="m-loading" role="status"><span class="m-dots" aria-hidden="true"><i></i><i></i><i></i></span>'
+        f"Loading the {markup.text(waiting[0])}… {number} of {len(loading)}</p>"
+    )

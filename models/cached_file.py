@@ -1,0 +1,23 @@
+"""Files made once and kept in the cache folder."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from uuid import uuid4
+
+
+def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
+    """Let `write` fill a temporary file, then move it to `path`.
+
+    Two processes may write the same file at once: each moves a whole one, and readers see either. The folder is made
+    where it is missing.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.stem}-{uuid4().hex}{path.suffix}")
+    try:
+        write(temporary)
+        with temporary.open("rb") as file:
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,44 @@
+"""Captions by a chat model that sees."""
+
+import hashlib
+import textwrap
+from io import BytesIO
+from pathlib import Path
+
+from PIL import Image
+
+from models.chat_model import ChatMessage, ChatModel, PhotoPart
+
+_PROMPT_FILE = Path(__file__).with_name("prompts") / "caption.txt"
+_MAXIMUM_LENGTH = 300
+_NOTHING = "unknown"
+
+
+class ChatCaptioner:
+    """Asks for one line. The prompt says that text in a photo is part of the picture and no instruction."""
+
+    def __init__(self, chat_model: ChatModel) -> None:
+        """Raises `ValueError` for a chat model that sees no photos."""
+        if not chat_model.sees_photos:
+            raise ValueError(
+                f"The chat model {chat_model.name!r} sees no photos: set chat_sees_photos or choose another."
+            )
+        self._prompt = _PROMPT_FILE.read_text(encoding="utf-8").strip()
+        prompt_hash = hashlib.sha256(self._prompt.encode()).hexdigest()[:12]
+        self.captioner_id = f"chat:{chat_model.name}@{prompt_hash}"
+        self._chat_model = chat_model
+
+    async def caption(self, photo: bytes) -> str:
+        """Raises `ChatModelError` where the service fails."""
+        messages = (
+            ChatMessage("system", (self._prompt,)),
+            ChatMessage("user", (PhotoPart("The photo:", photo, _media_type(photo)),)),
+        )
+        pieces = [piece async for piece in self._chat_model.stream(messages) if isinstance(piece, str)]
+        line = textwrap.shorten("".join(pieces), _MAXIMUM_LENGTH, placeholder=" …").strip("\"'“” ")
+        return "" if line.strip(".").lower() == _NOTHING else line
+
+
+def _media_type(photo: bytes) -> str:
+    with Image.open(BytesIO(photo)) as image:
+        return Image.MIME[image.format or "JPEG"]

@@ -1,0 +1,116 @@
+"""Language models behind one protocol: choose a tool, or stream a reply."""
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class PhotoPart:
+    """Encoded bytes of a photo with the label that stands before it in the prompt."""
+
+    label: str
+    data: bytes
+    media_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChatMessage:
+    """One message of a prompt, in order. `system` messages come first."""
+
+    role: Literal["system", "user", "assistant"]
+    parts: tuple[str | PhotoPart, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """`parameters` is the JSON schema of the arguments (an object)."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class TokenUsage:
+    """Tokens of one call as the server counted them; None where it did not."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """The tool that the model chose. The arguments are a JSON object, not yet checked against the schema."""
+
+    name: str
+    arguments: Mapping[str, Any]
+    usage: TokenUsage
+
+
+class ChatModelError(Exception):
+    """The service failed after retries; the message is a sentence for the user."""
+
+
+class MalformedReplyError(Exception):
+    """The model answered with something that is no tool call; the message says what was wrong, for the model."""
+
+
+class ChatModel(Protocol):
+    """Service failures are retried with backoff inside the adapter, then raise `ChatModelError`."""
+
+    name: str
+    sees_photos: bool
+
+    async def choose(
+        self, messages: Sequence[ChatMessage], tools: Sequence[Tool]
+    ) -> ToolCall:
+        """Make the model call exactly one of the tools.
+
+        Tool calls where the model has them, else JSON under a schema, else a JSON object, else JSON parsed
+        out of text; what the server lacks is found out once and remembered. A finish reason is never trusted.
+        Raises `MalformedReplyError` for the model's mistake, `ChatModelError` for the service's.
+        """
+        ...
+
+    def stream(
+        self, messages: Sequence[ChatMessage]
+    ) -> AsyncGenerator[str | TokenUsage]:
+        """Pieces of the reply, then one `TokenUsage`. Closing the iterator cancels the call.
+
+        A stream that is cut before its first piece is retried; one cut later raises `ChatModelError`.
+        """
+        ...
+
+
+def load_chat_model(
+    name: str,
+    *,
+    base_url: str | None = None,
+    api_key: str | None = None,
+    sees_photos: bool = True,
+    timeout: float = 120.0,
+) -> ChatModel:
+    """The chat model of `transformers:NAME_OR_FOLDER` or `provider:name`; `offline` is the caller's.
+
+    Connects to nothing and loads no weights yet. Raises `ValueError` that names the value and the remedy.
+    """
+    form, _, which = name.partition(":")
+    if not form or not which:
+        raise ValueError(
+            f"chat_model {name!r} is none of offline, transformers:NAME_OR_FOLDER and provider:name "
+            "(such as openai:gpt-4o, or with chat_base_url openai:NAME_ON_YOUR_SERVER)."
+        )
+    if form == "transformers":
+        from models.transformers_chat_model import TransformersChatModel
+
+        return TransformersChatModel(which, sees_photos=sees_photos)
+    from models.provider_chat_model import ProviderChatModel
+
+    return ProviderChatModel(
+        name,
+        base_url=base_url,
+        api_key=api_key,
+        sees_photos=sees_photos,
+        timeout=timeout,
+    )

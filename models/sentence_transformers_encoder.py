@@ -1,0 +1,43 @@
+"""Any text encoder of the sentence-transformers library, from a folder or the local model cache."""
+
+import threading
+from collections.abc import Sequence
+
+import numpy as np
+
+from models.text_encoder import MINILM, well_formed
+from models.weights import module_hash
+
+
+class SentenceTransformersEncoder:
+    """Loads what is on this machine and asks no model hub. Calls from several threads run one after the other.
+
+    No prompt is put before a text: models that want "query:" and "passage:" lose some quality here.
+    """
+
+    def __init__(self, name: str) -> None:
+        try:
+            from sentence_transformers import SentenceTransformer
+        except ImportError as error:
+            raise ImportError(
+                f"text_encoder {name!r} needs the extra sentence-transformers: pip install 'm2a[sentence-transformers]'."
+            ) from error
+        try:
+            self._model = SentenceTransformer(name, local_files_only=True)
+        except (OSError, ValueError) as error:
+            raise ValueError(
+                f"text_encoder {name!r} is not on this machine: fetch it once with `hf download`, name a folder, "
+                f"or use {MINILM}."
+            ) from error
+        self._lock = threading.Lock()  # the tokenizer's padding is shared state
+        self.dimensions = self._model.get_embedding_dimension() or self.encode([""]).shape[1]
+        self.encoder_id = f"sentence-transformers:{name}@{module_hash(self._model)}"
+
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
+        if not texts:
+            return np.empty((0, self.dimensions), dtype=np.float32)
+        with self._lock:
+            vectors = self._model.encode(
+                [well_formed(text) for text in texts], normalize_embeddings=True, show_progress_bar=False
+            )
+        return np.asarray(vectors, dtype=np.float32)

@@ -1,0 +1,26 @@
+"""Captions without a language model."""
+
+import asyncio
+from io import BytesIO
+
+from PIL import Image
+
+from models.efficientnet import EfficientNet
+
+_MINIMUM_PROBABILITY = 0.2
+
+
+class TagCaptioner:
+    """Such as "perhaps a golden retriever", "perhaps a beagle or a basset hound", or "" where no class is likely."""
+
+    def __init__(self, network: EfficientNet) -> None:
+        self.captioner_id = f"tags:{network.network_id}"
+        self._network = network
+
+    async def caption(self, photo: bytes) -> str:
+        return await asyncio.to_thread(self._caption, photo)
+
+    def _caption(self, photo: bytes) -> str:
+        with Image.open(BytesIO(photo)) as image:
+            tags = self._network.tags(image, _MINIMUM_PROBABILITY)
+        return f"perhaps {' or '.join(tag.phrase for tag in tags[:2])}" if tags else ""

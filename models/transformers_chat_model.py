@@ -1,0 +1,410 @@
+"""Chat models in this process, through transformers: from a folder, or by name from the hub or its cache."""
+
+import asyncio
+import io
+import itertools
+import json
+import os
+import threading
+from collections.abc import AsyncGenerator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from models import json_reply
+from models.chat_model import (
+    ChatMessage,
+    ChatModelError,
+    PhotoPart,
+    TokenUsage,
+    Tool,
+    ToolCall,
+)
+from models.thoughts import ThoughtFilter
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """`reader` is the processor of a model that is given photos, else the tokenizer."""
+
+    model: Any
+    reader: Any
+    tokenizer: Any
+    reads_photos: bool
+
+
+class TransformersChatModel:
+    """`name_or_folder` is loaded on first use or by `load`; a folder is never looked up on the hub.
+
+    One thread does all the work, so calls queue. `choose` parses JSON out of the model's text, which is sampled
+    greedily there; a reply follows the generation settings that come with the model.
+    """
+
+    def __init__(
+        self,
+        name_or_folder: str,
+        *,
+        sees_photos: bool = True,
+        max_new_tokens: int = 1024,
+    ) -> None:
+        self.name = f"transformers:{name_or_folder}"
+        self._where = name_or_folder
+        self._show_photos = sees_photos
+        self._max_new_tokens = max_new_tokens
+        self._jobs = ThreadPoolExecutor(1, thread_name_prefix="chat-model")
+        self._loaded: _Loaded | None = None
+
+    def __repr__(self) -> str:
+        return f"TransformersChatModel({self._where!r})"
+
+    @property
+    def sees_photos(self) -> bool:
+        """Whether it is a vision model; asked of its config file, which is cheap, while it is not loaded."""
+        if self._loaded:
+            return self._loaded.reads_photos
+        return self._show_photos and "vision_config" in _config_on_disk(self._where)
+
+    def load(self) -> None:
+        """Load the weights now. Raises `ChatModelError`."""
+        self._jobs.submit(self._load).result()
+
+    async def choose(
+        self, messages: Sequence[ChatMessage], tools: Sequence[Tool]
+    ) -> ToolCall:
+        """One tool call, read out of the model's text; see `ChatModel.choose`."""
+        prompt = [*messages, ChatMessage("system", (json_reply.instruction(tools),))]
+        text, usage = "", TokenUsage()
+        async with aclosing(self._generate(prompt, do_sample=False)) as pieces:
+            async for piece in pieces:
+                if isinstance(piece, TokenUsage):
+                    usage = piece
+                else:
+                    text += piece
+        name, arguments = json_reply.parse_call(text, tools)
+        return ToolCall(name, arguments, usage)
+
+    async def stream(
+        self, messages: Sequence[ChatMessage]
+    ) -> AsyncGenerator[str | TokenUsage]:
+        """Pieces of the reply, then its usage; see `ChatModel.stream`."""
+        thoughts = ThoughtFilter()
+        empty = True
+        async with aclosing(self._generate(messages)) as pieces:
+            async for piece in pieces:
+                visible = (
+                    thoughts.finish()
+                    if isinstance(piece, TokenUsage)
+                    else thoughts.feed(piece)
+                )
+                if visible:
+                    empty = False
+                    yield visible
+                if isinstance(piece, TokenUsage):
+                    if empty:
+                        raise ChatModelError(
+                            f"{self._called} answered with nothing; try again or choose another model."
+                        )
+                    yield piece
+
+    async def aclose(self) -> None:
+        """Wait for the thread; what it generates should be cancelled first. The model is not usable afterwards."""
+        await asyncio.to_thread(self._jobs.shutdown)
+
+    # In the event loop
+
+    async def _generate(
+        self, messages: Sequence[ChatMessage], **settings: Any
+    ) -> AsyncGenerator[str | TokenUsage]:
+        """The raw text as it is made, then the usage. Closing it stops the thread at the next token."""
+        loop = asyncio.get_running_loop()
+        made: asyncio.Queue[str | TokenUsage | Exception] = asyncio.Queue()
+        stopped = threading.Event()
+
+        def emit(item: str | TokenUsage | Exception) -> None:
+            with suppress(RuntimeError):  # the loop is closed: nobody listens any more
+                loop.call_soon_threadsafe(made.put_nowait, item)
+
+        job = self._jobs.submit(self._run, messages, settings, stopped, emit)
+        try:
+            while True:
+                item = await made.get()
+                if isinstance(item, Exception):
+                    raise item
+                yield item
+                if isinstance(item, TokenUsage):
+                    return
+        finally:
+            stopped.set()
+            job.cancel()
+
+    # In the thread
+
+    def _run(
+        self,
+        messages: Sequence[ChatMessage],
+        settings: dict[str, Any],
+        stopped: threading.Event,
+        emit: Callable[[str | TokenUsage | Exception], None],
+    ) -> None:
+        try:
+            if not stopped.is_set():
+                emit(self._answer(self._load(), messages, settings, stopped, emit))
+        except ChatModelError as error:
+            emit(error)
+        except Exception as error:
+            # Models bring code of their own and fail in every way; the loop waits for word from here.
+            reason = (
+                "there is not enough memory"
+                if _is_out_of_memory(error)
+                else _first_line(error)
+            )
+            emit(ChatModelError(f"{self._called} failed: {reason}."))
+
+    def _answer(
+        self,
+        loaded: _Loaded,
+        messages: Sequence[ChatMessage],
+        settings: dict[str, Any],
+        stopped: threading.Event,
+        emit: Callable[[str | TokenUsage | Exception], None],
+    ) -> TokenUsage:
+        import torch
+        from transformers import StoppingCriteriaList
+
+        inputs = self._inputs(loaded, messages).to(loaded.model.device)
+        length = inputs["input_ids"].shape[1]
+        limit = getattr(
+            loaded.model.config.get_text_config(), "max_position_embeddings", None
+        )
+        room = (
+            min(self._max_new_tokens, limit - length) if limit else self._max_new_tokens
+        )
+        if room < 1:
+            raise ChatModelError(
+                f"The prompt has {length} tokens and {self._called} takes {limit}; lower M2A_HISTORY_TOKENS."
+            )
+        streamer = _streamer(loaded.tokenizer, emit)
+        with torch.inference_mode():
+            output = loaded.model.generate(
+                **inputs,
+                max_new_tokens=room,
+                streamer=streamer,
+                stopping_criteria=StoppingCriteriaList(
+                    [lambda *_, **__: stopped.is_set()]
+                ),
+                **settings,
+            )
+        return TokenUsage(length, output.shape[1] - length)
+
+    def _inputs(self, loaded: _Loaded, messages: Sequence[ChatMessage]) -> Any:
+        from jinja2 import TemplateError
+
+        if loaded.reader.chat_template is None:
+            raise ChatModelError(
+                f"{self._called} has no chat template; choose a model tuned for chat."
+            )
+        turns = _turns(messages)
+        options = {} if loaded.reads_photos else {"enable_thinking": False}
+        try:
+            text = _render(loaded, turns, options)
+        except TemplateError:
+            # Some templates refuse a system message; the first turn can say the same.
+            text = _render(loaded, _without_system(turns), options)
+        if not loaded.reads_photos:
+            return loaded.tokenizer(text, add_special_tokens=False, return_tensors="pt")
+        photos = [
+            _picture(part)
+            for _, parts in turns
+            for part in parts
+            if isinstance(part, PhotoPart)
+        ]
+        starts = bool(loaded.tokenizer.bos_token) and text.startswith(
+            loaded.tokenizer.bos_token
+        )
+        return loaded.reader(
+            text=[text],
+            images=photos or None,
+            add_special_tokens=not starts,
+            return_tensors="pt",
+        )
+
+    def _load(self) -> _Loaded:
+        if self._loaded is None:
+            self._loaded = self._from_pretrained()
+        return self._loaded
+
+    def _from_pretrained(self) -> _Loaded:
+        os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+        is_folder = Path(self._where).is_dir()
+        if not is_folder and (
+            Path(self._where).is_absolute() or self._where.startswith((".", "~"))
+        ):
+            raise ChatModelError(
+                f"There is no folder {self._where!r}; M2A_CHAT_MODEL names it."
+            )
+        try:
+            return _from_pretrained(self._where, is_folder, self._show_photos)
+        except ImportError as error:
+            if "torchvision" not in str(error).lower():
+                raise ChatModelError(
+                    f"{self._called} cannot be loaded: {_first_line(error)}."
+                ) from None
+            raise ChatModelError(
+                f"{self._called} needs torchvision to read photos: install the vision extra with "
+                "pip install -e '.[vision]', or set M2A_CHAT_SEES_PHOTOS=false."
+            ) from None
+        except Exception as error:
+            # A damaged folder shows as OSError, ValueError, KeyError, SafetensorError or JSONDecodeError.
+            if is_folder:
+                remedy = "is it the complete folder of a chat model?"
+            else:
+                remedy = "is the name right, and is the hub in reach? A folder on this machine works without it."
+            reason = (
+                "there is not enough memory"
+                if _is_out_of_memory(error)
+                else _first_line(error)
+            )
+            raise ChatModelError(
+                f"{self._called} cannot be loaded: {reason}; {remedy}"
+            ) from None
+
+    @property
+    def _called(self) -> str:
+        return f"The model {self._where!r}"
+
+
+def _from_pretrained(where: str, is_folder: bool, show_photos: bool) -> _Loaded:
+    import torch
+    from transformers import (
+        AutoConfig,
+        AutoModelForCausalLM,
+        AutoModelForImageTextToText,
+        AutoProcessor,
+        AutoTokenizer,
+    )
+
+    config = AutoConfig.from_pretrained(where, local_files_only=is_folder)
+    has_vision = hasattr(config, "vision_config")
+    reads_photos = has_vision and show_photos
+    # The reader first: it is small, and it is what fails where torchvision is missing.
+    if reads_photos:
+        # Without torchvision this picks the image processor that runs on Pillow.
+        reader: Any = AutoProcessor.from_pretrained(where, local_files_only=is_folder)
+        tokenizer = reader.tokenizer
+        reader.chat_template = reader.chat_template or tokenizer.chat_template
+    else:
+        reader = tokenizer = AutoTokenizer.from_pretrained(
+            where, local_files_only=is_folder
+        )
+    on_gpu = torch.cuda.is_available()
+    build: Any = AutoModelForImageTextToText if has_vision else AutoModelForCausalLM
+    # Half precision is slow or missing on many CPUs.
+    model = build.from_pretrained(
+        where, local_files_only=is_folder, dtype="auto" if on_gpu else torch.float32
+    )
+    return _Loaded(
+        model.to("cuda" if on_gpu else "cpu").eval(), reader, tokenizer, reads_photos
+    )
+
+
+def _config_on_disk(where: str) -> dict[str, Any]:
+    """The model's config.json in its folder or in the hub's cache; empty where it is in neither."""
+    path: Any = Path(where) / "config.json"
+    if not path.is_file():
+        from huggingface_hub import try_to_load_from_cache
+        from huggingface_hub.errors import HFValidationError
+
+        try:
+            path = try_to_load_from_cache(where, "config.json")
+        except HFValidationError:
+            return {}
+        if not isinstance(path, str):
+            return {}
+    try:
+        config = json.loads(Path(path).read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return config if isinstance(config, dict) else {}
+
+
+def _streamer(tokenizer: Any, emit: Callable[[str], None]) -> Any:
+    """A streamer whose finished words go to `emit`; transformers' own iterators hang when generation fails."""
+    from transformers import TextStreamer
+
+    class Words(TextStreamer):  # type: ignore[misc]
+        def on_finalized_text(self, text: str, stream_end: bool = False) -> None:
+            if text:
+                emit(text)
+
+    return Words(tokenizer, skip_prompt=True, skip_special_tokens=True)
+
+
+_Turn = tuple[str, list[str | PhotoPart]]
+
+
+def _turns(messages: Sequence[ChatMessage]) -> list[_Turn]:
+    """One system turn first and then turns that alternate: many chat templates take nothing else."""
+    ordered = sorted(messages, key=lambda message: message.role != "system")
+    return [
+        (role, [part for message in group for part in message.parts])
+        for role, group in itertools.groupby(ordered, key=lambda message: message.role)
+    ]
+
+
+def _without_system(turns: Sequence[_Turn]) -> list[_Turn]:
+    if len(turns) < 2 or turns[0][0] != "system":
+        return list(turns)
+    (_, instructions), (role, parts), *rest = turns
+    return [(role, [*instructions, *parts]), *rest]
+
+
+def _render(loaded: _Loaded, turns: Sequence[_Turn], options: dict[str, Any]) -> str:
+    if loaded.reads_photos:
+        conversation: list[dict[str, Any]] = [
+            {"role": role, "content": _parts(parts)} for role, parts in turns
+        ]
+    else:
+        conversation = [
+            {
+                "role": role,
+                "content": "\n\n".join(
+                    p if isinstance(p, str) else p.label for p in parts
+                ),
+            }
+            for role, parts in turns
+        ]
+    rendered: str = loaded.reader.apply_chat_template(
+        conversation, add_generation_prompt=True, tokenize=False, **options
+    )
+    return rendered
+
+
+def _parts(parts: Sequence[str | PhotoPart]) -> list[dict[str, Any]]:
+    """Content parts of a template: each photo after its label."""
+    content: list[dict[str, Any]] = []
+    for part in parts:
+        content.append(
+            {"type": "text", "text": part if isinstance(part, str) else part.label}
+        )
+        if isinstance(part, PhotoPart):
+            content.append({"type": "image"})
+    return content
+
+
+def _picture(photo: PhotoPart) -> Any:
+    from PIL import Image
+
+    return Image.open(io.BytesIO(photo.data)).convert("RGB")
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    import torch
+
+    return isinstance(error, MemoryError | torch.cuda.OutOfMemoryError)
+
+
+def _first_line(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return (lines[0] if lines else type(error).__name__)[:200].rstrip(".")

@@ -1,0 +1,39 @@
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from sqlalchemy import create_engine, text
+
+from m2a.memory.database import Database
+from m2a.memory.owners import owner_named
+from tests.postgres import postgres_server
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    with postgres_server() as url:
+        yield url
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+    """A fresh database of either kind."""
+    if request.param == "sqlite":
+        url = f"sqlite:///{tmp_path / 'memory.db'}"
+    else:
+        server = request.getfixturevalue("postgres")
+        name = f"m2a_{uuid4().hex}"
+        admin = create_engine(server.format(name="postgres"), isolation_level="AUTOCOMMIT")
+        with admin.connect() as connection:
+            connection.execute(text(f"CREATE DATABASE {name}"))
+        admin.dispose()
+        url = server.format(name=name)
+    opened = Database(url)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def owner(database: Database) -> str:
+    return owner_named(database, "anna")

@@ -1,0 +1,113 @@
+"""Captions from tags, worded as guesses, and from a chat model."""
+
+import asyncio
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from models.chat_captioner import ChatCaptioner
+from models.chat_model import ChatModelError, PhotoPart, TokenUsage
+from models.efficientnet import EfficientNet, Tag
+from models.tag_captioner import TagCaptioner
+
+DREAMBOOTH = Path(__file__).parents[2] / "shared" / "data" / "dreambooth"
+
+
+def photo_bytes(kind: str = "JPEG") -> bytes:
+    stream = BytesIO()
+    Image.new("RGB", (64, 64), "grey").save(stream, kind)
+    return stream.getvalue()
+
+
+class FixedTags(EfficientNet):
+    """Answers with the given tags."""
+
+    def __init__(self, *tags: Tag) -> None:
+        super().__init__(None, "fixed@1")
+        self.answer = list(tags)
+
+    def tags(self, photo, minimum_probability=0.2):
+        return [tag for tag in self.answer if tag.probability >= minimum_probability]
+
+
+class SeeingModel:
+    """Streams the given pieces and records the prompt."""
+
+    name = "seeing"
+
+    def __init__(self, *pieces: str, sees_photos: bool = True) -> None:
+        self.pieces, self.sees_photos = pieces, sees_photos
+        self.prompts = []
+
+    async def choose(self, messages, tools):
+        raise AssertionError("a caption needs no tool")
+
+    async def stream(self, messages):
+        self.prompts.append(messages)
+        for piece in self.pieces:
+            yield piece
+        yield TokenUsage(10, 5)
+
+
+@pytest.mark.parametrize(
+    ("tags", "caption"),
+    [
+        ([], ""),
+        ([Tag("teapot", "a teapot", 0.19)], ""),
+        ([Tag("golden retriever", "a golden retriever", 0.7)], "perhaps a golden retriever"),
+        ([Tag("otter", "an otter", 0.5), Tag("mink", "a mink", 0.3)], "perhaps an otter or a mink"),
+        ([Tag("sunglasses", "sunglasses", 0.9)], "perhaps sunglasses"),
+    ],
+)
+def test_tags_are_worded_as_a_guess(tags, caption):
+    captioner = TagCaptioner(FixedTags(*tags))
+    assert asyncio.run(captioner.caption(photo_bytes())) == caption
+    assert captioner.captioner_id == "tags:fixed@1"
+
+
+@pytest.mark.skipif(not DREAMBOOTH.exists(), reason="the DreamBooth photos are not on this machine")
+def test_a_real_photo_has_a_caption(tmp_path):
+    captioner = TagCaptioner(EfficientNet.load(tmp_path))
+    assert asyncio.run(captioner.caption((DREAMBOOTH / "backpack" / "02.jpg").read_bytes())).startswith("perhaps a ")
+
+
+def test_nothing_is_said_of_a_grey_square(tmp_path):
+    network = EfficientNet.load(tmp_path)
+    with Image.open(BytesIO(photo_bytes())) as photo:
+        likely = network.tags(photo)
+    assert bool(asyncio.run(TagCaptioner(network).caption(photo_bytes()))) == bool(likely)
+
+
+def test_the_chat_model_sees_the_photo_and_the_prompt_guards_it():
+    model = SeeingModel('"A red backpack\n', "  on a rock. ", '"')
+    captioner = ChatCaptioner(model)
+    assert asyncio.run(captioner.caption(photo_bytes("PNG"))) == "A red backpack on a rock."
+    system, user = model.prompts[0]
+    assert system.role == "system" and "never an instruction" in system.parts[0]
+    assert user.parts == (PhotoPart("The photo:", photo_bytes("PNG"), "image/png"),)
+    assert captioner.captioner_id.startswith("chat:seeing@")
+
+
+@pytest.mark.parametrize("reply", ["unknown", " Unknown.\n", "", "  "])
+def test_nothing_to_say_is_empty(reply):
+    assert asyncio.run(ChatCaptioner(SeeingModel(reply)).caption(photo_bytes())) == ""
+
+
+def test_a_rambling_model_is_cut():
+    caption = asyncio.run(ChatCaptioner(SeeingModel("very " * 500)).caption(photo_bytes()))
+    assert len(caption) <= 300 and caption.endswith("very …")
+
+
+def test_a_blind_model_is_refused_and_an_outage_raises():
+    with pytest.raises(ValueError, match="'seeing' sees no photos"):
+        ChatCaptioner(SeeingModel(sees_photos=False))
+
+    class Down(SeeingModel):
+        async def stream(self, messages):
+            raise ChatModelError("The server does not answer.")
+            yield
+
+    with pytest.raises(ChatModelError):
+        asyncio.run(ChatCaptioner(Down()).caption(photo_bytes()))

@@ -1,0 +1,156 @@
+from datetime import UTC, date, datetime, timedelta, timezone
+
+import pytest
+from sqlalchemy import delete, insert, text, update
+from sqlalchemy.exc import DBAPIError
+
+from m2a.memory.database import Database, erasure, message
+from m2a.memory.owners import owner_named
+from m2a.memory.raw_message_store import RawMessageStore, UnknownConversationError, merge_ranges
+from m2a.types import EvidenceRange, Message
+
+NOON = datetime(2026, 3, 12, 12, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def raw(database: Database) -> RawMessageStore:
+    return RawMessageStore(database)
+
+
+def start(raw: RawMessageStore, database: Database, owner: str) -> str:
+    with database.write() as connection:
+        return raw.start_conversation(connection, owner, NOON).conversation_id
+
+
+def say(
+    raw: RawMessageStore, database: Database, owner: str, conversation_id: str, words: str, at: datetime = NOON, **more
+) -> Message:
+    values = {"role": "user", "speaker": "You", "text": words, "said_at": at} | more
+    with database.write() as connection:
+        return raw.append(connection, owner, conversation_id, **values)
+
+
+def test_what_is_written_is_read_back_whole(raw, database, owner):
+    conversation_id = start(raw, database, owner)
+    zone = timezone(timedelta(hours=2))
+    said = say(
+        raw, database, owner, conversation_id, "Bobo 🐶 plays", NOON.astimezone(zone), photos=["a" * 64, "b" * 64],
+        reference="D5:3",
+    )  # fmt: skip
+    answer = say(raw, database, owner, conversation_id, "Nice!", role="assistant", speaker="M2A", partial=True)
+    with database.read() as connection:
+        assert raw.in_conversation(connection, owner, conversation_id) == [said, answer]
+    assert said.photos == ("a" * 64, "b" * 64)
+    assert said.said_at.utcoffset() == timedelta(hours=2)
+    assert (said.message_id, answer.message_id) == (1, 2)
+
+
+def test_messages_of_another_owner_are_out_of_reach(raw, database, owner):
+    other = owner_named(database, "bert")
+    conversation_id = start(raw, database, owner)
+    said = say(raw, database, owner, conversation_id, "secret teapot")
+    with database.read() as connection:
+        assert raw.get(connection, other, [said.message_id]) == {}
+        assert raw.in_ranges(connection, other, [EvidenceRange(1, 9)]) == []
+        assert raw.find(connection, other, "teapot", 10) == []
+        assert raw.conversations(connection, other) == []
+    with pytest.raises(UnknownConversationError, match=conversation_id):
+        say(raw, database, other, conversation_id, "mine now")
+
+
+def test_ids_are_not_reused_after_a_rollback_of_the_caller(raw, database, owner):
+    conversation_id = start(raw, database, owner)
+    first = say(raw, database, owner, conversation_id, "one")
+    with pytest.raises(RuntimeError), database.write() as connection:
+        raw.append(connection, owner, conversation_id, role="user", speaker="You", text="two", said_at=NOON)
+        raise RuntimeError
+    with database.read() as connection:
+        assert raw.in_conversation(connection, owner, conversation_id) == [first]
+
+
+@pytest.mark.parametrize("change", [update(message).values(text="changed"), delete(message)])
+def test_the_log_refuses_changes(raw, database, owner, change):
+    said = say(raw, database, owner, start(raw, database, owner), "as it was")
+    with pytest.raises(DBAPIError, match="append-only"), database.write() as connection:
+        connection.execute(change)
+    with database.read() as connection:
+        assert raw.get(connection, owner, [1]) == {1: said}
+
+
+def test_only_what_is_listed_for_erasure_can_be_deleted(raw, database, owner):
+    conversation_id = start(raw, database, owner)
+    say(raw, database, owner, conversation_id, "erase me")
+    kept = say(raw, database, owner, conversation_id, "keep me")
+    with pytest.raises(DBAPIError, match="append-only"), database.write() as connection:
+        connection.execute(insert(erasure).values(owner=owner, message_id=1))
+        connection.execute(delete(message))
+    with database.write() as connection:
+        connection.execute(insert(erasure).values(owner=owner, message_id=1))
+        connection.execute(delete(message).where(message.c.message_id == 1))
+    with database.read() as connection:
+        assert raw.in_conversation(connection, owner, conversation_id) == [kept]
+        assert raw.find(connection, owner, "erase", 10) == []
+
+
+def test_ranges_are_merged_and_a_day_is_whole(raw, database, owner):
+    conversation_id = start(raw, database, owner)
+    midnight = datetime(2026, 3, 12, tzinfo=UTC)
+    times = [midnight - timedelta(microseconds=1), midnight, midnight + timedelta(hours=23, minutes=59, seconds=59.999)]
+    said = [
+        say(raw, database, owner, conversation_id, str(n), at)
+        for n, at in enumerate([*times, midnight + timedelta(days=1)])
+    ]
+    with database.read() as connection:
+        overlapping = [EvidenceRange(2, 3), EvidenceRange(1, 2), EvidenceRange(3, 3)]
+        assert raw.in_ranges(connection, owner, overlapping) == said[:3]
+        day = date(2026, 3, 12)
+        assert raw.between(connection, owner, day, day, UTC) == said[1:3]
+        assert raw.between(connection, owner, times[1], times[1], UTC) == said[1:2]
+
+
+def test_merge_ranges():
+    assert merge_ranges([EvidenceRange(5, 6), EvidenceRange(1, 2), EvidenceRange(3, 3)]) == [(1, 3), (5, 6)]
+
+
+def test_full_text_search_finds_word_forms_best_first(raw, database, owner):
+    conversation_id = start(raw, database, owner)
+    say(raw, database, owner, conversation_id, "We went swimming in the lake with the dogs")
+    say(raw, database, owner, conversation_id, "The dog swims in the lake, the dog loves the lake")
+    say(raw, database, owner, conversation_id, 'A quoted "phrase" OR -nothing')
+    with database.read() as connection:
+        assert [m.message_id for m in raw.find(connection, owner, "lake dog", 10)] == [2, 1]
+        assert [m.message_id for m in raw.find(connection, owner, 'phrase" OR (', 10)] == [3]
+        assert raw.find(connection, owner, "the of", 10) == []
+
+
+def test_newest_and_up_to(raw, database, owner):
+    conversation_id = start(raw, database, owner)
+    said = [say(raw, database, owner, conversation_id, str(n)) for n in range(5)]
+    with database.read() as connection:
+        assert raw.in_conversation(connection, owner, conversation_id, newest=2, up_to=4) == said[2:4]
+
+
+def test_conversations_are_titled_by_the_first_words_and_the_last_used_comes_first(raw, database, owner):
+    first, second, empty = (start(raw, database, owner) for _ in range(3))
+    say(raw, database, owner, first, "This is my dog Bobo " + "x" * 80)
+    say(raw, database, owner, second, "", photos=["a" * 64])
+    say(raw, database, owner, first, "again", NOON + timedelta(hours=1))
+    with database.read() as connection:
+        found = raw.conversations(connection, owner)
+    assert [c.conversation_id for c in found] == [first, second]
+    assert found[0].title.startswith("This is my dog Bobo") and len(found[0].title) <= 60
+    assert found[1].title == "A photo"
+
+
+def test_a_naive_time_is_refused(raw, database, owner):
+    conversation_id = start(raw, database, owner)
+    with pytest.raises(ValueError, match="no time zone"):
+        say(raw, database, owner, conversation_id, "when?", datetime(2026, 1, 1))
+
+
+def test_sqlite_is_durable_by_default(tmp_path):
+    database = Database(f"sqlite:///{tmp_path / 'memory.db'}")
+    with database.read() as connection:
+        assert connection.scalar(text("PRAGMA journal_mode")) == "wal"
+        assert connection.scalar(text("PRAGMA synchronous")) == 2
+        assert connection.scalar(text("PRAGMA secure_delete")) == 1

