@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -20,7 +21,14 @@ from m2a.memory.semantic_memory_store import RejectedWriteError
 from m2a.memory.stores import Stores
 from m2a.settings import Settings, load_settings
 from m2a.types import Conversation, Failed, MemoryChanged, Message, MessageRecorded, ReplyFinished, TurnEvent
-from m2a.wiring import load_captioner, load_policy, open_stores
+from m2a.wiring import (
+    RetrievalLoading,
+    image_encoder_loading,
+    load_captioner,
+    load_policy,
+    open_sql_stores,
+    text_encoder_loading,
+)
 from models.chat_model import ChatModelError
 
 LOCAL_OWNER = "local"
@@ -37,15 +45,21 @@ class Assistant:
     update is done before that owner's next Query.
     """
 
-    def __init__(self, settings: Settings, folder: DataFolder, stores: Stores, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self, settings: Settings, folder: DataFolder, clock: Callable[[], datetime], policy: Policy | None
+    ) -> None:
         """Use `Assistant.open`."""
         self.settings = settings
         self.folder = folder
-        self.stores = stores
         self._clock = clock
-        self._policy: Loading[Policy] = Loading("chat model", lambda: load_policy(settings))
-        self._captioner = Loading("captioner", lambda: load_captioner(settings, stores, self._policy.get()))
-        self.local_owner = owner_named(stores.database, LOCAL_OWNER)
+        sql = open_sql_stores(settings, clock)
+        self._text_encoder = text_encoder_loading(settings)
+        self._image_encoder = image_encoder_loading(settings, self._text_encoder)
+        self._retrieval = RetrievalLoading(settings, sql, self._text_encoder, self._image_encoder)
+        self._policy: Loading[Policy] = Loading("chat model", lambda: policy or load_policy(settings))
+        self._captioner = Loading("captions", lambda: load_captioner(settings, self._policy.get()))
+        self.stores: Stores = replace(sql, retrieval=self._retrieval.get)
+        self.local_owner = owner_named(sql.database, LOCAL_OWNER)
         self._turns: dict[str, asyncio.Lock] = {}
         self._stops: dict[tuple[str, str], asyncio.Event] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -66,13 +80,10 @@ class Assistant:
         settings = settings or load_settings()
         folder = DataFolder(settings.data_dir)
         try:
-            clock = clock or (lambda: datetime.now().astimezone())
-            assistant = cls(settings, folder, open_stores(settings, clock), clock)
+            assistant = cls(settings, folder, clock or (lambda: datetime.now().astimezone()), policy)
         except BaseException:
             folder.release()
             raise
-        if policy is not None:
-            assistant._policy = Loading("chat model", lambda: policy)
         for loading in assistant._loadings():
             loading.start()
         return assistant
@@ -89,7 +100,7 @@ class Assistant:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         for loading in self._loadings():
             await asyncio.to_thread(loading.close)
-        await asyncio.to_thread(self.stores.close)
+        self.stores.database.close()
         self.folder.release()
 
     async def __aenter__(self) -> "Assistant":
@@ -146,12 +157,16 @@ class Assistant:
         """What was searched for a reply, what it rests on, and what was remembered after it."""
         return load_trace(self.memory(owner), message_id)
 
+    def rebuild_index(self) -> int:
+        """Build the whole index anew, with the encoders of the settings; how many records it holds."""
+        return self._retrieval.get_for_rebuilding().indexer.rebuild()
+
     def loading(self) -> list[tuple[str, bool]]:
         """The parts that load in the background, and whether each is done."""
         return [(loading.name, loading.done) for loading in self._loadings()]
 
     def _loadings(self) -> list[Loading]:  # type: ignore[type-arg]
-        return [*self.stores.loadings, self._policy, self._captioner]
+        return [self._text_encoder, self._image_encoder, self._retrieval, self._policy, self._captioner]
 
     async def _run_turn(self, bank: MemoryBank, message: Message, events: asyncio.Queue[TurnEvent | None]) -> None:
         key = (bank.owner, message.conversation_id)
@@ -181,12 +196,14 @@ class Assistant:
         for reply_id in await asyncio.to_thread(bank.pending_updates):
             try:
                 changed = await self._update(bank, reply_id)
-            except (ChatModelError, GaveUpError, RejectedWriteError) as error:
+            except Exception as error:  # a broken update must not hold up the conversation for ever
+                if not isinstance(error, ChatModelError | GaveUpError | RejectedWriteError):
+                    logger.exception("The update of reply %s failed.", reply_id)
                 failures = await asyncio.to_thread(bank.note_failed_update, reply_id, str(error))
                 if failures >= GIVE_UP_AFTER:
                     await asyncio.to_thread(bank.drop_pending_update, reply_id)
                 if events is not None:
-                    events.put_nowait(Failed("update", f"I could not update my memory: {error}"))
+                    events.put_nowait(Failed("update", f"I could not update my memory. {_sentence(error)}"))
                 return
             for change in changed:
                 if events is not None:

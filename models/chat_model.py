@@ -60,11 +60,13 @@ class ChatModel(Protocol):
     """Service failures are retried with backoff inside the adapter, then raise `ChatModelError`."""
 
     name: str
-    sees_photos: bool
 
-    async def choose(
-        self, messages: Sequence[ChatMessage], tools: Sequence[Tool]
-    ) -> ToolCall:
+    @property
+    def sees_photos(self) -> bool:
+        """Whether photos reach the model; else a photo's label stands alone in the prompt."""
+        ...
+
+    async def choose(self, messages: Sequence[ChatMessage], tools: Sequence[Tool]) -> ToolCall:
         """Make the model call exactly one of the tools.
 
         Tool calls where the model has them, else JSON under a schema, else a JSON object, else JSON parsed
@@ -73,9 +75,7 @@ class ChatModel(Protocol):
         """
         ...
 
-    def stream(
-        self, messages: Sequence[ChatMessage]
-    ) -> AsyncGenerator[str | TokenUsage]:
+    def stream(self, messages: Sequence[ChatMessage]) -> AsyncGenerator[str | TokenUsage]:
         """Pieces of the reply, then one `TokenUsage`. Closing the iterator cancels the call.
 
         A stream that is cut before its first piece is retried; one cut later raises `ChatModelError`.
@@ -107,10 +107,4 @@ def load_chat_model(
         return TransformersChatModel(which, sees_photos=sees_photos)
     from models.provider_chat_model import ProviderChatModel
 
-    return ProviderChatModel(
-        name,
-        base_url=base_url,
-        api_key=api_key,
-        sees_photos=sees_photos,
-        timeout=timeout,
-    )
+    return ProviderChatModel(name, base_url=base_url, api_key=api_key, sees_photos=sees_photos, timeout=timeout)

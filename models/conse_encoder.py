@@ -69,7 +69,7 @@ class ConseEncoder:
 
     def _read_names(self) -> np.ndarray | None:
         try:
-            vectors = np.load(self._names_file)
+            vectors: np.ndarray = np.load(self._names_file)
         except (OSError, EOFError, ValueError):
             return None  # absent or broken: made again
         return vectors if vectors.shape == (len(class_names()), self.word_dimensions) else None
@@ -79,4 +79,5 @@ def convex_combination(probabilities: np.ndarray, class_vectors: np.ndarray, top
     """The unit mean of the `top` likeliest classes' vectors, weighted by probability (ConSE, equation 3)."""
     likeliest = np.argsort(-probabilities, kind="stable")[:top]
     mean = probabilities[likeliest] @ class_vectors[likeliest]
-    return mean / max(float(np.linalg.norm(mean)), 1e-9)
+    unit: np.ndarray = mean / max(float(np.linalg.norm(mean)), 1e-9)
+    return unit

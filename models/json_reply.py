@@ -19,8 +19,7 @@ _EXAMPLE = '{"tool": "<name>", "arguments": {...}}'
 def instruction(tools: Sequence[Tool]) -> str:
     """What the prompt says where the server knows no tool calls."""
     listed = "\n".join(
-        f"- {tool.name}: {tool.description}\n  arguments (JSON schema): {json.dumps(tool.parameters)}"
-        for tool in tools
+        f"- {tool.name}: {tool.description}\n  arguments (JSON schema): {json.dumps(tool.parameters)}" for tool in tools
     )
     return (
         f"You have these tools:\n{listed}\n\n"
@@ -34,24 +33,16 @@ def schema(tools: Sequence[Tool]) -> dict[str, Any]:
     definitions: dict[str, Any] = {}
     calls = []
     for tool in tools:
-        arguments = {
-            key: value for key, value in tool.parameters.items() if key != "$defs"
-        }
+        arguments = {key: value for key, value in tool.parameters.items() if key != "$defs"}
         own: Mapping[str, Any] = tool.parameters.get("$defs", {})
-        if any(
-            name in definitions and definitions[name] != value
-            for name, value in own.items()
-        ):
+        if any(name in definitions and definitions[name] != value for name, value in own.items()):
             arguments = {"type": "object"}
         else:
             definitions.update(own)
         calls.append(
             {
                 "type": "object",
-                "properties": {
-                    "tool": {"type": "string", "enum": [tool.name]},
-                    "arguments": arguments,
-                },
+                "properties": {"tool": {"type": "string", "enum": [tool.name]}, "arguments": arguments},
                 "required": ["tool", "arguments"],
                 "additionalProperties": False,
             }
@@ -76,21 +67,15 @@ def parse_call(text: str, tools: Sequence[Tool]) -> tuple[str, dict[str, Any]]:
         if name is not None:
             return check_call(name, arguments, tools)
     if first is not None:
-        raise MalformedReplyError(
-            f'The JSON object {_quote(json.dumps(first))} names no "tool". {_remedy(tools)}'
-        )
+        raise MalformedReplyError(f'The JSON object {_quote(json.dumps(first))} names no "tool". {_remedy(tools)}')
     if "{" in said:
         raise MalformedReplyError(
             f"The JSON object in the answer is broken or was cut off: {_quote(said[said.index('{') :])}. {_remedy(tools)}"
         )
-    raise MalformedReplyError(
-        f"The answer was text and no tool call: {_quote(said)}. {_remedy(tools)}"
-    )
+    raise MalformedReplyError(f"The answer was text and no tool call: {_quote(said)}. {_remedy(tools)}")
 
 
-def check_call(
-    name: object, arguments: object, tools: Sequence[Tool]
-) -> tuple[str, dict[str, Any]]:
+def check_call(name: object, arguments: object, tools: Sequence[Tool]) -> tuple[str, dict[str, Any]]:
     """The call if it names one of the tools and its arguments are an object, also written out as a JSON string."""
     tool = next((tool for tool in tools if tool.name == name), None)
     if tool is None:
@@ -98,9 +83,7 @@ def check_call(
     if arguments is None or (isinstance(arguments, str) and not arguments.strip()):
         if tool.parameters.get("required"):
             wanted = ", ".join(tool.parameters["required"])
-            raise MalformedReplyError(
-                f"The arguments of {tool.name!r} are missing; it needs: {wanted}."
-            )
+            raise MalformedReplyError(f"The arguments of {tool.name!r} are missing; it needs: {wanted}.")
         arguments = {}
     if isinstance(arguments, str):
         try:
@@ -112,9 +95,7 @@ def check_call(
             ) from None
     if not isinstance(arguments, Mapping):
         kind = type(arguments).__name__
-        raise MalformedReplyError(
-            f"The arguments of {tool.name!r} must be a JSON object, not a {kind}."
-        )
+        raise MalformedReplyError(f"The arguments of {tool.name!r} must be a JSON object, not a {kind}.")
     return tool.name, dict(arguments)
 
 

@@ -61,7 +61,8 @@ class MiniLMEncoder:
         for row, sentence in enumerate(tokens):
             ids[row, : len(sentence)] = sentence
             mask[row, : len(sentence)] = 1
-        return self._session.run(["vectors"], {"ids": ids, "mask": mask})[0]
+        vectors: np.ndarray = self._session.run(["vectors"], {"ids": ids, "mask": mask})[0]
+        return vectors
 
 
 def _prepare_export(config_path: Path, weights: Path) -> Export:

@@ -58,7 +58,7 @@ def _session_or_none(path: Path) -> "InferenceSession | None":
         return None
     try:
         return _session(path)
-    except Exception:  # noqa: BLE001 - onnxruntime raises a type per cause; whatever ails the file, it is made again
+    except Exception:  # onnxruntime raises a type per cause; whatever ails the file, it is made again
         return None
 
 

@@ -28,7 +28,7 @@ class OpenClipEncoder:
         except Exception as error:  # a torchvision of another build raises RuntimeError on import
             raise ImportError(
                 f"image_encoder 'open-clip:{name}' needs open_clip with a torchvision that fits torch: "
-                "pip install 'm2a[vision]', or use siglip:NAME_OR_FOLDER."
+                "pip install -e '.[vision]', or use siglip:NAME_OR_FOLDER."
             ) from error
         model_name = f"local-dir:{_folder(name, open_clip)}"
         model, self._prepare = open_clip.create_model_from_pretrained(model_name)
@@ -65,7 +65,8 @@ class OpenClipEncoder:
         with self._tokenizing:
             tokens = self._tokenizer([well_formed(text) for text in texts]).to(self._device)
         with torch.inference_mode():
-            return self._model.encode_text(tokens, normalize=True).cpu().numpy()
+            vectors: np.ndarray = self._model.encode_text(tokens, normalize=True).cpu().numpy()
+        return vectors
 
 
 def _folder(name: str, open_clip) -> Path:  # type: ignore[no-untyped-def]

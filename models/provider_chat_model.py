@@ -5,7 +5,6 @@ nothing is instrumented. What a fault means, whether to try again and how to ask
 """
 
 import asyncio
-import inspect
 import itertools
 import random
 import re
@@ -13,54 +12,30 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
-from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
+from pydantic import SecretStr
+
 from models import json_reply
-from models.chat_model import (
-    ChatMessage,
-    ChatModelError,
-    MalformedReplyError,
-    PhotoPart,
-    TokenUsage,
-    Tool,
-    ToolCall,
-)
+from models.chat_model import ChatMessage, ChatModelError, PhotoPart, TokenUsage, Tool, ToolCall
+from models.provider_connection import connect, public_address
 from models.thoughts import ThoughtFilter
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelResponse, UserContent
     from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
-    from pydantic_ai.providers import Provider
 
 Mode = Literal["tools", "json_schema", "json_object", "text"]
 _LADDER: tuple[Mode, ...] = ("tools", "json_schema", "json_object", "text")
-
-_OPENAI_PREFIXES = ("openai", "openai-chat")
-# With a base URL these all mean "the OpenAI-compatible server at that address".
-_COMPATIBLE_PREFIXES = (
-    *_OPENAI_PREFIXES,
-    "openai-compatible",
-    "vllm",
-    "ollama",
-    "llamacpp",
-    "lmstudio",
-)
 
 _RETRIES = 3
 _LONGEST_BACKOFF = 8.0
 _CONNECT_TIMEOUT = 10.0
 _RETRIED_STATUS = frozenset({408, 409, 429})
 _REFUSAL_STATUS = frozenset({400, 404, 422, 500, 501})
-_ABOUT_TOOLS = re.compile(
-    r"tool|function|response_format|json|schema|grammar|guided|structured|jinja",
-    re.IGNORECASE,
-)
+_ABOUT_TOOLS = re.compile(r"tool|function|response_format|json|schema|grammar|guided|structured|jinja", re.IGNORECASE)
 _ABOUT_PHOTOS = re.compile(r"image|vision|multimodal|photo", re.IGNORECASE)
 _QUOTED = 200
-
-# No chunk equals these, so pydantic-ai leaves the tags in the text to `ThoughtFilter`, which also knows cut ones.
-_NO_THINKING_TAGS = ("", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +81,7 @@ class ProviderChatModel:
         self.mode: Mode = "tools"
         """The way to ask for a tool that works here, as far as is known."""
         self._model_name = name.partition(":")[2]
-        self._key = api_key
+        self._key = SecretStr(api_key or "")
         self._timeout = timeout
         self._backoff = backoff
         self._longest_retry_after = longest_retry_after
@@ -114,18 +89,14 @@ class ProviderChatModel:
         self._tools_seen = False
         self._plain_answers = 0
         self._unexplained: dict[Mode, int] = {}
-        self._connect = lambda: _connect(name, base_url, api_key)
-        self._models: WeakKeyDictionary[asyncio.AbstractEventLoop, Model[Any]] = (
-            WeakKeyDictionary()
-        )
-        self._address = _public_address(self._connect().base_url or self.name)
+        self._connect: Callable[[], Model[Any]] = lambda: connect(name, base_url, api_key)
+        self._models: WeakKeyDictionary[asyncio.AbstractEventLoop, Model[Any]] = WeakKeyDictionary()
+        self._address = public_address(self._connect().base_url or self.name)
 
     def __repr__(self) -> str:
         return f"ProviderChatModel({self.name!r}, {self._address!r})"
 
-    async def choose(
-        self, messages: Sequence[ChatMessage], tools: Sequence[Tool]
-    ) -> ToolCall:
+    async def choose(self, messages: Sequence[ChatMessage], tools: Sequence[Tool]) -> ToolCall:
         """One tool call; see `ChatModel.choose`. Three retries in all, however far it goes down the ladder."""
         retries = _RETRIES
         explained = True
@@ -139,11 +110,7 @@ class ProviderChatModel:
                     if explained:
                         self.mode = mode
                     return self._read_call(response, tools, mode)
-                refused = (
-                    fault.status in _REFUSAL_STATUS
-                    and not fault.final
-                    and mode != "text"
-                )
+                refused = fault.status in _REFUSAL_STATUS and not fault.final and mode != "text"
                 if refused and (fault.about_tools or not fault.retry):
                     break
                 if fault.retry and retries:
@@ -159,9 +126,7 @@ class ProviderChatModel:
                     raise ChatModelError(fault.sentence)
         raise AssertionError("the last rung of the ladder returns or raises")
 
-    async def stream(
-        self, messages: Sequence[ChatMessage]
-    ) -> AsyncGenerator[str | TokenUsage]:
+    async def stream(self, messages: Sequence[ChatMessage]) -> AsyncGenerator[str | TokenUsage]:
         """Pieces of the reply, then its usage; see `ChatModel.stream`. A reply without any text counts as a fault."""
         for attempt in itertools.count():
             started = False
@@ -186,45 +151,28 @@ class ProviderChatModel:
 
     # One request
 
-    async def _respond(
-        self, messages: Sequence[ChatMessage], tools: Sequence[Tool], mode: Mode
-    ) -> "ModelResponse":
+    async def _respond(self, messages: Sequence[ChatMessage], tools: Sequence[Tool], mode: Mode) -> "ModelResponse":
         """The whole answer; streamed, so that a long one is not taken for a silent server."""
         if mode != "tools":
             messages = _with_instruction(messages, json_reply.instruction(tools))
-        events = self._events(
-            messages,
-            _parameters(tools, mode),
-            tool_choice="required" if mode == "tools" else None,
-        )
+        events = self._events(messages, _parameters(tools, mode), tool_choice="required" if mode == "tools" else None)
         async with aclosing(events):
             async for event in events:
                 response = event[0]
         return response.get()
 
-    async def _pieces(
-        self, messages: Sequence[ChatMessage]
-    ) -> AsyncGenerator[str | TokenUsage]:
-        from pydantic_ai.messages import (
-            PartDeltaEvent,
-            PartStartEvent,
-            TextPart,
-            TextPartDelta,
-        )
+    async def _pieces(self, messages: Sequence[ChatMessage]) -> AsyncGenerator[str | TokenUsage]:
+        from pydantic_ai.messages import PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
         from pydantic_ai.models import ModelRequestParameters
 
         thoughts = ThoughtFilter()
-        empty = True
+        empty, usage = True, TokenUsage()
         async with aclosing(self._events(messages, ModelRequestParameters())) as events:
             async for response, event in events:
-                piece = ""
-                if isinstance(event, PartStartEvent) and isinstance(
-                    event.part, TextPart
-                ):
+                piece, usage = "", _usage(response.usage)
+                if isinstance(event, PartStartEvent) and isinstance(event.part, TextPart):
                     piece = thoughts.feed(event.part.content)
-                elif isinstance(event, PartDeltaEvent) and isinstance(
-                    event.delta, TextPartDelta
-                ):
+                elif isinstance(event, PartDeltaEvent) and isinstance(event.delta, TextPartDelta):
                     piece = thoughts.feed(event.delta.content_delta)
                 elif event is None:
                     piece = thoughts.finish()
@@ -233,12 +181,9 @@ class ProviderChatModel:
                     yield piece
         if empty:
             raise _FaultError(
-                _Fault(
-                    f"{self._model_at} answered with nothing; try again or choose another model.",
-                    retry=True,
-                )
+                _Fault(f"{self._model_at} answered with nothing; try again or choose another model.", retry=True)
             )
-        yield _usage(response.usage)
+        yield usage
 
     async def _events(
         self,
@@ -257,16 +202,10 @@ class ProviderChatModel:
         if tool_choice:
             settings["tool_choice"] = tool_choice
         prompt = _prompt(messages, self.sees_photos)
-        has_photos = self.sees_photos and any(
-            isinstance(part, PhotoPart) for m in messages for part in m.parts
-        )
+        has_photos = self.sees_photos and any(isinstance(part, PhotoPart) for m in messages for part in m.parts)
         try:
             async with model_request_stream(
-                self._model(),
-                prompt,
-                model_settings=settings,
-                model_request_parameters=parameters,
-                instrument=False,
+                self._model(), prompt, model_settings=settings, model_request_parameters=parameters, instrument=False
             ) as response:
                 async for event in response:
                     yield response, event
@@ -291,17 +230,11 @@ class ProviderChatModel:
 
     # Reading the answer
 
-    def _read_call(
-        self, response: "ModelResponse", tools: Sequence[Tool], mode: Mode
-    ) -> ToolCall:
+    def _read_call(self, response: "ModelResponse", tools: Sequence[Tool], mode: Mode) -> ToolCall:
         from pydantic_ai.messages import TextPart, ToolCallPart
 
-        call = next(
-            (part for part in response.parts if isinstance(part, ToolCallPart)), None
-        )
-        text = "".join(
-            part.content for part in response.parts if isinstance(part, TextPart)
-        )
+        call = next((part for part in response.parts if isinstance(part, ToolCallPart)), None)
+        text = "".join(part.content for part in response.parts if isinstance(part, TextPart))
         if call is not None:
             self._tools_seen = True
             name, arguments = json_reply.check_call(call.tool_name, call.args, tools)
@@ -324,18 +257,11 @@ class ProviderChatModel:
         return f"The model {self._model_name!r} at {self._address}"
 
     async def _wait(self, attempt: int, fault: _Fault) -> None:
-        backoff: float = min(
-            self._backoff * 2**attempt, _LONGEST_BACKOFF
-        ) * random.uniform(0.75, 1)
-        await self._sleep(
-            max(backoff, min(fault.retry_after or 0.0, self._longest_retry_after))
-        )
+        backoff: float = min(self._backoff * 2**attempt, _LONGEST_BACKOFF) * random.uniform(0.75, 1)
+        await self._sleep(max(backoff, min(fault.retry_after or 0.0, self._longest_retry_after)))
 
     def _cut(self) -> _Fault:
-        return _Fault(
-            f"{self._model_at} broke off in the middle of its answer; try again.",
-            retry=True,
-        )
+        return _Fault(f"{self._model_at} broke off in the middle of its answer; try again.", retry=True)
 
     def _fault(self, error: Exception, has_photos: bool) -> _Fault:
         import httpx2
@@ -350,42 +276,21 @@ class ProviderChatModel:
             )
         if isinstance(error, failed.ModelHTTPError):
             return self._status_fault(error, has_photos)
-        if isinstance(
-            error, failed.ModelTimeoutError | TimeoutError | httpx2.TimeoutException
-        ):
-            if getattr(error, "phase", None) == "connect" or isinstance(
-                error, httpx2.ConnectTimeout
-            ):
-                return _Fault(
-                    f"Nothing answers at {where}; is the server running there?",
-                    retry=True,
-                )
+        if isinstance(error, failed.ModelTimeoutError | TimeoutError | httpx2.TimeoutException):
+            if getattr(error, "phase", None) == "connect" or isinstance(error, httpx2.ConnectTimeout):
+                return _Fault(f"Nothing answers at {where}; is the server running there?", retry=True)
             sentence = f"{where} sent nothing for {self._timeout:g} seconds; is it busy or stuck? (M2A_CHAT_TIMEOUT)"
             return _Fault(sentence, retry=True)
-        if isinstance(
-            error, failed.ModelConnectionError | httpx2.TransportError | OSError
-        ):
-            if getattr(error, "phase", None) == "connect" or isinstance(
-                error, httpx2.ConnectError
-            ):
-                return _Fault(
-                    f"Cannot connect to {where}; is the server running there?",
-                    retry=True,
-                )
+        if isinstance(error, failed.ModelConnectionError | httpx2.TransportError | OSError):
+            if getattr(error, "phase", None) == "connect" or isinstance(error, httpx2.ConnectError):
+                return _Fault(f"Cannot connect to {where}; is the server running there?", retry=True)
             return self._cut()
         if isinstance(error, failed.ModelAPIError) and error.in_stream:
             words = self._words(error)
             about_tools = bool(_ABOUT_TOOLS.search(words))
-            return _Fault(
-                f"{self._model_at} failed{words}; {remedy}.",
-                True,
-                about_tools=about_tools,
-            )
+            return _Fault(f"{self._model_at} failed{words}; {remedy}.", True, about_tools=about_tools)
         if isinstance(error, failed.UserError):
-            return _Fault(
-                f"{self._model_at} cannot take this request{self._words(error)}.",
-                final=True,
-            )
+            return _Fault(f"{self._model_at} cannot take this request{self._words(error)}.", final=True)
         return _Fault(
             f"What {where} answers is no chat completion; is it the address of an OpenAI-compatible server? "
             "(M2A_CHAT_BASE_URL, which usually ends in /v1)",
@@ -401,11 +306,7 @@ class ProviderChatModel:
             sentence = f"{where} refuses the key ({status}); set M2A_CHAT_API_KEY to one that may use this model."
             return _Fault(sentence, status=status, final=True)
         if isinstance(error, failed.ModelQuotaExceededError):
-            return _Fault(
-                f"The account at {where} has no quota left ({status}){words}.",
-                status=status,
-                final=True,
-            )
+            return _Fault(f"The account at {where} has no quota left ({status}){words}.", status=status, final=True)
         if status == 404 and not about_tools:
             if "model" in words.lower():
                 sentence = f"{where} has no model {self._model_name!r}; check the name in M2A_CHAT_MODEL{words}."
@@ -417,9 +318,7 @@ class ProviderChatModel:
                 sentence = f"{where} takes no more requests for now (429); try again later{words}."
             else:
                 sentence = f"{self._model_at} failed ({status}); try again later or look at its log{words}."
-            return _Fault(
-                sentence, status != 501, error.retry_after, status, about_tools
-            )
+            return _Fault(sentence, status != 501, error.retry_after, status, about_tools)
         sentence = f"{self._model_at} refuses the request ({status}){words}."
         if has_photos and _ABOUT_PHOTOS.search(words):
             sentence += " If it sees no photos, set M2A_CHAT_SEES_PHOTOS=false."
@@ -431,102 +330,11 @@ class ProviderChatModel:
         while isinstance(body, Mapping):
             body = body.get("error") or body.get("message") or body.get("detail")
         said = " ".join(str(body or "").split()).rstrip(".")
-        if self._key:
-            said = said.replace(self._key, "***")
+        if key := self._key.get_secret_value():
+            said = said.replace(key, "***")
         if not said or said.startswith("<"):
             return ""
         return f": {said if len(said) <= _QUOTED else said[:_QUOTED] + '…'}"
-
-
-# Settings to a model of pydantic-ai
-
-
-def _connect(name: str, base_url: str | None, api_key: str | None) -> "Model[Any]":
-    prefix, _, model_name = name.partition(":")
-    try:
-        if base_url and prefix in _COMPATIBLE_PREFIXES:
-            return _openai_model(model_name, _compatible_provider(base_url, api_key))
-        if prefix in _OPENAI_PREFIXES:
-            from pydantic_ai.providers.openai import OpenAIProvider
-
-            return _openai_model(model_name, OpenAIProvider(api_key=api_key))
-        return _other_model(name, base_url, api_key)
-    except ImportError as error:
-        problem = (
-            f'its package is not installed: pip install "pydantic-ai-slim[{prefix}]"'
-        )
-        if prefix in _COMPATIBLE_PREFIXES:
-            problem = str(error)
-    except Exception as error:
-        # UserError, the SDKs' own errors and whatever a provider's constructor raises about its settings.
-        problem = str(error).partition(" To try Pydantic AI")[0].rstrip(".")
-        if api_key:
-            problem = problem.replace(api_key, "***")
-    raise ValueError(
-        f"chat_model {name!r} cannot be used: {problem}. Check M2A_CHAT_MODEL and M2A_CHAT_API_KEY."
-    )
-
-
-def _compatible_provider(base_url: str, api_key: str | None) -> "Provider[Any]":
-    """Unlike `OpenAIProvider`, it never sends the OPENAI_API_KEY of the environment to another server."""
-    from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
-
-    if urlsplit(base_url).scheme not in ("http", "https"):
-        raise ValueError(
-            f"the address {_public_address(base_url)!r} must start with http:// or https://"
-        )
-    return OpenAICompatibleProvider(
-        "openai-compatible", base_url=base_url, api_key=api_key
-    )
-
-
-def _openai_model(model_name: str, provider: "Provider[Any]") -> "Model[Any]":
-    from pydantic_ai.models.openai import OpenAIChatModel
-    from pydantic_ai.profiles.openai import OpenAIModelProfile
-
-    profile = OpenAIModelProfile(
-        supports_tools=True,
-        supports_json_schema_output=True,
-        supports_json_object_output=True,
-        thinking_tags=_NO_THINKING_TAGS,
-    )
-    return OpenAIChatModel(model_name, provider=provider, profile=profile)
-
-
-def _other_model(name: str, base_url: str | None, api_key: str | None) -> "Model[Any]":
-    from pydantic_ai.models import infer_model
-    from pydantic_ai.providers import infer_provider_class
-
-    prefix = name.partition(":")[0]
-    given = {
-        key: value
-        for key, value in (("base_url", base_url), ("api_key", api_key))
-        if value
-    }
-
-    def provider(provider_name: str) -> "Provider[Any]":
-        try:
-            build = infer_provider_class(provider_name)
-        except ValueError:
-            raise ValueError(
-                f"{prefix!r} is no provider that pydantic-ai knows"
-            ) from None
-        unknown = given.keys() - inspect.signature(build).parameters.keys()
-        if unknown:
-            raise ValueError(
-                f"{prefix!r} takes no {' and no '.join(f'chat_{key}' for key in sorted(unknown))}"
-            )
-        return build(**given)
-
-    return infer_model(name, provider_factory=provider)
-
-
-def _public_address(url: str) -> str:
-    """The address without user, password and query."""
-    parts = urlsplit(url)
-    if not parts.netloc:
-        return url
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
 
 
 # Our values to pydantic-ai's and back
@@ -534,19 +342,11 @@ def _public_address(url: str) -> str:
 
 def _prompt(messages: Sequence[ChatMessage], sees_photos: bool) -> "list[ModelMessage]":
     """One system message and then turns that alternate: many chat templates take nothing else."""
-    from pydantic_ai.messages import (
-        ModelRequest,
-        ModelResponse,
-        SystemPromptPart,
-        TextPart,
-        UserPromptPart,
-    )
+    from pydantic_ai.messages import ModelRequest, ModelResponse, SystemPromptPart, TextPart, UserPromptPart
 
     prompt: list[ModelMessage] = []
     for role, group in itertools.groupby(messages, key=lambda message: message.role):
-        content = _content(
-            [part for message in group for part in message.parts], sees_photos
-        )
+        content = _content([part for message in group for part in message.parts], sees_photos)
         if role == "assistant":
             prompt.append(ModelResponse(parts=[TextPart(_as_text(content))]))
         elif role == "system":
@@ -554,17 +354,11 @@ def _prompt(messages: Sequence[ChatMessage], sees_photos: bool) -> "list[ModelMe
         else:
             # A plain string where there is no photo: some servers' templates know no list of parts.
             is_text = all(isinstance(part, str) for part in content)
-            prompt.append(
-                ModelRequest(
-                    parts=[UserPromptPart(_as_text(content) if is_text else content)]
-                )
-            )
+            prompt.append(ModelRequest(parts=[UserPromptPart(_as_text(content) if is_text else content)]))
     return prompt
 
 
-def _content(
-    parts: "Sequence[str | PhotoPart]", sees_photos: bool
-) -> "list[UserContent]":
+def _content(parts: "Sequence[str | PhotoPart]", sees_photos: bool) -> "list[UserContent]":
     from pydantic_ai.messages import BinaryContent
 
     content: list[UserContent] = []
@@ -572,10 +366,7 @@ def _content(
         if isinstance(part, str):
             content.append(part)
         elif sees_photos:
-            content += [
-                part.label,
-                BinaryContent(part.data, media_type=part.media_type),
-            ]
+            content += [part.label, BinaryContent(part.data, media_type=part.media_type)]
         else:
             content.append(part.label)
     return content
@@ -587,10 +378,7 @@ def _as_text(content: "Sequence[UserContent]") -> str:
 
 def _with_instruction(messages: Sequence[ChatMessage], text: str) -> list[ChatMessage]:
     """The messages with one more system message after the first ones."""
-    first = next(
-        (n for n, message in enumerate(messages) if message.role != "system"),
-        len(messages),
-    )
+    first = next((n for n, message in enumerate(messages) if message.role != "system"), len(messages))
     return [*messages[:first], ChatMessage("system", (text,)), *messages[first:]]
 
 
@@ -613,16 +401,10 @@ def _parameters(tools: Sequence[Tool], mode: Mode) -> "ModelRequestParameters":
         )
     if mode == "text":
         return ModelRequestParameters()
-    output = OutputObjectDefinition(
-        json_reply.schema(tools), name="tool_call", strict=False
-    )
+    output = OutputObjectDefinition(json_reply.schema(tools), name="tool_call", strict=False)
     # The template is ours (`json_reply.instruction`), so pydantic-ai adds none.
-    output_mode: Literal["native", "prompted"] = (
-        "native" if mode == "json_schema" else "prompted"
-    )
-    return ModelRequestParameters(
-        output_mode=output_mode, output_object=output, prompted_output_template=False
-    )
+    output_mode: Literal["native", "prompted"] = "native" if mode == "json_schema" else "prompted"
+    return ModelRequestParameters(output_mode=output_mode, output_object=output, prompted_output_template=False)
 
 
 def _usage(usage: Any) -> TokenUsage:
@@ -641,7 +423,4 @@ def _is_cut(response: "StreamedResponse") -> bool:
     if not isinstance(response, OpenAIStreamedResponse):
         return False
     details = response.provider_details or {}
-    return (
-        not {"finish_reason", "refusal"} & details.keys()
-        and not response.usage.total_tokens
-    )
+    return not {"finish_reason", "refusal"} & details.keys() and not response.usage.total_tokens

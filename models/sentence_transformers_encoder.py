@@ -20,7 +20,8 @@ class SentenceTransformersEncoder:
             from sentence_transformers import SentenceTransformer
         except ImportError as error:
             raise ImportError(
-                f"text_encoder {name!r} needs the extra sentence-transformers: pip install 'm2a[sentence-transformers]'."
+                f"text_encoder {name!r} needs the extra sentence-transformers: "
+                "pip install -e '.[sentence-transformers]'."
             ) from error
         try:
             self._model = SentenceTransformer(name, local_files_only=True)

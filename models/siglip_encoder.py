@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from PIL.Image import Image
@@ -24,7 +25,7 @@ class SiglipEncoder:
         try:
             self._processor = SiglipImageProcessorPil.from_pretrained(name_or_folder, local_files_only=True)
             self._tokenizer = AutoTokenizer.from_pretrained(name_or_folder, local_files_only=True)
-            model = SiglipModel.from_pretrained(name_or_folder, local_files_only=True)
+            model: Any = SiglipModel.from_pretrained(name_or_folder, local_files_only=True, dtype=torch.float32)
         except ImportError as error:
             raise ImportError(f"image_encoder 'siglip:{name_or_folder}' lacks a package: {error}") from error
         except (OSError, ValueError) as error:
@@ -32,7 +33,7 @@ class SiglipEncoder:
                 f"image_encoder 'siglip:{name_or_folder}' is not on this machine or is no SigLIP model with fixed "
                 "image size: fetch it once with `hf download`, name a folder, or use efficientnet-lite0."
             ) from error
-        self._model = model.float().eval().to("cuda" if torch.cuda.is_available() else "cpu")
+        self._model = model.eval().to("cuda" if torch.cuda.is_available() else "cpu")
         self._text_length = model.text_model.config.max_position_embeddings
         self._tokenizing = threading.Lock()  # the tokenizer's padding is shared state
         self.dimensions: int = model.vision_model.config.hidden_size

@@ -58,11 +58,4 @@ def without_thoughts(text: str) -> str:
 
 def _partial_tag(text: str) -> int:
     """How many characters at the end of the text may be the beginning of `<think>`."""
-    return next(
-        (
-            n
-            for n in range(min(len(text), len(_OPEN) - 1), 0, -1)
-            if text.endswith(_OPEN[:n])
-        ),
-        0,
-    )
+    return next((n for n in range(min(len(text), len(_OPEN) - 1), 0, -1) if text.endswith(_OPEN[:n])), 0)

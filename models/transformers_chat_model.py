@@ -14,14 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from models import json_reply
-from models.chat_model import (
-    ChatMessage,
-    ChatModelError,
-    PhotoPart,
-    TokenUsage,
-    Tool,
-    ToolCall,
-)
+from models.chat_model import ChatMessage, ChatModelError, PhotoPart, TokenUsage, Tool, ToolCall
 from models.thoughts import ThoughtFilter
 
 
@@ -42,13 +35,7 @@ class TransformersChatModel:
     greedily there; a reply follows the generation settings that come with the model.
     """
 
-    def __init__(
-        self,
-        name_or_folder: str,
-        *,
-        sees_photos: bool = True,
-        max_new_tokens: int = 1024,
-    ) -> None:
+    def __init__(self, name_or_folder: str, *, sees_photos: bool = True, max_new_tokens: int = 1024) -> None:
         self.name = f"transformers:{name_or_folder}"
         self._where = name_or_folder
         self._show_photos = sees_photos
@@ -70,9 +57,7 @@ class TransformersChatModel:
         """Load the weights now. Raises `ChatModelError`."""
         self._jobs.submit(self._load).result()
 
-    async def choose(
-        self, messages: Sequence[ChatMessage], tools: Sequence[Tool]
-    ) -> ToolCall:
+    async def choose(self, messages: Sequence[ChatMessage], tools: Sequence[Tool]) -> ToolCall:
         """One tool call, read out of the model's text; see `ChatModel.choose`."""
         prompt = [*messages, ChatMessage("system", (json_reply.instruction(tools),))]
         text, usage = "", TokenUsage()
@@ -85,19 +70,13 @@ class TransformersChatModel:
         name, arguments = json_reply.parse_call(text, tools)
         return ToolCall(name, arguments, usage)
 
-    async def stream(
-        self, messages: Sequence[ChatMessage]
-    ) -> AsyncGenerator[str | TokenUsage]:
+    async def stream(self, messages: Sequence[ChatMessage]) -> AsyncGenerator[str | TokenUsage]:
         """Pieces of the reply, then its usage; see `ChatModel.stream`."""
         thoughts = ThoughtFilter()
         empty = True
         async with aclosing(self._generate(messages)) as pieces:
             async for piece in pieces:
-                visible = (
-                    thoughts.finish()
-                    if isinstance(piece, TokenUsage)
-                    else thoughts.feed(piece)
-                )
+                visible = thoughts.finish() if isinstance(piece, TokenUsage) else thoughts.feed(piece)
                 if visible:
                     empty = False
                     yield visible
@@ -114,9 +93,7 @@ class TransformersChatModel:
 
     # In the event loop
 
-    async def _generate(
-        self, messages: Sequence[ChatMessage], **settings: Any
-    ) -> AsyncGenerator[str | TokenUsage]:
+    async def _generate(self, messages: Sequence[ChatMessage], **settings: Any) -> AsyncGenerator[str | TokenUsage]:
         """The raw text as it is made, then the usage. Closing it stops the thread at the next token."""
         loop = asyncio.get_running_loop()
         made: asyncio.Queue[str | TokenUsage | Exception] = asyncio.Queue()
@@ -155,11 +132,7 @@ class TransformersChatModel:
             emit(error)
         except Exception as error:
             # Models bring code of their own and fail in every way; the loop waits for word from here.
-            reason = (
-                "there is not enough memory"
-                if _is_out_of_memory(error)
-                else _first_line(error)
-            )
+            reason = "there is not enough memory" if _is_out_of_memory(error) else _first_line(error)
             emit(ChatModelError(f"{self._called} failed: {reason}."))
 
     def _answer(
@@ -175,12 +148,8 @@ class TransformersChatModel:
 
         inputs = self._inputs(loaded, messages).to(loaded.model.device)
         length = inputs["input_ids"].shape[1]
-        limit = getattr(
-            loaded.model.config.get_text_config(), "max_position_embeddings", None
-        )
-        room = (
-            min(self._max_new_tokens, limit - length) if limit else self._max_new_tokens
-        )
+        limit = getattr(loaded.model.config.get_text_config(), "max_position_embeddings", None)
+        room = min(self._max_new_tokens, limit - length) if limit else self._max_new_tokens
         if room < 1:
             raise ChatModelError(
                 f"The prompt has {length} tokens and {self._called} takes {limit}; lower M2A_HISTORY_TOKENS."
@@ -191,9 +160,7 @@ class TransformersChatModel:
                 **inputs,
                 max_new_tokens=room,
                 streamer=streamer,
-                stopping_criteria=StoppingCriteriaList(
-                    [lambda *_, **__: stopped.is_set()]
-                ),
+                stopping_criteria=StoppingCriteriaList([lambda *_, **__: stopped.is_set()]),
                 **settings,
             )
         return TokenUsage(length, output.shape[1] - length)
@@ -202,9 +169,7 @@ class TransformersChatModel:
         from jinja2 import TemplateError
 
         if loaded.reader.chat_template is None:
-            raise ChatModelError(
-                f"{self._called} has no chat template; choose a model tuned for chat."
-            )
+            raise ChatModelError(f"{self._called} has no chat template; choose a model tuned for chat.")
         turns = _turns(messages)
         options = {} if loaded.reads_photos else {"enable_thinking": False}
         try:
@@ -214,21 +179,9 @@ class TransformersChatModel:
             text = _render(loaded, _without_system(turns), options)
         if not loaded.reads_photos:
             return loaded.tokenizer(text, add_special_tokens=False, return_tensors="pt")
-        photos = [
-            _picture(part)
-            for _, parts in turns
-            for part in parts
-            if isinstance(part, PhotoPart)
-        ]
-        starts = bool(loaded.tokenizer.bos_token) and text.startswith(
-            loaded.tokenizer.bos_token
-        )
-        return loaded.reader(
-            text=[text],
-            images=photos or None,
-            add_special_tokens=not starts,
-            return_tensors="pt",
-        )
+        photos = [_picture(part) for _, parts in turns for part in parts if isinstance(part, PhotoPart)]
+        starts = bool(loaded.tokenizer.bos_token) and text.startswith(loaded.tokenizer.bos_token)
+        return loaded.reader(text=[text], images=photos or None, add_special_tokens=not starts, return_tensors="pt")
 
     def _load(self) -> _Loaded:
         if self._loaded is None:
@@ -238,19 +191,13 @@ class TransformersChatModel:
     def _from_pretrained(self) -> _Loaded:
         os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
         is_folder = Path(self._where).is_dir()
-        if not is_folder and (
-            Path(self._where).is_absolute() or self._where.startswith((".", "~"))
-        ):
-            raise ChatModelError(
-                f"There is no folder {self._where!r}; M2A_CHAT_MODEL names it."
-            )
+        if not is_folder and (Path(self._where).is_absolute() or self._where.startswith((".", "~"))):
+            raise ChatModelError(f"There is no folder {self._where!r}; M2A_CHAT_MODEL names it.")
         try:
             return _from_pretrained(self._where, is_folder, self._show_photos)
         except ImportError as error:
             if "torchvision" not in str(error).lower():
-                raise ChatModelError(
-                    f"{self._called} cannot be loaded: {_first_line(error)}."
-                ) from None
+                raise ChatModelError(f"{self._called} cannot be loaded: {_first_line(error)}.") from None
             raise ChatModelError(
                 f"{self._called} needs torchvision to read photos: install the vision extra with "
                 "pip install -e '.[vision]', or set M2A_CHAT_SEES_PHOTOS=false."
@@ -261,14 +208,8 @@ class TransformersChatModel:
                 remedy = "is it the complete folder of a chat model?"
             else:
                 remedy = "is the name right, and is the hub in reach? A folder on this machine works without it."
-            reason = (
-                "there is not enough memory"
-                if _is_out_of_memory(error)
-                else _first_line(error)
-            )
-            raise ChatModelError(
-                f"{self._called} cannot be loaded: {reason}; {remedy}"
-            ) from None
+            reason = "there is not enough memory" if _is_out_of_memory(error) else _first_line(error)
+            raise ChatModelError(f"{self._called} cannot be loaded: {reason}; {remedy}") from None
 
     @property
     def _called(self) -> str:
@@ -277,13 +218,7 @@ class TransformersChatModel:
 
 def _from_pretrained(where: str, is_folder: bool, show_photos: bool) -> _Loaded:
     import torch
-    from transformers import (
-        AutoConfig,
-        AutoModelForCausalLM,
-        AutoModelForImageTextToText,
-        AutoProcessor,
-        AutoTokenizer,
-    )
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText, AutoProcessor, AutoTokenizer
 
     config = AutoConfig.from_pretrained(where, local_files_only=is_folder)
     has_vision = hasattr(config, "vision_config")
@@ -291,22 +226,17 @@ def _from_pretrained(where: str, is_folder: bool, show_photos: bool) -> _Loaded:
     # The reader first: it is small, and it is what fails where torchvision is missing.
     if reads_photos:
         # Without torchvision this picks the image processor that runs on Pillow.
-        reader: Any = AutoProcessor.from_pretrained(where, local_files_only=is_folder)
+        load_processor: Any = AutoProcessor.from_pretrained
+        reader = load_processor(where, local_files_only=is_folder)
         tokenizer = reader.tokenizer
         reader.chat_template = reader.chat_template or tokenizer.chat_template
     else:
-        reader = tokenizer = AutoTokenizer.from_pretrained(
-            where, local_files_only=is_folder
-        )
+        reader = tokenizer = AutoTokenizer.from_pretrained(where, local_files_only=is_folder)
     on_gpu = torch.cuda.is_available()
     build: Any = AutoModelForImageTextToText if has_vision else AutoModelForCausalLM
     # Half precision is slow or missing on many CPUs.
-    model = build.from_pretrained(
-        where, local_files_only=is_folder, dtype="auto" if on_gpu else torch.float32
-    )
-    return _Loaded(
-        model.to("cuda" if on_gpu else "cpu").eval(), reader, tokenizer, reads_photos
-    )
+    model = build.from_pretrained(where, local_files_only=is_folder, dtype="auto" if on_gpu else torch.float32)
+    return _Loaded(model.to("cuda" if on_gpu else "cpu").eval(), reader, tokenizer, reads_photos)
 
 
 def _config_on_disk(where: str) -> dict[str, Any]:
@@ -333,7 +263,7 @@ def _streamer(tokenizer: Any, emit: Callable[[str], None]) -> Any:
     """A streamer whose finished words go to `emit`; transformers' own iterators hang when generation fails."""
     from transformers import TextStreamer
 
-    class Words(TextStreamer):  # type: ignore[misc]
+    class Words(TextStreamer):
         def on_finalized_text(self, text: str, stream_end: bool = False) -> None:
             if text:
                 emit(text)
@@ -362,17 +292,10 @@ def _without_system(turns: Sequence[_Turn]) -> list[_Turn]:
 
 def _render(loaded: _Loaded, turns: Sequence[_Turn], options: dict[str, Any]) -> str:
     if loaded.reads_photos:
-        conversation: list[dict[str, Any]] = [
-            {"role": role, "content": _parts(parts)} for role, parts in turns
-        ]
+        conversation: list[dict[str, Any]] = [{"role": role, "content": _parts(parts)} for role, parts in turns]
     else:
         conversation = [
-            {
-                "role": role,
-                "content": "\n\n".join(
-                    p if isinstance(p, str) else p.label for p in parts
-                ),
-            }
+            {"role": role, "content": "\n\n".join(p if isinstance(p, str) else p.label for p in parts)}
             for role, parts in turns
         ]
     rendered: str = loaded.reader.apply_chat_template(
@@ -385,9 +308,7 @@ def _parts(parts: Sequence[str | PhotoPart]) -> list[dict[str, Any]]:
     """Content parts of a template: each photo after its label."""
     content: list[dict[str, Any]] = []
     for part in parts:
-        content.append(
-            {"type": "text", "text": part if isinstance(part, str) else part.label}
-        )
+        content.append({"type": "text", "text": part if isinstance(part, str) else part.label})
         if isinstance(part, PhotoPart):
             content.append({"type": "image"})
     return content

@@ -16,7 +16,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 Fault = Literal[
     "hang before headers",
@@ -68,11 +68,7 @@ def call(name: str, arguments: Mapping[str, Any] | str, **rest: Any) -> Reply:
 
 def status(code: int, error: str = "scripted", *, retry_after: str | None = None) -> Reply:
     """An HTTP error."""
-    return Reply(
-        status=code,
-        error=error,
-        headers={} if retry_after is None else {"Retry-After": retry_after},
-    )
+    return Reply(status=code, error=error, headers={} if retry_after is None else {"Retry-After": retry_after})
 
 
 def hang(fault: Fault = "hang before headers", text: str = "never finished") -> Reply:
@@ -92,9 +88,7 @@ def replies(*script: Reply) -> Script:
 
 
 def refusing(
-    *features: Literal["tools", "json_schema", "json_object"],
-    code: int = 400,
-    then: Script | Reply,
+    *features: Literal["tools", "json_schema", "json_object"], code: int = 400, then: Script | Reply
 ) -> Script:
     """A server that lacks the features: such a request is refused in words, any other one goes to `then`."""
 
@@ -166,7 +160,7 @@ class ChatServer:
         """How each request asked for a tool call."""
         return [mode_of(request.json) for request in self.requests]
 
-    def __enter__(self) -> "ChatServer":
+    def __enter__(self) -> Self:
         self._thread.start()
         assert self._ready.wait(10), "the chat server did not start"
         return self
@@ -210,12 +204,7 @@ class ChatServer:
             self._writers.discard(writer)
             writer.close()
 
-    async def _answer(
-        self,
-        request: Request,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
-    ) -> None:
+    async def _answer(self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if request.path != "/v1/chat/completions":
             reply = status(404, f"no such path: {request.path}")
         else:
@@ -229,13 +218,7 @@ class ChatServer:
         await self._stream(reply, reader, writer)
 
     async def _stream(self, reply: Reply, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(
-            _head(
-                200,
-                "text/event-stream",
-                {"Transfer-Encoding": "chunked", **reply.headers},
-            )
-        )
+        writer.write(_head(200, "text/event-stream", {"Transfer-Encoding": "chunked", **reply.headers}))
         events = list(_events(reply))
         done = 1 if reply.fault == "end without a finish" else 0
         for number, event in enumerate(events):
@@ -269,11 +252,7 @@ class ChatServer:
 
 
 def _head(code: int, content_type: str, headers: Mapping[str, str]) -> bytes:
-    lines = [
-        f"HTTP/1.1 {code} Scripted",
-        f"Content-Type: {content_type}",
-        "Connection: close",
-    ]
+    lines = [f"HTTP/1.1 {code} Scripted", f"Content-Type: {content_type}", "Connection: close"]
     return "\r\n".join([*lines, *(f"{key}: {value}" for key, value in headers.items()), "", ""]).encode("latin-1")
 
 
@@ -305,49 +284,23 @@ def _usage(reply: Reply) -> dict[str, int] | None:
     if reply.usage is None:
         return None
     sent, made = reply.usage
-    return {
-        "prompt_tokens": sent,
-        "completion_tokens": made,
-        "total_tokens": sent + made,
-    }
+    return {"prompt_tokens": sent, "completion_tokens": made, "total_tokens": sent + made}
 
 
 def _completion(reply: Reply) -> dict[str, Any]:
     calls = [
-        {
-            "id": f"call_{n}",
-            "type": "function",
-            "function": {"name": name, "arguments": _written(arguments)},
-        }
+        {"id": f"call_{n}", "type": "function", "function": {"name": name, "arguments": _written(arguments)}}
         for n, (name, arguments) in enumerate(reply.tool_calls)
     ]
-    message = {
-        "role": "assistant",
-        "content": reply.text or None,
-        "tool_calls": calls or None,
-    }
+    message = {"role": "assistant", "content": reply.text or None, "tool_calls": calls or None}
     choice = {"index": 0, "message": message, "finish_reason": _finish(reply)}
-    common = {
-        "id": "scripted",
-        "object": "chat.completion",
-        "created": 1,
-        "model": "scripted",
-    }
-    return {
-        **common,
-        "choices": [choice] if reply.choices else [],
-        "usage": _usage(reply),
-    }
+    common = {"id": "scripted", "object": "chat.completion", "created": 1, "model": "scripted"}
+    return {**common, "choices": [choice] if reply.choices else [], "usage": _usage(reply)}
 
 
 def _events(reply: Reply) -> Iterator[dict[str, Any]]:
     """The chunks of a streamed answer; the ones marked `final` carry the finish reason and the usage."""
-    common = {
-        "id": "scripted",
-        "object": "chat.completion.chunk",
-        "created": 1,
-        "model": "scripted",
-    }
+    common = {"id": "scripted", "object": "chat.completion.chunk", "created": 1, "model": "scripted"}
 
     def event(delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
         choices = [{"index": 0, "delta": delta, "finish_reason": finish}] if reply.choices else []
@@ -358,12 +311,7 @@ def _events(reply: Reply) -> Iterator[dict[str, Any]]:
     for piece in _cut_up(reply.text, reply.pieces):
         yield event({"role": "assistant", "content": piece})
     for n, (name, arguments) in enumerate(reply.tool_calls):
-        opening = {
-            "index": n,
-            "id": f"call_{n}",
-            "type": "function",
-            "function": {"name": name, "arguments": ""},
-        }
+        opening = {"index": n, "id": f"call_{n}", "type": "function", "function": {"name": name, "arguments": ""}}
         yield event({"role": "assistant", "tool_calls": [opening]})
         for piece in _cut_up(_written(arguments), reply.pieces):
             yield event({"tool_calls": [{"index": n, "function": {"arguments": piece}}]})

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
 from dataclasses import replace
 from datetime import datetime
 
@@ -85,16 +86,13 @@ class ChatAgent:
                 recent=await asyncio.to_thread(self._history, message),
             )
             if not stop.is_set():
-                stream = pieces(self._policy, generate, meter)
-                try:
+                async with aclosing(pieces(self._policy, generate, meter)) as stream:
                     async for piece in stream:
                         if shown := marks.feed(piece):
                             text += shown
                             yield TextDelta(shown)
                         if stop.is_set():
                             break
-                finally:
-                    await stream.aclose()  # type: ignore[attr-defined]
         except ChatModelError as error:
             failure = Failed("reply", str(error))
         if rest := marks.finish():
@@ -123,9 +121,11 @@ class ChatAgent:
         if failure is not None:
             yield failure
 
-    async def update(self, message: Message, reply: Message, now: datetime) -> AsyncIterator[tuple[Change, ...]]:
-        """The Update stage for one exchange: yields the changes, checked and not yet written. Raises `GaveUpError`,
-        and `ChatModelError` where the model's service failed."""
+    async def update(self, message: Message, reply: Message, now: datetime) -> tuple[Change, ...]:
+        """The Update stage for one exchange: the changes, checked and not yet written.
+
+        Raises `GaveUpError`, and `ChatModelError` where the model's service failed.
+        """
         meter = UsageMeter()
         state = replace(await self._state(message, now), stage="update", reply=reply)
         action, state = await next_action(self._policy, state, meter)
@@ -134,7 +134,7 @@ class ChatAgent:
             async for event in self._manager.update(state, action.request, meter):
                 if isinstance(event, tuple):
                     changes = event
-        yield changes
+        return changes
 
     async def _query(
         self, state: TurnState, meter: UsageMeter, stop: asyncio.Event

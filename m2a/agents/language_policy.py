@@ -1,7 +1,7 @@
 """A language model as the one who decides: its tools are the actions of the stage."""
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from functools import cache
 
 from pydantic import ValidationError
@@ -38,7 +38,7 @@ class LanguagePolicy:
             faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
             raise MalformedReplyError(f"The arguments of {call.name} are wrong: {faults}.") from error
 
-    def reply(self, state: TurnState) -> AsyncIterator[str | TokenUsage]:
+    def reply(self, state: TurnState) -> AsyncGenerator[str | TokenUsage, None]:
         return self._chat_model.stream(reply_messages(state, sees_photos=self._chat_model.sees_photos))
 
 

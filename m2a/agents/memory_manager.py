@@ -102,7 +102,7 @@ class MemoryManager:
             if not action.query.strip() and not photo_ids:
                 return Step(action, Rejected("Give words to look for, or use_photos where photos are attached.")), []
             query = Query(action.query, photo_ids)
-            hits = tuple(self._bank.search(query, ("entry",), SEARCH_HITS))
+            hits = tuple(self._bank.search(query, k=SEARCH_HITS))
             return Step(action, Searched(hits)), [MemorySearched(query, hits)]
         if isinstance(action, SearchRawMessages):
             found = self._bank.find_messages(action.query, SEARCH_HITS + len(state.recent) + 1)

@@ -1,6 +1,6 @@
 """What an agent sees when it chooses its next step."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Protocol
@@ -142,8 +142,12 @@ class Decision:
 class Policy(Protocol):
     """Chooses the steps of both agents. `calls_model` is False where no language model is behind it."""
 
-    name: str
     calls_model: bool
+
+    @property
+    def name(self) -> str:
+        """Who writes, in the history."""
+        ...
 
     async def decide(self, state: TurnState) -> Decision:
         """The next action of the stage.
@@ -153,7 +157,7 @@ class Policy(Protocol):
         """
         ...
 
-    def reply(self, state: TurnState) -> AsyncIterator[str | TokenUsage]:
+    def reply(self, state: TurnState) -> AsyncGenerator[str | TokenUsage, None]:
         """The generate stage, in pieces. `[photo N]` shows a photo and `[memory N]` cites a memory; the
         ChatAgent takes both marks out of the text."""
         ...

@@ -1,6 +1,7 @@
 """One step of either agent: ask the policy, give a malformed answer back, count what it cost."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from dataclasses import replace
 
 from m2a.agents.state import STAGE_ACTIONS, Decision, Policy, Rejected, Step, TurnState
@@ -53,14 +54,15 @@ def with_step(state: TurnState, step: Step) -> TurnState:
     return replace(state, steps=(*state.steps, step))
 
 
-async def pieces(policy: Policy, state: TurnState, meter: UsageMeter) -> AsyncIterator[str]:
-    """The reply's pieces, its usage counted."""
-    async for piece in policy.reply(state):
-        if isinstance(piece, TokenUsage):
-            if policy.calls_model:
-                meter.count(piece)
-        elif piece:
-            yield piece
+async def pieces(policy: Policy, state: TurnState, meter: UsageMeter) -> AsyncGenerator[str, None]:
+    """The reply's pieces, its usage counted. Closing it ends the model's call."""
+    async with aclosing(policy.reply(state)) as stream:
+        async for piece in stream:
+            if isinstance(piece, TokenUsage):
+                if policy.calls_model:
+                    meter.count(piece)
+            elif piece:
+                yield piece
 
 
 def _sum(total: int | None, more: int | None) -> int | None:

@@ -90,7 +90,7 @@ class _Records:
         record: Message | MemoryEntry | None = (
             self._entries.get(stored["id"]) if stored["kind"] == "entry" else self._messages.get(stored["id"])
         )
-        return record and Hit(record, stored["score"], stored["ranks"], stored["similarity"])
+        return None if record is None else Hit(record, stored["score"], stored["ranks"], stored["similarity"])
 
     def messages_of(self, message_ids: Sequence[int]) -> tuple[Message, ...]:
         return tuple(self._messages[message_id] for message_id in message_ids if message_id in self._messages)

@@ -312,7 +312,7 @@ class MemoryBank:
 
     # Retrieval
 
-    def search(self, query: Query, kinds: Collection[RecordKind] = ("entry",), k: int = 10) -> list[Hit]:
+    def search(self, query: Query, kinds: Collection[RecordKind] = frozenset({"entry"}), k: int = 10) -> list[Hit]:
         """The one retrieval of the product. What was written before the call is found by it."""
         retrieval = self._retrieval()
         retrieval.indexer.drain(self.owner)

@@ -16,7 +16,6 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
-    Row,
     String,
     Table,
     Text,
@@ -358,7 +357,7 @@ def chunks(items: Sequence[T], size: int = 500) -> Iterator[Sequence[T]]:
     return (items[start : start + size] for start in range(0, len(items), size))
 
 
-def grouped(rows: Iterable[Row[tuple[K, V]]]) -> dict[K, list[V]]:
+def grouped(rows: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
     """Rows of (key, value) as lists of values by key, in the order of the rows."""
     lists: dict[K, list[V]] = {}
     for key, value in rows:

@@ -2,9 +2,12 @@
 
 from collections.abc import Hashable, Iterable, Sequence
 from math import fsum
+from typing import TypeVar
+
+T = TypeVar("T", bound=Hashable)
 
 
-def reciprocal_rank_fusion[T: Hashable](rankings: Iterable[Sequence[T]], *, k: int = 60) -> list[tuple[T, float]]:
+def reciprocal_rank_fusion(rankings: Iterable[Sequence[T]], *, k: int = 60) -> list[tuple[T, float]]:
     """Fuse rankings, each without repetitions, as equals (Cormack et al., 2009; M2A, equation 6).
 
     Best first; equal scores keep the order in which the items are first seen, ranking by ranking.

@@ -195,7 +195,7 @@ class RawMessageStore:
             .where(message_photo.c.owner == owner, message_photo.c.photo_id.in_(list(photo_ids)))
             .order_by(message_photo.c.message_id)
         )
-        return grouped(rows)
+        return grouped(rows.tuples())
 
     def conversations(self, connection: Connection, owner: str) -> list[Conversation]:
         """The owner's conversations that hold a message, the last used first."""

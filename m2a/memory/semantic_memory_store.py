@@ -136,7 +136,7 @@ class SemanticMemoryStore:
             .where(entry_photo.c.owner == owner, entry_photo.c.photo_id.in_(list(photo_ids)), entry.c.alive)
             .order_by(entry_photo.c.memory_id)
         )
-        return grouped(rows)
+        return grouped(rows.tuples())
 
     def with_concepts(self, connection: Connection, owner: str, concept_ids: Collection[int]) -> list[MemoryEntry]:
         """The living entries about any of the concepts."""
@@ -271,14 +271,14 @@ class SemanticMemoryStore:
             select(concept.c.concept_id).where(concept.c.owner == owner, concept.c.folded_name == folded)
         )
         if by_name is not None:
-            return by_name
+            return int(by_name)
         by_alias = connection.scalar(
             select(concept_alias.c.concept_id)
             .where(concept_alias.c.owner == owner, concept_alias.c.folded_alias == folded)
             .order_by(concept_alias.c.concept_id)
         )
         if by_alias is not None:
-            return by_alias
+            return int(by_alias)
         concept_id = next_id(connection, owner, "concept")
         connection.execute(
             insert(concept).values(

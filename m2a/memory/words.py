@@ -19,7 +19,7 @@ STOP_WORDS = frozenset(
     a about after again all also am an and any are as at be because been before being but by can could did do does
     doing done down during each either else ever every few for from further get gets getting go goes going gonna got
     had has have having he her here hers herself hey hi him himself his how however i if im in into is it its itself
-    just let lets like lot many may me might mine more most much must my myself no nor not now of off oh ok okay on
+    just let lets like lot many me might mine more most much must my myself no nor not now of off oh ok okay on
     once one only or other our ours ourselves out over own please quite rather really s same she should so some still
     such t tell than that the their theirs them themselves then there these they thing things this those though through
     to too u under until up us very was we well were what when where whether which while who whom whose why will with
@@ -34,7 +34,9 @@ _ACCENTS = re.compile("[\u0300-\u036f]")
 _CONTRACTION = re.compile(r"(?<=[a-z])(?:(?<!ca)n't|'(?:t|s|re|ve|ll|d|m))\b")
 _ASCII_WORD = re.compile("[a-z0-9]+")
 # Scripts written without spaces, a word of one or two characters: each character counts as a word.
-_CJK = re.compile("([\u3005\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff])")
+_CJK = re.compile(
+    "([\u3005\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff])"
+)
 
 
 def finished_words(text: str) -> list[str]:

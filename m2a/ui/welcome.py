@@ -78,3 +78,17 @@ def loading_html(loading: Sequence[tuple[str, bool]]) -> str:
         '<p class="m-loading" role="status"><span class="m-dots" aria-hidden="true"><i></i><i></i><i></i></span>'
         f"Loading the {markup.text(waiting[0])}… {number} of {len(loading)}</p>"
     )
+
+
+def examples_html() -> str:
+    """The examples as buttons, with their pictures."""
+    buttons = "".join(_example(index, example) for index, example in enumerate(EXAMPLES))
+    return f'<div class="m-examples">{buttons}</div>'
+
+
+def _example(index: int, example: Example) -> str:
+    picture = f'<img src="/m2a/examples/{example.picture}" alt="">' if example.picture else ""
+    return (
+        f'<button type="button" class="m-example" data-example="{index}">{picture}'
+        f"<span><b>{markup.text(example.title)}</b>{markup.text(example.text)}</span></button>"
+    )

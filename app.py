@@ -1,0 +1,141 @@
+"""The web application: FastAPI with our own routes, and Gradio's page at its root. `python app.py` serves it."""
+
+import os
+import socket
+import sys
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from fastapi import FastAPI
+
+    from m2a.assistant import Assistant
+    from m2a.settings import Settings
+
+MAX_PHOTO_UPLOAD = "25mb"  # Our own limit is lower and says more; this one only stops what is absurd.
+
+
+def create_app(settings: "Settings", assistant: "Assistant | None" = None) -> "FastAPI":
+    """The application. It opens the assistant of these settings unless one is given, and starts and closes it."""
+    uploads = _prepare_environment(settings)
+
+    # Gradio takes two seconds to import and reads the environment when it does.
+    import gradio as gr
+    from fastapi import FastAPI, Request
+    from fastapi.staticfiles import StaticFiles
+
+    from m2a import local_api
+    from m2a.ui.guard import LocalGuard
+    from m2a.ui.page import HEAD, build_page
+    from m2a.ui.photo_route import photo_routes
+    from m2a.ui.theme import m2a_theme
+    from m2a.ui.welcome import ASSETS
+
+    if assistant is None:
+        from m2a.assistant import Assistant
+
+        assistant = Assistant.open(settings)
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> "AsyncIterator[None]":
+        await assistant.start()
+        try:
+            yield
+        finally:
+            await assistant.close()
+
+    def owner_of(request: Request) -> str:
+        """Who asks. One user for now; a login takes this place."""
+        return assistant.local_owner
+
+    app = FastAPI(title="M2A", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
+    app.include_router(photo_routes(assistant, owner_of))
+    token = assistant.folder.serve_at(f"http://{settings.host}:{settings.port}")
+    app.include_router(local_api.router(assistant, token))
+    app.mount("/m2a", StaticFiles(directory=ASSETS), name="m2a")
+    gr.mount_gradio_app(
+        app,
+        build_page(assistant, uploads),
+        path="/",
+        server_name=settings.host,
+        server_port=settings.port,
+        auth_dependency=owner_of,
+        theme=m2a_theme(),
+        head=HEAD,
+        favicon_path=str(ASSETS / "favicon.png"),
+        footer_links=[],
+        run_history=False,
+        show_error=False,
+        ssr_mode=False,
+        pwa=False,
+        mcp_server=False,
+        enable_monitoring=False,
+        max_file_size=MAX_PHOTO_UPLOAD,
+        blocked_paths=[str(settings.data_dir.resolve() / name) for name in ("photos", "memory.db")],
+        app_kwargs={"docs_url": None, "redoc_url": None, "openapi_url": None},
+    )
+    hosts = [f"{name}:{settings.port}" for name in ("127.0.0.1", "localhost")]
+    if settings.port == 80:
+        hosts += ["127.0.0.1", "localhost"]
+    app.add_middleware(LocalGuard, hosts=hosts)
+    return app
+
+
+def serve(settings: "Settings") -> None:
+    """Serves until Ctrl+C. Raises `SystemExit` with one sentence where the port is taken."""
+    _check_port(settings)
+    app = create_app(settings)
+
+    import uvicorn
+
+    print(f"M2A is at http://{settings.host}:{settings.port} (Ctrl+C stops it).", flush=True)
+    uvicorn.run(app, host=settings.host, port=settings.port, log_level="warning", server_header=False)
+
+
+def main() -> None:
+    from m2a.data_folder import DataFolderError
+    from m2a.memory.database import DatabaseError
+    from m2a.settings import SettingsError, load_settings
+
+    try:
+        serve(load_settings())
+    except (SettingsError, DataFolderError, DatabaseError) as error:
+        sys.exit(f"m2a: {error}")
+
+
+def _prepare_environment(settings: "Settings") -> Path:
+    """No telemetry, no tunnel, uploads in a private folder. Returns that folder."""
+    if os.environ.get("GRADIO_SHARE", "").lower() in ("1", "true"):
+        raise SystemExit("GRADIO_SHARE would put M2A on a public address; unset it and start again.")
+    uploads = settings.data_dir.resolve() / "uploads"
+    uploads.mkdir(mode=0o700, parents=True, exist_ok=True)
+    uploads.chmod(0o700)
+    os.environ.update(
+        GRADIO_ANALYTICS_ENABLED="False",
+        HF_HUB_DISABLE_TELEMETRY="1",
+        DO_NOT_TRACK="1",
+        GRADIO_TEMP_DIR=str(uploads),
+        GRADIO_MCP_SERVER="False",
+        GRADIO_SSR_MODE="False",
+    )
+    return uploads
+
+
+def _check_port(settings: "Settings") -> None:
+    """Says at once that the port is taken, before anything slow starts."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((settings.host, settings.port))
+        except OSError:
+            raise SystemExit(
+                f"Port {settings.port} is in use, perhaps by M2A itself; choose another with M2A_PORT, "
+                f"for example M2A_PORT={settings.port + 1}."
+            ) from None
+
+
+if __name__ == "__main__":
+    main()

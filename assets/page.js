@@ -1,0 +1,178 @@
+// What the page does beyond Gradio: the drawer, the theme, the address, scrolling, and names for screen readers.
+(() => {
+  'use strict';
+  const THEMES = { system: 'Theme: as the system', light: 'Theme: light', dark: 'Theme: dark' };
+  const dark = window.matchMedia('(prefers-color-scheme: dark)');
+  const opened = new Set();
+  let following = true;
+  let shown = null;
+
+  const talk = () => document.getElementById('m2a-talk');
+  const drawerOpen = () => document.body.classList.contains('m-drawer-open');
+
+  // Theme
+
+  function storedTheme() {
+    try {
+      const theme = localStorage.getItem('m2a-theme');
+      return theme in THEMES ? theme : 'system';
+    } catch {
+      return 'system';
+    }
+  }
+
+  function applyTheme() {
+    const theme = storedTheme();
+    const wanted = theme === 'dark' || (theme === 'system' && dark.matches);
+    if (document.body.classList.contains('dark') !== wanted) document.body.classList.toggle('dark', wanted);
+    const button = document.querySelector('[data-theme-toggle]');
+    if (button && button.textContent !== THEMES[theme]) button.textContent = THEMES[theme];
+  }
+
+  function nextTheme() {
+    const names = Object.keys(THEMES);
+    localStorage.setItem('m2a-theme', names[(names.indexOf(storedTheme()) + 1) % names.length]);
+    applyTheme();
+  }
+
+  // Drawer
+
+  function setDrawer(open) {
+    if (open === drawerOpen()) return;
+    document.body.classList.toggle('m-drawer-open', open);
+    document.querySelector('.m-menu')?.setAttribute('aria-expanded', String(open));
+    document.querySelector(open ? '.m-close' : '.m-menu')?.focus();
+  }
+
+  // Messages
+
+  function scrollDown() {
+    const place = talk();
+    if (place) place.scrollTop = place.scrollHeight;
+  }
+
+  function keepOpen() {
+    for (const details of document.querySelectorAll('details[data-key]')) {
+      const open = opened.has(details.dataset.key);
+      if (details.open !== open) details.open = open;
+    }
+  }
+
+  function showConversation() {
+    const heading = document.querySelector('h1[data-conversation]');
+    if (!heading) return;
+    const id = heading.dataset.conversation;
+    document.title = id ? `${heading.textContent} · M2A` : 'M2A';
+    if (id === shown) return;
+    const first = shown === null;
+    const was = new URLSearchParams(location.search).get('conversation') || '';
+    shown = id;
+    if (id !== was) {
+      const address = id ? `/?conversation=${encodeURIComponent(id)}` : '/?conversation=';
+      history[first ? 'replaceState' : 'pushState'](null, '', address);
+    }
+    following = true;
+    if (!first) setDrawer(false);
+  }
+
+  function showMessage() {
+    const message = /^#m\d+$/.test(location.hash) && document.getElementById(location.hash.slice(1));
+    if (!message || message.dataset.seen) return Boolean(message);
+    message.dataset.seen = 'yes';
+    message.classList.add('m-found-here');
+    message.scrollIntoView({ block: 'center' });
+    message.focus({ preventScroll: true });
+    following = false;
+    return true;
+  }
+
+  function nameControls() {
+    const names = {
+      '.upload-button': 'Add photos',
+      '.submit-button': 'Send',
+      '.stop-button': 'Stop the answer',
+      '.delete-button': 'Remove this photo',
+      'textarea': 'Message to M2A',
+    };
+    for (const [selector, name] of Object.entries(names)) {
+      for (const element of document.querySelectorAll(`#m2a-composer ${selector}`)) {
+        if (element.getAttribute('aria-label') !== name) {
+          element.setAttribute('aria-label', name);
+          if (element.tagName === 'BUTTON') element.title = name;
+        }
+      }
+    }
+    const live = document.getElementById('m2a-live');
+    if (live && !live.hasAttribute('aria-live')) {
+      live.setAttribute('role', 'log');
+      live.setAttribute('aria-live', 'polite');
+      live.setAttribute('aria-label', 'Newest messages');
+    }
+    const side = document.getElementById('m2a-side');
+    if (side && !side.hasAttribute('role')) {
+      side.setAttribute('role', 'navigation');
+      side.setAttribute('aria-label', 'Conversations');
+    }
+    const main = document.getElementById('m2a-main');
+    if (main && !main.hasAttribute('role')) main.setAttribute('role', 'region');
+    if (main && !main.hasAttribute('aria-label')) main.setAttribute('aria-label', 'Chat');
+    const place = talk();
+    if (place && !place.hasAttribute('tabindex')) {
+      place.tabIndex = 0;
+      place.setAttribute('aria-label', 'Messages');
+      place.addEventListener('scroll', () => {
+        following = place.scrollTop + place.clientHeight >= place.scrollHeight - 60;
+      }, { passive: true });
+    }
+  }
+
+  // Wiring
+
+  document.addEventListener('click', (click) => {
+    const target = click.target instanceof Element ? click.target : null;
+    if (!target) return;
+    if (target.closest('[data-menu]')) setDrawer(!drawerOpen());
+    else if (target.closest('.m-veil')) setDrawer(false);
+    else if (target.closest('[data-theme-toggle]')) nextTheme();
+    else if (target.closest('[data-new], [data-open]')) setDrawer(false);
+    if (target.closest('[data-new], [data-example]')) document.querySelector('#m2a-composer textarea')?.focus();
+    const summary = target.closest('summary');
+    if (summary?.parentElement?.dataset.key) {
+      const details = summary.parentElement;
+      if (details.open) opened.delete(details.dataset.key);
+      else opened.add(details.dataset.key);
+    }
+    if (target.closest('.submit-button')) following = true;
+  }, true);
+  document.addEventListener('keydown', (key) => {
+    if (key.key === 'Escape') setDrawer(false);
+    if (key.key === 'Enter' && key.target instanceof HTMLTextAreaElement) following = true;
+  });
+  document.addEventListener('load', (load) => {
+    if (following && load.target instanceof HTMLImageElement) scrollDown();
+  }, true);
+  window.addEventListener('popstate', () => location.reload());
+  dark.addEventListener('change', applyTheme);
+
+  let scheduled = false;
+  function refresh() {
+    scheduled = false;
+    nameControls();
+    showConversation();
+    keepOpen();
+    applyTheme();
+    if (!showMessage() && following) scrollDown();
+  }
+  new MutationObserver(() => {
+    if (scheduled) return;
+    scheduled = true;
+    requestAnimationFrame(refresh);
+  }).observe(document.documentElement, {
+    subtree: true, childList: true, characterData: true, attributes: true, attributeFilter: ['class', 'open'],
+  });
+
+  const veil = document.createElement('div');
+  veil.className = 'm-veil';
+  document.body.append(veil);
+  refresh();
+})();

@@ -1,0 +1,306 @@
+"""Sentences and the clauses in them: where one fact ends and the next begins.
+
+No parser: a clause is known by a subject (a pronoun, a name, or a noun with its determiner) before a finite verb from
+the verb list. Where that is unsure nothing is split, since a memory that holds two facts is better than half a one.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from m2a.agents.offline import lexicon
+from m2a.agents.offline.text import Token, tokens
+
+AUXILIARIES = frozenset(
+    "am is are was were has have had do does did will would can could should must may might shall isn't aren't wasn't weren't "
+    "hasn't haven't hadn't don't doesn't didn't won't wouldn't can't cannot couldn't shouldn't mustn't ain't".split()
+)
+PRONOUNS = frozenset(
+    "i he she it we they you this that there these those everyone everybody someone nobody who".split()
+)
+_PRONOUN_CLITIC = re.compile(
+    r"(?:i|he|she|it|we|they|you|this|that|there|who|here|everybody|everyone)'(?:m|s|re|ve|ll|d)", re.IGNORECASE
+)
+DETERMINERS = frozenset(
+    "my our your his her its their the a an this that these those some any both all each every one two three four five "
+    "another no".split()
+)
+_POSSESSIVES = frozenset("my our his her its their".split())
+_ADVERBS = frozenset(
+    "really also just usually always never now still often sometimes only even already finally actually recently currently both "
+    "all probably almost hardly rarely once then not ever absolutely totally definitely simply mostly normally generally "
+    "secretly officially accidentally quickly recently last".split()
+)
+_LEADING = frozenset(
+    "and but so also then oh well ok okay yes yeah no btw anyway besides plus hey actually ah hm hmm um wait sorry look right "
+    "ps fyi funny sadly unfortunately luckily".split()
+)
+SUBORDINATORS = frozenset(
+    "if when whenever while because since although though unless until after before whether as once that which who whose "
+    "where".split()
+)
+_PREPOSITIONS = frozenset("in at on with from of for to by near under over behind about without".split())
+_IS_AFTER = frozenset(
+    "a an the my our not now in on at from for with to very really so too just also still always never getting going called "
+    "named allergic been got gone afraid about only due back moved his her ours mine it only over under near".split()
+)
+_ABBREVIATIONS = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|St|Prof|Jr|Sr|No|vs|e\.g|i\.e|approx|ca|a\.m|p\.m|[A-Z])\.$")
+_BOUNDARY = re.compile(
+    r"\s*;\s+|\s*:\s+|\s+-+\s+|,\s+(?:and then|and|but|so|then|plus|or)\s+|,\s+|\s+(?:and then|and|but|so)\s+"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """`text` is the subject as typed, `rest` what follows it, its verb first ("is a carpenter")."""
+
+    text: str
+    rest: str
+    start: int
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences as typed, each with its end mark."""
+    found: list[str] = []
+    for line in text.splitlines():
+        start = 0
+        for match in re.finditer(
+            r"[.!?]+[\"')\]]*(?=\s|$)|(?<=\w)\s*(?:[;:]-?[)D(P]|[\U0001F300-\U0001FAFF☀-➿]+)(?=\s|$)", line
+        ):
+            piece = line[start : match.end()].strip()
+            if _ABBREVIATIONS.search(piece) and match.end() < len(line):
+                continue
+            found.append(piece)
+            start = match.end()
+        found.append(line[start:].strip())
+    return [sentence for sentence in found if re.search(r"\w", sentence)]
+
+
+def clauses(sentence: str) -> list[str]:
+    """The clauses that can stand alone; a shared subject is repeated ("He's a carpenter and lives in Graz")."""
+    body = sentence.strip().rstrip(".!").strip()
+    if len(re.findall(r"\s-+\s", body)) == 2:  # a remark between dashes belongs to what it interrupts
+        return [body]
+    found: list[str] = []
+    start = 0
+    for match in _BOUNDARY.finditer(body):
+        if match.start() < start or not match.group().strip(" ") and start == match.start():
+            continue
+        left, right = body[start : match.start()].strip(), body[match.end() :].strip()
+        if _is_subordinate(left) or not (subject := find_subject(left)):
+            continue
+        if _inside_brackets(body, match.start()):
+            continue
+        if starts_clause(right):
+            found.append(left)
+            start = match.end()
+        elif "and" in match.group() and (shared := _shared_subject(subject, right)):
+            found.append(left)
+            rest = clauses(f"{shared} {right}")
+            return found + rest
+    found.append(body[start:].strip())
+    return [clause for clause in found if clause]
+
+
+def find_subject(clause: str) -> Subject | None:
+    """The first subject with a finite verb after it, or None for a fragment."""
+    found = tokens(clause)
+    start = _skip_leading(found)
+    for first in range(start, min(start + 4, len(found))):
+        verb = _verb_of_subject(clause, found, first)
+        if verb is not None:
+            return _subject(clause, found, first, verb)
+        if found[first].lower in SUBORDINATORS - {"that"}:
+            return None
+    return None
+
+
+def starts_clause(text: str) -> bool:
+    """Whether the text opens with a subject and its verb."""
+    found = tokens(text)
+    if not found or found[0].lower in SUBORDINATORS:
+        return found != [] and found[0].lower == "that" and _verb_of_subject(text, found, 0) is not None
+    return _verb_of_subject(text, found, _skip_leading(found)) is not None
+
+
+def has_verb(text: str) -> bool:
+    return any(_is_finite(found, index) for found in [tokens(text)] for index in range(len(found)))
+
+
+def is_verb(word: str) -> bool:
+    """Whether the word may be a finite verb."""
+    return word.lower() in AUXILIARIES or word.lower() in _finite_forms()
+
+
+def is_past(clause: str) -> bool:
+    """Whether the clause tells of something over: it decides which year or week an open date means."""
+    words = [token.lower for token in tokens(clause)]
+    if any(word in ("will", "'ll", "going", "tomorrow", "next", "upcoming", "soon", "due") for word in words):
+        return False
+    if any(re.fullmatch(r"\w+'(?:ll|re|m)", word) for word in words):
+        return False
+    past = _past_forms()
+    for index, word in enumerate(words):
+        if word in ("is", "are", "has", "have", "need", "needs", "must") and index + 1 < len(words):
+            follows = words[index + 1]
+            if follows in ("to", "on") or follows.endswith("ing") or word in ("is", "are"):
+                return False
+        if word in past and word not in ("booked", "scheduled", "planned", "read", "let", "put", "set"):
+            return True
+    return False
+
+
+def _skip_leading(found: list[Token]) -> int:
+    index = 0
+    while index < len(found) and found[index].lower in _LEADING:
+        index += 1
+    return index
+
+
+def _is_subordinate(left: str) -> bool:
+    found = tokens(left)
+    return bool(found) and found[0].lower in SUBORDINATORS - {"that", "who", "which"}
+
+
+def _inside_brackets(text: str, position: int) -> bool:
+    return text.count("(", 0, position) > text.count(")", 0, position)
+
+
+def _verb_of_subject(clause: str, found: list[Token], first: int) -> int | None:
+    """The index of the finite verb (or of the pronoun with its clitic) of a subject that starts at `first`."""
+    if first >= len(found):
+        return None
+    token = found[first]
+    if _PRONOUN_CLITIC.fullmatch(token.text):
+        return first
+    if token.lower in PRONOUNS:
+        for index in range(first + 1, min(first + 4, len(found))):
+            if _is_finite(found, index):
+                if token.lower in ("this", "that", "these", "those") and index > first + 1:
+                    break
+                return index
+            if found[index].lower not in _ADVERBS and not (token.lower in DETERMINERS):
+                return None
+    if not (token.lower in DETERMINERS or token.text[0].isupper() or token.text[0].isdigit() or _is_plural(token)):
+        return None
+    if token.lower in _PREPOSITIONS or token.lower in SUBORDINATORS:
+        return None
+    nouns = 0
+    for index in range(first, min(first + 9, len(found))):
+        word = found[index]
+        if index > first and re.search(r"[;:(]|,(?! (?:my|our|[A-Z]))", clause[found[index - 1].end : word.start]):
+            return None
+        if nouns and _agrees(found, index, found[index - 1]):
+            return index
+        if word.text.lower().endswith("'s") and word.lower not in DETERMINERS and _clitic_is(found, index):
+            return index
+        if word.lower not in DETERMINERS and word.lower not in _ADVERBS:
+            nouns += 1
+    return None
+
+
+def _clitic_is(found: list[Token], index: int) -> bool:
+    """Whether a noun's 's stands for is or has ("the plumber's coming") and not for a possession."""
+    if index + 1 >= len(found):
+        return False
+    after = found[index + 1].lower
+    return after in _IS_AFTER or (after.endswith("ing") and len(after) > 4)
+
+
+def _agrees(found: list[Token], index: int, before: Token) -> bool:
+    """A base form needs a plural before it: "the phone plan costs" has one verb, not two."""
+    word = found[index].lower
+    if not _is_finite(found, index):
+        return False
+    if word in AUXILIARIES or word in _past_forms() or word in _third_forms():
+        return word not in _third_forms() or not _is_plural(before) or word in AUXILIARIES
+    return _is_plural(before)
+
+
+def _is_plural(token: Token) -> bool:
+    lower = token.lower
+    return (lower.endswith("s") and not lower.endswith(("ss", "'s", "us"))) or lower in (
+        "people",
+        "children",
+        "parents",
+    )
+
+
+def _is_finite(found: list[Token], index: int) -> bool:
+    return is_verb(found[index].lower) or bool(_PRONOUN_CLITIC.fullmatch(found[index].text))
+
+
+def _subject(clause: str, found: list[Token], first: int, verb: int) -> Subject:
+    token = found[verb]
+    if "'" in token.text and token.lower not in AUXILIARIES:
+        word, _, clitic = token.text.rpartition("'")
+        after = found[verb + 1].lower if verb + 1 < len(found) else ""
+        full = {"m": "am", "re": "are", "ve": "have", "ll": "will", "d": "would"}.get(clitic.lower()) or (
+            "has" if after in ("got", "been", "had") or after in _participles() - {"called", "named"} else "is"
+        )
+        text = clause[found[first].start : token.start] + word
+        return Subject(text, f"{full} {clause[token.end :].strip()}".strip(), found[first].start)
+    last = found[verb - 1].end
+    return Subject(clause[found[first].start : last], clause[last:].strip(), found[first].start)
+
+
+def _shared_subject(subject: Subject, right: str) -> str | None:
+    """The left clause's subject, where the right side is a second predicate of it."""
+    found = tokens(right)
+    start = 0
+    while start < len(found) and found[start].lower in _ADVERBS:
+        start += 1
+    if start >= len(found) or len(subject.text.split()) > 3:
+        return None
+    word, left_verb = found[start].lower, tokens(subject.rest)[0].lower if tokens(subject.rest) else ""
+    plural_subject = subject.text.lower() in ("i", "we", "they", "you")
+    fits = (
+        word in AUXILIARIES
+        or (word in _third_forms() and not plural_subject and (left_verb in _third_forms() or left_verb in AUXILIARIES))
+        or (word in _past_forms() and left_verb in _past_forms())
+        or (
+            plural_subject
+            and word in lexicon.VERBS
+            and left_verb in lexicon.VERBS | {"am", "have", "do", "don't", "are"}
+        )
+    )
+    return subject.text if fits else None
+
+
+@lru_cache(maxsize=1)
+def _third_forms() -> frozenset[str]:
+    forms = {"is", "has", "does", "was", "goes"}
+    for verb in lexicon.VERBS:
+        if verb.endswith(("s", "sh", "ch", "x", "z", "o")):
+            forms.add(verb + "es")
+        elif verb.endswith("y") and verb[-2] not in "aeiou":
+            forms.add(verb[:-1] + "ies")
+        else:
+            forms.add(verb + "s")
+    return frozenset(forms)
+
+
+@lru_cache(maxsize=1)
+def _past_forms() -> frozenset[str]:
+    forms = {"was", "were", "had", "did", "went"}
+    irregular = {words[0]: words[1:] for words in lexicon.IRREGULAR}
+    for verb in lexicon.VERBS:
+        if verb in irregular and not any(form.endswith("ed") for form in irregular[verb]):
+            forms |= {form for form in irregular[verb] if not form.endswith(("ing", "s"))}
+        elif verb.endswith("e"):
+            forms.add(verb + "d")
+        elif verb.endswith("y") and verb[-2] not in "aeiou":
+            forms.add(verb[:-1] + "ied")
+        else:
+            forms |= {verb + "ed", verb + verb[-1] + "ed"}
+    return frozenset(forms)
+
+
+@lru_cache(maxsize=1)
+def _participles() -> frozenset[str]:
+    return _past_forms() | {"been", "gone", "done", "become", "moved"}
+
+
+@lru_cache(maxsize=1)
+def _finite_forms() -> frozenset[str]:
+    return frozenset(lexicon.VERBS) | _third_forms() | _past_forms() | AUXILIARIES

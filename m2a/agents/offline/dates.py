@@ -1,0 +1,381 @@
+"""Dates in a sentence, resolved against the moment at which it was said.
+
+A thin layer of our own instead of dateparser's search, which reads "may", "sun" and "a second" as dates and has no
+"the day before yesterday", weekends, seasons or ranges. Each find keeps its place in the text, so that a memory can
+carry the absolute date beside the user's own words.
+"""
+
+import re
+from calendar import monthrange
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from m2a.types import DateInterval
+
+MONTHS = "january february march april may june july august september october november december".split()
+WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+NUMBERS = {
+    word: number
+    for number, word in enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+        "eighteen nineteen twenty".split()
+    )
+} | {"a": 1, "an": 1, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
+_SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
+_FEASTS = {
+    "christmas eve": (12, 24),
+    "christmas": (12, 25),
+    "boxing day": (12, 26),
+    "new year's eve": (12, 31),
+    "new year's day": (1, 1),
+    "valentine's day": (2, 14),
+    "halloween": (10, 31),
+}
+
+_MONTH = (
+    r"(?P<month>january|february|march|april|may|june|july|august|september|october|november|december"
+    r"|(?:jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b\.?)"
+)
+_DAY = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th)?"
+_YEAR = r"(?P<year>(?:19|20)\d\d)"
+_WEEKDAY = r"(?P<weekday>monday|tuesday|wednesday|thursday|friday|saturday|sunday)"
+_SHORT_WEEKDAY = r"(?P<weekday>mon|tues?|wed|thu(?:rs?)?|fri|sat|sun)"
+_WHICH = r"(?:the )?(?P<which>last|past|this past|this coming|coming|this|next)"
+_FIRST = r"(?:the )?(?P<first>[0-3]?\d)(?:st|nd|rd|th)?"
+_TO = r"(?:to|-|until|till|and|through)"
+_COUNT = (
+    r"(?P<count>\d+|an?(?: couple of| few)?|a couple of|half an?|"
+    + "|".join(n for n in NUMBERS if len(n) > 2)
+    + r"|several)"
+)
+_UNIT = r"(?P<unit>day|week|fortnight|month|year|weekend)s?"
+
+
+@dataclass(frozen=True, slots=True)
+class FoundDate:
+    """`text[start:end]` means `interval`. `relative`: the words alone lose their meaning as time passes."""
+
+    start: int
+    end: int
+    interval: DateInterval
+    relative: bool
+    words: str
+    yearless: bool = False
+
+
+def written(interval: DateInterval) -> str:
+    """`9 June 2026`, `September 2026`, `2019`, or `18 September 2026 to 20 September 2026`."""
+    first, last = interval
+    if first == last:
+        return f"{first.day} {first:%B} {first.year}"
+    if first.day == 1 and last == _month_end(first):
+        return f"{first:%B} {first.year}"
+    if (first.month, first.day, last.month, last.day) == (1, 1, 12, 31) and first.year == last.year:
+        return str(first.year)
+    for season, month in _SEASONS.items():
+        if first.day == 1 and first.month == month and last == _month_end(_add_months(first, 2)):
+            return f"{season} {first.year}"
+    return f"{written(DateInterval(first, first))} to {written(DateInterval(last, last))}"
+
+
+def number(word: str) -> int | None:
+    """`17`, `seventeen`, `a`, `twenty-one`; None for no number."""
+    lower = word.lower().strip()
+    if lower.isdigit():
+        return int(lower)
+    if lower in NUMBERS:
+        return NUMBERS[lower]
+    if re.fullmatch(r"(?:a |an )?(?:couple)(?: of)?", lower):
+        return 2
+    if re.fullmatch(r"(?:a )?few|several", lower):
+        return 3
+    ten, _, one = lower.replace(" ", "-").partition("-")
+    if ten in NUMBERS and one in NUMBERS and NUMBERS[ten] % 10 == 0 and NUMBERS[ten] >= 20:
+        return NUMBERS[ten] + NUMBERS[one]
+    return None
+
+
+def find_dates(text: str, today: date, *, past: bool) -> list[FoundDate]:
+    """The dates that the text names, in order. `past` decides where a year or a week is left open."""
+    found: list[FoundDate] = []
+    taken = [False] * len(text)
+    for pattern, resolve in _RULES:
+        for match in pattern.finditer(text):
+            if any(taken[match.start() : match.end()]):
+                continue
+            interval = _resolved(resolve, match, today, past)
+            if interval is None:
+                continue
+            taken[match.start() : match.end()] = [True] * (match.end() - match.start())
+            groups = match.groupdict()
+            absolute = bool(groups.get("month") or groups.get("year") or groups.get("iso"))
+            yearless = absolute and not (groups.get("year") or groups.get("iso"))
+            found.append(FoundDate(match.start(), match.end(), interval, not absolute, match.group(), yearless))
+    return sorted(found, key=lambda date_: date_.start)
+
+
+def annotate(text: str, dates: list[FoundDate]) -> str:
+    """The text with each date's absolute form beside it: "in three weeks (9 June 2026)", "11 September 2026"."""
+    for found in reversed(dates):
+        absolute = written(found.interval)
+        if found.relative:
+            text = f"{text[: found.end]} ({absolute}){text[found.end :]}"
+        elif found.yearless:
+            year = found.interval.last.year
+            text = f"{text[: found.end]} {year}{text[found.end :]}"
+    return text
+
+
+def _group(match: re.Match[str], name: str) -> str:
+    return match.groupdict().get(name) or ""
+
+
+def _resolved(resolve: "_Resolve", match: re.Match[str], today: date, past: bool) -> DateInterval | None:
+    try:
+        return resolve(match, today, past)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _one(day: date) -> DateInterval:
+    return DateInterval(day, day)
+
+
+def _month_end(day: date) -> date:
+    return day.replace(day=monthrange(day.year, day.month)[1])
+
+
+def _month_number(word: str) -> int:
+    return next(index for index, name in enumerate(MONTHS, start=1) if name.startswith(word.lower()[:3]))
+
+
+def _add_months(day: date, months: int) -> date:
+    index = day.year * 12 + day.month - 1 + months
+    year, month = divmod(index, 12)
+    return date(year, month + 1, min(day.day, monthrange(year, month + 1)[1]))
+
+
+def _month(year: int, month: int) -> DateInterval:
+    first = date(year, month, 1)
+    return DateInterval(first, _month_end(first))
+
+
+def _open_year(month: int, day: int, today: date, past: bool) -> int:
+    """The year that makes the day the nearest one on the side that the tense asks for."""
+    this_year = date(today.year, month, min(day, monthrange(today.year, month)[1]))
+    if past and this_year > today:
+        return today.year - 1
+    if not past and this_year < today:
+        return today.year + 1
+    return today.year
+
+
+def _iso(match: re.Match[str], today: date, past: bool) -> DateInterval:
+    return _one(date.fromisoformat(match["iso"]))
+
+
+def _numeric(match: re.Match[str], today: date, past: bool) -> DateInterval:
+    return _one(date(int(match["year"]), int(match["m"]), int(match["d"])))
+
+
+def _day_month(match: re.Match[str], today: date, past: bool) -> DateInterval:
+    month, day = _month_number(match["month"]), int(match["day"])
+    year = int(match["year"]) if _group(match, "year") else _open_year(month, day, today, past)
+    return _one(date(year, month, day))
+
+
+def _day_range(match: re.Match[str], today: date, past: bool) -> DateInterval:
+    month = _month_number(match["month"])
+    first, last = int(match["first"]), int(match["day"])
+    year = int(match["year"]) if _group(match, "year") else _open_year(month, last, today, past)
+    return DateInterval(date(year, month, first), date(year, month, last))
+
+
+def _whole_month(match: re.Match[str], today: date, past: bool) -> DateInterval:
+    month = _month_number(match["month"])
+    if _group(match, "year"):
+        return _month(int(match["year"]), month)
+    return _month(_open_year(month, 1 if past else 31, today, past), month)
+
+
+def _relative_month(match: re.Match[str], today: date, past: bool) -> DateInterval:
+    month, which = _month_number(match["month"]), match["which"].lower()
+    if which == "last":
+        return _month(today.year if month < today.month else today.year - 1, month)
+    if which == "next":
+        return _month(today.year if month > today.month else today.year + 1, month)
+    return _month(today.year, month)
+
+
+def _year(match: re.Match[str], today: date, past: bool) -> DateInterval:
+    year = int(match["year"])
+    return DateInterval(date(year, 1, 1), date(year, 12, 31))
+
+
+_NAMED_DAYS = {
+    "the day before yesterday": -2,
+    "the day after tomorrow": 2,
+    "yesterday": -1,
+    "last night": -1,
+    "tomorrow": 1,
+    "today": 0,
+    "tonight": 0,
+    "this morning": 0,
+    "this afternoon": 0,
+    "this evening": 0,
+    "earlier today": 0,
+    "just now": 0,
+}
+
+
+def _named_day(match: re.Match[str], today: date, past: bool) -> DateInterval:
+    return _one(today + timedelta(days=_NAMED_DAYS[" ".join(match["named"].lower().split())]))
+
+
+def _weekday(match: re.Match[str], today: date, past: bool) -> DateInterval:
+    wanted = next(i for i, name in enumerate(WEEKDAYS) if name.startswith(match["weekday"].lower()[:3]))
+    which = _group(match, "which").lower()
+    ahead = (wanted - today.weekday()) % 7
+    if which in ("last", "past", "this past"):
+        return _one(today - timedelta(days=(today.weekday() - wanted) % 7 or 7))
+    if which == "next":
+        monday = today - timedelta(days=today.weekday())
+        return _one(monday + timedelta(days=7 + wanted))
+    if later := _group(match, "later"):
+        weeks = 2 if "fortnight" in later else 1
+        return _one(today + timedelta(days=(ahead or 7) + 7 * weeks))
+    if which in ("this", "this coming", "coming"):
+        return _one(today + timedelta(days=ahead))
+    if past:
+        return _one(today - timedelta(days=(today.weekday() - wanted) % 7))
+    return _one(today + timedelta(days=ahead or 7))
+
+
+def _ago(match: re.Match[str], today: date, past: bool) -> DateInterval:
+    return _shifted(match, today, -1)
+
+
+def _ahead(match: re.Match[str], today: date, past: bool) -> DateInterval:
+    return _shifted(match, today, 1)
+
+
+def _shifted(match: re.Match[str], today: date, sign: int) -> DateInterval:
+    """Days and weeks are exact; months and years are meant loosely, as the month or year they fall into."""
+    word, unit = match["count"].lower(), match["unit"].lower()
+    if word.startswith("half"):
+        if unit == "year":
+            there = _add_months(today, sign * 6)
+            return _month(there.year, there.month)
+        raise ValueError(word)
+    count = number(word) or 1
+    if unit in ("day", "week", "fortnight"):
+        return _one(today + timedelta(days=sign * count * {"day": 1, "week": 7, "fortnight": 14}[unit]))
+    if unit == "month" or (unit == "year" and count == 1):
+        there = _add_months(today, sign * count * (12 if unit == "year" else 1))
+        return _month(there.year, there.month)
+    if unit == "year":
+        return DateInterval(date(today.year + sign * count, 1, 1), date(today.year + sign * count, 12, 31))
+    raise ValueError(unit)
+
+
+_STEPS = {"last": -1, "past": -1, "this past": -1, "this": 0, "": 0, "this coming": 0, "coming": 0, "next": 1}
+
+
+def _calendar(match: re.Match[str], today: date, past: bool) -> DateInterval:
+    """last / this / next week, weekend, month, year."""
+    step = _STEPS[_group(match, "which").lower()]
+    unit = match["unit"].lower()
+    monday = today - timedelta(days=today.weekday())
+    if unit == "weekend":
+        weekday = today.weekday()
+        saturday = monday + timedelta(days=5)
+        if step < 0:
+            saturday -= timedelta(days=7)
+        elif step > 0 or (past and weekday < 5):
+            saturday += timedelta(days=7 if step > 0 else -7)
+        return DateInterval(saturday, saturday + timedelta(days=1))
+    if unit == "week":
+        first = monday + timedelta(days=7 * step)
+        return DateInterval(first, first + timedelta(days=6))
+    if unit == "month":
+        there = _add_months(today.replace(day=1), step)
+        return _month(there.year, there.month)
+    if unit == "year":
+        return DateInterval(date(today.year + step, 1, 1), date(today.year + step, 12, 31))
+    raise ValueError(unit)
+
+
+def _season(match: re.Match[str], today: date, past: bool) -> DateInterval:
+    """Seasons of the northern half; winter runs over the turn of the year."""
+    start_month, which = _SEASONS[match["season"].lower()], _group(match, "which").lower()
+    if _group(match, "year"):
+        year = int(match["year"])
+    else:
+        year = today.year
+        if start_month == 12 and today.month <= 2:
+            year -= 1
+        first = date(year, start_month, 1)
+        over = _month_end(_add_months(first, 2)) < today
+        if which in ("last", "past", "this past"):
+            year -= 0 if over else 1
+        elif which == "next":
+            year += 1 if today >= first else 0
+        elif which == "":
+            year += (1 if over else 0) if not past else (-1 if first > today else 0)
+    first = date(year, start_month, 1)
+    return DateInterval(first, _month_end(_add_months(first, 2)))
+
+
+def _feast(match: re.Match[str], today: date, past: bool) -> DateInterval:
+    month, day = _FEASTS[match["feast"].lower()]
+    which = _group(match, "which").lower()
+    back = past or which == "last"
+    year = int(match["year"]) if _group(match, "year") else _open_year(month, day, today, back)
+    return _one(date(year, month, day))
+
+
+def _day_of_month(match: re.Match[str], today: date, past: bool) -> DateInterval:
+    """ "on the 5th": the nearest one on the side that the tense asks for."""
+    day = int(match["ordinal"])
+    for step in range(13):
+        month = _add_months(today.replace(day=1), -step if past else step)
+        if day <= monthrange(month.year, month.month)[1]:
+            there = month.replace(day=day)
+            if (there <= today) if past else (there >= today):
+                return _one(there)
+    raise ValueError(day)
+
+
+_Resolve = Callable[[re.Match[str], date, bool], DateInterval]
+
+
+def _rule(pattern: str, resolve: _Resolve) -> tuple[re.Pattern[str], _Resolve]:
+    return re.compile(rf"(?<![\w/-])(?:{pattern})(?![\w/-])", re.IGNORECASE), resolve
+
+
+# Longest and surest first: what one rule took, no later one reads.
+_RULES: tuple[tuple[re.Pattern[str], _Resolve], ...] = (
+    _rule(r"(?P<iso>\d{4}-\d\d-\d\d)", _iso),
+    _rule(r"(?P<d>[0-3]?\d)[./](?P<m>[01]?\d)[./](?P<year>(?:19|20)\d\d)", _numeric),
+    _rule(rf"{_FIRST} ?{_TO} ?(?:the )?{_DAY} (?:of )?{_MONTH}(?:,? {_YEAR})?", _day_range),
+    _rule(rf"{_MONTH} {_FIRST} ?{_TO} ?(?:the )?{_DAY}(?:,? {_YEAR})?", _day_range),
+    _rule(rf"(?:the )?{_DAY} (?:of )?{_MONTH}(?:,? {_YEAR})?", _day_month),
+    _rule(rf"{_MONTH} (?:the )?{_DAY}(?!\d)(?:,? {_YEAR})?", _day_month),
+    _rule(rf"{_MONTH}(?: of)?,? {_YEAR}", _whole_month),
+    _rule(rf"(?P<named>{'|'.join(_NAMED_DAYS)})", _named_day),
+    _rule(rf"(?:{_WHICH} )?{_WEEKDAY}(?P<later> week| fortnight)?", _weekday),
+    _rule(rf"{_WHICH} {_SHORT_WEEKDAY}", _weekday),
+    _rule(rf"(?:about |around |almost |nearly |over |some )?{_COUNT} {_UNIT} (?:ago|back|earlier)", _ago),
+    _rule(rf"(?:with)?in (?:about |around )?{_COUNT} {_UNIT}(?:'s?)?(?: time)?", _ahead),
+    _rule(rf"{_COUNT} {_UNIT} from (?:now|today)", _ahead),
+    _rule(rf"{_WHICH} (?P<unit>weekend|week|month|year)", _calendar),
+    _rule(r"at the (?P<unit>weekend)", _calendar),
+    _rule(rf"{_WHICH} (?P<season>spring|summer|autumn|fall|winter)", _season),
+    _rule(rf"(?:in |in the )?(?P<season>spring|summer|autumn|winter)(?: of)? {_YEAR}", _season),
+    _rule(rf"(?:{_WHICH} )?(?P<feast>{'|'.join(_FEASTS)})(?: {_YEAR})?", _feast),
+    _rule(rf"{_WHICH} {_MONTH}", _relative_month),
+    _rule(rf"(?:(?<=\bin )|(?<=\bsince )|(?<=\buntil ))(?:early |mid-?|late )?{_MONTH}", _whole_month),
+    _rule(rf"(?:(?<=\bin )|(?<=\bsince )|(?<=\buntil )){_YEAR}", _year),
+    _rule(r"on the (?P<ordinal>[0-3]?\d)(?:st|nd|rd|th)", _day_of_month),
+)

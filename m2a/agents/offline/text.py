@@ -1,0 +1,132 @@
+"""Words of a text: tokens, stems, and whether one word says what another says."""
+
+import re
+import threading
+from collections import defaultdict
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import NamedTuple
+
+import snowballstemmer
+
+from m2a.agents.offline import lexicon
+
+_WORD = re.compile(r"[^\W_]+(?:[-'&/.:](?=[^\W_])[^\W_]+)*", re.UNICODE)
+_STEMMER = snowballstemmer.stemmer("english")
+_STEMMER_LOCK = threading.Lock()  # a stemmer keeps the word that it works on in itself
+
+CONTRACTIONS = {
+    "i'm": "I am",
+    "can't": "can not",
+    "won't": "will not",
+    "shan't": "shall not",
+    "let's": "let us",
+    "y'all": "you all",
+}
+
+
+class Token(NamedTuple):
+    text: str
+    start: int
+    end: int
+
+    @property
+    def lower(self) -> str:
+        return self.text.lower()
+
+
+def plain(text: str) -> str:
+    """The text with typographic quotes and dashes as typed on a keyboard."""
+    table = {"’": "'", "‘": "'", "“": '"', "”": '"', "—": " - ", "–": "-", "\u00a0": " ", "…": "..."}
+    for mark, typed in table.items():
+        text = text.replace(mark, typed)
+    return re.sub(r"[ \t]+", " ", text).strip()
+
+
+def tokens(text: str) -> list[Token]:
+    return [Token(match.group(), match.start(), match.end()) for match in _WORD.finditer(text)]
+
+
+def expand(text: str) -> str:
+    """Contractions in full; a possessive 's becomes a word of its own and is dropped."""
+
+    def full(match: re.Match[str]) -> str:
+        word = match.group()
+        lower = word.lower()
+        if lower in CONTRACTIONS:
+            return CONTRACTIONS[lower]
+        for ending, long in (("n't", " not"), ("'re", " are"), ("'ve", " have"), ("'ll", " will"), ("'d", " would")):
+            if lower.endswith(ending):
+                return word[: -len(ending)] + long
+        return re.sub(r"'(s|m)$", "", word, flags=re.IGNORECASE)
+
+    return re.sub(r"[^\W_]+(?:'[^\W_]+)+", full, text)
+
+
+@lru_cache(maxsize=8192)
+def stem(word: str) -> str:
+    lower = word.lower()
+    base = _base_forms().get(lower, lower)
+    with _STEMMER_LOCK:
+        return str(_STEMMER.stemWord(base))
+
+
+def stems(text: str) -> list[str]:
+    """Every word's stem, in order, fixed phrases as one word."""
+    lowered = " ".join(plain(text).lower().split())
+    for phrase, one in lexicon.PHRASES.items():
+        if phrase in lowered:
+            lowered = re.sub(rf"\b{re.escape(phrase)}\b", one, lowered)
+    found: list[str] = []
+    for word in re.findall(r"[^\W]+(?:[-'&.:/][^\W]+)*", expand(lowered)):
+        found.append(stem(word))
+        if "-" in word:
+            found += [stem(part) for part in word.split("-") if part]
+    return found
+
+
+def meets(wanted: str, said: Iterable[str]) -> bool:
+    """Whether a stem that a question asks for is met by one of the stems of what was said."""
+    said = said if isinstance(said, set | frozenset) else set(said)
+    if wanted in said:
+        return True
+    return bool(equivalents(wanted) & said)
+
+
+@lru_cache(maxsize=8192)
+def equivalents(wanted: str) -> frozenset[str]:
+    """The stems that may stand for this one: its groups' and, of a kind, its members (theirs too)."""
+    same = set(_groups().get(wanted, ()))
+    members: set[str] = set()
+    for word in (wanted, *same):
+        members |= _kinds().get(word, set())
+    return frozenset(same | members | {wanted})
+
+
+def is_kind(word: str, kind: str) -> bool:
+    """`word` and `kind` are stems: is it one of that kind (a cat a pet)?"""
+    return word in _kinds().get(kind, set())
+
+
+def kinds_of(word: str) -> frozenset[str]:
+    return frozenset(kind for kind, members in _kinds().items() if word in members)
+
+
+@lru_cache(maxsize=1)
+def _base_forms() -> dict[str, str]:
+    return {form: forms[0] for forms in lexicon.IRREGULAR for form in forms}
+
+
+@lru_cache(maxsize=1)
+def _groups() -> dict[str, set[str]]:
+    groups: dict[str, set[str]] = defaultdict(set)
+    for words in lexicon.SYNONYMS:
+        group = {stem(word) for word in words}
+        for word in group:
+            groups[word] |= group
+    return groups
+
+
+@lru_cache(maxsize=1)
+def _kinds() -> dict[str, set[str]]:
+    return {stem(kind): {stem(word) for word in members} for kind, members in lexicon.KINDS.items()}

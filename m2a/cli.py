@@ -1,0 +1,266 @@
+"""The command `m2a`."""
+
+import asyncio
+import base64
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from m2a.settings import Settings, SettingsError, load_settings
+
+if TYPE_CHECKING:
+    from m2a.memory.bank import MemoryBank
+
+app = typer.Typer(
+    help="M2A: a personal assistant that sees your photos and remembers.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+memory = typer.Typer(help="Look into the memory, and forget.", no_args_is_help=True)
+app.add_typer(memory, name="memory")
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Photos = Annotated[list[Path] | None, typer.Option("--photo", help="A photo's file; may be given several times.")]
+
+
+@app.command()
+def run(port: Annotated[int | None, typer.Option(help="Port of the web app.")] = None) -> None:
+    """Serve the web app on this machine."""
+    from app import serve
+
+    serve(load_settings(port=port))
+
+
+@app.command()
+def ask(
+    text: Annotated[str, typer.Argument(help="What to say.")] = "", photo: Photos = None, as_json: AsJson = False
+) -> None:
+    """Say something to the assistant, in a conversation of its own; the answer goes to standard output."""
+    failed = None
+    for piece in _do("ask", text=text, photos=_encoded(photo)):
+        if "text" in piece and not as_json:
+            print(piece["text"], end="", flush=True)
+        elif "turn" in piece:
+            print(json.dumps(piece["turn"], ensure_ascii=False, indent=2) if as_json else "")
+        elif "error" in piece:
+            failed = piece["error"]
+    if failed:
+        _fail(failed)
+
+
+@memory.command("list")
+def list_memories(as_json: AsJson = False) -> None:
+    """Every memory, the oldest first."""
+    from m2a.commands import entry_piece
+
+    bank = _sql_bank()
+    for entry in bank.entries():
+        if as_json:
+            print(json.dumps(entry_piece(entry), ensure_ascii=False))
+        else:
+            photos = f"  [{len(entry.photo_ids)} photo{'s' * (len(entry.photo_ids) != 1)}]" if entry.photo_ids else ""
+            print(f"{entry.memory_id:>5}  {entry.recorded_at.date()}  {entry.kind:<13}  {entry.text}{photos}")
+
+
+@memory.command("search")
+def search_memories(
+    text: Annotated[str, typer.Argument(help="Words to look for.")],
+    limit: Annotated[int, typer.Option(min=1, max=100, help="How many, at most.")] = 10,
+    as_json: AsJson = False,
+) -> None:
+    """Search as the assistant does: by meaning, by words, and by what photos show."""
+    for piece in _do("search", text=text, limit=limit):
+        if "error" in piece:
+            _fail(piece["error"])
+        if as_json:
+            print(json.dumps(piece, ensure_ascii=False))
+        else:
+            ranks = ", ".join(f"{path} {rank}" for path, rank in piece["ranks"].items())
+            print(f"{piece['memory_id']:>5}  {piece['score']:.4f}  {piece['text']}  ({ranks})")
+
+
+@memory.command("show")
+def show_memory(
+    memory_id: Annotated[int, typer.Argument(help="The memory's number.")], as_json: AsJson = False
+) -> None:
+    """One memory with the original words it rests on, and its history."""
+    from m2a.commands import entry_piece, message_piece
+
+    bank = _sql_bank()
+    entry = bank.entry(memory_id)
+    if entry is None:
+        _fail(f"There is no memory {memory_id}; `m2a memory list` shows what there is.")
+    messages = bank.messages_in_ranges(entry.evidence_ids)
+    history = bank.history(memory_id)
+    if as_json:
+        piece = entry_piece(entry) | {
+            "messages": [message_piece(message) for message in messages],
+            "history": [
+                {"change": row.change, "who": row.who, "why": row.why, "at": row.changed_at.isoformat()}
+                for row in history
+            ],
+        }
+        print(json.dumps(piece, ensure_ascii=False, indent=2))
+        return
+    print(f"Memory {entry.memory_id} ({entry.kind}): {entry.text}")
+    if entry.happened:
+        print(
+            f"When: {entry.happened.first} to {entry.happened.last}"
+            if len(set(entry.happened)) > 1
+            else f"When: {entry.happened.first}"
+        )
+    for photo_id in entry.photo_ids:
+        print(f"Photo: {bank.photo_path(photo_id)}")
+    if entry.caption:
+        print(f"In the photo: {entry.caption}")
+    print("Rests on:")
+    for message in messages:
+        print(f"  {message.said_at:%Y-%m-%d %H:%M}  {message.speaker}: {message.text}")
+    print("History:")
+    for row in history:
+        print(f"  {row.changed_at:%Y-%m-%d %H:%M}  {row.change} by {row.who}: {row.why}")
+
+
+@memory.command("delete")
+def delete_memory(memory_id: Annotated[int, typer.Argument(help="The memory's number.")]) -> None:
+    """Forget one memory. The conversation in which it was said stays."""
+    from m2a.memory.semantic_memory_store import RejectedWriteError
+
+    try:
+        entry = _sql_bank().delete(memory_id, who="the user", why="m2a memory delete")
+    except RejectedWriteError:
+        _fail(f"There is no memory {memory_id}; `m2a memory list` shows what there is.")
+    print(f"Forgot memory {memory_id}: {entry.text}")
+
+
+@app.command()
+def verify() -> None:
+    """Check that database, photos and index agree; changes nothing. Exit code 1 if they do not."""
+    _report("verify")
+
+
+@app.command()
+def repair() -> None:
+    """Mend what `verify` finds, where it can be mended."""
+    _report("repair")
+
+
+@app.command()
+def reindex() -> None:
+    """Build the index anew from the database, with the encoders of the settings."""
+    for piece in _do("reindex"):
+        if "error" in piece:
+            _fail(piece["error"])
+        print(f"The index is built anew: {piece['records']} records.")
+
+
+@app.command()
+def doctor() -> None:
+    """Every setting and where it came from, which models answer, what is missing and how to get it."""
+    from m2a.doctor import examine
+
+    healthy = True
+    for line, good in examine(_settings()):
+        print(line)
+        healthy &= good
+    if not healthy:
+        raise typer.Exit(1)
+
+
+def main() -> None:
+    """Run the command; a failure is one sentence on standard error and a non-zero exit code."""
+    from m2a.data_folder import DataFolderError
+    from m2a.memory.database import DatabaseError
+    from m2a.memory.photo_decoder import PhotoRefusedError
+
+    try:
+        app()
+    except (SettingsError, DataFolderError, DatabaseError, PhotoRefusedError, LookupError, ValueError) as error:
+        print(f"m2a: {error}", file=sys.stderr)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _settings() -> Settings:
+    return load_settings()
+
+
+def _fail(reason: str) -> NoReturn:
+    print(f"m2a: {reason}", file=sys.stderr)
+    raise typer.Exit(1)
+
+
+def _encoded(photos: list[Path] | None) -> list[str]:
+    encoded = []
+    for photo in photos or []:
+        try:
+            encoded.append(base64.b64encode(photo.read_bytes()).decode())
+        except OSError as error:
+            _fail(f"The photo {photo} cannot be read: {error.strerror}.")
+    return encoded
+
+
+def _do(name: str, **arguments: Any) -> Iterator[dict[str, Any]]:
+    """The command's pieces: done here, or by the running app where it owns the data folder."""
+    from m2a.assistant import Assistant
+    from m2a.commands import COMMANDS
+    from m2a.data_folder import DataFolderInUseError
+    from m2a.local_api import LocalApiError, call
+
+    try:
+        assistant = Assistant.open(_settings())
+    except DataFolderInUseError as error:
+        if error.holder is None:
+            raise
+        try:
+            yield from call(error.holder, name, arguments)
+        except LocalApiError as failure:
+            _fail(str(failure))
+        return
+
+    loop = asyncio.new_event_loop()
+    try:
+        loop.run_until_complete(assistant.start())
+        pieces = COMMANDS[name](assistant, **arguments)
+        while (piece := loop.run_until_complete(anext(pieces, None))) is not None:
+            yield piece
+    finally:
+        loop.run_until_complete(assistant.close())
+        loop.close()
+
+
+def _report(name: str) -> None:
+    faults = 0
+    for piece in _do(name):
+        if "error" in piece:
+            _fail(piece["error"])
+        faults += "fault" in piece
+        print(f"fault: {piece['fault']}" if "fault" in piece else f"mended: {piece['mended']}")
+    if faults:
+        print(
+            f"{faults} fault{'s' * (faults != 1)}."
+            + (" `m2a repair` mends what can be mended." if name == "verify" else "")
+        )
+        raise typer.Exit(1)
+    print("Database, photos and index agree.")
+
+
+def _sql_bank() -> "MemoryBank":
+    """The memory, without the index: works beside a running app."""
+    from datetime import datetime
+
+    from m2a.assistant import LOCAL_OWNER
+    from m2a.memory.bank import MemoryBank
+    from m2a.memory.owners import owner_named
+    from m2a.wiring import open_sql_stores
+
+    settings = _settings()
+    settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    stores = open_sql_stores(settings, lambda: datetime.now().astimezone())
+    return MemoryBank(owner_named(stores.database, LOCAL_OWNER), stores, lambda: datetime.now().astimezone())

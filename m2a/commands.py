@@ -1,0 +1,127 @@
+"""What the commands do on an opened assistant. They answer in JSON-able pieces, so that a running app can do them for
+a command that finds the data folder taken."""
+
+import asyncio
+import base64
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+from m2a.assistant import Assistant
+from m2a.memory.audit import repair as repair_stores
+from m2a.memory.audit import verify as verify_stores
+from m2a.types import (
+    Failed,
+    Hit,
+    MemoryChanged,
+    MemoryEntry,
+    MemorySearched,
+    Message,
+    Query,
+    ReplyFinished,
+    TextDelta,
+    Usage,
+)
+
+Piece = dict[str, Any]
+
+
+async def ask(assistant: Assistant, *, text: str, photos: list[str]) -> AsyncIterator[Piece]:
+    """One turn in a conversation of its own: pieces of `text`, then the `turn` as a whole, or an `error`."""
+    turn: Piece = {"searched": [], "changes": []}
+    data = [base64.b64decode(photo) for photo in photos]
+    async for event in assistant.turn(assistant.local_owner, text, data):
+        match event:
+            case TextDelta(piece):
+                yield {"text": piece}
+            case MemorySearched(query, hits):
+                turn["searched"].append({"query": query.text, "found": len(hits)})
+            case ReplyFinished(message, sources):
+                turn |= {
+                    "answer": message.text,
+                    "conversation_id": message.conversation_id,
+                    "message_id": message.message_id,
+                    "photos": list(message.photos),
+                    "sources": [
+                        entry_piece(source.hit.record) | {"messages": [message_piece(m) for m in source.messages]}
+                        if isinstance(source.hit.record, MemoryEntry)
+                        else message_piece(source.hit.record)
+                        for source in sources
+                    ],
+                }
+            case MemoryChanged(change, entry, previous):
+                turn["changes"].append(
+                    {
+                        "change": change,
+                        "memory": entry and entry_piece(entry),
+                        "previous": previous and entry_piece(previous),
+                    }
+                )
+            case Usage(calls, input_tokens, output_tokens):
+                turn["usage"] = {"calls": calls, "input_tokens": input_tokens, "output_tokens": output_tokens}
+            case Failed(stage, reason):
+                yield {"error": reason, "stage": stage}
+    if "answer" in turn:
+        yield {"turn": turn}
+
+
+async def search(assistant: Assistant, *, text: str, limit: int) -> AsyncIterator[Piece]:
+    """The memories that fit the words, best first, each with its ranks per path."""
+    bank = assistant.memory(assistant.local_owner)
+    for hit in await asyncio.to_thread(bank.search, Query(text), k=limit):
+        yield hit_piece(hit)
+
+
+async def verify(assistant: Assistant) -> AsyncIterator[Piece]:
+    """Every fault found in the stores and the index; changes nothing."""
+    for fault in await asyncio.to_thread(verify_stores, assistant.stores):
+        yield {"fault": fault}
+
+
+async def repair(assistant: Assistant) -> AsyncIterator[Piece]:
+    """What was mended, then the faults that are left."""
+    for mended in await asyncio.to_thread(repair_stores, assistant.stores):
+        yield {"mended": mended}
+    async for piece in verify(assistant):
+        yield piece
+
+
+async def reindex(assistant: Assistant) -> AsyncIterator[Piece]:
+    """Build the index anew from the database, with the encoders of the settings."""
+    yield {"records": await asyncio.to_thread(assistant.rebuild_index)}
+
+
+COMMANDS: dict[str, Callable[..., AsyncIterator[Piece]]] = {
+    "ask": ask,
+    "search": search,
+    "verify": verify,
+    "repair": repair,
+    "reindex": reindex,
+}
+
+
+def entry_piece(entry: MemoryEntry) -> Piece:
+    return {
+        "memory_id": entry.memory_id,
+        "kind": entry.kind,
+        "text": entry.text,
+        "caption": entry.caption,
+        "photos": list(entry.photo_ids),
+        "evidence_ids": [list(evidence) for evidence in entry.evidence_ids],
+        "recorded_at": entry.recorded_at.isoformat(),
+        "happened": [day.isoformat() for day in entry.happened] if entry.happened else None,
+    }
+
+
+def message_piece(message: Message) -> Piece:
+    return {
+        "message_id": message.message_id,
+        "said_at": message.said_at.isoformat(),
+        "speaker": message.speaker,
+        "text": message.text,
+        "photos": list(message.photos),
+    }
+
+
+def hit_piece(hit: Hit) -> Piece:
+    record = entry_piece(hit.record) if isinstance(hit.record, MemoryEntry) else message_piece(hit.record)
+    return record | {"score": hit.score, "ranks": dict(hit.ranks)}

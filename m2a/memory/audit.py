@@ -1,0 +1,124 @@
+"""Do database, photos and index agree? `verify` says, `repair` mends."""
+
+from collections.abc import Iterator
+
+from sqlalchemy import Connection, Table, func, select, text
+
+from m2a.memory.database import (
+    Database,
+    entry,
+    entry_concept,
+    entry_evidence,
+    entry_history,
+    entry_photo,
+    message,
+    message_photo,
+    pending_update,
+    photo,
+)
+from m2a.memory.owners import all_owners
+from m2a.memory.stores import Stores
+
+
+def verify(stores: Stores) -> list[str]:
+    """Every fault, a sentence each; none means that all agrees. Changes nothing."""
+    faults = [*_database_faults(stores.database), *_photo_faults(stores)]
+    indexer = stores.retrieval().indexer
+    for owner in all_owners(stores.database):
+        faults += _record_faults(stores.database, owner)
+        faults += [
+            f"The index is wrong about {difference.record} {difference.record_id}: {difference.problem}."
+            for difference in indexer.differences(owner)
+        ]
+    return faults
+
+
+def repair(stores: Stores) -> list[str]:
+    """Mend what can be mended without losing anything that was acknowledged; what was done, a sentence each."""
+    done = []
+    if removed := stores.photos.remove_unreferenced():
+        done.append(f"Removed {removed} photo files that no message shows.")
+    indexer = stores.retrieval().indexer
+    for owner in all_owners(stores.database):
+        indexer.drain(owner)
+        if mended := indexer.repair(indexer.differences(owner)):
+            done.append(f"Put {mended} records of the index right.")
+    return done
+
+
+def _database_faults(database: Database) -> Iterator[str]:
+    if database.is_sqlite:
+        with database.read() as connection:
+            for (line,) in connection.execute(text("PRAGMA integrity_check")):
+                if line != "ok":
+                    yield f"The database file is damaged: {line}"
+
+
+def _photo_faults(stores: Stores) -> Iterator[str]:
+    audit = stores.photos.orphans()
+    for path in audit.files_without_row:
+        yield f"No message shows the photo file {path.name}."
+    for _owner, photo_id in audit.rows_without_file:
+        yield f"The file of photo {photo_id} is missing."
+    for _owner, photo_id in audit.rows_with_damaged_file:
+        yield f"The file of photo {photo_id} is damaged."
+
+
+def _record_faults(database: Database, owner: str) -> Iterator[str]:
+    with database.read() as connection:
+        known_photos = set(connection.scalars(select(photo.c.photo_id).where(photo.c.owner == owner)))
+        known_messages = set(connection.scalars(select(message.c.message_id).where(message.c.owner == owner)))
+        shown = set(
+            connection.execute(
+                select(message_photo.c.message_id, message_photo.c.photo_id).where(message_photo.c.owner == owner)
+            ).tuples()
+        )
+        for message_id, photo_id in sorted(shown):
+            if photo_id not in known_photos:
+                yield f"Message {message_id} shows photo {photo_id}, which is not stored."
+            if message_id not in known_messages:
+                yield f"Photo {photo_id} belongs to message {message_id}, which does not exist."
+        yield from _entry_faults(connection, owner, known_messages, known_photos)
+        for message_id in connection.scalars(
+            select(pending_update.c.message_id).where(pending_update.c.owner == owner)
+        ):
+            if message_id not in known_messages:
+                yield f"An update is pending for message {message_id}, which does not exist."
+
+
+def _entry_faults(
+    connection: Connection, owner: str, known_messages: set[int], known_photos: set[str]
+) -> Iterator[str]:
+    entries = {row.memory_id: row for row in connection.execute(select(entry).where(entry.c.owner == owner))}
+    evidence = connection.execute(select(entry_evidence).where(entry_evidence.c.owner == owner)).all()
+    for row in evidence:
+        for end in {row.first_id, row.last_id}:
+            if end not in known_messages:
+                yield f"Memory {row.memory_id} rests on message {end}, which does not exist."
+    supported = {row.memory_id for row in evidence}
+    versions = dict(
+        connection.execute(
+            select(entry_history.c.memory_id, func.max(entry_history.c.version))
+            .where(entry_history.c.owner == owner)
+            .group_by(entry_history.c.memory_id)
+        ).tuples()
+    )
+    for memory_id, row in entries.items():
+        if memory_id not in supported:
+            yield f"Memory {memory_id} has no evidence."
+        if versions.get(memory_id) != row.version:
+            yield f"The history of memory {memory_id} does not tell of its version {row.version}."
+    for table, column in ((entry_photo, "photo_id"), (entry_concept, "concept_id")):
+        yield from _dangling(connection, owner, table, set(entries))
+        if column == "photo_id":
+            for memory_id, photo_id in connection.execute(
+                select(table.c.memory_id, table.c.photo_id).where(table.c.owner == owner)
+            ):
+                if photo_id not in known_photos:
+                    yield f"Memory {memory_id} holds photo {photo_id}, which is not stored."
+
+
+def _dangling(connection: Connection, owner: str, table: Table, known: set[int]) -> Iterator[str]:
+    for memory_id in connection.scalars(select(table.c.memory_id).where(table.c.owner == owner)):
+        if memory_id not in known:
+            yield f"{table.name} names memory {memory_id}, which does not exist."

@@ -1,0 +1,86 @@
+"""Vectors once computed, kept in SQL by content hash and encoder: rebuilds, repeated writes and evaluations encode nothing twice."""
+
+import hashlib
+from collections.abc import Callable, Collection, Sequence
+
+import numpy as np
+from sqlalchemy import Connection, delete, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from m2a.memory.database import Database, chunks, embedding
+from models.text_encoder import TextEncoder
+
+
+def content_hash(text: str) -> str:
+    """The key of a text. A photo's is its photo id."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class EmbeddingCache:
+    """The `embedding` table. Vectors of deleted content stay until `forget`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def texts(self, encoder: TextEncoder, texts: Sequence[str]) -> np.ndarray:
+        """The texts' vectors, one row each, in their order."""
+        return self.vectors(
+            encoder.encoder_id,
+            encoder.dimensions,
+            [content_hash(text) for text in texts],
+            lambda missing: encoder.encode([texts[position] for position in missing]),
+        )
+
+    def vectors(
+        self,
+        encoder_id: str,
+        dimensions: int,
+        hashes: Sequence[str],
+        compute: Callable[[list[int]], np.ndarray],
+    ) -> np.ndarray:
+        """A row per hash. `compute` is called once at most, with the positions of the hashes that are not known."""
+        known = self._read(encoder_id, hashes)
+        first_position: dict[str, int] = {}
+        for position, key in enumerate(hashes):
+            if key not in known:
+                first_position.setdefault(key, position)
+        if first_position:
+            computed = np.asarray(compute(list(first_position.values())), dtype=np.float32)
+            if computed.shape != (len(first_position), dimensions):
+                raise ValueError(
+                    f"Encoder {encoder_id!r} gave vectors of shape {computed.shape}, "
+                    f"expected {(len(first_position), dimensions)}."
+                )
+            new = dict(zip(first_position, computed, strict=True))
+            self._write(encoder_id, new)
+            known |= new
+        vectors = np.empty((len(hashes), dimensions), dtype=np.float32)
+        for position, key in enumerate(hashes):
+            vectors[position] = known[key]
+        return vectors
+
+    def forget(self, connection: Connection, hashes: Collection[str]) -> None:
+        """Remove the vectors of erased content, of every encoder, in the caller's transaction."""
+        for chunk in chunks(sorted(set(hashes))):
+            connection.execute(delete(embedding).where(embedding.c.content_hash.in_(chunk)))
+
+    def _read(self, encoder_id: str, hashes: Sequence[str]) -> dict[str, np.ndarray]:
+        found: dict[str, np.ndarray] = {}
+        with self._database.read() as connection:
+            for chunk in chunks(sorted(set(hashes))):
+                rows = connection.execute(
+                    select(embedding.c.content_hash, embedding.c.vector).where(
+                        embedding.c.encoder_id == encoder_id, embedding.c.content_hash.in_(chunk)
+                    )
+                )
+                found |= {key: np.frombuffer(vector, dtype="<f4") for key, vector in rows}
+        return found
+
+    def _write(self, encoder_id: str, vectors: dict[str, np.ndarray]) -> None:
+        dialect = sqlite if self._database.is_sqlite else postgresql
+        rows = [
+            {"content_hash": key, "encoder_id": encoder_id, "vector": vector.astype("<f4").tobytes()}
+            for key, vector in vectors.items()
+        ]
+        with self._database.write() as connection:
+            connection.execute(dialect.insert(embedding).on_conflict_do_nothing(), rows)

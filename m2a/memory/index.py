@@ -1,0 +1,513 @@
+"""The vector index: Milvus Lite in a file, or a Milvus server, through one class.
+
+Each owner has collections of their own, made at the first write, because Milvus counts every row of a collection into
+BM25's document frequencies, filters notwithstanding: in a shared one other owners' words would shift rankings.
+
+| collection                        | a row is                  | searched by                    |
+| --------------------------------- | ------------------------- | ------------------------------ |
+| `text_<owner>_<fingerprint>`      | an entry or a message     | cosine, BM25 of finished words |
+| `photo_<owner>_<fingerprint>`     | a photo                   | cosine to a photo              |
+| `photo_text_<owner>_<fingerprint>`| a photo, for words        | cosine to words                |
+
+The fingerprint stands for the encoder and the word rules that made the rows. It is part of the name, so that what an
+index was built with cannot drift from the index; the collection's description says it in full.
+
+Search is exact (FLAT): at 100,000 memories it is as fast as IVF_FLAT needs to be and forgets nothing
+(`python -m tests.bench retrieval`).
+"""
+
+import hashlib
+import json
+import logging
+import re
+import sqlite3
+import threading
+import warnings
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from m2a.memory import words as word_rules
+from m2a.types import RecordKind
+from models.image_encoder import ImageEncoder
+from models.text_encoder import TextEncoder
+
+if TYPE_CHECKING:
+    from pymilvus import MilvusClient
+
+Space = Literal["text", "photo", "photo_text"]
+SPACES: tuple[Space, ...] = ("text", "photo", "photo_text")
+
+# BM25 as published by its authors; `rank_bm25.BM25Okapi` has the same.
+BM25_K1 = 1.5
+BM25_B = 0.75
+
+_SCHEMA_VERSION = 1
+_NAME = re.compile(r"(text|photo|photo_text)_([0-9a-f]{32})_([0-9a-f]{8})")
+_OWNER = re.compile(r"[0-9a-f]{32}")
+_PHOTO_ID = re.compile(r"[0-9a-f]{64}")
+_LONGEST_WORDS = 60_000  # bytes; Milvus takes 65,535
+_LARGEST_LIMIT = 16_384  # Milvus allows no more rows in one answer
+_TIMEOUT = 20  # seconds; without one pymilvus tries again for minutes
+_SLOW_TIMEOUT = 300  # for making, loading and writing
+
+
+class IndexMismatchError(Exception):
+    """The index was built with other encoders or word rules; the message names the remedy."""
+
+
+class IndexUnavailableError(Exception):
+    """The index cannot be opened or does not answer; the message says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexEncoders:
+    """What the vectors come from. `word_dimensions` is None where words and photos share one space."""
+
+    text_id: str
+    text_dimensions: int
+    photo_id: str
+    photo_dimensions: int
+    word_dimensions: int | None
+
+    @classmethod
+    def of(cls, text_encoder: TextEncoder, image_encoder: ImageEncoder) -> "IndexEncoders":
+        return cls(
+            text_encoder.encoder_id,
+            text_encoder.dimensions,
+            image_encoder.encoder_id,
+            image_encoder.dimensions,
+            image_encoder.word_dimensions,
+        )
+
+    def description(self, space: Space) -> dict[str, object]:
+        """All that a row of the space depends on."""
+        if space == "text":
+            return {
+                "schema": _SCHEMA_VERSION,
+                "encoder": self.text_id,
+                "dimensions": self.text_dimensions,
+                "words": word_rules.VERSION,
+                "bm25": [BM25_K1, BM25_B],
+            }
+        dimensions = self.photo_dimensions if space == "photo" else self.word_dimensions
+        return {"schema": _SCHEMA_VERSION, "encoder": self.photo_id, "dimensions": dimensions}
+
+    def fingerprint(self, space: Space) -> str:
+        return hashlib.sha256(json.dumps(self.description(space)).encode()).hexdigest()[:8]
+
+
+@dataclass(frozen=True, slots=True)
+class TextRow:
+    """An entry or a message as the index holds it."""
+
+    kind: RecordKind
+    record_id: int
+    version: int
+    vector: np.ndarray
+    words: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class PhotoRow:
+    """`word_vector` is None where words are compared with `vector`."""
+
+    photo_id: str
+    vector: np.ndarray
+    word_vector: np.ndarray | None
+
+
+class IndexHit(NamedTuple):
+    """`score` is the cosine, or BM25's. `matched` is the share of the query's words that the record holds (BM25 alone)."""
+
+    kind: Literal["entry", "message", "photo"]
+    record_id: int | str
+    version: int
+    score: float
+    matched: float = 1.0
+
+
+class MemoryIndex:
+    """Every owner's rows. Safe to call from threads; reads see every write that was acknowledged before.
+
+    Opening raises `IndexMismatchError` if anything in it was built otherwise than the encoders say, unless
+    `discard_mismatch`, which drops that: only who fills the index again may ask for it. Every call raises
+    `IndexUnavailableError` if Milvus does not answer; nothing found is an empty list, as is an owner without rows.
+
+    Results come best first, equal scores by kind and id.
+    """
+
+    def __init__(self, uri: str, encoders: IndexEncoders, *, token: str = "", discard_mismatch: bool = False) -> None:
+        self.uri = uri
+        self.encoders = encoders
+        self.is_lite = "://" not in uri
+        self._token = token
+        self._lock = threading.RLock()  # of writers: Milvus Lite wants the writes to a collection one by one
+        self._loaded: dict[tuple[Space, str], str] = {}
+        self._client = self._open()
+        self._refuse_mismatch(discard_mismatch)
+
+    def close(self) -> None:
+        """Also ends Milvus Lite's process and frees its file."""
+        with self._lock:
+            self._client.close()
+            if self.is_lite:
+                from milvus_lite.server_manager import server_manager_instance
+
+                server_manager_instance.release_server(self.uri)
+
+    # Writing
+
+    def put(self, owner: str, rows: Sequence[TextRow]) -> None:
+        """Insert or replace the rows."""
+        self._put(
+            "text",
+            owner,
+            [
+                {
+                    "key": f"{row.kind}:{row.record_id}",
+                    "kind": row.kind,
+                    "version": row.version,
+                    "vector": row.vector,
+                    "words": _shortened(row.words),
+                }
+                for row in rows
+            ],
+        )
+
+    def put_photos(self, owner: str, rows: Sequence[PhotoRow]) -> None:
+        """Insert or replace the photos."""
+        self._put("photo", owner, [_photo_row(row.photo_id, row.vector) for row in rows])
+        if self.encoders.word_dimensions is not None:
+            self._put(
+                "photo_text",
+                owner,
+                [_photo_row(row.photo_id, row.word_vector) for row in rows if row.word_vector is not None],
+            )
+
+    def delete(self, owner: str, records: Collection[tuple[RecordKind, int]]) -> None:
+        """What is not there is no error."""
+        self._delete("text", owner, [f"{kind}:{record_id}" for kind, record_id in records])
+
+    def delete_photos(self, owner: str, photo_ids: Collection[str]) -> None:
+        keys = [photo_id for photo_id in photo_ids if _PHOTO_ID.fullmatch(photo_id)]
+        self._delete("photo", owner, keys)
+        self._delete("photo_text", owner, keys)
+
+    def drop(self, owner: str | None = None) -> None:
+        """Remove all rows of an owner, or of everyone."""
+        if owner is not None:
+            _check_owner(owner)
+        with self._lock, self._service():
+            for name in self._client.list_collections(timeout=_TIMEOUT):
+                found = _NAME.fullmatch(name)
+                if found and owner in (None, found[2]):
+                    self._client.drop_collection(name, timeout=_SLOW_TIMEOUT)
+                    self._loaded.pop((found[1], found[2]), None)  # type: ignore[arg-type]
+
+    def purge(self) -> None:
+        """Wipe what was deleted from the file: Milvus Lite leaves deleted rows readable in it (a server compacts later)."""
+        if not self.is_lite:
+            return
+        with self._lock:
+            self.close()
+            try:
+                with closing(sqlite3.connect(self.uri)) as file:
+                    file.execute("VACUUM")
+            finally:
+                self._loaded.clear()
+                self._client = self._open()
+
+    # Searching
+
+    def search_dense(self, owner: str, vector: np.ndarray, kinds: Collection[RecordKind], limit: int) -> list[IndexHit]:
+        """By cosine."""
+        [found] = self._search("text", owner, "vector", [vector], limit, _filter(kinds), ["version"])
+        return found
+
+    def search_bm25(
+        self, owner: str, words: Sequence[str], kinds: Collection[RecordKind], limit: int
+    ) -> list[IndexHit]:
+        """By BM25; each different word of the query counts once."""
+        wanted = list(dict.fromkeys(words))
+        if not wanted:
+            return []
+        [found] = self._search("text", owner, "sparse", [" ".join(wanted)], limit, _filter(kinds), ["version", "words"])
+        return found
+
+    def search_photos(self, owner: str, vectors: np.ndarray, limit: int) -> list[IndexHit]:
+        """Photos by cosine to the nearest of the given photos' vectors."""
+        nearest: dict[int | str, IndexHit] = {}
+        for hits in self._search("photo", owner, "vector", list(vectors), limit):
+            for hit in hits:
+                if hit.record_id not in nearest or hit.score > nearest[hit.record_id].score:
+                    nearest[hit.record_id] = hit
+        return sorted(nearest.values(), key=_order)[:limit]
+
+    def search_photos_by_words(self, owner: str, vector: np.ndarray, limit: int) -> list[IndexHit]:
+        """Photos by cosine to words; the vector is of the space in which words find photos."""
+        space: Space = "photo" if self.encoders.word_dimensions is None else "photo_text"
+        [found] = self._search(space, owner, "vector", [vector], limit)
+        return found
+
+    # Looking after it
+
+    def has(self, owner: str, space: Space) -> bool:
+        """Whether the owner ever wrote to that collection."""
+        with self._service():
+            return self._collection(space, owner) is not None
+
+    def versions(self, owner: str, space: Space) -> dict[str, int]:
+        """Every row's version by key: `entry:7`, `message:12` or a photo id."""
+        with self._service():
+            name = self._collection(space, owner)
+            if name is None:
+                return {}
+            pages = self._client.query_iterator(
+                name, batch_size=1000, filter="", output_fields=["key", "version"], timeout=_SLOW_TIMEOUT
+            )
+            found: dict[str, int] = {}
+            while page := pages.next():
+                found |= {row["key"]: row["version"] for row in page}
+            pages.close()
+            return found
+
+    def _open(self) -> "MilvusClient":
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # milvus-lite's use of pkg_resources
+            from pymilvus import MilvusClient
+            from pymilvus.exceptions import MilvusException
+
+            for name in ("pymilvus", "milvus_lite"):
+                logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # what goes wrong is raised
+            if self.is_lite:
+                import milvus_lite.server  # noqa: F401
+        try:
+            if self.is_lite:
+                Path(self.uri).parent.mkdir(parents=True, exist_ok=True)
+            return MilvusClient(self.uri, token=self._token, timeout=_TIMEOUT)
+        except (MilvusException, RuntimeError, OSError) as error:
+            reason = (
+                "another process has it open, or the file is damaged"
+                if self.is_lite and "Open local milvus failed" in str(error)
+                else str(getattr(error, "message", None) or error)
+            )
+            raise IndexUnavailableError(f"Cannot open the index {self.uri}: {reason}.") from error
+
+    @contextmanager
+    def _service(self) -> Iterator[None]:
+        """A failure of Milvus, as an error of ours."""
+        from grpc import RpcError
+        from pymilvus.exceptions import MilvusException
+
+        try:
+            yield
+        except (MilvusException, RpcError, ValueError) as error:
+            if isinstance(error, ValueError) and "channel" not in str(
+                error
+            ):  # grpc: "Cannot invoke RPC on closed channel!"
+                raise
+            reason = getattr(error, "message", None) or str(error)
+            raise IndexUnavailableError(f"The index {self.uri} does not answer: {reason}") from error
+
+    def _refuse_mismatch(self, discard: bool) -> None:
+        with self._service():
+            for name in self._client.list_collections(timeout=_TIMEOUT):
+                found = _NAME.fullmatch(name)
+                if not found or found[3] == self.encoders.fingerprint(found[1]):  # type: ignore[arg-type]
+                    continue
+                if discard:
+                    self._client.drop_collection(name, timeout=_SLOW_TIMEOUT)
+                    continue
+                built = json.loads(self._client.describe_collection(name, timeout=_TIMEOUT)["description"])
+                now = self.encoders.description(found[1])  # type: ignore[arg-type]
+                different = next((key for key in now if built.get(key) != now[key]), "encoder")
+                self._client.close()
+                raise IndexMismatchError(
+                    f"The index was built with {different} {built.get(different)!r}, the settings say "
+                    f"{now.get(different)!r}; run `m2a reindex` to build it again, or set the former."
+                )
+
+    def _name(self, space: Space, owner: str) -> str:
+        return f"{space}_{_check_owner(owner)}_{self.encoders.fingerprint(space)}"
+
+    def _collection(self, space: Space, owner: str) -> str | None:
+        """The name of the owner's collection, ready to be searched; None before the owner's first write."""
+        known = self._loaded.get((space, owner))
+        if known is not None:
+            return known
+        name = self._name(space, owner)
+        with self._lock:
+            if not self._client.has_collection(name, timeout=_TIMEOUT):
+                return None
+            self._client.load_collection(name, timeout=_SLOW_TIMEOUT)
+            self._loaded[space, owner] = name
+            return name
+
+    def _make_collection(self, space: Space, owner: str) -> str:
+        from pymilvus import DataType, Function, FunctionType, MilvusClient
+
+        description = self.encoders.description(space)
+        schema = MilvusClient.create_schema(
+            auto_id=False, enable_dynamic_field=False, description=json.dumps(description)
+        )
+        schema.add_field("key", DataType.VARCHAR, max_length=64, is_primary=True)
+        schema.add_field("version", DataType.INT64)
+        schema.add_field("vector", DataType.FLOAT_VECTOR, dim=description["dimensions"])
+        indexes = self._client.prepare_index_params()
+        indexes.add_index("vector", index_type="FLAT", metric_type="COSINE")
+        if space == "text":
+            schema.add_field("kind", DataType.VARCHAR, max_length=8)
+            schema.add_field(
+                "words",
+                DataType.VARCHAR,
+                max_length=65_535,
+                enable_analyzer=True,
+                analyzer_params={"tokenizer": "whitespace"},
+            )
+            schema.add_field("sparse", DataType.SPARSE_FLOAT_VECTOR)
+            schema.add_function(
+                Function(
+                    name="bm25",
+                    function_type=FunctionType.BM25,
+                    input_field_names=["words"],
+                    output_field_names=["sparse"],
+                )
+            )
+            indexes.add_index(
+                "sparse",
+                index_type="SPARSE_INVERTED_INDEX",
+                metric_type="BM25",
+                params={"bm25_k1": BM25_K1, "bm25_b": BM25_B},
+            )
+        name = self._name(space, owner)
+        self._client.create_collection(
+            name, schema=schema, index_params=indexes, consistency_level="Strong", timeout=_SLOW_TIMEOUT
+        )
+        self._loaded[space, owner] = name
+        return name
+
+    def _put(self, space: Space, owner: str, rows: list[dict[str, Any]]) -> None:
+        if not rows:
+            return
+        with self._lock, self._service():
+            name = self._collection(space, owner) or self._make_collection(space, owner)
+            if not self.is_lite:
+                self._client.upsert(name, rows, timeout=_SLOW_TIMEOUT)
+                return
+            # Milvus Lite's upsert reads the whole collection (45 ms at 100,000 rows), a look at the keys does not.
+            keys = [row["key"] for row in rows]
+            known = {row["key"] for row in self._client.get(name, keys, output_fields=["key"], timeout=_TIMEOUT)}
+            if new := [row for row in rows if row["key"] not in known]:
+                self._client.insert(name, new, timeout=_SLOW_TIMEOUT)
+            if old := [row for row in rows if row["key"] in known]:
+                self._client.upsert(name, old, timeout=_SLOW_TIMEOUT)
+
+    def _delete(self, space: Space, owner: str, keys: list[str]) -> None:
+        if not keys:
+            return
+        with self._lock, self._service():
+            name = self._collection(space, owner)
+            if name is not None:
+                self._client.delete(name, ids=keys, timeout=_SLOW_TIMEOUT)
+
+    def _search(
+        self,
+        space: Space,
+        owner: str,
+        field: str,
+        queries: list[Any],
+        limit: int,
+        condition: str = "",
+        output: Sequence[str] = ("version",),
+    ) -> list[list[IndexHit]]:
+        """A list of hits for each query."""
+        client = self._client
+        try:
+            return self._search_once(space, owner, field, queries, limit, condition, output)
+        except IndexUnavailableError:
+            with self._lock:
+                if self._client is client:
+                    raise
+            # A purge closed the client under us and opened another.
+            return self._search_once(space, owner, field, queries, limit, condition, output)
+
+    def _search_once(
+        self,
+        space: Space,
+        owner: str,
+        field: str,
+        queries: list[Any],
+        limit: int,
+        condition: str,
+        output: Sequence[str],
+    ) -> list[list[IndexHit]]:
+        with self._service():
+            name = self._collection(space, owner)
+            if name is None:
+                return [[] for _ in queries]
+            found = self._client.search(
+                name,
+                data=queries,
+                anns_field=field,
+                limit=min(limit, _LARGEST_LIMIT),
+                filter=condition,
+                output_fields=list(output),
+                timeout=_TIMEOUT,
+            )
+        wanted = frozenset(queries[0].split()) if field == "sparse" else frozenset()
+        return [sorted((_hit(row, wanted) for row in rows), key=_order) for rows in found]
+
+
+def _check_owner(owner: str) -> str:
+    """The one place that lets an owner key into a collection's name."""
+    if not _OWNER.fullmatch(owner):
+        raise ValueError(f"{owner!r} is not an owner key of 32 hexadecimal digits.")
+    return owner
+
+
+_FILTERS: Mapping[frozenset[str], str] = {
+    frozenset({"entry"}): 'kind == "entry"',
+    frozenset({"message"}): 'kind == "message"',
+    frozenset({"entry", "message"}): "",
+}
+
+
+def _filter(kinds: Collection[RecordKind]) -> str:
+    """The one place that makes filters. Nothing from outside gets into one."""
+    try:
+        return _FILTERS[frozenset(kinds)]
+    except KeyError:
+        raise ValueError(f"{sorted(kinds)!r} are not kinds of records; ask for entry, message or both.") from None
+
+
+def _shortened(words: Sequence[str]) -> str:
+    text = " ".join(words)
+    if len(text.encode()) <= _LONGEST_WORDS:
+        return text
+    return text.encode()[:_LONGEST_WORDS].decode(errors="ignore").rpartition(" ")[0]
+
+
+def _photo_row(photo_id: str, vector: np.ndarray | None) -> dict[str, Any]:
+    if not _PHOTO_ID.fullmatch(photo_id):
+        raise ValueError(f"{photo_id!r} is not a photo id of 64 hexadecimal digits.")
+    return {"key": photo_id, "version": 1, "vector": vector}
+
+
+def _hit(row: Mapping[str, Any], wanted: frozenset[str]) -> IndexHit:
+    entity = row["entity"]
+    # Rounded: equal records differ in the last bits, and equal scores are put in order by id.
+    score = round(row["distance"], 5)
+    kind, _, number = row["key"].partition(":") if "key" in row else row["id"].partition(":")
+    if not number:
+        return IndexHit("photo", kind, entity["version"], score)
+    matched = len(wanted.intersection(entity["words"].split())) / len(wanted) if wanted else 1.0
+    return IndexHit(kind, int(number), entity["version"], score, matched)
+
+
+def _order(hit: IndexHit) -> tuple[float, str, int | str]:
+    return -hit.score, hit.kind, hit.record_id

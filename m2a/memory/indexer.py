@@ -1,0 +1,319 @@
+"""Brings the index up to date with SQL. A crash at any point makes a memory late, never lost, doubled or leaked."""
+
+import logging
+import threading
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from sqlalchemy import ColumnElement, Connection, String, cast, delete, func, insert, literal, select
+
+from m2a.memory.database import Database, chunks, entry, message, outbox, photo
+from m2a.memory.embedding_cache import EmbeddingCache
+from m2a.memory.index import MemoryIndex, PhotoRow, TextRow
+from m2a.memory.photo_store import PhotoDamagedError, PhotoNotFoundError
+from m2a.memory.raw_message_store import RawMessageStore
+from m2a.memory.semantic_memory_store import SemanticMemoryStore
+from m2a.memory.words import finished_words
+from m2a.types import MemoryEntry, Message, RecordKind
+from models.image_encoder import ImageEncoder
+from models.text_encoder import TextEncoder
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+Record = Literal["entry", "message", "photo"]
+
+MESSAGE_VERSION = 1  # messages never change
+
+_BATCH = 128
+_PHOTOS_AT_ONCE = 16  # decoded in memory
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The index is not what SQL says: the record is missing in it, of another version, or should not be there."""
+
+    owner: str
+    record: Record
+    record_id: str
+    problem: Literal["missing", "stale", "extra"]
+
+
+def entry_text(entry: MemoryEntry) -> str:
+    """What an entry is found by: text and caption, as published (M2A, section 3.3). Its writer puts the date in the text."""
+    return f"{entry.text} {entry.caption}".strip()
+
+
+def message_text(message: Message) -> str:
+    """What a message's vector is of. The date belongs in it: questions name dates, messages do not."""
+    return f"{message.speaker}: {message.text} ({message.said_at:%-d %B %Y})"
+
+
+def message_words(message: Message) -> list[str]:
+    """What BM25 and full-text search find a message by."""
+    return finished_words(f"{message.speaker} {message.text}")
+
+
+class Indexer:
+    """Drains the outbox. One at a time may work on a database and its index; threads take turns.
+
+    A row of the outbox says only that a record changed. What to do is looked up in SQL when its turn comes: a living
+    record is put, one that is gone is deleted, so that doing it twice or late does no harm.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        raw: RawMessageStore,
+        semantic: SemanticMemoryStore,
+        index: MemoryIndex,
+        text_encoder: TextEncoder,
+        image_encoder: ImageEncoder,
+        photo_image: "Callable[[str, str], Image]",
+    ) -> None:
+        self._database = database
+        self._raw = raw
+        self._semantic = semantic
+        self._index = index
+        self._text_encoder = text_encoder
+        self._image_encoder = image_encoder
+        self._photo_image = photo_image
+        self._embeddings = EmbeddingCache(database)
+        self._lock = threading.Lock()
+        self._checked_for_loss = False
+
+    def drain(self, owner: str | None = None) -> int:
+        """Tell the index what changed, of one owner or of all; how many changes that was.
+
+        Returns once the index has all of it. A photo whose file is damaged stays in the outbox and is logged.
+        """
+        with self._lock:
+            if not self._checked_for_loss:
+                self._refill_lost_collections()
+                self._checked_for_loss = True
+            done, last = 0, 0
+            while batch := self._next_batch(owner, last):
+                last = batch[-1].sequence
+                finished: list[int] = []
+                for of_owner, changes in _by_owner(batch).items():
+                    finished += self._apply(of_owner, changes)
+                with self._database.write() as connection:
+                    for chunk in chunks(finished):
+                        connection.execute(delete(outbox).where(outbox.c.sequence.in_(chunk)))
+                done += len(finished)
+            return done
+
+    def backlog(self, owner: str | None = None) -> int:
+        """How many changes the index has not been told; 0 means that it is complete."""
+        with self._database.read() as connection:
+            return connection.scalar(select(func.count()).select_from(outbox).where(_of(owner))) or 0
+
+    def rebuild(self, owner: str | None = None) -> int:
+        """Empty the index and fill it from SQL; how many records. After a crash half-way the next `drain` finishes it."""
+        with self._lock:
+            with self._database.write() as connection:
+                self._enqueue_all(connection, owner)
+            self._index.drop(owner)
+            self._checked_for_loss = True
+        return self.drain(owner)
+
+    def differences(self, owner: str) -> list[Difference]:
+        """Compare every row of the owner's index with SQL; what waits in the outbox is no difference."""
+        with self._lock:
+            with self._database.read() as connection:
+                waiting = {
+                    (row.record, row.record_id)
+                    for row in connection.execute(select(outbox.c.record, outbox.c.record_id).where(_of(owner)))
+                }
+                entries = connection.execute(
+                    select(entry.c.memory_id, entry.c.version).where(entry.c.owner == owner, entry.c.alive)
+                )
+                texts = {f"entry:{memory_id}": version for memory_id, version in entries}
+                ids = connection.scalars(select(message.c.message_id).where(message.c.owner == owner))
+                texts |= {f"message:{message_id}": MESSAGE_VERSION for message_id in ids}
+                photos = dict.fromkeys(connection.scalars(select(photo.c.photo_id).where(photo.c.owner == owner)), 1)
+            found = [
+                Difference(owner, *_record_of(key), problem)
+                for key, problem in _compare(texts, self._index.versions(owner, "text"))
+            ]
+            for space in ("photo", "photo_text"):
+                if space == "photo" or self._index.encoders.word_dimensions is not None:
+                    found += [
+                        Difference(owner, "photo", photo_id, problem)
+                        for photo_id, problem in _compare(photos, self._index.versions(owner, space))
+                    ]
+        unique = {(difference.record, difference.record_id): difference for difference in found}
+        return [difference for key, difference in unique.items() if key not in waiting]
+
+    def repair(self, differences: Iterable[Difference]) -> int:
+        """Put the records right in the index; how many."""
+        rows = [
+            {"owner": difference.owner, "record": difference.record, "record_id": difference.record_id}
+            for difference in differences
+        ]
+        if rows:
+            with self._database.write() as connection:
+                connection.execute(insert(outbox), rows)
+        self.drain()
+        return len(rows)
+
+    def photo_vectors(self, owner: str, photo_ids: Sequence[str]) -> np.ndarray:
+        """The photos' vectors, one row each; computed at the first time and kept.
+
+        Raises `PhotoNotFoundError` for a photo that is not this owner's, and `PhotoDamagedError`.
+        """
+        # The cache knows no owners: ask before looking into it.
+        unknown = set(photo_ids) - self._photos_of(owner, photo_ids)
+        if unknown:
+            raise PhotoNotFoundError(f"There is no photo {min(unknown)!r}.")
+        return self._embeddings.vectors(
+            self._image_encoder.encoder_id,
+            self._image_encoder.dimensions,
+            photo_ids,
+            lambda missing: self._encode(owner, [photo_ids[position] for position in missing], for_words=False),
+        )
+
+    def _photos_of(self, owner: str, photo_ids: Sequence[str]) -> set[str]:
+        """Those among the photos that are the owner's."""
+        with self._database.read() as connection:
+            return set(
+                connection.scalars(
+                    select(photo.c.photo_id).where(photo.c.owner == owner, photo.c.photo_id.in_(photo_ids))
+                )
+            )
+
+    def _next_batch(self, owner: str | None, after: int) -> Sequence:  # type: ignore[type-arg]
+        with self._database.read() as connection:
+            return connection.execute(
+                select(outbox).where(_of(owner), outbox.c.sequence > after).order_by(outbox.c.sequence).limit(_BATCH)
+            ).all()
+
+    def _apply(self, owner: str, changes: Sequence) -> list[int]:  # type: ignore[type-arg]
+        """Tell the index of one owner's changes; the sequence numbers of those it now has."""
+        memory_ids, message_ids, photo_ids = (
+            list(dict.fromkeys(change.record_id for change in changes if change.record == record))
+            for record in ("entry", "message", "photo")
+        )
+        with self._database.read() as connection:
+            entries = self._semantic.get(connection, owner, [int(memory_id) for memory_id in memory_ids])
+            messages = self._raw.get(connection, owner, [int(message_id) for message_id in message_ids])
+        photos = self._photos_of(owner, photo_ids)
+        self._index.put(owner, self._text_rows(list(entries.values()), list(messages.values())))
+        gone: list[tuple[RecordKind, int]] = [("entry", int(i)) for i in memory_ids if int(i) not in entries]
+        gone += [("message", int(i)) for i in message_ids if int(i) not in messages]
+        self._index.delete(owner, gone)
+        damaged = self._put_photos(owner, [photo_id for photo_id in photo_ids if photo_id in photos])
+        self._index.delete_photos(owner, [photo_id for photo_id in photo_ids if photo_id not in photos])
+        return [c.sequence for c in changes if not (c.record == "photo" and c.record_id in damaged)]
+
+    def _text_rows(self, entries: Sequence[MemoryEntry], messages: Sequence[Message]) -> list[TextRow]:
+        if not entries and not messages:
+            return []
+        vectors = self._embeddings.texts(self._text_encoder, [*map(entry_text, entries), *map(message_text, messages)])
+        rows = [
+            TextRow("entry", e.memory_id, e.version, vector, finished_words(entry_text(e)))
+            for e, vector in zip(entries, vectors, strict=False)
+        ]
+        return rows + [
+            TextRow("message", m.message_id, MESSAGE_VERSION, vector, message_words(m))
+            for m, vector in zip(messages, vectors[len(entries) :], strict=True)
+        ]
+
+    def _put_photos(self, owner: str, photo_ids: Sequence[str]) -> set[str]:
+        """The damaged ones among the photos; the others are in the index."""
+        damaged: set[str] = set()
+        for some in chunks(photo_ids, _PHOTOS_AT_ONCE):
+            try:
+                self._index.put_photos(owner, self._photo_rows(owner, some))
+            except (PhotoDamagedError, PhotoNotFoundError, OSError):
+                for photo_id in some:  # one bad photo keeps no other out
+                    try:
+                        self._index.put_photos(owner, self._photo_rows(owner, [photo_id]))
+                    except (PhotoDamagedError, PhotoNotFoundError, OSError) as error:
+                        damaged.add(photo_id)
+                        _log.warning("Photo %s cannot be indexed: %s", photo_id, error)
+        return damaged
+
+    def _photo_rows(self, owner: str, photo_ids: Sequence[str]) -> list[PhotoRow]:
+        vectors = self.photo_vectors(owner, photo_ids)
+        encoder = self._image_encoder
+        if encoder.word_dimensions is None:
+            return [PhotoRow(photo_id, vector, None) for photo_id, vector in zip(photo_ids, vectors, strict=True)]
+        word_vectors = self._embeddings.vectors(
+            f"{encoder.encoder_id} for words",
+            encoder.word_dimensions,
+            photo_ids,
+            lambda missing: self._encode(owner, [photo_ids[position] for position in missing], for_words=True),
+        )
+        return [PhotoRow(*row) for row in zip(photo_ids, vectors, word_vectors, strict=True)]
+
+    def _encode(self, owner: str, photo_ids: Sequence[str], *, for_words: bool) -> np.ndarray:
+        encode = self._image_encoder.encode_for_words if for_words else self._image_encoder.encode
+        parts = [
+            encode([self._photo_image(owner, photo_id) for photo_id in some])
+            for some in chunks(photo_ids, _PHOTOS_AT_ONCE)
+        ]
+        return np.concatenate(parts)
+
+    def _refill_lost_collections(self) -> None:
+        """An index file that was deleted or dropped half-way must not look like an empty memory: fill it again."""
+        with self._database.read() as connection:
+            owners_of_texts = set(connection.scalars(select(message.c.owner).distinct()))
+            owners_of_texts |= set(connection.scalars(select(entry.c.owner).where(entry.c.alive).distinct()))
+            owners_of_photos = set(connection.scalars(select(photo.c.owner).distinct()))
+        photo_spaces: tuple[Literal["photo", "photo_text"], ...] = (
+            ("photo",) if self._index.encoders.word_dimensions is None else ("photo", "photo_text")
+        )
+        lost = {owner for owner in owners_of_texts if not self._index.has(owner, "text")}
+        lost |= {o for o in owners_of_photos if not all(self._index.has(o, space) for space in photo_spaces)}
+        if lost:
+            with self._database.write() as connection:
+                for owner in sorted(lost):
+                    self._enqueue_all(connection, owner)
+
+    @staticmethod
+    def _enqueue_all(connection: Connection, owner: str | None) -> None:
+        """Every living record anew; what waited already is among them, or gone and dropped with the collection."""
+        columns = ["owner", "record", "record_id"]
+        sources = [
+            (entry, cast(entry.c.memory_id, String), "entry", [entry.c.alive]),
+            (message, cast(message.c.message_id, String), "message", []),
+            (photo, photo.c.photo_id, "photo", []),
+        ]
+        for table, record_id, record, conditions in sources:
+            rows = select(table.c.owner, literal(record), record_id).where(*conditions)
+            if owner is not None:
+                rows = rows.where(table.c.owner == owner)
+            connection.execute(insert(outbox).from_select(columns, rows))
+
+
+def _of(owner: str | None) -> ColumnElement[bool]:
+    return outbox.c.owner == owner if owner is not None else outbox.c.sequence.is_not(None)
+
+
+def _by_owner(batch: Sequence) -> dict[str, list]:  # type: ignore[type-arg]
+    groups: dict[str, list] = {}  # type: ignore[type-arg]
+    for row in batch:
+        groups.setdefault(row.owner, []).append(row)
+    return groups
+
+
+def _compare(
+    wanted: dict[str, int], found: dict[str, int]
+) -> Iterable[tuple[str, Literal["missing", "stale", "extra"]]]:
+    for key, version in wanted.items():
+        if key not in found:
+            yield key, "missing"
+        elif found[key] != version:
+            yield key, "stale"
+    for key in found.keys() - wanted.keys():
+        yield key, "extra"
+
+
+def _record_of(key: str) -> tuple[Record, str]:
+    record, _, record_id = key.partition(":")
+    return record, record_id  # type: ignore[return-value]

@@ -1,0 +1,377 @@
+"""The chat: thin handlers between Gradio's components, the assistant and the functions that write HTML.
+
+Every handler can be called by anyone who reaches the server, so each takes the owner from the request and looks a
+conversation up among that owner's. Nothing private is kept in the session: the page holds a conversation id.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import gradio as gr
+
+from m2a.types import Conversation
+from m2a.ui import welcome
+from m2a.ui.conversations_panel import NEW, conversations_html, title_of
+from m2a.ui.live_turn import LiveTurn, LiveTurns
+from m2a.ui.markup import text as escaped
+from m2a.ui.notices import failure_html
+from m2a.ui.transcript import Because, messages_html, turn_html
+
+if TYPE_CHECKING:
+    from m2a.assistant import Assistant
+
+SHOWN = 80
+FRAME_SECONDS = 0.04
+SESSIONS = 1000
+TYPED = 20_000
+
+_ON_TALK = """
+element.addEventListener('click', (click) => {
+  const button = click.target.closest('[data-example], [data-earlier], [data-retry]');
+  if (!button) return;
+  if ('example' in button.dataset) trigger('example', {index: Number(button.dataset.example)});
+  if ('earlier' in button.dataset) trigger('earlier', {});
+  if ('retry' in button.dataset) trigger('retry', {message_id: Number(button.dataset.retry)});
+});
+"""
+_ON_CONVERSATIONS = """
+element.addEventListener('click', (click) => {
+  const link = click.target.closest('[data-open]');
+  if (!link || click.ctrlKey || click.metaKey || click.shiftKey || click.button) return;
+  click.preventDefault();
+  trigger('open', {conversation: link.dataset.open});
+});
+"""
+
+
+@dataclass(slots=True)
+class Update:
+    """New contents of the page's parts; None leaves a part as it is."""
+
+    current: str | None = None
+    heading: str | None = None
+    conversations: str | None = None
+    history: str | None = None
+    live: str | None = None
+    composer: dict[str, Any] | None = None
+    shown: int | None = None
+
+    def outputs(self) -> list[Any]:
+        values = (getattr(self, part.name) for part in fields(self))
+        return [gr.skip() if value is None else value for value in values]
+
+
+class ChatPanel:
+    """Builds the parts of the chat and connects them."""
+
+    def __init__(self, assistant: "Assistant", turns: LiveTurns, uploads: Path) -> None:
+        self._assistant = assistant
+        self._turns = turns
+        self._uploads = uploads.resolve()
+        self._showing: OrderedDict[str, object] = OrderedDict()
+
+    def build_conversations(self) -> None:
+        """The list for the side bar."""
+        self.conversations = gr.HTML(
+            "", elem_id="m2a-conversations", apply_default_css=False, js_on_load=_ON_CONVERSATIONS
+        )
+
+    def build_talk(self) -> None:
+        """Heading, messages and message box."""
+        self.heading = gr.HTML(_heading(None), elem_id="m2a-heading", apply_default_css=False, js_on_load=None)
+        with gr.Column(elem_id="m2a-talk"):
+            self.history = gr.HTML(
+                '<p class="m-opening" role="status">Opening…</p>',
+                elem_id="m2a-history",
+                apply_default_css=False,
+                js_on_load=_ON_TALK,
+            )
+            self.live = gr.HTML("", elem_id="m2a-live", apply_default_css=False, js_on_load=_ON_TALK)
+        with gr.Column(elem_id="m2a-foot"):
+            self.loading = gr.HTML("", elem_id="m2a-loading", apply_default_css=False, js_on_load=None)
+            self.composer = gr.MultimodalTextbox(
+                elem_id="m2a-composer",
+                label="Message to M2A",
+                show_label=False,
+                placeholder="Write to M2A, or add photos",
+                file_count="multiple",
+                file_types=["image"],
+                sources=["upload"],
+                max_lines=8,
+                max_plain_text_length=TYPED,
+                autofocus=True,
+                container=False,
+            )
+        self.current = gr.Textbox("", visible="hidden", elem_id="m2a-current", label="Conversation")
+        self.shown = gr.State(SHOWN)
+
+    def connect(self, page: gr.Blocks, new: gr.HTML) -> None:
+        parts = [self.current, self.heading, self.conversations, self.history, self.live, self.composer, self.shown]
+        quiet: dict[str, Any] = {
+            "outputs": parts,
+            "show_progress": "hidden",
+            "concurrency_limit": None,
+            "trigger_mode": "multiple",
+            "api_visibility": "private",
+        }
+        page.load(self.on_load, inputs=None, **quiet)
+        page.load(
+            self.on_loading, inputs=None, outputs=self.loading, show_progress="hidden", concurrency_limit=None,
+            api_visibility="private",
+        )  # fmt: skip
+        self.composer.submit(self.on_send, inputs=[self.composer, self.current], **quiet)
+        self.composer.stop(
+            self.on_stop, inputs=self.current, outputs=None, show_progress="hidden", api_visibility="private"
+        )
+        new.new(self.on_new, inputs=None, **quiet)
+        self.conversations.open(self.on_open, inputs=None, **quiet)
+        self.history.example(self.on_example, inputs=None, **quiet)
+        self.history.earlier(self.on_earlier, inputs=[self.current, self.shown], **quiet)
+        for talk in (self.history, self.live):
+            talk.retry(self.on_retry, inputs=[self.current], **quiet)
+
+    # Handlers
+
+    async def on_load(self, request: gr.Request) -> AsyncIterator[list[Any]]:
+        """Opens what the address names, else the conversation that was continued last."""
+        owner = owner_of(request)
+        asked_for = request.query_params.get("conversation")
+        known = self._known(owner)
+        if asked_for is None and known:
+            asked_for = max(known.values(), key=lambda one: one.last_said_at or one.started_at).conversation_id
+        async for outputs in self._open(request, asked_for):
+            yield outputs
+
+    async def on_open(self, event: gr.EventData, request: gr.Request) -> AsyncIterator[list[Any]]:
+        async for outputs in self._open(request, str(event.conversation)):
+            yield outputs
+
+    def on_new(self, request: gr.Request) -> list[Any]:
+        self._show(request)
+        return self._all(owner_of(request), None, _ready()).outputs()
+
+    async def on_send(self, value: dict[str, Any], current: str, request: gr.Request) -> AsyncIterator[list[Any]]:
+        owner = owner_of(request)
+        text, paths = (value.get("text") or "").strip()[:TYPED], self._uploaded(value.get("files") or [])
+        conversation_id = current if current in self._known(owner) else None
+        if not text and not paths:
+            return
+        if any(not turn.unlocked for turn in self._turns.under_way(owner, conversation_id)):
+            gr.Info("One moment, the last answer is still being written. Your text stays in the box.", title="M2A")
+            return
+        photos = await asyncio.to_thread(lambda: [path.read_bytes() for path in paths])
+        turn = self._turns.begin(owner, text, photos, conversation_id=conversation_id)
+        async for update in self._follow(request, owner, turn, sent=True):
+            if turn.refusal and update.composer is not None:
+                update.composer["value"] = {"text": text, "files": [str(path) for path in paths]}
+            yield update.outputs()
+        if not turn.refusal:
+            _remove(paths)
+
+    async def on_retry(self, current: str, event: gr.EventData, request: gr.Request) -> AsyncIterator[list[Any]]:
+        """Sends a message again that got no answer; the new one replaces it."""
+        owner = owner_of(request)
+        if current not in self._known(owner):
+            return
+        messages = self._assistant.messages(owner, current)
+        asked = next((one for one in messages if one.message_id == event.message_id and one.role == "user"), None)
+        if asked is None or any(not turn.unlocked for turn in self._turns.under_way(owner, current)):
+            return
+        bank = self._assistant.memory(owner)
+        photos = await asyncio.to_thread(lambda: [bank.photo_path(one).read_bytes() for one in asked.photos])
+        turn = self._turns.begin(owner, asked.text, photos, conversation_id=current, replaces=asked.message_id)
+        async for update in self._follow(request, owner, turn, sent=True):
+            yield update.outputs()
+
+    def on_stop(self, current: str, request: gr.Request) -> None:
+        self._turns.stop(owner_of(request), current or None)
+
+    def on_example(self, event: gr.EventData) -> list[Any]:
+        """Puts an example into the message box; the user sends it, or changes it first."""
+        if not isinstance(event.index, int) or not 0 <= event.index < len(welcome.EXAMPLES):
+            return Update().outputs()
+        example = welcome.EXAMPLES[event.index]
+        files: list[str] = []
+        if example.path:
+            copy = self._uploads / "examples" / example.path.name
+            copy.parent.mkdir(mode=0o700, exist_ok=True)
+            copy.write_bytes(example.path.read_bytes())
+            files.append(str(copy))
+        return Update(composer=gr.update(value={"text": example.text, "files": files})).outputs()
+
+    def on_earlier(self, current: str, shown: int, request: gr.Request) -> list[Any]:
+        shown = (shown or SHOWN) + SHOWN
+        return Update(history=self._history(owner_of(request), current or None, shown), shown=shown).outputs()
+
+    async def on_loading(self) -> AsyncIterator[str]:
+        """The progress line, until every model is there."""
+        before = None
+        while True:
+            line = welcome.loading_html(self._assistant.loading())
+            if line != before:
+                yield line
+                before = line
+            if not line:
+                return
+            await asyncio.sleep(0.25)
+
+    # What the page shows
+
+    async def _open(self, request: gr.Request, asked_for: str | None) -> AsyncIterator[list[Any]]:
+        owner = owner_of(request)
+        conversation_id = asked_for if asked_for in self._known(owner) else None
+        turns = self._turns.under_way(owner, conversation_id)
+        if turns:
+            async for update in self._follow(request, owner, turns[-1]):
+                update.shown = SHOWN
+                yield update.outputs()
+            return
+        self._show(request)
+        yield self._all(owner, conversation_id, _ready()).outputs()
+
+    async def _follow(
+        self, request: gr.Request, owner: str, turn: LiveTurn, *, sent: bool = False
+    ) -> AsyncIterator[Update]:
+        """Updates of the page until the turn is over or the page shows something else."""
+        showing = self._show(request)
+        known_as, unlocked = turn.conversation_id, turn.unlocked
+        composer = _ready() if unlocked else _busy()
+        if sent:
+            composer["value"] = {"text": "", "files": []}
+        version = turn.version
+        yield self._all(owner, turn.conversation_id, composer, turn)
+        while not turn.done:
+            await turn.wait_beyond(version)
+            if not turn.done:
+                await asyncio.sleep(FRAME_SECONDS)
+            version = turn.version
+            if not self._shows(request, showing):
+                return
+            update = Update(live=self._live(owner, turn))
+            if turn.conversation_id != known_as:
+                known_as = turn.conversation_id
+                update.current = known_as
+            if turn.unlocked and not unlocked:
+                unlocked = True
+                update.composer = _ready()
+            if update.current or update.composer or turn.done:
+                update.heading, update.conversations = self._names(owner, turn.conversation_id)
+            if not turn.done:
+                yield update
+        if not self._shows(request, showing):
+            return
+        final = self._all(owner, turn.conversation_id, _ready() if turn.refusal or not unlocked else None)
+        if turn.refusal:
+            final.live = f'<div class="m-failure" role="alert"><strong>I did not take this.</strong> {escaped(turn.refusal)}</div>'
+        elif failures := turn.so_far.because.failures:
+            # The store keeps messages, not what went wrong: the reason stays on the page until it is left.
+            final.live = "".join(failure_html(failure) for failure in failures) + _retry(turn)
+        yield final
+
+    def _all(
+        self, owner: str, conversation_id: str | None, composer: dict[str, Any] | None, turn: LiveTurn | None = None
+    ) -> Update:
+        heading, conversations = self._names(owner, conversation_id)
+        return Update(
+            current=conversation_id or "",
+            heading=heading,
+            conversations=conversations,
+            history=self._history(owner, conversation_id, SHOWN, started=turn is not None),
+            live=self._live(owner, turn) if turn else "",
+            composer=composer,
+        )
+
+    def _names(self, owner: str, conversation_id: str | None) -> tuple[str, str]:
+        known = self._known(owner)
+        listed = conversations_html(
+            list(known.values()), current=conversation_id, today=datetime.now().astimezone().date()
+        )
+        return _heading(known.get(conversation_id or "")), listed
+
+    def _history(self, owner: str, conversation_id: str | None, shown: int, *, started: bool = False) -> str:
+        """The stored messages that no turn under way shows; the welcome where there are none."""
+        known = self._known(owner)
+        if conversation_id not in known:
+            return "" if started else self._welcome(returning=bool(known))
+        messages = self._assistant.messages(owner, conversation_id)
+        live = [turn.so_far.asked for turn in self._turns.under_way(owner, conversation_id) if turn.so_far.asked]
+        if live:
+            messages = [one for one in messages if one.message_id < live[0].message_id]
+        hidden = max(0, len(messages) - shown)
+        messages = messages[hidden:]
+        because = {one.message_id: self._because(owner, one.message_id) for one in messages if one.role == "assistant"}
+        return messages_html(messages, because, hidden=hidden)
+
+    def _because(self, owner: str, message_id: int) -> Because:
+        explanation = self._assistant.explanation(owner, message_id)
+        return Because(explanation.searches, explanation.sources, explanation.changes)
+
+    def _live(self, owner: str, turn: LiveTurn) -> str:
+        turns = self._turns.under_way(owner, turn.conversation_id) or [turn]
+        return "".join(turn_html(one.so_far) for one in turns)
+
+    def _welcome(self, *, returning: bool) -> str:
+        hello = welcome.welcome_html(offline=self._assistant.settings.chat_model == "offline", returning=returning)
+        return hello if returning else hello + welcome.examples_html()
+
+    def _known(self, owner: str) -> dict[str, Conversation]:
+        return {one.conversation_id: one for one in self._assistant.conversations(owner)}
+
+    def _uploaded(self, files: Sequence[str]) -> list[Path]:
+        """The paths that lie in the folder of uploads; Gradio lets no others through."""
+        return [path for path in map(Path, files) if path.resolve().is_relative_to(self._uploads)]
+
+    def _show(self, request: gr.Request) -> object:
+        """Marks what a browser tab shows from now on, so that older followers fall silent."""
+        token = object()
+        self._showing[request.session_hash or ""] = token
+        self._showing.move_to_end(request.session_hash or "")
+        while len(self._showing) > SESSIONS:
+            self._showing.popitem(last=False)
+        return token
+
+    def _shows(self, request: gr.Request, token: object) -> bool:
+        return self._showing.get(request.session_hash or "") is token
+
+
+def owner_of(request: gr.Request) -> str:
+    """The owner whom the login found; the page has no other way to one."""
+    if not request.username:
+        raise gr.Error("Please log in again.", print_exception=False)
+    return request.username
+
+
+def _heading(conversation: Conversation | None) -> str:
+    conversation_id = conversation.conversation_id if conversation else ""
+    title = title_of(conversation) if conversation else NEW
+    return (
+        '<header class="m-heading"><button type="button" class="m-menu" data-menu aria-label="Conversations" '
+        'aria-expanded="false" aria-controls="m2a-side"><span aria-hidden="true">☰</span></button>'
+        f'<h1 data-conversation="{escaped(conversation_id)}" dir="auto">{escaped(title)}</h1></header>'
+    )
+
+
+def _retry(turn: LiveTurn) -> str:
+    asked = turn.so_far.asked
+    if asked is None or turn.so_far.reply is not None:
+        return ""
+    return f'<button type="button" class="m-button" data-retry="{asked.message_id}">Try again</button>'
+
+
+def _ready() -> dict[str, Any]:
+    return gr.update(submit_btn=True, stop_btn=False)
+
+
+def _busy() -> dict[str, Any]:
+    return gr.update(submit_btn=False, stop_btn=True)
+
+
+def _remove(paths: Sequence[Path]) -> None:
+    """Photos live in our own store by now; the copies that Gradio made go."""
+    for path in paths:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,59 @@
+"""The page: a side bar that names places to go, and the place that is open. So far that is the chat.
+
+A new place gets a panel of its own with `build` and `connect` like `ChatPanel`, and a line in the side bar.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import gradio as gr
+
+from m2a.ui import welcome
+from m2a.ui.chat_panel import ChatPanel
+from m2a.ui.conversations_panel import NEW
+from m2a.ui.live_turn import LiveTurns
+
+if TYPE_CHECKING:
+    from m2a.assistant import Assistant
+
+HEAD = (
+    '<link rel="stylesheet" href="/m2a/page.css"><script src="/m2a/page.js" defer></script>'
+    '<meta name="color-scheme" content="light dark">'
+)
+
+_ON_NEW = """
+element.addEventListener('click', (click) => { if (click.target.closest('[data-new]')) trigger('new', {}); });
+"""
+
+
+def build_page(assistant: "Assistant", uploads: Path) -> gr.Blocks:
+    """The Gradio application; `uploads` is the private folder in which Gradio keeps files until they are sent."""
+    chat = ChatPanel(assistant, LiveTurns(assistant), uploads)
+    with gr.Blocks(
+        title="M2A", analytics_enabled=False, fill_width=True, fill_height=True, delete_cache=(3600, 86400)
+    ) as page:
+        with gr.Row(elem_id="m2a"):
+            with gr.Column(elem_id="m2a-side", scale=0, min_width=0):
+                new = gr.HTML(_brand(), elem_id="m2a-brand", apply_default_css=False, js_on_load=_ON_NEW)
+                chat.build_conversations()
+                gr.HTML(_foot(assistant), elem_id="m2a-side-foot", apply_default_css=False, js_on_load=None)
+            with gr.Column(elem_id="m2a-main", scale=1, min_width=0):
+                chat.build_talk()
+        chat.connect(page, new)
+    page.queue(max_size=64, default_concurrency_limit=16, api_open=False)
+    return page
+
+
+def _brand() -> str:
+    return (
+        '<div class="m-brand"><span class="m-mark" aria-hidden="true"></span><b>M2A</b><span>remembers with you</span>'
+        '<button type="button" class="m-close" data-menu aria-label="Close the list">✕</button></div>'
+        f'<button type="button" class="m-button m-new" data-new>{NEW}</button>'
+    )
+
+
+def _foot(assistant: "Assistant") -> str:
+    return (
+        welcome.model_html(assistant.settings.chat_model)
+        + '<button type="button" class="m-theme" data-theme-toggle>Theme: as the system</button>'
+    )

@@ -1,0 +1,43 @@
+"""Photos by our own route: only their owner gets them, as what they are, and no shared cache keeps them."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from fastapi import APIRouter, Depends, HTTPException, Request
+from fastapi.responses import FileResponse
+
+if TYPE_CHECKING:
+    from m2a.assistant import Assistant
+
+_HEADERS = {
+    "Cache-Control": "private, max-age=31536000, immutable",
+    "Content-Disposition": "inline",
+    "Content-Security-Policy": "default-src 'none'; sandbox",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+def photo_routes(assistant: "Assistant", owner_of: Callable[[Request], str]) -> APIRouter:
+    """`/photos/{photo_id}` and its thumbnail. Another owner's photo is as unknown as one that never was: 404."""
+    router = APIRouter(prefix="/photos")
+
+    @router.get("/{photo_id}")
+    def photo(photo_id: str, owner: Annotated[str, Depends(owner_of)]) -> FileResponse:
+        return _file(lambda: assistant.memory(owner).photo_path(photo_id))
+
+    @router.get("/{photo_id}/thumbnail")
+    def thumbnail(photo_id: str, owner: Annotated[str, Depends(owner_of)]) -> FileResponse:
+        return _file(lambda: assistant.memory(owner).thumbnail_path(photo_id))
+
+    return router
+
+
+def _file(find: Callable[[], Path]) -> FileResponse:
+    try:
+        path = find()
+    except LookupError:
+        raise HTTPException(404, "There is no such photo.") from None
+    if not path.is_file():
+        raise HTTPException(404, "There is no such photo.")
+    return FileResponse(path, media_type="image/jpeg", headers=_HEADERS)

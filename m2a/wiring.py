@@ -1,0 +1,180 @@
+"""From settings to parts: the one place that knows which class stands for which setting."""
+
+import os
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from m2a.agents.state import Policy
+from m2a.loading import Loading
+from m2a.memory.database import Database
+from m2a.memory.photo_store import PhotoStore
+from m2a.memory.raw_message_store import RawMessageStore
+from m2a.memory.semantic_memory_store import SemanticMemoryStore
+from m2a.memory.stores import Retrieval, Stores
+from m2a.settings import Settings
+from models.captioner import Captioner
+from models.chat_model import ChatModel, load_chat_model
+
+if TYPE_CHECKING:
+    from models.image_encoder import ImageEncoder
+    from models.text_encoder import TextEncoder
+
+OFFLINE = "offline"
+
+# Gradio, Hugging Face and others would report to their makers, or look for newer versions.
+_NO_TELEMETRY = {
+    "GRADIO_ANALYTICS_ENABLED": "False",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "DO_NOT_TRACK": "1",
+    "ANONYMIZED_TELEMETRY": "False",
+}
+
+
+def silence_telemetry() -> None:
+    """Called before any library that would phone home is imported."""
+    os.environ.update(_NO_TELEMETRY)
+
+
+class RetrievalLoading(Loading[Retrieval]):
+    """Opens the index with its encoders. `get` raises `IndexMismatchError` where it was built with others."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        sql: Stores,
+        text_encoder: Loading["TextEncoder"],
+        image_encoder: Loading["ImageEncoder"],
+    ) -> None:
+        super().__init__("index", self._open)
+        self._settings = settings
+        self._sql = sql
+        self._text_encoder = text_encoder
+        self._image_encoder = image_encoder
+        self._discard_mismatch = False
+
+    def get_for_rebuilding(self) -> Retrieval:
+        """As `get`, but what was built with other encoders is dropped: whoever calls fills it again."""
+        self._discard_mismatch = True
+        return self.get()
+
+    def close(self) -> None:
+        super().close()
+        if self.done and self.error is None:
+            retrieval = self.get()
+            retrieval.retriever.close()
+            retrieval.index.close()
+
+    def _open(self) -> Retrieval:
+        from m2a.memory.index import IndexEncoders, MemoryIndex
+        from m2a.memory.indexer import Indexer
+        from m2a.memory.retriever import Retriever
+
+        self._image_encoder.start()
+        text_encoder = self._text_encoder.get()
+        image_encoder = self._image_encoder.get()
+        sql = self._sql
+        index = MemoryIndex(
+            self._settings.milvus_uri or str(self._settings.data_dir / "index.db"),
+            IndexEncoders.of(text_encoder, image_encoder),
+            discard_mismatch=self._discard_mismatch,
+        )
+        indexer = Indexer(
+            sql.database, sql.raw, sql.semantic, index, text_encoder, image_encoder, photo_image=sql.photos.image
+        )
+        retriever = Retriever(
+            sql.database,
+            sql.raw,
+            sql.semantic,
+            index,
+            text_encoder,
+            image_encoder,
+            indexer.photo_vectors,
+            relevance_floor=self._settings.relevance_floor,
+        )
+        return Retrieval(index, indexer, retriever)
+
+
+def cache_dir() -> Path:
+    """Where exports of the embedded models are kept: beside the installed packages, or in the user's cache."""
+    import sys
+
+    beside = Path(sys.prefix) / "share" / "m2a"
+    try:
+        beside.mkdir(parents=True, exist_ok=True)
+        if os.access(beside, os.W_OK):
+            return beside
+    except OSError:
+        pass
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "m2a"
+
+
+def open_sql_stores(settings: Settings, clock: Callable[[], datetime]) -> Stores:
+    """The stores without retrieval: what reads and writes SQL alone works beside a running app."""
+
+    def no_retrieval() -> Retrieval:
+        raise RuntimeError("These stores were opened without the index.")
+
+    database = Database(settings.database_address)
+    return Stores(
+        database,
+        RawMessageStore(database),
+        SemanticMemoryStore(),
+        PhotoStore(database, settings.data_dir / "photos", clock),
+        no_retrieval,
+    )
+
+
+def load_policy(settings: Settings) -> Policy:
+    """Who decides the agents' steps."""
+    if settings.chat_model == OFFLINE:
+        from m2a.agents.offline import OfflineRules
+
+        return OfflineRules()
+    from m2a.agents.language_policy import LanguagePolicy
+
+    return LanguagePolicy(chat_model(settings))
+
+
+def chat_model(settings: Settings) -> ChatModel:
+    """The chat model of the settings, not `offline`. Raises `ValueError` with the remedy for an unknown form."""
+    return load_chat_model(
+        settings.chat_model,
+        base_url=settings.chat_base_url,
+        api_key=settings.chat_api_key.get_secret_value() if settings.chat_api_key else None,
+        sees_photos=settings.chat_sees_photos,
+        timeout=settings.chat_timeout,
+    )
+
+
+def text_encoder_loading(settings: Settings) -> Loading["TextEncoder"]:
+    def load() -> "TextEncoder":
+        from models.text_encoder import load_text_encoder
+
+        return load_text_encoder(settings.text_encoder, cache_dir())
+
+    return Loading("text encoder", load)
+
+
+def image_encoder_loading(settings: Settings, text_encoder: Loading["TextEncoder"]) -> Loading["ImageEncoder"]:
+    def load() -> "ImageEncoder":
+        from models.image_encoder import load_image_encoder
+
+        return load_image_encoder(settings.image_encoder, text_encoder.get(), cache_dir())
+
+    return Loading("photo encoder", load)
+
+
+def load_captioner(settings: Settings, policy: Policy) -> Captioner:
+    """The chat model when it sees; else tags, worded as a guess."""
+    if policy.calls_model and settings.chat_model != OFFLINE and settings.chat_sees_photos:
+        from models.chat_captioner import ChatCaptioner
+
+        model = chat_model(settings)
+        if model.sees_photos:
+            return ChatCaptioner(model)
+    from models.efficientnet import EfficientNet
+    from models.tag_captioner import TagCaptioner
+
+    return TagCaptioner(EfficientNet.load(cache_dir()))

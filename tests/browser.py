@@ -1,0 +1,239 @@
+"""A real server in a process of its own and a real browser, for the tests of the page.
+
+`server` starts `app.py` on a fresh data folder; `browser_page` opens Debian's Chromium and fails the test for every
+request that leaves this machine and every error in the console. Without Chromium these tests are skipped, or fail
+where `M2A_REQUIRE_ALL` is 1.
+"""
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Playwright, Request, expect, sync_playwright
+
+ROOT = Path(__file__).resolve().parents[1]
+DREAMBOOTH = ROOT.parent / "shared" / "data" / "dreambooth"
+SECONDS = 60
+FLAGS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+)  # fmt: skip
+LOCAL = re.compile(r"(https?://(127\.0\.0\.1|localhost)[:/]|data:|blob:)")
+
+
+class Server:
+    """One `python app.py`, or another command that serves the same way; it can be stopped and started again."""
+
+    def __init__(self, data_dir: Path, *, command: tuple[str, ...] = ("app.py",)) -> None:
+        self.data_dir = data_dir
+        self.port = _free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._command = command
+        self._log = data_dir.parent / f"{data_dir.name}-server.log"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> float:
+        """Start and wait for the first page; returns the seconds that it took."""
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("M2A_")}
+        began = time.monotonic()
+        with open(self._log, "ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, *self._command],
+                cwd=ROOT,
+                env={**inherited, "M2A_DATA_DIR": str(self.data_dir), "M2A_PORT": str(self.port)},
+                stdout=log,
+                stderr=log,
+            )
+        while time.monotonic() - began < SECONDS:
+            assert self._process.poll() is None, f"The server ended: {self.log()}"
+            try:
+                with urllib.request.urlopen(self.url, timeout=5):
+                    return time.monotonic() - began
+            except urllib.error.URLError:
+                time.sleep(0.05)
+        raise AssertionError(f"The server did not answer within {SECONDS} s: {self.log()}")
+
+    def stop(self) -> None:
+        if self._process is not None:
+            self._process.send_signal(signal.SIGINT)
+            try:
+                self._process.wait(15)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+                raise AssertionError(f"The server did not end on Ctrl+C: {self.log()}") from None
+            self._process = None
+
+    def log(self) -> str:
+        return self._log.read_text(errors="replace")[-4000:]
+
+
+class Visitor:
+    """A browser window. It remembers what must not have happened."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.foreign: list[str] = []
+        self.errors: list[str] = []
+        page.set_default_timeout(SECONDS * 1000)
+        page.on("request", self._on_request)
+        page.on("console", self._on_console)
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+
+    def _on_request(self, request: Request) -> None:
+        if not LOCAL.match(request.url):
+            self.foreign.append(request.url)
+
+    def _on_console(self, message: ConsoleMessage) -> None:
+        if message.type == "error":
+            self.errors.append(f"{message.text} ({message.location.get('url', '')})")
+
+    def check(self) -> None:
+        assert not self.foreign, f"The page asked other hosts: {self.foreign}"
+        assert not self.errors, f"The console shows errors: {self.errors}"
+
+    # What a user does
+
+    def open(self, address: str) -> None:
+        self.page.goto(address)
+        expect(self.page.locator("#m2a-composer textarea")).to_be_editable()
+        expect(self.page.locator(".m-opening")).to_have_count(0)
+
+    def say(self, words: str, *photos: Path) -> None:
+        """Send a message and wait for the end of the answer; the update may still be under way."""
+        answers = self.page.locator(".m-assistant")
+        before = answers.count()
+        self.compose(words, *photos)
+        self.page.get_by_label("Send", exact=True).click()
+        expect(answers).to_have_count(before + 1)
+        self.wait_for_answer()
+
+    def compose(self, words: str, *photos: Path) -> None:
+        if photos:
+            self.page.locator("#m2a-composer input[type=file]").set_input_files(list(photos))
+            expect(self.page.locator("#m2a-composer .thumbnail-item img")).to_have_count(len(photos))
+        self.page.get_by_label("Message to M2A").last.fill(words)
+
+    def wait_for_answer(self) -> None:
+        expect(self.page.get_by_label("Send", exact=True)).to_be_visible()
+        expect(self.page.locator(".m-thinking")).to_have_count(0)
+
+    def remembered(self, words: str) -> None:
+        """Wait for the notice that something was remembered, changed or forgotten."""
+        expect(self.page.locator(".m-change", has_text=words).last).to_be_visible()
+
+    def new_conversation(self) -> None:
+        self.page.get_by_role("button", name="New conversation").click()
+        expect(self.page.locator("h1")).to_have_text("New conversation")
+        expect(self.page.locator(".m-message")).to_have_count(0)
+
+    @property
+    def answer(self) -> str:
+        """The words of the newest answer, without what stands below them."""
+        return self.page.locator(".m-assistant").last.locator(".m-markdown").inner_text()
+
+    def sources(self) -> str:
+        """Opens "Why I said this" below the newest answer; returns its text."""
+        why = self.page.locator(".m-assistant").last.locator(".m-why")
+        if why.get_attribute("open") is None:
+            why.locator("summary").click()
+        expect(why.locator(".m-source").first).to_be_visible()
+        return why.inner_text()
+
+    def photos_load(self) -> None:
+        """Every picture on the page is there, not a broken frame."""
+        self.page.wait_for_function("[...document.images].every((image) => image.complete && image.naturalWidth > 0)")
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    """A running server on a fresh data folder."""
+    one = Server(tmp_path / "data")
+    one.start()
+    yield one
+    one.stop()
+
+
+@pytest.fixture(scope="session")
+def playwright() -> Iterator[Playwright]:
+    with sync_playwright() as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def chromium(playwright: Playwright) -> Iterator[Browser]:
+    executable = shutil.which("chromium")
+    if executable is None:
+        reason = "Chromium is not installed (Debian: apt-get install chromium)."
+        if os.environ.get("M2A_REQUIRE_ALL") == "1":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    browser = playwright.chromium.launch(executable_path=executable, args=list(FLAGS))
+    yield browser
+    browser.close()
+
+
+@pytest.fixture
+def visit(chromium: Browser) -> Iterator[Callable[..., Visitor]]:
+    """Opens windows; what must not have happened in them is checked at the end."""
+    visitors: list[Visitor] = []
+
+    def open_window(*, width: int = 1280, height: int = 860, dark: bool = False) -> Visitor:
+        context = chromium.new_context(
+            viewport={"width": width, "height": height},
+            color_scheme="dark" if dark else "light",
+            locale="en-GB",
+            service_workers="block",
+        )
+        visitors.append(Visitor(context.new_page()))
+        return visitors[-1]
+
+    yield open_window
+    for visitor in visitors:
+        visitor.page.context.close()
+    for visitor in visitors:
+        visitor.check()
+
+
+@pytest.fixture
+def shoot() -> Callable[[Visitor, str], None]:
+    """Takes a picture of a state in both themes and at both widths, into the folder that `M2A_SCREENSHOTS` names."""
+    folder = os.environ.get("M2A_SCREENSHOTS")
+
+    def take(visitor: Visitor, name: str) -> None:
+        if not folder:
+            return
+        page = visitor.page
+        before = page.viewport_size
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        for width, height in ((1280, 860), (390, 844)):
+            page.set_viewport_size({"width": width, "height": height})
+            for theme in ("light", "dark"):
+                page.emulate_media(color_scheme=theme)
+                page.wait_for_function(f"document.body.classList.contains('dark') === {str(theme == 'dark').lower()}")
+                page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+                page.screenshot(path=Path(folder) / f"{name}-{width}-{theme}.png")
+        page.emulate_media(color_scheme="light")
+        if before:
+            page.set_viewport_size(before)
+
+    return take
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+__all__ = ["DREAMBOOTH", "Error", "Server", "Visitor", "chromium", "playwright", "server", "shoot", "visit"]

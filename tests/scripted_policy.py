@@ -1,0 +1,44 @@
+"""A policy whose decisions a test writes down: the stand-in for a model's judgement."""
+
+from collections.abc import AsyncGenerator, Callable, Iterable
+
+from m2a.agents.state import Decision, Stage, TurnState
+from m2a.types import Action, Answer, Finish
+from models.chat_model import TokenUsage
+
+Decide = Callable[[TurnState], Action]
+
+
+class ScriptedPolicy:
+    """Each stage has a list of actions, or of functions of the state, or of errors to raise; then it is done.
+
+    `seen` holds every state, in order.
+    """
+
+    name = "scripted"
+    calls_model = False
+
+    def __init__(
+        self, steps: dict[Stage, Iterable[Action | Decide | Exception]] | None = None, reply: str | Exception = "Fine."
+    ) -> None:
+        self.steps = {stage: list(actions) for stage, actions in (steps or {}).items()}
+        self.text = reply
+        self.seen: list[TurnState] = []
+
+    async def decide(self, state: TurnState) -> Decision:
+        self.seen.append(state)
+        waiting = self.steps.get(state.stage, [])
+        if not waiting:
+            return Decision(Answer() if state.stage == "query" else Finish())
+        step = waiting.pop(0)
+        if isinstance(step, Exception):
+            raise step
+        return Decision(step(state) if callable(step) else step)
+
+    async def reply(self, state: TurnState) -> AsyncGenerator[str | TokenUsage, None]:
+        self.seen.append(state)
+        if isinstance(self.text, Exception):
+            raise self.text
+        for word in self.text.split(" "):
+            yield word + " "
+        yield TokenUsage()

@@ -1,0 +1,135 @@
+from dataclasses import replace
+from datetime import UTC, date, datetime
+
+import pytest
+from sqlalchemy import insert, select
+
+from m2a.memory.database import outbox, photo
+from m2a.memory.owners import owner_named
+from m2a.memory.raw_message_store import RawMessageStore
+from m2a.memory.semantic_memory_store import RejectedWriteError, SemanticMemoryStore
+from m2a.types import Concept, ConceptMention, DateInterval, EntryDraft, EvidenceRange
+
+NOW = datetime(2026, 3, 12, 12, 0, tzinfo=UTC)
+PHOTO = "a" * 64
+DRAFT = EntryDraft(
+    text="Bobo loves the blue ball.",
+    evidence_ids=(EvidenceRange(1, 2),),
+    caption="perhaps a corgi",
+    photo_ids=(PHOTO,),
+    concepts=(ConceptMention(name="Bobo", kind="pet", aliases=("Bo",)),),
+    happened=DateInterval(date(2026, 3, 1), date(2026, 3, 31)),
+)
+BY = {"who": "the rules", "why": "the user said so", "now": NOW}
+
+
+@pytest.fixture
+def semantic() -> SemanticMemoryStore:
+    return SemanticMemoryStore()
+
+
+@pytest.fixture
+def messages(database, owner) -> list[str]:
+    """Messages 1 to 4 of one conversation, 5 of another; the photo is stored. The conversation ids."""
+    raw = RawMessageStore(database)
+    with database.write() as connection:
+        conversations = [raw.start_conversation(connection, owner, NOW).conversation_id for _ in range(2)]
+        for conversation_id in [conversations[0]] * 4 + [conversations[1]]:
+            raw.append(connection, owner, conversation_id, role="user", speaker="You", text="words", said_at=NOW)
+        values = {"media_type": "image/jpeg", "width": 1, "height": 1, "size": 1, "added_at": 0}
+        connection.execute(insert(photo).values(owner=owner, photo_id=PHOTO, **values))
+    return conversations
+
+
+def test_an_entry_is_read_back_whole(database, owner, messages, semantic):
+    with database.write() as connection:
+        added = semantic.add(connection, owner, DRAFT, **BY)
+    with database.read() as connection:
+        assert semantic.all(connection, owner) == [added]
+        assert semantic.with_photos(connection, owner, [PHOTO]) == {PHOTO: [1]}
+        assert semantic.concepts(connection, owner) == [Concept(1, owner, "Bobo", ("Bo",), "pet", (PHOTO,))]
+        assert semantic.with_concepts(connection, owner, [1]) == [added]
+        waiting = connection.execute(select(outbox.c.record, outbox.c.record_id)).all()
+    assert ("entry", "1") in waiting
+    draft = EntryDraft(
+        added.text,
+        added.evidence_ids,
+        added.kind,
+        added.caption,
+        added.photo_ids,
+        DRAFT.concepts,
+        added.happened,
+    )
+    assert draft == DRAFT
+    assert (added.version, added.concept_ids, added.recorded_at) == (1, (1,), NOW)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"text": "  "}, "needs a text"),
+        ({"evidence_ids": ()}, "needs evidence"),
+        ({"evidence_ids": (EvidenceRange(2, 1),)}, "ends before it starts"),
+        ({"evidence_ids": (EvidenceRange(4, 5),)}, "two conversations"),
+        ({"evidence_ids": (EvidenceRange(5, 6),)}, "message 6, which does not exist"),
+        ({"photo_ids": ("b" * 64,)}, "no photo"),
+    ],
+)
+def test_a_wrong_draft_is_rejected_and_leaves_nothing(database, owner, messages, semantic, change, reason):
+    with pytest.raises(RejectedWriteError, match=reason), database.write() as connection:
+        semantic.add(connection, owner, replace(DRAFT, **change), **BY)
+    with database.read() as connection:
+        assert semantic.all(connection, owner) == []
+        assert semantic.concepts(connection, owner) == []
+        assert semantic.history(connection, owner, 1) == []
+
+
+def test_the_same_text_is_not_remembered_twice(database, owner, messages, semantic):
+    with database.write() as connection:
+        semantic.add(connection, owner, DRAFT, **BY)
+    with pytest.raises(RejectedWriteError, match="Memory 1 already says this"), database.write() as connection:
+        semantic.add(connection, owner, replace(DRAFT, text="BOBO loves the blue ball. "), **BY)
+
+
+def test_a_deleted_entry_is_gone_but_its_history_stays_and_its_id_is_not_reused(database, owner, messages, semantic):
+    with database.write() as connection:
+        semantic.add(connection, owner, DRAFT, **BY)
+    with database.write() as connection:
+        gone = semantic.delete(connection, owner, 1, who="the user", why="asked to forget", now=NOW)
+    with database.write() as connection:
+        assert gone.text == DRAFT.text
+        assert semantic.all(connection, owner) == []
+        assert semantic.concepts(connection, owner) == []
+        assert semantic.with_photos(connection, owner, [PHOTO]) == {}
+        changes = [(row.change, row.version, row.who) for row in semantic.history(connection, owner, 1)]
+        assert changes == [("added", 1, "the rules"), ("deleted", 2, "the user")]
+        assert semantic.add(connection, owner, DRAFT, **BY).memory_id == 2
+        with pytest.raises(RejectedWriteError, match="no memory 1"):
+            semantic.delete(connection, owner, 1, who="the user", why="again", now=NOW)
+
+
+def test_a_name_and_its_alias_are_one_concept(database, owner, messages, semantic):
+    with database.write() as connection:
+        semantic.add(connection, owner, DRAFT, **BY)
+        alias = (ConceptMention(name="bo", kind="pet"),)
+        semantic.add(connection, owner, replace(DRAFT, text="Bo swims.", photo_ids=(), concepts=alias), **BY)
+        [bobo] = semantic.concepts(connection, owner)
+        assert [entry.memory_id for entry in semantic.with_concepts(connection, owner, [bobo.concept_id])] == [1, 2]
+        semantic.delete(connection, owner, 1, **BY)
+        assert [concept.photo_ids for concept in semantic.concepts(connection, owner)] == [()]
+
+
+def test_owners_do_not_see_each_other(database, owner, messages, semantic):
+    other = owner_named(database, "bert")
+    with database.write() as connection:
+        semantic.add(connection, owner, DRAFT, **BY)
+    with database.write() as connection:
+        assert semantic.get(connection, other, [1]) == {}
+        assert semantic.all(connection, other) == []
+        assert semantic.concepts(connection, other) == []
+        assert semantic.history(connection, other, 1) == []
+        assert semantic.with_photos(connection, other, [PHOTO]) == {}
+        with pytest.raises(RejectedWriteError):
+            semantic.delete(connection, other, 1, **BY)
+        with pytest.raises(RejectedWriteError, match="does not exist"):
+            semantic.add(connection, other, DRAFT, **BY)
