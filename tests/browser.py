@@ -193,6 +193,7 @@ def visit(chromium: Browser) -> Iterator[Callable[..., Visitor]]:
             viewport={"width": width, "height": height},
             color_scheme="dark" if dark else "light",
             locale="en-GB",
+            reduced_motion="reduce",
             service_workers="block",
         )
         visitors.append(Visitor(context.new_page()))

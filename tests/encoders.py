@@ -32,10 +32,12 @@ class HashingTextEncoder:
         return _unit(rows)
 
 
+COLOURS = {"red": (255, 0, 0), "green": (0, 255, 0), "blue": (0, 0, 255), "yellow": (255, 255, 0)}
+
+
 class ColourImageEncoder:
     """A photo is its mean colour; for words, the colour's name. `photos` counts what was encoded."""
 
-    COLOURS = {"red": (255, 0, 0), "green": (0, 255, 0), "blue": (0, 0, 255), "yellow": (255, 255, 0)}
     dimensions = 3
 
     def __init__(self, encoder_id: str = "colour", *, own_word_space: bool = True) -> None:
@@ -55,11 +57,11 @@ class ColourImageEncoder:
         if self.word_dimensions is not None:
             return self._words.encode(texts)
         colours = [
-            np.sum([self.COLOURS[word] for word in text.split() if word in self.COLOURS] or [(1, 1, 1)], axis=0)
+            np.sum([COLOURS[word] for word in text.split() if word in COLOURS] or [(1, 1, 1)], axis=0)
             for text in texts
         ]
         return _unit(np.array(colours, dtype=float) + 1)
 
     def _colour_name(self, vector: np.ndarray) -> str:
-        names = list(self.COLOURS)
-        return names[int(np.argmax(_unit(np.array(list(self.COLOURS.values()), dtype=float) + 1) @ vector))]
+        names = list(COLOURS)
+        return names[int(np.argmax(_unit(np.array(list(COLOURS.values()), dtype=float) + 1) @ vector))]

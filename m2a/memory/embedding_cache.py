@@ -1,4 +1,4 @@
-"""Vectors once computed, kept in SQL by content hash and encoder: rebuilds, repeated writes and evaluations encode nothing twice."""
+"""Vectors once computed, kept in SQL: rebuilds, repeated writes and evaluations encode nothing twice."""
 
 import hashlib
 from collections.abc import Callable, Collection, Sequence

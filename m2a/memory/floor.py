@@ -1,4 +1,4 @@
-"""How close a record must be to a query to count as found at all. Applied per path, before fusion: RRF scores say nothing about it.
+"""How close a record must be to a query to count as found. Applied per path before fusion, whose scores cannot say it.
 
 The figures come from `python -m tests.bench floor`, which chooses them on one half of the data and shows them on the other.
 They hold for the embedded encoders alone; another encoder's similarities mean something else, and get no floor.

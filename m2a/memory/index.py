@@ -261,6 +261,10 @@ class MemoryIndex:
         with self._service():
             return self._collection(space, owner) is not None
 
+    def has_photos(self, owner: str) -> bool:
+        """Whether words can find photos of the owner at all."""
+        return self.has(owner, "photo" if self.encoders.word_dimensions is None else "photo_text")
+
     def versions(self, owner: str, space: Space) -> dict[str, int]:
         """Every row's version by key: `entry:7`, `message:12` or a photo id."""
         with self._service():

@@ -1,16 +1,16 @@
 """The one retrieval of the product: three paths, each checked against SQL, fused."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 from sqlalchemy import Connection
 
 from m2a.memory.database import Database
-from m2a.memory.floor import NO_FLOOR, RelevanceFloor, floor_of
+from m2a.memory.floor import NO_FLOOR, floor_of
 from m2a.memory.fusion import reciprocal_rank_fusion
 from m2a.memory.index import IndexHit, MemoryIndex
 from m2a.memory.raw_message_store import RawMessageStore
@@ -26,6 +26,7 @@ PATH_DEPTH = 10  # as published: the best ten of each path are fused
 _FIRST_LIMIT = 16
 _MORE = 8  # times as many where that was not enough
 _LAST_LIMIT = 16_384
+_LAST_PHOTO_LIMIT = 1_024  # most photos may hang on messages alone when entries are asked for
 
 
 class _Key(NamedTuple):
@@ -33,24 +34,35 @@ class _Key(NamedTuple):
     record_id: int
 
 
-_Fetch = Callable[[int], list[IndexHit]]
+class _Candidate(NamedTuple):
+    """A record as a path found it; `version` is None where a photo led to it."""
+
+    score: float
+    matched: float
+    version: int | None
 
 
 @dataclass(slots=True)
-class _PathState:
-    """One path's hits so far, and how to get more."""
+class _PathSearch:
+    """One path's hits so far, and how to get more of them."""
 
-    fetch: _Fetch
-    hits: list[IndexHit] = field(default_factory=list)
+    fetch: Callable[[int], list[IndexHit]]
+    last_limit: int
     limit: int = 0
-
-    @property
-    def has_more(self) -> bool:
-        return len(self.hits) >= self.limit and self.limit < _LAST_LIMIT
+    hits: list[IndexHit] = field(default_factory=list)
+    ranking: dict[_Key, _Candidate] = field(default_factory=dict)
 
     def fetch_more(self) -> None:
-        self.limit = min(self.limit * _MORE, _LAST_LIMIT) if self.limit else _FIRST_LIMIT
+        self.limit = min(self.limit * _MORE, self.last_limit) if self.limit else _FIRST_LIMIT
         self.hits = self.fetch(self.limit)
+
+    @property
+    def is_settled(self) -> bool:
+        """Nothing further down can get among the first: enough of them are confirmed, and no tie goes on unseen."""
+        if len(self.hits) < self.limit or self.limit >= self.last_limit:
+            return True
+        confirmed = list(self.ranking.values())
+        return len(confirmed) >= PATH_DEPTH and confirmed[PATH_DEPTH - 1].score > self.hits[-1].score
 
 
 class Retriever:
@@ -87,60 +99,122 @@ class Retriever:
     def search(self, owner: str, query: Query, kinds: Collection[RecordKind], k: int = 10) -> list[Hit]:
         """The k best records of the kinds, the best first; fewer, or none, where no more is near enough.
 
-        Equal scores keep the order dense, BM25, photo. Raises `IndexUnavailableError`; an outage is never an empty list.
+        Equal scores keep the order dense, BM25, photo. Raises `IndexUnavailableError`: an outage is never an empty
+        list.
         """
         if not kinds or k < 1:
             raise ValueError(f"Ask for at least one kind of record and one hit, not {list(kinds)!r} and {k}.")
-        found = self._search_paths(owner, query, kinds)
-        fused = reciprocal_rank_fusion([list(ranking) for ranking in found.rankings.values()])
+        paths = self._paths(owner, query, kinds)
+        records = self._search(owner, paths, kinds)
+        rankings = {
+            path: self._near(path, search.ranking, by_photo=bool(query.photo_ids)) for path, search in paths.items()
+        }
+        ranks = {path: {key: rank for rank, key in enumerate(ranking, start=1)} for path, ranking in rankings.items()}
         return [
             Hit(
-                found.records[key],
+                records[key],
                 score,
-                ranks={p: list(ranking).index(key) + 1 for p, ranking in found.rankings.items() if key in ranking},
-                similarity={p: r[key] for p, r in found.rankings.items() if p != "bm25" and key in r},
+                ranks={path: of_path[key] for path, of_path in ranks.items() if key in of_path},
+                similarity={path: rankings[path][key] for path in rankings if path != "bm25" and key in rankings[path]},
             )
-            for key, score in fused[:k]
+            for key, score in reciprocal_rank_fusion([list(ranking) for ranking in rankings.values()])[:k]
         ]
 
     def close(self) -> None:
         self._threads.shutdown()
 
-    def _search_paths(self, owner: str, query: Query, kinds: Collection[RecordKind]) -> "_Found":
-        paths = {path: _PathState(fetch) for path, fetch in self._fetches(owner, query, kinds).items()}
-        found = _Found()
-        wanting = list(paths.values())
-        while wanting:
-            list(self._threads.map(_PathState.fetch_more, wanting))
-            with self._database.read() as connection:
-                candidates = {
-                    path: self._candidates(connection, owner, path, state.hits, kinds) for path, state in paths.items()
-                }
-                self._load(connection, owner, candidates.values(), found)
-            wanting = []
-            for path, state in paths.items():
-                alive = {
-                    key: hit for key, hit in candidates[path].items() if self._is_current(found.records.get(key), hit)
-                }
-                if state.has_more and not _is_settled(list(alive.values()), state.hits):
-                    wanting.append(state)
-                near = {key: hit.score for key, hit in alive.items() if self._is_near(path, key, hit, query)}
-                found.rankings[path] = dict(list(near.items())[:PATH_DEPTH])
-        return found
-
-    def _fetches(self, owner: str, query: Query, kinds: Collection[RecordKind]) -> dict[Path, _Fetch]:
-        """How each path that the query can use gets its first so many hits. What they share is encoded once."""
-        text = query.text.strip()
-        fetches: dict[Path, _Fetch] = {}
+    def _paths(self, owner: str, query: Query, kinds: Collection[RecordKind]) -> dict[Path, _PathSearch]:
+        """The paths that this query can take."""
+        text, paths = query.text.strip(), dict[Path, _PathSearch]()
         if text:
-            vector = _Once(lambda: self._text_encoder.encode([text])[0])
+            vector = cache(lambda: self._text_encoder.encode([text])[0])
             words = finished_words(text)
-            fetches["dense"] = lambda limit: self._index.search_dense(owner, vector(), kinds, limit)
-            fetches["bm25"] = lambda limit: self._index.search_bm25(owner, words, kinds, limit)
+            paths["dense"] = _PathSearch(
+                lambda limit: self._index.search_dense(owner, vector(), kinds, limit), _LAST_LIMIT
+            )
+            paths["bm25"] = _PathSearch(lambda limit: self._index.search_bm25(owner, words, kinds, limit), _LAST_LIMIT)
         if query.photo_ids:
             vectors = self._photo_vectors(owner, query.photo_ids)
-            fetches["photo"] = lambda limit: self._index.search_photos(owner, vectors, limit)
-        elif text:
-            word_vector = _Once(lambda: self._image_encoder.encode_words([text])[0])
-            fetches["photo"] = partial(self._photos_by_words, owner, word_vector)
-        return fetches
+            paths["photo"] = _PathSearch(
+                lambda limit: self._index.search_photos(owner, vectors, limit), _LAST_PHOTO_LIMIT
+            )
+        elif text and self._index.has_photos(owner):
+            word_vector = cache(lambda: self._image_encoder.encode_words([text])[0])
+            paths["photo"] = _PathSearch(
+                lambda limit: self._index.search_photos_by_words(owner, word_vector(), limit), _LAST_PHOTO_LIMIT
+            )
+        return paths
+
+    def _search(
+        self, owner: str, paths: Mapping[Path, _PathSearch], kinds: Collection[RecordKind]
+    ) -> dict[_Key, MemoryEntry | Message]:
+        """Fill every path's ranking with records that SQL confirms, fetching on where stale hits took the places."""
+        records: dict[_Key, MemoryEntry | Message] = {}
+        unsettled = list(paths.values())
+        while unsettled:
+            list(self._threads.map(_PathSearch.fetch_more, unsettled))
+            with self._database.read() as connection:
+                candidates = [(search, self._candidates(connection, owner, search.hits, kinds)) for search in unsettled]
+                wanted = {key for _, found in candidates for key in found}
+                records |= self._load(connection, owner, wanted - records.keys())
+            for search, found in candidates:
+                search.ranking = {
+                    key: candidate for key, candidate in found.items() if _confirms(records.get(key), candidate)
+                }
+            unsettled = [search for search in unsettled if not search.is_settled]
+        return records
+
+    def _candidates(
+        self, connection: Connection, owner: str, hits: Sequence[IndexHit], kinds: Collection[RecordKind]
+    ) -> dict[_Key, _Candidate]:
+        """Records in the order of the hits; a photo stands for all that hold it, oldest first."""
+        photo_ids = [str(hit.record_id) for hit in hits if hit.kind == "photo"]
+        holders: dict[RecordKind, dict[str, list[int]]] = {}
+        if photo_ids and "entry" in kinds:
+            holders["entry"] = self._semantic.with_photos(connection, owner, photo_ids)
+        if photo_ids and "message" in kinds:
+            holders["message"] = self._raw.with_photos(connection, owner, photo_ids)
+        found: dict[_Key, _Candidate] = {}
+        for hit in hits:
+            if hit.kind != "photo":
+                found[_Key(hit.kind, int(hit.record_id))] = _Candidate(hit.score, hit.matched, hit.version)
+                continue
+            for kind, of_photo in holders.items():
+                for record_id in of_photo.get(str(hit.record_id), ()):
+                    found.setdefault(_Key(kind, record_id), _Candidate(hit.score, hit.matched, None))
+        return found
+
+    def _load(self, connection: Connection, owner: str, keys: Iterable[_Key]) -> dict[_Key, MemoryEntry | Message]:
+        """The records among the keys that are alive and this owner's."""
+        memory_ids = [key.record_id for key in keys if key.kind == "entry"]
+        message_ids = [key.record_id for key in keys if key.kind == "message"]
+        found: dict[_Key, MemoryEntry | Message] = {}
+        if memory_ids:
+            entries = self._semantic.get(connection, owner, memory_ids)
+            found |= {_Key("entry", memory_id): entry for memory_id, entry in entries.items()}
+        if message_ids:
+            messages = self._raw.get(connection, owner, message_ids)
+            found |= {_Key("message", message_id): message for message_id, message in messages.items()}
+        return found
+
+    def _near(self, path: Path, ranking: Mapping[_Key, _Candidate], *, by_photo: bool) -> dict[_Key, float]:
+        """The first ten of a path with their scores, without those under the floor."""
+        floor = self._floor
+        near: dict[_Key, float] = {}
+        for key, candidate in list(ranking.items())[:PATH_DEPTH]:
+            if path == "dense":
+                is_near = candidate.score >= floor.cosine(key.kind)
+            elif path == "bm25":
+                is_near = candidate.matched >= floor.words(key.kind)
+            else:
+                is_near = candidate.score >= (floor.photo_cosine if by_photo else floor.photo_to_words_cosine)
+            if is_near:
+                near[key] = candidate.score
+        return near
+
+
+def _confirms(record: MemoryEntry | Message | None, candidate: _Candidate) -> bool:
+    """Whether SQL has the record alive, in the version that the index found."""
+    if record is None or candidate.version is None or isinstance(record, Message):
+        return record is not None
+    return record.version == candidate.version

@@ -63,4 +63,4 @@ _stemmer_lock = threading.Lock()  # a stemmer keeps the word that it works on in
 @lru_cache(maxsize=65536)
 def _stem(word: str) -> str:
     with _stemmer_lock:
-        return _stemmer.stemWord(word)
+        return str(_stemmer.stemWord(word))

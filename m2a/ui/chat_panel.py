@@ -19,7 +19,7 @@ from m2a.ui import welcome
 from m2a.ui.conversations_panel import NEW, conversations_html, title_of
 from m2a.ui.live_turn import LiveTurn, LiveTurns
 from m2a.ui.markup import text as escaped
-from m2a.ui.notices import failure_html
+from m2a.ui.notices import refusal_html
 from m2a.ui.transcript import Because, messages_html, turn_html
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class ChatPanel:
                 apply_default_css=False,
                 js_on_load=_ON_TALK,
             )
-            self.live = gr.HTML("", elem_id="m2a-live", apply_default_css=False, js_on_load=_ON_TALK)
+            self.live = gr.HTML("", elem_id="m2a-live", apply_default_css=False, js_on_load=None)
         with gr.Column(elem_id="m2a-foot"):
             self.loading = gr.HTML("", elem_id="m2a-loading", apply_default_css=False, js_on_load=None)
             self.composer = gr.MultimodalTextbox(
@@ -132,8 +132,7 @@ class ChatPanel:
         self.conversations.open(self.on_open, inputs=None, **quiet)
         self.history.example(self.on_example, inputs=None, **quiet)
         self.history.earlier(self.on_earlier, inputs=[self.current, self.shown], **quiet)
-        for talk in (self.history, self.live):
-            talk.retry(self.on_retry, inputs=[self.current], **quiet)
+        self.history.retry(self.on_retry, inputs=[self.current], **quiet)
 
     # Handlers
 
@@ -265,12 +264,8 @@ class ChatPanel:
                 yield update
         if not self._shows(request, showing):
             return
-        final = self._all(owner, turn.conversation_id, _ready() if turn.refusal or not unlocked else None)
-        if turn.refusal:
-            final.live = f'<div class="m-failure" role="alert"><strong>I did not take this.</strong> {escaped(turn.refusal)}</div>'
-        elif failures := turn.so_far.because.failures:
-            # The store keeps messages, not what went wrong: the reason stays on the page until it is left.
-            final.live = "".join(failure_html(failure) for failure in failures) + _retry(turn)
+        final = self._all(owner, turn.conversation_id, _ready(), turn)
+        final.live = refusal_html(turn.refusal) if turn.refusal else ""
         yield final
 
     def _all(
@@ -281,7 +276,7 @@ class ChatPanel:
             current=conversation_id or "",
             heading=heading,
             conversations=conversations,
-            history=self._history(owner, conversation_id, SHOWN, started=turn is not None),
+            history=self._history(owner, conversation_id, SHOWN, turn),
             live=self._live(owner, turn) if turn else "",
             composer=composer,
         )
@@ -293,19 +288,24 @@ class ChatPanel:
         )
         return _heading(known.get(conversation_id or "")), listed
 
-    def _history(self, owner: str, conversation_id: str | None, shown: int, *, started: bool = False) -> str:
-        """The stored messages that no turn under way shows; the welcome where there are none."""
+    def _history(self, owner: str, conversation_id: str | None, shown: int, turn: LiveTurn | None = None) -> str:
+        """The stored messages that no turn under way shows; the welcome where there are none.
+
+        `turn` is the one that the page follows: it knows what went wrong, which the store does not.
+        """
         known = self._known(owner)
         if conversation_id not in known:
-            return "" if started else self._welcome(returning=bool(known))
+            return "" if turn and not turn.refusal else self._welcome(returning=bool(known))
         messages = self._assistant.messages(owner, conversation_id)
-        live = [turn.so_far.asked for turn in self._turns.under_way(owner, conversation_id) if turn.so_far.asked]
+        live = [one.so_far.asked for one in self._turns.under_way(owner, conversation_id)]
         if live:
-            messages = [one for one in messages if one.message_id < live[0].message_id]
+            messages = [one for one in messages if not live[0] or one.message_id < live[0].message_id]
         hidden = max(0, len(messages) - shown)
         messages = messages[hidden:]
         because = {one.message_id: self._because(owner, one.message_id) for one in messages if one.role == "assistant"}
-        return messages_html(messages, because, hidden=hidden)
+        failures = turn.so_far.because.failures if turn and turn.done else ()
+        open_end = not live and not (turn and turn.refusal)
+        return messages_html(messages, because, hidden=hidden, failures=failures, open_end=open_end)
 
     def _because(self, owner: str, message_id: int) -> Because:
         explanation = self._assistant.explanation(owner, message_id)
@@ -354,13 +354,6 @@ def _heading(conversation: Conversation | None) -> str:
         'aria-expanded="false" aria-controls="m2a-side"><span aria-hidden="true">☰</span></button>'
         f'<h1 data-conversation="{escaped(conversation_id)}" dir="auto">{escaped(title)}</h1></header>'
     )
-
-
-def _retry(turn: LiveTurn) -> str:
-    asked = turn.so_far.asked
-    if asked is None or turn.so_far.reply is not None:
-        return ""
-    return f'<button type="button" class="m-button" data-retry="{asked.message_id}">Try again</button>'
 
 
 def _ready() -> dict[str, Any]:

@@ -21,6 +21,11 @@ def failure_html(failure: Failed) -> str:
     return f'<div class="m-failure" role="alert"><strong>{title}</strong> {markup.text(failure.reason)}</div>'
 
 
+def refusal_html(reason: str) -> str:
+    """A message that was not taken at all; its words are back in the box."""
+    return f'<div class="m-failure" role="alert"><strong>I did not take this.</strong> {markup.text(reason)}</div>'
+
+
 def _is_shown(change: MemoryChanged) -> bool:
     return change.entry is None or change.entry.kind != "update record"
 

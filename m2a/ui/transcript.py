@@ -32,8 +32,18 @@ class TurnSoFar:
     stopping: bool = False
 
 
-def messages_html(messages: Sequence[Message], because: Mapping[int, Because], *, hidden: int = 0) -> str:
-    """The stored messages, oldest first, with a line for each new day. `hidden` older ones are left out."""
+def messages_html(
+    messages: Sequence[Message],
+    because: Mapping[int, Because],
+    *,
+    hidden: int = 0,
+    failures: Sequence[Failed] = (),
+    open_end: bool = True,
+) -> str:
+    """The stored messages, oldest first, with a line for each new day. `hidden` older ones are left out.
+
+    `failures` say what went wrong at the end; with `open_end` a last message without an answer may be sent again.
+    """
     parts = []
     if hidden:
         parts.append(
@@ -49,7 +59,18 @@ def messages_html(messages: Sequence[Message], because: Mapping[int, Because], *
             last_day = said_on
         if message.message_id not in replaced:
             parts.append(message_html(message, because.get(message.message_id, Because())))
+    if open_end and messages and messages[-1].role == "user":
+        parts.append(unanswered_html(messages[-1], failures))
+    else:
+        parts.append(notices.failures_html(failures))
     return "".join(parts)
+
+
+def unanswered_html(message: Message, failures: Sequence[Failed]) -> str:
+    """Why a message has no answer, as far as that is known, and a button to send it again."""
+    why = notices.failures_html(failures) or '<p class="m-partial">This message got no answer.</p>'
+    retry = f'<button type="button" class="m-button" data-retry="{message.message_id}">Try again</button>'
+    return f'<div class="m-unanswered">{why}{retry}</div>'
 
 
 def message_html(message: Message, because: Because) -> str:
