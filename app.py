@@ -84,15 +84,23 @@ def create_app(settings: "Settings", assistant: "Assistant | None" = None) -> "F
     return app
 
 
-def serve(settings: "Settings") -> None:
+def serve(settings: "Settings", assistant: "Assistant | None" = None) -> None:
     """Serves until Ctrl+C. Raises `SystemExit` with one sentence where the port is taken."""
     _check_port(settings)
-    app = create_app(settings)
+    app = create_app(settings, assistant)
 
     import uvicorn
 
     print(f"M2A is at http://{settings.host}:{settings.port} (Ctrl+C stops it).", flush=True)
-    uvicorn.run(app, host=settings.host, port=settings.port, log_level="warning", server_header=False)
+    # An open page holds its event stream for ever; Ctrl+C does not wait for it.
+    uvicorn.run(
+        app,
+        host=settings.host,
+        port=settings.port,
+        log_level="warning",
+        server_header=False,
+        timeout_graceful_shutdown=1,
+    )
 
 
 def main() -> None:

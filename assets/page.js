@@ -151,7 +151,12 @@
   document.addEventListener('load', (load) => {
     if (following && load.target instanceof HTMLImageElement) scrollDown();
   }, true);
-  window.addEventListener('popstate', () => location.reload());
+  window.addEventListener('popstate', () => {
+    const id = new URLSearchParams(location.search).get('conversation') || '';
+    const link = [...document.querySelectorAll('[data-open]')].find((one) => one.dataset.open === id);
+    if (id && !link) location.reload();
+    else (link || document.querySelector('[data-new]'))?.click();
+  });
   dark.addEventListener('change', applyTheme);
 
   let scheduled = false;

@@ -57,7 +57,7 @@ class Assistant:
         self._image_encoder = image_encoder_loading(settings, self._text_encoder)
         self._retrieval = RetrievalLoading(settings, sql, self._text_encoder, self._image_encoder)
         self._policy: Loading[Policy] = Loading("chat model", lambda: policy or load_policy(settings))
-        self._captioner = Loading("captions", lambda: load_captioner(settings, self._policy.get()))
+        self._captioner = Loading("captions", lambda: load_captioner(self._policy.get()))
         self.stores: Stores = replace(sql, retrieval=self._retrieval.get)
         self.local_owner = owner_named(sql.database, LOCAL_OWNER)
         self._turns: dict[str, asyncio.Lock] = {}

@@ -23,12 +23,11 @@ if TYPE_CHECKING:
 
 OFFLINE = "offline"
 
-# Gradio, Hugging Face and others would report to their makers, or look for newer versions.
+# Gradio and Hugging Face would report to their makers.
 _NO_TELEMETRY = {
     "GRADIO_ANALYTICS_ENABLED": "False",
     "HF_HUB_DISABLE_TELEMETRY": "1",
     "DO_NOT_TRACK": "1",
-    "ANONYMIZED_TELEMETRY": "False",
 }
 
 
@@ -127,14 +126,18 @@ def open_sql_stores(settings: Settings, clock: Callable[[], datetime]) -> Stores
 
 
 def load_policy(settings: Settings) -> Policy:
-    """Who decides the agents' steps."""
+    """Who decides the agents' steps. A model that runs in this process is loaded."""
     if settings.chat_model == OFFLINE:
         from m2a.agents.offline import OfflineRules
 
         return OfflineRules()
     from m2a.agents.language_policy import LanguagePolicy
+    from models.transformers_chat_model import TransformersChatModel
 
-    return LanguagePolicy(chat_model(settings))
+    model = chat_model(settings)
+    if isinstance(model, TransformersChatModel):
+        model.load()
+    return LanguagePolicy(model)
 
 
 def chat_model(settings: Settings) -> ChatModel:
@@ -166,14 +169,14 @@ def image_encoder_loading(settings: Settings, text_encoder: Loading["TextEncoder
     return Loading("photo encoder", load)
 
 
-def load_captioner(settings: Settings, policy: Policy) -> Captioner:
+def load_captioner(policy: Policy) -> Captioner:
     """The chat model when it sees; else tags, worded as a guess."""
-    if policy.calls_model and settings.chat_model != OFFLINE and settings.chat_sees_photos:
+    from m2a.agents.language_policy import LanguagePolicy
+
+    if isinstance(policy, LanguagePolicy) and policy.chat_model.sees_photos:
         from models.chat_captioner import ChatCaptioner
 
-        model = chat_model(settings)
-        if model.sees_photos:
-            return ChatCaptioner(model)
+        return ChatCaptioner(policy.chat_model)
     from models.efficientnet import EfficientNet
     from models.tag_captioner import TagCaptioner
 

@@ -53,6 +53,7 @@ def test_the_story(
 
     visitor.new_conversation()
     shoot(visitor, "04-new-conversation")
+    visitor.forgive("net::ERR_")  # the page notices that the server is away
     server.stop()
     server.start()
     visitor.open(f"{server.url}/?conversation=")

@@ -18,15 +18,15 @@ class LanguagePolicy:
     calls_model = True
 
     def __init__(self, chat_model: ChatModel) -> None:
-        self._chat_model = chat_model
+        self.chat_model = chat_model
 
     @property
     def name(self) -> str:
-        return self._chat_model.name
+        return self.chat_model.name
 
     async def decide(self, state: TurnState) -> Decision:
-        messages = stage_messages(state, sees_photos=self._chat_model.sees_photos)
-        call = await self._chat_model.choose(messages, stage_tools(state.stage))
+        messages = stage_messages(state, sees_photos=self.chat_model.sees_photos)
+        call = await self.chat_model.choose(messages, stage_tools(state.stage))
         action = _actions(state.stage).get(call.name)
         if action is None:
             raise MalformedReplyError(
@@ -39,7 +39,7 @@ class LanguagePolicy:
             raise MalformedReplyError(f"The arguments of {call.name} are wrong: {faults}.") from error
 
     def reply(self, state: TurnState) -> AsyncGenerator[str | TokenUsage, None]:
-        return self._chat_model.stream(reply_messages(state, sees_photos=self._chat_model.sees_photos))
+        return self.chat_model.stream(reply_messages(state, sees_photos=self.chat_model.sees_photos))
 
 
 @cache

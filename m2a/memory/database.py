@@ -117,11 +117,13 @@ entry = Table(
     Column("alive", Boolean, nullable=False),
     Column("kind", String(20), nullable=False),
     Column("text", Text, nullable=False),
+    Column("folded_hash", String(64), nullable=False),
     Column("caption", Text, nullable=False),
     Column("recorded_at", BigInteger, nullable=False),
     Column("happened_first", String(10)),
     Column("happened_last", String(10)),
     Index("entry_alive", "owner", "alive", "kind"),
+    Index("entry_by_text", "owner", "folded_hash"),
 )
 
 entry_photo = Table(

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, String, cast, delete, func, in
 
 from m2a.memory.database import Database, chunks, entry, message, outbox, photo
 from m2a.memory.embedding_cache import EmbeddingCache
-from m2a.memory.index import MemoryIndex, PhotoRow, TextRow
+from m2a.memory.index import MemoryIndex, PhotoRow, Space, TextRow
 from m2a.memory.photo_store import PhotoDamagedError, PhotoNotFoundError
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
@@ -84,28 +84,18 @@ class Indexer:
         self._photo_image = photo_image
         self._embeddings = EmbeddingCache(database)
         self._lock = threading.Lock()
-        self._checked_for_loss = False
+        self._owner_locks: dict[str, threading.Lock] = {}
+        self._looked_for_loss = False
 
     def drain(self, owner: str | None = None) -> int:
         """Tell the index what changed, of one owner or of all; how many changes that was.
 
-        Returns once the index has all of it. A photo whose file is damaged stays in the outbox and is logged.
+        Returns once the index has all that was written before the call. A photo whose file is damaged stays in the
+        outbox and is logged.
         """
-        with self._lock:
-            if not self._checked_for_loss:
-                self._refill_lost_collections()
-                self._checked_for_loss = True
-            done, last = 0, 0
-            while batch := self._next_batch(owner, last):
-                last = batch[-1].sequence
-                finished: list[int] = []
-                for of_owner, changes in _by_owner(batch).items():
-                    finished += self._apply(of_owner, changes)
-                with self._database.write() as connection:
-                    for chunk in chunks(finished):
-                        connection.execute(delete(outbox).where(outbox.c.sequence.in_(chunk)))
-                done += len(finished)
-            return done
+        self._refill_lost_collections()
+        owners = [owner] if owner is not None else self._owners_with_changes()
+        return sum(self._drain_owner(of) for of in owners if self.backlog(of))
 
     def backlog(self, owner: str | None = None) -> int:
         """How many changes the index has not been told; 0 means that it is complete."""
@@ -114,16 +104,14 @@ class Indexer:
 
     def rebuild(self, owner: str | None = None) -> int:
         """Empty the index and fill it from SQL; how many records. After a crash half-way the next `drain` finishes it."""
-        with self._lock:
-            with self._database.write() as connection:
-                self._enqueue_all(connection, owner)
-            self._index.drop(owner)
-            self._checked_for_loss = True
+        with self._database.write() as connection:
+            self._enqueue_all(connection, owner)
+        self._index.drop(owner)
         return self.drain(owner)
 
     def differences(self, owner: str) -> list[Difference]:
         """Compare every row of the owner's index with SQL; what waits in the outbox is no difference."""
-        with self._lock:
+        with self._lock_of(owner):
             with self._database.read() as connection:
                 waiting = {
                     (row.record, row.record_id)
@@ -140,12 +128,11 @@ class Indexer:
                 Difference(owner, *_record_of(key), problem)
                 for key, problem in _compare(texts, self._index.versions(owner, "text"))
             ]
-            for space in ("photo", "photo_text"):
-                if space == "photo" or self._index.encoders.word_dimensions is not None:
-                    found += [
-                        Difference(owner, "photo", photo_id, problem)
-                        for photo_id, problem in _compare(photos, self._index.versions(owner, space))
-                    ]
+            for space in self._photo_spaces:
+                found += [
+                    Difference(owner, "photo", photo_id, problem)
+                    for photo_id, problem in _compare(photos, self._index.versions(owner, space))
+                ]
         unique = {(difference.record, difference.record_id): difference for difference in found}
         return [difference for key, difference in unique.items() if key not in waiting]
 
@@ -177,6 +164,34 @@ class Indexer:
             lambda missing: self._encode(owner, [photo_ids[position] for position in missing], for_words=False),
         )
 
+    @property
+    def _photo_spaces(self) -> tuple[Space, ...]:
+        return ("photo",) if self._index.encoders.word_dimensions is None else ("photo", "photo_text")
+
+    def _lock_of(self, owner: str) -> threading.Lock:
+        """One owner's photos, which take long, keep no other owner waiting."""
+        with self._lock:
+            return self._owner_locks.setdefault(owner, threading.Lock())
+
+    def _owners_with_changes(self) -> list[str]:
+        with self._database.read() as connection:
+            return list(
+                connection.scalars(
+                    select(outbox.c.owner).group_by(outbox.c.owner).order_by(func.min(outbox.c.sequence))
+                )
+            )
+
+    def _drain_owner(self, owner: str) -> int:
+        with self._lock_of(owner):
+            done, last = 0, 0
+            while batch := self._next_batch(owner, last):
+                last = batch[-1].sequence
+                finished = self._apply(owner, batch)
+                with self._database.write() as connection:
+                    connection.execute(delete(outbox).where(outbox.c.sequence.in_(finished)))
+                done += len(finished)
+            return done
+
     def _photos_of(self, owner: str, photo_ids: Sequence[str]) -> set[str]:
         """Those among the photos that are the owner's."""
         with self._database.read() as connection:
@@ -186,10 +201,13 @@ class Indexer:
                 )
             )
 
-    def _next_batch(self, owner: str | None, after: int) -> Sequence:  # type: ignore[type-arg]
+    def _next_batch(self, owner: str, after: int) -> Sequence:  # type: ignore[type-arg]
         with self._database.read() as connection:
             return connection.execute(
-                select(outbox).where(_of(owner), outbox.c.sequence > after).order_by(outbox.c.sequence).limit(_BATCH)
+                select(outbox)
+                .where(outbox.c.owner == owner, outbox.c.sequence > after)
+                .order_by(outbox.c.sequence)
+                .limit(_BATCH)
             ).all()
 
     def _apply(self, owner: str, changes: Sequence) -> list[int]:  # type: ignore[type-arg]
@@ -260,20 +278,24 @@ class Indexer:
         return np.concatenate(parts)
 
     def _refill_lost_collections(self) -> None:
-        """An index file that was deleted or dropped half-way must not look like an empty memory: fill it again."""
-        with self._database.read() as connection:
-            owners_of_texts = set(connection.scalars(select(message.c.owner).distinct()))
-            owners_of_texts |= set(connection.scalars(select(entry.c.owner).where(entry.c.alive).distinct()))
-            owners_of_photos = set(connection.scalars(select(photo.c.owner).distinct()))
-        photo_spaces: tuple[Literal["photo", "photo_text"], ...] = (
-            ("photo",) if self._index.encoders.word_dimensions is None else ("photo", "photo_text")
-        )
-        lost = {owner for owner in owners_of_texts if not self._index.has(owner, "text")}
-        lost |= {o for o in owners_of_photos if not all(self._index.has(o, space) for space in photo_spaces)}
-        if lost:
-            with self._database.write() as connection:
-                for owner in sorted(lost):
-                    self._enqueue_all(connection, owner)
+        """An index file that was deleted or dropped half-way must not look like an empty memory: fill it again.
+
+        Once, before this process first writes to the index.
+        """
+        with self._lock:
+            if self._looked_for_loss:
+                return
+            with self._database.read() as connection:
+                of_texts = set(connection.scalars(select(message.c.owner).distinct()))
+                of_texts |= set(connection.scalars(select(entry.c.owner).where(entry.c.alive).distinct()))
+                of_photos = set(connection.scalars(select(photo.c.owner).distinct()))
+            lost = {owner for owner in of_texts if not self._index.has(owner, "text")}
+            lost |= {owner for owner in of_photos if not all(self._index.has(owner, s) for s in self._photo_spaces)}
+            if lost:
+                with self._database.write() as connection:
+                    for owner in sorted(lost):
+                        self._enqueue_all(connection, owner)
+            self._looked_for_loss = True
 
     @staticmethod
     def _enqueue_all(connection: Connection, owner: str | None) -> None:
@@ -293,13 +315,6 @@ class Indexer:
 
 def _of(owner: str | None) -> ColumnElement[bool]:
     return outbox.c.owner == owner if owner is not None else outbox.c.sequence.is_not(None)
-
-
-def _by_owner(batch: Sequence) -> dict[str, list]:  # type: ignore[type-arg]
-    groups: dict[str, list] = {}  # type: ignore[type-arg]
-    for row in batch:
-        groups.setdefault(row.owner, []).append(row)
-    return groups
 
 
 def _compare(

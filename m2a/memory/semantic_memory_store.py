@@ -1,9 +1,10 @@
 """Layer 2: what is remembered. Every entry names the raw messages that support it; every change leaves a history row."""
 
+import hashlib
 from collections.abc import Collection, Iterable, Sequence
 from datetime import date, datetime
 
-from sqlalchemy import Connection, Row, delete, func, insert, select, update
+from sqlalchemy import Connection, Row, delete, insert, select, update
 
 from m2a.memory.database import (
     chunks,
@@ -58,7 +59,7 @@ class SemanticMemoryStore:
         self._check_photos(connection, owner, draft.photo_ids)
         duplicate = connection.scalar(
             select(entry.c.memory_id).where(
-                entry.c.owner == owner, entry.c.alive, func.lower(entry.c.text) == func.lower(text)
+                entry.c.owner == owner, entry.c.alive, entry.c.folded_hash == _folded_hash(text)
             )
         )
         if duplicate is not None:
@@ -72,6 +73,7 @@ class SemanticMemoryStore:
                 alive=True,
                 kind=draft.kind,
                 text=text,
+                folded_hash=_folded_hash(text),
                 caption=draft.caption,
                 recorded_at=to_microseconds(now),
                 happened_first=draft.happened.first.isoformat() if draft.happened else None,
@@ -354,6 +356,11 @@ class SemanticMemoryStore:
             _entry(row, photos.get(row.memory_id, ()), evidence[row.memory_id], concepts.get(row.memory_id, ()))
             for row in rows
         ]
+
+
+def _folded_hash(text: str) -> str:
+    """The same for two texts that say the same in the same words."""
+    return hashlib.sha256(fold_name(text).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def fold_name(name: str) -> str:

@@ -7,14 +7,14 @@ conversation up among that owner's. Nothing private is kept in the session: the 
 import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from m2a.types import Conversation
+from m2a.types import Conversation, Failed
 from m2a.ui import welcome
 from m2a.ui.conversations_panel import NEW, conversations_html, title_of
 from m2a.ui.live_turn import LiveTurn, LiveTurns
@@ -83,7 +83,7 @@ class ChatPanel:
 
     def build_talk(self) -> None:
         """Heading, messages and message box."""
-        self.heading = gr.HTML(_heading(None), elem_id="m2a-heading", apply_default_css=False, js_on_load=None)
+        self.heading = gr.HTML("", elem_id="m2a-heading", apply_default_css=False, js_on_load=None)
         with gr.Column(elem_id="m2a-talk"):
             self.history = gr.HTML(
                 '<p class="m-opening" role="status">Opening…</p>',
@@ -231,7 +231,9 @@ class ChatPanel:
                 yield update.outputs()
             return
         self._show(request)
-        yield self._all(owner, conversation_id, _ready()).outputs()
+        update = await asyncio.to_thread(self._all, owner, conversation_id, _ready())
+        update.shown = SHOWN
+        yield update.outputs()
 
     async def _follow(
         self, request: gr.Request, owner: str, turn: LiveTurn, *, sent: bool = False
@@ -243,7 +245,7 @@ class ChatPanel:
         if sent:
             composer["value"] = {"text": "", "files": []}
         version = turn.version
-        yield self._all(owner, turn.conversation_id, composer, turn)
+        yield await asyncio.to_thread(self._all, owner, turn.conversation_id, composer, turn)
         while not turn.done:
             await turn.wait_beyond(version)
             if not turn.done:
@@ -264,7 +266,7 @@ class ChatPanel:
                 yield update
         if not self._shows(request, showing):
             return
-        final = self._all(owner, turn.conversation_id, _ready(), turn)
+        final = await asyncio.to_thread(self._all, owner, turn.conversation_id, _ready(), turn)
         final.live = refusal_html(turn.refusal) if turn.refusal else ""
         yield final
 
@@ -297,14 +299,20 @@ class ChatPanel:
         if conversation_id not in known:
             return "" if turn and not turn.refusal else self._welcome(returning=bool(known))
         messages = self._assistant.messages(owner, conversation_id)
-        live = [one.so_far.asked for one in self._turns.under_way(owner, conversation_id)]
+        live = [one.so_far.asked for one in self._turns.under_way(owner, conversation_id) if one.so_far.asked]
         if live:
-            messages = [one for one in messages if not live[0] or one.message_id < live[0].message_id]
+            again = {one.replaces for one in live}
+            first = min(one.message_id for one in live)
+            messages = [one for one in messages if one.message_id < first and one.message_id not in again]
         hidden = max(0, len(messages) - shown)
         messages = messages[hidden:]
         because = {one.message_id: self._because(owner, one.message_id) for one in messages if one.role == "assistant"}
-        failures = turn.so_far.because.failures if turn and turn.done else ()
-        open_end = not live and not (turn and turn.refusal)
+        failures: Sequence[Failed] = ()
+        if turn and turn.done:
+            failures = turn.so_far.because.failures
+            if turn.so_far.reply:
+                because[turn.so_far.reply.message_id] = replace(turn.so_far.because, failures=())
+        open_end = not (turn and (turn.refusal or not turn.done))
         return messages_html(messages, because, hidden=hidden, failures=failures, open_end=open_end)
 
     def _because(self, owner: str, message_id: int) -> Because:

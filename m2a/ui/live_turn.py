@@ -107,11 +107,11 @@ class LiveTurns:
         """Turns of one conversation whose events still come, oldest first."""
         if conversation_id is None:
             return []
-        return [turn for turn in self._turns if (turn.owner, turn.conversation_id) == (owner, conversation_id)]
+        return [turn for turn in list(self._turns) if (turn.owner, turn.conversation_id) == (owner, conversation_id)]
 
     def stop(self, owner: str, conversation_id: str | None) -> None:
         """Stops the reply of a conversation; with None, of the one that is being started."""
-        for turn in self._turns:
+        for turn in list(self._turns):
             if (turn.owner, turn.conversation_id) == (owner, conversation_id) and not turn.unlocked:
                 turn.so_far = replace(turn.so_far, stopping=True)
                 turn.notify()

@@ -87,7 +87,7 @@ def _is_month_end(value: date) -> bool:
 def _markdown() -> MarkdownIt:
     markdown = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["table", "strikethrough"])
     markdown.disable("image")
-    markdown.validateLink = _is_safe_link  # type: ignore[method-assign]
+    markdown.validateLink = _is_safe_link  # type: ignore[assignment, method-assign]
     markdown.add_render_rule("link_open", _open_link)
     return markdown
 

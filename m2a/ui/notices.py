@@ -17,8 +17,8 @@ def failures_html(failures: Sequence[Failed]) -> str:
 
 
 def failure_html(failure: Failed) -> str:
-    title = "I could not answer." if failure.stage == "reply" else "I answered, but could not update my memory."
-    return f'<div class="m-failure" role="alert"><strong>{title}</strong> {markup.text(failure.reason)}</div>'
+    title = "<strong>I could not answer.</strong> " if failure.stage == "reply" else ""
+    return f'<div class="m-failure" role="alert">{title}{markup.text(failure.reason)}</div>'
 
 
 def refusal_html(reason: str) -> str:
@@ -35,10 +35,14 @@ def _change(change: MemoryChanged) -> str:
         case "added":
             title, words = "Remembered", _words(change.entry)
         case "replaced":
-            title = "Changed"
-            words = f"<del>{_words(change.previous)}</del> <span aria-hidden='true'>→</span> <ins>{_words(change.entry)}</ins>"
+            before = (
+                f"<del>{_words(change.previous)}</del> <span aria-hidden='true'>→</span> " if change.previous else ""
+            )
+            title, words = "Changed", f"{before}<ins>{_words(change.entry)}</ins>"
         case "deleted":
-            title, words = "Forgot", f"<del>{_words(change.previous or change.entry)}</del>"
+            # Its words are gone from the store too, once the page is opened again.
+            title = "Forgot"
+            words = f"<del>{_words(change.previous)}</del>" if change.previous else "a memory, as you asked"
     return f'<li class="m-change m-{change.change}"><strong>{title}</strong> <span dir="auto">{words}</span></li>'
 
 

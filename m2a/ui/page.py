@@ -28,6 +28,7 @@ element.addEventListener('click', (click) => { if (click.target.closest('[data-n
 
 def build_page(assistant: "Assistant", uploads: Path) -> gr.Blocks:
     """The Gradio application; `uploads` is the private folder in which Gradio keeps files until they are sent."""
+    page: gr.Blocks
     chat = ChatPanel(assistant, LiveTurns(assistant), uploads)
     with gr.Blocks(
         title="M2A", analytics_enabled=False, fill_width=True, fill_height=True, delete_cache=(3600, 86400)

@@ -1,0 +1,37 @@
+import pytest
+
+from m2a.memory.fusion import reciprocal_rank_fusion
+
+
+def test_scores_are_sums_of_reciprocal_ranks():
+    fused = dict(reciprocal_rank_fusion([["a", "b"], ["b", "c"], ["b"]]))
+    assert fused == {
+        "b": pytest.approx(1 / 62 + 1 / 61 + 1 / 61),
+        "a": pytest.approx(1 / 61),
+        "c": pytest.approx(1 / 62),
+    }
+
+
+def test_what_more_paths_find_comes_first():
+    rankings = [["a", "b", "c"], ["d", "b", "e"], ["f", "g", "b"]]
+    assert reciprocal_rank_fusion(rankings)[0][0] == "b"
+
+
+def test_equal_scores_keep_the_order_in_which_they_were_seen():
+    assert [item for item, _ in reciprocal_rank_fusion([["z", "y"], ["x", "w"], []])] == ["z", "x", "y", "w"]
+
+
+def test_the_same_ranks_score_the_same_on_whichever_path():
+    rankings = [["a", "b", "c"], ["b", "c", "a"], ["c", "a", "b"]]
+    scores = {score for _, score in reciprocal_rank_fusion(rankings)}
+    assert len(scores) == 1
+
+
+def test_k_flattens_the_ranks():
+    rankings = [["a", "b", "c"], ["x", "b", "y"]]
+    assert reciprocal_rank_fusion(rankings, k=0)[0][0] == "a"
+    assert reciprocal_rank_fusion(rankings, k=60)[0][0] == "b"
+
+
+def test_nothing_gives_nothing():
+    assert reciprocal_rank_fusion([[], [], []]) == []

@@ -1,0 +1,432 @@
+import math
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from pydoc_data.topics import topics
+from uuid import uuid4
+
+import numpy as np
+import pytest
+from rank_bm25 import BM25Okapi
+
+from m2a.memory.index import (
+    BM25_B,
+    BM25_K1,
+    IndexEncoders,
+    IndexMismatchError,
+    IndexUnavailableError,
+    MemoryIndex,
+    PhotoRow,
+    TextRow,
+)
+from m2a.memory.words import finished_words
+
+ENCODERS = IndexEncoders("text-encoder", 8, "photo-encoder", 3, 4)
+ALL = ("entry", "message")
+SERVER = os.environ.get("M2A_TEST_MILVUS_URI")
+
+
+@pytest.fixture(scope="module", params=["lite", *([SERVER] if SERVER else [])])
+def index(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryIndex]:
+    """One index for the module; tests are apart by their owners."""
+    uri = str(tmp_path_factory.mktemp("index") / "index.db") if request.param == "lite" else request.param
+    opened = MemoryIndex(uri, ENCODERS)
+    yield opened
+    if not opened.is_lite:
+        opened.drop()
+    opened.close()
+
+
+@pytest.fixture
+def owner() -> str:
+    return uuid4().hex
+
+
+@pytest.fixture
+def open_lite(tmp_path: Path) -> Iterator[Callable[..., MemoryIndex]]:
+    """Opens the index of this test's folder; closes whatever was opened."""
+    opened: list[MemoryIndex] = []
+
+    def open_it(encoders: IndexEncoders = ENCODERS, **options: bool) -> MemoryIndex:
+        opened.append(MemoryIndex(str(tmp_path / "index.db"), encoders, **options))
+        return opened[-1]
+
+    yield open_it
+    for one in opened:
+        one.close()
+
+
+def unit(*numbers: float, size: int = 8) -> np.ndarray:
+    vector = np.zeros(size, dtype=np.float32)
+    vector[: len(numbers)] = numbers
+    return vector / np.linalg.norm(vector)
+
+
+def row(record_id: int, text: str = "", vector: np.ndarray | None = None, kind="entry", version: int = 1) -> TextRow:
+    return TextRow(kind, record_id, version, unit(1) if vector is None else vector, finished_words(text))
+
+
+def photo_id(number: int) -> str:
+    return f"{number:064x}"
+
+
+class Okapi(BM25Okapi):
+    """With Lucene's idf, which is never negative, in place of Okapi's."""
+
+    def _calc_idf(self, nd):
+        self.idf = {word: math.log((self.corpus_size - count + 0.5) / (count + 0.5) + 1) for word, count in nd.items()}
+
+
+def reference(corpus: dict[int, list[str]], query: list[str], limit: int) -> list[tuple[int, float]]:
+    scores = Okapi(list(corpus.values()), k1=BM25_K1, b=BM25_B).get_scores(list(dict.fromkeys(query)))
+    ranked = sorted(zip(corpus, scores, strict=True), key=lambda item: (-round(item[1], 4), item[0]))
+    return [(record_id, score) for record_id, score in ranked if score > 0][:limit]
+
+
+def assert_same_ranking(index: MemoryIndex, owner: str, corpus: dict[int, list[str]], query: list[str]) -> None:
+    found = index.search_bm25(owner, query, ["entry"], 16_000)
+    expected = reference(corpus, query, len(corpus))
+    by_id = {hit.record_id: hit.score for hit in found}
+    assert by_id == pytest.approx(dict(expected), abs=1e-3)
+    found_order = [hit.record_id for hit in sorted(found, key=lambda hit: (-round(hit.score, 3), hit.record_id))]
+    expected_order = [record_id for record_id, score in sorted(expected, key=lambda x: (-round(x[1], 3), x[0]))]
+    assert sum(a != b for a, b in zip(found_order, expected_order, strict=True)) <= len(expected_order) // 50
+
+
+def test_dense_search_is_by_cosine(index, owner):
+    index.put(owner, [row(1, vector=unit(1)), row(2, vector=unit(1, 1)), row(3, vector=unit(0, 1))])
+    hits = index.search_dense(owner, unit(1), ALL, 10)
+    assert [(hit.kind, hit.record_id, hit.version) for hit in hits] == [
+        ("entry", 1, 1),
+        ("entry", 2, 1),
+        ("entry", 3, 1),
+    ]
+    assert [hit.score for hit in hits] == pytest.approx([1, math.sqrt(0.5), 0], abs=1e-5)
+    assert len(index.search_dense(owner, unit(1), ALL, 2)) == 2
+
+
+def test_kinds_are_kept_apart(index, owner):
+    index.put(owner, [row(1, "blue ball"), row(1, "blue ball", kind="message"), row(2, "blue ball", kind="message")])
+    for search in (
+        lambda kinds: index.search_dense(owner, unit(1), kinds, 10),
+        lambda kinds: index.search_bm25(owner, ["blue"], kinds, 10),
+    ):
+        assert [(hit.kind, hit.record_id) for hit in search(["entry"])] == [("entry", 1)]
+        assert [(hit.kind, hit.record_id) for hit in search({"message"})] == [("message", 1), ("message", 2)]
+        assert [(h.kind, h.record_id) for h in search(ALL)] == [("entry", 1), ("message", 1), ("message", 2)]
+
+
+@pytest.mark.parametrize("kinds", [[], ["entries"], ['entry" or kind != "'], ["entry", "photo"]])
+def test_unknown_kinds_are_refused(index, owner, kinds):
+    with pytest.raises(ValueError, match="not kinds of records"):
+        index.search_dense(owner, unit(1), kinds, 10)
+
+
+@pytest.mark.parametrize(
+    "key", ["", "x", "A" * 32, "a" * 31, "a" * 33, "a" * 32 + "\n", '" or "" == "', "../" + "a" * 29]
+)
+def test_only_our_own_owner_keys_are_let_in(index, key):
+    for call in (
+        lambda: index.put(key, [row(1)]),
+        lambda: index.search_dense(key, unit(1), ALL, 10),
+        lambda: index.delete(key, [("entry", 1)]),
+        lambda: index.drop(key),
+    ):
+        with pytest.raises(ValueError, match="owner key"):
+            call()
+
+
+def test_putting_and_deleting_twice_is_putting_and_deleting_once(index, owner):
+    index.delete(owner, [("entry", 1)])
+    for _ in range(2):
+        index.put(owner, [row(1, "blue ball"), row(2, "red ball")])
+    assert index.versions(owner, "text") == {"entry:1": 1, "entry:2": 1}
+    assert len(index.search_bm25(owner, ["ball"], ALL, 10)) == 2
+    for _ in range(2):
+        index.delete(owner, [("entry", 1), ("message", 2), ("entry", 99)])
+    assert index.versions(owner, "text") == {"entry:2": 1}
+    assert [hit.record_id for hit in index.search_bm25(owner, ["ball"], ALL, 10)] == [2]
+
+
+def test_a_new_version_replaces_the_old(index, owner):
+    index.put(owner, [row(1, "blue ball"), row(2, "green frog")])
+    index.put(owner, [row(1, "red kite", unit(0, 1), version=2)])
+    assert index.search_bm25(owner, ["blue"], ALL, 10) == []
+    [hit] = index.search_bm25(owner, ["red"], ALL, 10)
+    assert (hit.record_id, hit.version) == (1, 2)
+    assert [(h.record_id, h.version) for h in index.search_dense(owner, unit(0, 1), ALL, 1)] == [(1, 2)]
+
+
+def test_equal_scores_are_in_order_of_id(index, owner):
+    index.put(owner, [row(i, "the same words") for i in (30, 4, 200, 1)])
+    assert [hit.record_id for hit in index.search_dense(owner, unit(1), ALL, 10)] == [1, 4, 30, 200]
+    assert [hit.record_id for hit in index.search_bm25(owner, ["word"], ALL, 10)] == [1, 4, 30, 200]
+
+
+def test_matched_is_the_share_of_the_querys_words(index, owner):
+    index.put(owner, [row(1, "blue ball"), row(2, "blue kite"), row(3, "frog")])
+    hits = index.search_bm25(owner, finished_words("blue balls and more blue balls, sky, moon"), ALL, 10)
+    assert {hit.record_id: hit.matched for hit in hits} == {1: 0.5, 2: 0.25}
+
+
+def test_what_has_no_words_does_no_harm(index, owner):
+    index.put(owner, [row(1, ""), row(2, "blue ball"), row(3, "the and of")])
+    assert [hit.record_id for hit in index.search_bm25(owner, ["ball"], ALL, 10)] == [2]
+    assert index.search_bm25(owner, [], ALL, 10) == []
+    assert index.search_bm25(owner, ["unheard"], ALL, 10) == []
+
+
+def test_a_very_long_text_is_cut_at_a_word(index, owner):
+    words = [f"word{i}" for i in range(20_000)]
+    index.put(owner, [TextRow("message", 1, 1, unit(1), words), TextRow("message", 2, 1, unit(1), ["狗"] * 30_000)])
+    assert [hit.record_id for hit in index.search_bm25(owner, ["word17"], ALL, 10)] == [1]
+    assert [hit.record_id for hit in index.search_bm25(owner, ["狗"], ALL, 10)] == [2]
+    assert index.search_bm25(owner, ["word19999"], ALL, 10) == []
+
+
+def test_photos_are_found_by_photos_and_by_words(index, owner):
+    rows = [
+        PhotoRow(photo_id(1), unit(1, size=3), unit(0, 1, size=4)),
+        PhotoRow(photo_id(2), unit(1, 1, size=3), unit(1, 1, size=4)),
+        PhotoRow(photo_id(3), unit(0, 0, 1, size=3), unit(1, size=4)),
+    ]
+    index.put_photos(owner, rows)
+    index.put_photos(owner, rows)
+    by_photo = index.search_photos(owner, np.array([unit(1, size=3)]), 2)
+    assert [(hit.kind, hit.record_id) for hit in by_photo] == [("photo", photo_id(1)), ("photo", photo_id(2))]
+    by_words = index.search_photos_by_words(owner, unit(1, size=4), 10)
+    assert [hit.record_id for hit in by_words] == [photo_id(3), photo_id(2), photo_id(1)]
+    # Two photos: each counts by the nearer of them.
+    both = index.search_photos(owner, np.array([unit(1, size=3), unit(0, 0, 1, size=3)]), 10)
+    assert [(hit.record_id, hit.score) for hit in both] == [
+        (photo_id(1), pytest.approx(1)),
+        (photo_id(3), pytest.approx(1)),
+        (photo_id(2), pytest.approx(math.sqrt(0.5), abs=1e-4)),
+    ]
+    index.delete_photos(owner, [photo_id(1), photo_id(99), "no id"])
+    assert index.versions(owner, "photo").keys() == index.versions(owner, "photo_text").keys()
+    assert index.versions(owner, "photo") == {photo_id(2): 1, photo_id(3): 1}
+
+
+def test_an_owner_without_rows_finds_nothing(index, owner):
+    assert index.search_dense(owner, unit(1), ALL, 10) == []
+    assert index.search_bm25(owner, ["ball"], ALL, 10) == []
+    assert index.search_photos(owner, np.array([unit(1, size=3)]), 10) == []
+    assert index.search_photos_by_words(owner, unit(1, size=4), 10) == []
+    assert not index.has_photos(owner)
+
+
+RANDOM_WORDS = [f"w{i}" for i in range(60)] + ["2023", "c", "狗", "हिन्दी", "e", "x" * 100]
+
+
+def random_corpus(seed: int, size: int) -> dict[int, list[str]]:
+    chooser = random.Random(seed)
+    weights = [1 / (rank + 1) for rank in range(len(RANDOM_WORDS))]
+    return {i: chooser.choices(RANDOM_WORDS, weights, k=chooser.randint(1, 30)) for i in range(size)}
+
+
+def real_corpus(size: int) -> dict[int, list[str]]:
+    """Sentences of Python's own help."""
+    sentences = re.split(r"(?<=[.!?])\s+", " ".join(topics[name] for name in sorted(topics)))
+    finished = (finished_words(sentence) for sentence in sentences)
+    return dict(enumerate([words for words in finished if words][:size]))
+
+
+@pytest.mark.parametrize("corpus", [random_corpus(1, 400), real_corpus(1500)], ids=["random", "real"])
+def test_bm25_ranks_as_rank_bm25_does(index, owner, corpus):
+    corpus = dict(corpus)
+    chooser = random.Random(5)
+    vocabulary = sorted({word for words in corpus.values() for word in words})
+
+    def put(ids):
+        index.put(owner, [TextRow("entry", i, 1, unit(1), corpus[i]) for i in ids])
+
+    def compare():
+        for _ in range(12):
+            assert_same_ranking(index, owner, corpus, chooser.sample(vocabulary, chooser.randint(1, 6)))
+
+    put(corpus)
+    compare()
+    gone = chooser.sample(sorted(corpus), len(corpus) // 3)
+    index.delete(owner, [("entry", i) for i in gone])
+    for i in gone:
+        del corpus[i]
+    compare()
+    changed = chooser.sample(sorted(corpus), len(corpus) // 4)
+    for i in changed:
+        corpus[i] = chooser.choices(vocabulary, k=12)
+    put(changed)
+    put(changed)
+    compare()
+
+
+def test_another_owners_rows_change_no_ranking(index, owner):
+    corpus = random_corpus(2, 300)
+    index.put(owner, [TextRow("entry", i, 1, unit(1, i % 7), words) for i, words in corpus.items()])
+    index.put_photos(owner, [PhotoRow(photo_id(i), unit(1, i, size=3), unit(1, i, size=4)) for i in range(5)])
+
+    def everything():
+        return [
+            index.search_dense(owner, unit(1, 3), ALL, 50),
+            index.search_bm25(owner, ["w1", "w40", "狗"], ALL, 50),
+            index.search_photos(owner, np.array([unit(1, 2, size=3)]), 50),
+            index.search_photos_by_words(owner, unit(1, 2, size=4), 50),
+        ]
+
+    before = everything()
+    other = uuid4().hex
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(size=(10_000, 8)).astype(np.float32)
+    words = random_corpus(3, 10_000)
+    for start in range(0, 10_000, 2_000):
+        index.put(other, [TextRow("entry", i, 1, vectors[i], words[i]) for i in range(start, start + 2_000)])
+    index.put_photos(other, [PhotoRow(photo_id(i), unit(1, 2, size=3), unit(1, 2, size=4)) for i in range(500)])
+    assert everything() == before
+    assert_same_ranking(index, owner, corpus, ["w1", "w40", "狗"])
+    index.drop(other)
+    assert not index.has(other, "text")
+    assert everything() == before
+
+
+def test_threads_read_while_one_writes(index, owner):
+    index.put(owner, [row(0, "ball")])
+    errors: list[BaseException] = []
+    done = threading.Event()
+
+    def read():
+        try:
+            while not done.is_set():
+                assert index.search_bm25(owner, ["ball"], ALL, 10)
+                assert index.search_dense(owner, unit(1), ALL, 10)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=read) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for i in range(1, 60):
+        index.put(owner, [row(i, f"ball {i}")])
+        assert index.search_bm25(owner, [str(i)], ALL, 10)[0].record_id == i  # own writes are read
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+
+
+def test_rows_outlive_a_restart(open_lite, owner):
+    index = open_lite()
+    index.put(owner, [row(1, "blue ball"), row(2, "red kite", unit(0, 1))])
+    index.put_photos(owner, [PhotoRow(photo_id(1), unit(1, size=3), unit(1, size=4))])
+    before = (index.search_dense(owner, unit(1), ALL, 9), index.search_bm25(owner, ["ball"], ALL, 9))
+    index.close()
+    index = open_lite()
+    assert (index.search_dense(owner, unit(1), ALL, 9), index.search_bm25(owner, ["ball"], ALL, 9)) == before
+    assert index.has_photos(owner)
+    assert len(index.search_photos(owner, np.array([unit(1, size=3)]), 9)) == 1
+    index.delete(owner, [("entry", 1)])
+    assert index.search_bm25(owner, ["ball"], ALL, 9) == []
+
+
+def test_an_index_of_other_encoders_is_refused_until_it_is_discarded(open_lite, owner):
+    index = open_lite()
+    index.put(owner, [row(1, "blue ball")])
+    index.put_photos(owner, [PhotoRow(photo_id(1), unit(1, size=3), unit(1, size=4))])
+    index.close()
+    other = replace(ENCODERS, text_id="another-encoder", text_dimensions=16)
+    with pytest.raises(IndexMismatchError, match=r"'text-encoder'.*'another-encoder'.*m2a reindex"):
+        open_lite(other)
+    with pytest.raises(IndexMismatchError, match=r"'photo-encoder'.*'siglip'.*m2a reindex"):
+        open_lite(replace(ENCODERS, photo_id="siglip", word_dimensions=None))
+    open_lite().close()  # a refusal changes nothing
+    index = open_lite(other, discard_mismatch=True)
+    assert not index.has(owner, "text")
+    assert index.versions(owner, "photo") == {photo_id(1): 1}  # made by the same encoder
+    index.put(owner, [row(1, "blue ball", unit(1, size=16))])
+    index.close()
+    open_lite(other)
+
+
+def test_words_and_photos_may_share_a_space(open_lite, owner):
+    index = open_lite(replace(ENCODERS, photo_id="siglip", word_dimensions=None))
+    index.put_photos(owner, [PhotoRow(photo_id(1), unit(1, size=3), None)])
+    assert index.has_photos(owner)
+    assert [hit.record_id for hit in index.search_photos_by_words(owner, unit(1, size=3), 9)] == [photo_id(1)]
+    assert not index.has(owner, "photo_text")
+
+
+def test_a_second_process_is_refused_in_one_sentence(open_lite, tmp_path):
+    open_lite()
+    code = (
+        "from m2a.memory.index import *; import sys\n"
+        "try: MemoryIndex(sys.argv[1], IndexEncoders('text-encoder', 8, 'photo-encoder', 3, 4))\n"
+        "except IndexUnavailableError as error: print(error)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "index.db")], capture_output=True, text=True, check=True
+    )
+    assert "another process has it open" in run.stdout
+    assert run.stdout.count("\n") == 1
+    assert "Traceback" not in run.stderr
+
+
+def test_a_dead_index_raises_and_is_never_an_empty_result(open_lite, owner):
+    index = open_lite()
+    index.put(owner, [row(1, "blue ball")])
+    [server] = [
+        int(pid.name)
+        for pid in Path("/proc").iterdir()
+        if pid.name.isdigit() and index.uri.encode() in _command_line(pid) and b"milvus" in _command_line(pid)
+    ]
+    os.kill(server, signal.SIGKILL)
+    with pytest.raises(IndexUnavailableError, match="does not answer"):
+        index.search_bm25(owner, ["ball"], ALL, 10)
+    with pytest.raises(IndexUnavailableError, match="does not answer"):
+        index.put(owner, [row(2, "red kite")])
+
+
+def _command_line(process: Path) -> bytes:
+    try:
+        return (process / "cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def test_a_purge_leaves_nothing_of_what_was_deleted(open_lite, owner, tmp_path):
+    index = open_lite()
+    index.put(owner, [row(1, "secretbobo"), row(2, "blue ball")])
+    index.delete(owner, [("entry", 1)])
+    index.purge()
+    # The one file: whoever opens and closes the lock file beside it in this process loses the lock (POSIX).
+    assert b"secretbobo" not in (tmp_path / "index.db").read_bytes()
+    assert [hit.record_id for hit in index.search_bm25(owner, ["ball"], ALL, 10)] == [2]
+
+
+def test_a_search_waits_for_a_purge(open_lite, owner):
+    index = open_lite()
+    index.put(owner, [row(i, "blue ball") for i in range(50)])
+    found: list[int] = []
+    done = threading.Event()
+
+    def search():
+        while not done.is_set():
+            found.append(len(index.search_bm25(owner, ["ball"], ALL, 99)))
+
+    thread = threading.Thread(target=search)
+    thread.start()
+    index.purge()
+    index.purge()
+    done.set()
+    thread.join()
+    assert set(found) == {50}
+
+
+def test_importing_the_index_does_not_import_pymilvus():
+    code = "import sys, m2a.memory.index, m2a.memory.retriever, m2a.memory.indexer; print('pymilvus' in sys.modules)"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "False"

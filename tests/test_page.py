@@ -1,0 +1,431 @@
+"""The page, state by state, on a server whose policy does what a message says, and the guard around it."""
+
+import contextlib
+import os
+import re
+import socket
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from PIL import Image
+from playwright.sync_api import expect
+
+from tests.browser import ROOT, Server, Visitor
+from tests.drawings import draw_dog, draw_teapot
+
+pytest_plugins = ("tests.browser",)
+
+Visit = Callable[..., Visitor]
+Shoot = Callable[[Visitor, str], None]
+
+HOSTILE = (
+    "<script>window.ran = 1</script>",
+    '<img src=x onerror="window.ran = 1">',
+    "<svg onload='window.ran = 1'></svg>",
+    "![x](http://foreign.example/x.png)",
+    "![x](javascript:window.ran=1) [y](javascript:window.ran=1) [z](data:text/html,hello)",
+    "<details open ontoggle='window.ran = 1'><summary>s</summary></details>",
+    "`</code></pre><iframe src='http://foreign.example'></iframe>`",
+    "${window.ran = 1} {{constructor}} $$\\href{javascript:window.ran=1}{x}$$",
+    "<link rel=stylesheet href=http://foreign.example/x.css><style>@import 'http://foreign.example';</style>",
+    "[a]: http://foreign.example\n<base href=http://foreign.example><meta http-equiv=refresh content='0;url=/'>",
+)
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server that does what a message says; the tests of this file share it."""
+    one = Server(tmp_path_factory.mktemp("told") / "data", command=("-m", "tests.page_server"))
+    one.start()
+    yield one
+    one.stop()
+
+
+@pytest.fixture
+def fresh(told: Server, visit: Visit) -> Visitor:
+    """A window with a new conversation."""
+    visitor = visit()
+    visitor.open(f"{told.url}/?conversation=")
+    return visitor
+
+
+# In the browser
+
+
+def test_an_example_goes_into_the_box_and_is_sent_only_then(visit: Visit, tmp_path: Path, shoot: Shoot) -> None:
+    server = Server(tmp_path / "data", command=("-m", "tests.page_server"))
+    server.start()
+    try:
+        visitor = visit()
+        page = visitor.page
+        visitor.open(server.url)
+        page.get_by_text("I run without a language model").click()
+        expect(page.get_by_text("M2A_CHAT_MODEL=openai:NAME")).to_be_visible()
+        shoot(visitor, "11-how-to-connect")
+        page.get_by_role("button", name=re.compile("Show me someone")).click()
+        box = page.locator("#m2a-composer textarea")
+        expect(box).to_have_value("This is my dog Bobo. He loves his red ball.")
+        expect(page.locator("#m2a-composer .thumbnail-item img")).to_have_count(1)
+        expect(page.locator(".m-message")).to_have_count(0)
+        expect(box).to_be_focused()
+        box.press("Enter")
+        visitor.remembered("Bobo")
+        visitor.photos_load()
+        assert not [path for path in (server.data_dir / "uploads").rglob("*") if path.is_file()]
+        visitor.forgive("net::ERR_")  # the page notices that the server goes
+    finally:
+        server.stop()
+
+
+def test_hostile_text_is_shown_and_neither_runs_nor_loads(fresh: Visitor) -> None:
+    page = fresh.page
+    fresh.say("\n".join(HOSTILE))
+    fresh.say("echo " + "\n\n".join(HOSTILE))
+    fresh.say("What about foreign.example and window.ran?")
+    fresh.sources()
+    page.locator(".m-assistant").last.locator(".m-searched summary").click()
+    page.reload()
+    expect(page.locator(".m-message")).to_have_count(6)
+    assert page.evaluate("window.ran") is None
+    assert page.locator("#m2a-talk").locator("script, iframe, svg, style, link, base, meta").count() == 0
+    assert "window.ran = 1" in page.locator(".m-user").first.inner_text()
+    links = page.locator(".m-markdown a").evaluate_all("(all) => all.map((one) => one.protocol)")
+    assert set(links) <= {"http:"}
+
+
+def test_the_answer_streams_and_stops(fresh: Visitor, shoot: Shoot) -> None:
+    page = fresh.page
+    fresh.compose("Tell it slowly")
+    page.get_by_label("Send", exact=True).click()
+    expect(page.locator("#m2a-live .m-markdown")).to_contain_text("Word 3.")
+    shoot(fresh, "12-streaming")
+    page.get_by_label("Stop the answer").click()
+    fresh.wait_for_answer()
+    expect(page.get_by_text("This reply was stopped before its end.")).to_be_visible()
+    assert "Word 199." not in fresh.answer
+    page.reload()
+    expect(page.get_by_text("This reply was stopped before its end.")).to_be_visible()
+
+
+def test_a_reload_in_the_middle_of_an_answer_goes_on_with_it(fresh: Visitor) -> None:
+    page = fresh.page
+    fresh.forgive("AbortError", "Connection errored out")  # Gradio's own words on the page that is being left
+    fresh.compose("Write slowly")
+    page.get_by_label("Send", exact=True).click()
+    expect(page.locator("#m2a-live .m-markdown")).to_contain_text("Word 3.")
+    page.reload()
+    expect(page.locator("#m2a-live .m-markdown")).to_contain_text("Word 20.")
+    expect(page.locator(".m-user")).to_have_count(1)
+    page.get_by_label("Stop the answer").click()
+    fresh.wait_for_answer()
+
+
+def test_the_box_is_free_before_the_memory_is_written(fresh: Visitor) -> None:
+    page = fresh.page
+    fresh.compose("Remember later that I like tea")
+    page.get_by_label("Send", exact=True).click()
+    expect(page.get_by_label("Send", exact=True)).to_be_visible()
+    expect(page.locator(".m-assistant")).to_have_count(1)
+    fresh.wait_for_answer()
+    assert page.locator(".m-change").count() == 0
+    page.get_by_label("Message to M2A").last.fill("typed meanwhile")
+    fresh.remembered("I like tea")
+    expect(page.get_by_label("Message to M2A").last).to_have_value("typed meanwhile")
+
+
+def test_changes_and_deletions_are_told(fresh: Visitor, shoot: Shoot) -> None:
+    page = fresh.page
+    fresh.say("The garage code is four digits")
+    fresh.remembered("garage")
+    fresh.say("correct that the garage code is six digits")
+    fresh.remembered("six digits")
+    change = page.locator(".m-change").last
+    expect(change).to_contain_text("Changed")
+    expect(change.locator("del")).to_contain_text("four digits")
+    fresh.say("forget the garage code is six digits")
+    expect(page.locator(".m-change", has_text="Forgot")).to_be_visible()
+    shoot(fresh, "13-changes")
+    page.reload()
+    expect(page.locator(".m-change")).to_have_count(3)
+
+
+def test_a_failure_is_said_in_plain_words_and_can_be_tried_again(fresh: Visitor, shoot: Shoot) -> None:
+    page = fresh.page
+    fresh.compose("Please fail")
+    page.get_by_label("Send", exact=True).click()
+    expect(page.get_by_role("alert").filter(has_text="is it running?")).to_be_visible()
+    expect(page.get_by_label("Send", exact=True)).to_be_visible()
+    shoot(fresh, "14-failure")
+    page.reload()
+    expect(page.get_by_text("This message got no answer.")).to_be_visible()
+    page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_role("alert").filter(has_text="is it running?")).to_be_visible()
+    expect(page.locator(".m-user")).to_have_count(1)
+
+
+def test_a_broken_photo_is_refused_and_the_words_stay(fresh: Visitor, tmp_path: Path, shoot: Shoot) -> None:
+    page = fresh.page
+    broken = tmp_path / "broken.jpg"
+    Image.new("RGB", (300, 300), "red").save(broken)
+    broken.write_bytes(broken.read_bytes()[:400])
+    fresh.compose("This is my car", broken, draw_dog(tmp_path / "dog.png", 1))
+    page.get_by_label("Send", exact=True).click()
+    expect(page.get_by_role("alert").filter(has_text="damaged")).to_be_visible()
+    expect(page.get_by_label("Message to M2A").last).to_have_value("This is my car")
+    expect(page.locator("#m2a-composer .thumbnail-item")).to_have_count(2)
+    shoot(fresh, "15-refused-photo")
+    page.get_by_label("Remove this photo").first.click()
+    page.get_by_label("Send", exact=True).click()
+    fresh.remembered("my car")
+    expect(page.get_by_role("alert")).to_have_count(0)
+
+
+def test_a_photo_without_words_and_one_pasted(fresh: Visitor, tmp_path: Path) -> None:
+    page = fresh.page
+    fresh.say("", draw_teapot(tmp_path / "teapot.png", 0))
+    page.locator("#m2a-composer textarea").focus()
+    page.evaluate(
+        """async () => {
+            const canvas = document.createElement('canvas');
+            canvas.width = canvas.height = 60;
+            const blob = await new Promise((done) => canvas.toBlob(done));
+            const clipboardData = new DataTransfer();
+            clipboardData.items.add(new File([blob], 'pasted.png', { type: 'image/png' }));
+            document.activeElement.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true }));
+        }"""
+    )
+    expect(page.locator("#m2a-composer .thumbnail-item img")).to_have_count(1)
+    page.get_by_label("Send", exact=True).click()
+    expect(page.locator(".m-user .m-photo")).to_have_count(2)
+    fresh.wait_for_answer()
+    fresh.photos_load()
+
+
+def test_a_photo_dragged_in(fresh: Visitor) -> None:
+    page = fresh.page
+    transfer = page.evaluate_handle(
+        """async () => {
+            const canvas = document.createElement('canvas');
+            canvas.width = canvas.height = 60;
+            const blob = await new Promise((done) => canvas.toBlob(done));
+            const transfer = new DataTransfer();
+            transfer.items.add(new File([blob], 'dragged.png', { type: 'image/png' }));
+            return transfer;
+        }"""
+    )
+    page.dispatch_event("#m2a-composer .full-container", "drop", {"dataTransfer": transfer})
+    expect(page.locator("#m2a-composer .thumbnail-item img")).to_have_count(1)
+
+
+def test_conversations_open_by_click_address_and_back(fresh: Visitor) -> None:
+    page = fresh.page
+    fresh.say("First talk about apples")
+    first = page.url
+    fresh.new_conversation()
+    fresh.say("Second talk about pears")
+    expect(page.locator("#m2a-conversations a[aria-current]")).to_have_text("Second talk about pears")
+    page.locator("#m2a-conversations a", has_text="apples").first.click()
+    expect(page.locator("h1")).to_have_text("First talk about apples")
+    expect(page).to_have_url(first)
+    expect(page).to_have_title("First talk about apples · M2A")
+    page.go_back()
+    page.go_back()
+    expect(page.locator("h1")).to_have_text("Second talk about pears")
+    page.goto(first)
+    expect(page.locator(".m-user")).to_have_text(re.compile("apples"))
+    page.goto(first.split("?")[0] + "?conversation=unknown")
+    expect(page.locator("h1")).to_have_text("New conversation")
+
+
+def test_an_answer_goes_on_while_another_conversation_is_open(fresh: Visitor) -> None:
+    page = fresh.page
+    fresh.compose("Recite slowly")
+    page.get_by_label("Send", exact=True).click()
+    expect(page.locator("#m2a-live .m-markdown")).to_contain_text("Word 2.")
+    fresh.new_conversation()
+    expect(page.locator("#m2a-live")).not_to_contain_text("Word")
+    page.locator("#m2a-conversations a", has_text="Recite slowly").click()
+    expect(page.locator("#m2a-live .m-markdown")).to_contain_text("Word 12.")
+    page.get_by_label("Stop the answer").click()
+    fresh.wait_for_answer()
+
+
+def test_a_source_leads_to_its_words(fresh: Visitor) -> None:
+    page = fresh.page
+    fresh.say("The spare key hangs behind the blue door")
+    fresh.remembered("blue door")
+    fresh.new_conversation()
+    fresh.say("Where does the spare key hang?")
+    fresh.sources()
+    page.locator(".m-source", has_text="blue door").get_by_role("link", name="see it there").first.click()
+    expect(page.locator("h1")).to_have_text("The spare key hangs behind the blue door")
+    expect(page.locator(".m-user.m-found-here")).to_contain_text("blue door")
+
+
+def test_the_phone_has_a_drawer_and_nothing_overflows(told: Server, visit: Visit) -> None:
+    visitor = visit(width=390, height=844)
+    page = visitor.page
+    visitor.open(f"{told.url}/?conversation=")
+    visitor.say("echo " + "averylongwordwithoutanyspace" * 10 + "\n\n| a | b |\n| - | - |\n| 1 | 2 |")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.evaluate("document.getElementById('m2a-talk').scrollWidth") <= 390
+    menu = page.get_by_role("button", name="Conversations")
+    expect(menu).to_have_attribute("aria-expanded", "false")
+    menu.click()
+    close = page.get_by_role("button", name="Close the list")
+    expect(close).to_be_focused()
+    expect(menu).to_have_attribute("aria-expanded", "true")
+    page.keyboard.press("Escape")
+    expect(close).to_be_hidden()
+    expect(menu).to_be_focused()
+    menu.click()
+    page.get_by_role("button", name="New conversation").click()
+    expect(page.locator("h1")).to_have_text("New conversation")
+    expect(close).to_be_hidden()
+
+
+def test_the_theme_follows_the_system_or_the_choice(told: Server, visit: Visit) -> None:
+    visitor = visit(dark=True)
+    page = visitor.page
+    visitor.open(told.url)
+    body = page.locator("body")
+    expect(body).to_have_class(re.compile(r"\bdark\b"))
+    page.get_by_role("button", name="Theme: as the system").click()
+    expect(page.get_by_role("button", name="Theme: light")).to_be_visible()
+    expect(body).not_to_have_class(re.compile(r"\bdark\b"))
+    page.reload()
+    expect(page.get_by_role("button", name="Theme: light")).to_be_visible()
+    expect(body).not_to_have_class(re.compile(r"\bdark\b"))
+
+
+def test_everything_that_can_be_used_has_a_name(fresh: Visitor, tmp_path: Path) -> None:
+    fresh.say("This is a drawing", draw_dog(tmp_path / "dog.png", 2))
+    nameless = fresh.page.evaluate(
+        """() => [...document.querySelectorAll('button, a[href], input, textarea, img, summary')]
+            .filter((one) => one.checkVisibility() && !(one.getAttribute('aria-label') || one.textContent.trim()
+                || one.getAttribute('alt') !== null || one.labels?.length))
+            .map((one) => one.outerHTML.slice(0, 200))"""
+    )
+    assert nameless == []
+
+
+# The guard
+
+
+@pytest.fixture
+def client(told: Server) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=told.url, trust_env=False) as one:
+        yield one
+
+
+def test_every_response_forbids_other_hosts(client: httpx.Client) -> None:
+    page = client.get("/")
+    policy = page.headers["content-security-policy"]
+    assert "default-src 'self'" in policy and "frame-ancestors 'none'" in policy
+    assert "unsafe-inline" not in policy.split("script-src")[1].split(";")[0]
+    assert page.headers["cache-control"] == "no-store"
+    assert not re.search(r'(src|href)="(https?:)?//', page.text)
+    for path in ("/", "/m2a/page.js", "/config", "/photos/unknown"):
+        headers = client.get(path).headers
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "same-origin"
+        assert "content-security-policy" in headers
+
+
+def test_a_nonce_serves_once(client: httpx.Client) -> None:
+    nonces = {re.findall(r"'nonce-([^']+)'", client.get("/").headers["content-security-policy"])[0] for _ in range(3)}
+    assert len(nonces) == 3
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "localhost:1", "0.0.0.0", ""])
+def test_another_name_is_refused(client: httpx.Client, host: str) -> None:
+    assert client.get("/", headers={"host": host}).status_code == 421
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:1", "https://localhost"])
+@pytest.mark.parametrize("path", ["/gradio_api/upload", "/gradio_api/queue/join", "/local/ask"])
+def test_another_page_cannot_post(client: httpx.Client, path: str, origin: str) -> None:
+    assert client.post(path, headers={"origin": origin}).status_code == 403
+    assert client.post(path, headers={"sec-fetch-site": "cross-site"}).status_code == 403
+
+
+def test_a_body_has_a_limit(client: httpx.Client) -> None:
+    assert client.post("/gradio_api/queue/join", content=b"x" * 2_100_000).status_code == 413
+
+    def pieces() -> Iterator[bytes]:
+        for _ in range(30):
+            yield b"x" * 100_000
+
+    with contextlib.suppress(httpx.WriteError):  # the server may hang up
+        assert client.post("/gradio_api/queue/join", content=pieces()).status_code == 413
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/docs", "/redoc", "/openapi.json", "/gradio_api/docs", "/gradio_api/mcp/", "/monitoring", "/photos/%2e%2e"],
+)
+def test_nothing_else_is_served(client: httpx.Client, path: str) -> None:
+    response = client.get(path)
+    assert response.status_code in (401, 403, 404, 405) or response.text.startswith("<!doctype html>")
+    assert "swagger" not in response.text.lower()
+
+
+def test_photos_are_private_and_files_are_not_served(told: Server, fresh: Visitor, tmp_path: Path) -> None:
+    fresh.say("A drawing", draw_dog(tmp_path / "dog.png", 3))
+    address = fresh.page.locator(".m-user .m-photo").get_attribute("href")
+    with httpx.Client(base_url=told.url, trust_env=False) as client:
+        photo = client.get(str(address))
+        assert photo.status_code == 200 and photo.headers["content-type"] == "image/jpeg"
+        assert photo.headers["cache-control"].startswith("private")
+        assert client.get(f"{address}/thumbnail").status_code == 200
+        assert client.get(f"/photos/{'0' * 64}").status_code == 404
+        for path in told.data_dir.rglob("*"):
+            if path.is_file() and "uploads" not in path.parts:
+                assert client.get(f"/gradio_api/file={path.resolve()}").status_code in (403, 404), path
+    uploads = told.data_dir / "uploads"
+    assert stat.S_IMODE(uploads.stat().st_mode) == 0o700
+
+
+# Starting
+
+
+def test_a_busy_port_is_one_sentence(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        failed = _start(tmp_path, M2A_PORT=str(port))
+    assert failed.returncode != 0
+    assert "M2A_PORT" in failed.stderr and str(port) in failed.stderr
+    assert len(failed.stderr.strip().splitlines()) == 1
+
+
+def test_a_public_address_is_refused(tmp_path: Path) -> None:
+    failed = _start(tmp_path, GRADIO_SHARE="True")
+    assert failed.returncode != 0 and "GRADIO_SHARE" in failed.stderr
+    assert len(failed.stderr.strip().splitlines()) == 1
+
+
+def test_it_listens_on_this_machine_alone(told: Server) -> None:
+    lines = Path("/proc/net/tcp").read_text().splitlines()[1:]
+    listening = [line.split()[1] for line in lines if line.split()[3] == "0A"]
+    mine = [address for address in listening if int(address.split(":")[1], 16) == told.port]
+    assert mine == [f"0100007F:{told.port:04X}"]
+
+
+def _start(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("M2A_")}
+    return subprocess.run(
+        [sys.executable, "app.py"],
+        cwd=ROOT,
+        env={**inherited, "M2A_DATA_DIR": str(folder / "data"), **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )

@@ -1,0 +1,418 @@
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from uuid import uuid4
+
+import pytest
+from PIL import Image
+from sqlalchemy import delete, func, insert, select, update
+
+from m2a.memory.database import Database, embedding, entry, entry_photo, outbox, photo
+from m2a.memory.embedding_cache import EmbeddingCache, content_hash
+from m2a.memory.index import IndexEncoders, IndexUnavailableError, MemoryIndex
+from m2a.memory.indexer import Indexer, entry_text, message_text
+from m2a.memory.photo_store import PhotoDamagedError, PhotoNotFoundError
+from m2a.memory.raw_message_store import RawMessageStore
+from m2a.memory.retriever import Retriever
+from m2a.memory.semantic_memory_store import SemanticMemoryStore
+from m2a.types import DateInterval, EntryDraft, EvidenceRange, Hit, Query
+from tests.encoders import COLOURS, ColourImageEncoder, HashingTextEncoder
+
+NOW = datetime(2026, 3, 12, 12, 0, tzinfo=UTC)
+ENTRIES, MESSAGES, BOTH = ("entry",), ("message",), ("entry", "message")
+
+
+@dataclass
+class Memory:
+    """Retrieval over a real database and a real index, with writers that are quick to call."""
+
+    database: Database
+    index: MemoryIndex
+    text_encoder: HashingTextEncoder
+    image_encoder: ColourImageEncoder
+    relevance_floor: bool = False
+
+    def __post_init__(self) -> None:
+        self.raw = RawMessageStore(self.database)
+        self.semantic = SemanticMemoryStore()
+        self.pictures: dict[str, Image.Image] = {}
+        self.restart()
+
+    def restart(self) -> None:
+        self.indexer = Indexer(
+            self.database,
+            self.raw,
+            self.semantic,
+            self.index,
+            self.text_encoder,
+            self.image_encoder,
+            self._image,
+        )
+        self.retriever = Retriever(
+            self.database,
+            self.raw,
+            self.semantic,
+            self.index,
+            self.text_encoder,
+            self.image_encoder,
+            self.indexer.photo_vectors,
+            relevance_floor=self.relevance_floor,
+        )
+
+    def say(self, owner: str, text: str, photos: tuple[str, ...] = ()) -> int:
+        with self.database.write() as connection:
+            chat = self.raw.start_conversation(connection, owner, NOW).conversation_id
+            return self.raw.append(
+                connection, owner, chat, role="user", speaker="Anna", text=text, photos=photos, said_at=NOW
+            ).message_id
+
+    def add(self, owner: str, text: str, photos: tuple[str, ...] = (), caption: str = "") -> int:
+        evidence = self.say(owner, "evidence")
+        draft = EntryDraft(text, (EvidenceRange(evidence, evidence),), caption=caption, photo_ids=photos)
+        with self.database.write() as connection:
+            return self.semantic.add(connection, owner, draft, who="test", why="test", now=NOW).memory_id
+
+    def forget(self, owner: str, memory_id: int) -> None:
+        with self.database.write() as connection:
+            self.semantic.delete(connection, owner, memory_id, who="test", why="test", now=NOW)
+
+    def show(self, owner: str, colour: str, number: int = 0) -> str:
+        """Store a photo of that colour."""
+        photo_id = content_hash(f"{colour} {number}")
+        self.pictures[photo_id] = Image.new("RGB", (4, 4), tuple(max(c - number, 0) for c in COLOURS[colour]))
+        values = {"media_type": "image/jpeg", "width": 4, "height": 4, "size": 1, "added_at": 0}
+        with self.database.write() as connection:
+            connection.execute(insert(photo).values(owner=owner, photo_id=photo_id, **values))
+            connection.execute(insert(outbox).values(owner=owner, record="photo", record_id=photo_id))
+        return photo_id
+
+    def search(self, owner: str, text: str = "", photos: tuple[str, ...] = (), kinds=ENTRIES, k: int = 10) -> list[Hit]:
+        self.indexer.drain(owner)
+        return self.retriever.search(owner, Query(text, photos), kinds, k)
+
+    def found(self, owner: str, text: str = "", photos: tuple[str, ...] = (), kinds=ENTRIES) -> list[int]:
+        return [_id(hit) for hit in self.search(owner, text, photos, kinds)]
+
+    def _image(self, owner: str, photo_id: str) -> Image.Image:
+        if photo_id not in self.pictures:
+            raise PhotoDamagedError(f"The file of photo {photo_id} is missing.")
+        return self.pictures[photo_id]
+
+
+def _id(hit: Hit) -> int:
+    return hit.record.memory_id if hasattr(hit.record, "memory_id") else hit.record.message_id
+
+
+@pytest.fixture(scope="module")
+def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
+    """One for the module; tests are apart by their owners."""
+    folder = tmp_path_factory.mktemp("memory")
+    database = Database(f"sqlite:///{folder / 'memory.db'}")
+    text_encoder, image_encoder = HashingTextEncoder(), ColourImageEncoder()
+    index = MemoryIndex(str(folder / "index.db"), IndexEncoders.of(text_encoder, image_encoder))
+    yield Memory(database, index, text_encoder, image_encoder)
+    index.close()
+    database.close()
+
+
+@pytest.fixture
+def owner(memory: Memory) -> str:
+    from m2a.memory.owners import owner_named
+
+    return owner_named(memory.database, uuid4().hex)
+
+
+def test_text_is_found_by_meaning_and_by_words(memory, owner):
+    ball = memory.add(owner, "Bobo loves the blue ball")
+    memory.add(owner, "Anna plays the violin")
+    hit, *rest = memory.search(owner, "What balls does Bobo love?")
+    assert _id(hit) == ball
+    assert hit.record.text == "Bobo loves the blue ball"
+    assert hit.ranks == {"dense": 1, "bm25": 1}
+    assert hit.score == pytest.approx(2 / 61)
+    assert hit.similarity["dense"] > 0.8
+    assert "bm25" not in hit.similarity
+    assert [(_id(other), dict(other.ranks)) for other in rest] == [(ball + 1, {"dense": 2})]
+
+
+def test_captions_are_searched_too(memory, owner):
+    memory.add(owner, "Bobo slept")
+    fetched = memory.add(owner, "Bobo came home", caption="a dog with a frisbee")
+    assert memory.found(owner, "frisbee")[0] == fetched
+
+
+def test_kinds_choose_between_entries_and_messages(memory, owner):
+    said = memory.say(owner, "Bobo loves the blue ball")
+    added = memory.add(owner, "Bobo loves the blue ball")
+    assert {type(hit.record).__name__ for hit in memory.search(owner, "blue ball")} == {"MemoryEntry"}
+    assert memory.found(owner, "blue ball", kinds=MESSAGES)[0] == said
+    both = memory.search(owner, "blue ball", kinds=BOTH)
+    assert {(type(hit.record).__name__, _id(hit)) for hit in both[:2]} == {("MemoryEntry", added), ("Message", said)}
+
+
+def test_a_photo_finds_the_records_of_the_nearest_photos(memory, owner):
+    red, dark_red, blue = memory.show(owner, "red"), memory.show(owner, "red", 90), memory.show(owner, "blue")
+    with_blue = memory.add(owner, "one", (blue,))
+    with_dark_red = memory.add(owner, "two", (dark_red,))
+    with_both = memory.add(owner, "three", (blue, red))
+    said = memory.say(owner, "look", (red,))
+    hits = memory.search(owner, photos=(red,))
+    # The memory with the very photo first; its blue one gives it no second place.
+    assert [_id(hit) for hit in hits] == [with_both, with_dark_red, with_blue]
+    assert [dict(hit.ranks) for hit in hits] == [{"photo": 1}, {"photo": 2}, {"photo": 3}]
+    assert hits[0].similarity["photo"] == pytest.approx(1, abs=1e-4)
+    assert memory.found(owner, photos=(red,), kinds=MESSAGES) == [said]
+    # Of two query photos the nearer counts.
+    assert set(memory.found(owner, photos=(red, blue))[:2]) == {with_blue, with_both}
+
+
+def test_words_find_photos(memory, owner):
+    blue, green = memory.show(owner, "blue"), memory.show(owner, "green")
+    memory.add(owner, "this was on Monday", (blue,))
+    wanted = memory.add(owner, "this was on Tuesday", (green,))
+    hit = memory.search(owner, "the green one")[0]
+    assert _id(hit) == wanted
+    assert hit.ranks["photo"] == 1
+    assert hit.similarity["photo"] == pytest.approx(1, abs=1e-4)
+    # With a photo in the query the words do not look at photos.
+    by_photo = memory.search(owner, "the green one", photos=(blue,))
+    assert {_id(hit): hit.ranks.get("photo") for hit in by_photo}[wanted] == 2
+
+
+def test_all_three_paths_are_equals(memory, owner):
+    red = memory.show(owner, "red")
+    by_words = memory.add(owner, "a kite and a ball")
+    by_photo = memory.add(owner, "unrelated", (red,))
+    hits = {_id(hit): hit for hit in memory.search(owner, "kite", photos=(red,))}
+    assert hits[by_photo].score == pytest.approx(1 / 61 + 1 / (60 + hits[by_photo].ranks["dense"]))
+    assert hits[by_words].score == pytest.approx(2 / 61)
+
+
+def test_another_owners_memories_are_never_found(memory, owner):
+    from m2a.memory.owners import owner_named
+
+    other = owner_named(memory.database, uuid4().hex)
+    red = memory.show(owner, "red")
+    memory.add(owner, "secret of the blue ball", (red,))
+    memory.indexer.drain()
+    assert memory.search(other, "secret of the blue ball", kinds=BOTH) == []
+    with pytest.raises(PhotoNotFoundError):
+        memory.search(other, photos=(red,))
+    for kinds in (ENTRIES, MESSAGES, BOTH):
+        assert memory.found(other, "red", kinds=kinds) == []
+
+
+def test_another_owners_ten_thousand_rows_change_no_ranking(memory, owner):
+    from m2a.memory.index import TextRow
+
+    texts = [f"Bobo {word} the ball {i}" for i, word in enumerate(["chased", "lost", "found", "bit", "hid"] * 6)]
+    for text in texts:
+        memory.add(owner, text)
+    before = memory.search(owner, "who bit the ball?")
+    chooser = random.Random(0)
+    other = uuid4().hex
+    words = ["bite", "ball", "bobo", "chase", "cat"]
+    vector = memory.text_encoder.encode(["bit the ball"])[0]
+    for start in range(0, 10_000, 2_500):
+        memory.index.put(
+            other, [TextRow("entry", i, 1, vector, chooser.choices(words, k=9)) for i in range(start, start + 2_500)]
+        )
+    assert memory.search(owner, "who bit the ball?") == before
+    memory.index.drop(other)
+
+
+def test_stale_hits_count_for_nothing_and_take_no_place(memory, owner):
+    gone = [memory.add(owner, f"the blue ball number {i}") for i in range(40)]
+    kept = [memory.add(owner, f"a kite was blue {i}") for i in range(12)]
+    memory.indexer.drain()
+    # SQL has moved on and the index has not heard of it: half deleted, half of another version.
+    with memory.database.write() as connection:
+        for memory_id in gone[:20]:
+            connection.execute(
+                update(entry).where(entry.c.owner == owner, entry.c.memory_id == memory_id).values(alive=False)
+            )
+        connection.execute(
+            update(entry).where(entry.c.owner == owner, entry.c.memory_id.in_(gone[20:])).values(version=2)
+        )
+    hits = memory.retriever.search(owner, Query("the blue ball number"), ENTRIES, 30)
+    assert {_id(hit) for hit in hits} <= set(kept)
+    assert sorted(hit.ranks["dense"] for hit in hits if "dense" in hit.ranks) == list(range(1, 11))
+    assert sorted(hit.ranks["bm25"] for hit in hits if "bm25" in hit.ranks) == list(range(1, 11))
+
+
+def test_ties_are_in_order_of_id_however_many(memory, owner):
+    ids = [memory.say(owner, "the very same words") for _ in range(300)]
+    assert memory.found(owner, "the very same words", kinds=MESSAGES) == ids[:10]
+
+
+def test_each_path_gives_ten_and_the_answer_holds_k(memory, owner):
+    for i in range(25):
+        memory.add(owner, f"Bobo and ball number {i}")
+    assert len(memory.search(owner, "Bobo ball", k=3)) == 3
+    hits = memory.search(owner, "Bobo ball", k=50)
+    assert max(rank for hit in hits for rank in hit.ranks.values()) == 10
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+
+
+def test_what_cannot_be_asked_is_refused(memory, owner):
+    with pytest.raises(ValueError, match="at least one kind"):
+        memory.search(owner, "ball", kinds=())
+    with pytest.raises(ValueError, match="at least one kind"):
+        memory.search(owner, "ball", k=0)
+    assert memory.search(owner, "   ") == []
+    assert memory.search(owner, "ball") == []
+    memory.add(owner, "Bobo")
+    assert [dict(hit.ranks) for hit in memory.search(owner, "what is it?")] == [{"dense": 1}]  # stop words alone
+
+
+def test_an_outage_raises(memory, owner, monkeypatch):
+    memory.add(owner, "Bobo")
+    memory.indexer.drain()
+
+    def fail(*_):
+        raise IndexUnavailableError("The index does not answer.")
+
+    monkeypatch.setattr(memory.index, "search_bm25", fail)
+    with pytest.raises(IndexUnavailableError):
+        memory.search(owner, "Bobo")
+
+
+def test_draining_empties_the_outbox_and_encodes_nothing_twice(memory, owner):
+    red = memory.show(owner, "red")
+    memory.add(owner, "Bobo loves balls", (red,))
+    assert memory.indexer.backlog(owner) == 3
+    assert memory.indexer.drain(owner) == 3
+    assert memory.indexer.backlog(owner) == 0
+    assert memory.indexer.drain(owner) == 0
+    encoded, looked_at = len(memory.text_encoder.texts), memory.image_encoder.photos
+    assert memory.indexer.rebuild(owner) == 3
+    assert (len(memory.text_encoder.texts), memory.image_encoder.photos) == (encoded, looked_at)
+    assert len(memory.search(owner, "balls")) == 1
+
+
+class Crash(Exception):
+    pass
+
+
+@pytest.mark.parametrize("where", ["put", "delete", "put_photos", "delete_photos"])
+@pytest.mark.parametrize("after", [False, True])
+def test_a_crash_while_draining_only_makes_it_late(memory, owner, monkeypatch, where, after):
+    red, blue = memory.show(owner, "red"), memory.show(owner, "blue")
+    gone, kept = memory.add(owner, "Bobo lost the ball", (blue,)), memory.add(owner, "Bobo found the ball", (red,))
+    memory.indexer.drain(owner)
+    memory.forget(owner, gone)
+    late = memory.add(owner, "Bobo hid the ball", (red,))
+    real = getattr(memory.index, where)
+
+    def crash(*arguments):
+        if after:
+            real(*arguments)
+        raise Crash
+
+    with monkeypatch.context() as patch:
+        patch.setattr(memory.index, where, crash)
+        with pytest.raises(Crash):
+            memory.indexer.drain(owner)
+    assert memory.indexer.backlog(owner) > 0
+    memory.restart()
+    assert sorted(memory.found(owner, "Bobo ball")) == [kept, late]
+    assert memory.indexer.backlog(owner) == 0
+    assert memory.indexer.differences(owner) == []
+
+
+def test_a_lost_index_is_filled_again(memory, owner):
+    red = memory.show(owner, "red")
+    added = memory.add(owner, "Bobo loves the ball", (red,))
+    memory.indexer.drain(owner)
+    memory.index.drop(owner)
+    memory.restart()
+    assert memory.found(owner, "ball") == [added]
+    assert memory.found(owner, photos=(red,)) == [added]
+
+
+def test_a_rebuild_that_crashed_says_so_and_is_finished(memory, owner, monkeypatch):
+    added = [memory.add(owner, f"Bobo and ball number {i}") for i in range(3)]
+    memory.indexer.drain(owner)
+    with monkeypatch.context() as patch:
+        patch.setattr(memory.index, "put", lambda *_: (_ for _ in ()).throw(Crash()))
+        with pytest.raises(Crash):
+            memory.indexer.rebuild(owner)
+    memory.restart()
+    assert memory.indexer.backlog(owner) >= 6
+    assert sorted(memory.found(owner, "ball")) == added
+    assert memory.indexer.backlog(owner) == 0
+
+
+def test_differences_are_found_and_repaired(memory, owner):
+    red, blue = memory.show(owner, "red"), memory.show(owner, "blue")
+    missing, stale, extra = (memory.add(owner, f"the ball {word}", (red,)) for word in ("one", "two", "three"))
+    memory.indexer.drain(owner)
+    assert memory.indexer.differences(owner) == []
+    memory.index.delete(owner, [("entry", missing)])
+    memory.index.delete_photos(owner, [blue])
+    with memory.database.write() as connection:
+        of_owner = entry.c.owner == owner
+        connection.execute(update(entry).where(of_owner, entry.c.memory_id == stale).values(version=7))
+        connection.execute(update(entry).where(of_owner, entry.c.memory_id == extra).values(alive=False))
+    found = memory.indexer.differences(owner)
+    assert {(d.record, d.record_id, d.problem) for d in found} == {
+        ("entry", str(missing), "missing"),
+        ("entry", str(stale), "stale"),
+        ("entry", str(extra), "extra"),
+        ("photo", blue, "missing"),
+    }
+    assert memory.indexer.repair(found) == 4
+    assert memory.indexer.differences(owner) == []
+    assert sorted(memory.found(owner, "ball")) == [missing, stale]
+
+
+def test_a_damaged_photo_keeps_nothing_else_out(memory, owner):
+    red, broken, blue = memory.show(owner, "red"), memory.show(owner, "green"), memory.show(owner, "blue")
+    del memory.pictures[broken]
+    added = memory.add(owner, "Bobo", (broken, blue))
+    assert memory.found(owner, photos=(red,)) == [added]
+    assert memory.indexer.backlog(owner) == 1
+    memory.pictures[broken] = Image.new("RGB", (4, 4), COLOURS["green"])
+    memory.indexer.drain(owner)
+    assert memory.indexer.backlog(owner) == 0
+    with memory.database.write() as connection:
+        connection.execute(delete(entry_photo).where(entry_photo.c.owner == owner))
+
+
+def test_what_entries_and_messages_are_found_by(memory, owner):
+    memory.add(owner, "Bobo ran", caption="a dog")
+    with memory.database.read() as connection:
+        [found] = memory.semantic.all(connection, owner)
+        message = memory.raw.get(connection, owner, [1])[1]
+    assert entry_text(found) == "Bobo ran a dog"
+    assert message_text(message) == "Anna: evidence (12 March 2026)"
+    assert DateInterval(date(2026, 3, 1), date(2026, 3, 1)) not in (found.happened,)
+
+
+def test_the_cache_keeps_vectors_by_content_and_encoder(memory):
+    cache = EmbeddingCache(memory.database)
+    text = uuid4().hex
+    first, second = HashingTextEncoder("first"), HashingTextEncoder("second")
+    vectors = cache.texts(first, [text, "other", text])
+    assert first.texts == [text, "other"]
+    assert (vectors == first.encode([text, "other", text])).all()
+    first.texts.clear()
+    assert (cache.texts(first, [text]) == vectors[:1]).all()
+    assert first.texts == []
+    cache.texts(second, [text])
+    assert second.texts == [text]
+    assert cache.texts(first, []).shape == (0, 64)
+    with memory.database.write() as connection:
+        cache.forget(connection, [content_hash(text)])
+    with memory.database.read() as connection:
+        left = select(func.count()).select_from(embedding).where(embedding.c.content_hash == content_hash(text))
+        assert connection.scalar(left) == 0
+
+
+def test_an_encoder_that_gives_wrong_shapes_is_refused(memory):
+    cache = EmbeddingCache(memory.database)
+    encoder = HashingTextEncoder("wrong", 5)
+    encoder.dimensions = 6
+    with pytest.raises(ValueError, match=r"shape \(1, 5\), expected \(1, 6\)"):
+        cache.texts(encoder, ["text"])
