@@ -126,6 +126,23 @@
     }
   }
 
+  // What was typed and not sent survives a reload, such as after a restart of the server.
+
+  let restored = false;
+  function keepDraft() {
+    const box = document.querySelector('#m2a-composer textarea');
+    if (!box) return;
+    if (restored) {
+      if (!box.value) sessionStorage.removeItem('m2a-draft');
+      return;
+    }
+    restored = true;
+    const draft = sessionStorage.getItem('m2a-draft');
+    if (!draft || box.value) return;
+    box.value = draft;
+    box.dispatchEvent(new Event('input', { bubbles: true }));
+  }
+
   // Wiring
 
   document.addEventListener('click', (click) => {
@@ -148,6 +165,9 @@
     if (key.key === 'Escape') setDrawer(false);
     if (key.key === 'Enter' && key.target instanceof HTMLTextAreaElement) following = true;
   });
+  document.addEventListener('input', (input) => {
+    if (input.target.closest?.('#m2a-composer')) sessionStorage.setItem('m2a-draft', input.target.value);
+  });
   document.addEventListener('load', (load) => {
     if (following && load.target instanceof HTMLImageElement) scrollDown();
   }, true);
@@ -165,8 +185,9 @@
     nameControls();
     showConversation();
     keepOpen();
+    keepDraft();
     applyTheme();
-    if (!showMessage() && following) scrollDown();
+    if (!showMessage() && following && !document.querySelector('.m-welcome')) scrollDown();
   }
   new MutationObserver(() => {
     if (scheduled) return;

@@ -95,7 +95,7 @@ def test_the_story(
     links.last.click()
     expect(page.locator("h1")).to_contain_text("This is my dog Bobo")
     expect(page.locator(".m-message")).to_have_count(8)
-    page.reload()
+    visitor.reload()
     expect(page.locator(".m-message")).to_have_count(8)
     expect(page.locator(".m-user .m-photo img")).to_have_count(5)
     expect(page.locator(".m-change", has_text="Bobo").first).to_be_visible()
@@ -104,3 +104,21 @@ def test_the_story(
     page.get_by_role("button", name="Conversations").click()
     expect(page.get_by_role("button", name="Close the list")).to_be_visible()
     shoot(visitor, "10-drawer")
+
+
+def test_nothing_leaves_the_machine(visit: Callable[..., Visitor], photos: Photos, tmp_path: Path) -> None:
+    """A turn with a photo, and one that asks, in a process whose sockets reach this machine alone."""
+    notes = tmp_path / "attempts.txt"
+    server = Server(tmp_path / "data", command=("-m", "tests.blocked_server", str(notes)))
+    server.start()
+    try:
+        visitor = visit()
+        visitor.open(server.url)
+        visitor.say("This is my dog Bobo. He loves his red ball.", photos.dogs[0])
+        visitor.remembered("Bobo")
+        visitor.say("What does Bobo love?")
+        assert "ball" in visitor.answer
+        visitor.forgive("net::ERR_")
+    finally:
+        server.stop()
+    assert notes.read_text() == ""

@@ -183,6 +183,17 @@ def test_what_has_no_words_does_no_harm(index, owner):
     assert index.search_bm25(owner, ["unheard"], ALL, 10) == []
 
 
+def test_a_memory_emptied_again_finds_nothing(index, owner, capfd):
+    index.put(owner, [row(1, "")])
+    assert index.search_bm25(owner, ["ball"], ALL, 10) == []
+    index.put(owner, [row(2, "blue ball")])
+    assert [hit.record_id for hit in index.search_bm25(owner, ["ball"], ALL, 10)] == [2]
+    index.delete(owner, [("entry", 1), ("entry", 2)])
+    assert index.search_bm25(owner, ["ball"], ALL, 10) == []
+    assert index.search_dense(owner, unit(1), ALL, 10) == []
+    assert capfd.readouterr() == ("", "")
+
+
 def test_a_very_long_text_is_cut_at_a_word(index, owner):
     words = [f"word{i}" for i in range(20_000)]
     index.put(owner, [TextRow("message", 1, 1, unit(1), words), TextRow("message", 2, 1, unit(1), ["狗"] * 30_000)])
@@ -361,6 +372,19 @@ def test_words_and_photos_may_share_a_space(open_lite, owner):
     assert not index.has(owner, "photo_text")
 
 
+def test_a_crash_before_the_indexes_were_made_is_mended(open_lite, owner, monkeypatch):
+    index = open_lite()
+    with monkeypatch.context() as patch:
+        patch.setattr(index, "_make_ready", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            index.put(owner, [row(1, "blue ball")])
+    index.close()
+    index = open_lite()
+    assert index.search_bm25(owner, ["ball"], ALL, 9) == []
+    index.put(owner, [row(1, "blue ball")])
+    assert [hit.record_id for hit in index.search_dense(owner, unit(1), ALL, 9)] == [1]
+
+
 def test_a_second_process_is_refused_in_one_sentence(open_lite, tmp_path):
     open_lite()
     code = (
@@ -406,6 +430,21 @@ def test_a_purge_leaves_nothing_of_what_was_deleted(open_lite, owner, tmp_path):
     # The one file: whoever opens and closes the lock file beside it in this process loses the lock (POSIX).
     assert b"secretbobo" not in (tmp_path / "index.db").read_bytes()
     assert [hit.record_id for hit in index.search_bm25(owner, ["ball"], ALL, 10)] == [2]
+
+
+def test_the_file_is_free_again_once_its_process_was_killed(tmp_path, owner):
+    code = (
+        "from m2a.memory.index import *; import sys, numpy as np, os\n"
+        "index = MemoryIndex(sys.argv[1], IndexEncoders('text-encoder', 8, 'photo-encoder', 3, 4))\n"
+        "index.put(sys.argv[2], [TextRow('entry', 1, 1, np.ones(8, dtype=np.float32), ['ball'])])\n"
+        "os.kill(os.getpid(), 9)"
+    )
+    uri = str(tmp_path / "index.db")
+    killed = subprocess.run([sys.executable, "-c", code, uri, owner], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    index = MemoryIndex(uri, ENCODERS)
+    assert [hit.record_id for hit in index.search_bm25(owner, ["ball"], ALL, 10)] == [1]
+    index.close()
 
 
 def test_a_search_waits_for_a_purge(open_lite, owner):

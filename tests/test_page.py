@@ -89,7 +89,7 @@ def test_hostile_text_is_shown_and_neither_runs_nor_loads(fresh: Visitor) -> Non
     fresh.say("What about foreign.example and window.ran?")
     fresh.sources()
     page.locator(".m-assistant").last.locator(".m-searched summary").click()
-    page.reload()
+    fresh.reload()
     expect(page.locator(".m-message")).to_have_count(6)
     assert page.evaluate("window.ran") is None
     assert page.locator("#m2a-talk").locator("script, iframe, svg, style, link, base, meta").count() == 0
@@ -108,21 +108,32 @@ def test_the_answer_streams_and_stops(fresh: Visitor, shoot: Shoot) -> None:
     fresh.wait_for_answer()
     expect(page.get_by_text("This reply was stopped before its end.")).to_be_visible()
     assert "Word 199." not in fresh.answer
-    page.reload()
+    fresh.reload()
     expect(page.get_by_text("This reply was stopped before its end.")).to_be_visible()
 
 
 def test_a_reload_in_the_middle_of_an_answer_goes_on_with_it(fresh: Visitor) -> None:
     page = fresh.page
-    fresh.forgive("AbortError", "Connection errored out")  # Gradio's own words on the page that is being left
     fresh.compose("Write slowly")
     page.get_by_label("Send", exact=True).click()
     expect(page.locator("#m2a-live .m-markdown")).to_contain_text("Word 3.")
-    page.reload()
+    fresh.reload()
     expect(page.locator("#m2a-live .m-markdown")).to_contain_text("Word 20.")
     expect(page.locator(".m-user")).to_have_count(1)
     page.get_by_label("Stop the answer").click()
     fresh.wait_for_answer()
+
+
+def test_what_was_typed_survives_a_reload(fresh: Visitor) -> None:
+    fresh.compose("not sent yet")
+    fresh.reload()
+    box = fresh.page.get_by_label("Message to M2A").last
+    expect(box).to_have_value("not sent yet")
+    fresh.page.get_by_label("Send", exact=True).click()
+    fresh.remembered("not sent yet")
+    fresh.reload()
+    expect(fresh.page.locator(".m-message")).to_have_count(2)
+    expect(box).to_have_value("")
 
 
 def test_the_box_is_free_before_the_memory_is_written(fresh: Visitor) -> None:
@@ -150,8 +161,8 @@ def test_changes_and_deletions_are_told(fresh: Visitor, shoot: Shoot) -> None:
     fresh.say("forget the garage code is six digits")
     expect(page.locator(".m-change", has_text="Forgot")).to_be_visible()
     shoot(fresh, "13-changes")
-    page.reload()
-    expect(page.locator(".m-change")).to_have_count(3)
+    fresh.reload()
+    expect(page.locator(".m-change", has_text="Forgot")).to_be_visible()
 
 
 def test_a_failure_is_said_in_plain_words_and_can_be_tried_again(fresh: Visitor, shoot: Shoot) -> None:
@@ -161,7 +172,7 @@ def test_a_failure_is_said_in_plain_words_and_can_be_tried_again(fresh: Visitor,
     expect(page.get_by_role("alert").filter(has_text="is it running?")).to_be_visible()
     expect(page.get_by_label("Send", exact=True)).to_be_visible()
     shoot(fresh, "14-failure")
-    page.reload()
+    fresh.reload()
     expect(page.get_by_text("This message got no answer.")).to_be_visible()
     page.get_by_role("button", name="Try again").click()
     expect(page.get_by_role("alert").filter(has_text="is it running?")).to_be_visible()
@@ -255,6 +266,26 @@ def test_an_answer_goes_on_while_another_conversation_is_open(fresh: Visitor) ->
     fresh.wait_for_answer()
 
 
+def test_an_answer_shows_what_it_rests_on(fresh: Visitor, tmp_path: Path, shoot: Shoot) -> None:
+    page = fresh.page
+    fresh.say("Grandmother's teapot came from Meissen.", draw_teapot(tmp_path / "teapot.png", 1))
+    fresh.remembered("Meissen")
+    fresh.new_conversation()
+    fresh.say("Where did the teapot come from?", draw_teapot(tmp_path / "again.png", 0))
+    answer = page.locator(".m-assistant").last
+    expect(answer.locator(".m-photo-large img")).not_to_have_count(0)
+    sources = fresh.sources()
+    assert "Grandmother's teapot came from Meissen." in sources
+    assert re.search(r"Found by .*meaning \(1st, likeness 0\.\d\d\)", sources)
+    assert re.search(r"photo \(1st, likeness 0\.\d\d\)", sources)
+    assert re.search(r"You, \d+ \w+ \d{4}, \d\d:\d\d", sources)
+    answer.locator(".m-searched summary").click()
+    expect(answer.locator(".m-searched")).to_contain_text("Where did the teapot come from?")
+    expect(answer.locator(".m-hits li")).not_to_have_count(0)
+    fresh.photos_load()
+    shoot(fresh, "16-why")
+
+
 def test_a_source_leads_to_its_words(fresh: Visitor) -> None:
     page = fresh.page
     fresh.say("The spare key hangs behind the blue door")
@@ -298,7 +329,7 @@ def test_the_theme_follows_the_system_or_the_choice(told: Server, visit: Visit) 
     page.get_by_role("button", name="Theme: as the system").click()
     expect(page.get_by_role("button", name="Theme: light")).to_be_visible()
     expect(body).not_to_have_class(re.compile(r"\bdark\b"))
-    page.reload()
+    visitor.reload()
     expect(page.get_by_role("button", name="Theme: light")).to_be_visible()
     expect(body).not_to_have_class(re.compile(r"\bdark\b"))
 
@@ -362,7 +393,7 @@ def test_a_body_has_a_limit(client: httpx.Client) -> None:
             yield b"x" * 100_000
 
     with contextlib.suppress(httpx.WriteError):  # the server may hang up
-        assert client.post("/gradio_api/queue/join", content=pieces()).status_code == 413
+        assert client.post("/gradio_api/queue/join", content=pieces()).status_code in (400, 413)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from uuid import uuid4
 
+import numpy as np
 import pytest
 from PIL import Image
 from sqlalchemy import delete, func, insert, select, update
@@ -79,8 +80,8 @@ class Memory:
 
     def show(self, owner: str, colour: str, number: int = 0) -> str:
         """Store a photo of that colour."""
-        photo_id = content_hash(f"{colour} {number}")
-        self.pictures[photo_id] = Image.new("RGB", (4, 4), tuple(max(c - number, 0) for c in COLOURS[colour]))
+        photo_id = content_hash(f"{owner} {colour} {number}")
+        self.pictures[photo_id] = Image.new("RGB", (4, 4), tuple(min(c + number, 255) for c in COLOURS[colour]))
         values = {"media_type": "image/jpeg", "width": 4, "height": 4, "size": 1, "added_at": 0}
         with self.database.write() as connection:
             connection.execute(insert(photo).values(owner=owner, photo_id=photo_id, **values))
@@ -152,14 +153,14 @@ def test_kinds_choose_between_entries_and_messages(memory, owner):
 
 
 def test_a_photo_finds_the_records_of_the_nearest_photos(memory, owner):
-    red, dark_red, blue = memory.show(owner, "red"), memory.show(owner, "red", 90), memory.show(owner, "blue")
+    red, pale_red, blue = memory.show(owner, "red"), memory.show(owner, "red", 90), memory.show(owner, "blue")
     with_blue = memory.add(owner, "one", (blue,))
-    with_dark_red = memory.add(owner, "two", (dark_red,))
+    with_pale_red = memory.add(owner, "two", (pale_red,))
     with_both = memory.add(owner, "three", (blue, red))
     said = memory.say(owner, "look", (red,))
     hits = memory.search(owner, photos=(red,))
     # The memory with the very photo first; its blue one gives it no second place.
-    assert [_id(hit) for hit in hits] == [with_both, with_dark_red, with_blue]
+    assert [_id(hit) for hit in hits] == [with_both, with_pale_red, with_blue]
     assert [dict(hit.ranks) for hit in hits] == [{"photo": 1}, {"photo": 2}, {"photo": 3}]
     assert hits[0].similarity["photo"] == pytest.approx(1, abs=1e-4)
     assert memory.found(owner, photos=(red,), kinds=MESSAGES) == [said]
@@ -171,9 +172,8 @@ def test_words_find_photos(memory, owner):
     blue, green = memory.show(owner, "blue"), memory.show(owner, "green")
     memory.add(owner, "this was on Monday", (blue,))
     wanted = memory.add(owner, "this was on Tuesday", (green,))
-    hit = memory.search(owner, "the green one")[0]
+    [hit] = [hit for hit in memory.search(owner, "the green one") if hit.ranks.get("photo") == 1]
     assert _id(hit) == wanted
-    assert hit.ranks["photo"] == 1
     assert hit.similarity["photo"] == pytest.approx(1, abs=1e-4)
     # With a photo in the query the words do not look at photos.
     by_photo = memory.search(owner, "the green one", photos=(blue,))
@@ -302,7 +302,7 @@ def test_a_crash_while_draining_only_makes_it_late(memory, owner, monkeypatch, w
     gone, kept = memory.add(owner, "Bobo lost the ball", (blue,)), memory.add(owner, "Bobo found the ball", (red,))
     memory.indexer.drain(owner)
     memory.forget(owner, gone)
-    late = memory.add(owner, "Bobo hid the ball", (red,))
+    late = memory.add(owner, "Bobo hid the ball", (memory.show(owner, "green"),))
     real = getattr(memory.index, where)
 
     def crash(*arguments):
@@ -413,6 +413,7 @@ def test_the_cache_keeps_vectors_by_content_and_encoder(memory):
 def test_an_encoder_that_gives_wrong_shapes_is_refused(memory):
     cache = EmbeddingCache(memory.database)
     encoder = HashingTextEncoder("wrong", 5)
+    encoder.encode = lambda texts: np.ones((len(texts), 5))  # type: ignore[method-assign]
     encoder.dimensions = 6
     with pytest.raises(ValueError, match=r"shape \(1, 5\), expected \(1, 6\)"):
         cache.texts(encoder, ["text"])

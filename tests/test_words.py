@@ -1,4 +1,4 @@
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -55,15 +55,7 @@ def test_finishing_a_question_is_not_lossy_for_what_is_no_stop_word():
 
 
 def test_threads_get_the_same_words():
-    texts = [f"running{i} hobbies{i} flies{i}" for i in range(200)]
-    alone = [finished_words(text) for text in texts]
-    found: list[list[list[str]]] = []
-    threads = [
-        threading.Thread(target=lambda: found.append([finished_words(f"{text} again{i}")[:3] for text in texts]))
-        for i in range(4)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == [alone] * 4
+    texts = [[f"running{part} hobbies{part} flies{part}" for part in range(200)] for _ in range(4)]
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(lambda part: [finished_words(text) for text in part], texts))
+    assert found == [[[f"running{part}", f"hobbies{part}", f"flies{part}"] for part in range(200)]] * 4

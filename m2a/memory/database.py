@@ -351,7 +351,7 @@ def next_id(connection: Connection, owner_key: str, record: Literal["message", "
     )
     if allocated is None:
         raise LookupError(f"There is no owner {owner_key!r}.")
-    return allocated
+    return int(allocated)
 
 
 def chunks(items: Sequence[T], size: int = 500) -> Iterator[Sequence[T]]:

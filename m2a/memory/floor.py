@@ -29,8 +29,10 @@ class RelevanceFloor:
 
 NO_FLOOR = RelevanceFloor()
 
-_TEXT_FLOORS: dict[str, dict[str, float]] = {}
-_PHOTO_FLOORS: dict[str, dict[str, float]] = {}
+_TEXT_FLOORS = {
+    "all-MiniLM-L6-v2@": {"entry_cosine": 0.55, "entry_words": 0.3, "message_cosine": 0.45, "message_words": 0.35}
+}
+_PHOTO_FLOORS = {"efficientnet-lite0@": {"photo_cosine": 0.5, "photo_to_words_cosine": 0.25}}
 
 
 def floor_of(text_encoder_id: str, image_encoder_id: str) -> RelevanceFloor:

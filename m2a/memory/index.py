@@ -26,6 +26,7 @@ import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -43,8 +44,8 @@ Space = Literal["text", "photo", "photo_text"]
 SPACES: tuple[Space, ...] = ("text", "photo", "photo_text")
 
 # BM25 as published by its authors; `rank_bm25.BM25Okapi` has the same.
-BM25_K1 = 1.5
-BM25_B = 0.75
+BM25_K1 = 1.2
+BM25_B = 0.5
 
 _SCHEMA_VERSION = 1
 _NAME = re.compile(r"(text|photo|photo_text)_([0-9a-f]{32})_([0-9a-f]{8})")
@@ -236,7 +237,13 @@ class MemoryIndex:
         wanted = list(dict.fromkeys(words))
         if not wanted:
             return []
-        [found] = self._search("text", owner, "sparse", [" ".join(wanted)], limit, _filter(kinds), ["version", "words"])
+        condition, query = _filter(kinds), " ".join(wanted)
+        try:
+            [found] = self._search("text", owner, "sparse", [query], limit, condition, ["version", "words"])
+        except IndexUnavailableError:
+            if self._has_words(owner):
+                raise
+            return []  # Milvus Lite fails where the average length is 0: no rows, or none with a word
         return found
 
     def search_photos(self, owner: str, vectors: np.ndarray, limit: int) -> list[IndexHit]:
@@ -280,6 +287,13 @@ class MemoryIndex:
             pages.close()
             return found
 
+    def _has_words(self, owner: str) -> bool:
+        with self._service():
+            name = self._collection("text", owner)
+            return name is not None and bool(
+                self._client.query(name, filter='words != ""', output_fields=["key"], limit=1, timeout=_TIMEOUT)
+            )
+
     def _open(self) -> "MilvusClient":
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # milvus-lite's use of pkg_resources
@@ -289,7 +303,7 @@ class MemoryIndex:
             for name in ("pymilvus", "milvus_lite"):
                 logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # what goes wrong is raised
             if self.is_lite:
-                import milvus_lite.server  # noqa: F401
+                _start_quietly()
         try:
             if self.is_lite:
                 Path(self.uri).parent.mkdir(parents=True, exist_ok=True)
@@ -348,9 +362,28 @@ class MemoryIndex:
         with self._lock:
             if not self._client.has_collection(name, timeout=_TIMEOUT):
                 return None
-            self._client.load_collection(name, timeout=_SLOW_TIMEOUT)
-            self._loaded[space, owner] = name
+            self._make_ready(space, owner, name)
             return name
+
+    def _make_ready(self, space: Space, owner: str, name: str) -> None:
+        """Indexes, where a crash came before them, and load. Without waiting: pymilvus sleeps half a second for each."""
+        fields = ("vector", "sparse") if space == "text" else ("vector",)
+        missing = set(fields) - set(self._client.list_indexes(name, timeout=_TIMEOUT))
+        if missing:
+            indexes = self._client.prepare_index_params()
+            if "vector" in missing:
+                indexes.add_index("vector", index_name="vector", index_type="FLAT", metric_type="COSINE")
+            if "sparse" in missing:
+                indexes.add_index(
+                    "sparse",
+                    index_name="sparse",
+                    index_type="SPARSE_INVERTED_INDEX",
+                    metric_type="BM25",
+                    params={"bm25_k1": BM25_K1, "bm25_b": BM25_B},
+                )
+            self._client.create_index(name, indexes, timeout=_SLOW_TIMEOUT, sync=False)
+        self._client.load_collection(name, timeout=_SLOW_TIMEOUT)
+        self._loaded[space, owner] = name
 
     def _make_collection(self, space: Space, owner: str) -> str:
         from pymilvus import DataType, Function, FunctionType, MilvusClient
@@ -362,8 +395,6 @@ class MemoryIndex:
         schema.add_field("key", DataType.VARCHAR, max_length=64, is_primary=True)
         schema.add_field("version", DataType.INT64)
         schema.add_field("vector", DataType.FLOAT_VECTOR, dim=description["dimensions"])
-        indexes = self._client.prepare_index_params()
-        indexes.add_index("vector", index_type="FLAT", metric_type="COSINE")
         if space == "text":
             schema.add_field("kind", DataType.VARCHAR, max_length=8)
             schema.add_field(
@@ -382,17 +413,9 @@ class MemoryIndex:
                     output_field_names=["sparse"],
                 )
             )
-            indexes.add_index(
-                "sparse",
-                index_type="SPARSE_INVERTED_INDEX",
-                metric_type="BM25",
-                params={"bm25_k1": BM25_K1, "bm25_b": BM25_B},
-            )
         name = self._name(space, owner)
-        self._client.create_collection(
-            name, schema=schema, index_params=indexes, consistency_level="Strong", timeout=_SLOW_TIMEOUT
-        )
-        self._loaded[space, owner] = name
+        self._client.create_collection(name, schema=schema, consistency_level="Strong", timeout=_SLOW_TIMEOUT)
+        self._make_ready(space, owner, name)
         return name
 
     def _put(self, space: Space, owner: str, rows: list[dict[str, Any]]) -> None:
@@ -465,6 +488,17 @@ class MemoryIndex:
             )
         wanted = frozenset(queries[0].split()) if field == "sparse" else frozenset()
         return [sorted((_hit(row, wanted) for row in rows), key=_order) for rows in found]
+
+
+def _start_quietly() -> None:
+    """Make Milvus Lite's process keep off our standard output, which is for answers, and out of the way of Ctrl-C."""
+    import subprocess
+    from types import SimpleNamespace
+
+    import milvus_lite.server
+
+    popen = partial(subprocess.Popen, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    milvus_lite.server.subprocess = SimpleNamespace(Popen=popen, TimeoutExpired=subprocess.TimeoutExpired)
 
 
 def _check_owner(owner: str) -> str:

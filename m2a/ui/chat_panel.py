@@ -100,7 +100,7 @@ class ChatPanel:
                 show_label=False,
                 placeholder="Write to M2A, or add photos",
                 file_count="multiple",
-                file_types=["image"],
+                file_types=["image", ".heic", ".heif"],
                 sources=["upload"],
                 max_lines=8,
                 max_plain_text_length=TYPED,
@@ -156,9 +156,12 @@ class ChatPanel:
 
     async def on_send(self, value: dict[str, Any], current: str, request: gr.Request) -> AsyncIterator[list[Any]]:
         owner = owner_of(request)
-        text, paths = (value.get("text") or "").strip()[:TYPED], self._uploaded(value.get("files") or [])
+        text, paths = (value.get("text") or "").strip(), self._uploaded(value.get("files") or [])
         conversation_id = current if current in self._known(owner) else None
         if not text and not paths:
+            return
+        if len(text) > TYPED:
+            gr.Warning(f"This has more than {TYPED:,} characters; send it in parts.", title="Too long")
             return
         if any(not turn.unlocked for turn in self._turns.under_way(owner, conversation_id)):
             gr.Info("One moment, the last answer is still being written. Your text stays in the box.", title="M2A")

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from m2a.memory.photo_store import PhotoRefusedError
 from m2a.types import (
     EvidenceOpened,
     Failed,
@@ -127,14 +126,15 @@ class LiveTurns:
                 turn.take(event)
                 if isinstance(event, MessageRecorded) and turn.so_far.stopping:
                     self._assistant.stop(turn.owner, event.message.conversation_id)
-        except PhotoRefusedError as error:
-            turn.refusal = str(error)
         except Exception as error:
-            _log.exception("A turn failed")
-            if turn.so_far.asked is None:
-                turn.refusal = str(error) if isinstance(error, (ValueError, LookupError)) else UNEXPECTED
-            else:
+            if turn.so_far.asked is not None:
+                _log.exception("A turn failed")
                 turn.take(Failed("update" if turn.so_far.reply else "reply", UNEXPECTED))
+            elif isinstance(error, (ValueError, LookupError)):
+                turn.refusal = str(error)  # a photo or a message that is not taken; the sentence is for the user
+            else:
+                _log.exception("A message could not be stored")
+                turn.refusal = UNEXPECTED
         finally:
             del self._turns[turn]
             turn.done = True

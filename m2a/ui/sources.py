@@ -43,15 +43,12 @@ def _details(summary: str, content: str, *, kind: str, key: str) -> str:
 
 
 def _search(search: MemorySearched) -> str:
-    words = f"“{markup.text(search.query.text)}”" if search.query.text else ""
-    compared = markup.photos(search.query.photo_ids, caption="Photo searched with")
-    label = f"<p>Searched for {words or 'the photo' if not search.query.photo_ids else words}</p>" if words else ""
-    if compared:
-        label += (
-            f"<p>Compared with {'this photo' if len(search.query.photo_ids) == 1 else 'these photos'}</p>{compared}"
-        )
+    label = f'<p dir="auto">Searched for “{markup.text(search.query.text)}”</p>' if search.query.text else ""
+    if photo_ids := search.query.photo_ids:
+        these = "this photo" if len(photo_ids) == 1 else "these photos"
+        label += f"<p>Compared with {these}</p>{markup.photos(photo_ids, caption='Photo searched with')}"
     if not search.hits:
-        return f"<li>{label}<p class='m-nothing'>Nothing relevant was found.</p></li>"
+        return f'<li>{label}<p class="m-nothing">Nothing relevant was found.</p></li>'
     hits = "".join(
         f'<li><span dir="auto">{markup.text(_hit_text(hit))}</span><small>{markup.text(found_by(hit))}</small></li>'
         for hit in search.hits

@@ -28,7 +28,7 @@ EXAMPLES = (
     Example("Then ask me", "What toys does Bobo like?"),
 )
 
-CONNECT = "M2A_CHAT_MODEL=openai:NAME M2A_CHAT_BASE_URL=http://127.0.0.1:11434/v1 make run"
+CONNECT = "M2A_CHAT_MODEL=openai:NAME \\\nM2A_CHAT_BASE_URL=http://127.0.0.1:11434/v1 \\\nmake run"
 
 
 def welcome_html(*, offline: bool, returning: bool) -> str:

@@ -50,6 +50,14 @@ _BOUNDARY = re.compile(
 )
 
 
+# A date after these is the new one, and lies ahead though the verb is past.
+_MOVED = re.compile(
+    r"\b(?:moved|pushed|postponed|rescheduled|shifted|changed|switched|delayed|put off|put back|brought forward|booked|set|scheduled|"
+    r"arranged|planned|invited)\b.*\b(?:to|for|until|till|on)\b",
+    re.IGNORECASE,
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Subject:
     """`text` is the subject as typed, `rest` what follows it, its verb first ("is a carpenter")."""
@@ -87,7 +95,8 @@ def clauses(sentence: str) -> list[str]:
         if match.start() < start or not match.group().strip(" ") and start == match.start():
             continue
         left, right = body[start : match.start()].strip(), body[match.end() :].strip()
-        if _is_subordinate(left) or not (subject := find_subject(left)):
+        subject = find_subject(left) or _left_out(left)
+        if _is_subordinate(left) or subject is None:
             continue
         if _inside_brackets(body, match.start()):
             continue
@@ -140,6 +149,8 @@ def is_past(clause: str) -> bool:
     if any(re.fullmatch(r"\w+'(?:ll|re|m)", word) for word in words):
         return False
     past = _past_forms()
+    if _MOVED.search(clause) or re.search(r"\b(?:have|has|had|\w+'ve|\w+'s) got\b", clause, re.IGNORECASE):
+        return False
     for index, word in enumerate(words):
         if word in ("is", "are", "has", "have", "need", "needs", "must") and index + 1 < len(words):
             follows = words[index + 1]
@@ -148,6 +159,14 @@ def is_past(clause: str) -> bool:
         if word in past and word not in ("booked", "scheduled", "planned", "read", "let", "put", "set"):
             return True
     return False
+
+
+def _left_out(left: str) -> Subject | None:
+    """A predicate whose "I" was left out: "looked at him just now"."""
+    found = tokens(left)
+    if len(found) > 1 and found[0].lower in _past_forms() and not starts_clause(left):
+        return Subject("I", left, 0)
+    return None
 
 
 def _skip_leading(found: list[Token]) -> int:

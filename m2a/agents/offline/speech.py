@@ -282,7 +282,8 @@ def _forget(what: str, text: str, sentence: str) -> list[Utterance]:
     parts = re.split(r"[,;:]\s+| - ", what, maxsplit=1)
     if len(parts) == 2 and find_subject(parts[1]):
         subject = re.sub(r"^.*?\babout\b", "", parts[0]).strip()
-        return [Utterance("correction", f"{parts[1].strip()} ({subject})" if False else parts[1].strip(), sentence)]
+        rest = re.sub(r"\b(?:it|them)\b", subject, parts[1].strip(), count=1, flags=re.IGNORECASE)
+        return [Utterance("correction", rest, sentence)]
     return [Utterance("forget", what, sentence)]
 
 

@@ -78,7 +78,10 @@ def _observations(
         if utterance.act == "preference":
             texts.append((_sentence(body), utterance))
             continue
-        for clause in clauses(body):
+        parts = clauses(body)
+        if utterance.act == "correction" and any(find_subject(part) for part in parts):
+            parts = [part for part in parts if find_subject(part)]  # "looked at him just now" corrects nothing
+        for clause in parts:
             _put(texts, clause.strip(" ,"), utterance, before, concepts)
     return [_observation(text, utterance, today) for text, utterance in texts if _worth(text)]
 
@@ -93,6 +96,9 @@ def _put(
     """Add the clause as a text of its own, or to the one before it where it cannot stand alone."""
     earlier = [text for text, _ in texts]
     same_sentence = bool(texts) and texts[-1][1] is utterance
+    if same_sentence and (len(tokens(earlier[-1])) < 4 or utterance.act == "correction" and _PERSONAL.match(clause)):
+        texts[-1] = (f"{earlier[-1]}, {clause}", utterance)
+        return
     if _PERSONAL.match(clause):
         named = antecedent([*before, *earlier], concepts)
         if named and not (same_sentence and find_namings(clause) and not find_namings(texts[-1][0])):
@@ -108,6 +114,9 @@ def _put(
             clause = re.sub(r"^(?:it|that|this)\b", topic, clause, count=1, flags=re.IGNORECASE)
     if find_subject(clause) is None and is_verb(_first_word(clause)) and not utterance.act == "correction":
         clause = f"I {clause[0].lower()}{clause[1:]}"
+    namings = find_namings(clause)
+    if find_subject(clause) is None and len(namings) == 1 and clause.endswith(namings[0].name):
+        clause = f"{namings[0].name} is {clause[: -len(namings[0].name)].strip(' ,')}"
     texts.append((clause, utterance))
 
 

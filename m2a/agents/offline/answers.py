@@ -1,0 +1,272 @@
+"""Answers to questions: quotes with their date and source, and what code can count or compute from them."""
+
+import re
+from collections.abc import Sequence
+from datetime import date
+
+from m2a.agents.offline.dates import find_dates, number, written
+from m2a.agents.offline.questions import Question
+from m2a.agents.offline.relevance import Match, answers, is_negative
+from m2a.agents.offline.text import equivalents, plain, stem, stems
+from m2a.agents.offline.values import amount_of, find_values
+from m2a.agents.state import MemoryContext, PhotoView
+from m2a.types import Concept, DateInterval, MemoryEntry, Message
+
+DECLINED = "I don't have that in memory."
+# EfficientNet's cosine from which two photos show one thing, and what the best must be ahead of the next by.
+SAME_PHOTO = 0.60
+PHOTO_MARGIN = 0.06
+_LISTED = 8
+_CLOSE = 0.75  # of the best score: what is nearly as good is quoted too
+
+
+def answer(
+    question: Question,
+    context: MemoryContext,
+    concepts: Sequence[Concept],
+    today: date,
+    recalled: Sequence[PhotoView] = (),
+) -> str:
+    """The answer in words, with its marks; `DECLINED` where no memory answers."""
+    if question.asks == "who is this":
+        return _who_is_this(context, concepts, recalled)
+    found = answers(question, context.hits, concepts)
+    if not found:
+        return DECLINED
+    messages = context.messages
+    match question.asks:
+        case "count":
+            return _counted(question, found, concepts, messages)
+        case "until" | "ago" | "duration" | "age":
+            return _computed(question, found, messages, today)
+        case "show":
+            return _shown(found, messages, recalled)
+        case "about" | "identity":
+            return _list(found[:_LISTED], messages) + _photos(found[:1], recalled)
+        case "yes or no":
+            return _yes_or_no(question, found, messages)
+    return _list(_close(question, found), messages)
+
+
+def selected(question: Question, found: Sequence[Match]) -> list[Match]:
+    """The memories that the answer will rest on."""
+    if question.asks in ("count", "about", "identity", "show"):
+        return list(found[:_LISTED])
+    return _close(question, found)
+
+
+def quote(entry: MemoryEntry, messages: Sequence[Message]) -> str:
+    """`On 12 March 2026 you told me: "…"` with the mark that cites the memory."""
+    return f'On {_told_on(entry, messages)} you told me: "{entry.text}" [memory {entry.memory_id}]'
+
+
+def photo_concepts(context: MemoryContext, concepts: Sequence[Concept]) -> list[tuple[float, Concept, MemoryEntry]]:
+    """The named things that the message's photo looks like, best first, each with its best photo's memory."""
+    known = {concept.concept_id: concept for concept in concepts}
+    best: dict[int, tuple[float, Concept, MemoryEntry]] = {}
+    for hit in context.hits:
+        entry = hit.record
+        if not isinstance(entry, MemoryEntry) or "photo" not in hit.similarity:
+            continue
+        for concept_id in entry.concept_ids:
+            concept = known.get(concept_id)
+            if concept is None or not set(concept.photo_ids) & set(entry.photo_ids):
+                continue
+            if concept_id not in best or hit.similarity["photo"] > best[concept_id][0]:
+                best[concept_id] = (hit.similarity["photo"], concept, entry)
+    return sorted(best.values(), key=lambda found: found[0], reverse=True)
+
+
+def _close(question: Question, found: Sequence[Match]) -> list[Match]:
+    """The best memory, and those that are as good: several may answer "what does he like?"."""
+    several = question.asks in ("thing", "noun", "person", "reason", "yes or no")
+    best = found[0].score
+    close = [match for match in found if match.score >= _CLOSE * best]
+    return close[: 3 if several else 1]
+
+
+def _list(found: Sequence[Match], messages: Sequence[Message]) -> str:
+    if len(found) == 1:
+        return quote(found[0].entry, messages)
+    lines = [
+        f'- "{match.entry.text}" ({_told_on(match.entry, messages)}) [memory {match.entry.memory_id}]'
+        for match in found
+    ]
+    return "You told me:\n" + "\n".join(lines)
+
+
+def _told_on(entry: MemoryEntry, messages: Sequence[Message]) -> str:
+    """The day of the user's newest message under the memory."""
+    said = [
+        message.said_at
+        for message in messages
+        if message.role == "user" and any(first <= message.message_id <= last for first, last in entry.evidence_ids)
+    ]
+    day = max(said, default=entry.recorded_at).date()
+    return written(DateInterval(day, day))
+
+
+def _yes_or_no(question: Question, found: Sequence[Match], messages: Sequence[Message]) -> str:
+    """Yes and No only about what is liked, eaten or had; anything finer is left to the quote."""
+    best = found[0].entry
+    plain_words = not find_values(question.text) and not re.search(
+        r"\b(?:all|every|only|still|always|never|any more|anymore)\b", question.text
+    )
+    simple = re.match(r"(?:do|does|am|is|are|can|have|has)\b", question.text, re.IGNORECASE)
+    if not (simple and plain_words and len(question.words) <= 2):
+        return _list(_close(question, found), messages)
+    negative = is_negative(best.text)
+    word = "No" if negative and not question.negated else "" if negative or question.negated else "Yes"
+    quoted = quote(best, messages)
+    return f"{word}. {quoted}" if word else quoted
+
+
+def _counted(
+    question: Question, found: Sequence[Match], concepts: Sequence[Concept], messages: Sequence[Message]
+) -> str:
+    """The sum over what the memories count or name: two cats and a tortoise are three pets."""
+    nouns = set(equivalents(question.noun))
+    per_noun: dict[str, int] = {}
+    names: dict[str, set[int]] = {}
+    for concept in concepts:
+        for alias in concept.aliases:
+            word = next((one for one in stems(alias) if one in nouns), None)
+            if word is not None and any(concept.concept_id in match.entry.concept_ids for match in found):
+                names.setdefault(word, set()).add(concept.concept_id)
+    for match in found:
+        for word in dict.fromkeys(one for one in stems(match.entry.text) if one in nouns):
+            count = amount_of(match.entry.text, {word})
+            if count is not None:
+                per_noun[word] = max(per_noun.get(word, 0), count)
+            elif word not in per_noun and _is_owned(match.entry.text, word):
+                per_noun[word] = 1
+    for word, ids in names.items():
+        per_noun[word] = max(per_noun.get(word, 0), len(ids))
+    total = sum(per_noun.values())
+    listed = _list(found[:_LISTED], messages)
+    if len(found) == 1 and len(per_noun) == 1 and not names:
+        return listed
+    if not total:
+        return DECLINED
+    what = next((word for word in plain(question.text).split() if stem(word.strip("?")) == question.noun), "")
+    return f"{total} {what.strip('?')}, from what you told me. {listed}".replace("  ", " ")
+
+
+def _is_owned(text: str, word: str) -> bool:
+    return bool(
+        re.search(
+            rf"\b(?:my|our|us|have|got|adopted|bought|a|an|her|his)\b[^.]*\b{re.escape(word[:4])}", text, re.IGNORECASE
+        )
+    )
+
+
+def _computed(question: Question, found: Sequence[Match], messages: Sequence[Message], today: date) -> str:
+    best = found[0].entry
+    quoted = quote(best, messages)
+    if question.asks == "age":
+        age = _age(best, messages, today)
+        return f"{age} {quoted}" if age else quoted
+    interval = best.happened or _first_date(best)
+    if interval is None:
+        return quoted
+    if question.asks == "duration" and interval.first > today:
+        return quoted
+    if interval.first > today:
+        days = (interval.first - today).days
+        return f"{_span(days, interval.first, today, question.unit)} from today ({_day(today)}) to {_day(interval.first)}. {quoted}"
+    days = (today - interval.first).days
+    if days == 0:
+        return f"That is today. {quoted}"
+    if question.asks == "until":
+        return f"That was {_span(days, interval.first, today, question.unit)} ago. {quoted}"
+    about = "" if interval.first == interval.last else "about "
+    since = "since then" if question.asks == "duration" else "ago"
+    span = _span(days, interval.first, today, question.unit)
+    return _upper(f"{about}{span} {since}, counted to today ({_day(today)}). {quoted}")
+
+
+def _upper(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+def _day(day: date) -> str:
+    return written(DateInterval(day, day))
+
+
+def _first_date(entry: MemoryEntry) -> DateInterval | None:
+    found = find_dates(entry.text, entry.recorded_at.date(), past=False)
+    return found[0].interval if found else None
+
+
+def _span(days: int, first: date, second: date, unit: str) -> str:
+    """Days, and beside them the larger units that one thinks in: "77 days (11 weeks, or 2 months and 18 days)"."""
+    earlier, later = min(first, second), max(first, second)
+    months = (later.year - earlier.year) * 12 + later.month - earlier.month - (later.day < earlier.day)
+    parts = []
+    if days >= 14 or unit == "week":
+        weeks, rest = divmod(days, 7)
+        parts.append(_count(weeks, "week") + (f" and {_count(rest, 'day')}" if rest else ""))
+    if months >= 1:
+        years, rest_months = divmod(months, 12)
+        parts.append(
+            " and ".join(_count(count, name) for count, name in ((years, "year"), (rest_months, "month")) if count)
+        )
+    return _count(days, "day") + (f" ({', or '.join(parts)})" if parts else "")
+
+
+def _count(count: int, noun: str) -> str:
+    return f"{count} {noun}" + ("" if count == 1 else "s")
+
+
+def _age(entry: MemoryEntry, messages: Sequence[Message], today: date) -> str:
+    """How old by now: from the year of birth, or from the age on a day that is known."""
+    text = plain(entry.text)
+    born = re.search(r"\bborn\b.*?\b((?:19|20)\d\d)\b", text)
+    if born:
+        interval = entry.happened
+        if interval is not None and interval.first == interval.last:
+            day = interval.first
+            return f"{today.year - day.year - ((today.month, today.day) < (day.month, day.day))} years old today."
+        years = today.year - int(born[1])
+        return f"{years - 1} or {years} years old, counted from {born[1]}."
+    turned = re.search(r"\bturn(?:s|ed|ing)? (\w+(?:-\w+)?)", text)
+    if turned and entry.happened and entry.happened.first <= today and (age := number(turned[1])):
+        day = entry.happened.first
+        passed = today.year - day.year - ((today.month, today.day) < (day.month, day.day))
+        return f"{age + passed} years old by now."
+    return ""
+
+
+def _shown(found: Sequence[Match], messages: Sequence[Message], recalled: Sequence[PhotoView]) -> str:
+    chosen = [
+        match
+        for match in found
+        if any(view.memory and view.memory.memory_id == match.entry.memory_id for view in recalled)
+    ]
+    if not chosen:
+        return _list(found[:1], messages)
+    best = [match for match in chosen if match.score >= _CLOSE * chosen[0].score]
+    return f"Here it is. {quote(best[0].entry, messages)}{_photos(best, recalled)}"
+
+
+def _photos(found: Sequence[Match], recalled: Sequence[PhotoView]) -> str:
+    shown = {match.entry.memory_id for match in found}
+    marks = [
+        f" [photo {view.number}]" for view in recalled if view.memory is not None and view.memory.memory_id in shown
+    ]
+    return "".join(marks)
+
+
+def _who_is_this(context: MemoryContext, concepts: Sequence[Concept], recalled: Sequence[PhotoView]) -> str:
+    """A guess in words where one known thing is clearly nearest, a question where two are, else an invitation."""
+    found = photo_concepts(context, concepts)
+    if not found or found[0][0] < SAME_PHOTO:
+        return f"{DECLINED} I don't recognise what this photo shows; tell me a name and I'll keep it with the photo."
+    similarity, concept, entry = found[0]
+    shown = "".join(
+        f" [photo {view.number}]" for view in recalled if view.memory and view.memory.memory_id == entry.memory_id
+    )
+    if len(found) > 1 and similarity - found[1][0] < PHOTO_MARGIN:
+        other = found[1]
+        return f"I'm not sure: is this {concept.name} or {other[1].name}? [memory {entry.memory_id}] [memory {other[2].memory_id}]"
+    return f"This looks like {concept.name}. {quote(entry, context.messages)}{shown}"

@@ -1,0 +1,302 @@
+"""Which memory a correction means, and what takes its place."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from m2a.agents.offline.clauses import find_subject
+from m2a.agents.offline.names import find_names
+from m2a.agents.offline.statements import Observation
+from m2a.agents.offline.text import meets, stem, stems
+from m2a.agents.offline.values import Value, find_values, topics
+from m2a.types import Concept, Hit, MemoryEntry
+
+# Words that do not tell one subject from another.
+LIGHT = frozenset(
+    stem(word)
+    for word in "be have do go get a an the my our your his her its their i we you he she it they me us him them this that these those "
+    "and or but so if of in on at to for with from by as not no now then too also just really very all some any more most much "
+    "many there here will can could should would about again still already than into out up down over off back only even one "
+    "actually sorry mean instead longer anymore new same time day today change move switch call say tell think know want "
+    "called said told what who which when where why how let make put take s t m re".split()
+)
+_NOT = (
+    re.compile(r"\bnot (?P<old>[^,.;]+?),? but (?P<new>[^,.;]+)", re.IGNORECASE),
+    re.compile(r"(?P<new>[^,;]+?),? (?:and )?not (?P<old>[^,.;-]+?)(?= -|[,.;!]|$)", re.IGNORECASE),
+    re.compile(r"(?P<new>[^,;]+?),? (?:instead of|rather than) (?P<old>[^,.;-]+?)(?= -|[,.;!]|$)", re.IGNORECASE),
+    re.compile(
+        r"\b(?:isn't|wasn't|aren't|is not|was not) (?P<old>[^,.;]+), (?:it's|he's|she's|they're|it is|it was) (?P<new>[^,.;]+)",
+        re.IGNORECASE,
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The memory that gives way, and the text that takes its place."""
+
+    entry: MemoryEntry
+    text: str
+    keeps_old: bool  # the old text with one value exchanged: it rests on the old evidence too
+
+
+def find_target(
+    observation: Observation, hits: Sequence[Hit], concepts: Sequence[Concept], newest: Sequence[int]
+) -> Target | None:
+    """The memory that the observation contradicts, or None. `newest` are the ids of the newest user messages, last first."""
+    best: tuple[float, MemoryEntry] | None = None
+    for hit in hits:
+        entry = hit.record
+        if not isinstance(entry, MemoryEntry) or entry.kind == "update record":
+            continue
+        score = _contradiction(observation, entry, hit, concepts, newest)
+        if score is not None and (best is None or score > best[0]):
+            best = (score, entry)
+    if best is None:
+        return None
+    return _replacement(observation, best[1])
+
+
+def is_known(observation: Observation, hits: Sequence[Hit]) -> bool:
+    """Whether a memory says the same already."""
+    words = content(observation.text)
+    for hit in hits:
+        if isinstance(hit.record, MemoryEntry) and hit.record.kind != "update record":
+            known = content(hit.record.text)
+            if words == known or (
+                words and words < known and hit.record.text.casefold().startswith(observation.text.casefold()[:-1])
+            ):
+                return True
+    return False
+
+
+def find_forgotten(what: str, hits: Sequence[Hit], previous: Sequence[int]) -> list[MemoryEntry]:
+    """The memories that "forget …" means; with nothing named, those of the user's previous message."""
+    wanted = content(re.sub(r"^.*?\b(?:about|that)\b", "", what, count=1)) or content(what)
+    wanted -= {
+        stem(word)
+        for word in "everything anything memory note fact thing bit part message please forget delete mention ask".split()
+    }
+    entries = [hit.record for hit in hits if isinstance(hit.record, MemoryEntry) and hit.record.kind != "update record"]
+    if not wanted:
+        return [entry for entry in entries if previous and _rests_on(entry, previous[:1])]
+    met = {entry.memory_id: sum(meets(word, content(entry.text)) for word in wanted) / len(wanted) for entry in entries}
+    return [entry for entry in entries if met[entry.memory_id] >= 0.75]
+
+
+def content(text: str) -> set[str]:
+    return {word for word in stems(text) if word not in LIGHT and len(word) > 1}
+
+
+def _contradiction(
+    observation: Observation, entry: MemoryEntry, hit: Hit, concepts: Sequence[Concept], newest: Sequence[int]
+) -> float | None:
+    """How surely the two contradict each other; None where they speak of different things."""
+    new, old = content(_without_values(observation.text)), content(entry.text)
+    if content(observation.text) == old:
+        return None
+    shared = {word for word in new if meets(word, old)}
+    names = {stem(name.split()[0]) for name in find_names(observation.text)}
+    old_names = {stem(name.split()[0]) for name in find_names(entry.text)}
+    if (
+        names
+        and old_names
+        and not names & old_names
+        and not (shared - names)
+        and not _refuted(observation.text, entry.text)
+    ):
+        return None
+    same_kinds = {value.kind for value in find_values(observation.text)} & {
+        value.kind for value in find_values(entry.text)
+    }
+    same_topics = topics(observation.text) & topics(entry.text)
+    refuted = _refuted(observation.text, entry.text)
+    if not observation.corrects:
+        return _same_attribute(observation.text, entry.text, same_kinds | same_topics)
+    fresh = next((1.5 - rank for rank, message_id in enumerate(newest[:2]) if _rests_on(entry, [message_id])), 0.0)
+    fragment = find_subject(observation.text) is None or bool(
+        re.match(r"(?:it|that|this|he|she|they)\b", observation.text, re.IGNORECASE)
+    )
+    if not shared and not refuted and not (fragment and fresh):
+        return None
+    evidence = (
+        2.0 * bool(same_kinds)
+        + 1.5 * bool(same_topics)
+        + 3.0 * refuted
+        + len(shared - names)
+        + 0.5 * len(shared & names)
+    )
+    same_subject = _subject_stems(observation.text) & _subject_stems(entry.text)
+    score = evidence + fresh + 1.0 * bool(same_subject) + hit.similarity.get("dense", 0.0)
+    enough = bool(
+        same_kinds
+        or same_topics
+        or refuted
+        or len(shared - names) >= 2
+        or (fragment and fresh)
+        or (same_subject and len(shared - names) >= 1)
+    )
+    return score if enough and score >= 2.5 else None
+
+
+def _same_attribute(new: str, old: str, alike: set[str]) -> float | None:
+    """Two plain statements contradict each other where both give the one value that a thing of ours has."""
+    ours, theirs = find_subject(new), find_subject(old)
+    if ours is None or theirs is None:
+        return None
+    if not re.match(r"(?:is|are|was|were)\b", ours.rest) or not re.match(r"(?:is|are|was|were)\b", theirs.rest):
+        return None
+    if content(ours.text) != content(theirs.text) or not content(ours.text):
+        return None
+    single = re.search(
+        r"\b(?:favou?rite|number|address|password|pin|code|name|birthday|size|dose|age|job|height|weight|email)\b",
+        ours.text,
+        re.IGNORECASE,
+    )
+    placed = re.match(r"(?:is|are) (?:now )?(?:in|on|at|under|behind|with)\b", ours.rest) and re.match(
+        r"(?:is|are) (?:in|on|at|under|behind|with)\b", theirs.rest
+    )
+    return (
+        3.0
+        if single or placed or (alike & {"schedule"} and re.match(r"(?:my|our)\b", ours.text, re.IGNORECASE))
+        else None
+    )
+
+
+def _replacement(observation: Observation, entry: MemoryEntry) -> Target:
+    for refuted, put in _oppositions(observation.text):
+        exchanged = _exchange_words(entry.text, refuted, put)
+        if exchanged:
+            return Target(entry, exchanged, True)
+    # What stands on its own and says all that the old one said needs nothing of it.
+    ours = find_values(_without_opposition(observation.text))
+    theirs = find_values(entry.text)
+    rest_of_old = content(_without_values(entry.text)) - content(observation.text)
+    if rest_of_old and (exchanged := _exchange_values(entry.text, ours, theirs)):
+        return Target(entry, exchanged, True)
+    if find_subject(observation.text) is None and (subject := find_subject(entry.text)):
+        verb = subject.rest.split()[0]
+        if verb in ("is", "are", "was", "were") and len(observation.text.split()) <= 6:
+            return Target(
+                entry,
+                f"{subject.text} {verb} {observation.text[0].lower() if not find_names(observation.text) else observation.text[0]}{observation.text[1:]}",
+                True,
+            )
+    return Target(entry, observation.text, False)
+
+
+def _exchange_values(old: str, ours: Sequence[Value], theirs: Sequence[Value]) -> str | None:
+    """The old text with the new days, times and amounts in the place of its own; None where that is unsure."""
+    exchanged = old
+    done = False
+    for value in reversed(theirs):
+        fitting = [one for one in ours if _same_kind(one.kind, value.kind)]
+        rivals = [one for one in theirs if _same_kind(one.kind, value.kind)]
+        if len(fitting) != 1 or len(rivals) != 1 or not value.kind.startswith(("day", "time", "amount")):
+            continue
+        if fitting[0].text.casefold() == value.text.casefold():
+            continue
+        exchanged = exchanged[: value.start] + _fitted(exchanged, value, fitting[0]) + exchanged[value.end :]
+        done = True
+    return exchanged if done else None
+
+
+def _fitted(old: str, value: Value, new: Value) -> str:
+    """The new value with the preposition that its place needs: "in three weeks" → "on 11 June"."""
+    text = new.text
+    bare = re.match(r"(?:\d|the |[A-Z])", text) is not None
+    if value.kind == "day" and bare and not re.match(r"(?:\d|the |[A-Z])", value.text):
+        return f"on {text}"
+    if value.kind == "time" and value.text.startswith("at ") and not text.startswith(("at ", "between ", "from ")):
+        return f"at {text}"
+    return text
+
+
+def _same_kind(left: str, right: str) -> bool:
+    if left == right:
+        return True
+    return left.startswith("amount:") and right.startswith("amount:") and (left == "amount:" or right == "amount:")
+
+
+def _oppositions(text: str) -> list[tuple[str, str]]:
+    found = []
+    for pattern in _NOT:
+        if match := pattern.search(text):
+            old = re.sub(r"^(?:the|a|an|on|in|at|to|for|with) ", "", match["old"].strip(), flags=re.IGNORECASE)
+            found.append((old, match["new"].strip()))
+    return found
+
+
+def _without_opposition(text: str) -> str:
+    for old, _ in _oppositions(text):
+        text = re.sub(rf",? (?:and )?(?:not|instead of|rather than)(?: \w+)? {re.escape(old)}", "", text)
+    return text
+
+
+def _refuted(new: str, old: str) -> bool:
+    """Whether the new text names a part of the old one after "not"."""
+    for words, _ in _oppositions(new):
+        wanted = {word for word in stems(words) if len(word) > 1}
+        said = set(stems(old)) | {stem(value.text.split()[0]) for value in find_values(old)}
+        if wanted and wanted - LIGHT and all(_same_number(word, said) for word in wanted - LIGHT):
+            return True
+    return False
+
+
+def _same_number(word: str, said: set[str]) -> bool:
+    from m2a.agents.offline.dates import number
+
+    count = number(word)
+    return word in said or (
+        count is not None and any(number(other) == count for other in said if other not in ("a", "an"))
+    )
+
+
+def _exchange_words(old: str, refuted: str, put: str) -> str | None:
+    """The old text with the refuted words (or their number) replaced by the last words of what they were opposed to."""
+    values = find_values(put)
+    theirs = [value for value in find_values(old) if _same_words(value.text.split()[0], refuted.split()[0])]
+    if values and len(theirs) == 1 and len(refuted.split()) <= 2:
+        fitting = [value for value in values if _same_kind(value.kind, theirs[0].kind)]
+        if len(fitting) == 1:
+            return old[: theirs[0].start] + fitting[0].text + old[theirs[0].end :]
+    match = re.search(rf"(?<!\w){re.escape(refuted)}(?!\w)", old, re.IGNORECASE)
+    if match is None:
+        return None
+    names = find_names(put)
+    if refuted[0].isupper() and names:
+        words = names[-1]
+    else:
+        words = re.sub(
+            r"^.*\b(?:is|are|was|were|it's|he's|she's|they're|meant)\b ?(?:actually |really |called )?",
+            "",
+            put,
+            flags=re.IGNORECASE,
+        )
+        if len(words.split()) > len(refuted.split()) + 2:
+            words = " ".join(words.split()[-len(refuted.split()) :])
+        if re.search(r"\b(?:a|an|the|on|in|at|my) $", old[: match.start()]):
+            words = re.sub(r"^(?:a|an|the|on|in|at|my) ", "", words)
+    return old[: match.start()] + words.strip(" .") + old[match.end() :]
+
+
+def _same_words(left: str, right: str) -> bool:
+    from m2a.agents.offline.dates import number
+
+    return left.casefold() == right.casefold() or (number(left) is not None and number(left) == number(right))
+
+
+def _without_values(text: str) -> str:
+    for value in reversed(find_values(text)):
+        unit = value.text.split()[-1] if value.kind.startswith("amount:") and len(value.text.split()) > 1 else ""
+        text = text[: value.start] + unit + text[value.end :]
+    return text
+
+
+def _subject_stems(text: str) -> set[str]:
+    subject = find_subject(text)
+    return content(subject.text) if subject else set()
+
+
+def _rests_on(entry: MemoryEntry, message_ids: Sequence[int]) -> bool:
+    return any(first <= message_id <= last for first, last in entry.evidence_ids for message_id in message_ids)

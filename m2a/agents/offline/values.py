@@ -1,0 +1,196 @@
+"""What kind of value a text holds: a day, a time, an amount, a colour, a home, a job. Two texts about one subject
+contradict each other where they give different values of one kind."""
+
+import re
+from dataclasses import dataclass
+from datetime import date
+
+from m2a.agents.offline import lexicon
+from m2a.agents.offline.dates import NUMBERS, WEEKDAYS, find_dates, number
+from m2a.agents.offline.names import find_places
+from m2a.agents.offline.text import is_kind, stem, stems, tokens
+
+_NUMBER = (
+    r"(?:\d+(?:[.,]\d+)*|"
+    + "|".join(sorted((word for word in NUMBERS if len(word) > 2), key=len, reverse=True))
+    + r")(?:-(?:one|two|three|four|five|six|seven|eight|nine))?"
+)
+_CLOCK = re.compile(
+    rf"\b(?:(?:at|from|until|till|by|around|about|before|after) )?(?:(?:half|quarter|twenty|ten|five) (?:past|to) \w+|[012]?\d[:.][0-5]\d(?: ?[ap]\.?m\b\.?)?|"
+    rf"[01]?\d ?(?:[ap]\.?m\b\.?|o'?clock)|noon|midnight|midday)|\bat (?:\d\d?|{'|'.join(w for w in NUMBERS if len(w) > 2)})\b(?! [a-z]+s\b)|"
+    rf"\bbetween {_NUMBER} and {_NUMBER}\b(?! [A-Z])",
+    re.IGNORECASE,
+)
+_RECURRING = re.compile(
+    rf"\b(?:every (?:other |second )?)?(?:{'|'.join(WEEKDAYS)})s\b|\bevery (?:other |second )?(?:{'|'.join(WEEKDAYS)}|day|week|month|morning|evening|weekend)\b|"
+    rf"\b(?:{'|'.join(WEEKDAYS)})\b",
+    re.IGNORECASE,
+)
+_MONEY = re.compile(
+    rf"[€$£] ?\d+(?:[.,]\d+)*|\b{_NUMBER} ?(?:€|\$|£|euros?|dollars?|pounds?|quid|bucks|cents?|francs?|kr(?:oner)?|yen|usd|eur|gbp|chf)\b",
+    re.IGNORECASE,
+)
+_AMOUNT = re.compile(rf"\b({_NUMBER}) ?-?(?:more |other |new |old |big |small |whole )?([a-zA-Z%°]+)", re.IGNORECASE)
+_AGE = re.compile(
+    rf"\b(?:turn(?:s|ed|ing)?|is|was|are|am|'s|'m|aged?) (?:already |now |only |just )?({_NUMBER})(?= ?(?:$|[,.!;]|years? old|and\b|now\b|today\b|yesterday\b|on\b|in\b|last\b|next\b|the day\b|\())|"
+    rf"\b({_NUMBER})[- ]years?[- ]old|\b({_NUMBER}) (?:months?|weeks?) old|\bborn (?:in|on)\b",
+    re.IGNORECASE,
+)
+_DURATION = re.compile(
+    rf"\b(?:for |about |around |over |almost |nearly )*({_NUMBER}|an?|half an|several|a few|a couple of)[ -](second|minute|hour|day|night|week|fortnight|month|year|decade)s?\b(?! old| ago)|\bsince\b",
+    re.IGNORECASE,
+)
+_HOME = re.compile(
+    r"\b(?:live[sd]?|living|moved?|moving|based|settled|relocated|grew up|from)\b|\b(?:is|'s|are|'re|am|'m) (?:now |back )?in (?=[A-Z])",
+    re.IGNORECASE,
+)
+_WORK = re.compile(
+    r"\b(?:works?|working|worked|jobs?|team|department|office|employer|company|career|boss|hired|promoted|retired|studies|studying|freelance|"
+    r"does the|runs? (?:the|a|an|her|his)|put me in|started at|switched to|profession)\b",
+    re.IGNORECASE,
+)
+_LIKING = re.compile(
+    r"\b(?:like|love|prefer|hate|enjoy|adore|dislike|can't stand|favou?rite|into|fond|fan)(?:s|d|ed)?\b", re.IGNORECASE
+)
+_NAME = re.compile(r"\b(?:called|named|name is|name's|call (?:it|him|her)|spell(?:ed|t|s)?|spelling)\b", re.IGNORECASE)
+# No units: what follows the number here belongs to the next phrase.
+_NO_UNITS = frozenset(
+    "and or of at in on to the a an for with is are was every from now past but because pm am old".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """`text[start:end]` is a value of the kind; an amount's kind names its unit ("amount:seat")."""
+
+    kind: str
+    start: int
+    end: int
+    text: str
+
+
+def find_values(text: str) -> list[Value]:
+    """The values that can stand in each other's place, in order; none overlaps another."""
+    found: list[Value] = []
+
+    def take(kind: str, start: int, end: int) -> None:
+        if not any(value.start < end and start < value.end for value in found):
+            found.append(Value(kind, start, end, text[start:end]))
+
+    for start, end in _days(text):
+        take("day", start, end)
+    for match in _CLOCK.finditer(text):
+        take("time", match.start(), match.end())
+    for match in _RECURRING.finditer(text):
+        take("day", match.start(), match.end())
+    for match in _MONEY.finditer(text):
+        take("amount:money", match.start(), match.end())
+    for match in _AMOUNT.finditer(text):
+        if match[2].lower() not in _NO_UNITS:
+            take(f"amount:{stem(match[2])}", match.start(), match.end())
+    for token in tokens(text):
+        if is_kind(stem(token.text), stem("colour")):
+            take("colour", token.start, token.end)
+        elif token.lower in lexicon.JOBS:
+            take("job", token.start, token.end)
+        elif number(token.lower) is not None and len(token.text) > 1 and token.lower not in ("an",):
+            take("amount:", token.start, token.end)
+    return sorted(found, key=lambda value: value.start)
+
+
+def topics(text: str) -> set[str]:
+    """The sides of a life that the text speaks of: two texts about one person and one side may contradict each other."""
+    kinds = {value.kind.partition(":")[0] for value in find_values(text)}
+    found = set()
+    if "day" in kinds or "time" in kinds:
+        found.add("schedule")
+    if "colour" in kinds:
+        found.add("colour")
+    if _HOME.search(text):
+        found.add("home")
+    words = set(stems(text))
+    if "job" in kinds or _WORK.search(text) or any(is_kind(word, stem("department")) for word in words):
+        found.add("work")
+    if _LIKING.search(text):
+        found.add("liking")
+    if any(is_kind(word, stem("status")) for word in words):
+        found.add("status")
+    if _AGE.search(text):
+        found.add("age")
+    if _NAME.search(text):
+        found.add("name")
+    return found
+
+
+def has_money(text: str) -> bool:
+    return bool(_MONEY.search(text)) or bool(
+        re.search(rf"\b(?:cost|paid|pay|price|worth|for)\b(?: \w+){{0,3}} {_NUMBER}\b(?! \w+s\b)|\bfree\b", text)
+    )
+
+
+def has_time(text: str) -> bool:
+    return bool(_CLOCK.search(text))
+
+
+def has_day(text: str) -> bool:
+    return bool(_days(text)) or bool(_RECURRING.search(text))
+
+
+def has_age(text: str) -> bool:
+    return bool(_AGE.search(text))
+
+
+def has_duration(text: str) -> bool:
+    return bool(_DURATION.search(text))
+
+
+def has_frequency(text: str) -> bool:
+    return bool(_RECURRING.search(text)) or bool(
+        re.search(
+            r"\b(?:every|each|daily|weekly|monthly|yearly|annually|once|twice|times|always|never|often|rarely|usually)\b",
+            text,
+            re.IGNORECASE,
+        )
+    )
+
+
+def has_number(text: str) -> bool:
+    return bool(re.search(rf"\b{_NUMBER}\b", text, re.IGNORECASE))
+
+
+def has_place(text: str) -> bool:
+    return bool(find_places(text)) or bool(
+        re.search(
+            r"\b(?:in|on|at|under|behind|next to|beside|near|inside|above|below|between|by|from|to|opposite|with|around|outside|across|along|into|off) (?:the|my|our|his|her|their|a|an|mum|mom|dad)\b|"
+            r"\b(?:upstairs|downstairs|outside|abroad|home|here|there|Street|Road|Avenue|Lane|Square)\b",
+            text,
+        )
+    )
+
+
+def amount_of(text: str, nouns: set[str]) -> int | None:
+    """The number that stands before one of the nouns (stems): 2 of "two cats", 1 of "her old tortoise"."""
+    words = [token.lower for token in tokens(text)]
+    for index, word in enumerate(words):
+        if stem(word) not in nouns:
+            continue
+        for before in reversed(words[max(0, index - 3) : index]):
+            count = number(before)
+            if count is not None:
+                return count
+        return None
+    return None
+
+
+def _days(text: str) -> list[tuple[int, int]]:
+    """Where the text names days, the absolute date in brackets behind it included."""
+    spans = []
+    for found in find_dates(text, date(2000, 1, 1), past=False):
+        start, end = found.start, found.end
+        if spans and re.fullmatch(r" \(", text[spans[-1][1] : start]) and text[end : end + 1] == ")":
+            spans[-1] = (spans[-1][0], end + 1)
+        elif spans and re.fullmatch(r" (?:to|and) ", text[spans[-1][1] : start]):
+            spans[-1] = (spans[-1][0], end + (text[end : end + 1] == ")"))
+        else:
+            spans.append((start, end))
+    return spans

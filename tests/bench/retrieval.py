@@ -1,0 +1,262 @@
+"""Retrieval beside the physical limit, in one run: `python -m tests.bench retrieval [--sizes 1000,10000,100000]`.
+
+Ours is `Retriever.search`: three paths in Milvus, every hit confirmed by SQL, fused, entries loaded. The limit is the same
+three rankings over arrays in memory (numpy for vectors, bm25s for words) without storage, owners, versions or SQL. The
+query's vector is at hand in both: encoding is measured elsewhere. Words are drawn by Zipf's law, a fifth of the memories
+has a photo, and some evidence; vectors are random.
+"""
+
+import argparse
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+from sqlalchemy import Table, insert, select, update
+
+from m2a.memory.database import Database, entry, entry_evidence, entry_photo, outbox, photo
+from m2a.memory.database import owner as owner_table
+from m2a.memory.fusion import reciprocal_rank_fusion
+from m2a.memory.index import BM25_B, BM25_K1, IndexEncoders, MemoryIndex
+from m2a.memory.indexer import Indexer
+from m2a.memory.owners import owner_named
+from m2a.memory.raw_message_store import RawMessageStore
+from m2a.memory.retriever import PATH_DEPTH, Retriever
+from m2a.memory.semantic_memory_store import SemanticMemoryStore
+from m2a.memory.words import finished_words
+from m2a.types import EntryDraft, EvidenceRange, Query
+
+SIZES = (1_000, 10_000, 100_000)
+QUERIES = 100
+BARS = {10_000: 10, 100_000: 30}  # ms, p50
+NOW = datetime(2026, 3, 12, 12, 0, tzinfo=UTC)
+VOCABULARY = 20_000
+
+
+class KnownVectors:
+    """Stands in for both encoders, at no cost: a text's vector is random, but always the same."""
+
+    def __init__(self, encoder_id: str, dimensions: int, word_dimensions: int | None = None) -> None:
+        self.encoder_id = encoder_id
+        self.dimensions = dimensions
+        self.word_dimensions = word_dimensions
+        self._pool = unit(np.random.default_rng(7).normal(size=(64, word_dimensions or dimensions)))
+        self._random = np.random.default_rng(8)
+
+    def encode(self, items: Sequence[object]) -> np.ndarray:
+        return unit(self._random.normal(size=(len(items), self.dimensions)))
+
+    def encode_for_words(self, photos: Sequence[object]) -> np.ndarray:
+        assert self.word_dimensions is not None
+        return unit(self._random.normal(size=(len(photos), self.word_dimensions)))
+
+    def encode_words(self, texts: Sequence[str]) -> np.ndarray:
+        return self._pool[[len(text) % 64 for text in texts]]
+
+
+class KnownQueries(KnownVectors):
+    def encode(self, items: Sequence[object]) -> np.ndarray:
+        return self._pool[[len(str(item)) % 64 for item in items]] if len(items) == 1 else super().encode(items)
+
+
+def unit(rows: np.ndarray) -> np.ndarray:
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+def sentences(count: int, seed: int, words: tuple[int, int]) -> list[str]:
+    """Of made-up words, the n-th drawn 1/n as often as the first, as in real text."""
+    chooser = np.random.default_rng(seed)
+    weights = 1 / np.arange(1, VOCABULARY + 1)
+    lengths = chooser.integers(*words, size=count)
+    drawn = chooser.choice(VOCABULARY, size=int(lengths.sum()), p=weights / weights.sum())
+    parts = np.split(drawn, np.cumsum(lengths)[:-1])
+    return [" ".join(f"{_SYLLABLES[n % 400]}{_SYLLABLES[n // 400]}o" for n in part) for part in parts]
+
+
+_SYLLABLES = [a + b + c for a in "bdfgklmnprtvzjwhqxyc" for b in "aeiou" for c in "lnrk"]
+
+
+def photo_name(number: int) -> str:
+    return f"{number:064x}"
+
+
+@dataclass
+class Memory:
+    """One owner with so many memories, in SQL and in the index; `limit` holds the same rows as arrays."""
+
+    owner: str
+    database: Database
+    index: MemoryIndex
+    indexer: Indexer
+    retriever: Retriever
+    texts: list[str]
+    photos: list[str]
+
+    def write(self, text: str) -> None:
+        """As the memory bank writes: SQL, then the index."""
+        draft = EntryDraft(text, (EvidenceRange(1, 1),))
+        with self.database.write() as connection:
+            SemanticMemoryStore().add(connection, self.owner, draft, who="bench", why="bench", now=NOW)
+        self.indexer.drain(self.owner)
+
+
+@contextmanager
+def memory_of(size: int, folder: Path) -> Iterator[Memory]:
+    database = Database(f"sqlite:///{folder / 'memory.db'}")
+    text_encoder = KnownQueries("known-text", 384)
+    image_encoder = KnownVectors("known-photo", 1280, 384)
+    index = MemoryIndex(str(folder / "index.db"), IndexEncoders.of(text_encoder, image_encoder))
+    raw, semantic = RawMessageStore(database), SemanticMemoryStore()
+    indexer = Indexer(
+        database,
+        raw,
+        semantic,
+        index,
+        text_encoder,
+        image_encoder,
+        photo_image=lambda _owner, photo_id: photo_id,  # type: ignore[arg-type,return-value]
+    )
+    retriever = Retriever(
+        database, raw, semantic, index, text_encoder, image_encoder, indexer.photo_vectors, relevance_floor=True
+    )
+    owner = owner_named(database, "bench")
+    texts = sentences(size, 1, (6, 24))
+    photos = [photo_name(number) for number in range(size // 5)]
+    _fill(database, owner, texts, photos)
+    indexer.drain()
+    yield Memory(owner, database, index, indexer, retriever, texts, photos)
+    retriever.close()
+    index.close()
+    database.close()
+
+
+def _fill(database: Database, owner: str, texts: Sequence[str], photos: Sequence[str]) -> None:
+    """One memory with a photo written by the stores; the others are copies of its rows, which takes seconds."""
+    raw, semantic = RawMessageStore(database), SemanticMemoryStore()
+    picture = {"media_type": "image/jpeg", "width": 1, "height": 1, "size": 1, "added_at": 0}
+    with database.write() as connection:
+        connection.execute(insert(photo).values(owner=owner, photo_id=photos[0], **picture))
+        connection.execute(insert(outbox).values(owner=owner, record="photo", record_id=photos[0]))
+        chat = raw.start_conversation(connection, owner, NOW).conversation_id
+        raw.append(connection, owner, chat, role="user", speaker="You", text="evidence", said_at=NOW)
+        draft = EntryDraft(texts[0], (EvidenceRange(1, 1),), photo_ids=(photos[0],))
+        semantic.add(connection, owner, draft, who="bench", why="bench", now=NOW)
+
+        def copies(table: Table, changes: Iterable[dict[str, object]]) -> None:
+            row = connection.execute(select(table).where(table.c.owner == owner).limit(1)).mappings().one()
+            row = {name: value for name, value in row.items() if name not in ("sequence", "history_id")}
+            connection.execute(insert(table), [row | change for change in changes])
+
+        ids = range(2, len(texts) + 1)
+        copies(entry, ({"memory_id": n, "text": texts[n - 1], "folded_hash": f"{n:064x}"} for n in ids))
+        copies(entry_evidence, ({"memory_id": n} for n in ids))
+        copies(photo, ({"photo_id": name} for name in photos[1:]))
+        copies(entry_photo, ({"memory_id": 5 * n, "photo_id": name} for n, name in enumerate(photos[1:], start=1)))
+        copies(outbox, ({"record": "entry", "record_id": str(n)} for n in ids))
+        copies(outbox, ({"record": "photo", "record_id": name} for name in photos[1:]))
+        connection.execute(update(owner_table).values(last_memory_id=len(texts)))
+
+
+class Limit:
+    """The same three rankings over arrays in memory."""
+
+    def __init__(self, texts: Sequence[str], photos: int) -> None:
+        import bm25s
+
+        random = np.random.default_rng(3)
+        self.vectors = unit(random.normal(size=(len(texts), 384)))
+        self.photo_vectors = unit(random.normal(size=(photos, 1280)))
+        self.word_vectors = unit(random.normal(size=(photos, 384)))
+        self.bm25 = bm25s.BM25(k1=BM25_K1, b=BM25_B)
+        self.bm25.index([finished_words(text) for text in texts], show_progress=False)
+        self.text_query, self.photo_query = self.vectors[0], self.photo_vectors[0]
+
+    def by_words(self, text: str) -> object:
+        found, _ = self.bm25.retrieve([finished_words(text)], k=PATH_DEPTH, show_progress=False)
+        return reciprocal_rank_fusion(
+            [
+                _top(self.vectors @ self.text_query),
+                found[0].tolist(),
+                [5 * photo for photo in _top(self.word_vectors @ self.text_query)],
+            ]
+        )
+
+    def by_photo(self, _: str) -> object:
+        return reciprocal_rank_fusion([_top(self.photo_vectors @ self.photo_query)])
+
+
+def _top(scores: np.ndarray) -> list[int]:
+    best = np.argpartition(-scores, PATH_DEPTH)[:PATH_DEPTH]
+    return best[np.argsort(-scores[best])].tolist()
+
+
+def milliseconds(call: Callable[[str], object], arguments: Sequence[str]) -> tuple[float, float]:
+    """p50 and p95, after ten calls to warm up."""
+    for argument in arguments[:10]:
+        call(argument)
+    taken = []
+    for argument in arguments:
+        start = time.perf_counter()
+        call(argument)
+        taken.append((time.perf_counter() - start) * 1000)
+    return float(np.percentile(taken, 50)), float(np.percentile(taken, 95))
+
+
+def measure(size: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        start = time.perf_counter()
+        with memory_of(size, Path(folder)) as memory:
+            filled = time.perf_counter() - start
+            limit = Limit(memory.texts, len(memory.photos))
+            owner, retriever = memory.owner, memory.retriever
+            asked = sentences(QUERIES, 2, (3, 9))
+            shown = [memory.photos[number % len(memory.photos)] for number in range(QUERIES)]
+            rows = {
+                "text": (lambda text: retriever.search(owner, Query(text), ["entry"]), limit.by_words, asked),
+                "photo": (lambda name: retriever.search(owner, Query("", (name,)), ["entry"]), limit.by_photo, shown),
+                "text and photo": (
+                    lambda text: retriever.search(owner, Query(text, (shown[0],)), ["entry"]),
+                    lambda text: (limit.by_words(text), limit.by_photo(text)),
+                    asked,
+                ),
+            }
+            for title, (ours, floor, arguments) in rows.items():
+                p50, p95 = milliseconds(ours, arguments)
+                limit50, limit95 = milliseconds(floor, arguments)
+                bar = f"p50 ≤ {BARS[size]}: {'yes' if p50 <= BARS[size] else 'NO'}" if size in BARS else ""
+                print(
+                    f"{size:>9,}  {title:<15} {p50:>7.1f} {p95:>7.1f}   {limit50:>7.2f} {limit95:>7.2f}   "
+                    f"{p50 / limit50:>6.1f}   {bar}",
+                    flush=True,
+                )
+            start = time.perf_counter()
+            writes = [f"{text} again" for text in sentences(50, 4, (6, 24))]
+            for text in writes:
+                memory.write(text)
+            one_by_one = len(writes) / (time.perf_counter() - start)
+            print(
+                f"{size:>9,}  writes a second: {one_by_one:.0f} one by one and each found at once, "
+                f"{(size + size // 5) / filled:.0f} in bulk (filled in {filled:.0f} s)",
+                flush=True,
+            )
+
+
+def main(arguments: Iterable[str] = ()) -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench retrieval")
+    parser.add_argument("--sizes", default=",".join(map(str, SIZES)), help="memories, such as 1000,10000")
+    sizes = [int(size) for size in parser.parse_args(list(arguments)).sizes.split(",")]
+    print(f"\nRetrieval, ms, {os.cpu_count()} cores; the query's vector is at hand, the SQL check is included:")
+    print(f"{'memories':>9}  {'query':<15} {'ours p50':>8} {'p95':>6}   {'limit50':>7} {'p95':>7}   {'ratio':>6}")
+    for size in sizes:
+        measure(size)
+
+
+if __name__ == "__main__":
+    import sys
+
+    main(sys.argv[1:])

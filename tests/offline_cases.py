@@ -1,0 +1,210 @@
+"""Stories for the offline rules: read them, play them through the real Assistant, and score what it kept and said.
+
+A story is a list of turns. Statements and corrections name what must be kept (`keep`: groups of alternatives, one
+memory meets them all) and what must be gone; questions name what the answer must and must not hold.
+"""
+
+import asyncio
+import json
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+
+from m2a.agents.offline import OfflineRules
+from m2a.assistant import Assistant
+from m2a.memory.owners import owner_named
+from m2a.settings import Settings
+from m2a.types import MemoryEntry, MessageRecorded, ReplyFinished
+
+DECLINED = "I don't have that in memory."
+BEHAVIOURS = ("keeping", "correcting", "answering", "declining")
+
+TurnKind = Literal["statement", "correction", "question", "never_said", "chit_chat"]
+
+
+@dataclass(frozen=True)
+class Turn:
+    id: str
+    kind: TurnKind
+    said_at: datetime
+    new_conversation: bool
+    text: str
+    keep: tuple[tuple[str, ...], ...] = ()
+    gone: tuple[str, ...] = ()
+    accept: tuple[tuple[str, ...], ...] = ()
+    reject: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Story:
+    name: str
+    turns: tuple[Turn, ...]
+
+
+@dataclass(frozen=True)
+class Played:
+    """A turn as it went: the reply, and the living memories before and after it (update records apart)."""
+
+    turn: Turn
+    reply: str
+    before: tuple[MemoryEntry, ...]
+    after: tuple[MemoryEntry, ...]
+
+    @property
+    def added(self) -> list[MemoryEntry]:
+        known = {entry.memory_id for entry in self.before}
+        return [entry for entry in self.after if entry.memory_id not in known]
+
+    @property
+    def kept(self) -> bool:
+        return any(_holds(entry.text, self.turn.keep) for entry in self.after)
+
+    @property
+    def corrected(self) -> bool:
+        texts = [entry.text.casefold() for entry in self.after]
+        return self.kept and not any(gone.casefold() in text for gone in self.turn.gone for text in texts)
+
+    @property
+    def declined(self) -> bool:
+        return self.reply.startswith(DECLINED)
+
+    @property
+    def answered(self) -> bool:
+        reply = self.reply.casefold()
+        return _holds(self.reply, self.turn.accept) and not any(one.casefold() in reply for one in self.turn.reject)
+
+    @property
+    def wrong(self) -> str | None:
+        """What went wrong, in words; None for a turn that went well."""
+        match self.turn.kind:
+            case "statement":
+                return None if self.kept else "not kept"
+            case "correction":
+                return None if self.corrected else "not corrected" if self.kept else "correction not kept"
+            case "question":
+                wrong = None if self.answered else "declined" if self.declined else "answered wrongly"
+            case "never_said":
+                wrong = None if self.declined else "invented"
+            case _:
+                wrong = None
+        return wrong or ("kept something" if self.added else None)
+
+
+@dataclass
+class Rate:
+    right: int = 0
+    of: int = 0
+
+    def count(self, right: bool) -> None:
+        self.right += right
+        self.of += 1
+
+    def __str__(self) -> str:
+        return f"{self.right / self.of:.2f} ({self.right}/{self.of})" if self.of else "–"
+
+
+@dataclass
+class Score:
+    """Precision and recall per behaviour, and the answers that state what was never said."""
+
+    precision: dict[str, Rate] = field(default_factory=lambda: {name: Rate() for name in BEHAVIOURS})
+    recall: dict[str, Rate] = field(default_factory=lambda: {name: Rate() for name in BEHAVIOURS})
+    invented: int = 0
+
+
+def read_stories(path: Path) -> list[Story]:
+    return [
+        Story(story["name"], tuple(_turn(turn) for turn in story["turns"]))
+        for story in json.loads(path.read_text(encoding="utf-8"))["stories"]
+    ]
+
+
+async def play(stories: Iterable[Story]) -> list[Played]:
+    """Every story in a memory of its own."""
+    played = []
+    now = [datetime.now().astimezone()]
+    with tempfile.TemporaryDirectory() as folder:
+        settings = Settings(data_dir=Path(folder), chat_model="offline")
+        async with Assistant.open(settings, clock=lambda: now[0], policy=OfflineRules()) as assistant:
+            for story in stories:
+                owner = owner_named(assistant.stores.database, story.name)
+                conversation: str | None = None
+                for turn in story.turns:
+                    now[0] = turn.said_at
+                    if turn.new_conversation:
+                        conversation = None
+                    before = _memories(assistant, owner)
+                    reply = ""
+                    async for event in assistant.turn(owner, turn.text, conversation_id=conversation):
+                        if isinstance(event, MessageRecorded):
+                            conversation = event.message.conversation_id
+                        elif isinstance(event, ReplyFinished):
+                            reply = event.message.text
+                    played.append(Played(turn, reply, before, _memories(assistant, owner)))
+    return played
+
+
+def play_file(path: Path) -> list[Played]:
+    return asyncio.run(play(read_stories(path)))
+
+
+def score(played: Sequence[Played]) -> Score:
+    """Keeping: entries that belong to what was stated, and nothing kept of any other turn. Correcting: the new kept and
+    the old gone; of the memories removed, those that had to be. Answering: of the answers given, the right ones.
+    Declining: of the declined turns, those whose answer was never said."""
+    result = Score()
+    for one in played:
+        kind = one.turn.kind
+        removed = {entry.memory_id for entry in one.before} - {entry.memory_id for entry in one.after}
+        if kind == "statement":
+            result.recall["keeping"].count(one.kept)
+        elif kind == "correction":
+            result.recall["correcting"].count(one.corrected)
+        if kind not in ("statement", "correction"):
+            result.precision["keeping"].count(not one.added)
+        elif one.added:
+            result.precision["keeping"].count(any(_belongs(entry, one.turn) for entry in one.added))
+        if removed:
+            result.precision["correcting"].count(kind == "correction" and one.corrected)
+        if kind == "question":
+            result.recall["answering"].count(one.answered)
+        elif kind == "never_said":
+            result.recall["declining"].count(one.declined)
+            result.invented += not one.declined
+        if kind in ("question", "never_said"):
+            if one.declined:
+                result.precision["declining"].count(kind == "never_said")
+            else:
+                result.precision["answering"].count(kind == "question" and one.answered)
+    return result
+
+
+def _belongs(entry: MemoryEntry, turn: Turn) -> bool:
+    text = entry.text.casefold()
+    return any(alternative.casefold() in text for group in turn.keep for alternative in group)
+
+
+def _memories(assistant: Assistant, owner: str) -> tuple[MemoryEntry, ...]:
+    return tuple(entry for entry in assistant.memory(owner).entries() if entry.kind != "update record")
+
+
+def _holds(text: str, groups: Sequence[Sequence[str]]) -> bool:
+    folded = text.casefold().replace("’", "'")
+    return all(any(alternative.casefold() in folded for alternative in group) for group in groups)
+
+
+def _turn(turn: dict) -> Turn:  # type: ignore[type-arg]
+    return Turn(
+        id=turn["id"],
+        kind=turn["kind"],
+        said_at=datetime.fromisoformat(turn["said_at"]),
+        new_conversation=turn["new_conversation"],
+        text=turn["text"],
+        keep=tuple(tuple(group) for group in turn.get("keep", ())),
+        gone=tuple(turn.get("gone", ())),
+        accept=tuple(tuple(group) for group in turn.get("accept", ())),
+        reject=tuple(turn.get("reject", ())),
+    )

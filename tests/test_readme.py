@@ -1,0 +1,47 @@
+"""The README tells the truth: its settings are the settings, its Python runs, its commands exist."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from m2a.settings import Settings
+from tests.drawings import draw_dog
+
+README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+
+
+def settings_table() -> list[str]:
+    """`python -m tests.test_readme` prints it."""
+    rows = ["| setting | default | what it is |", "| --- | --- | --- |"]
+    for name, field in Settings.model_fields.items():
+        default = "" if field.default is None else f"`{field.default}`"
+        rows.append(f"| `{name}` | {default} | {field.description} |")
+    return rows
+
+
+def test_the_settings_table_is_that_of_the_settings():
+    assert "\n".join(settings_table()) in README
+
+
+def test_the_python_example_runs(tmp_path):
+    [example] = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    draw_dog(tmp_path / "bobo.jpg", 0)
+    environment = os.environ | {"M2A_DATA_DIR": str(tmp_path / "data")}
+    done = subprocess.run(
+        [sys.executable, "-c", example], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Bobo" in done.stdout
+
+
+def test_the_commands_it_names_exist():
+    for command in set(re.findall(r"^m2a ([a-z]+(?: [a-z]+)?)", README, re.MULTILINE)):
+        words = command.split() if command.startswith("memory") else command.split()[:1]
+        done = subprocess.run([sys.executable, "-m", "m2a.cli", *words, "--help"], capture_output=True, timeout=60)
+        assert done.returncode == 0, command
+
+
+if __name__ == "__main__":
+    print("\n".join(settings_table()))
