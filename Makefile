@@ -27,6 +27,8 @@ setup: $(VENV)/.installed
 
 # torch first: the machine decides between its CPU and its CUDA build, and the lock leaves it alone afterwards.
 $(VENV)/.installed: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "M2A needs Python 3.11 or newer; name one: make run PYTHON=/path/to/python3.11"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --disable-pip-version-check --quiet torch==2.13.0 -c requirements.lock
 	$(BIN)/pip install --disable-pip-version-check --quiet --no-deps -r requirements.lock -e .

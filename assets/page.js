@@ -108,6 +108,7 @@
       live.setAttribute('aria-live', 'polite');
       live.setAttribute('aria-label', 'Newest messages');
     }
+    live?.setAttribute('aria-busy', String(Boolean(live.querySelector('.m-thinking'))));
     const side = document.getElementById('m2a-side');
     if (side && !side.hasAttribute('role')) {
       side.setAttribute('role', 'navigation');
@@ -158,6 +159,7 @@
       const details = summary.parentElement;
       if (details.open) opened.delete(details.dataset.key);
       else opened.add(details.dataset.key);
+      following = false;
     }
     if (target.closest('.submit-button')) following = true;
   }, true);
@@ -177,6 +179,7 @@
     if (id && !link) location.reload();
     else (link || document.querySelector('[data-new]'))?.click();
   });
+  window.addEventListener('resize', () => { if (following && shown) scrollDown(); });
   dark.addEventListener('change', applyTheme);
 
   let scheduled = false;

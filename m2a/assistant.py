@@ -192,18 +192,27 @@ class Assistant:
             events.put_nowait(None)
 
     async def _run_updates(self, bank: MemoryBank, events: asyncio.Queue[TurnEvent | None] | None) -> None:
-        """Do the owner's pending updates in order. One whose model service fails stays pending, and so do those after it."""
+        """Do the owner's pending updates in order. One that fails stays pending, and so do those after it.
+
+        `events` are those of the turn whose reply was just finished, None before a reply. An update that failed
+        `GIVE_UP_AFTER` times while replies came is given up.
+        """
         for reply_id in await asyncio.to_thread(bank.pending_updates):
             try:
                 changed = await self._update(bank, reply_id)
             except Exception as error:  # a broken update must not hold up the conversation for ever
                 if not isinstance(error, ChatModelError | GaveUpError | RejectedWriteError):
                     logger.exception("The update of reply %s failed.", reply_id)
-                failures = await asyncio.to_thread(bank.note_failed_update, reply_id, str(error))
-                if failures >= GIVE_UP_AFTER:
-                    await asyncio.to_thread(bank.drop_pending_update, reply_id)
+                reason = f"I could not update my memory. {_sentence(error)}"
+                # Before the reply a failing service may be an outage, which no number of tries outlasts; after it
+                # the service works, and something about this update does not.
+                if events is not None or not isinstance(error, ChatModelError):
+                    failures = await asyncio.to_thread(bank.note_failed_update, reply_id, str(error))
+                    if failures >= GIVE_UP_AFTER:
+                        await asyncio.to_thread(bank.drop_pending_update, reply_id)
+                        reason += " I gave up on it; if it matters, tell me again."
                 if events is not None:
-                    events.put_nowait(Failed("update", f"I could not update my memory. {_sentence(error)}"))
+                    events.put_nowait(Failed("update", reason))
                 return
             for change in changed:
                 if events is not None:

@@ -3,16 +3,21 @@
 import asyncio
 import base64
 import json
+import logging
+import os
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Generator, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from m2a.settings import Settings, SettingsError, load_settings
+from m2a.settings import Settings, load_settings
 
 if TYPE_CHECKING:
+    from m2a.assistant import Assistant
     from m2a.memory.bank import MemoryBank
 
 app = typer.Typer(
@@ -25,6 +30,9 @@ memory = typer.Typer(help="Look into the memory, and forget.", no_args_is_help=T
 app.add_typer(memory, name="memory")
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+# How long a command waits for another that has the data folder, or for an app that is starting.
+_WAIT_SECONDS = 15
+
 Photos = Annotated[list[Path] | None, typer.Option("--photo", help="A photo's file; may be given several times.")]
 
 
@@ -41,16 +49,11 @@ def ask(
     text: Annotated[str, typer.Argument(help="What to say.")] = "", photo: Photos = None, as_json: AsJson = False
 ) -> None:
     """Say something to the assistant, in a conversation of its own; the answer goes to standard output."""
-    failed = None
     for piece in _do("ask", text=text, photos=_encoded(photo)):
         if "text" in piece and not as_json:
             print(piece["text"], end="", flush=True)
         elif "turn" in piece:
             print(json.dumps(piece["turn"], ensure_ascii=False, indent=2) if as_json else "")
-        elif "error" in piece:
-            failed = piece["error"]
-    if failed:
-        _fail(failed)
 
 
 @memory.command("list")
@@ -58,8 +61,10 @@ def list_memories(as_json: AsJson = False) -> None:
     """Every memory, the oldest first."""
     from m2a.commands import entry_piece
 
-    bank = _sql_bank()
-    for entry in bank.entries():
+    entries = _sql_bank().entries()
+    if not entries:
+        print(f"There is nothing in the memory of {_settings().data_dir} yet.", file=sys.stderr)
+    for entry in entries:
         if as_json:
             print(json.dumps(entry_piece(entry), ensure_ascii=False))
         else:
@@ -74,14 +79,16 @@ def search_memories(
     as_json: AsJson = False,
 ) -> None:
     """Search as the assistant does: by meaning, by words, and by what photos show."""
+    found = 0
     for piece in _do("search", text=text, limit=limit):
-        if "error" in piece:
-            _fail(piece["error"])
+        found += 1
         if as_json:
             print(json.dumps(piece, ensure_ascii=False))
         else:
             ranks = ", ".join(f"{path} {rank}" for path, rank in piece["ranks"].items())
             print(f"{piece['memory_id']:>5}  {piece['score']:.4f}  {piece['text']}  ({ranks})")
+    if not found:
+        print("Nothing in the memory is near enough to these words.", file=sys.stderr)
 
 
 @memory.command("show")
@@ -154,8 +161,6 @@ def repair() -> None:
 def reindex() -> None:
     """Build the index anew from the database, with the encoders of the settings."""
     for piece in _do("reindex"):
-        if "error" in piece:
-            _fail(piece["error"])
         print(f"The index is built anew: {piece['records']} records.")
 
 
@@ -174,17 +179,40 @@ def doctor() -> None:
 
 def main() -> None:
     """Run the command; a failure is one sentence on standard error and a non-zero exit code."""
-    from m2a.data_folder import DataFolderError
-    from m2a.memory.database import DatabaseError
-    from m2a.memory.photo_decoder import PhotoRefusedError
-
+    logging.basicConfig(handlers=[_Unforeseen()])
     try:
         app()
-    except (SettingsError, DataFolderError, DatabaseError, PhotoRefusedError, LookupError, ValueError) as error:
-        print(f"m2a: {error}", file=sys.stderr)
-        sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)
+    except BrokenPipeError:  # as in `m2a memory list | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except Exception as error:
+        reason = _sentence(error)
+        if reason is None:
+            raise
+        print(f"m2a: {reason}", file=sys.stderr)
+        sys.exit(1)
+
+
+class _Unforeseen(logging.Handler):
+    """Shows what is logged, but no traceback of a failure that the command says in a sentence."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else None
+        if not isinstance(error, Exception) or _sentence(error) is None:
+            print(self.format(record), file=sys.stderr)
+
+
+def _sentence(error: Exception) -> str | None:
+    """What to tell the user; None for a failure that nobody foresaw, whose traceback says more."""
+    if type(error).__module__.startswith(("m2a.", "models.")) or type(error) is ValueError:
+        return str(error)
+    if type(error).__module__ == "sqlalchemy.exc":
+        return f"The database failed: {getattr(error, 'orig', None) or error}. `m2a verify` checks it."
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
+    return None
 
 
 def _settings() -> Settings:
@@ -207,39 +235,61 @@ def _encoded(photos: list[Path] | None) -> list[str]:
 
 
 def _do(name: str, **arguments: Any) -> Iterator[dict[str, Any]]:
-    """The command's pieces: done here, or by the running app where it owns the data folder."""
-    from m2a.assistant import Assistant
-    from m2a.commands import COMMANDS
+    """The command's pieces: done here, or by the running app where it owns the data folder. An error ends the program."""
     from m2a.data_folder import DataFolderInUseError
-    from m2a.local_api import LocalApiError, call
+    from m2a.local_api import call
 
     try:
-        assistant = Assistant.open(_settings())
+        pieces = _done_here(_opened(), name, arguments)
     except DataFolderInUseError as error:
-        if error.holder is None:
+        if error.holder is None or error.holder.address is None:
             raise
-        try:
-            yield from call(error.holder, name, arguments)
-        except LocalApiError as failure:
-            _fail(str(failure))
-        return
+        pieces = call(error.holder, name, arguments)
+    failure = None
+    with closing(pieces):
+        for piece in pieces:
+            if "error" in piece:
+                failure = piece["error"]
+            else:
+                yield piece
+    if failure is not None:
+        _fail(failure)
 
-    loop = asyncio.new_event_loop()
-    try:
-        loop.run_until_complete(assistant.start())
-        pieces = COMMANDS[name](assistant, **arguments)
-        while (piece := loop.run_until_complete(anext(pieces, None))) is not None:
-            yield piece
-    finally:
-        loop.run_until_complete(assistant.close())
-        loop.close()
+
+def _opened() -> "Assistant":
+    """The assistant, once no other command has the data folder. Raises `DataFolderInUseError` if an app has it."""
+    from m2a.assistant import Assistant
+    from m2a.data_folder import DataFolderInUseError
+
+    deadline = time.monotonic() + _WAIT_SECONDS
+    while True:
+        try:
+            return Assistant.open(_settings())
+        except DataFolderInUseError as error:
+            if (error.holder is not None and error.holder.address is not None) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
+
+
+def _done_here(assistant: "Assistant", name: str, arguments: dict[str, Any]) -> Generator[dict[str, Any], None, None]:
+    """Updates that an earlier process left pending wait for the next turn: `verify` changes nothing."""
+    from m2a.commands import COMMANDS
+
+    async def following() -> dict[str, Any] | None:
+        return await anext(pieces, None)
+
+    with asyncio.Runner() as runner:
+        try:
+            pieces = COMMANDS[name](assistant, **arguments)
+            while (piece := runner.run(following())) is not None:
+                yield piece
+        finally:
+            runner.run(assistant.close())
 
 
 def _report(name: str) -> None:
     faults = 0
     for piece in _do(name):
-        if "error" in piece:
-            _fail(piece["error"])
         faults += "fault" in piece
         print(f"fault: {piece['fault']}" if "fault" in piece else f"mended: {piece['mended']}")
     if faults:
@@ -256,11 +306,16 @@ def _sql_bank() -> "MemoryBank":
     from datetime import datetime
 
     from m2a.assistant import LOCAL_OWNER
+    from m2a.data_folder import make_folder
     from m2a.memory.bank import MemoryBank
     from m2a.memory.owners import owner_named
     from m2a.wiring import open_sql_stores
 
     settings = _settings()
-    settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_folder(settings.data_dir)
     stores = open_sql_stores(settings, lambda: datetime.now().astimezone())
     return MemoryBank(owner_named(stores.database, LOCAL_OWNER), stores, lambda: datetime.now().astimezone())
+
+
+if __name__ == "__main__":
+    main()

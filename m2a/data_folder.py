@@ -4,8 +4,12 @@ import fcntl
 import json
 import os
 import secrets
+import time
 from dataclasses import dataclass
 from pathlib import Path
+
+_ATTEMPTS = 40
+_PAUSE = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +42,17 @@ class DataFolder:
     def __init__(self, path: Path) -> None:
         """Make the folder if need be and take it over. Raises `DataFolderError`, `DataFolderInUseError`."""
         self.path = path
+        make_folder(path)
         try:
-            path.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._file = open(path / "lock", "a+", encoding="utf-8")
+            self._file = open(path / "lock", "a+", encoding="utf-8", opener=_private)  # noqa: SIM115
+            os.chmod(path / "lock", 0o600)
         except OSError as error:
-            raise DataFolderError(
-                f"The data folder {path} cannot be used: {error.strerror}; set M2A_DATA_DIR."
-            ) from error
+            raise _unusable(path, error) from error
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
+            self._lock()
+        except DataFolderInUseError:
             self._file.close()
-            raise DataFolderInUseError(path, holder_of(path)) from error
-        os.chmod(path / "lock", 0o600)
+            raise
         self._write(Holder(os.getpid()))
 
     def serve_at(self, address: str) -> str:
@@ -65,11 +67,40 @@ class DataFolder:
             self._file.truncate()
             self._file.close()
 
+    def _lock(self) -> None:
+        for _attempt in range(_ATTEMPTS):
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except BlockingIOError as error:
+                holder = holder_of(self.path)
+                if holder is not None:
+                    raise DataFolderInUseError(self.path, holder) from error
+                time.sleep(_PAUSE)  # it has just ended, has just begun, or somebody looks who holds it
+        raise DataFolderInUseError(self.path, None)
+
     def _write(self, holder: Holder) -> None:
         self._file.seek(0)
         self._file.truncate()
         json.dump({"pid": holder.pid, "address": holder.address, "token": holder.token}, self._file)
         self._file.flush()
+
+
+def make_folder(path: Path) -> None:
+    """Make the data folder, readable to its owner alone, if need be. Raises `DataFolderError`."""
+    try:
+        path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise _unusable(path, error) from error
+
+
+def _unusable(path: Path, error: OSError) -> DataFolderError:
+    reason = "it is a file" if path.is_file() else error.strerror
+    return DataFolderError(f"The data folder {path} cannot be used: {reason}; set M2A_DATA_DIR to another folder.")
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def holder_of(path: Path) -> Holder | None:

@@ -2,29 +2,32 @@
 
 import asyncio
 import importlib.util
+import os
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 from m2a.data_folder import holder_of
 from m2a.settings import Settings, setting_origins
 from m2a.wiring import OFFLINE, chat_model, image_encoder_loading, text_encoder_loading
 
-_EXTRAS = {
-    "pillow_heif": ("heic", "HEIC photos"),
-    "sentencepiece": ("siglip", "SigLIP through transformers"),
-    "open_clip": ("vision", "SigLIP through open-clip-torch"),
-    "sentence_transformers": ("sentence-transformers", "other text encoders"),
-    "psycopg": ("postgres", "PostgreSQL"),
+# What installs a feature. Installing an extra of ours instead would let pip put an older Pillow back.
+_PACKAGES = {
+    "pillow_heif": ("HEIC photos", "pillow-heif"),
+    "psycopg": ("PostgreSQL", "'psycopg[binary]'"),
+    "sentence_transformers": ("other text encoders", "sentence-transformers"),
+    "sentencepiece": ("SigLIP through transformers", "sentencepiece"),
+    "open_clip": ("SigLIP through open-clip-torch", "torchvision open-clip-torch"),
 }
 
 
 def examine(settings: Settings) -> Iterator[tuple[str, bool]]:
     """Lines to print, each with whether what it tells of is in order."""
-    yield "Settings", True
-    origins = setting_origins(settings)
+    yield "Settings (each can be set in m2a.toml, or as M2A_CHAT_MODEL and so on)", True
+    origins = setting_origins()
     for name in Settings.model_fields:
-        value = getattr(settings, name)
-        yield f"  {name} = {'' if value is None else value}  ({origins[name]})", True
-    yield "Data folder", True
+        yield f"  {name} = {_shown(name, getattr(settings, name))}  ({origins[name]})", True
+    yield "Memory", True
     yield from _data_folder(settings)
     yield "Models", True
     yield from _models(settings)
@@ -32,21 +35,53 @@ def examine(settings: Settings) -> Iterator[tuple[str, bool]]:
     yield from _packages()
 
 
-def _data_folder(settings: Settings) -> Iterator[tuple[str, bool]]:
-    from m2a.memory.database import Database, DatabaseError
+def _shown(name: str, value: object) -> str:
+    if value is None:
+        return "not set"
+    if name == "chat_api_key":
+        return "set, not shown"
+    if name == "database_url":
+        from sqlalchemy.engine import make_url
+        from sqlalchemy.exc import ArgumentError
 
-    holder = holder_of(settings.data_dir)
+        try:
+            return make_url(str(value)).render_as_string(hide_password=True)
+        except ArgumentError:
+            return "set, but no database address"
+    return str(value)
+
+
+def _data_folder(settings: Settings) -> Iterator[tuple[str, bool]]:
+    from sqlalchemy import func, select
+    from sqlalchemy.exc import DBAPIError
+
+    from m2a.memory.database import Database, DatabaseError, entry, message, pending_update
+
+    folder = settings.data_dir.resolve()
+    if folder.exists() and not (folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)):
+        yield f"  {folder} is no folder that M2A can write to; set M2A_DATA_DIR to another", False
+        return
+    holder = holder_of(folder)
     if holder is not None:
-        yield f"  {settings.data_dir} is in use by process {holder.pid} ({holder.address or 'no web app'})", True
-    if settings.database_url is None and not (settings.data_dir / "memory.db").exists():
-        yield f"  {settings.data_dir} holds no memory yet; `m2a run` makes one", True
+        yield f"  {folder} is in use by process {holder.pid}, {holder.address or 'which serves no web app'}", True
+    if settings.database_url is None and not (folder / "memory.db").exists():
+        yield f"  nothing in {folder} yet; `m2a run` or `m2a ask` begins a memory", True
         return
     try:
-        Database(settings.database_address).close()
+        database = Database(settings.database_address)
+        with database.read() as connection:
+            memories = connection.scalar(select(func.count()).select_from(entry).where(entry.c.alive))
+            messages = connection.scalar(select(func.count()).select_from(message))
+            pending = connection.scalar(select(func.count()).select_from(pending_update))
+        database.close()
     except DatabaseError as error:
         yield f"  {error}", False
+    except DBAPIError as error:
+        yield f"  the database cannot be read: {error.orig}; `m2a verify` says more", False
     else:
-        yield "  the database opens", True
+        yield f"  {folder}: {messages} messages, {memories} memories", True
+        if pending:
+            yield f"  replies whose update is still to come: {pending}; the next turn, or `m2a run`, does it", True
 
 
 def _models(settings: Settings) -> Iterator[tuple[str, bool]]:
@@ -56,9 +91,10 @@ def _models(settings: Settings) -> Iterator[tuple[str, bool]]:
         yield _chat_model(settings)
     text_encoder = text_encoder_loading(settings)
     image_encoder = image_encoder_loading(settings, text_encoder)
-    for loading in (text_encoder, image_encoder):
+    for name, loading in ((settings.text_encoder, text_encoder), (settings.image_encoder, image_encoder)):
         try:
-            yield f"  {loading.name}: {loading.get().encoder_id} loads", True
+            loading.get()
+            yield f"  {loading.name}: {name} loads", True
         except (ValueError, ImportError, OSError) as error:
             yield f"  {loading.name}: {error}", False
 
@@ -88,6 +124,7 @@ def _packages() -> Iterator[tuple[str, bool]]:
     recent = int(PIL.__version__.split(".")[0]) >= 13
     remedy = "" if recent else ": older than 13, whose decoders have known holes; run `make run`, which installs 13"
     yield f"  Pillow {PIL.__version__}{remedy}", recent
-    for module, (extra, what) in _EXTRAS.items():
+    pip = Path(sys.executable).with_name("pip")
+    for module, (feature, packages) in _PACKAGES.items():
         found = importlib.util.find_spec(module) is not None
-        yield f"  {what}: {'installed' if found else f'not installed (pip install m2a[{extra}])'}", True
+        yield f"  {feature}: {'installed' if found else f'not installed; {pip} install {packages} adds it'}", True

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import secrets
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator
 from typing import TYPE_CHECKING, Any
 
 from m2a.data_folder import Holder
@@ -51,7 +51,7 @@ async def _lines(pieces: AsyncIterator[dict[str, Any]]) -> AsyncIterator[str]:
         yield json.dumps({"error": str(error)}) + "\n"
 
 
-def call(holder: Holder, name: str, arguments: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def call(holder: Holder, name: str, arguments: dict[str, Any]) -> Generator[dict[str, Any], None, None]:
     """Have the owning process do a command. Raises `LocalApiError` where it cannot."""
     import httpx
 
@@ -60,7 +60,10 @@ def call(holder: Holder, name: str, arguments: dict[str, Any]) -> Iterator[dict[
     headers = {"Authorization": f"Bearer {holder.token}"}
     try:
         with (
-            httpx.Client(timeout=httpx.Timeout(10, read=None), trust_env=False) as client,
+            # The address is known a moment before the app listens: a connection that is refused is tried again.
+            httpx.Client(
+                timeout=httpx.Timeout(10, read=None), transport=httpx.HTTPTransport(retries=5), trust_env=False
+            ) as client,
             client.stream("POST", f"{holder.address}{PATH}/{name}", json=arguments, headers=headers) as response,
         ):
             if response.status_code != 200:

@@ -1,6 +1,7 @@
 """The settings: defaults < `m2a.toml` (data folder, else current folder) < `M2A_<KEY>` < flags."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -86,28 +87,33 @@ def load_settings(**flags: Any) -> Settings:
     except ValidationError as error:
         fault = error.errors()[0]
         name = str(fault["loc"][0]) if fault["loc"] else "settings"
+        toml = _toml_path(given.get("data_dir") or os.environ.get("M2A_DATA_DIR"))
+        origin = _origin(name, given) or str(toml)
         if fault["type"] == "extra_forbidden":
-            raise SettingsError(f"{name!r} in m2a.toml is not a setting of M2A; `m2a doctor` lists them.") from error
-        value = "" if name == "chat_api_key" else f" {fault['input']!r}"
-        raise SettingsError(f"The setting {name} cannot be{value}: {fault['msg']}.") from error
+            raise SettingsError(f"{name!r} ({origin}) is not a setting of M2A; `m2a doctor` lists them.") from error
+        value = "what it is" if name in _SECRET else repr(fault["input"])
+        raise SettingsError(f"The setting {name} ({origin}) cannot be {value}: {fault['msg']}.") from error
     except (OSError, ValueError) as error:
         raise SettingsError(f"m2a.toml cannot be read: {error}") from error
 
 
-def setting_origins(settings: Settings, **flags: Any) -> dict[str, str]:
+def setting_origins(**flags: Any) -> dict[str, str]:
     """Where each value came from: `default`, `m2a.toml`, `environment` or `flag`."""
-    toml = TomlConfigSettingsSource(Settings, toml_file=_toml_path(str(settings.data_dir)))()
-    origins = {}
-    for name in Settings.model_fields:
-        if flags.get(name) is not None:
-            origins[name] = "flag"
-        elif f"M2A_{name.upper()}" in os.environ:
-            origins[name] = "environment"
-        else:
-            origins[name] = "m2a.toml" if name in toml else "default"
-    return origins
+    toml = TomlConfigSettingsSource(
+        Settings, toml_file=_toml_path(flags.get("data_dir") or os.environ.get("M2A_DATA_DIR"))
+    )()
+    return {name: _origin(name, flags) or ("m2a.toml" if name in toml else "default") for name in Settings.model_fields}
 
 
+def _origin(name: str, flags: Mapping[str, Any]) -> str | None:
+    """None where neither a flag nor the environment sets it."""
+    if flags.get(name) is not None:
+        return "flag"
+    return "environment" if f"M2A_{name.upper()}" in map(str.upper, os.environ) else None
+
+
+# Their values are never printed.
+_SECRET = ("chat_api_key", "database_url")
 # Read by the test suite, not by the program.
 _OUTSIDE_SETTINGS = ("M2A_REQUIRE_ALL", "M2A_TEST_", "M2A_SCREENSHOTS")
 

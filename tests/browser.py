@@ -28,6 +28,7 @@ FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 )  # fmt: skip
+expect.set_options(timeout=SECONDS * 500)
 LOCAL = re.compile(r"(https?://(127\.0\.0\.1|localhost)[:/]|data:|blob:)")
 
 
@@ -122,11 +123,10 @@ class Visitor:
 
     def say(self, words: str, *photos: Path) -> None:
         """Send a message and wait for the end of the answer; the update may still be under way."""
-        answers = self.page.locator(".m-assistant")
-        before = answers.count()
         self.compose(words, *photos)
         self.page.get_by_label("Send", exact=True).click()
-        expect(answers).to_have_count(before + 1)
+        expect(self.page.locator("#m2a-composer .thumbnail-item")).to_have_count(0)
+        expect(self.page.locator("#m2a-composer textarea")).to_have_value("")
         self.wait_for_answer()
 
     def compose(self, words: str, *photos: Path) -> None:
@@ -138,6 +138,7 @@ class Visitor:
     def wait_for_answer(self) -> None:
         expect(self.page.get_by_label("Send", exact=True)).to_be_visible()
         expect(self.page.locator(".m-thinking")).to_have_count(0)
+        expect(self.page.locator(".m-message").last).to_have_class(re.compile("m-assistant"))
 
     def remembered(self, words: str) -> None:
         """Wait for the notice that something was remembered, changed or forgotten."""

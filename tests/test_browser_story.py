@@ -66,7 +66,7 @@ def test_the_story(
     shoot(visitor, "05-sources")
 
     visitor.say("Show me my teapot.")
-    assert "teapot" in visitor.answer.lower()
+    assert "teapot" in visitor.answer.lower() and "Bobo" not in visitor.answer
     expect(page.locator(".m-assistant").last.locator(".m-photo-large img").first).to_be_visible()
     assert "grandmother" in visitor.sources()
     visitor.photos_load()

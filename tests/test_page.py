@@ -1,5 +1,6 @@
 """The page, state by state, on a server whose policy does what a message says, and the guard around it."""
 
+import asyncio
 import contextlib
 import os
 import re
@@ -7,14 +8,20 @@ import socket
 import stat
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import date
 from pathlib import Path
 
+import gradio as gr
 import httpx
 import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
+from m2a.types import DateInterval
+from m2a.ui import markup
+from m2a.ui.plain_words import in_plain_words
 from tests.browser import ROOT, Server, Visitor
 from tests.drawings import draw_dog, draw_teapot
 
@@ -245,8 +252,9 @@ def test_conversations_open_by_click_address_and_back(fresh: Visitor) -> None:
     expect(page).to_have_url(first)
     expect(page).to_have_title("First talk about apples · M2A")
     page.go_back()
-    page.go_back()
     expect(page.locator("h1")).to_have_text("Second talk about pears")
+    page.go_forward()
+    expect(page.locator("h1")).to_have_text("First talk about apples")
     page.goto(first)
     expect(page.locator(".m-user")).to_have_text(re.compile("apples"))
     page.goto(first.split("?")[0] + "?conversation=unknown")
@@ -418,6 +426,8 @@ def test_photos_are_private_and_files_are_not_served(told: Server, fresh: Visito
         for path in told.data_dir.rglob("*"):
             if path.is_file() and "uploads" not in path.parts:
                 assert client.get(f"/gradio_api/file={path.resolve()}").status_code in (403, 404), path
+        for path in (ROOT / "app.py", "app.py", "pyproject.toml", "/etc/passwd", "..%2f..%2fetc/passwd"):
+            assert client.get(f"/gradio_api/file={path}").status_code in (403, 404), path
     uploads = told.data_dir / "uploads"
     assert stat.S_IMODE(uploads.stat().st_mode) == 0o700
 
@@ -460,3 +470,51 @@ def _start(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]
         timeout=60,
         check=False,
     )
+
+
+# Words
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "words"),
+    [
+        (date(2023, 5, 7), date(2023, 5, 7), "7 May 2023"),
+        (date(2023, 5, 1), date(2023, 5, 31), "May 2023"),
+        (date(2024, 2, 1), date(2024, 2, 28), "1 February 2024 to 28 February 2024"),
+        (date(2023, 1, 1), date(2023, 12, 31), "2023"),
+        (date(2023, 5, 30), date(2023, 6, 2), "30 May 2023 to 2 June 2023"),
+    ],
+)
+def test_an_interval_in_words(first: date, last: date, words: str) -> None:
+    assert markup.interval(DateInterval(first, last)) == words
+
+
+def test_a_reply_keeps_its_markdown_and_nothing_else() -> None:
+    shown = markup.reply(
+        "**bold** <b>x</b> ![p](https://foreign.example/p.png) [l](javascript:alert) [m](https://ok.example)"
+    )
+    assert "<strong>bold</strong>" in shown and "&lt;b&gt;" in shown and "<img" not in shown
+    assert 'href="javascript' not in shown and 'rel="noopener noreferrer nofollow"' in shown
+
+
+def test_a_broken_handler_says_one_sentence() -> None:
+    async def stream(value: int) -> AsyncIterator[int]:
+        yield value
+        raise RuntimeError("secret detail")
+
+    def call(value: int) -> int:
+        raise RuntimeError("secret detail")
+
+    given = []
+
+    async def consume() -> None:
+        async for output in in_plain_words(stream)(1):
+            given.append(output)
+
+    with pytest.raises(gr.Error) as streamed, ThreadPoolExecutor(1) as thread:  # Playwright's loop is in this one
+        thread.submit(asyncio.run, consume()).result()
+    with pytest.raises(gr.Error) as called:
+        in_plain_words(call)(1)
+    assert given == [1]
+    for failure in (streamed, called):
+        assert "Something went wrong" in str(failure.value) and "secret" not in str(failure.value)

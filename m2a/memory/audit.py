@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from sqlalchemy import Connection, Table, func, select, text
+from sqlalchemy.exc import DBAPIError
 
 from m2a.memory.database import (
     Database,
@@ -21,8 +22,13 @@ from m2a.memory.stores import Stores
 
 
 def verify(stores: Stores) -> list[str]:
-    """Every fault, a sentence each; none means that all agrees. Changes nothing."""
-    faults = [*_database_faults(stores.database), *_photo_faults(stores)]
+    """Every fault, a sentence each; none means that all agrees. Changes nothing.
+
+    A damaged database file is the only fault told of: nothing that is read from it can be believed.
+    """
+    if faults := list(_database_faults(stores.database)):
+        return faults
+    faults = list(_photo_faults(stores))
     indexer = stores.retrieval().indexer
     for owner in all_owners(stores.database):
         faults += _record_faults(stores.database, owner)
@@ -34,30 +40,54 @@ def verify(stores: Stores) -> list[str]:
 
 
 def repair(stores: Stores) -> list[str]:
-    """Mend what can be mended without losing anything that was acknowledged; what was done, a sentence each."""
+    """Mend what can be mended without losing anything that was acknowledged; what was done, a sentence each.
+
+    Photo files stay where the database is damaged, or is not the one that they belong to.
+    """
+    if any(_database_faults(stores.database)):
+        return []
     done = []
-    if removed := stores.photos.remove_unreferenced():
-        done.append(f"Removed {removed} photo files that no message shows.")
+    if not _owners_of_strays(stores) - set(all_owners(stores.database)) and (
+        removed := stores.photos.remove_unreferenced()
+    ):
+        done.append(f"Removed {_counted(removed, 'photo file')} that no message shows.")
     indexer = stores.retrieval().indexer
     for owner in all_owners(stores.database):
+        wrong = indexer.differences(owner)  # before the drain, which fills a lost collection by itself
         indexer.drain(owner)
-        if mended := indexer.repair(indexer.differences(owner)):
-            done.append(f"Put {mended} records of the index right.")
+        indexer.repair(indexer.differences(owner))
+        if mended := len(wrong) - len(indexer.differences(owner)):
+            done.append(f"Put {_counted(mended, 'record')} of the index right.")
     return done
+
+
+def _owners_of_strays(stores: Stores) -> set[str]:
+    return {path.parent.name for path in stores.photos.orphans().files_without_row}
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _database_faults(database: Database) -> Iterator[str]:
     if database.is_sqlite:
-        with database.read() as connection:
-            for (line,) in connection.execute(text("PRAGMA integrity_check")):
-                if line != "ok":
-                    yield f"The database file is damaged: {line}"
+        try:
+            with database.read() as connection:
+                for (line,) in connection.execute(text("PRAGMA integrity_check")):
+                    if line != "ok":
+                        yield f"The database file is damaged, restore it from a backup: {line}"
+        except DBAPIError as error:
+            yield f"The database file is damaged, restore it from a backup: {error.orig}"
 
 
 def _photo_faults(stores: Stores) -> Iterator[str]:
     audit = stores.photos.orphans()
+    known = set(all_owners(stores.database))
     for path in audit.files_without_row:
-        yield f"No message shows the photo file {path.name}."
+        if path.parent.name in known:
+            yield f"No message shows the photo file {path.name}."
+        else:
+            yield f"The photo file {path} is of an owner whom this database does not know; is it the right database?"
     for _owner, photo_id in audit.rows_without_file:
         yield f"The file of photo {photo_id} is missing."
     for _owner, photo_id in audit.rows_with_damaged_file:
@@ -101,7 +131,9 @@ def _entry_faults(
             select(entry_history.c.memory_id, func.max(entry_history.c.version))
             .where(entry_history.c.owner == owner)
             .group_by(entry_history.c.memory_id)
-        ).tuples()
+        )
+        .tuples()
+        .all()
     )
     for memory_id, row in entries.items():
         if memory_id not in supported:

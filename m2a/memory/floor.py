@@ -30,9 +30,9 @@ class RelevanceFloor:
 NO_FLOOR = RelevanceFloor()
 
 _TEXT_FLOORS = {
-    "all-MiniLM-L6-v2@": {"entry_cosine": 0.55, "entry_words": 0.3, "message_cosine": 0.45, "message_words": 0.35}
+    "all-MiniLM-L6-v2@": {"entry_cosine": 0.55, "entry_words": 0.3, "message_cosine": 0.4, "message_words": 0.35}
 }
-_PHOTO_FLOORS = {"efficientnet-lite0@": {"photo_cosine": 0.5, "photo_to_words_cosine": 0.25}}
+_PHOTO_FLOORS = {"efficientnet-lite0@": {"photo_cosine": 0.51, "photo_to_words_cosine": 0.26}}
 
 
 def floor_of(text_encoder_id: str, image_encoder_id: str) -> RelevanceFloor:

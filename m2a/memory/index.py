@@ -12,16 +12,18 @@ BM25's document frequencies, filters notwithstanding: in a shared one other owne
 The fingerprint stands for the encoder and the word rules that made the rows. It is part of the name, so that what an
 index was built with cannot drift from the index; the collection's description says it in full.
 
-Search is exact (FLAT): at 100,000 memories it is as fast as IVF_FLAT needs to be and forgets nothing
-(`python -m tests.bench retrieval`).
+Search is exact (FLAT). Milvus Lite 2.5.1 does not heed `nprobe`: at 100,000 random vectors IVF_FLAT took 1.5 ms where FLAT
+took 15, and found one in ten of the nearest.
 """
 
+import fcntl
 import hashlib
 import json
 import logging
 import re
 import sqlite3
 import threading
+import time
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -43,7 +45,8 @@ if TYPE_CHECKING:
 Space = Literal["text", "photo", "photo_text"]
 SPACES: tuple[Space, ...] = ("text", "photo", "photo_text")
 
-# BM25 as published by its authors; `rank_bm25.BM25Okapi` has the same.
+# The paper names none. Against rank_bm25's 1.5 and 0.75, over six LoCoMo conversations after fusion: recall@10 of turns
+# 0.641 and 0.626, of observations 0.640 and 0.642.
 BM25_K1 = 1.2
 BM25_B = 0.5
 
@@ -53,6 +56,8 @@ _OWNER = re.compile(r"[0-9a-f]{32}")
 _PHOTO_ID = re.compile(r"[0-9a-f]{64}")
 _LONGEST_WORDS = 60_000  # bytes; Milvus takes 65,535
 _LARGEST_LIMIT = 16_384  # Milvus allows no more rows in one answer
+_OPEN_ATTEMPTS = 4
+_CONNECT_TIMEOUT = 8  # seconds
 _TIMEOUT = 20  # seconds; without one pymilvus tries again for minutes
 _SLOW_TIMEOUT = 300  # for making, loading and writing
 
@@ -149,17 +154,27 @@ class MemoryIndex:
         self._token = token
         self._lock = threading.RLock()  # of writers: Milvus Lite wants the writes to a collection one by one
         self._loaded: dict[tuple[Space, str], str] = {}
-        self._client = self._open()
+        self._file_lock = _FileLock(Path(uri + ".lock")) if self.is_lite else None
+        try:
+            self._client = self._open()
+        except IndexUnavailableError:
+            self._unlock()
+            raise
         self._refuse_mismatch(discard_mismatch)
 
     def close(self) -> None:
         """Also ends Milvus Lite's process and frees its file."""
         with self._lock:
-            self._client.close()
-            if self.is_lite:
-                from milvus_lite.server_manager import server_manager_instance
+            self._shut()
+            self._unlock()
 
-                server_manager_instance.release_server(self.uri)
+    def _shut(self) -> None:
+        self._client.close()
+        self._end_lite()
+
+    def _unlock(self) -> None:
+        if self._file_lock is not None:
+            self._file_lock.release()
 
     # Writing
 
@@ -215,7 +230,7 @@ class MemoryIndex:
         if not self.is_lite:
             return
         with self._lock:
-            self.close()
+            self._shut()
             try:
                 with closing(sqlite3.connect(self.uri)) as file:
                     file.execute("VACUUM")
@@ -304,17 +319,24 @@ class MemoryIndex:
                 logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # what goes wrong is raised
             if self.is_lite:
                 _start_quietly()
-        try:
-            if self.is_lite:
-                Path(self.uri).parent.mkdir(parents=True, exist_ok=True)
-            return MilvusClient(self.uri, token=self._token, timeout=_TIMEOUT)
-        except (MilvusException, RuntimeError, OSError) as error:
-            reason = (
-                "another process has it open, or the file is damaged"
-                if self.is_lite and "Open local milvus failed" in str(error)
-                else str(getattr(error, "message", None) or error)
-            )
-            raise IndexUnavailableError(f"Cannot open the index {self.uri}: {reason}.") from error
+        for attempt in range(_OPEN_ATTEMPTS if self.is_lite else 1):
+            if attempt:
+                time.sleep(attempt / 2)  # a process before us may still be letting go of the file
+            try:
+                return MilvusClient(self.uri, token=self._token, timeout=_CONNECT_TIMEOUT)
+            except (MilvusException, RuntimeError, OSError) as error:
+                failure: Exception = error
+                self._end_lite()
+        reason = getattr(failure, "message", None) or str(failure)
+        raise IndexUnavailableError(f"Cannot open the index {self.uri}: {reason}.") from failure
+
+    def _end_lite(self) -> None:
+        """Milvus Lite's process, if there is one."""
+        if self.is_lite:
+            from milvus_lite.server_manager import server_manager_instance
+
+            if str(Path(self.uri).resolve()) in server_manager_instance._servers:  # else it complains
+                server_manager_instance.release_server(self.uri)
 
     @contextmanager
     def _service(self) -> Iterator[None]:
@@ -344,7 +366,7 @@ class MemoryIndex:
                 built = json.loads(self._client.describe_collection(name, timeout=_TIMEOUT)["description"])
                 now = self.encoders.description(found[1])  # type: ignore[arg-type]
                 different = next((key for key in now if built.get(key) != now[key]), "encoder")
-                self._client.close()
+                self.close()
                 raise IndexMismatchError(
                     f"The index was built with {different} {built.get(different)!r}, the settings say "
                     f"{now.get(different)!r}; run `m2a reindex` to build it again, or set the former."
@@ -488,6 +510,25 @@ class MemoryIndex:
             )
         wanted = frozenset(queries[0].split()) if field == "sparse" else frozenset()
         return [sorted((_hit(row, wanted) for row in rows), key=_order) for rows in found]
+
+
+class _FileLock:
+    """Held while the index is open; the system lets go of it with the process.
+
+    Milvus Lite has one of its own, but whom it refuses deletes it on the way out, and then the next is let in.
+    """
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = path.open("a")
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            self._file.close()
+            raise IndexUnavailableError(f"Cannot open the index {path.stem}: another process has it open.") from error
+
+    def release(self) -> None:
+        self._file.close()
 
 
 def _start_quietly() -> None:

@@ -6,9 +6,11 @@ conversation up among that owner's. Nothing private is kept in the session: the 
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +22,7 @@ from m2a.ui.conversations_panel import NEW, conversations_html, title_of
 from m2a.ui.live_turn import LiveTurn, LiveTurns
 from m2a.ui.markup import text as escaped
 from m2a.ui.notices import refusal_html
+from m2a.ui.plain_words import in_plain_words
 from m2a.ui.transcript import Because, messages_html, turn_html
 
 if TYPE_CHECKING:
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
 
 SHOWN = 80
 FRAME_SECONDS = 0.04
-SESSIONS = 1000
+TABS = 1000
 TYPED = 20_000
 
 _ON_TALK = """
@@ -66,6 +69,14 @@ class Update:
         return [gr.skip() if value is None else value for value in values]
 
 
+@dataclass(slots=True)
+class _Tab:
+    """A browser tab and who may write to it. The lock is held until Gradio has sent what was yielded."""
+
+    writer: object | None = None
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
 class ChatPanel:
     """Builds the parts of the chat and connects them."""
 
@@ -73,7 +84,7 @@ class ChatPanel:
         self._assistant = assistant
         self._turns = turns
         self._uploads = uploads.resolve()
-        self._showing: OrderedDict[str, object] = OrderedDict()
+        self._tabs: OrderedDict[str, _Tab] = OrderedDict()
 
     def build_conversations(self) -> None:
         """The list for the side bar."""
@@ -119,42 +130,37 @@ class ChatPanel:
             "trigger_mode": "multiple",
             "api_visibility": "private",
         }
-        page.load(self.on_load, inputs=None, **quiet)
-        page.load(
-            self.on_loading, inputs=None, outputs=self.loading, show_progress="hidden", concurrency_limit=None,
-            api_visibility="private",
-        )  # fmt: skip
-        self.composer.submit(self.on_send, inputs=[self.composer, self.current], **quiet)
-        self.composer.stop(
-            self.on_stop, inputs=self.current, outputs=None, show_progress="hidden", api_visibility="private"
-        )
-        new.new(self.on_new, inputs=None, **quiet)
-        self.conversations.open(self.on_open, inputs=None, **quiet)
-        self.history.example(self.on_example, inputs=None, **quiet)
-        self.history.earlier(self.on_earlier, inputs=[self.current, self.shown], **quiet)
-        self.history.retry(self.on_retry, inputs=[self.current], **quiet)
+        page.load(_streamed(self.on_load), inputs=None, **quiet)
+        page.load(in_plain_words(self.on_loading), inputs=None, **{**quiet, "outputs": self.loading})
+        self.composer.submit(_streamed(self.on_send), inputs=[self.composer, self.current], **quiet)
+        self.composer.stop(in_plain_words(self.on_stop), inputs=self.current, **{**quiet, "outputs": None})
+        new.new(_streamed(self.on_new), inputs=None, **quiet)
+        self.conversations.open(_streamed(self.on_open), inputs=None, **quiet)
+        self.history.example(in_plain_words(self.on_example), inputs=None, **quiet)
+        self.history.earlier(in_plain_words(self.on_earlier), inputs=[self.current, self.shown], **quiet)
+        self.history.retry(_streamed(self.on_retry), inputs=[self.current], **quiet)
 
     # Handlers
 
-    async def on_load(self, request: gr.Request) -> AsyncIterator[list[Any]]:
+    async def on_load(self, request: gr.Request) -> AsyncIterator[Update]:
         """Opens what the address names, else the conversation that was continued last."""
         owner = owner_of(request)
         asked_for = request.query_params.get("conversation")
         known = self._known(owner)
         if asked_for is None and known:
             asked_for = max(known.values(), key=lambda one: one.last_said_at or one.started_at).conversation_id
-        async for outputs in self._open(request, asked_for):
-            yield outputs
+        async for update in self._open(request, asked_for):
+            yield update
 
-    async def on_open(self, event: gr.EventData, request: gr.Request) -> AsyncIterator[list[Any]]:
-        async for outputs in self._open(request, str(event.conversation)):
-            yield outputs
+    async def on_open(self, event: gr.EventData, request: gr.Request) -> AsyncIterator[Update]:
+        async for update in self._open(request, str(event.conversation)):
+            yield update
 
-    def on_new(self, request: gr.Request) -> list[Any]:
-        self._show(request)
-        return self._all(owner_of(request), None, _ready()).outputs()
+    async def on_new(self, request: gr.Request) -> AsyncIterator[Update]:
+        async for update in self._open(request, None):
+            yield update
 
-    async def on_send(self, value: dict[str, Any], current: str, request: gr.Request) -> AsyncIterator[list[Any]]:
+    async def on_send(self, value: dict[str, Any], current: str, request: gr.Request) -> AsyncIterator[Update]:
         owner = owner_of(request)
         text, paths = (value.get("text") or "").strip(), self._uploaded(value.get("files") or [])
         conversation_id = current if current in self._known(owner) else None
@@ -171,11 +177,11 @@ class ChatPanel:
         async for update in self._follow(request, owner, turn, sent=True):
             if turn.refusal and update.composer is not None:
                 update.composer["value"] = {"text": text, "files": [str(path) for path in paths]}
-            yield update.outputs()
+            yield update
         if not turn.refusal:
             _remove(paths)
 
-    async def on_retry(self, current: str, event: gr.EventData, request: gr.Request) -> AsyncIterator[list[Any]]:
+    async def on_retry(self, current: str, event: gr.EventData, request: gr.Request) -> AsyncIterator[Update]:
         """Sends a message again that got no answer; the new one replaces it."""
         owner = owner_of(request)
         if current not in self._known(owner):
@@ -188,7 +194,7 @@ class ChatPanel:
         photos = await asyncio.to_thread(lambda: [bank.photo_path(one).read_bytes() for one in asked.photos])
         turn = self._turns.begin(owner, asked.text, photos, conversation_id=current, replaces=asked.message_id)
         async for update in self._follow(request, owner, turn, sent=True):
-            yield update.outputs()
+            yield update
 
     def on_stop(self, current: str, request: gr.Request) -> None:
         self._turns.stop(owner_of(request), current or None)
@@ -224,38 +230,41 @@ class ChatPanel:
 
     # What the page shows
 
-    async def _open(self, request: gr.Request, asked_for: str | None) -> AsyncIterator[list[Any]]:
+    async def _open(self, request: gr.Request, asked_for: str | None) -> AsyncIterator[Update]:
         owner = owner_of(request)
         conversation_id = asked_for if asked_for in self._known(owner) else None
         turns = self._turns.under_way(owner, conversation_id)
         if turns:
             async for update in self._follow(request, owner, turns[-1]):
                 update.shown = SHOWN
-                yield update.outputs()
+                yield update
             return
-        self._show(request)
+        tab, writer = await self._take_over(request)
         update = await asyncio.to_thread(self._all, owner, conversation_id, _ready())
         update.shown = SHOWN
-        yield update.outputs()
+        async with tab.lock:
+            if tab.writer is writer:
+                yield update
 
     async def _follow(
         self, request: gr.Request, owner: str, turn: LiveTurn, *, sent: bool = False
     ) -> AsyncIterator[Update]:
         """Updates of the page until the turn is over or the page shows something else."""
-        showing = self._show(request)
+        tab, writer = await self._take_over(request)
         known_as, unlocked = turn.conversation_id, turn.unlocked
         composer = _ready() if unlocked else _busy()
         if sent:
             composer["value"] = {"text": "", "files": []}
         version = turn.version
-        yield await asyncio.to_thread(self._all, owner, turn.conversation_id, composer, turn)
+        first = await asyncio.to_thread(self._all, owner, turn.conversation_id, composer, turn)
+        async with tab.lock:
+            if tab.writer is writer:
+                yield first
         while not turn.done:
             await turn.wait_beyond(version)
             if not turn.done:
                 await asyncio.sleep(FRAME_SECONDS)
             version = turn.version
-            if not self._shows(request, showing):
-                return
             update = Update(live=self._live(owner, turn))
             if turn.conversation_id != known_as:
                 known_as = turn.conversation_id
@@ -265,13 +274,16 @@ class ChatPanel:
                 update.composer = _ready()
             if update.current or update.composer or turn.done:
                 update.heading, update.conversations = self._names(owner, turn.conversation_id)
-            if not turn.done:
-                yield update
-        if not self._shows(request, showing):
-            return
+            async with tab.lock:
+                if tab.writer is not writer:
+                    return
+                if not turn.done:
+                    yield update
         final = await asyncio.to_thread(self._all, owner, turn.conversation_id, _ready(), turn)
         final.live = refusal_html(turn.refusal) if turn.refusal else ""
-        yield final
+        async with tab.lock:
+            if tab.writer is writer:
+                yield final
 
     def _all(
         self, owner: str, conversation_id: str | None, composer: dict[str, Any] | None, turn: LiveTurn | None = None
@@ -337,17 +349,28 @@ class ChatPanel:
         """The paths that lie in the folder of uploads; Gradio lets no others through."""
         return [path for path in map(Path, files) if path.resolve().is_relative_to(self._uploads)]
 
-    def _show(self, request: gr.Request) -> object:
-        """Marks what a browser tab shows from now on, so that older followers fall silent."""
-        token = object()
-        self._showing[request.session_hash or ""] = token
-        self._showing.move_to_end(request.session_hash or "")
-        while len(self._showing) > SESSIONS:
-            self._showing.popitem(last=False)
-        return token
+    async def _take_over(self, request: gr.Request) -> tuple["_Tab", object]:
+        """From now on the returned writer alone writes to the browser tab; older followers fall silent."""
+        tab = self._tabs.setdefault(request.session_hash or "", _Tab())
+        self._tabs.move_to_end(request.session_hash or "")
+        while len(self._tabs) > TABS:
+            self._tabs.popitem(last=False)
+        async with tab.lock:
+            tab.writer = object()
+            return tab, tab.writer
 
-    def _shows(self, request: gr.Request, token: object) -> bool:
-        return self._showing.get(request.session_hash or "") is token
+
+def _streamed(handler: Callable[..., AsyncIterator[Update]]) -> Callable[..., AsyncIterator[list[Any]]]:
+    """The handler for Gradio, which sends a stream's last output once more when the stream ends. By then another
+    handler may have written to the page, so the last output changes nothing."""
+
+    @wraps(handler)
+    async def stream(*inputs: Any) -> AsyncIterator[list[Any]]:
+        async for update in handler(*inputs):
+            yield update.outputs()
+        yield Update().outputs()
+
+    return in_plain_words(stream)
 
 
 def owner_of(request: gr.Request) -> str:
@@ -379,3 +402,5 @@ def _remove(paths: Sequence[Path]) -> None:
     """Photos live in our own store by now; the copies that Gradio made go."""
     for path in paths:
         path.unlink(missing_ok=True)
+        with suppress(OSError):
+            path.parent.rmdir()

@@ -16,10 +16,7 @@ from m2a.ui.live_turn import LiveTurns
 if TYPE_CHECKING:
     from m2a.assistant import Assistant
 
-HEAD = (
-    '<link rel="stylesheet" href="/m2a/page.css"><script src="/m2a/page.js" defer></script>'
-    '<meta name="color-scheme" content="light dark">'
-)
+HEAD = '<link rel="stylesheet" href="/m2a/page.css"><script src="/m2a/page.js" defer></script>'
 
 _ON_NEW = """
 element.addEventListener('click', (click) => { if (click.target.closest('[data-new]')) trigger('new', {}); });

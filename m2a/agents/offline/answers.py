@@ -8,7 +8,7 @@ from m2a.agents.offline.dates import find_dates, number, written
 from m2a.agents.offline.questions import Question
 from m2a.agents.offline.relevance import Match, answers, is_negative
 from m2a.agents.offline.text import equivalents, plain, stem, stems
-from m2a.agents.offline.values import amount_of, find_values
+from m2a.agents.offline.values import amount_left, amount_of, find_values
 from m2a.agents.state import MemoryContext, PhotoView
 from m2a.types import Concept, DateInterval, MemoryEntry, Message
 
@@ -30,7 +30,7 @@ def answer(
     """The answer in words, with its marks; `DECLINED` where no memory answers."""
     if question.asks == "who is this":
         return _who_is_this(context, concepts, recalled)
-    found = answers(question, context.hits, concepts)
+    found = answers(question, context.hits, concepts, chosen=context.complete)
     if not found:
         return DECLINED
     messages = context.messages
@@ -147,7 +147,7 @@ def _counted(
     if len(found) == 1 and len(per_noun) == 1 and not names:
         return listed
     if not total:
-        return DECLINED
+        return listed if any(amount_left(match.entry.text) for match in found) else DECLINED
     what = next((word for word in plain(question.text).split() if stem(word.strip("?")) == question.noun), "")
     return f"{total} {what.strip('?')}, from what you told me. {listed}".replace("  ", " ")
 

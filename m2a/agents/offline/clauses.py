@@ -52,8 +52,8 @@ _BOUNDARY = re.compile(
 
 # A date after these is the new one, and lies ahead though the verb is past.
 _MOVED = re.compile(
-    r"\b(?:moved|pushed|postponed|rescheduled|shifted|changed|switched|delayed|put off|put back|brought forward|booked|set|scheduled|"
-    r"arranged|planned|invited)\b.*\b(?:to|for|until|till|on)\b",
+    r"\b(?:moved|pushed|postponed|rescheduled|shifted|changed|switched|delayed|extended|signed up|registered|enrolled|entered|reserved|agreed|decided|got (?:an?|the|\w+) (?:\w+ )?(?:appointment|tickets?|slot|booking)|put off|put back|brought forward|booked|set|scheduled|"
+    r"arranged|planned|invited)\b.*\b(?:to|for|until|till|on|by)\b",
     re.IGNORECASE,
 )
 
@@ -100,7 +100,7 @@ def clauses(sentence: str) -> list[str]:
             continue
         if _inside_brackets(body, match.start()):
             continue
-        if starts_clause(right):
+        if starts_clause(right) and _says_something(right):
             found.append(left)
             start = match.end()
         elif "and" in match.group() and (shared := _shared_subject(subject, right)):
@@ -115,7 +115,8 @@ def find_subject(clause: str) -> Subject | None:
     """The first subject with a finite verb after it, or None for a fragment."""
     found = tokens(clause)
     start = _skip_leading(found)
-    for first in range(start, min(start + 4, len(found))):
+    reach = 8 if start < len(found) and found[start].lower in _PREPOSITIONS else 4
+    for first in range(start, min(start + reach, len(found))):
         verb = _verb_of_subject(clause, found, first)
         if verb is not None:
             return _subject(clause, found, first, verb)
@@ -130,6 +131,18 @@ def starts_clause(text: str) -> bool:
     if not found or found[0].lower in SUBORDINATORS:
         return found != [] and found[0].lower == "that" and _verb_of_subject(text, found, 0) is not None
     return _verb_of_subject(text, found, _skip_leading(found)) is not None
+
+
+def _says_something(clause: str) -> bool:
+    """Whether the predicate holds more than its verb: "Jan and Mila are coming" needs what stands before it."""
+    subject = find_subject(clause)
+    if subject is None:
+        return False
+    verbs = _finite_forms()
+    more = [
+        token for token in tokens(subject.rest) if token.lower not in verbs | _ADVERBS | {"too", "to", "as", "well"}
+    ]
+    return any(not token.lower.endswith("ing") for token in more)
 
 
 def has_verb(text: str) -> bool:
@@ -283,7 +296,10 @@ def _shared_subject(subject: Subject, right: str) -> str | None:
             and left_verb in lexicon.VERBS | {"am", "have", "do", "don't", "are"}
         )
     )
-    return subject.text if fits else None
+    if not fits:
+        return None
+    last = subject.text.split()[-1]
+    return last if last[0].isupper() and subject.text.split()[0].lower() in _POSSESSIVES else subject.text
 
 
 @lru_cache(maxsize=1)

@@ -3,13 +3,14 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 
 from m2a.agents.offline.clauses import find_subject
-from m2a.agents.offline.names import find_names
+from m2a.agents.offline.names import NAME, find_names
 from m2a.agents.offline.statements import Observation
 from m2a.agents.offline.text import meets, stem, stems
 from m2a.agents.offline.values import Value, find_values, topics
-from m2a.types import Concept, Hit, MemoryEntry
+from m2a.types import Hit, MemoryEntry
 
 # Words that do not tell one subject from another.
 LIGHT = frozenset(
@@ -40,16 +41,14 @@ class Target:
     keeps_old: bool  # the old text with one value exchanged: it rests on the old evidence too
 
 
-def find_target(
-    observation: Observation, hits: Sequence[Hit], concepts: Sequence[Concept], newest: Sequence[int]
-) -> Target | None:
+def find_target(observation: Observation, hits: Sequence[Hit], newest: Sequence[int], today: date) -> Target | None:
     """The memory that the observation contradicts, or None. `newest` are the ids of the newest user messages, last first."""
     best: tuple[float, MemoryEntry] | None = None
     for hit in hits:
         entry = hit.record
         if not isinstance(entry, MemoryEntry) or entry.kind == "update record":
             continue
-        score = _contradiction(observation, entry, hit, concepts, newest)
+        score = _contradiction(observation, entry, hit, newest, today)
         if score is not None and (best is None or score > best[0]):
             best = (score, entry)
     if best is None:
@@ -89,7 +88,7 @@ def content(text: str) -> set[str]:
 
 
 def _contradiction(
-    observation: Observation, entry: MemoryEntry, hit: Hit, concepts: Sequence[Concept], newest: Sequence[int]
+    observation: Observation, entry: MemoryEntry, hit: Hit, newest: Sequence[int], today: date
 ) -> float | None:
     """How surely the two contradict each other; None where they speak of different things."""
     new, old = content(_without_values(observation.text)), content(entry.text)
@@ -112,6 +111,8 @@ def _contradiction(
     same_topics = topics(observation.text) & topics(entry.text)
     refuted = _refuted(observation.text, entry.text)
     if not observation.corrects:
+        if _is_moved(observation, entry, today):
+            return 3.0 + hit.similarity.get("dense", 0.0)
         return _same_attribute(observation.text, entry.text, same_kinds | same_topics)
     fresh = next((1.5 - rank for rank, message_id in enumerate(newest[:2]) if _rests_on(entry, [message_id])), 0.0)
     fragment = find_subject(observation.text) is None or bool(
@@ -136,7 +137,24 @@ def _contradiction(
         or (fragment and fresh)
         or (same_subject and len(shared - names) >= 1)
     )
-    return score if enough and score >= 2.5 else None
+    return score if enough and score >= 2.0 else None
+
+
+def _is_moved(observation: Observation, entry: MemoryEntry, today: date) -> bool:
+    """A thing of ours that lies ahead is given another day: "the chapter is due on 26 October"."""
+    subject = find_subject(observation.text)
+    if subject is None or observation.happened is None or entry.happened is None or entry.happened.last < today:
+        return False
+    ours = content(subject.text)
+    definite = re.match(r"(?:the|my|our)\b", subject.text, re.IGNORECASE) is not None
+    lies_ahead = re.match(r"(?:is|are|will|has been|starts?|takes place|begins?|ends?)\b", subject.rest) is not None
+    return (
+        definite
+        and lies_ahead
+        and bool(ours)
+        and ours <= content(entry.text)
+        and entry.happened != observation.happened
+    )
 
 
 def _same_attribute(new: str, old: str, alike: set[str]) -> float | None:
@@ -192,11 +210,18 @@ def _exchange_values(old: str, ours: Sequence[Value], theirs: Sequence[Value]) -
     for value in reversed(theirs):
         fitting = [one for one in ours if _same_kind(one.kind, value.kind)]
         rivals = [one for one in theirs if _same_kind(one.kind, value.kind)]
-        if len(fitting) != 1 or len(rivals) != 1 or not value.kind.startswith(("day", "time", "amount")):
+        if (
+            len(fitting) != 1
+            or len(rivals) != 1
+            or not value.kind.startswith(("day", "time", "amount", "job", "colour"))
+        ):
             continue
         if fitting[0].text.casefold() == value.text.casefold():
             continue
-        exchanged = exchanged[: value.start] + _fitted(exchanged, value, fitting[0]) + exchanged[value.end :]
+        before = exchanged[: value.start]
+        if value.kind in ("job", "colour"):
+            before = re.sub(r"\ban? $", "an " if fitting[0].text[0].lower() in "aeiou" else "a ", before)
+        exchanged = before + _fitted(exchanged, value, fitting[0]) + exchanged[value.end :]
         done = True
     return exchanged if done else None
 

@@ -364,6 +364,10 @@ _RULES: tuple[tuple[re.Pattern[str], _Resolve], ...] = (
     _rule(rf"{_MONTH} (?:the )?{_DAY}(?!\d)(?:,? {_YEAR})?", _day_month),
     _rule(rf"{_MONTH}(?: of)?,? {_YEAR}", _whole_month),
     _rule(rf"(?P<named>{'|'.join(_NAMED_DAYS)})", _named_day),
+    _rule(
+        rf"(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday|mon|tues?|wed|thu|fri|sat|sun),? (?:the )?(?P<ordinal>[0-3]?\d)(?:st|nd|rd|th)",
+        _day_of_month,
+    ),
     _rule(rf"(?:{_WHICH} )?{_WEEKDAY}(?P<later> week| fortnight)?", _weekday),
     _rule(rf"{_WHICH} {_SHORT_WEEKDAY}", _weekday),
     _rule(rf"(?:about |around |almost |nearly |over |some )?{_COUNT} {_UNIT} (?:ago|back|earlier)", _ago),
@@ -377,5 +381,5 @@ _RULES: tuple[tuple[re.Pattern[str], _Resolve], ...] = (
     _rule(rf"{_WHICH} {_MONTH}", _relative_month),
     _rule(rf"(?:(?<=\bin )|(?<=\bsince )|(?<=\buntil ))(?:early |mid-?|late )?{_MONTH}", _whole_month),
     _rule(rf"(?:(?<=\bin )|(?<=\bsince )|(?<=\buntil )){_YEAR}", _year),
-    _rule(r"on the (?P<ordinal>[0-3]?\d)(?:st|nd|rd|th)", _day_of_month),
+    _rule(r"(?:on|by|until|to|for|from) the (?P<ordinal>[0-3]?\d)(?:st|nd|rd|th)(?! [a-z]+ floor)", _day_of_month),
 )

@@ -15,7 +15,7 @@ Kind = Literal["person", "pet", "place", "thing"]
 
 # A name: a capitalised word or up to three, with particles (Ludwig van Beethoven) and titles (Dr. Weiss).
 NAME = (
-    r"(?:(?:Mr|Mrs|Ms|Dr|Prof|Aunt|Uncle|Auntie|Grandma|Grandpa|Sir|St)\.? )?"
+    r"(?:(?:Mr|Mrs|Ms|Dr|Prof|Aunt|Uncle|Auntie|Grandma|Grandpa|Sir|St)\.? (?:(?:van|von|de|da|del|la|el|al)(?: der| den)? )?)?"
     r"[A-ZÀ-Þ][\w'’-]*(?:(?: (?:van|von|de|da|del|la|of|bin|el|al|the))*(?: &)? [A-ZÀ-Þ][\w'’-]*){0,2}"
 )
 _OWNER = r"(?:my|our|his|her|their)"
@@ -109,22 +109,36 @@ def antecedent(clauses: Sequence[str], concepts: Sequence[Concept]) -> str | Non
     """Whom "he" or "she" means after these clauses, newest last: a name, or the noun that a person goes by."""
     known = {name.casefold() for concept in concepts if concept.kind in ("person", "pet") for name in names_of(concept)}
     for clause in reversed(clauses):
-        namings = [naming for naming in find_namings(clause) if naming.kind in ("person", "pet")]
-        if len(namings) == 1:
-            return namings[0].name
-        named = [name for name in find_names(clause) if name.casefold() in known]
-        if len(named) == 1:
-            return named[0]
-        subject = find_subject(clause)
-        if subject is None:
-            continue
-        text = subject.text
-        if re.fullmatch(NAME, text) and not _is_no_name(text.split()[0], False) and text not in find_places(clause):
-            return text
-        last = text.split()[-1].lower()
-        if text.lower() not in PRONOUNS and (last in lexicon.RELATIONS or last in lexicon.PETS):
-            return text[0].lower() + text[1:] if text.split()[0].lower() in ("my", "our", "the") else text
+        if re.match(r"(?:he|she|his|her)\b(?!.*\b(?:called|named)\b)", clause, re.IGNORECASE):
+            continue  # still about the one before
+        named = _animate_subject(clause, known) or _animate_naming(clause, known)
+        if named:
+            return named
     return None
+
+
+def _animate_subject(clause: str, known: set[str]) -> str | None:
+    subject = find_subject(clause)
+    if subject is None or re.match(r"(?:is|was|are|'s)\b", subject.rest) and _animate_naming(subject.rest, known):
+        return None
+    text = subject.text
+    if inside := _animate_naming(text, known):
+        return inside
+    if re.fullmatch(NAME, text) and not _is_no_name(text.split()[0], False) and text not in find_places(clause):
+        return text
+    words = text.lower().split()
+    if text.lower() not in PRONOUNS and (words[-1] in lexicon.RELATIONS or words[-1] in lexicon.PETS):
+        return text[0].lower() + text[1:] if words[0] in ("my", "our", "the") else text
+    return None
+
+
+def _animate_naming(text: str, known: set[str]) -> str | None:
+    """The one person or pet that the words name, or give a name to."""
+    namings = [naming.name for naming in find_namings(text) if naming.kind in ("person", "pet")]
+    if len(namings) == 1:
+        return namings[0]
+    named = [name for name in find_names(text) if name.casefold() in known]
+    return named[0] if len(named) == 1 else None
 
 
 def names_of(concept: Concept) -> tuple[str, ...]:

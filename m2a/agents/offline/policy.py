@@ -8,15 +8,15 @@ which memory it contradicts (`corrections`), what a question asks for (`question
 from collections.abc import AsyncIterator, Sequence
 
 from m2a.agents.offline.answers import DECLINED, answer, photo_concepts, selected
-from m2a.agents.offline.corrections import find_forgotten, find_target, is_known
-from m2a.agents.offline.names import mentioned
+from m2a.agents.offline.corrections import LIGHT, content, find_forgotten, find_target, is_known
+from m2a.agents.offline.names import find_names, mentioned
 from m2a.agents.offline.questions import Question, parse, questions_of
 from m2a.agents.offline.relevance import answers
 from m2a.agents.offline.replies import CONNECT, acknowledgement, cannot, small_talk
 from m2a.agents.offline.speech import utterances
 from m2a.agents.offline.statements import Observation, Reading, read, with_concepts
-from m2a.agents.offline.text import equivalents
-from m2a.agents.state import Decision, MemoryContext, Rejected, Searched, Staged, TurnState
+from m2a.agents.offline.text import meets, plain_words, stem, stems, words_for
+from m2a.agents.state import Decision, MemoryContext, Rejected, Searched, TurnState
 from m2a.types import (
     Action,
     AddMemory,
@@ -33,7 +33,7 @@ from m2a.types import (
 from models.chat_model import TokenUsage
 
 _OBSERVATIONS = 6
-_EXPANDED_WORDS = 30
+_SEARCHES = 9
 # Answers that want everything there is, not the first that fits.
 _WIDE = ("count", "about", "identity", "show", "thing", "noun")
 
@@ -78,11 +78,10 @@ def _manage_query(state: TurnState) -> Action:
             context=_summary([entry for _, _, entry in found]),
             memory_ids=tuple(entry.memory_id for _, _, entry in found),
         )
-    if not tried:
-        return SearchSemanticMemories(query=state.request)
+    lookups = _lookups(question, state)
     matches = answers(question, hits, state.concepts)
-    if (not matches or question.asks in _WIDE) and tried < 2 and state.rounds_left > 1:
-        return SearchSemanticMemories(query=_expanded(question, state))
+    if not tried or ((not matches or question.asks in _WIDE) and tried < len(lookups) and state.rounds_left > 1):
+        return SearchSemanticMemories(query=lookups[tried])
     chosen = selected(question, matches) if matches else []
     return Finish(
         context=_summary([match.entry for match in chosen]),
@@ -99,27 +98,52 @@ def _update(state: TurnState) -> Action:
 
 
 def _manage_update(state: TurnState) -> Action:
-    """Search for each thing to keep or forget, then write; one step a call."""
+    """Search for each thing to keep or forget, then write; one step a call. A rejected wording is put differently once."""
     reading = _reading(state)
-    wanted = _searches(state, reading)
     searched = [step.action.query for step in state.steps if isinstance(step.action, SearchSemanticMemories)]
-    for query in wanted:
+    for query in _searches(state, reading):
         if query not in searched:
             return SearchSemanticMemories(query=query)
-    writes = _writes(state, reading)
-    tried = sum(
-        isinstance(step.action, AddMemory | DeleteMemory) and isinstance(step.observation, Staged | Rejected)
-        for step in state.steps
-    )
-    return writes[tried] if tried < len(writes) else Finish()
+    tried = [step for step in state.steps if isinstance(step.action, AddMemory | DeleteMemory)]
+    for write in _writes(state, reading):
+        done = [step for step in tried if step.action == write]
+        if not done:
+            return write
+        if isinstance(done[0].observation, Rejected) and isinstance(write, ReplaceMemory):
+            for other in _put_differently(state, write, reading):
+                again = [step for step in tried if step.action == other]
+                if not again:
+                    return other
+                if not isinstance(again[0].observation, Rejected):
+                    break
+    return Finish()
+
+
+def _put_differently(state: TurnState, write: ReplaceMemory, reading: Reading) -> list[AddMemory]:
+    """A rejected replacement with the user's new words before the old ones that they mend; else the new words alone."""
+    mends = next((one for one in reading.observations if one.corrects), None)
+    if mends is None:
+        return []
+    joined = [write.model_copy(update={"text": f"{mends.text} {write.text}"})] if mends.text != write.text else []
+    return [*joined, _addition(state, mends)]
 
 
 def _searches(state: TurnState, reading: Reading) -> list[str]:
+    """What to look for before writing: each observation, and for a correction its names and words in short queries."""
     queries = [one.text for one in reading.observations] + list(reading.forgets)
+    for text in [*(one.text for one in reading.observations if one.corrects), *reading.forgets]:
+        names = find_names(text)
+        words = [word for word in plain_words(text) if not any(word in name for name in names)]
+        queries += names[:2] + [" ".join(words[start : start + 3]) for start in range(0, min(len(words), 6), 3)]
+        queries += [
+            " ".join(words_for(stem(word))[:3])
+            for word in words
+            if stem(word) not in LIGHT and len(words_for(stem(word))) > 1
+        ]
     if reading.forgets or any(one.corrects for one in reading.observations):
         previous = [message.text for message in state.recent if message.role == "user" and message.text.strip()]
-        queries += previous[-1:]
-    return list(dict.fromkeys(queries))
+        queries[1:1] = previous[-1:]
+    return list(dict.fromkeys(queries))[:_SEARCHES]
 
 
 def _writes(state: TurnState, reading: Reading) -> list[Action]:
@@ -148,7 +172,7 @@ def _writes(state: TurnState, reading: Reading) -> list[Action]:
 
 
 def _write(state: TurnState, observation: Observation, hits: Sequence[Hit], newest: Sequence[int]) -> Action | None:
-    target = find_target(observation, hits, state.concepts, newest)
+    target = find_target(observation, hits, newest, state.message.said_at.date())
     first, last = observation.happened or (None, None)
     if target is not None:
         text = target.text
@@ -159,7 +183,7 @@ def _write(state: TurnState, observation: Observation, hits: Sequence[Hit], newe
             evidence_ids=_evidence(state, target.entry),
             kind=observation.kind
             if target.entry.kind == "update record" or not target.keeps_old
-            else target.entry.kind,  # type: ignore[arg-type]
+            else target.entry.kind,
             photos=_photos(state, observation),
             concepts=with_concepts(Observation(text, concepts=observation.concepts), state.concepts),
             happened_from=first
@@ -168,9 +192,14 @@ def _write(state: TurnState, observation: Observation, hits: Sequence[Hit], newe
         )
     if is_known(observation, hits):
         return None
+    return _addition(state, observation)
+
+
+def _addition(state: TurnState, observation: Observation) -> AddMemory:
+    first, last = observation.happened or (None, None)
     return AddMemory(
         text=observation.text,
-        evidence_ids=_own_evidence(state),
+        evidence_ids=_own_evidence(state, observation.text),
         kind=observation.kind,
         photos=_photos(state, observation),
         concepts=with_concepts(observation, state.concepts),
@@ -188,10 +217,13 @@ def _photos(state: TurnState, observation: Observation) -> tuple[int, ...]:
     return tuple(photo.number for photo in state.photos) if observation in naming else ()
 
 
-def _own_evidence(state: TurnState) -> tuple[tuple[int, int], ...]:
-    """The message, and the user's message before it where a pronoun was resolved from there."""
-    own = (state.message.message_id, state.message.message_id)
-    return (own,)
+def _own_evidence(state: TurnState, text: str) -> tuple[tuple[int, int], ...]:
+    """The message, and the user's message before it that a pronoun's name was taken from."""
+    own = state.message
+    unsaid = content(text) - content(own.text)
+    earlier = [message for message in state.recent if message.role == "user" and content(message.text) & unsaid]
+    cited = [message.message_id for message in earlier[-1:]] + [own.message_id]
+    return tuple((message_id, message_id) for message_id in cited)
 
 
 def _evidence(state: TurnState, entry: MemoryEntry) -> tuple[tuple[int, int], ...]:
@@ -199,14 +231,23 @@ def _evidence(state: TurnState, entry: MemoryEntry) -> tuple[tuple[int, int], ..
     return (*((first, last) for first, last in entry.evidence_ids if (first, last) != own), own)
 
 
-def _expanded(question: Question, state: TurnState) -> str:
-    """The question's words with those that may stand for them, for the word path."""
-    words: dict[str, None] = dict.fromkeys(question.names)
-    for concept in mentioned(question.text, state.concepts):
-        words[concept.name] = None
-    for word in question.words:
-        words.update(dict.fromkeys(sorted(equivalents(word), key=lambda one: (one != word, one))))
-    return " ".join(list(words)[:_EXPANDED_WORDS]) or question.text
+def _lookups(question: Question, state: TurnState) -> list[str]:
+    """What to search for, in order: the question as asked, its names, then each word with two that may stand for it.
+
+    Short ones, since the word path wants a third of a query's words in a memory.
+    """
+    known = [concept.name for concept in mentioned(question.text, state.concepts)]
+    if question.asks == "count":
+        known += [
+            one.name for one in state.concepts if any(meets(question.noun, stems(alias)) for alias in one.aliases)
+        ]
+    names = list(dict.fromkeys([*question.names, *known]))
+    in_names = {word for name in names for word in stems(name)}
+    words = [words_for(word) for word in question.words if word not in in_names]
+    lookups = [question.text, *(" ".join(names[start : start + 3]) for start in range(0, len(names), 3))]
+    for start in range(0, 12, 3):
+        lookups += [" ".join(same[start : start + 3]) for same in words if len(same) > start]
+    return list(dict.fromkeys(lookups))
 
 
 def _summary(entries: Sequence[MemoryEntry]) -> str:

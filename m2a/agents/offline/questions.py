@@ -44,6 +44,15 @@ _ABOUT = re.compile(
     r"what(?:'s| is) (?:there|stored|saved)|who or what|do you know (?:anything|something|more))(?: \w+)?? ?\b(?:about|of|on|regarding)\b (?P<what>.+)",
     re.IGNORECASE,
 )
+# "these days" narrows nothing, and neither does "when I'm away" behind a question.
+_ADVERBIAL = re.compile(
+    r"\b(?:these days|nowadays|at the moment|at present|right now|by now|so far|in total|all together|altogether|lately|of all|any more|anymore|in general|by the way|"
+    r"this time|next time|last time|for now|at all|in the end|in my life|every day)\b",
+    re.IGNORECASE,
+)
+_TAIL = re.compile(
+    r"(?<=\w) (?:when|while|if|because|before|after|whenever) (?:i|i'm|we|we're|my|she|he|they|you)\b.*", re.IGNORECASE
+)
 _UNITS = r"(?P<unit>days?|weeks?|months?|years?|nights?|hours?)"
 _AHEAD = r"\b(?:until|till|til|before|to go|left|away|from now|is it to|are left)\b"
 _BACK = r"\b(?:ago|since|passed|has it been|have passed)\b"
@@ -162,7 +171,7 @@ _KINDS: tuple[tuple[re.Pattern[str], Asks], ...] = (
     (_pattern(r"^(?:what(?:'s| is| was| were| are)) (?:the |my |our )?(?=(?:\w+ )*(?:price|cost|rent|salary|fee)\b)"), "money"),
     (_pattern(r"^how (?:expensive|pricey|costly|cheap)\b"), "money"),
     (_pattern(r"^how much\b(?= (?:is|are|was|were|did|do|does|will|for)\b)"), "money"),
-    (_pattern(r"^how (?:much|far|big|tall|high|heavy|large|fast|wide|deep|warm|hot)\b"), "amount"),
+    (_pattern(r"^how (?:much\b|(?=(?:far|big|tall|high|heavy|large|fast|wide|deep|warm|hot)\b))"), "amount"),
     (_pattern(r"^(?:at |by |until )?(?:what|which) (?:day and (?:what )?time|time and (?:what )?day)\b"), "day"),
     (_pattern(r"^(?:at |by |until |from )?(?:what|which) (?:exact )?time\b|^how late\b|^how early\b"), "time"),
     (_pattern(r"^(?:since |until |by |for )?when(?:'s|'re)?\b|^(?:on |in |since )?(?:what|which) (?:exact )?(?:day|date|days|month|year|weekday|week|season)(?: of the (?:week|month|year))?\b"), "day"),
@@ -195,12 +204,16 @@ def _noun_question(typed: str, asked: str, noun: str, rest: str, today: date) ->
 
 
 def _question(typed: str, asks: Asks, rest: str, today: date, *, noun: str = "", unit: str = "") -> Question:
+    rest = _ADVERBIAL.sub(" ", rest)
+    tail = _TAIL.search(rest)
+    rest = rest[: tail.start()] if tail and _own_words(rest[: tail.start()]) else rest
     found = find_dates(rest, today, past=bool(re.search(r"\b(?:did|was|were|had)\b", typed, re.IGNORECASE)))
     within = found[0].interval if found else None
     for one in reversed(found):
         rest = rest[: one.start] + " " + rest[one.end :]
     names = tuple(find_names(re.sub(r"^\W*(\w)", lambda match: match[0], rest)))
     skip = _skipped(asks)
+    rest = _without_apposition(rest, names)
     ordered = [word for word in stems(rest) if word not in _LIGHT and word not in skip and len(word) > 1]
     if (
         asks == "person"
@@ -229,6 +242,15 @@ def _question(typed: str, asks: Asks, rest: str, today: date, *, noun: str = "",
     )
 
 
+def _without_apposition(rest: str, names: Sequence[str]) -> str:
+    """ "my son Deniz" is Deniz: the name says enough."""
+    for name in names:
+        relation = re.search(rf"\b([\w-]+) (?={re.escape(name)}\b)", rest)
+        if relation and (relation[1].lower() in lexicon.RELATIONS or relation[1].lower() in lexicon.PETS):
+            rest = rest[: relation.start()] + rest[relation.end() :]
+    return rest
+
+
 def _skipped(asks: Asks) -> frozenset[str]:
     """Words of asking that belong to a kind."""
     extra = {
@@ -252,12 +274,26 @@ def _skipped(asks: Asks) -> frozenset[str]:
     return frozenset(stem(word) for word in extra.split())
 
 
+# Adjectives that make another thing of the noun behind them.
+_ESSENTIAL = frozenset(
+    "favourite favorite best first last second next middle maiden new old other former ex previous".split()
+)
+
+
 def _modifiers(rest: str, ordered: Sequence[str]) -> tuple[str, ...]:
-    """Words that only narrow the noun behind them ("cello lesson") or the place ("in the house")."""
+    """Words that only narrow another: a noun before a noun ("cello lesson"), a name after a preposition ("from Lisbon")."""
     found = []
-    words = [(stem(token.text), token) for token in tokens(rest)]
-    for (word, token), (following, _) in zip(words, words[1:], strict=False):
-        if word in ordered and following in ordered and token.text.islower():
+    words = tokens(rest)
+    for index, token in enumerate(words):
+        word = stem(token.text)
+        word = stem(re.sub(r"'s$", "", token.text))
+        if word not in ordered or re.sub(r"'s$", "", token.lower) in lexicon.RELATIONS or token.lower in _ESSENTIAL:
+            continue
+        before = words[index - 1].lower if index else ""
+        if token.text[0].isupper():
+            if before in ("from", "to", "in", "at", "for"):
+                found.append(word)
+        elif index + 1 < len(words) and stem(words[index + 1].text) in ordered and token.lower not in lexicon.RELATIONS:
             found.append(word)
     return tuple(found)
 

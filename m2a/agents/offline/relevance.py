@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from m2a.agents.offline import lexicon, values
 from m2a.agents.offline.clauses import find_subject
-from m2a.agents.offline.names import NAME, find_names, find_places, mentioned, names_of
+from m2a.agents.offline.names import NAME, find_names, find_namings, find_places, mentioned, names_of
 from m2a.agents.offline.questions import Question
 from m2a.agents.offline.text import equivalents, is_kind, meets, plain, stem, stems, tokens
 from m2a.types import Concept, Hit, MemoryEntry
@@ -49,13 +49,15 @@ class Match:
     score: float
 
 
-def answers(question: Question, hits: Sequence[Hit], concepts: Sequence[Concept]) -> list[Match]:
-    """The memories that answer the question, best first."""
+def answers(
+    question: Question, hits: Sequence[Hit], concepts: Sequence[Concept], *, chosen: bool = False
+) -> list[Match]:
+    """The memories that answer the question, best first. `chosen` hits were found to answer, among others, before."""
     found = []
     for hit in _entries(hits):
         entry = hit.record
         assert isinstance(entry, MemoryEntry)
-        score = _judge(question, hit, entry, hits, concepts)
+        score = _judge(question, hit, entry, hits, concepts, chosen=chosen)
         if score is not None:
             found.append(Match(hit, entry, score))
     return sorted(found, key=lambda match: (match.score, match.entry.memory_id), reverse=True)
@@ -89,7 +91,7 @@ def _entries(hits: Sequence[Hit]) -> list[Hit]:
 
 
 def _judge(
-    question: Question, hit: Hit, entry: MemoryEntry, hits: Sequence[Hit], concepts: Sequence[Concept]
+    question: Question, hit: Hit, entry: MemoryEntry, hits: Sequence[Hit], concepts: Sequence[Concept], *, chosen: bool
 ) -> float | None:
     said = said_stems(entry, concepts)
     if question.asks == "show":
@@ -99,7 +101,7 @@ def _judge(
     missing = [word for word in question.words if not meets(word, said)]
     if question.asks == "noun" and question.noun in missing and _noun_is_met(question, entry):
         missing.remove(question.noun)
-    missing = [word for word in missing if not _met_nearby(word, question, entry, hits)]
+    missing = [word for word in missing if not (chosen or _met_nearby(word, question, entry, hits, said))]
     if missing or (not question.words and not question.within and question.asks not in ("about", "show")):
         return None
     if not _has_kind(question, entry, said) or not _is_of(question, entry, concepts) or not _is_within(question, entry):
@@ -114,19 +116,20 @@ def _subject_bonus(question: Question, entry: MemoryEntry) -> float:
     return 0.3 if subject and wanted & set(stems(subject.text)) else 0.0
 
 
-def _met_nearby(word: str, question: Question, entry: MemoryEntry, hits: Sequence[Hit]) -> bool:
-    """A word that only narrows the noun behind it may have been said beside: "cello" of "my lessons"."""
-    if word not in question.modifiers or question.asks in ("yes or no", "thing", "noun"):
+def _met_nearby(word: str, question: Question, entry: MemoryEntry, hits: Sequence[Hit], said: frozenset[str]) -> bool:
+    """A word that only narrows another may have been said beside: "cello" of "my lessons", "Lisbon" of "we come back"."""
+    if word not in question.modifiers or not any(meets(one, said) for one in question.words if one != word):
         return False
+    apart = 2 if question.asks in ("yes or no", "thing", "noun", "name") else 8
     for hit in _entries(hits):
         other = hit.record
         assert isinstance(other, MemoryEntry)
-        if other.memory_id != entry.memory_id and word in stems(other.text) and _near(entry, other):
+        if other.memory_id != entry.memory_id and word in stems(other.text) and _near(entry, other, apart):
             return True
     return False
 
 
-def _near(entry: MemoryEntry, other: MemoryEntry, messages: int = 8) -> bool:
+def _near(entry: MemoryEntry, other: MemoryEntry, messages: int) -> bool:
     return any(
         abs(ours.first - theirs.first) <= messages for ours in entry.evidence_ids for theirs in other.evidence_ids
     )
@@ -149,13 +152,16 @@ def _has_kind(question: Question, entry: MemoryEntry, said: frozenset[str]) -> b
         case "time":
             return values.has_time(text)
         case "place":
+            if stem("work") in question.words and find_names(text):
+                return True
             return values.has_place(text) or (re.match(r"where", question.text, re.I) is not None and _is_kept_by(text))
         case "person":
             return bool(_new_people(question, text))
         case "name":
             return _gives_name(question, text)
         case "count":
-            return values.amount_of(text, _nouns(question.noun)) is not None or bool(_new_names(question, text))
+            counted = values.amount_of(text, _nouns(question.noun)) is not None or values.amount_left(text)
+            return counted or _lists_names(question, text)
         case "money":
             return values.has_money(text)
         case "amount":
@@ -191,6 +197,13 @@ def _new_names(question: Question, text: str) -> list[str]:
     return [name for name in find_names(text) if not set(stems(name)) & asked]
 
 
+def _lists_names(question: Question, text: str) -> bool:
+    """The things counted may be given by name: "my brothers are Tom and Max"."""
+    return any(
+        naming.aliases and meets(question.noun, stems(" ".join(naming.aliases))) for naming in find_namings(text)
+    )
+
+
 def _new_people(question: Question, text: str) -> list[str]:
     places = find_places(text)
     people = [
@@ -220,10 +233,17 @@ def _gives_name(question: Question, text: str) -> bool:
             )
             if linked and name not in find_places(text):
                 return True
+        if any(word in _NAMED_NOUNS and meets(word, stems(text)) for word in question.words):
+            return True
     return False
 
 
 def _tells_job(text: str) -> bool:
+    if re.search(
+        r"\b(?:is|was|be|am|as|became|become|'s|'m) (?:now )?an? (?:[a-z]+ ){0,2}[a-z]+(?:er|or|ist|ian|ess|man|eer|ant)\b",
+        text,
+    ):
+        return True
     return "work" in values.topics(text) or any(token.lower in lexicon.JOBS for token in tokens(text))
 
 
@@ -245,9 +265,9 @@ def _has_brand(question: Question, text: str) -> bool:
     for match in re.finditer(rf"({NAME})(?: [\w-]+)? ([a-z]+)", text):
         if any(meets(word, {stem(match[2])}) for word in question.words) and find_names(match[1]):
             return True
-    return bool(re.search(rf"\b(?:is|it's|bought|from|by|drive|got) (?:an? )?{NAME}\b", text)) and bool(
-        _new_names(question, text)
-    )
+    return bool(
+        re.search(rf"\b(?:is|it's|bought|from|by|drive|got) (?:an? )?(?:[a-z]+ ){{0,2}}{NAME}\b", text)
+    ) and bool(_new_names(question, text))
 
 
 _EMPTY = frozenset(

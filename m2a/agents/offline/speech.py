@@ -14,7 +14,7 @@ Act = Literal[
 _WH = frozenset("who whose whom what which when where why how what's who's where's when's how's whats".split())
 _OPENER = (
     r"^(?:(?:oh|ah|hey|hi|hello|so|and|but|ok|okay|well|btw|by the way|fyi|also|hm+|um+|please|yes|yeah|yep|no|nope|sure|right|"
-    r"haha|lol|sorry|thanks|thank you|quick question|one (?:more )?(?:thing|question)|just wondering|remind me|good news|bad news|guess what|for the "
+    r"haha|lol|sorry|thanks|thank you|quick question|one (?:more )?(?:thing|question)|just wondering|good news|bad news|guess what|for the "
     r"record|just so you know|listen|look|phew|wow|great|nice|morning|good morning|evening|good evening|"
     r"anyway|oh and|ps|p\.s\.)\s*(?:[,:!.-]+\s*|\s+(?=\w)))+"
 )
@@ -34,13 +34,13 @@ _STRONG_OPENER = re.compile(
 )
 _CORRECTION_ANYWHERE = re.compile(
     r"\bi meant\b|\bi was wrong\b|\b(?:has|have|had|was|were|been|got|is|are|'s|'ve|'re) (?:been |just |now |actually )?(?:moved|pushed|postponed|"
-    r"rescheduled|shifted|brought forward|switched|changed|delayed|put back|put off|cancell?ed|called off|raised|lowered|increased|reduced|"
-    r"replaced|renamed|swapped)\b|\b(?:moved|pushed|postponed|rescheduled|shifted|switched|changed|swapped|upped|raised|lowered|increased|reduced) "
+    r"rescheduled|shifted|brought forward|switched|changed|delayed|extended|shortened|bumped|rebooked|relocated|upgraded|put back|put off|cancell?ed|called off|raised|lowered|increased|reduced|"
+    r"replaced|renamed|swapped)\b|\b(?:moved|pushed|postponed|rescheduled|shifted|switched|changed|swapped|extended|bumped|upped|raised|lowered|increased|reduced) "
     r"(?:it|the|my|our|her|his|their|to|from|jobs?|teams?|schools?|departments?|doctors?|banks?|plans?|rooms?)\b|\brescheduled\b|"
     r"\bno longer\b|\bany ?more\b|\bfrom now on\b|\bthese days\b|\binstead\b|\bnot \w+(?: \w+)? but\b|, not (?:the |a |on |in |at )?[\w']+(?: \w+)?(?= -|[.,!;)]|$)|"
     r"\brather than\b|\bactually\b|\bas i (?:said|told you)\b|\bit's really\b|\bafter all\b|\bi (?:used to|stopped|gave up|quit)\b|"
     r"\b(?:has|have|'s|'ve|she|he|they|i|we|just) (?:just |now |recently )?(?:moved|left|quit|changed|switched|sold|retired|broken up|split up)\b|"
-    r"\bnow\b(?! and then)|\bchanged (?:my|her|his|their|our) minds?\b|\bisn't .{1,40}, (?:it's|he's|she's)\b",
+    r"\bnow\b(?! and then)|\b(?:went|gone|going) (?:up|down)\b|\bgave .{1,30} back\b|\b(?:is|are) only \w+ (?:left|now)\b|\bgot (?:an|the) extension\b|\b(?:is|are|\'s|\'re) off\b|\bdied\b|\bchanged (?:my|her|his|their|our) minds?\b|\bisn't .{1,40}, (?:it's|he's|she's)\b",
     re.IGNORECASE,
 )
 _FORGET = re.compile(
@@ -102,7 +102,7 @@ _CHAT = re.compile(
     r"fine|perfect|correct|wonderful|amazing|helpful|kind|sweet|so|very|really|a )|that (?:helps|works|makes)|sounds|looks good|what a|how (?:nice|lovely|cool|sweet|funny|cute|kind|are|is it)|such a|"
     r"lovely|beautiful|nice|great|cool|awesome|amazing|wonderful|perfect|brilliant|fantastic|excellent|well done|congrat|happy|merry|enjoy|have a|"
     r"fingers crossed|touch wood|time flies|here we go|long time|just (?:kidding|checking|saying|testing|saying hi)|i(?:'m| am) (?:just (?:kidding|checking|saying|testing|joking|bored)|kidding|joking|back|here|off(?: to bed| now|$)|"
-    r"bored|tired|so (?:tired|bored|happy|glad|excited)|happy|glad|sorry|done|ready|good|fine|great|ok|okay|doing|all (?:good|set|right|ears)|sleepy|hungry|impressed|curious|sure|"
+    r"bored|tired|so (?:tired|bored|happy|glad|excited)|(?:happy|glad|sorry|done|ready|good|fine|great|ok|okay)(?= *$| *[,.!]| (?:that|to|now|today|again|too|thanks|for you))|doing (?:well|fine|great|good|ok|okay|alright)|all (?:good|set|right|ears)|sleepy|hungry|impressed|curious|sure|"
     r"not (?:sure|kidding)|going to bed|heading|exhausted|knackered|leaving|afraid so|grateful|thankful|feeling (?:good|great|fine|ok|tired|sleepy|a bit|much|better))|"
     r"i (?:see|know|guess|think so|hope so|hope not|agree|understand|get it|don't know|dunno|appreciate|love (?:it|you|that|this)|like (?:it|you|that|this|talking)|can't (?:believe|wait|sleep|complain)|"
     r"have to (?:go|run|leave)|need to (?:go|run)|must (?:go|run)|gotta|should (?:go|get|be)|'ll (?:be|talk|see|let|get|think|come)|feel (?:good|great|fine|tired|sleepy|a bit|much|better|like)|owe you|trust you|missed you)|i'll (?:be|talk|see|let|get|think|come back)|we'll see|"
@@ -110,6 +110,17 @@ _CHAT = re.compile(
     r"(?:the|this|today's) weather|the sun (?:is|'s)|(?:still )?(?:raining|snowing)|weather|today (?:is|was|has been) (?:a |so |really |very )|what(?:'s| is) up|nothing (?:much|new|special)|not (?:much|bad|really|today)|same here|me too|my pleasure|"
     r"my (?:head|brain) (?:is|hurts)|phew|haha|hehe|lol|wow|yay|hooray|hurray|oh|ah|hmm?|ugh|oops|whoops|brr+|ouch|aww?|omg|gosh|and you|just (?:passing|dropping)|time (?:for|to)|coffee time|bedtime|let me think|hang on|hold on|one (?:moment|sec|second)|brb|wait|speak soon|until (?:next|tomorrow)|till (?:next|tomorrow)|sweet dreams|sleep well|"
     r"same to you|you too|likewise|no need|all (?:good|right|done|set)|so (?:true|cool|nice|funny|sweet|far so good)|busy (?:day|week)|long (?:day|week)|what would i do|bless you|god|well)\b)",
+    re.IGNORECASE,
+)
+
+
+# "that was fun", "it's so good": a remark on what was said, of nothing by itself.
+_VAGUE = re.compile(
+    r"^(?:they|you|we|people|life|time|everything|it all|things) (?:all )?(?:\w+ ){1,2}(?:up |by )?(?:so|too|very|really|always) \w+\W*$",
+    re.IGNORECASE,
+)
+_REMARK = re.compile(
+    r"^(?:that|this|it)(?:'s| is| was| will be| would be|'ll be| sounds| looks| feels)(?: [\w']+){1,3}[\W]*$",
     re.IGNORECASE,
 )
 
@@ -247,6 +258,8 @@ def _read(sentence: str) -> list[Utterance]:
             return [Utterance("correction", rest, sentence)]
     if _CHAT.match(text) and not _tells_fact(text):
         return [Utterance("chat", text, sentence)]
+    if (_REMARK.match(text) or _VAGUE.match(text)) and not has_number_or_name(text):
+        return [Utterance("chat", text, sentence)]
     if _HYPOTHETICAL.match(text):
         return [Utterance("hypothetical", text, sentence)]
     if _COMMAND.match(text) and not find_subject(text.split(" ", 1)[0]):
@@ -261,6 +274,10 @@ def _read(sentence: str) -> list[Utterance]:
 def has_value(text: str) -> bool:
     """Whether a fragment carries something that can be put in the place of what was said: a number or a name."""
     return bool(re.search(r"\d|\b[A-Z]\w+", text)) or len(tokens(text)) >= 4
+
+
+def has_number_or_name(text: str) -> bool:
+    return bool(re.search(r"\d|(?<!^)\b[A-Z]", text))
 
 
 def _is_greeting_question(text: str) -> bool:

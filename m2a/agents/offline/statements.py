@@ -21,7 +21,7 @@ _PREFERENCE = re.compile(
 )
 _EVENT_VERBS = re.compile(r"\b(?:appointment|meeting|wedding|trip|party|concert|exam|flight|born)\b", re.IGNORECASE)
 _PERSONAL = re.compile(r"^(?:he|she)(?:'s|'d|'ll)?\b|^(?:his|her)\b", re.IGNORECASE)
-_LOOSE = re.compile(r"^(?:it|they|that|this|these|those|both|one|there)(?:'s|'re|'ve|'ll|'d)?\b", re.IGNORECASE)
+_LOOSE = re.compile(r"^(?:its|it|they|that|this|these|those|both|one|there)(?:'s|'re|'ve|'ll|'d)?\b", re.IGNORECASE)
 _OBJECT = re.compile(
     r"\b(?:it|them|him|her(?= *$|[,.;]| and| at| in| on| to| for| with| from| every| last| next))\b", re.IGNORECASE
 )
@@ -104,13 +104,14 @@ def _put(
         if named and not (same_sentence and find_namings(clause) and not find_namings(texts[-1][0])):
             texts.append((_with_name(clause, named), utterance))
             return
-    if texts and (same_sentence or _LOOSE.match(clause)) and _leans(clause):
+    if texts and (same_sentence or _LOOSE.match(clause) or _OBJECT.search(clause)) and _leans(clause):
         joint = ", " if same_sentence else ". "
         texts[-1] = (f"{texts[-1][0].rstrip(' .')}{joint}{clause}", texts[-1][1])
         return
     if not texts and _LOOSE.match(clause) and not _LOOSE.match(clause).group().lower().startswith("there"):  # type: ignore[union-attr]
         topic = topic_of(before)
         if topic:
+            clause = re.sub(r"^its\b", f"{topic}'s", clause, count=1, flags=re.IGNORECASE)
             clause = re.sub(r"^(?:it|that|this)\b", topic, clause, count=1, flags=re.IGNORECASE)
     if find_subject(clause) is None and is_verb(_first_word(clause)) and not utterance.act == "correction":
         clause = f"I {clause[0].lower()}{clause[1:]}"
@@ -120,16 +121,18 @@ def _put(
     texts.append((clause, utterance))
 
 
+_TOPIC = re.compile(
+    r"\b((?:my|our|the|an?) (?:[a-z-]+ ){0,2}?[a-z-]+)(?= (?:is|was|has|are|costs?|in|at|on|for|from|with|needs?|broke|last|this|yesterday|today|called)\b|[,.!]|$)",
+    re.IGNORECASE,
+)
+
+
 def topic_of(before: Sequence[str]) -> str | None:
     """The thing that "it" most likely means: the first thing of its own that the newest clause speaks of."""
     for clause in reversed(before):
-        match = re.search(
-            r"\b((?:my|our|the) (?:[a-z-]+ ){0,2}?[a-z-]+)(?= (?:is|was|has|are|costs?|in|at|on|for|from|with|needs?|broke)\b|[,.!]|$)",
-            clause,
-            re.IGNORECASE,
-        )
-        if match and match[1].split()[-1].lower() not in lexicon.RELATIONS:
-            return match[1]
+        for match in _TOPIC.finditer(clause):
+            if match[1].split()[-1].lower() not in lexicon.RELATIONS:
+                return re.sub(r"^(?:an?|the) ", "the ", match[1], flags=re.IGNORECASE)
     return None
 
 

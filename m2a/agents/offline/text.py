@@ -25,6 +25,9 @@ CONTRACTIONS = {
 }
 
 
+_ROOT = 5
+
+
 class Token(NamedTuple):
     text: str
     start: int
@@ -90,7 +93,15 @@ def meets(wanted: str, said: Iterable[str]) -> bool:
     said = said if isinstance(said, set | frozenset) else set(said)
     if wanted in said:
         return True
-    return bool(equivalents(wanted) & said)
+    if equivalents(wanted) & said:
+        return True
+    # teach and teacher, supervise and supervisor: the stemmer keeps the doer apart.
+    return len(wanted) >= _ROOT and any(
+        len(word) >= _ROOT
+        and (word.startswith(wanted) or wanted.startswith(word))
+        and abs(len(word) - len(wanted)) <= 3
+        for word in said
+    )
 
 
 @lru_cache(maxsize=8192)
@@ -130,3 +141,22 @@ def _groups() -> dict[str, set[str]]:
 @lru_cache(maxsize=1)
 def _kinds() -> dict[str, set[str]]:
     return {stem(kind): {stem(word) for word in members} for kind, members in lexicon.KINDS.items()}
+
+
+def words_for(wanted: str) -> list[str]:
+    """Words in full, the wanted one first, that a memory may use for this stem; members of a kind come last."""
+    spelled = _spelled()
+    found = [spelled.get(wanted, wanted)]
+    found += [word for words in lexicon.SYNONYMS for word in words if wanted in map(stem, words)]
+    found += [word for kind, members in lexicon.KINDS.items() if stem(kind) == wanted for word in members]
+    return list(dict.fromkeys(word.replace("_", " ") for word in found))
+
+
+def plain_words(text: str) -> list[str]:
+    """The words that are worth a search: neither short nor numbers."""
+    return [token.text for token in tokens(expand(text)) if len(token.text) > 3 and token.text.isalpha()]
+
+
+@lru_cache(maxsize=1)
+def _spelled() -> dict[str, str]:
+    return {stem(word): word for words in reversed(lexicon.SYNONYMS) for word in reversed(words)}

@@ -41,12 +41,17 @@ _DURATION = re.compile(
     re.IGNORECASE,
 )
 _HOME = re.compile(
-    r"\b(?:live[sd]?|living|moved?|moving|based|settled|relocated|grew up|from)\b|\b(?:is|'s|are|'re|am|'m) (?:now |back )?in (?=[A-Z])",
+    r"\b(?:live[sd]?|living|moved?|moving|based|settled|relocated|grew up|from)\b|\b(?:is|'s|are|'re|am|'m) (?:now |back |an? (?:\w+ ){1,3})?in (?=[A-Z])",
     re.IGNORECASE,
 )
 _WORK = re.compile(
     r"\b(?:works?|working|worked|jobs?|team|department|office|employer|company|career|boss|hired|promoted|retired|studies|studying|freelance|"
     r"does the|runs? (?:the|a|an|her|his)|put me in|started at|switched to|profession)\b",
+    re.IGNORECASE,
+)
+_WHEREABOUTS = re.compile(
+    r"\b(?:lent|lend|borrowed|borrowing|returned|gave (?:back|[\w ]+ back)|keeps?|kept|puts?|stored?|hid|hidden|has (?:the|it|my|our|mine))\b|"
+    r"\b(?:is|are|'s|'re|was) (?:now |still )?(?:in|on|under|behind|at|with|inside|next to|by|above|below) (?:the|my|our|a)\b|\b(?:upstairs|downstairs)\b",
     re.IGNORECASE,
 )
 _LIKING = re.compile(
@@ -113,6 +118,8 @@ def topics(text: str) -> set[str]:
         found.add("work")
     if _LIKING.search(text):
         found.add("liking")
+    if _WHEREABOUTS.search(text):
+        found.add("whereabouts")
     if any(is_kind(word, stem("status")) for word in words):
         found.add("status")
     if _AGE.search(text):
@@ -178,13 +185,17 @@ def amount_of(text: str, nouns: set[str]) -> int | None:
             count = number(before)
             if count is not None:
                 return count
-        return None
     return None
+
+
+def amount_left(text: str) -> bool:
+    """ "only four left": a number whose noun stands elsewhere."""
+    return bool(re.search(rf"\b{_NUMBER} (?:left|remaining|in total|altogether|in all|of them)\b", text, re.IGNORECASE))
 
 
 def _days(text: str) -> list[tuple[int, int]]:
     """Where the text names days, the absolute date in brackets behind it included."""
-    spans = []
+    spans: list[tuple[int, int]] = []
     for found in find_dates(text, date(2000, 1, 1), past=False):
         start, end = found.start, found.end
         if spans and re.fullmatch(r" \(", text[spans[-1][1] : start]) and text[end : end + 1] == ")":

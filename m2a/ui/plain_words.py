@@ -1,0 +1,44 @@
+"""What a user reads when a handler breaks: one sentence, never a traceback."""
+
+import inspect
+import logging
+from collections.abc import AsyncIterator, Callable
+from functools import wraps
+from typing import Any
+
+import gradio as gr
+
+from m2a.ui.live_turn import UNEXPECTED
+
+_log = logging.getLogger(__name__)
+
+
+def in_plain_words(handler: Callable[..., Any]) -> Callable[..., Any]:
+    """The same handler; an unexpected error is logged and shown as one sentence."""
+    if inspect.isasyncgenfunction(handler):
+
+        @wraps(handler)
+        async def stream(*inputs: Any) -> AsyncIterator[Any]:
+            try:
+                async for output in handler(*inputs):
+                    yield output
+            except Exception as error:
+                raise _shown(error) from error
+
+        return stream
+
+    @wraps(handler)
+    def call(*inputs: Any) -> Any:
+        try:
+            return handler(*inputs)
+        except Exception as error:
+            raise _shown(error) from error
+
+    return call
+
+
+def _shown(error: Exception) -> gr.Error:
+    if isinstance(error, gr.Error):
+        return error
+    _log.error("A handler of the page failed", exc_info=error)
+    return gr.Error(UNEXPECTED, title="M2A", print_exception=False)
