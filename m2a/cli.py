@@ -1,7 +1,6 @@
 """The command `m2a`."""
 
 import asyncio
-import base64
 import json
 import logging
 import os
@@ -49,7 +48,7 @@ def ask(
     text: Annotated[str, typer.Argument(help="What to say.")] = "", photo: Photos = None, as_json: AsJson = False
 ) -> None:
     """Say something to the assistant, in a conversation of its own; the answer goes to standard output."""
-    for piece in _do("ask", text=text, photos=_encoded(photo)):
+    for piece in _do("ask", text=text, photos=_readable(photo)):
         if "text" in piece and not as_json:
             print(piece["text"], end="", flush=True)
         elif "turn" in piece:
@@ -191,7 +190,7 @@ def main() -> None:
         reason = _sentence(error)
         if reason is None:
             raise
-        print(f"m2a: {reason}", file=sys.stderr)
+        _complain(reason)
         sys.exit(1)
 
 
@@ -200,7 +199,8 @@ class _Unforeseen(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         error = record.exc_info[1] if record.exc_info else None
-        if not isinstance(error, Exception) or _sentence(error) is None:
+        said = isinstance(error, Exception) and _sentence(error) is not None
+        if not said and record.name != "root":  # Milvus Lite logs there what it raises as well
             print(self.format(record), file=sys.stderr)
 
 
@@ -209,10 +209,16 @@ def _sentence(error: Exception) -> str | None:
     if type(error).__module__.startswith(("m2a.", "models.")) or type(error) is ValueError:
         return str(error)
     if type(error).__module__ == "sqlalchemy.exc":
-        return f"The database failed: {getattr(error, 'orig', None) or error}. `m2a verify` checks it."
+        return _database_sentence(str(getattr(error, "orig", None) or error))
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
     return None
+
+
+def _database_sentence(reason: str) -> str:
+    if "not a database" in reason or "malformed" in reason:
+        return f"The database is damaged ({reason}); restore it from a backup."
+    return f"The database does not do its work: {reason}."
 
 
 def _settings() -> Settings:
@@ -220,18 +226,25 @@ def _settings() -> Settings:
 
 
 def _fail(reason: str) -> NoReturn:
-    print(f"m2a: {reason}", file=sys.stderr)
+    _complain(reason)
     raise typer.Exit(1)
 
 
-def _encoded(photos: list[Path] | None) -> list[str]:
-    encoded = []
+def _complain(reason: str) -> None:
+    """On one line, whatever a driver put into the reason."""
+    print("m2a:", " ".join(reason.split()), file=sys.stderr)
+
+
+def _readable(photos: list[Path] | None) -> list[str]:
+    """The photos' full paths."""
     for photo in photos or []:
         try:
-            encoded.append(base64.b64encode(photo.read_bytes()).decode())
+            photo.open("rb").close()
         except OSError as error:
             _fail(f"The photo {photo} cannot be read: {error.strerror}.")
-    return encoded
+        if not photo.is_file():
+            _fail(f"The photo {photo} is not a file.")
+    return [str(photo.absolute()) for photo in photos or []]
 
 
 def _do(name: str, **arguments: Any) -> Iterator[dict[str, Any]]:

@@ -2,8 +2,8 @@
 a command that finds the data folder taken."""
 
 import asyncio
-import base64
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 from typing import Any
 
 from m2a.assistant import Assistant
@@ -26,10 +26,12 @@ Piece = dict[str, Any]
 
 
 async def ask(assistant: Assistant, *, text: str, photos: list[str]) -> AsyncIterator[Piece]:
-    """One turn in a conversation of its own: pieces of `text`, then the `turn` as a whole, or an `error`."""
+    """One turn in a conversation of its own: pieces of `text`, then the `turn` as a whole, or an `error`.
+
+    `photos` are the paths of files: who calls is the user of this machine, and bytes would be too much for a request.
+    """
     turn: Piece = {"searched": [], "changes": []}
-    data = [base64.b64decode(photo) for photo in photos]
-    async for event in assistant.turn(assistant.local_owner, text, data):
+    async for event in assistant.turn(assistant.local_owner, text, [Path(photo) for photo in photos]):
         match event:
             case TextDelta(piece):
                 yield {"text": piece}

@@ -77,7 +77,7 @@ def _data_folder(settings: Settings) -> Iterator[tuple[str, bool]]:
     except DatabaseError as error:
         yield f"  {error}", False
     except DBAPIError as error:
-        yield f"  the database cannot be read: {error.orig}; `m2a verify` says more", False
+        yield f"  the database cannot be read ({error.orig}); restore it from a backup", False
     else:
         yield f"  {folder}: {messages} messages, {memories} memories", True
         if pending:

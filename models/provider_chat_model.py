@@ -279,7 +279,7 @@ class ProviderChatModel:
         if isinstance(error, failed.ModelTimeoutError | TimeoutError | httpx2.TimeoutException):
             if getattr(error, "phase", None) == "connect" or isinstance(error, httpx2.ConnectTimeout):
                 return _Fault(f"Nothing answers at {where}; is the server running there?", retry=True)
-            sentence = f"{where} sent nothing for {self._timeout:g} seconds; is it busy or stuck? (M2A_CHAT_TIMEOUT)"
+            sentence = f"The server at {where} sent nothing for {self._timeout:g} seconds; is it stuck? (M2A_CHAT_TIMEOUT)"
             return _Fault(sentence, retry=True)
         if isinstance(error, failed.ModelConnectionError | httpx2.TransportError | OSError):
             if getattr(error, "phase", None) == "connect" or isinstance(error, httpx2.ConnectError):
@@ -303,19 +303,21 @@ class ProviderChatModel:
         status, where, words = error.status_code, self._address, self._words(error)
         about_tools = bool(_ABOUT_TOOLS.search(words))
         if status in (401, 403):
-            sentence = f"{where} refuses the key ({status}); set M2A_CHAT_API_KEY to one that may use this model."
+            sentence = f"The server at {where} refuses the key ({status}); set M2A_CHAT_API_KEY to one that may use this model."
             return _Fault(sentence, status=status, final=True)
         if isinstance(error, failed.ModelQuotaExceededError):
             return _Fault(f"The account at {where} has no quota left ({status}){words}.", status=status, final=True)
         if status == 404 and not about_tools:
             if "model" in words.lower():
-                sentence = f"{where} has no model {self._model_name!r}; check the name in M2A_CHAT_MODEL{words}."
+                sentence = (
+                    f"The server at {where} has no model {self._model_name!r}; check the name in M2A_CHAT_MODEL{words}."
+                )
             else:
                 sentence = f"There is no chat server at {where} (404); M2A_CHAT_BASE_URL usually ends in /v1{words}."
             return _Fault(sentence, status=status, final=True)
         if status in _RETRIED_STATUS or status >= 500:
             if status == 429:
-                sentence = f"{where} takes no more requests for now (429); try again later{words}."
+                sentence = f"The server at {where} takes no more requests for now (429); try again later{words}."
             else:
                 sentence = f"{self._model_at} failed ({status}); try again later or look at its log{words}."
             return _Fault(sentence, status != 501, error.retry_after, status, about_tools)

@@ -396,7 +396,7 @@ def test_a_second_process_is_refused_in_one_sentence_however_often_it_tries(open
     run = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path / "index.db")], capture_output=True, text=True, check=True
     )
-    assert run.stdout == "Cannot open the index index.db: another process has it open.\n" * 3
+    assert run.stdout == f"Cannot open the index {index.uri}: another process has it open.\n" * 3
     assert run.stderr == ""
     index.put(owner, [row(1, "blue ball")])
 

@@ -182,18 +182,21 @@ class ChatAgent:
         return tuple(views)
 
     def _recent(self, message: Message) -> tuple[Message, ...]:
-        """The newest turns before the message; a turn is two messages."""
+        """The newest turns before the message, as many as fit into `history_tokens`; a turn is two messages."""
         newest = self._bank.conversation(
             message.conversation_id, newest=2 * self._context_turns + 1, up_to=message.message_id
         )
-        return _current(newest, message)
+        return self._fitting(_current(newest, message))
 
     def _history(self, message: Message) -> tuple[Message, ...]:
         """The newest messages before this one that fit into `history_tokens`."""
+        newest = self._bank.conversation(message.conversation_id, newest=200, up_to=message.message_id)
+        return self._fitting(_current(newest, message))
+
+    def _fitting(self, messages: Sequence[Message]) -> tuple[Message, ...]:
         kept: list[Message] = []
         characters = self._history_tokens * CHARACTERS_PER_TOKEN
-        newest = self._bank.conversation(message.conversation_id, newest=200, up_to=message.message_id)
-        for earlier in reversed(_current(newest, message)):
+        for earlier in reversed(messages):
             characters -= len(earlier.text)
             if characters < 0:
                 break

@@ -3,6 +3,7 @@
 import json
 import secrets
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
@@ -11,6 +12,9 @@ from string import Template
 from m2a.agents.state import MemoryContext, Opened, Rejected, Searched, Staged, Step, TurnState
 from m2a.types import Hit, MemoryEntry, Message
 from models.chat_model import ChatMessage, PhotoPart
+
+# Of the reply that was just given, the update needs no more; a model that rambled must not crowd out the rest.
+REPLY_CHARACTERS = 4000
 
 
 class Boundary:
@@ -46,7 +50,8 @@ def stage_messages(state: TurnState, *, sees_photos: bool) -> list[ChatMessage]:
     parts.append(f"The user's new message:\n{message_line(state.message)}")
     parts += _photo_parts(state, sees_photos, boundary)
     if state.reply is not None:
-        parts.append(boundary.enclose("The assistant's reply", [message_line(state.reply)]))
+        reply = replace(state.reply, text=shorten(state.reply.text, REPLY_CHARACTERS))
+        parts.append(boundary.enclose("The assistant's reply", [message_line(reply)]))
     if state.preferences and agent == "chat_agent":
         parts.append(boundary.enclose("Standing preferences", [entry_line(entry) for entry in state.preferences]))
     if state.steps:
@@ -87,6 +92,10 @@ def message_line(message: Message) -> str:
     photos = f" [{_count(len(message.photos), 'photo')}]" if message.photos else ""
     said_at = message.said_at.strftime("%A %Y-%m-%d %H:%M")
     return f"message {message.message_id}, {said_at}, {message.role} ({message.speaker}){photos}: {message.text}"
+
+
+def shorten(text: str, characters: int) -> str:
+    return text if len(text) <= characters else f"{text[:characters]} … (shortened)"
 
 
 def entry_line(entry: MemoryEntry) -> str:

@@ -157,10 +157,11 @@ class MemoryIndex:
         self._file_lock = _FileLock(Path(uri + ".lock")) if self.is_lite else None
         try:
             self._client = self._open()
-        except IndexUnavailableError:
+            self._refuse_mismatch(discard_mismatch)
+        except (IndexUnavailableError, IndexMismatchError):
+            self._end_lite()
             self._unlock()
             raise
-        self._refuse_mismatch(discard_mismatch)
 
     def close(self) -> None:
         """Also ends Milvus Lite's process and frees its file."""
@@ -366,7 +367,7 @@ class MemoryIndex:
                 built = json.loads(self._client.describe_collection(name, timeout=_TIMEOUT)["description"])
                 now = self.encoders.description(found[1])  # type: ignore[arg-type]
                 different = next((key for key in now if built.get(key) != now[key]), "encoder")
-                self.close()
+                self._client.close()
                 raise IndexMismatchError(
                     f"The index was built with {different} {built.get(different)!r}, the settings say "
                     f"{now.get(different)!r}; run `m2a reindex` to build it again, or set the former."
@@ -525,7 +526,9 @@ class _FileLock:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             self._file.close()
-            raise IndexUnavailableError(f"Cannot open the index {path.stem}: another process has it open.") from error
+            raise IndexUnavailableError(
+                f"Cannot open the index {path.with_suffix('')}: another process has it open."
+            ) from error
 
     def release(self) -> None:
         self._file.close()

@@ -6,6 +6,8 @@ from urllib.parse import quote
 from m2a.types import Hit, MemoryEntry, MemorySearched, Message, Path, Source
 from m2a.ui import markup
 
+THUMBNAILS = 4
+
 _PATHS: tuple[tuple[Path, str], ...] = (("dense", "meaning"), ("bm25", "words"), ("photo", "photo"))
 
 
@@ -77,6 +79,9 @@ def _source(source: Source) -> str:
         quoted = [record]
     quotes = "".join(_quote(message, without=shown) for message in quoted)
     found = f'<p class="m-found">{markup.text(found_by(source.hit))}</p>'
+    if len(shown) > THUMBNAILS:
+        about += f'<p class="m-caption">{THUMBNAILS} of its {len(shown)} photos are shown here.</p>'
+        shown = shown[:THUMBNAILS]
     return f'<li class="m-source">{markup.photos(shown, caption="Photo of this memory")}<div>{about}{quotes}{found}</div></li>'
 
 

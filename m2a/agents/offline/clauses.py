@@ -52,7 +52,7 @@ _BOUNDARY = re.compile(
 
 # A date after these is the new one, and lies ahead though the verb is past.
 _MOVED = re.compile(
-    r"\b(?:moved|pushed|postponed|rescheduled|shifted|changed|switched|delayed|extended|signed up|registered|enrolled|entered|reserved|agreed|decided|got (?:an?|the|\w+) (?:\w+ )?(?:appointment|tickets?|slot|booking)|put off|put back|brought forward|booked|set|scheduled|"
+    r"\b(?:moved|pushed|postponed|rescheduled|shifted|changed|switched|delayed|extended|rented|hired|ordered|signed up|registered|enrolled|entered|reserved|agreed|decided|got (?:an?|the|\w+) (?:\w+ )?(?:appointment|tickets?|slot|booking)|put off|put back|brought forward|booked|set|scheduled|"
     r"arranged|planned|invited)\b.*\b(?:to|for|until|till|on|by)\b",
     re.IGNORECASE,
 )
@@ -100,7 +100,7 @@ def clauses(sentence: str) -> list[str]:
             continue
         if _inside_brackets(body, match.start()):
             continue
-        if starts_clause(right) and _says_something(right):
+        if (starts_clause(right) or (":" in match.group() and find_subject(right))) and _says_something(right):
             found.append(left)
             start = match.end()
         elif "and" in match.group() and (shared := _shared_subject(subject, right)):
@@ -117,7 +117,7 @@ def find_subject(clause: str) -> Subject | None:
     start = _skip_leading(found)
     reach = 8 if start < len(found) and found[start].lower in _PREPOSITIONS else 4
     for first in range(start, min(start + reach, len(found))):
-        verb = _verb_of_subject(clause, found, first)
+        verb = _verb_of_subject(clause, found, first, bare=first == start)
         if verb is not None:
             return _subject(clause, found, first, verb)
         if found[first].lower in SUBORDINATORS - {"that"}:
@@ -198,7 +198,7 @@ def _inside_brackets(text: str, position: int) -> bool:
     return text.count("(", 0, position) > text.count(")", 0, position)
 
 
-def _verb_of_subject(clause: str, found: list[Token], first: int) -> int | None:
+def _verb_of_subject(clause: str, found: list[Token], first: int, *, bare: bool = False) -> int | None:
     """The index of the finite verb (or of the pronoun with its clitic) of a subject that starts at `first`."""
     if first >= len(found):
         return None
@@ -213,22 +213,47 @@ def _verb_of_subject(clause: str, found: list[Token], first: int) -> int | None:
                 return index
             if found[index].lower not in _ADVERBS and not (token.lower in DETERMINERS):
                 return None
-    if not (token.lower in DETERMINERS or token.text[0].isupper() or token.text[0].isdigit() or _is_plural(token)):
+    if bare and _is_bare_noun(token) and not (token.text[0].isupper() and first > 0):
+        for index in range(first + 1, min(first + 4, len(found))):
+            word = found[index].lower
+            if word in AUXILIARIES or word in _past_forms() or word in _third_forms():
+                return index
+            if (
+                word in DETERMINERS
+                or word in _PREPOSITIONS
+                or re.search(r"[,;:]", clause[found[index - 1].end : found[index].start])
+            ):
+                break
+    if not (
+        token.lower in lexicon.RELATIONS
+        or token.lower in DETERMINERS
+        or token.text[0].isupper()
+        or token.text[0].isdigit()
+        or _is_plural(token)
+    ):
         return None
     if token.lower in _PREPOSITIONS or token.lower in SUBORDINATORS:
         return None
     nouns = 0
     for index in range(first, min(first + 9, len(found))):
-        word = found[index]
-        if index > first and re.search(r"[;:(]|,(?! (?:my|our|[A-Z]))", clause[found[index - 1].end : word.start]):
+        noun = found[index]
+        if index > first and re.search(r"[;:(]|,(?! (?:my|our|[A-Z]))", clause[found[index - 1].end : noun.start]):
             return None
         if nouns and _agrees(found, index, found[index - 1]):
             return index
-        if word.text.lower().endswith("'s") and word.lower not in DETERMINERS and _clitic_is(found, index):
+        if noun.text.lower().endswith("'s") and noun.lower not in DETERMINERS and _clitic_is(found, index):
             return index
-        if word.lower not in DETERMINERS and word.lower not in _ADVERBS:
+        if noun.lower not in DETERMINERS and noun.lower not in _ADVERBS:
             nouns += 1
     return None
+
+
+def _is_bare_noun(token: Token) -> bool:
+    """A noun that opens a sentence without its determiner: "physio is on Monday"."""
+    lower = token.lower
+    if is_verb(lower) and lower not in ("class", "work", "training", "practice"):
+        return False
+    return lower not in DETERMINERS | _ADVERBS | _PREPOSITIONS | SUBORDINATORS | _LEADING | PRONOUNS and len(lower) > 2
 
 
 def _clitic_is(found: list[Token], index: int) -> bool:

@@ -7,6 +7,7 @@ from datetime import date
 
 from m2a.agents.offline.clauses import find_subject
 from m2a.agents.offline.names import NAME, find_names
+from m2a.agents.offline.relevance import said_stems
 from m2a.agents.offline.statements import Observation
 from m2a.agents.offline.text import meets, stem, stems
 from m2a.agents.offline.values import Value, find_values, topics
@@ -30,6 +31,10 @@ _NOT = (
         re.IGNORECASE,
     ),
 )
+
+
+# "moved from Monday to Tuesday": the first is what no longer holds.
+_FROM = re.compile(r"\bfrom (?:[^,.;]|\.\d)*? to (?!\d+ [A-Z]\w+ to)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +84,9 @@ def find_forgotten(what: str, hits: Sequence[Hit], previous: Sequence[int]) -> l
     entries = [hit.record for hit in hits if isinstance(hit.record, MemoryEntry) and hit.record.kind != "update record"]
     if not wanted:
         return [entry for entry in entries if previous and _rests_on(entry, previous[:1])]
-    met = {entry.memory_id: sum(meets(word, content(entry.text)) for word in wanted) / len(wanted) for entry in entries}
+    met = {
+        entry.memory_id: sum(meets(word, said_stems(entry, ())) for word in wanted) / len(wanted) for entry in entries
+    }
     return [entry for entry in entries if met[entry.memory_id] >= 0.75]
 
 
@@ -187,7 +194,7 @@ def _replacement(observation: Observation, entry: MemoryEntry) -> Target:
         if exchanged:
             return Target(entry, exchanged, True)
     # What stands on its own and says all that the old one said needs nothing of it.
-    ours = find_values(_without_opposition(observation.text))
+    ours = find_values(_FROM.sub("to ", _without_opposition(observation.text)))
     theirs = find_values(entry.text)
     rest_of_old = content(_without_values(entry.text)) - content(observation.text)
     if rest_of_old and (exchanged := _exchange_values(entry.text, ours, theirs)):
@@ -229,6 +236,13 @@ def _exchange_values(old: str, ours: Sequence[Value], theirs: Sequence[Value]) -
 def _fitted(old: str, value: Value, new: Value) -> str:
     """The new value with the preposition that its place needs: "in three weeks" → "on 11 June"."""
     text = new.text
+    weekday = re.match(r"(?:every )?([A-Z]\w+?day)s?\b", text)
+    if weekday and (recurring := re.fullmatch(r"(every )?\w+day(s)?", value.text)) and (recurring[1] or recurring[2]):
+        return f"{recurring[1] or ''}{weekday[1]}{recurring[2] or ''}"
+    if value.kind == "amount:" or (
+        value.kind.startswith("amount:") and len(text.split()) == 1 and len(value.text.split()) > 1
+    ):
+        return text if value.kind == "amount:" else f"{text} {' '.join(value.text.split()[1:])}"
     bare = re.match(r"(?:\d|the |[A-Z])", text) is not None
     if value.kind == "day" and bare and not re.match(r"(?:\d|the |[A-Z])", value.text):
         return f"on {text}"

@@ -8,7 +8,7 @@ from typing import Literal
 from m2a.agents.offline import lexicon
 from m2a.agents.offline.clauses import PRONOUNS, find_subject, sentences
 from m2a.agents.offline.dates import MONTHS, WEEKDAYS
-from m2a.agents.offline.text import plain, stem
+from m2a.agents.offline.text import is_kind, plain, stem
 from m2a.types import Concept, ConceptMention
 
 Kind = Literal["person", "pet", "place", "thing"]
@@ -47,7 +47,7 @@ _NO_NAMES = frozenset(
     "mum mom dad can't don't didn't won't isn't".split()
 )
 _LANGUAGES = frozenset(lexicon.KINDS["language"]) | {"american", "british", "european", "indian", "mexican"}
-_PLACE_PREPOSITIONS = frozenset("in at to from near around outside towards through via into".split())
+_PLACE_PREPOSITIONS = frozenset("in on at to from near around outside towards through via into".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def antecedent(clauses: Sequence[str], concepts: Sequence[Concept]) -> str | Non
     """Whom "he" or "she" means after these clauses, newest last: a name, or the noun that a person goes by."""
     known = {name.casefold() for concept in concepts if concept.kind in ("person", "pet") for name in names_of(concept)}
     for clause in reversed(clauses):
-        if re.match(r"(?:he|she|his|her)\b(?!.*\b(?:called|named)\b)", clause, re.IGNORECASE):
+        if re.match(r"(?:he|she|his|her)\b(?!.*\b(?:called|named|name)\b)", clause, re.IGNORECASE):
             continue  # still about the one before
         named = _animate_subject(clause, known) or _animate_naming(clause, known)
         if named:
@@ -244,6 +244,11 @@ def _named_things(sentence: str) -> Iterable[Naming]:
         noun = re.search(rf"\b(?:{_OWNER}|[Mm]y|[Oo]ur|a|an|the|this) {_NOUN}", sentence[: match.start()])
         animal = next((word for word in sentence.lower().split() if word.strip(",.") in lexicon.PETS), None)
         yield _naming(match[1], animal.strip(",.") if animal else (noun[1] if noun else "friend"))
+    for match in re.finditer(rf"(?:[Hh]er|[Hh]is|[Ii]ts) name(?:'s| is| will be) ({NAME})", sentence):
+        is_pet = any(
+            word in lexicon.PETS or is_kind(stem(word), stem("breed")) for word in re.findall(r"\w+", sentence.lower())
+        )
+        yield _naming(match[1], "pet" if is_pet else "friend")
     for match in re.finditer(
         rf"(?:[Tt]his|[Tt]hat|[Hh]ere|[Ii]t|[Hh]e|[Ss]he)(?: is|'s) ({NAME})(?=[,.!?]|$| and| in| at| on| with)",
         sentence,

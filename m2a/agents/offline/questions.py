@@ -72,6 +72,7 @@ class Question:
     within: DateInterval | None = None
     negated: bool = False
     modifiers: tuple[str, ...] = ()
+    either: tuple[str, ...] = ()  # "left or right": one of them must be met
 
 
 def questions_of(message: Message, recent: Sequence[Message], concepts: Sequence[Concept]) -> list[Question]:
@@ -167,16 +168,16 @@ _KINDS: tuple[tuple[re.Pattern[str], Asks], ...] = (
     (_pattern(r"^how many times a\b|^how (?:often|frequently|regularly)\b"), "frequency"),
     (_pattern(r"^how many (?P<noun>(?:[a-z-]+ )??[a-z-]+)(?= (?:do|does|did|have|has|are|is|were|will|can|in|of|am|on|for|we|i|there|belong|live|came|come)\b|$)"), "count"),
     (_pattern(r"^how many (?P<noun>\w+)"), "count"),
-    (_pattern(r"^(?:how much|what)(?: \w+)? (?:does|do|did|will|would|was|is|were|has|have|am|are|'s)\b(?=.*\b(?:cost|pay|paid|spend|spent|charge|owe|earn|worth|rent|salary|price)\b)"), "money"),
+    (_pattern(r"^(?:how much|what)(?=(?: \w+)? (?:does|do|did|will|would|was|is|were|has|have|am|are)\b.*\b(?:cost|pay|paid|spend|spent|charge|owe|earn|worth|rent|salary|price)\b)"), "money"),
     (_pattern(r"^(?:what(?:'s| is| was| were| are)) (?:the |my |our )?(?=(?:\w+ )*(?:price|cost|rent|salary|fee)\b)"), "money"),
     (_pattern(r"^how (?:expensive|pricey|costly|cheap)\b"), "money"),
-    (_pattern(r"^how much\b(?= (?:is|are|was|were|did|do|does|will|for)\b)"), "money"),
+    (_pattern(r"^how much\b(?= (?:is|are|was|were|for)\b)"), "money"),
     (_pattern(r"^how (?:much\b|(?=(?:far|big|tall|high|heavy|large|fast|wide|deep|warm|hot)\b))"), "amount"),
     (_pattern(r"^(?:at |by |until )?(?:what|which) (?:day and (?:what )?time|time and (?:what )?day)\b"), "day"),
     (_pattern(r"^(?:at |by |until |from )?(?:what|which) (?:exact )?time\b|^how late\b|^how early\b"), "time"),
     (_pattern(r"^(?:since |until |by |for )?when(?:'s|'re)?\b|^(?:on |in |since )?(?:what|which) (?:exact )?(?:day|date|days|month|year|weekday|week|season)(?: of the (?:week|month|year))?\b"), "day"),
     (_pattern(r"^what(?:'s| is| was) (?:the )?(?:date|day|deadline|due date)(?: of| for)?\b|^what(?:'s| is) (?=.*\b(?:birthday|date|anniversary)$)"), "day"),
-    (_pattern(r"^where(?:'s|'re|abouts)?\b|^(?:in|to|at|from|on|near) (?:what|which) (?:city|town|place|country|village|street|part)\b|^what place\b|^what(?:'s| is) (?:the )?(?:address|location)(?: of)?\b"), "place"),
+    (_pattern(r"^where(?:'s|'re|abouts)?\b|^(?:in|to|at|from|on|near) (?:what|which) (?:city|town|place|country|village|street|part)\b|^what place\b|^what(?:'s| is) (?:the )?location(?: of)?\b"), "place"),
     (_pattern(r"^(?:what|which) (?:city|town|country|village|place|street|part of)\b"), "place"),
     (_pattern(r"^what(?:'s| is| was| are| were) the names? of\b|^what (?:is|are|was|were) (?=.*\b(?:called|named|names?)$)|^what(?:'s| is| was| are) (?=.*\b(?:called|named|names?)$)"), "name"),
     (_pattern(r"^what (?:do|did|does|should|can) (?:i|we|they|you|people|everyone|everybody) (?:call|name)\b|^how (?:do|did) (?:i|we) (?:call|name)\b|^(?:what|which) names? (?:did|do|does|has|have)\b"), "name"),
@@ -204,7 +205,7 @@ def _noun_question(typed: str, asked: str, noun: str, rest: str, today: date) ->
 
 
 def _question(typed: str, asks: Asks, rest: str, today: date, *, noun: str = "", unit: str = "") -> Question:
-    rest = _ADVERBIAL.sub(" ", rest)
+    rest = re.sub(r"\bg(?:ets?|etting|ot) (?=\w+ed\b)", "", _ADVERBIAL.sub(" ", rest))
     tail = _TAIL.search(rest)
     rest = rest[: tail.start()] if tail and _own_words(rest[: tail.start()]) else rest
     found = find_dates(rest, today, past=bool(re.search(r"\b(?:did|was|were|had)\b", typed, re.IGNORECASE)))
@@ -214,6 +215,10 @@ def _question(typed: str, asks: Asks, rest: str, today: date, *, noun: str = "",
     names = tuple(find_names(re.sub(r"^\W*(\w)", lambda match: match[0], rest)))
     skip = _skipped(asks)
     rest = _without_apposition(rest, names)
+    either: tuple[str, ...] = ()
+    if choice := re.search(r"\b(?:the |a |an )?([\w-]+),? or (?:the |a |an )?([\w-]+)", rest, re.IGNORECASE):
+        either = (*stems(choice[1]), *stems(choice[2]))
+        rest = rest[: choice.start()] + rest[choice.end() :]
     ordered = [word for word in stems(rest) if word not in _LIGHT and word not in skip and len(word) > 1]
     if (
         asks == "person"
@@ -239,6 +244,7 @@ def _question(typed: str, asks: Asks, rest: str, today: date, *, noun: str = "",
         within=within,
         negated=bool(re.search(r"n't\b|\bnot\b", typed)),
         modifiers=_modifiers(rest, ordered),
+        either=tuple(word for word in either if word not in _LIGHT),
     )
 
 
@@ -266,7 +272,7 @@ def _skipped(asks: Asks) -> frozenset[str]:
         "time": "time",
         "place": "locate find",
         "frequency": "often",
-        "person": "name person people call called",
+        "person": "see visit name person people call called",
         "identity": "again",
         "about": "far",
         "count": "total many number altogether",

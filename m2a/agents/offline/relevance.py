@@ -26,6 +26,11 @@ _NEGATION = re.compile(
     r"\b(?:not|never|no longer|no|without|stopped|hates?|hated|dislikes?|can't stand|cannot stand|can't bear|allergic|intolerant|avoid|\w+n't)\b",
     re.IGNORECASE,
 )
+_STREET = re.compile(
+    r"\b\w*(?:street|road|avenue|lane|straße|strasse|straat|gasse|weg|platz|rue|via|calle)\b[ ,]+\d+|\b\d+\w? (?:[A-Z]\w+ )+(?:Street|Road|Avenue|Lane|Close|Drive|Way|Square|Court|Place|St|Rd)\b|\b\d+ rue\b",
+    re.IGNORECASE,
+)
+_PHONE = re.compile(r"(?<!\w)\+?\d(?:[ /-]?\d){6,}\b")
 _REASON = re.compile(
     r"\b(?:because|since|as|so that|so|due to|thanks to|in order to|for|therefore|reason|to (?=[a-z]+))\b",
     re.IGNORECASE,
@@ -75,6 +80,10 @@ def said_stems(entry: MemoryEntry, concepts: Sequence[Concept]) -> frozenset[str
         found |= {stem(word) for word in _TOPIC_WORDS.get(topic, "").split()}
     if values.has_money(entry.text):
         found |= {stem("cost"), stem("price")}
+    if "@" in entry.text or _STREET.search(entry.text):
+        found.add(stem("address"))
+    if _PHONE.search(entry.text):
+        found |= {stem("phone"), stem("call"), stem("reach"), stem("mobile")}
     return frozenset(found)
 
 
@@ -102,7 +111,11 @@ def _judge(
     if question.asks == "noun" and question.noun in missing and _noun_is_met(question, entry):
         missing.remove(question.noun)
     missing = [word for word in missing if not (chosen or _met_nearby(word, question, entry, hits, said))]
-    if missing or (not question.words and not question.within and question.asks not in ("about", "show")):
+    if question.either and not any(meets(word, said) for word in question.either):
+        return None
+    if missing or (
+        not question.words and not question.either and not question.within and question.asks not in ("about", "show")
+    ):
         return None
     if not _has_kind(question, entry, said) or not _is_of(question, entry, concepts) or not _is_within(question, entry):
         return None
@@ -116,11 +129,24 @@ def _subject_bonus(question: Question, entry: MemoryEntry) -> float:
     return 0.3 if subject and wanted & set(stems(subject.text)) else 0.0
 
 
+_TYPED = ("day", "time", "place", "person", "name", "money", "frequency")
+
+
 def _met_nearby(word: str, question: Question, entry: MemoryEntry, hits: Sequence[Hit], said: frozenset[str]) -> bool:
-    """A word that only narrows another may have been said beside: "cello" of "my lessons", "Lisbon" of "we come back"."""
-    if word not in question.modifiers or not any(meets(one, said) for one in question.words if one != word):
+    """A word may have been said beside the memory: "cello" of "my lessons", "Lisbon" of "we come back", and what "it" is."""
+    in_names = {one for name in question.names for one in stems(name)}
+    if not any(meets(one, said) for one in question.words if one != word and one not in in_names):
         return False
-    apart = 2 if question.asks in ("yes or no", "thing", "noun", "name") else 8
+    if word in question.modifiers:
+        apart = 8 if question.asks in _TYPED else 2
+    elif word in in_names or question.asks not in (*_TYPED, "yes or no"):
+        return False
+    elif re.search(r"\b(?:it|its|there|they|them)\b", entry.text, re.IGNORECASE):
+        apart = 4
+    elif question.asks in _TYPED and meets(question.words[0], said) and question.words[0] not in question.modifiers:
+        apart = 4
+    else:
+        return False
     for hit in _entries(hits):
         other = hit.record
         assert isinstance(other, MemoryEntry)
@@ -140,6 +166,10 @@ def _has_kind(question: Question, entry: MemoryEntry, said: frozenset[str]) -> b
     text = plain(entry.text)
     match question.asks:
         case "day" | "until" | "ago":
+            if re.search(r"\b(?:what|which) (?:day|date)\b", question.text, re.IGNORECASE) and not values.has_exact_day(
+                text
+            ):
+                return False
             if (
                 question.asks == "day"
                 and re.search(r"\btime\b", question.text)
@@ -169,7 +199,7 @@ def _has_kind(question: Question, entry: MemoryEntry, said: frozenset[str]) -> b
         case "age":
             return values.has_age(text)
         case "duration":
-            return values.has_duration(text)
+            return _lasts(question, entry, text)
         case "frequency":
             return values.has_frequency(text)
         case "reason":
@@ -182,6 +212,16 @@ def _has_kind(question: Question, entry: MemoryEntry, said: frozenset[str]) -> b
             return _says_more(question, text, said)
         case _:
             return True
+
+
+def _lasts(question: Question, entry: MemoryEntry, text: str) -> bool:
+    """A span in words, days from one to another, or a beginning for "how long have I …"."""
+    if values.has_duration(text):
+        return True
+    if entry.happened is None:
+        return False
+    days = (entry.happened.last - entry.happened.first).days
+    return 0 < days < 28 or bool(re.match(r"(?:for )?how long (?:have|has)\b", question.text, re.IGNORECASE))
 
 
 def _nouns(noun: str) -> set[str]:
@@ -257,7 +297,8 @@ def _noun_is_met(question: Question, entry: MemoryEntry) -> bool:
         return True
     met = meets(question.noun, others)
     if question.noun in _NAMED_NOUNS:
-        return met and bool(_new_names(question, text))
+        at = [name for name in re.findall(rf"\b(?:at|for|with) ({NAME})", text) if name in _new_names(question, text)]
+        return bool(at) or met and bool(_new_names(question, text))
     return met and _says_more(question, text, frozenset(stems(text)))
 
 

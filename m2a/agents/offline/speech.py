@@ -36,11 +36,11 @@ _CORRECTION_ANYWHERE = re.compile(
     r"\bi meant\b|\bi was wrong\b|\b(?:has|have|had|was|were|been|got|is|are|'s|'ve|'re) (?:been |just |now |actually )?(?:moved|pushed|postponed|"
     r"rescheduled|shifted|brought forward|switched|changed|delayed|extended|shortened|bumped|rebooked|relocated|upgraded|put back|put off|cancell?ed|called off|raised|lowered|increased|reduced|"
     r"replaced|renamed|swapped)\b|\b(?:moved|pushed|postponed|rescheduled|shifted|switched|changed|swapped|extended|bumped|upped|raised|lowered|increased|reduced) "
-    r"(?:it|the|my|our|her|his|their|to|from|jobs?|teams?|schools?|departments?|doctors?|banks?|plans?|rooms?)\b|\brescheduled\b|"
-    r"\bno longer\b|\bany ?more\b|\bfrom now on\b|\bthese days\b|\binstead\b|\bnot \w+(?: \w+)? but\b|, not (?:the |a |on |in |at )?[\w']+(?: \w+)?(?= -|[.,!;)]|$)|"
+    r"(?:it|the|my|our|her|his|their|to|from|jobs?|teams?|schools?|departments?|doctors?|banks?|plans?|rooms?)\b|\brescheduled\b|\b(?:got|has|have|gets) (?:himself |herself |myself )?an? new\b|\bnew \w+ (?:is|are)\b|"
+    r"\bno longer\b|\bany ?more\b|\bfrom now on\b|\bthese days\b|\binstead\b|\bnot \w+(?: \w+)? but\b|, (?:and )?not (?:the |a |on |in |at )?[\w':./-]+(?: \w+)?(?= -|[.,!;)]|$)|"
     r"\brather than\b|\bactually\b|\bas i (?:said|told you)\b|\bit's really\b|\bafter all\b|\bi (?:used to|stopped|gave up|quit)\b|"
     r"\b(?:has|have|'s|'ve|she|he|they|i|we|just) (?:just |now |recently )?(?:moved|left|quit|changed|switched|sold|retired|broken up|split up)\b|"
-    r"\bnow\b(?! and then)|\b(?:went|gone|going) (?:up|down)\b|\bgave .{1,30} back\b|\b(?:is|are) only \w+ (?:left|now)\b|\bgot (?:an|the) extension\b|\b(?:is|are|\'s|\'re) off\b|\bdied\b|\bchanged (?:my|her|his|their|our) minds?\b|\bisn't .{1,40}, (?:it's|he's|she's)\b",
+    r"\bnow\b(?! and then)|\b(?:went|gone|going) (?:up|down)\b|\bgave .{1,30} back\b|\bgot (?:an|the) extension\b|\b(?:is|are|\'s|\'re) off\b|\b(?:is|are|went|gone|'s) (?:down|up) (?:to|at)\b|\bchanged (?:my|her|his|their|our) minds?\b|\bisn't .{1,40}, (?:it's|he's|she's)\b",
     re.IGNORECASE,
 )
 _FORGET = re.compile(
@@ -94,7 +94,7 @@ _YOU_KNOW = re.compile(
 )
 # Sentences about the talk itself, the weather and the mood: true today, of no use tomorrow.
 _CHAT = re.compile(
-    r"^(?:(?:well|ok|okay|oh|ah|wow|haha|lol|yes|no|yeah|so|great|perfect|cool|nice|awesome|super|sure|right|and|but|phew|hehe|hi|hey|thanks|aw+)\b[\s,!.-]*)*"
+    r"^(?:(?:well|ok|okay|oh|ah|wow|haha|lol|yes|no|yeah|so|great|perfect|cool|nice|awesome|super|sure|right|and|but|phew|hehe|hi|hey|thanks|aw+|mm+|yum|ha)\b[\s,!.-]*)*"
     r"(?:$|(?:good (?:morning|night|evening|afternoon|day|luck|one|job|idea|point|to know|to see|to hear|stuff)|morning|evening|hi|hello|hey|hiya|howdy|yo|greetings|welcome|bye|goodbye|see (?:you|ya)|"
     r"later|talk (?:to you )?(?:later|soon|tomorrow)|take care|cheers|ta\b|thx|thanks?|thank|many thanks|much appreciated|ok|okay|sure|right|exactly|"
     r"indeed|yes|yep|yeah|no|nope|nah|never ?mind|no worries|no problem|you're|you are|u r|that's (?:it|all|great|good|nice|right|true|funny|cool|lovely|fine|ok|okay|"
@@ -120,7 +120,8 @@ _VAGUE = re.compile(
     re.IGNORECASE,
 )
 _REMARK = re.compile(
-    r"^(?:that|this|it)(?:'s| is| was| will be| would be|'ll be| sounds| looks| feels)(?: [\w']+){1,3}[\W]*$",
+    r"^(?:(?:that|this|it)(?:'s| is| was| will be| would be|'ll be| sounds| looks| feels)(?: [\w']+){1,3}"
+    r"|(?:he|she|they)(?:'s|'re| is| are| was| looks?) (?:so|such an?|really|very|too) [\w']+(?: [\w']+)?)\W*D?$",
     re.IGNORECASE,
 )
 
@@ -203,8 +204,33 @@ def _is_subject_word(word: str) -> bool:
     return word in PRONOUNS or word in ("my", "our", "the", "his", "her", "their", "a", "an", "any")
 
 
+# "new email: ana@example.org", "wifi code: 1234": a fact without its verb.
+_LABEL = re.compile(
+    r"^(?P<whose>my |our |the )?(?P<fresh>new |updated |current )?(?P<noun>[a-z][a-z -]{2,24}): (?P<value>\S.*)$",
+    re.IGNORECASE,
+)
+_NO_LABELS = frozenset(
+    "note update news reminder correction remember question answer info heads-up example edit request".split()
+)
+
+
+def _labelled(text: str) -> Utterance | None:
+    match = _LABEL.match(text)
+    if (
+        match is None
+        or find_subject(match["value"])
+        or find_subject(match["noun"])
+        or match["noun"].split()[-1].lower() in _NO_LABELS
+    ):
+        return None
+    body = f"{match['whose'] or 'my '}{match['noun'].lower()} is {match['value']}"
+    return Utterance("correction" if match["fresh"] else "statement", body, text)
+
+
 def _read(sentence: str) -> list[Utterance]:
     text = strip_opener(sentence)
+    if not text.endswith("?") and (labelled := _labelled(text)):
+        return [labelled]
     if tag := _TAG.search(text):
         body = text[: tag.start()]
         known = _YOU_KNOW.match(body)

@@ -23,7 +23,8 @@ _EVENT_VERBS = re.compile(r"\b(?:appointment|meeting|wedding|trip|party|concert|
 _PERSONAL = re.compile(r"^(?:he|she)(?:'s|'d|'ll)?\b|^(?:his|her)\b", re.IGNORECASE)
 _LOOSE = re.compile(r"^(?:its|it|they|that|this|these|those|both|one|there)(?:'s|'re|'ve|'ll|'d)?\b", re.IGNORECASE)
 _OBJECT = re.compile(
-    r"\b(?:it|them|him|her(?= *$|[,.;]| and| at| in| on| to| for| with| from| every| last| next))\b", re.IGNORECASE
+    r"\b(?:it|them|him|her(?= *$|[,.;]| and| at| in| on| to| for| with| from| every| last| next| up| back| off| out))\b",
+    re.IGNORECASE,
 )
 # Openings that say nothing of what is kept.
 _FILLER = re.compile(
@@ -79,6 +80,8 @@ def _observations(
             texts.append((_sentence(body), utterance))
             continue
         parts = clauses(body)
+        if utterance.act == "correction" and re.search(r"n't\b|\bnot\b|\bno longer\b", parts[0]):
+            parts = [body]  # "she isn't at A, we chose B" says one thing
         if utterance.act == "correction" and any(find_subject(part) for part in parts):
             parts = [part for part in parts if find_subject(part)]  # "looked at him just now" corrects nothing
         for clause in parts:

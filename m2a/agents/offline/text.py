@@ -109,8 +109,7 @@ def equivalents(wanted: str) -> frozenset[str]:
     """The stems that may stand for this one: its groups' and, of a kind, its members (theirs too)."""
     same = set(_groups().get(wanted, ()))
     members: set[str] = set()
-    for word in (wanted, *same):
-        members |= _kinds().get(word, set())
+    members |= _kinds().get(wanted, set())
     return frozenset(same | members | {wanted})
 
 

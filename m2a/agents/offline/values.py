@@ -41,7 +41,7 @@ _DURATION = re.compile(
     re.IGNORECASE,
 )
 _HOME = re.compile(
-    r"\b(?:live[sd]?|living|moved?|moving|based|settled|relocated|grew up|from)\b|\b(?:is|'s|are|'re|am|'m) (?:now |back |an? (?:\w+ ){1,3})?in (?=[A-Z])",
+    r"\b(?:live[sd]?|living|moved?|moving|based|settled|relocated|grew up)\b|\bfrom (?=[A-Z])|\b(?:is|'s|are|'re|am|'m) (?:now |back |an? (?:\w+ ){1,3})?in (?=[A-Z])",
     re.IGNORECASE,
 )
 _WORK = re.compile(
@@ -98,7 +98,13 @@ def find_values(text: str) -> list[Value]:
             take("colour", token.start, token.end)
         elif token.lower in lexicon.JOBS:
             take("job", token.start, token.end)
-        elif number(token.lower) is not None and len(token.text) > 1 and token.lower not in ("an",):
+        elif text[token.end : token.end + 4] == " of ":
+            continue  # "two of them" counts a part
+        elif (
+            (number(token.lower) is not None or re.fullmatch(r"\d+(?:[.,]\d+)+", token.text))
+            and len(token.text) > 1
+            and token.lower not in ("an",)
+        ):
             take("amount:", token.start, token.end)
     return sorted(found, key=lambda value: value.start)
 
@@ -130,8 +136,18 @@ def topics(text: str) -> set[str]:
 
 
 def has_money(text: str) -> bool:
-    return bool(_MONEY.search(text)) or bool(
-        re.search(rf"\b(?:cost|paid|pay|price|worth|for)\b(?: \w+){{0,3}} {_NUMBER}\b(?! \w+s\b)|\bfree\b", text)
+    """An amount of money, or a bare number beside a word of paying."""
+    return (
+        bool(_MONEY.search(text))
+        or bool(
+            re.search(
+                r"\b(?:costs?|paid|pays?|price|worth|rent|fee|salary|bill|charges?|earns?|spent|owes?)\b",
+                text,
+                re.IGNORECASE,
+            )
+            and re.search(r"\b\d{2,}(?:[.,]\d+)*\b(?![./:-]\d)", text)
+        )
+        or bool(re.search(r"\bfor free\b|\bis free\b", text))
     )
 
 
@@ -140,7 +156,21 @@ def has_time(text: str) -> bool:
 
 
 def has_day(text: str) -> bool:
+    if re.search(
+        r"\bin the (?:early |late )?(?:morning|afternoon|evening)s?\b|\bat night\b|\bat weekends\b|\bon weekdays\b",
+        text,
+        re.IGNORECASE,
+    ):
+        return True
     return bool(_days(text)) or bool(_RECURRING.search(text))
+
+
+def has_exact_day(text: str) -> bool:
+    """A day of the calendar or of the week, not a month or a season."""
+    dates = find_dates(text, date(2000, 1, 1), past=False)
+    return any((found.interval.last - found.interval.first).days <= 7 for found in dates) or bool(
+        _RECURRING.search(text)
+    )
 
 
 def has_age(text: str) -> bool:

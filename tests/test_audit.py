@@ -1,0 +1,354 @@
+"""Faults planted in database, photos and index: `verify` names each, `repair` mends what can be mended."""
+
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from sqlalchemy import text
+
+from m2a.memory.audit import repair, verify
+from m2a.memory.bank import MemoryBank
+from m2a.memory.database import Database
+from m2a.memory.index import IndexEncoders, IndexMismatchError, MemoryIndex, PhotoRow, TextRow
+from m2a.memory.indexer import Indexer
+from m2a.memory.owners import owner_named
+from m2a.memory.photo_store import PhotoStore
+from m2a.memory.raw_message_store import RawMessageStore
+from m2a.memory.retriever import Retriever
+from m2a.memory.semantic_memory_store import SemanticMemoryStore
+from m2a.memory.stores import Retrieval, Stores
+from m2a.types import ConceptMention, EntryDraft, EvidenceRange, Query
+from tests.encoders import ColourImageEncoder, HashingTextEncoder
+
+NOW = datetime(2026, 3, 12, 18, 0, tzinfo=UTC)
+TOLD = {
+    "Bobo loves the blue ball": "blue",
+    "The red teapot is from Kyoto": "red",
+    "Anna plays the violin": None,
+    "The boiler was serviced in May": None,
+}
+STRAY = f"{'ab' * 32}.jpg"
+
+
+def now() -> datetime:
+    return NOW
+
+
+@dataclass
+class Opened:
+    """A data folder with everything open, as the assistant has it, but for quick encoders."""
+
+    folder: Path
+    stores: Stores
+    bank: MemoryBank
+
+    @property
+    def index(self) -> MemoryIndex:
+        return self.stores.retrieval().index
+
+    @property
+    def photos(self) -> Path:
+        return self.folder / "photos" / self.bank.owner
+
+    def sql(self, statement: str) -> None:
+        with self.stores.database.write() as connection:
+            connection.execute(text(statement))
+
+    def found(self) -> list[list[int]]:
+        """What searches find, in order."""
+        return [[hit.record.memory_id for hit in self.bank.search(Query(words))] for words in TOLD]
+
+
+@contextmanager
+def opened(
+    folder: Path, text_encoder: HashingTextEncoder | None = None, *, discard_mismatch: bool = False
+) -> Iterator[Opened]:
+    text_encoder, image_encoder = text_encoder or HashingTextEncoder(), ColourImageEncoder()
+    database = Database(f"sqlite:///{folder / 'memory.db'}")
+    raw, semantic, photos = (
+        RawMessageStore(database),
+        SemanticMemoryStore(),
+        PhotoStore(database, folder / "photos", now),
+    )
+    index = MemoryIndex(
+        str(folder / "index.db"),
+        IndexEncoders.of(text_encoder, image_encoder),
+        discard_mismatch=discard_mismatch,
+    )
+    try:
+        indexer = Indexer(database, raw, semantic, index, text_encoder, image_encoder, photos.image)
+        retriever = Retriever(
+            database, raw, semantic, index, text_encoder, image_encoder, indexer.photo_vectors, relevance_floor=False
+        )
+        retrieval = Retrieval(index, indexer, retriever)
+        stores = Stores(database, raw, semantic, photos, lambda: retrieval)
+        yield Opened(folder, stores, MemoryBank(owner_named(database, "anna"), stores, now))
+    finally:
+        index.close()
+        database.close()
+
+
+def jpeg(colour: str) -> bytes:
+    file = BytesIO()
+    Image.new("RGB", (40, 30), colour).save(file, "JPEG")
+    return file.getvalue()
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder where all agrees: four messages with a memory each, two with a photo, and a forgotten memory."""
+    folder = tmp_path_factory.mktemp("told")
+    with opened(folder) as memory:
+        for words, colour in TOLD.items():
+            photos = [jpeg(colour)] if colour else []
+            message = memory.bank.record(None, role="user", speaker="Anna", text=words, photos=photos)
+            evidence = (EvidenceRange(message.message_id, message.message_id),)
+            concepts = (ConceptMention(name="Bobo", kind="pet"),) if "Bobo" in words else ()
+            memory.bank.add(
+                EntryDraft(words, evidence, photo_ids=message.photos, concepts=concepts), who="test", why="told"
+            )
+        forgotten = memory.bank.add(EntryDraft("Anna plays the drums", evidence), who="test", why="told")
+        memory.bank.delete(forgotten.memory_id, who="test", why="wrong")
+        memory.bank.index()
+        assert verify(memory.stores) == []
+    return folder
+
+
+@pytest.fixture
+def folder(told: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(told, tmp_path / "data"))
+
+
+@pytest.fixture
+def memory(folder: Path) -> Iterator[Opened]:
+    with opened(folder) as memory:
+        yield memory
+
+
+def unit(dimensions: int) -> np.ndarray:
+    return np.full(dimensions, dimensions**-0.5, dtype=np.float32)
+
+
+def put(memory: Opened, memory_id: int, version: int) -> None:
+    memory.index.put(memory.bank.owner, [TextRow("entry", memory_id, version, unit(64), ["drums"])])
+
+
+def put_photo(memory: Opened) -> None:
+    memory.index.put_photos(memory.bank.owner, [PhotoRow("cd" * 32, unit(3), unit(32))])
+
+
+def first_photo(memory: Opened) -> str:
+    return memory.bank.entries()[0].photo_ids[0]
+
+
+def remove_file(memory: Opened) -> None:
+    (memory.photos / f"{first_photo(memory)}.jpg").unlink()
+
+
+def corrupt_file(memory: Opened) -> None:
+    path = memory.photos / f"{first_photo(memory)}.jpg"
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+Plant = Callable[[Opened], object]
+
+MENDED: dict[str, tuple[Plant, str]] = {
+    "an entry missing in the index": (
+        lambda memory: memory.index.delete(memory.bank.owner, [("entry", 1)]),
+        "The index is wrong about entry 1: missing.",
+    ),
+    "a message missing in the index": (
+        lambda memory: memory.index.delete(memory.bank.owner, [("message", 2)]),
+        "The index is wrong about message 2: missing.",
+    ),
+    "a photo missing in the index": (
+        lambda memory: memory.index.delete_photos(memory.bank.owner, [first_photo(memory)]),
+        "The index is wrong about photo {photo}: missing.",
+    ),
+    "an entry of another version": (lambda memory: put(memory, 2, 7), "The index is wrong about entry 2: stale."),
+    "a deleted entry in the index": (lambda memory: put(memory, 5, 1), "The index is wrong about entry 5: extra."),
+    "an entry that never was": (lambda memory: put(memory, 99, 1), "The index is wrong about entry 99: extra."),
+    "a photo that never was": (put_photo, f"The index is wrong about photo {'cd' * 32}: extra."),
+    "a photo file without a row": (
+        lambda memory: (memory.photos / STRAY).write_bytes(jpeg("green")),
+        f"No message shows the photo file {STRAY}.",
+    ),
+}
+
+TOLD_ONLY: dict[str, tuple[Plant, str]] = {
+    "a photo file removed": (remove_file, "The file of photo {photo} is missing."),
+    "a photo file corrupted": (corrupt_file, "The file of photo {photo} is damaged."),
+    "an entry without evidence": (
+        lambda memory: memory.sql("DELETE FROM entry_evidence WHERE memory_id = 3"),
+        "Memory 3 has no evidence.",
+    ),
+    "evidence that does not exist": (
+        lambda memory: memory.sql("UPDATE entry_evidence SET last_id = 77 WHERE memory_id = 3"),
+        "Memory 3 rests on message 77, which does not exist.",
+    ),
+    "no history": (
+        lambda memory: memory.sql("DELETE FROM entry_history WHERE memory_id = 3"),
+        "The history of memory 3 does not tell of its version 1.",
+    ),
+    "a change without history": (
+        lambda memory: memory.sql("DELETE FROM entry_history WHERE memory_id = 5 AND change = 'deleted'"),
+        "The history of memory 5 does not tell of its version 2.",
+    ),
+    "a memory's photo that is not stored": (
+        lambda memory: memory.sql(f"INSERT INTO entry_photo VALUES ('{memory.bank.owner}', 3, 0, '{'ef' * 32}')"),
+        f"Memory 3 holds photo {'ef' * 32}, which is not stored.",
+    ),
+    "a message's photo that is not stored": (
+        lambda memory: memory.sql(f"INSERT INTO message_photo VALUES ('{memory.bank.owner}', 3, 0, '{'ef' * 32}')"),
+        f"Message 3 shows photo {'ef' * 32}, which is not stored.",
+    ),
+    "a concept of no memory": (
+        lambda memory: memory.sql(f"INSERT INTO entry_concept VALUES ('{memory.bank.owner}', 88, 1)"),
+        "entry_concept names memory 88, which does not exist.",
+    ),
+    "an update of no message": (
+        lambda memory: memory.sql(f"INSERT INTO pending_update VALUES ('{memory.bank.owner}', 66, 0, NULL)"),
+        "An update is pending for message 66, which does not exist.",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", MENDED)
+def test_it_is_named_and_mended(memory, fault):
+    before = memory.found()
+    plant, sentence = MENDED[fault]
+    plant(memory)
+    assert verify(memory.stores) == [sentence.format(photo=first_photo(memory))]
+    assert repair(memory.stores) in (
+        ["Put 1 record of the index right."],
+        ["Removed 1 photo file that no message shows."],
+    )
+    assert verify(memory.stores) == []
+    assert repair(memory.stores) == []
+    assert memory.found() == before
+
+
+@pytest.mark.parametrize("fault", TOLD_ONLY)
+def test_what_is_lost_is_named_and_stays_named(memory, fault):
+    plant, sentence = TOLD_ONLY[fault]
+    plant(memory)
+    expected = [sentence.format(photo=first_photo(memory) if "photo file" in fault else "")]
+    assert verify(memory.stores) == expected
+    assert repair(memory.stores) == []
+    assert verify(memory.stores) == expected
+
+
+def test_several_faults_at_once_are_all_named(memory):
+    for plant, _sentence in [*MENDED.values(), TOLD_ONLY["no history"]]:
+        plant(memory)
+    assert len(verify(memory.stores)) == len(MENDED) + 1
+    repair(memory.stores)
+    assert verify(memory.stores) == [TOLD_ONLY["no history"][1]]
+
+
+def test_a_deleted_index_file_is_named_and_filled_again(folder):
+    with opened(folder) as memory:
+        before = memory.found()
+    (folder / "index.db").unlink()
+    with opened(folder) as memory:
+        faults = verify(memory.stores)
+        assert len(faults) == 10  # four messages, four memories, two photos
+        assert all(fault.endswith(": missing.") for fault in faults)
+        assert repair(memory.stores) == ["Put 10 records of the index right."]
+        assert verify(memory.stores) == []
+        assert memory.found() == before
+
+
+def test_what_waits_for_the_index_is_no_fault(memory):
+    memory.bank.record(None, role="user", speaker="Anna", text="something new")
+    assert verify(memory.stores) == []
+    assert memory.stores.retrieval().indexer.backlog() == 1  # verify changes nothing
+
+
+def test_a_damaged_database_is_named_and_no_photo_is_taken_for_a_stray(folder):
+    with closing(sqlite3.connect(folder / "memory.db")) as database:
+        [(page,)] = database.execute("SELECT rootpage FROM sqlite_master WHERE name = 'photo'")
+        [(size,)] = database.execute("PRAGMA page_size")
+    with open(folder / "memory.db", "r+b") as file:
+        file.seek((page - 1) * size)
+        file.write(bytes(size))
+    with opened(folder) as memory:
+        faults = verify(memory.stores)
+        assert faults and all(fault.startswith("The database file is damaged, restore it") for fault in faults)
+        assert repair(memory.stores) == []
+    assert len(list((folder / "photos").rglob("*.jpg"))) == 4
+
+
+def test_photos_of_another_database_are_left_alone(folder):
+    for file in folder.glob("memory.db*"):
+        file.unlink()
+    with opened(folder) as memory:
+        faults = verify(memory.stores)
+        assert faults and all("is it the right database?" in fault for fault in faults)
+        assert repair(memory.stores) == []
+        assert len(list((folder / "photos").rglob("*.jpg"))) == 4
+
+
+def test_other_encoders_are_refused_until_the_index_is_built_anew(folder):
+    with opened(folder) as memory:
+        before = memory.found()
+    other = HashingTextEncoder("another-text")
+    with pytest.raises(IndexMismatchError, match="`m2a reindex`"), opened(folder, other):
+        pass
+    with opened(folder, other, discard_mismatch=True) as memory:
+        assert memory.stores.retrieval().indexer.rebuild() == 10
+        assert verify(memory.stores) == []
+        assert [ids[0] for ids in memory.found()] == [ids[0] for ids in before]
+    with opened(folder, discard_mismatch=True) as memory:
+        memory.stores.retrieval().indexer.rebuild()
+        assert memory.found() == before
+
+
+class StuckEncoder(HashingTextEncoder):
+    """Says that the second batch has come, and never answers."""
+
+    def encode(self, texts):
+        if self.texts:
+            print("half", flush=True)
+            time.sleep(60)
+        return super().encode(texts)
+
+
+def rebuild_until_stuck(folder: str) -> None:
+    with opened(Path(folder), StuckEncoder("another-text"), discard_mismatch=True) as memory:
+        memory.stores.retrieval().indexer.rebuild()
+
+
+def test_a_reindex_killed_half_way_is_finished_later(folder):
+    with opened(folder) as memory:
+        for number in range(150):
+            memory.bank.record(None, role="user", speaker="Anna", text=f"message {number}")
+        memory.bank.index()
+    command = [
+        sys.executable,
+        "-c",
+        "import sys, tests.test_audit as t; t.rebuild_until_stuck(sys.argv[1])",
+        str(folder),
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[1]) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().strip() == "half"
+        process.send_signal(signal.SIGKILL)
+    with opened(folder, HashingTextEncoder("another-text")) as memory:
+        found = memory.found()
+        assert verify(memory.stores) == []
+        assert memory.stores.retrieval().indexer.backlog() == 0
+        memory.stores.retrieval().indexer.rebuild()
+        assert memory.found() == found

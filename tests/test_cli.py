@@ -1,0 +1,335 @@
+"""The command `m2a` as a user calls it: alone and beside a running app, and what it says when something is wrong."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+
+import httpx
+import numpy as np
+import pytest
+from PIL import Image
+
+from m2a import cli
+from m2a.data_folder import DataFolder, holder_of
+from m2a.memory.index import IndexEncoders, MemoryIndex, TextRow
+from tests.test_turns import photo
+
+ROOT = Path(__file__).resolve().parents[1]
+SECONDS = 60
+COMMANDS = [
+    ("run",), ("ask",), ("memory",), ("memory", "list"), ("memory", "search"), ("memory", "show"), ("memory", "delete"),
+    ("verify",), ("repair",), ("reindex",), ("doctor",),
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Done:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def sentence(self) -> str:
+        """What a failure says: one line, and nothing on standard output."""
+        assert self.code not in (0, None) and self.out == "", self
+        [line] = self.err.splitlines()
+        assert line.startswith("m2a: ") and line.endswith((".", "?", "!")), line
+        return line.removeprefix("m2a: ")
+
+
+def environment(data: Path, **settings: str) -> dict[str, str]:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("M2A_")}
+    return clean | {"M2A_DATA_DIR": str(data)} | settings
+
+
+def m2a(data: Path, *words: str | Path, **settings: str) -> Done:
+    """In a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "m2a.cli", *map(str, words)],
+        cwd=ROOT,
+        env=environment(data, **settings),
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+    )
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+def quick(data: Path, *words: str | Path, **settings: str) -> Done:
+    """The same in this process, without the seconds that Python takes to start."""
+    out, err = StringIO(), StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        for name in os.environ.keys() - environment(data).keys():
+            patch.delenv(name)
+        for name, value in environment(data, **settings).items():
+            patch.setenv(name, value)
+        patch.setattr(sys, "argv", ["m2a", *map(str, words)])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+    code = ended.value.code
+    if isinstance(code, str):  # as Python itself does at the end
+        return Done(1, out.getvalue(), err.getvalue() + code + "\n")
+    return Done(code or 0, out.getvalue(), err.getvalue())
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@dataclass(frozen=True)
+class Told:
+    """A folder with a memory in it; `app` is the process that has it, where one runs."""
+
+    data: Path
+    app: "subprocess.Popen[bytes] | None" = None
+
+    def m2a(self, *words: str | Path) -> Done:
+        return m2a(self.data, *words)
+
+    def quick(self, *words: str | Path) -> Done:
+        return quick(self.data, *words)
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    data = tmp_path_factory.mktemp("template") / "data"
+    picture = data.parent / "ball.png"
+    picture.write_bytes(photo("blue"))
+    for words in (["My dog Bobo loves the blue ball.", "--photo", picture], ["My sister Anna plays the violin."]):
+        assert quick(data, "ask", *words).code == 0
+    return data
+
+
+@pytest.fixture(scope="module", params=["alone", "beside a running app"])
+def told(request: pytest.FixtureRequest, template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
+    data = tmp_path_factory.mktemp("told") / "data"
+    shutil.copytree(template, data)
+    if request.param == "alone":
+        yield Told(data)
+        return
+    port = free_port()
+    command = [sys.executable, "-m", "m2a.cli", "run", "--port", str(port)]
+    with subprocess.Popen(command, cwd=ROOT, env=environment(data), stdout=subprocess.PIPE) as app:
+        try:
+            assert app.stdout is not None and f"http://127.0.0.1:{port}".encode() in app.stdout.readline()
+            yield Told(data, app)  # the command waits until the app listens
+            app.send_signal(signal.SIGINT)
+            app.wait(SECONDS)
+        finally:
+            app.kill()
+    assert holder_of(data) is None
+
+
+def test_each_command_has_help(tmp_path):
+    for words in COMMANDS:
+        done = quick(tmp_path / "data", *words, "--help")
+        assert done.code == 0 and "Usage: " in done.out and not done.err, words
+    assert not (tmp_path / "data").exists()
+
+
+class TestCommands:
+    """In this order, first alone and then beside a running app, on a memory of two."""
+
+    def test_ask_answers_in_words(self, told):
+        done = told.m2a("ask", "What does Bobo love?")
+        assert done.code == 0, done
+        assert "blue ball" in done.out and not done.err
+
+    def test_ask_answers_in_json(self, told):
+        done = told.m2a("ask", "--json", "What does Bobo love?")
+        turn = json.loads(done.out)
+        assert "blue ball" in turn["answer"]
+        assert [source["memory_id"] for source in turn["sources"]] == [1]
+        assert turn["sources"][0]["messages"][0]["text"] == "My dog Bobo loves the blue ball."
+        assert turn["searched"] and turn["changes"] == []
+
+    def test_ask_takes_large_photos(self, told, tmp_path):
+        rows = np.random.default_rng(0).integers(0, 255, (1100, 1100, 3), dtype=np.uint8)
+        Image.fromarray(rows).save(tmp_path / "noise.png")
+        assert (tmp_path / "noise.png").stat().st_size > 3_000_000
+        (tmp_path / "ball.png").write_bytes(photo("blue"))
+        done = told.quick("ask", "--json", "Look!", "--photo", tmp_path / "noise.png", "--photo", tmp_path / "ball.png")
+        assert done.code == 0, done
+        assert "answer" in json.loads(done.out)
+
+    def test_list(self, told):
+        done = told.m2a("memory", "list")
+        assert done.code == 0
+        assert re.search(r"^ +1 .*My dog Bobo loves the blue ball\.  \[1 photo\]$", done.out, re.MULTILINE)
+        lines = [json.loads(line) for line in told.quick("memory", "list", "--json").out.splitlines()]
+        assert [line["memory_id"] for line in lines][:2] == [1, 2]
+
+    def test_search(self, told):
+        done = told.quick("memory", "search", "blue ball")
+        assert done.code == 0
+        assert done.out.startswith("    1 ") and "bm25 1" in done.out
+        first = json.loads(told.quick("memory", "search", "blue ball", "--json", "--limit", "1").out)
+        assert first["memory_id"] == 1 and first["ranks"]["bm25"] == 1
+
+    def test_show(self, told):
+        done = told.m2a("memory", "show", "1")
+        assert done.code == 0
+        for words in ("Memory 1", "Photo: ", "You: My dog Bobo loves the blue ball.", "added by"):
+            assert words in done.out
+        shown = json.loads(told.quick("memory", "show", "1", "--json").out)
+        assert shown["messages"][0]["photos"] == shown["photos"]
+        assert [row["change"] for row in shown["history"]] == ["added"]
+
+    def test_delete(self, told):
+        assert told.m2a("memory", "delete", "2").out.startswith("Forgot memory 2: ")
+        assert "violin" not in told.quick("memory", "list").out
+        assert "violin" not in told.quick("memory", "search", "violin").out
+        for words in (("delete", "2"), ("show", "2")):
+            assert told.quick("memory", *words).sentence.startswith("There is no memory 2; `m2a memory list`")
+
+    def test_verify_repair_reindex(self, told):
+        assert told.quick("verify") == Done(0, "Database, photos and index agree.\n", "")
+        [of_owner] = (told.data / "photos").iterdir()
+        stray = of_owner / f"{'ab' * 32}.jpg"
+        stray.write_bytes(b"left by a crash")
+        done = told.quick("verify")
+        assert done.code == 1
+        assert f"fault: No message shows the photo file {stray.name}.\n1 fault. `m2a repair` mends" in done.out
+        done = told.m2a("repair")
+        assert done == Done(
+            0, "mended: Removed 1 photo file that no message shows.\nDatabase, photos and index agree.\n", ""
+        )
+        done = told.quick("reindex")
+        assert done.code == 0 and re.fullmatch(r"The index is built anew: \d+ records\.\n", done.out), done
+        assert told.quick("verify").code == 0
+        assert told.quick("memory", "search", "blue ball").out.startswith("    1 ")
+
+    def test_doctor(self, told):
+        done = told.quick("doctor")
+        assert done.code == 0 and not done.err
+        assert re.search(r"messages, \d memories", done.out)
+        assert ("is in use by process" in done.out) == (told.app is not None)
+
+    def test_the_apps_failures_are_the_commands(self, told, tmp_path):
+        (tmp_path / "words.txt").write_text("no photo")
+        assert "send a JPEG" in told.quick("ask", "look", "--photo", tmp_path / "words.txt").sentence
+        assert "message is empty" in told.quick("ask").sentence
+
+    def test_the_app_wants_its_token(self, told):
+        if told.app is None:
+            assert holder_of(told.data) is None
+            return
+        holder = holder_of(told.data)
+        assert holder is not None and holder.pid == told.app.pid and holder.token
+        assert stat.S_IMODE((told.data / "lock").stat().st_mode) == 0o600
+        for authorization in ("", "Bearer", "Bearer wrong", f"Basic {holder.token}", f"Bearer {holder.token}x"):
+            answer = httpx.post(
+                f"{holder.address}/local/search",
+                json={"text": "ball", "limit": 1},
+                headers={"Authorization": authorization},
+            )
+            assert answer.status_code == 401 and "ball" not in answer.text
+        right = {"Authorization": f"Bearer {holder.token}"}
+        assert httpx.post(f"{holder.address}/local/nothing", json={}, headers=right).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("words", "settings", "sentence"),
+    [
+        (["memory", "list"], {"M2A_COLOUR": "red"}, "M2A_COLOUR is not a setting"),
+        (["memory", "list"], {"M2A_PORT": "many"}, "port .environment. cannot be 'many'"),
+        (["run", "--port", "70000"], {}, "port .flag. cannot be 70000"),
+        (["ask", "hello", "--photo", "nowhere.png"], {}, "photo nowhere.png cannot be read: No such file"),
+        (["memory", "show", "7"], {}, "no memory 7; `m2a memory list`"),
+        (["memory", "delete", "7"], {}, "no memory 7; `m2a memory list`"),
+        (["memory", "list"], {"M2A_DATABASE_URL": "rubbish"}, "'rubbish' is not a database address"),
+        (["verify"], {"M2A_DATABASE_URL": "postgresql+psycopg://127.0.0.1:1/m2a"}, "Cannot open the database"),
+        (["memory", "list"], {"M2A_DATA_DIR": "{tmp}/file"}, "/file cannot be used: it is a file; set M2A_DATA_DIR"),
+        (["verify"], {"M2A_DATA_DIR": "{tmp}/file"}, "/file cannot be used: it is a file; set M2A_DATA_DIR"),
+        (["memory", "list"], {"M2A_DATA_DIR": "/proc/self/data"}, "/proc/self/data cannot be used"),
+        (["ask", "hello"], {"M2A_DATA_DIR": "{tmp}/broken"}, "database is damaged .file is not a database.; restore"),
+        (["verify"], {"M2A_DATA_DIR": "{tmp}/broken"}, "database is damaged .file is not a database.; restore"),
+    ],
+)
+def test_a_failure_is_one_clear_sentence(tmp_path, words, settings, sentence):
+    (tmp_path / "file").touch()
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "memory.db").write_bytes(b"no database " * 1000)
+    settings = {name: value.format(tmp=tmp_path) for name, value in settings.items()}
+    assert re.search(sentence, quick(tmp_path / "data", *words, **settings).sentence)
+
+
+def test_a_failure_in_a_process_of_its_own_has_no_traceback(tmp_path):
+    assert (
+        m2a(tmp_path, "memory", "show", "1").sentence == "There is no memory 1; `m2a memory list` shows what there is."
+    )
+
+
+def test_a_chat_server_that_is_down_is_named_and_the_words_are_kept(tmp_path):
+    address = f"http://127.0.0.1:{free_port()}/v1"
+    down = {"M2A_CHAT_MODEL": "openai:any", "M2A_CHAT_BASE_URL": address, "M2A_CHAT_API_KEY": "geheim"}
+    done = m2a(tmp_path, "ask", "My dog is Bobo", **down)
+    assert address in done.sentence and "geheim" not in done.err
+    done = quick(tmp_path, "doctor", **down)
+    assert done.code == 1 and address in done.out and "1 messages" in done.out
+
+
+def test_a_port_that_is_taken_is_named(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = quick(tmp_path, "run", "--port", str(port))
+    assert done.code == 1 and f"Port {port} is in use" in done.err and "Traceback" not in done.err
+
+
+def test_an_index_of_other_encoders_is_refused_and_reindex_builds_it_anew(template, tmp_path):
+    data = Path(shutil.copytree(template, tmp_path / "data"))
+    before = quick(data, "memory", "search", "blue ball").out
+    (data / "index.db").unlink()
+    index = MemoryIndex(str(data / "index.db"), IndexEncoders("another-text", 4, "another-photo", 4, None))
+    index.put("0" * 32, [TextRow("entry", 1, 1, np.ones(4, dtype=np.float32), ["ball"])])
+    index.close()
+    for words in (["memory", "search", "ball"], ["verify"], ["ask", "What does Bobo love?"]):
+        assert "run `m2a reindex`" in quick(data, *words).sentence
+    assert quick(data, "reindex").code == 0
+    assert quick(data, "verify").code == 0
+    assert quick(data, "memory", "search", "blue ball").out == before
+
+
+def test_a_command_waits_for_another_that_has_the_folder(template, tmp_path):
+    data = Path(shutil.copytree(template, tmp_path / "data"))
+    command = [sys.executable, "-m", "m2a.cli", "verify"]
+    both = [
+        subprocess.Popen(command, cwd=ROOT, env=environment(data), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        for _ in range(2)
+    ]
+    for process in both:
+        out, err = process.communicate(timeout=SECONDS)
+        assert (process.returncode, out, err) == (0, b"Database, photos and index agree.\n", b"")
+
+
+def test_an_app_that_does_not_answer_is_named(tmp_path):
+    """A process that has the folder, and says that it serves where nobody listens."""
+    folder = DataFolder(tmp_path)
+    address = f"http://127.0.0.1:{free_port()}"
+    folder.serve_at(address)
+    began = time.monotonic()
+    assert f"The app at {address} does not answer" in quick(tmp_path, "verify").sentence
+    assert time.monotonic() - began < 30
+    folder.release()
+
+
+def test_a_reader_that_goes_away_is_no_failure(template):
+    command = f"{sys.executable} -m m2a.cli memory list --json | head -c 1"
+    done = subprocess.run(
+        ["sh", "-c", command], cwd=ROOT, env=environment(template), capture_output=True, text=True, timeout=SECONDS
+    )
+    assert done.stderr == "" and done.stdout == "{"
