@@ -116,15 +116,15 @@ def main() -> None:
 
 def _prepare_environment(settings: "Settings") -> Path:
     """No telemetry, no tunnel, uploads in a private folder. Returns that folder."""
+    from m2a.wiring import silence_telemetry
+
     if os.environ.get("GRADIO_SHARE", "").lower() in ("1", "true"):
         raise SystemExit("GRADIO_SHARE would put M2A on a public address; unset it and start again.")
     uploads = settings.data_dir.resolve() / "uploads"
     uploads.mkdir(mode=0o700, parents=True, exist_ok=True)
     uploads.chmod(0o700)
+    silence_telemetry()
     os.environ.update(
-        GRADIO_ANALYTICS_ENABLED="False",
-        HF_HUB_DISABLE_TELEMETRY="1",
-        DO_NOT_TRACK="1",
         GRADIO_TEMP_DIR=str(uploads),
         GRADIO_MCP_SERVER="False",
         GRADIO_SSR_MODE="False",

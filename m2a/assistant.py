@@ -27,6 +27,7 @@ from m2a.wiring import (
     load_captioner,
     load_policy,
     open_sql_stores,
+    silence_telemetry,
     text_encoder_loading,
 )
 from models.chat_model import ChatModelError
@@ -77,6 +78,7 @@ class Assistant:
         `clock` returns aware datetimes (a benchmark replays 2023); `policy` decides in place of the chat model that
         the settings name. Raises `DataFolderInUseError`, `DatabaseError`, `SettingsError`.
         """
+        silence_telemetry()
         settings = settings or load_settings()
         folder = DataFolder(settings.data_dir)
         try:

@@ -7,6 +7,7 @@ from sqlalchemy import create_engine, text
 
 from m2a.memory.database import Database
 from m2a.memory.owners import owner_named
+from tests.browser import chromium, playwright, server, shoot, visit  # noqa: F401
 from tests.postgres import postgres_server
 
 

@@ -367,8 +367,8 @@ class Work:
     async def _forget(self) -> None:
         bank = self._assistant.memory(self._owner)
         while True:
-            await asyncio.sleep(self._dice.uniform(0.02, 0.2))
-            if len(self._free) > 5:
+            await asyncio.sleep(self._dice.uniform(0.02, 0.1))
+            if len(self._free) > 2:
                 memory_id = self._take()
                 self._journal.write("delete", memory_id=memory_id)
                 await asyncio.to_thread(bank.delete, memory_id, who="the user", why="enough")

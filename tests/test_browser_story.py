@@ -10,8 +10,6 @@ from playwright.sync_api import expect
 from tests.browser import DREAMBOOTH, Server, Visitor
 from tests.drawings import draw_dog, draw_teapot
 
-pytest_plugins = ("tests.browser",)
-
 
 @dataclass(frozen=True)
 class Photos:

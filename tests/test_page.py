@@ -25,8 +25,6 @@ from m2a.ui.plain_words import in_plain_words
 from tests.browser import ROOT, Server, Visitor
 from tests.drawings import draw_dog, draw_teapot
 
-pytest_plugins = ("tests.browser",)
-
 Visit = Callable[..., Visitor]
 Shoot = Callable[[Visitor, str], None]
 

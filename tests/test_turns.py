@@ -328,3 +328,19 @@ async def test_everything_is_there_after_a_restart_and_pending_updates_resume(tm
         assert assistant.messages(assistant.local_owner, events[0].message.conversation_id) == before
         [entry] = assistant.memory(assistant.local_owner).entries()
         assert entry.photo_ids == before[0].photos
+
+
+async def test_what_was_replaced_stays_explained_until_it_is_forgotten(assistant, policy):
+    await told_about_bobo(assistant, policy)
+    remember(policy, of_this_turn(ReplaceMemory, memory_id=1, text="Bobo loves the red ball.", reason="corrected"))
+    [finished] = only(ReplyFinished, await turn(assistant, "Actually Bobo loves the red ball"))
+    [change] = assistant.explanation(assistant.local_owner, finished.message.message_id).changes
+    assert (change.previous.text, change.entry.text) == ("Bobo loves the blue ball.", "Bobo loves the red ball.")
+    [first] = assistant.explanation(assistant.local_owner, 2).changes
+    assert first.entry.text == "Bobo loves the blue ball."
+
+    remember(policy, of_this_turn(DeleteMemory, memory_id=2, reason="the user asked"))
+    await turn(assistant, "Forget that Bobo loves the red ball")
+    assert assistant.memory(assistant.local_owner).entries() == []
+    assert assistant.explanation(assistant.local_owner, finished.message.message_id).changes == ()
+    assert assistant.explanation(assistant.local_owner, 2).changes == ()

@@ -43,7 +43,11 @@ def stage_messages(state: TurnState, *, sees_photos: bool) -> list[ChatMessage]:
     """The prompt for choosing a step of any stage but generate."""
     boundary = Boundary()
     agent = "memory_manager" if state.stage.startswith("manage") else "chat_agent"
-    values = {"request": state.request, "rounds_left": state.rounds_left, "message_id": state.message.message_id}
+    values = {
+        "request": one_line(state.request),
+        "rounds_left": state.rounds_left,
+        "message_id": state.message.message_id,
+    }
     parts: list[str | PhotoPart] = []
     if state.recent:
         parts.append(boundary.enclose("Recent conversation", [message_line(m) for m in state.recent]))
@@ -94,6 +98,11 @@ def message_line(message: Message) -> str:
     return f"message {message.message_id}, {said_at}, {message.role} ({message.speaker}){photos}: {message.text}"
 
 
+def one_line(text: str) -> str:
+    """What an agent says itself stands outside of the fence, and may repeat data: it must not pass for other lines."""
+    return " ".join(text.split())
+
+
 def shorten(text: str, characters: int) -> str:
     return text if len(text) <= characters else f"{text[:characters]} … (shortened)"
 
@@ -130,7 +139,7 @@ def _step_parts(steps: Sequence[Step], boundary: Boundary) -> list[str]:
         parts.append(f"Step {number}, you: {action}")
         observation = step.observation
         if isinstance(observation, Rejected):
-            parts.append(f"Rejected: {observation.reason}")
+            parts.append(f"Rejected: {one_line(observation.reason)}")
         elif isinstance(observation, Staged):
             parts.append("Done; it is written when you finish.")
         elif isinstance(observation, Searched):

@@ -12,7 +12,7 @@ from m2a.types import Hit, MemoryChanged, MemoryEntry, MemorySearched, Message, 
 class Explanation:
     """What was searched for a reply, what it rests on, and what was remembered after it.
 
-    Memories that have been forgotten since are left out.
+    Memories that were replaced since stand as they were; forgotten ones are left out.
     """
 
     searches: tuple[MemorySearched, ...] = ()
@@ -84,7 +84,7 @@ class _Records:
             if memory_id is not None
         }
         self._messages = bank.messages(message_ids)
-        self._entries = bank.entries_by_id(memory_ids)
+        self._entries = bank.replaced_entries(memory_ids) | bank.entries_by_id(memory_ids)
 
     def hit(self, stored: Mapping[str, Any]) -> Hit | None:
         record: Message | MemoryEntry | None = (

@@ -29,7 +29,8 @@ from m2a.types import (
     Replacement,
 )
 
-# Of what is new in a memory, the share of words that the user must have typed: low enough for a paraphrase.
+# Of the words of each clause that are new in a memory, the share that the user must have typed: low enough for a
+# paraphrase, and per clause so that the user's words before a planted sentence do not carry it.
 SUPPORTED_SHARE = 1 / 2
 # Words by which a memory speaks of its subject, said by nobody.
 _UNSAID = frozenset(finished_words("the user's user speaker says said mentioned wants likes called named photo shows"))
@@ -39,6 +40,7 @@ _FORGETTING = frozenset(
 )
 
 _SENTENCE_END = re.compile(r"(?<=[.!?…。！？])\s+|\n+")
+_CLAUSE_END = re.compile(r"[.;:!?,…]+(?:\s|$)|\n|\s(?:and|but)\s")
 _TAG = re.compile(
     r",\s*(?:right|correct|remember|you know|ok|okay|eh|\w+n't (?:it|he|she|they|we|i))\?$", re.IGNORECASE
 )
@@ -139,13 +141,15 @@ def _check_words(state: TurnState, action: AddMemory, previous: MemoryEntry | No
     if previous is not None and not new:
         _check_forgetting(state)
         return
-    claimed = _words(text) - _UNSAID - before - names  # a name says who is meant where the user wrote "he"
-    told = new if claimed or previous is None else new | before  # a date is told in other words: "on Friday"
-    if not told & typed.stated or len(claimed & typed.known) < SUPPORTED_SHARE * len(claimed):
-        unsaid = ", ".join(sorted(claimed - typed.known)) or "all of it"
+    # A name says who is meant where the user wrote "he"; a date is told in other words, such as "on Friday".
+    claims = [_words(clause) - _UNSAID - before - names for clause in _CLAUSE_END.split(text)]
+    told = new if any(claims) or previous is None else new | before
+    unsaid = [claim - typed.known for claim in claims if len(claim & typed.known) < SUPPORTED_SHARE * len(claim)]
+    if unsaid or not told & typed.stated:
+        words = ", ".join(sorted(frozenset().union(*unsaid))) or "all of it"
         raise RejectedWriteError(
             "A memory must rest on what the user typed in the cited messages, and a question states nothing; "
-            f"use their words, or finish (not theirs: {unsaid})."
+            f"use their words, or finish (not theirs: {words})."
         )
 
 

@@ -27,7 +27,6 @@ from m2a.types import (
     Photo,
     Query,
     RecordKind,
-    Replacement,
     Role,
 )
 
@@ -182,6 +181,11 @@ class MemoryBank:
         with self._database.read() as connection:
             return self._semantic.get(connection, self.owner, memory_ids)
 
+    def replaced_entries(self, memory_ids: Collection[int]) -> dict[int, MemoryEntry]:
+        """Those among the ids that others took the place of, as they were; forgotten ones never."""
+        with self._database.read() as connection:
+            return self._semantic.replaced(connection, self.owner, memory_ids)
+
     def history(self, memory_id: int) -> list[HistoryRow]:
         """Every change of a memory, oldest first; also of a deleted one."""
         with self._database.read() as connection:
@@ -245,20 +249,11 @@ class MemoryBank:
                 )
                 changed.append(MemoryChanged("deleted", None, previous))
             else:
-                changed.append(self._replace(connection, change, who, now))
+                previous, entry = self._semantic.replace(
+                    connection, self.owner, change.memory_id, change.draft, who=who, why=change.why, now=now
+                )
+                changed.append(MemoryChanged("replaced", entry, previous))
         return changed
-
-    def _replace(self, connection: Connection, change: Replacement, who: str, now: datetime) -> MemoryChanged:
-        """Delete, add, and an update record with old and new together (M2A, appendix D.2)."""
-        previous = self._semantic.delete(connection, self.owner, change.memory_id, who=who, why=change.why, now=now)
-        entry = self._semantic.add(connection, self.owner, change.draft, who=who, why=change.why, now=now)
-        record = EntryDraft(
-            text=f'Changed on {now.date().isoformat()}: "{previous.text}" became "{entry.text}".',
-            evidence_ids=(*previous.evidence_ids, *entry.evidence_ids),
-            kind="update record",
-        )
-        self._semantic.add(connection, self.owner, record, who=who, why=change.why, now=now)
-        return MemoryChanged("replaced", entry, previous)
 
     # Updates to come
 

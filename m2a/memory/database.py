@@ -122,8 +122,11 @@ entry = Table(
     Column("recorded_at", BigInteger, nullable=False),
     Column("happened_first", String(10)),
     Column("happened_last", String(10)),
+    # Of a replaced memory: what took its place. Of an update record: the memory whose change it records.
+    Column("successor_id", _Id),
     Index("entry_alive", "owner", "alive", "kind"),
     Index("entry_by_text", "owner", "folded_hash"),
+    Index("entry_by_successor", "owner", "successor_id"),
 )
 
 entry_photo = Table(

@@ -10,6 +10,7 @@ import numpy as np
 from sqlalchemy import ColumnElement, Connection, String, cast, delete, func, insert, literal, select
 
 from m2a.memory.database import Database, chunks, entry, message, outbox, photo
+from m2a.memory.database import owner as owner_table
 from m2a.memory.embedding_cache import EmbeddingCache
 from m2a.memory.index import MemoryIndex, PhotoRow, Space, TextRow
 from m2a.memory.photo_store import PhotoDamagedError, PhotoNotFoundError
@@ -27,8 +28,8 @@ Record = Literal["entry", "message", "photo"]
 
 MESSAGE_VERSION = 1  # messages never change
 
-_BATCH = 128
-_PHOTOS_AT_ONCE = 16  # decoded in memory
+_BATCH = 500
+_PHOTOS_AT_ONCE = 64  # decoded in memory
 
 _log = logging.getLogger(__name__)
 
@@ -105,7 +106,9 @@ class Indexer:
     def rebuild(self, owner: str | None = None) -> int:
         """Empty the index and fill it from SQL; how many records. After a crash half-way the next `drain` finishes it."""
         with self._database.write() as connection:
-            self._enqueue_all(connection, owner)
+            owners = [owner] if owner is not None else connection.scalars(select(owner_table.c.owner)).all()
+            for one in owners:
+                self._enqueue_all(connection, one)
         self._index.drop(owner)
         return self.drain(owner)
 
@@ -298,19 +301,19 @@ class Indexer:
             self._looked_for_loss = True
 
     @staticmethod
-    def _enqueue_all(connection: Connection, owner: str | None) -> None:
-        """Every living record anew; what waited already is among them, or gone and dropped with the collection."""
-        columns = ["owner", "record", "record_id"]
+    def _enqueue_all(connection: Connection, owner: str) -> None:
+        """Every living record of the owner that is not waiting already."""
         sources = [
             (entry, cast(entry.c.memory_id, String), "entry", [entry.c.alive]),
             (message, cast(message.c.message_id, String), "message", []),
             (photo, photo.c.photo_id, "photo", []),
         ]
         for table, record_id, record, conditions in sources:
-            rows = select(table.c.owner, literal(record), record_id).where(*conditions)
-            if owner is not None:
-                rows = rows.where(table.c.owner == owner)
-            connection.execute(insert(outbox).from_select(columns, rows))
+            waiting = select(outbox.c.record_id).where(outbox.c.owner == owner, outbox.c.record == record)
+            rows = select(table.c.owner, literal(record), record_id).where(
+                table.c.owner == owner, record_id.not_in(waiting), *conditions
+            )
+            connection.execute(insert(outbox).from_select(["owner", "record", "record_id"], rows))
 
 
 def _of(owner: str | None) -> ColumnElement[bool]:

@@ -240,11 +240,11 @@ class RawMessageStore:
         return [_message(row, photos.get(row.message_id, [])) for row in rows]
 
 
-def merge_ranges(ranges: Iterable[EvidenceRange]) -> list[EvidenceRange]:
-    """Overlapping and adjoining ranges as one, ascending."""
+def merge_ranges(ranges: Iterable[EvidenceRange], *, adjoining: bool = True) -> list[EvidenceRange]:
+    """Overlapping (and adjoining) ranges as one, ascending. Adjoining ones may be of two conversations."""
     merged: list[EvidenceRange] = []
     for first, last in sorted(ranges):
-        if merged and first <= merged[-1].last + 1:
+        if merged and first <= merged[-1].last + adjoining:
             merged[-1] = EvidenceRange(merged[-1].first, max(last, merged[-1].last))
         else:
             merged.append(EvidenceRange(first, last))

@@ -54,7 +54,7 @@ class SemanticMemoryStore:
         text = draft.text.strip()
         if not text:
             raise RejectedWriteError("A memory needs a text.")
-        evidence = tuple(merge_ranges(draft.evidence_ids))
+        evidence = tuple(merge_ranges(draft.evidence_ids, adjoining=False))
         self._check_evidence(connection, owner, evidence)
         self._check_photos(connection, owner, draft.photo_ids)
         duplicate = connection.scalar(
@@ -100,24 +100,77 @@ class SemanticMemoryStore:
         self._record(connection, owner, memory_id, 1, "added", text, who, why, now)
         return self.get(connection, owner, [memory_id])[memory_id]
 
+    def replace(
+        self,
+        connection: Connection,
+        owner: str,
+        memory_id: int,
+        draft: EntryDraft,
+        *,
+        who: str,
+        why: str,
+        now: datetime,
+    ) -> tuple[MemoryEntry, MemoryEntry]:
+        """Put a new entry in the place of an old one, with an update record that holds both (M2A, appendix D.2).
+
+        Returns the old and the new. Raises `RejectedWriteError`.
+        """
+        previous = self._bury(connection, owner, memory_id, who=who, why=why, now=now)
+        entry_now = self.add(connection, owner, draft, who=who, why=why, now=now)
+        record = EntryDraft(
+            text=f'Changed on {now.date().isoformat()}: "{previous.text}" became "{entry_now.text}".',
+            evidence_ids=(*previous.evidence_ids, *entry_now.evidence_ids),
+            kind="update record",
+        )
+        recorded = self.add(connection, owner, record, who=who, why=why, now=now)
+        connection.execute(
+            update(entry)
+            .where(entry.c.owner == owner, entry.c.memory_id.in_([memory_id, recorded.memory_id]))
+            .values(successor_id=entry_now.memory_id)
+        )
+        return previous, entry_now
+
     def delete(
         self, connection: Connection, owner: str, memory_id: int, *, who: str, why: str, now: datetime
     ) -> MemoryEntry:
-        """Take an entry out of the memory and return it as it was. Raises `RejectedWriteError` if there is none."""
-        found = self.get(connection, owner, [memory_id]).get(memory_id)
-        if found is None:
-            raise RejectedWriteError(f"There is no memory {memory_id}.")
-        this = (entry.c.owner == owner) & (entry.c.memory_id == memory_id)
-        connection.execute(update(entry).where(this).values(alive=False, version=entry.c.version + 1))
-        connection.execute(
-            delete(concept_photo).where(concept_photo.c.owner == owner, concept_photo.c.memory_id == memory_id)
-        )
-        connection.execute(
-            delete(entry_concept).where(entry_concept.c.owner == owner, entry_concept.c.memory_id == memory_id)
-        )
-        self._drop_unused_concepts(connection, owner, found.concept_ids)
-        self._record(connection, owner, memory_id, found.version + 1, "deleted", found.text, who, why, now)
+        """Take an entry out of the memory and return it as it was. Raises `RejectedWriteError` if there is none.
+
+        The records of how it came about go with it: they would still tell what it said.
+        """
+        found = self._bury(connection, owner, memory_id, who=who, why=why, now=now)
+        predecessors = [memory_id]
+        while predecessors:
+            rows = connection.execute(
+                select(entry.c.memory_id, entry.c.alive).where(
+                    entry.c.owner == owner, entry.c.successor_id.in_(predecessors)
+                )
+            ).all()
+            for row in rows:
+                if row.alive:
+                    self._bury(connection, owner, row.memory_id, who=who, why=why, now=now)
+            predecessors = [row.memory_id for row in rows if not row.alive]
         return found
+
+    def replaced(self, connection: Connection, owner: str, memory_ids: Collection[int]) -> dict[int, MemoryEntry]:
+        """The entries among the ids that are no more because others took their place, as they were.
+
+        An entry whose last successor was forgotten is forgotten with it.
+        """
+        living: dict[int, bool] = {}
+        for memory_id in memory_ids:
+            successor = memory_id
+            while True:
+                row = connection.execute(
+                    select(entry.c.alive, entry.c.successor_id).where(
+                        entry.c.owner == owner, entry.c.memory_id == successor
+                    )
+                ).first()
+                if row is None or row.alive or row.successor_id is None:
+                    living[memory_id] = bool(row is not None and row.alive and successor != memory_id)
+                    break
+                successor = row.successor_id
+        ids = [memory_id for memory_id, alive in living.items() if alive]
+        return {e.memory_id: e for e in self._load(connection, owner, entry.c.memory_id.in_(ids), alive=False)}
 
     def get(self, connection: Connection, owner: str, memory_ids: Collection[int]) -> dict[int, MemoryEntry]:
         """The living entries among the ids, by id."""
@@ -198,6 +251,24 @@ class SemanticMemoryStore:
             )
             for row in rows
         ]
+
+    def _bury(
+        self, connection: Connection, owner: str, memory_id: int, *, who: str, why: str, now: datetime
+    ) -> MemoryEntry:
+        found = self.get(connection, owner, [memory_id]).get(memory_id)
+        if found is None:
+            raise RejectedWriteError(f"There is no memory {memory_id}.")
+        this = (entry.c.owner == owner) & (entry.c.memory_id == memory_id)
+        connection.execute(update(entry).where(this).values(alive=False, version=entry.c.version + 1))
+        connection.execute(
+            delete(concept_photo).where(concept_photo.c.owner == owner, concept_photo.c.memory_id == memory_id)
+        )
+        connection.execute(
+            delete(entry_concept).where(entry_concept.c.owner == owner, entry_concept.c.memory_id == memory_id)
+        )
+        self._drop_unused_concepts(connection, owner, found.concept_ids)
+        self._record(connection, owner, memory_id, found.version + 1, "deleted", found.text, who, why, now)
+        return found
 
     def _check_evidence(self, connection: Connection, owner: str, evidence: Sequence[EvidenceRange]) -> None:
         if not evidence:
@@ -326,9 +397,9 @@ class SemanticMemoryStore:
         )
         connection.execute(insert(outbox).values(owner=owner, record="entry", record_id=str(memory_id)))
 
-    def _load(self, connection: Connection, owner: str, condition: object) -> list[MemoryEntry]:
+    def _load(self, connection: Connection, owner: str, condition: object, *, alive: bool = True) -> list[MemoryEntry]:
         rows = connection.execute(
-            select(entry).where(entry.c.owner == owner, entry.c.alive, condition).order_by(entry.c.memory_id)  # type: ignore[arg-type]
+            select(entry).where(entry.c.owner == owner, entry.c.alive.is_(alive), condition).order_by(entry.c.memory_id)  # type: ignore[arg-type]
         ).all()
         photos: dict[int, list[str]] = {}
         evidence: dict[int, list[EvidenceRange]] = {}

@@ -13,11 +13,11 @@ from tests.offline_cases import BEHAVIOURS, Played, Score, play_file, score
 BUILD_CASES = Path(__file__).parents[1] / "data" / "offline_build.json"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] = ()) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench offline", description=__doc__)
     parser.add_argument("--cases", type=Path, default=BUILD_CASES, help="the stories to play (default: the build half)")
     parser.add_argument("--verbose", action="store_true", help="print every turn that went wrong")
-    options = parser.parse_args(arguments)
+    options = parser.parse_args(list(arguments))
     played = play_file(options.cases)
     print(table(score(played), options.cases.name))
     if options.verbose:
@@ -43,4 +43,4 @@ def failure(one: Played) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -251,9 +251,8 @@ def main(arguments: Iterable[str] = ()) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench retrieval")
     parser.add_argument("--sizes", default=",".join(map(str, SIZES)), help="memories, such as 1000,10000")
     sizes = [int(size) for size in parser.parse_args(list(arguments)).sizes.split(",")]
-    print(
-        f"\nRetrieval, ms, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; the query's vector is at hand, the SQL check is included:"
-    )
+    load = os.getloadavg()[0]
+    print(f"\nRetrieval, ms, {os.cpu_count()} cores, load {load:.1f}; without encoding, with the SQL check:")
     columns = f"{'min':>7} {'p50':>7} {'p95':>7}   "
     print(f"{'':>9}  {'':<15} {'ours':>7} {'':>15}   {'limit':>7}")
     print(f"{'memories':>9}  {'query':<15} {columns}{columns}{'ratio':>6} (p50)")

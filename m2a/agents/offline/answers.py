@@ -17,6 +17,7 @@ DECLINED = "I don't have that in memory."
 SAME_PHOTO = 0.60
 PHOTO_MARGIN = 0.06
 _LISTED = 8
+_LOOSELY_CLOSE = 0.55  # the same where several answers are likely: every word of the question is met in each of them
 _CLOSE = 0.75  # of the best score: what is nearly as good is quoted too
 
 
@@ -81,7 +82,8 @@ def _close(question: Question, found: Sequence[Match]) -> list[Match]:
     """The best memory, and those that are as good: several may answer "what does he like?"."""
     several = question.asks in ("thing", "noun", "person", "reason", "yes or no")
     best = found[0].score
-    close = [match for match in found if match.score >= _CLOSE * best]
+    share = _CLOSE if question.asks in ("yes or no", "reason") else _LOOSELY_CLOSE
+    close = [match for match in found if match.score >= share * best]
     return close[: 3 if several else 1]
 
 
@@ -173,7 +175,8 @@ def _computed(question: Question, found: Sequence[Match], messages: Sequence[Mes
         return quoted
     if interval.first > today:
         days = (interval.first - today).days
-        return f"{_span(days, interval.first, today, question.unit)} from today ({_day(today)}) to {_day(interval.first)}. {quoted}"
+        span = _span(days, interval.first, today, question.unit)
+        return f"{span} from today ({_day(today)}) to {_day(interval.first)}. {quoted}"
     days = (today - interval.first).days
     if days == 0:
         return f"That is today. {quoted}"
@@ -244,7 +247,7 @@ def _shown(found: Sequence[Match], messages: Sequence[Message], recalled: Sequen
         if any(view.memory and view.memory.memory_id == match.entry.memory_id for view in recalled)
     ]
     if not chosen:
-        return _list(found[:1], messages)
+        return f"I have no photo of that. {_list(found[:1], messages)}"
     best = [match for match in chosen if match.score >= _CLOSE * chosen[0].score]
     return f"Here it is. {quote(best[0].entry, messages)}{_photos(best, recalled)}"
 
@@ -268,5 +271,6 @@ def _who_is_this(context: MemoryContext, concepts: Sequence[Concept], recalled: 
     )
     if len(found) > 1 and similarity - found[1][0] < PHOTO_MARGIN:
         other = found[1]
-        return f"I'm not sure: is this {concept.name} or {other[1].name}? [memory {entry.memory_id}] [memory {other[2].memory_id}]"
+        marks = f"[memory {entry.memory_id}] [memory {other[2].memory_id}]"
+        return f"I'm not sure: is this {concept.name} or {other[1].name}? {marks}"
     return f"This looks like {concept.name}. {quote(entry, context.messages)}{shown}"

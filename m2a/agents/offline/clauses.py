@@ -12,7 +12,8 @@ from m2a.agents.offline import lexicon
 from m2a.agents.offline.text import Token, tokens
 
 AUXILIARIES = frozenset(
-    "am is are was were has have had do does did will would can could should must may might shall isn't aren't wasn't weren't "
+    "am is are was were has have had do does did will would can could should must may might shall isn't aren't "
+    "wasn't weren't "
     "hasn't haven't hadn't don't doesn't didn't won't wouldn't can't cannot couldn't shouldn't mustn't ain't".split()
 )
 PRONOUNS = frozenset(
@@ -27,21 +28,26 @@ DETERMINERS = frozenset(
 )
 _POSSESSIVES = frozenset("my our his her its their".split())
 _ADVERBS = frozenset(
-    "really also just usually always never now still often sometimes only even already finally actually recently currently both "
-    "all probably almost hardly rarely once then not ever absolutely totally definitely simply mostly normally generally "
+    "really also just usually always never now still often sometimes only even already finally actually "
+    "recently currently both "
+    "all probably almost hardly rarely once then not ever absolutely totally definitely simply mostly normally "
+    "generally "
     "secretly officially accidentally quickly recently last".split()
 )
 _LEADING = frozenset(
-    "and but so also then oh well ok okay yes yeah no btw anyway besides plus hey actually ah hm hmm um wait sorry look right "
+    "and but so also then oh well ok okay yes yeah no btw anyway besides plus hey actually ah hm hmm um wait "
+    "sorry look right "
     "ps fyi funny sadly unfortunately luckily".split()
 )
 SUBORDINATORS = frozenset(
-    "if when whenever while because since although though unless until after before whether as once that which who whose "
+    "if when whenever while because since although though unless until after before whether as once that which "
+    "who whose "
     "where".split()
 )
 _PREPOSITIONS = frozenset("in at on with from of for to by near under over behind about without".split())
 _IS_AFTER = frozenset(
-    "a an the my our not now in on at from for with to very really so too just also still always never getting going called "
+    "a an the my our not now in on at from for with to very really so too just also still always never getting "
+    "going called "
     "named allergic been got gone afraid about only due back moved his her ours mine it only over under near".split()
 )
 _ABBREVIATIONS = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|St|Prof|Jr|Sr|No|vs|e\.g|i\.e|approx|ca|a\.m|p\.m|[A-Z])\.$")
@@ -52,7 +58,9 @@ _BOUNDARY = re.compile(
 
 # A date after these is the new one, and lies ahead though the verb is past.
 _MOVED = re.compile(
-    r"\b(?:moved|pushed|postponed|rescheduled|shifted|changed|switched|delayed|extended|rented|hired|ordered|signed up|registered|enrolled|entered|reserved|agreed|decided|got (?:an?|the|\w+) (?:\w+ )?(?:appointment|tickets?|slot|booking)|put off|put back|brought forward|booked|set|scheduled|"
+    r"\b(?:moved|pushed|postponed|rescheduled|shifted|changed|switched|delayed|extended|rented|hired|ordered|"
+    r"signed up|registered|enrolled|entered|reserved|agreed|decided|got (?:an?|the|\w+) (?:\w+ )?(?:appointment|"
+    r"tickets?|slot|booking)|put off|put back|brought forward|booked|set|scheduled|"
     r"arranged|planned|invited)\b.*\b(?:to|for|until|till|on|by)\b",
     re.IGNORECASE,
 )
@@ -92,7 +100,7 @@ def clauses(sentence: str) -> list[str]:
     found: list[str] = []
     start = 0
     for match in _BOUNDARY.finditer(body):
-        if match.start() < start or not match.group().strip(" ") and start == match.start():
+        if match.start() < start or (not match.group().strip(" ") and start == match.start()):
             continue
         left, right = body[start : match.start()].strip(), body[match.end() :].strip()
         subject = find_subject(left) or _left_out(left)
@@ -211,7 +219,7 @@ def _verb_of_subject(clause: str, found: list[Token], first: int, *, bare: bool 
                 if token.lower in ("this", "that", "these", "those") and index > first + 1:
                     break
                 return index
-            if found[index].lower not in _ADVERBS and not (token.lower in DETERMINERS):
+            if found[index].lower not in _ADVERBS and token.lower not in DETERMINERS:
                 return None
     if bare and _is_bare_noun(token) and not (token.text[0].isupper() and first > 0):
         for index in range(first + 1, min(first + 4, len(found))):

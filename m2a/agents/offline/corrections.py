@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from m2a.agents.offline.clauses import find_subject
-from m2a.agents.offline.names import NAME, find_names
+from m2a.agents.offline.names import find_names
 from m2a.agents.offline.relevance import said_stems
 from m2a.agents.offline.statements import Observation
 from m2a.agents.offline.text import meets, stem, stems
@@ -16,10 +16,14 @@ from m2a.types import Hit, MemoryEntry
 # Words that do not tell one subject from another.
 LIGHT = frozenset(
     stem(word)
-    for word in "be have do go get a an the my our your his her its their i we you he she it they me us him them this that these those "
-    "and or but so if of in on at to for with from by as not no now then too also just really very all some any more most much "
-    "many there here will can could should would about again still already than into out up down over off back only even one "
-    "actually sorry mean instead longer anymore new same time day today change move switch call say tell think know want "
+    for word in "be have do go get a an the my our your his her its their i we you he she it they me us him them "
+    "this that these those "
+    "and or but so if of in on at to for with from by as not no now then too also just really very all some "
+    "any more most much "
+    "many there here will can could should would about again still already than into out up down over off back "
+    "only even one "
+    "actually sorry mean instead longer anymore new same time day today change move switch call say tell think "
+    "know want "
     "called said told what who which when where why how let make put take s t m re".split()
 )
 _NOT = (
@@ -27,7 +31,8 @@ _NOT = (
     re.compile(r"(?P<new>[^,;]+?),? (?:and )?not (?P<old>[^,.;-]+?)(?= -|[,.;!]|$)", re.IGNORECASE),
     re.compile(r"(?P<new>[^,;]+?),? (?:instead of|rather than) (?P<old>[^,.;-]+?)(?= -|[,.;!]|$)", re.IGNORECASE),
     re.compile(
-        r"\b(?:isn't|wasn't|aren't|is not|was not) (?P<old>[^,.;]+), (?:it's|he's|she's|they're|it is|it was) (?P<new>[^,.;]+)",
+        r"\b(?:isn't|wasn't|aren't|is not|was not) (?P<old>[^,.;]+), (?:it's|he's|she's|they're|it is|it was) "
+        r"(?P<new>[^,.;]+)",
         re.IGNORECASE,
     ),
 )
@@ -202,11 +207,9 @@ def _replacement(observation: Observation, entry: MemoryEntry) -> Target:
     if find_subject(observation.text) is None and (subject := find_subject(entry.text)):
         verb = subject.rest.split()[0]
         if verb in ("is", "are", "was", "were") and len(observation.text.split()) <= 6:
-            return Target(
-                entry,
-                f"{subject.text} {verb} {observation.text[0].lower() if not find_names(observation.text) else observation.text[0]}{observation.text[1:]}",
-                True,
-            )
+            fragment = observation.text
+            first = fragment[0] if find_names(fragment) else fragment[0].lower()
+            return Target(entry, f"{subject.text} {verb} {first}{fragment[1:]}", True)
     return Target(entry, observation.text, False)
 
 

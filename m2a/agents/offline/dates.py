@@ -18,7 +18,8 @@ WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 NUMBERS = {
     word: number
     for number, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+        "seventeen "
         "eighteen nineteen twenty".split()
     )
 } | {"a": 1, "an": 1, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
@@ -365,7 +366,8 @@ _RULES: tuple[tuple[re.Pattern[str], _Resolve], ...] = (
     _rule(rf"{_MONTH}(?: of)?,? {_YEAR}", _whole_month),
     _rule(rf"(?P<named>{'|'.join(_NAMED_DAYS)})", _named_day),
     _rule(
-        rf"(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday|mon|tues?|wed|thu|fri|sat|sun),? (?:the )?(?P<ordinal>[0-3]?\d)(?:st|nd|rd|th)",
+        r"(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday|mon|tues?|wed|thu|fri|sat|sun),? (?:the "
+        r")?(?P<ordinal>[0-3]?\d)(?:st|nd|rd|th)",
         _day_of_month,
     ),
     _rule(rf"(?:{_WHICH} )?{_WEEKDAY}(?P<later> week| fortnight)?", _weekday),

@@ -15,7 +15,8 @@ Kind = Literal["person", "pet", "place", "thing"]
 
 # A name: a capitalised word or up to three, with particles (Ludwig van Beethoven) and titles (Dr. Weiss).
 NAME = (
-    r"(?:(?:Mr|Mrs|Ms|Dr|Prof|Aunt|Uncle|Auntie|Grandma|Grandpa|Sir|St)\.? (?:(?:van|von|de|da|del|la|el|al)(?: der| den)? )?)?"
+    r"(?:(?:Mr|Mrs|Ms|Dr|Prof|Aunt|Uncle|Auntie|Grandma|Grandpa|Sir|St)\.? (?:(?:van|von|de|da|del|la|el|al)(?: "
+    r"der| den)? )?)?"
     r"[A-ZÀ-Þ][\w'’-]*(?:(?: (?:van|von|de|da|del|la|of|bin|el|al|the))*(?: &)? [A-ZÀ-Þ][\w'’-]*){0,2}"
 )
 _OWNER = r"(?:my|our|his|her|their)"
@@ -41,8 +42,10 @@ _NO_NAMES = frozenset(
         "halloween",
     ]
     + [f"{day}s" for day in WEEKDAYS]
-    + "the this that my our your his her its their a an and but so also oh well yes no actually sorry wait please we he she it "
-    "they you there here what when where who why how which if remember note today tomorrow yesterday btw everybody everyone for "
+    + "the this that my our your his her its their a an and but so also oh well yes no actually sorry wait "
+    "please we he she it "
+    "they you there here what when where who why how which if remember note today tomorrow yesterday btw "
+    "everybody everyone for "
     "in on at to with from after before since because as by of or not never always now just then hi hello hey thanks "
     "mum mom dad can't don't didn't won't isn't".split()
 )
@@ -119,7 +122,7 @@ def antecedent(clauses: Sequence[str], concepts: Sequence[Concept]) -> str | Non
 
 def _animate_subject(clause: str, known: set[str]) -> str | None:
     subject = find_subject(clause)
-    if subject is None or re.match(r"(?:is|was|are|'s)\b", subject.rest) and _animate_naming(subject.rest, known):
+    if subject is None or (re.match(r"(?:is|was|are|'s)\b", subject.rest) and _animate_naming(subject.rest, known)):
         return None
     text = subject.text
     if inside := _animate_naming(text, known):
@@ -165,10 +168,14 @@ def _is_no_name(word: str, first: bool) -> bool:
 
 
 _COMMON_STARTS = frozenset(
-    "meet call let's let grandma grandpa allergic one two three four five six seven eight nine ten some most many all both "
-    "correction scratch forget delete show tell morning evening afternoon lovely great nice good happy sad last next this these "
-    "those only once still yeah nope yep maybe perhaps had got been going don't can't doesn't having being looking another more "
-    "breakfast lunch dinner work school spare fun fact update reminder news turns unfortunately luckily every each".split()
+    "meet call let's let grandma grandpa allergic one two three four five six seven eight nine ten some most "
+    "many all both "
+    "correction scratch forget delete show tell morning evening afternoon lovely great nice good happy sad "
+    "last next this these "
+    "those only once still yeah nope yep maybe perhaps had got been going don't can't doesn't having being "
+    "looking another more "
+    "breakfast lunch dinner work school spare fun fact update reminder news turns unfortunately luckily every "
+    "each".split()
 )
 
 
@@ -222,7 +229,10 @@ def _prefixes(noun: str) -> list[str]:
     return [" ".join(words[:length]) for length in range(1, len(words) + 1)]
 
 
-_CALLED = r"(?:is called|'s called|are called|was called|called|is named|'s named|named|name is|name's|name was|goes by|answers to)"
+_CALLED = (
+    r"(?:is called|'s called|are called|was called|called|is named|'s named|named|name is|name's|name was|"
+    r"goes by|answers to)"
+)
 
 
 def _named_things(sentence: str) -> Iterable[Naming]:
@@ -276,7 +286,8 @@ def _named_lists(sentence: str) -> Iterable[Naming]:
 
 def _nicknames(sentence: str) -> Iterable[tuple[str, str]]:
     """Nora - everybody calls her Nono · Robert, or Bob for short · Elizabeth (Lizzy)"""
-    calls = rf"({NAME})(?:'s)?[ ,-]+(?:(?:but )?(?:every(?:body|one)|we all|we|people|I|friends) (?:just )?calls? (?:him|her|them|it) ({NAME}))"
+    everybody = r"(?:but )?(?:every(?:body|one)|we all|we|people|I|friends) (?:just )?calls? (?:him|her|them|it)"
+    calls = rf"({NAME})(?:'s)?[ ,-]+{everybody} ({NAME})"
     for pattern in (calls, rf"({NAME}),? (?:or|aka|alias|also known as) ({NAME}) for short", rf"({NAME}) \(({NAME})\)"):
         for match in re.finditer(pattern, sentence):
             if not _is_no_name(match[1].split()[0], False):

@@ -4,58 +4,61 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Literal
 
 from m2a.agents.offline import lexicon
 from m2a.agents.offline.dates import find_dates
 from m2a.agents.offline.names import antecedent, find_names
+from m2a.agents.offline.question_kinds import KINDS, Asks
 from m2a.agents.offline.speech import is_question, strip_opener, utterances
 from m2a.agents.offline.statements import topic_of
 from m2a.agents.offline.text import plain, stem, stems, tokens
 from m2a.types import Concept, DateInterval, Message
 
-Asks = Literal[
-    "day", "time", "place", "person", "name", "count", "money", "amount", "age", "duration", "until", "ago", "frequency",
-    "reason", "job", "noun", "thing", "yes or no", "about", "identity", "show", "who is this", "recall day",
-]  # fmt: skip
-
 # Words that carry nothing which a memory would have to meet.
 _LIGHT = frozenset(
     stem(word)
-    for word in "be have do will would can could shall should may might must a an the my our your his her its their mine ours i we you he "
-    "she it they me us him them this that these those there here and or but so if of in on at to for with from by as about "
-    "not now then too also just really very all some any more most much many ever again still already than into out up over "
+    for word in "be have do will would can could shall should may might must a an the my our your his her its "
+    "their mine ours i we you he "
+    "she it they me us him them this that these those there here and or but so if of in on at to for with from "
+    "by as about "
+    "not now then too also just really very all some any more most much many ever again still already than "
+    "into out up over "
     "down off back only even again please ok okay fine right well currently exactly usually normally actually roughly "
     "what who whom whose which when where why how remember recall know tell remind say mention think happen thing "
-    "something anything someone kind type sort go take want need new same else other s t m re ve ll d does did is are was were "
+    "something anything someone kind type sort go take want need new same else other s t m re ve ll d does did "
+    "is are was were "
     "going supposed am been being has had yet today moment time everything anyone somebody information "
     "correct true possible allowed able".split()
 )
 _PREFIX = re.compile(
-    r"^(?:(?:please |so |and |but |hey |ok |sorry |well |can you |could you |would you |will you |do you |did i |have i |i(?:'d| would) (?:like|love) to |i (?:want|need) to |"
-    r"i (?:forgot|forget|can't remember|don't remember|can't recall|wonder)|i(?:'m| am) wondering|any idea|quick question|just wondering|"
+    r"^(?:(?:please |so |and |but |hey |ok |sorry |well |can you |could you |would you |will you |do you |did i "
+    r"|have i |i(?:'d| would) (?:like|love) to |i (?:want|need) to |"
+    r"i (?:forgot|forget|can't remember|don't remember|can't recall|wonder)|i(?:'m| am) wondering|any idea|"
+    r"quick question|just wondering|"
     r"still |happen to |ever |already |maybe |remind me(?: of)?|tell me(?: again)?|let me know|look up|find(?: out)?|"
-    r"know(?= (?:what|when|where|who|how|which|if|whether|my|the|[A-Z]))|remember|recall|say|tell you|told you|mention(?:ed)?)[\s,:]*)+",
+    r"know(?= (?:what|when|where|who|how|which|if|whether|my|the|[A-Z]))|remember|recall|say|tell you|told you|"
+    r"mention(?:ed)?)[\s,:]*)+",
     re.IGNORECASE,
 )
 _ABOUT = re.compile(
-    r"\b(?:what (?:do|did|can|else do) (?:you|i|we) (?:still )?(?:know|remember|say|tell you|have|recall|mention|tell me)|what (?:have|had) i (?:told you|said|mentioned|shared)|"
-    r"what (?:did|have) we (?:said|talk(?:ed)?|discuss(?:ed)?)|tell me (?:more |everything |something |all )?(?:you know )?|everything (?:you know )?|anything |"
-    r"what(?:'s| is) (?:there|stored|saved)|who or what|do you know (?:anything|something|more))(?: \w+)?? ?\b(?:about|of|on|regarding)\b (?P<what>.+)",
+    r"\b(?:what (?:do|did|can|else do) (?:you|i|we) (?:still )?(?:know|remember|say|tell you|have|recall|"
+    r"mention|tell me)|what (?:have|had) i (?:told you|said|mentioned|shared)|"
+    r"what (?:did|have) we (?:said|talk(?:ed)?|discuss(?:ed)?)|tell me (?:more |everything |something |all "
+    r")?(?:you know )?|everything (?:you know )?|anything |"
+    r"what(?:'s| is) (?:there|stored|saved)|who or what|do you know (?:anything|something|more))(?: \w+)?? "
+    r"?\b(?:about|of|on|regarding)\b (?P<what>.+)",
     re.IGNORECASE,
 )
 # "these days" narrows nothing, and neither does "when I'm away" behind a question.
 _ADVERBIAL = re.compile(
-    r"\b(?:these days|nowadays|at the moment|at present|right now|by now|so far|in total|all together|altogether|lately|of all|any more|anymore|in general|by the way|"
+    r"\b(?:these days|nowadays|at the moment|at present|right now|by now|so far|in total|all together|"
+    r"altogether|lately|of all|any more|anymore|in general|by the way|"
     r"this time|next time|last time|for now|at all|in the end|in my life|every day)\b",
     re.IGNORECASE,
 )
 _TAIL = re.compile(
     r"(?<=\w) (?:when|while|if|because|before|after|whenever) (?:i|i'm|we|we're|my|she|he|they|you)\b.*", re.IGNORECASE
 )
-_UNITS = r"(?P<unit>days?|weeks?|months?|years?|nights?|hours?)"
-_AHEAD = r"\b(?:until|till|til|before|to go|left|away|from now|is it to|are left)\b"
-_BACK = r"\b(?:ago|since|passed|has it been|have passed)\b"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,24 +118,14 @@ def parse(text: str, today: date, *, has_photos: bool = False) -> Question:
     """The question's kind by its first words; what is left are the words to be met."""
     typed = plain(text).strip()
     body = strip_opener(typed).rstrip("?!. ")
-    if has_photos and re.search(
-        r"\b(?:who|what|which|recogni[sz]e|is this|is that|know (?:this|him|her|these))\b", body, re.IGNORECASE
-    ):
-        if not _own_words(
-            re.sub(
-                r"\b(?:this|that|photo|picture|image|dog|cat|pet|person|man|woman|guy|animal|thing|one|name|call(?:ed)?|recogni[sz]e|in|on|see|look)\w*",
-                "",
-                body,
-                flags=re.IGNORECASE,
-            )
-        ):
-            return Question(typed, "who is this")
+    if has_photos and _points_at_photo(body):
+        return Question(typed, "who is this")
     if match := _ABOUT.search(body):
         return _question(typed, "about", match["what"], today)
     asked = _PREFIX.sub("", body) or body
     if asked != body and (match := re.match(r"about (?P<what>.+)", asked, re.IGNORECASE)):
         return _question(typed, "about", match["what"], today)
-    for pattern, asks in _KINDS:
+    for pattern, asks in KINDS:
         if match := pattern.search(asked):
             groups = match.groupdict()
             rest = f"{asked[: match.start()]} {asked[match.end() :]}"
@@ -149,46 +142,19 @@ def parse(text: str, today: date, *, has_photos: bool = False) -> Question:
     return _question(typed, "thing", asked, today)
 
 
-def _pattern(text: str) -> re.Pattern[str]:
-    return re.compile(text, re.IGNORECASE)
+_SHOWN = re.compile(
+    r"\b(?:this|that|photo|picture|image|dog|cat|pet|person|man|woman|guy|animal|thing|one|name|call(?:ed)?|"
+    r"recogni[sz]e|in|on|see|look)\w*",
+    re.IGNORECASE,
+)
 
 
-# The first that fits. What a pattern matches is the asking itself; the rest of the question must be met.
-_KINDS: tuple[tuple[re.Pattern[str], Asks], ...] = (
-    (_pattern(r"^(?:show me|let me see|can i see|i want to see|give me) (?:a |the |some |all |your )?(?:photos?|pictures?|pics?|images?)?(?: of| with)?"), "show"),
-    (_pattern(r"^(?:do you have|have you got|are there|is there|where(?:'s| is| are)|find|which) (?:a |the |any |my )*(?:photos?|pictures?|pics?|images?)(?: of| with)?"), "show"),
-    (_pattern(r"^what (?:does|do|did) (?P<x>.+) look like"), "show"),
-    (_pattern(rf"^how (?:many|much) (?:more )?{_UNITS}\b(?=.*{_AHEAD})"), "until"),
-    (_pattern(rf"^how (?:long|soon)\b(?=.*{_AHEAD})"), "until"),
-    (_pattern(r"^how soon\b"), "until"),
-    (_pattern(rf"^how many {_UNITS}\b(?=.*{_BACK})"), "ago"),
-    (_pattern(rf"^how long\b(?=.*{_BACK})"), "ago"),
-    (_pattern(r"^(?:how old|what age|at what age|what(?:'s| is) the age of)\b"), "age"),
-    (_pattern(r"^how (?:long|much time)\b|^for how long\b|^since when\b"), "duration"),
-    (_pattern(r"^how many times a\b|^how (?:often|frequently|regularly)\b"), "frequency"),
-    (_pattern(r"^how many (?P<noun>(?:[a-z-]+ )??[a-z-]+)(?= (?:do|does|did|have|has|are|is|were|will|can|in|of|am|on|for|we|i|there|belong|live|came|come)\b|$)"), "count"),
-    (_pattern(r"^how many (?P<noun>\w+)"), "count"),
-    (_pattern(r"^(?:how much|what)(?=(?: \w+)? (?:does|do|did|will|would|was|is|were|has|have|am|are)\b.*\b(?:cost|pay|paid|spend|spent|charge|owe|earn|worth|rent|salary|price)\b)"), "money"),
-    (_pattern(r"^(?:what(?:'s| is| was| were| are)) (?:the |my |our )?(?=(?:\w+ )*(?:price|cost|rent|salary|fee)\b)"), "money"),
-    (_pattern(r"^how (?:expensive|pricey|costly|cheap)\b"), "money"),
-    (_pattern(r"^how much\b(?= (?:is|are|was|were|for)\b)"), "money"),
-    (_pattern(r"^how (?:much\b|(?=(?:far|big|tall|high|heavy|large|fast|wide|deep|warm|hot)\b))"), "amount"),
-    (_pattern(r"^(?:at |by |until )?(?:what|which) (?:day and (?:what )?time|time and (?:what )?day)\b"), "day"),
-    (_pattern(r"^(?:at |by |until |from )?(?:what|which) (?:exact )?time\b|^how late\b|^how early\b"), "time"),
-    (_pattern(r"^(?:since |until |by |for )?when(?:'s|'re)?\b|^(?:on |in |since )?(?:what|which) (?:exact )?(?:day|date|days|month|year|weekday|week|season)(?: of the (?:week|month|year))?\b"), "day"),
-    (_pattern(r"^what(?:'s| is| was) (?:the )?(?:date|day|deadline|due date)(?: of| for)?\b|^what(?:'s| is) (?=.*\b(?:birthday|date|anniversary)$)"), "day"),
-    (_pattern(r"^where(?:'s|'re|abouts)?\b|^(?:in|to|at|from|on|near) (?:what|which) (?:city|town|place|country|village|street|part)\b|^what place\b|^what(?:'s| is) (?:the )?location(?: of)?\b"), "place"),
-    (_pattern(r"^(?:what|which) (?:city|town|country|village|place|street|part of)\b"), "place"),
-    (_pattern(r"^what(?:'s| is| was| are| were) the names? of\b|^what (?:is|are|was|were) (?=.*\b(?:called|named|names?)$)|^what(?:'s| is| was| are) (?=.*\b(?:called|named|names?)$)"), "name"),
-    (_pattern(r"^what (?:do|did|does|should|can) (?:i|we|they|you|people|everyone|everybody) (?:call|name)\b|^how (?:do|did) (?:i|we) (?:call|name)\b|^(?:what|which) names? (?:did|do|does|has|have)\b"), "name"),
-    (_pattern(r"^what (?:does|do|did) (?=.* do(?: (?:at|for|in|as|again|now|these|professionally|nowadays)\b.*)?$)"), "job"),
-    (_pattern(r"^what(?:'s| is| was| are) (?=.*\b(?:job|profession|occupation|job title|role|living)$)|^what kind of (?:job|work)\b|^what (?:job|work)\b"), "job"),
-    (_pattern(r"^(?:with |to |for |from |by )?who(?:m|'s|se|'re|'ll)?\b"), "person"),
-    (_pattern(r"^why\b|^how come\b|^for what reason\b|^what(?:'s| is| was) the reason\b"), "reason"),
-    (_pattern(r"^(?:(?:at|in|on|with|for|to|from|by|of|under) )?(?:what|which)(?: (?:kinds?|types?|sorts?|brand|make|model|flavou?r|one) of)? (?P<noun>(?:[a-z-]+ )?[a-z-]+)(?= (?:is|are|was|were|do|does|did|has|have|am|will|would|should|can|could|came|come|comes|lives?|likes?|needs?|belongs?|must|'s)\b|$)"), "noun"),
-    (_pattern(r"^what(?:'s|'re| is| are| was| were| do| does| did| will| would| should| have| has| am| can)?\b|^which\b|^how\b"), "thing"),
-    (_pattern(r"^(?:if|whether|that)\b|^(?:is|are|was|were|do|does|did|have|has|can|could|will|would|should|am|must|may|isn't|aren't|don't|doesn't|didn't|haven't|hasn't|wasn't|can't)\b"), "yes or no"),
-)  # fmt: skip
+def _points_at_photo(body: str) -> bool:
+    """ "Who is this?", "do you know this dog?", "is this Rex?" beside a photo."""
+    asks = re.search(r"\b(?:who|what|which|recogni[sz]e|is this|is that|know (?:this|him|her|these))\b", body, re.I)
+    is_it = r"(?:so )?(?:is|was) (?:this|that|it|he|she) (?:my |our )?[\w' -]{1,30}"
+    return bool(asks and not _own_words(_SHOWN.sub("", body))) or bool(re.fullmatch(is_it, body, re.IGNORECASE))
+
 
 # Nouns whose value is a number.
 _AMOUNTS = frozenset(

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from m2a.agents.offline import lexicon, values
+from m2a.agents.offline.answer_kinds import has_kind, noun_is_met
 from m2a.agents.offline.clauses import find_subject
-from m2a.agents.offline.names import NAME, find_names, find_namings, find_places, mentioned, names_of
+from m2a.agents.offline.names import NAME, find_names, mentioned, names_of
 from m2a.agents.offline.questions import Question
-from m2a.agents.offline.text import equivalents, is_kind, meets, plain, stem, stems, tokens
+from m2a.agents.offline.text import meets, plain, stem, stems
 from m2a.types import Concept, Hit, MemoryEntry
 
 # A memory that speaks of one of these sides of a life says so with many words; each stands for all of them.
@@ -23,26 +24,16 @@ _TOPIC_WORDS = {
     "status": "status relationship",
 }
 _NEGATION = re.compile(
-    r"\b(?:not|never|no longer|no|without|stopped|hates?|hated|dislikes?|can't stand|cannot stand|can't bear|allergic|intolerant|avoid|\w+n't)\b",
+    r"\b(?:not|never|no longer|no|without|stopped|hates?|hated|dislikes?|can't stand|cannot stand|can't bear|"
+    r"allergic|intolerant|avoid|\w+n't)\b",
     re.IGNORECASE,
 )
 _STREET = re.compile(
-    r"\b\w*(?:street|road|avenue|lane|straße|strasse|straat|gasse|weg|platz|rue|via|calle)\b[ ,]+\d+|\b\d+\w? (?:[A-Z]\w+ )+(?:Street|Road|Avenue|Lane|Close|Drive|Way|Square|Court|Place|St|Rd)\b|\b\d+ rue\b",
+    r"\b\w*(?:street|road|avenue|lane|straße|strasse|straat|gasse|weg|platz|rue|via|calle)\b[ ,]+\d+|\b\d+\w? "
+    r"(?:[A-Z]\w+ )+(?:Street|Road|Avenue|Lane|Close|Drive|Way|Square|Court|Place|St|Rd)\b|\b\d+ rue\b",
     re.IGNORECASE,
 )
 _PHONE = re.compile(r"(?<!\w)\+?\d(?:[ /-]?\d){6,}\b")
-_REASON = re.compile(
-    r"\b(?:because|since|as|so that|so|due to|thanks to|in order to|for|therefore|reason|to (?=[a-z]+))\b",
-    re.IGNORECASE,
-)
-# Things that go by a name of their own.
-_NAMED_NOUNS = frozenset(
-    stem(word)
-    for word in "airline company firm employer hotel restaurant cafe pub bar shop store supermarket school university college bank gym club brand make "
-    "model band team station airport hospital clinic doctor dentist vet book film movie show series game song album author artist "
-    "street road church insurer provider operator network newspaper magazine app".split()
-)
-_BRANDS = frozenset(stem(word) for word in "make brand model manufacturer".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,22 +96,27 @@ def _judge(
     said = said_stems(entry, concepts)
     if question.asks == "show":
         said |= frozenset(stems(entry.caption))
-        if not entry.photo_ids:
-            return None
     missing = [word for word in question.words if not meets(word, said)]
-    if question.asks == "noun" and question.noun in missing and _noun_is_met(question, entry):
+    if question.asks == "noun" and question.noun in missing and noun_is_met(question, entry):
         missing.remove(question.noun)
     missing = [word for word in missing if not (chosen or _met_nearby(word, question, entry, hits, said))]
+    if len(missing) == 1 and _is_paraphrase(question, missing[0], hit):
+        missing = []
     if question.either and not any(meets(word, said) for word in question.either):
         return None
     if missing or (
         not question.words and not question.either and not question.within and question.asks not in ("about", "show")
     ):
         return None
-    if not _has_kind(question, entry, said) or not _is_of(question, entry, concepts) or not _is_within(question, entry):
+    if not has_kind(question, entry, said) or not _is_of(question, entry, concepts) or not _is_within(question, entry):
         return None
     literal = sum(word in said for word in question.words) / max(1, len(question.words))
-    return 2.0 * literal + hit.similarity.get("dense", 0.0) + _subject_bonus(question, entry)
+    return (
+        2.0 * literal
+        + hit.similarity.get("dense", 0.0)
+        + _subject_bonus(question, entry)
+        + bool(entry.photo_ids and question.asks == "show")
+    )
 
 
 def _subject_bonus(question: Question, entry: MemoryEntry) -> float:
@@ -129,199 +125,55 @@ def _subject_bonus(question: Question, entry: MemoryEntry) -> float:
     return 0.3 if subject and wanted & set(stems(subject.text)) else 0.0
 
 
+# Cosine of question and memory from which one unmet verb or adjective may be a matter of wording.
+_PARAPHRASE = 0.72
+
+
+def _is_paraphrase(question: Question, missing: str, hit: Hit) -> bool:
+    """Never where the unmet word narrows another, is a name, or is half of what was asked."""
+    in_names = {one for name in question.names for one in stems(name)}
+    met = [word for word in question.words if word != missing and word not in in_names]
+    return (
+        len(met) >= 2
+        and missing not in in_names
+        and missing not in question.modifiers
+        and missing != question.noun
+        and hit.similarity.get("dense", 0.0) >= _PARAPHRASE
+    )
+
+
 _TYPED = ("day", "time", "place", "person", "name", "money", "frequency")
 
 
 def _met_nearby(word: str, question: Question, entry: MemoryEntry, hits: Sequence[Hit], said: frozenset[str]) -> bool:
-    """A word may have been said beside the memory: "cello" of "my lessons", "Lisbon" of "we come back", and what "it" is."""
+    """A word may have been said beside the memory: "cello" of "my lessons", "Lisbon" of "we come back", what "it" is."""
+    apart = _reach(word, question, entry, said)
+    return any(
+        word in stems(hit.record.text) and _near(entry, hit.record, apart)
+        for hit in _entries(hits)
+        if isinstance(hit.record, MemoryEntry) and hit.record.memory_id != entry.memory_id
+    )
+
+
+def _reach(word: str, question: Question, entry: MemoryEntry, said: frozenset[str]) -> int:
+    """How many messages away the word may have been said; -1 where it must stand in the memory."""
     in_names = {one for name in question.names for one in stems(name)}
     if not any(meets(one, said) for one in question.words if one != word and one not in in_names):
-        return False
+        return -1
+    typed = question.asks in _TYPED
     if word in question.modifiers:
-        apart = 8 if question.asks in _TYPED else 2
-    elif word in in_names or question.asks not in (*_TYPED, "yes or no"):
-        return False
-    elif re.search(r"\b(?:it|its|there|they|them)\b", entry.text, re.IGNORECASE):
-        apart = 4
-    elif question.asks in _TYPED and meets(question.words[0], said) and question.words[0] not in question.modifiers:
-        apart = 4
-    else:
-        return False
-    for hit in _entries(hits):
-        other = hit.record
-        assert isinstance(other, MemoryEntry)
-        if other.memory_id != entry.memory_id and word in stems(other.text) and _near(entry, other, apart):
-            return True
-    return False
+        return 8 if typed else 2
+    if word in in_names or not (typed or question.asks == "yes or no"):
+        return -1
+    leans = re.search(r"\b(?:it|its|there|they|them)\b", entry.text, re.IGNORECASE)
+    first = question.words[0]
+    return 4 if leans or (typed and meets(first, said) and first not in question.modifiers) else -1
 
 
 def _near(entry: MemoryEntry, other: MemoryEntry, messages: int) -> bool:
     return any(
         abs(ours.first - theirs.first) <= messages for ours in entry.evidence_ids for theirs in other.evidence_ids
     )
-
-
-def _has_kind(question: Question, entry: MemoryEntry, said: frozenset[str]) -> bool:
-    """Whether the memory holds an answer of the kind that is asked for, not only the subject."""
-    text = plain(entry.text)
-    match question.asks:
-        case "day" | "until" | "ago":
-            if re.search(r"\b(?:what|which) (?:day|date)\b", question.text, re.IGNORECASE) and not values.has_exact_day(
-                text
-            ):
-                return False
-            if (
-                question.asks == "day"
-                and re.search(r"\btime\b", question.text)
-                and re.search(r"\bday|date|when\b", question.text)
-            ):
-                return values.has_day(text) and values.has_time(text)
-            return values.has_day(text) and (
-                question.asks == "day" or entry.happened is not None or bool(values._days(text))
-            )
-        case "time":
-            return values.has_time(text)
-        case "place":
-            if stem("work") in question.words and find_names(text):
-                return True
-            return values.has_place(text) or (re.match(r"where", question.text, re.I) is not None and _is_kept_by(text))
-        case "person":
-            return bool(_new_people(question, text))
-        case "name":
-            return _gives_name(question, text)
-        case "count":
-            counted = values.amount_of(text, _nouns(question.noun)) is not None or values.amount_left(text)
-            return counted or _lists_names(question, text)
-        case "money":
-            return values.has_money(text)
-        case "amount":
-            return values.has_number(text)
-        case "age":
-            return values.has_age(text)
-        case "duration":
-            return _lasts(question, entry, text)
-        case "frequency":
-            return values.has_frequency(text)
-        case "reason":
-            return bool(_REASON.search(text))
-        case "job":
-            return _tells_job(text)
-        case "noun":
-            return _noun_is_met(question, entry)
-        case "thing":
-            return _says_more(question, text, said)
-        case _:
-            return True
-
-
-def _lasts(question: Question, entry: MemoryEntry, text: str) -> bool:
-    """A span in words, days from one to another, or a beginning for "how long have I …"."""
-    if values.has_duration(text):
-        return True
-    if entry.happened is None:
-        return False
-    days = (entry.happened.last - entry.happened.first).days
-    return 0 < days < 28 or bool(re.match(r"(?:for )?how long (?:have|has)\b", question.text, re.IGNORECASE))
-
-
-def _nouns(noun: str) -> set[str]:
-    return set(equivalents(noun))
-
-
-def _is_kept_by(text: str) -> bool:
-    return bool(re.search(r"\b(?:has|have|keeps?|holds?|with)\b", text)) and bool(find_names(text))
-
-
-def _new_names(question: Question, text: str) -> list[str]:
-    asked = set(stems(question.text))
-    return [name for name in find_names(text) if not set(stems(name)) & asked]
-
-
-def _lists_names(question: Question, text: str) -> bool:
-    """The things counted may be given by name: "my brothers are Tom and Max"."""
-    return any(
-        naming.aliases and meets(question.noun, stems(" ".join(naming.aliases))) for naming in find_namings(text)
-    )
-
-
-def _new_people(question: Question, text: str) -> list[str]:
-    places = find_places(text)
-    people = [
-        name
-        for name in _new_names(question, text)
-        if name not in places or re.search(rf"\b(?:from|to) {re.escape(name)}", text)
-    ]
-    asked = set(question.words)
-    relations = [
-        token.lower for token in tokens(text) if token.lower in lexicon.RELATIONS and stem(token.lower) not in asked
-    ]
-    relations = [word for word in relations if not any(meets(wanted, {stem(word)}) for wanted in asked)]
-    return people + relations
-
-
-def _gives_name(question: Question, text: str) -> bool:
-    """Whether a name stands at the thing asked about: "my doctor Ana", "our canoe is called Puck"."""
-    for name in _new_names(question, text):
-        position = text.find(name)
-        before = stems(text[max(0, position - 60) : position])[-6:]
-        after = stems(text[position + len(name) : position + len(name) + 40])[:4]
-        if any(meets(word, set(before) | set(after)) for word in question.words):
-            linked = re.search(
-                rf"(?:called|named|name is|name's|name was|is|are|call (?:it|him|her|them)|nickname|,|and|-|\b[a-z]+) {re.escape(name)}|"
-                rf"{re.escape(name)}(?:,| is| was| -|\))",
-                text,
-            )
-            if linked and name not in find_places(text):
-                return True
-        if any(word in _NAMED_NOUNS and meets(word, stems(text)) for word in question.words):
-            return True
-    return False
-
-
-def _tells_job(text: str) -> bool:
-    if re.search(
-        r"\b(?:is|was|be|am|as|became|become|'s|'m) (?:now )?an? (?:[a-z]+ ){0,2}[a-z]+(?:er|or|ist|ian|ess|man|eer|ant)\b",
-        text,
-    ):
-        return True
-    return "work" in values.topics(text) or any(token.lower in lexicon.JOBS for token in tokens(text))
-
-
-def _noun_is_met(question: Question, entry: MemoryEntry) -> bool:
-    """Whether the memory holds one of what "which …" asks for."""
-    text = plain(entry.text)
-    others = {word for word in stems(text) if word not in question.words or word == question.noun}
-    if question.noun in _BRANDS:
-        return _has_brand(question, text)
-    if any(is_kind(word, question.noun) for word in others):
-        return True
-    met = meets(question.noun, others)
-    if question.noun in _NAMED_NOUNS:
-        at = [name for name in re.findall(rf"\b(?:at|for|with) ({NAME})", text) if name in _new_names(question, text)]
-        return bool(at) or met and bool(_new_names(question, text))
-    return met and _says_more(question, text, frozenset(stems(text)))
-
-
-def _has_brand(question: Question, text: str) -> bool:
-    for match in re.finditer(rf"({NAME})(?: [\w-]+)? ([a-z]+)", text):
-        if any(meets(word, {stem(match[2])}) for word in question.words) and find_names(match[1]):
-            return True
-    return bool(
-        re.search(rf"\b(?:is|it's|bought|from|by|drive|got) (?:an? )?(?:[a-z]+ ){{0,2}}{NAME}\b", text)
-    ) and bool(_new_names(question, text))
-
-
-_EMPTY = frozenset(
-    stem(word)
-    for word in "be have do a an the my our i we you he she it they is are was were has and of to in on at for with that this s m".split()
-)
-
-
-def _says_more(question: Question, text: str, said: frozenset[str]) -> bool:
-    """An answer holds more than the words of the question."""
-    asked = set(stems(question.text))
-    more = [word for word in stems(text) if word not in asked and word not in _EMPTY and len(word) > 1]
-    return bool(more)
 
 
 def _is_of(question: Question, entry: MemoryEntry, concepts: Sequence[Concept]) -> bool:

@@ -13,8 +13,14 @@ CONNECT = (
 _SMALL_TALK = (
     (r"\bthank|\bthx\b|\bcheers\b|\bappreciate|\bta\b", "You're welcome!"),
     (r"\bgood ?night\b|\bsleep well\b|\bsweet dreams\b|\bbedtime\b|\bgoing to bed\b", "Good night!"),
-    (r"\bbye\b|\bsee (?:you|ya)\b|\btake care\b|\btalk (?:to you )?(?:later|soon)|\bthat's all\b", "Goodbye, until next time!"),
-    (r"\bhow are you\b|\bhow(?:'s| is) it going\b|\bhow are things\b", "I'm well, thank you. What would you like me to remember or look up?"),
+    (
+        r"\bbye\b|\bsee (?:you|ya)\b|\btake care\b|\btalk (?:to you )?(?:later|soon)|\bthat's all\b",
+        "Goodbye, until next time!",
+    ),
+    (
+        r"\bhow are you\b|\bhow(?:'s| is) it going\b|\bhow are things\b",
+        "I'm well, thank you. What would you like me to remember or look up?",
+    ),
     (r"\bmorning\b", "Good morning!"),
     (r"\bevening\b", "Good evening!"),
     (r"\bwho are you\b|\bwhat are you\b|\byour name\b|\bwhat can you do\b", f"I'm M2A, your memory. {CONNECT}"),
@@ -24,7 +30,7 @@ _SMALL_TALK = (
     (r"\bweather\b|\bsun(?:ny)?\b|\brain|\bsnow", "I can't look out of the window, but I hope that you enjoy it."),
     (r"\bfingers crossed\b|\bluck\b", "Fingers crossed!"),
     (r"\bhaha|\bhehe|\blol\b|\bfunny\b|😂|😄", "Glad that you can laugh."),
-)  # fmt: skip
+)
 
 
 def small_talk(text: str) -> str:

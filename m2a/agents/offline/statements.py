@@ -15,7 +15,8 @@ from m2a.agents.offline.text import tokens
 from m2a.types import Concept, ConceptMention, DateInterval, Message
 
 _PREFERENCE = re.compile(
-    r"\b(?:i|we)(?:'m| am| are)? (?:\w+ )?(?:like|love|enjoy|prefer|adore|hate|dislike|detest|fond of|allergic|vegetarian|vegan|(?:don't|do not|never|can't|"
+    r"\b(?:i|we)(?:'m| am| are)? (?:\w+ )?(?:like|love|enjoy|prefer|adore|hate|dislike|detest|fond of|allergic|"
+    r"vegetarian|vegan|(?:don't|do not|never|can't|"
     r"cannot|won't) (?:\w+ )?(?:eat|drink|like|stand|bear|take|use|want))\b|\bmy favou?rite\b|\bi'd rather\b",
     re.IGNORECASE,
 )
@@ -23,14 +24,18 @@ _EVENT_VERBS = re.compile(r"\b(?:appointment|meeting|wedding|trip|party|concert|
 _PERSONAL = re.compile(r"^(?:he|she)(?:'s|'d|'ll)?\b|^(?:his|her)\b", re.IGNORECASE)
 _LOOSE = re.compile(r"^(?:its|it|they|that|this|these|those|both|one|there)(?:'s|'re|'ve|'ll|'d)?\b", re.IGNORECASE)
 _OBJECT = re.compile(
-    r"\b(?:it|them|him|her(?= *$|[,.;]| and| at| in| on| to| for| with| from| every| last| next| up| back| off| out))\b",
+    r"\b(?:it|them|him|her(?= *$|[,.;]| and| at| in| on| to| for| with| from| every| last| next| up| back| off| "
+    r"out))\b",
     re.IGNORECASE,
 )
 # Openings that say nothing of what is kept.
 _FILLER = re.compile(
-    r"^(?:(?:and|but|so|also|oh|well|btw|by the way|fyi|actually|anyway|plus|you know|for the record|just so you know|in case you (?:wonder|need it)|"
-    r"good news|bad news|big news|great news|guess what|funny thing|i (?:just )?(?:wanted|want|should|have|need) to (?:tell|let) you(?: know)?(?: that)?|"
-    r"(?:i )?(?:forgot to|did i) (?:tell you|mention)(?: that)?|you should know(?: that)?|let me tell you(?: that)?|i must say|"
+    r"^(?:(?:and|but|so|also|oh|well|btw|by the way|fyi|actually|anyway|plus|you know|for the record|just so "
+    r"you know|in case you (?:wonder|need it)|"
+    r"good news|bad news|big news|great news|guess what|funny thing|i (?:just )?(?:wanted|want|should|have|"
+    r"need) to (?:tell|let) you(?: know)?(?: that)?|"
+    r"(?:i )?(?:forgot to|did i) (?:tell you|mention)(?: that)?|you should know(?: that)?|let me tell you(?: "
+    r"that)?|i must say|"
     r"i(?:'ll| will) tell you(?: that)?|did you know(?: that)?|hey|hi|hello|sorry|yes|yeah|ok|okay)\b[\s,.:!-]*)+",
     re.IGNORECASE,
 )
@@ -99,7 +104,7 @@ def _put(
     """Add the clause as a text of its own, or to the one before it where it cannot stand alone."""
     earlier = [text for text, _ in texts]
     same_sentence = bool(texts) and texts[-1][1] is utterance
-    if same_sentence and (len(tokens(earlier[-1])) < 4 or utterance.act == "correction" and _PERSONAL.match(clause)):
+    if same_sentence and (len(tokens(earlier[-1])) < 4 or (utterance.act == "correction" and _PERSONAL.match(clause))):
         texts[-1] = (f"{earlier[-1]}, {clause}", utterance)
         return
     if _PERSONAL.match(clause):
@@ -115,8 +120,8 @@ def _put(
         topic = topic_of(before)
         if topic:
             clause = re.sub(r"^its\b", f"{topic}'s", clause, count=1, flags=re.IGNORECASE)
-            clause = re.sub(r"^(?:it|that|this)\b", topic, clause, count=1, flags=re.IGNORECASE)
-    if find_subject(clause) is None and is_verb(_first_word(clause)) and not utterance.act == "correction":
+            clause = re.sub(r"^it\b", topic, clause, count=1, flags=re.IGNORECASE)
+    if find_subject(clause) is None and is_verb(_first_word(clause)) and utterance.act != "correction":
         clause = f"I {clause[0].lower()}{clause[1:]}"
     namings = find_namings(clause)
     if find_subject(clause) is None and len(namings) == 1 and clause.endswith(namings[0].name):
@@ -125,7 +130,8 @@ def _put(
 
 
 _TOPIC = re.compile(
-    r"\b((?:my|our|the|an?) (?:[a-z-]+ ){0,2}?[a-z-]+)(?= (?:is|was|has|are|costs?|in|at|on|for|from|with|needs?|broke|last|this|yesterday|today|called)\b|[,.!]|$)",
+    r"\b((?:my|our|the|an?) (?:[a-z-]+ ){0,2}?[a-z-]+)(?= (?:is|was|has|are|costs?|in|at|on|for|from|with|"
+    r"needs?|broke|last|this|yesterday|today|called)\b|[,.!]|$)",
     re.IGNORECASE,
 )
 

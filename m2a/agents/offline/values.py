@@ -16,42 +16,52 @@ _NUMBER = (
     + r")(?:-(?:one|two|three|four|five|six|seven|eight|nine))?"
 )
 _CLOCK = re.compile(
-    rf"\b(?:(?:at|from|until|till|by|around|about|before|after) )?(?:(?:half|quarter|twenty|ten|five) (?:past|to) \w+|[012]?\d[:.][0-5]\d(?: ?[ap]\.?m\b\.?)?|"
-    rf"[01]?\d ?(?:[ap]\.?m\b\.?|o'?clock)|noon|midnight|midday)|\bat (?:\d\d?|{'|'.join(w for w in NUMBERS if len(w) > 2)})\b(?! [a-z]+s\b)|"
+    rf"\b(?:(?:at|from|until|till|by|around|about|before|after) )?(?:(?:half|quarter|twenty|ten|five) (?:past|"
+    rf"to) \w+|[012]?\d[:.][0-5]\d(?: ?[ap]\.?m\b\.?)?|"
+    rf"[01]?\d ?(?:[ap]\.?m\b\.?|o'?clock)|noon|midnight|midday)|\bat (?:\d\d?|"
+    rf"{'|'.join(w for w in NUMBERS if len(w) > 2)})\b(?! [a-z]+s\b)|"
     rf"\bbetween {_NUMBER} and {_NUMBER}\b(?! [A-Z])",
     re.IGNORECASE,
 )
 _RECURRING = re.compile(
-    rf"\b(?:every (?:other |second )?)?(?:{'|'.join(WEEKDAYS)})s\b|\bevery (?:other |second )?(?:{'|'.join(WEEKDAYS)}|day|week|month|morning|evening|weekend)\b|"
+    rf"\b(?:every (?:other |second )?)?(?:{'|'.join(WEEKDAYS)})s\b|\bevery (?:other |second "
+    rf")?(?:{'|'.join(WEEKDAYS)}|day|week|month|morning|evening|weekend)\b|"
     rf"\b(?:{'|'.join(WEEKDAYS)})\b",
     re.IGNORECASE,
 )
 _MONEY = re.compile(
-    rf"[€$£] ?\d+(?:[.,]\d+)*|\b{_NUMBER} ?(?:€|\$|£|euros?|dollars?|pounds?|quid|bucks|cents?|francs?|kr(?:oner)?|yen|usd|eur|gbp|chf)\b",
+    rf"[€$£] ?\d+(?:[.,]\d+)*|\b{_NUMBER} ?(?:€|\$|£|euros?|dollars?|pounds?|quid|bucks|cents?|francs?|"
+    rf"kr(?:oner)?|yen|usd|eur|gbp|chf)\b",
     re.IGNORECASE,
 )
 _AMOUNT = re.compile(rf"\b({_NUMBER}) ?-?(?:more |other |new |old |big |small |whole )?([a-zA-Z%°]+)", re.IGNORECASE)
 _AGE = re.compile(
-    rf"\b(?:turn(?:s|ed|ing)?|is|was|are|am|'s|'m|aged?) (?:already |now |only |just )?({_NUMBER})(?= ?(?:$|[,.!;]|years? old|and\b|now\b|today\b|yesterday\b|on\b|in\b|last\b|next\b|the day\b|\())|"
+    rf"\b(?:turn(?:s|ed|ing)?|is|was|are|am|'s|'m|aged?) (?:already |now |only |just )?({_NUMBER})(?= ?(?:$|"
+    rf"[,.!;]|years? old|and\b|now\b|today\b|yesterday\b|on\b|in\b|last\b|next\b|the day\b|\())|"
     rf"\b({_NUMBER})[- ]years?[- ]old|\b({_NUMBER}) (?:months?|weeks?) old|\bborn (?:in|on)\b",
     re.IGNORECASE,
 )
 _DURATION = re.compile(
-    rf"\b(?:for |about |around |over |almost |nearly )*({_NUMBER}|an?|half an|several|a few|a couple of)[ -](second|minute|hour|day|night|week|fortnight|month|year|decade)s?\b(?! old| ago)|\bsince\b",
+    rf"\b(?:for |about |around |over |almost |nearly )*({_NUMBER}|an?|half an|several|a few|a couple of)[ "
+    rf"-](second|minute|hour|day|night|week|fortnight|month|year|decade)s?\b(?! old| ago)|\bsince\b",
     re.IGNORECASE,
 )
 _HOME = re.compile(
-    r"\b(?:live[sd]?|living|moved?|moving|based|settled|relocated|grew up)\b|\bfrom (?=[A-Z])|\b(?:is|'s|are|'re|am|'m) (?:now |back |an? (?:\w+ ){1,3})?in (?=[A-Z])",
+    r"\b(?:live[sd]?|living|moved?|moving|based|settled|relocated|grew up)\b|\bfrom (?=[A-Z])|\b(?:is|'s|are|"
+    r"'re|am|'m) (?:now |back |an? (?:\w+ ){1,3})?in (?=[A-Z])",
     re.IGNORECASE,
 )
 _WORK = re.compile(
-    r"\b(?:works?|working|worked|jobs?|team|department|office|employer|company|career|boss|hired|promoted|retired|studies|studying|freelance|"
+    r"\b(?:works?|working|worked|jobs?|team|department|office|employer|company|career|boss|hired|promoted|"
+    r"retired|studies|studying|freelance|"
     r"does the|runs? (?:the|a|an|her|his)|put me in|started at|switched to|profession)\b",
     re.IGNORECASE,
 )
 _WHEREABOUTS = re.compile(
-    r"\b(?:lent|lend|borrowed|borrowing|returned|gave (?:back|[\w ]+ back)|keeps?|kept|puts?|stored?|hid|hidden|has (?:the|it|my|our|mine))\b|"
-    r"\b(?:is|are|'s|'re|was) (?:now |still )?(?:in|on|under|behind|at|with|inside|next to|by|above|below) (?:the|my|our|a)\b|\b(?:upstairs|downstairs)\b",
+    r"\b(?:lent|lend|borrowed|borrowing|returned|gave (?:back|[\w ]+ back)|keeps?|kept|puts?|stored?|hid|hidden|"
+    r"has (?:the|it|my|our|mine))\b|"
+    r"\b(?:is|are|'s|'re|was) (?:now |still )?(?:in|on|under|behind|at|with|inside|next to|by|above|below) "
+    r"(?:the|my|our|a)\b|\b(?:upstairs|downstairs)\b",
     re.IGNORECASE,
 )
 _LIKING = re.compile(
@@ -184,7 +194,8 @@ def has_duration(text: str) -> bool:
 def has_frequency(text: str) -> bool:
     return bool(_RECURRING.search(text)) or bool(
         re.search(
-            r"\b(?:every|each|daily|weekly|monthly|yearly|annually|once|twice|times|always|never|often|rarely|usually)\b",
+            r"\b(?:every|each|daily|weekly|monthly|yearly|annually|once|twice|times|always|never|often|rarely|"
+            r"usually)\b",
             text,
             re.IGNORECASE,
         )
@@ -198,7 +209,8 @@ def has_number(text: str) -> bool:
 def has_place(text: str) -> bool:
     return bool(find_places(text)) or bool(
         re.search(
-            r"\b(?:in|on|at|under|behind|next to|beside|near|inside|above|below|between|by|from|to|opposite|with|around|outside|across|along|into|off) (?:the|my|our|his|her|their|a|an|mum|mom|dad)\b|"
+            r"\b(?:in|on|at|under|behind|next to|beside|near|inside|above|below|between|by|from|to|opposite|"
+            r"with|around|outside|across|along|into|off) (?:the|my|our|his|her|their|a|an|mum|mom|dad)\b|"
             r"\b(?:upstairs|downstairs|outside|abroad|home|here|there|Street|Road|Avenue|Lane|Square)\b",
             text,
         )
