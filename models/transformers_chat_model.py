@@ -18,6 +18,10 @@ from models.chat_model import ChatMessage, ChatModelError, PhotoPart, TokenUsage
 from models.thoughts import ThoughtFilter
 
 
+# The longest tool call, a memory of 2,000 characters, with room to spare: a small model that finds no end must find one.
+_CALL_TOKENS = 768
+
+
 @dataclass(frozen=True, slots=True)
 class _Loaded:
     """`reader` is the processor of a model that is given photos, else the tokenizer."""
@@ -61,7 +65,7 @@ class TransformersChatModel:
         """One tool call, read out of the model's text; see `ChatModel.choose`."""
         prompt = [*messages, ChatMessage("system", (json_reply.instruction(tools),))]
         text, usage = "", TokenUsage()
-        async with aclosing(self._generate(prompt, do_sample=False)) as pieces:
+        async with aclosing(self._generate(prompt, at_most=_CALL_TOKENS, do_sample=False)) as pieces:
             async for piece in pieces:
                 if isinstance(piece, TokenUsage):
                     usage = piece
@@ -93,7 +97,9 @@ class TransformersChatModel:
 
     # In the event loop
 
-    async def _generate(self, messages: Sequence[ChatMessage], **settings: Any) -> AsyncGenerator[str | TokenUsage]:
+    async def _generate(
+        self, messages: Sequence[ChatMessage], *, at_most: int | None = None, **settings: Any
+    ) -> AsyncGenerator[str | TokenUsage]:
         """The raw text as it is made, then the usage. Closing it stops the thread at the next token."""
         loop = asyncio.get_running_loop()
         made: asyncio.Queue[str | TokenUsage | Exception] = asyncio.Queue()
@@ -103,6 +109,7 @@ class TransformersChatModel:
             with suppress(RuntimeError):  # the loop is closed: nobody listens any more
                 loop.call_soon_threadsafe(made.put_nowait, item)
 
+        settings["max_new_tokens"] = min(at_most or self._max_new_tokens, self._max_new_tokens)
         job = self._jobs.submit(self._run, messages, settings, stopped, emit)
         try:
             while True:
@@ -149,7 +156,7 @@ class TransformersChatModel:
         inputs = self._inputs(loaded, messages).to(loaded.model.device)
         length = inputs["input_ids"].shape[1]
         limit = getattr(loaded.model.config.get_text_config(), "max_position_embeddings", None)
-        room = min(self._max_new_tokens, limit - length) if limit else self._max_new_tokens
+        room = min(settings["max_new_tokens"], limit - length) if limit else settings["max_new_tokens"]
         if room < 1:
             raise ChatModelError(
                 f"The prompt has {length} tokens and {self._called} takes {limit}; lower M2A_HISTORY_TOKENS."
@@ -158,10 +165,9 @@ class TransformersChatModel:
         with torch.inference_mode():
             output = loaded.model.generate(
                 **inputs,
-                max_new_tokens=room,
+                **{**settings, "max_new_tokens": room},
                 streamer=streamer,
                 stopping_criteria=StoppingCriteriaList([lambda *_, **__: stopped.is_set()]),
-                **settings,
             )
         return TokenUsage(length, output.shape[1] - length)
 

@@ -57,8 +57,7 @@ class ColourImageEncoder:
         if self.word_dimensions is not None:
             return self._words.encode(texts)
         colours = [
-            np.sum([COLOURS[word] for word in text.split() if word in COLOURS] or [(1, 1, 1)], axis=0)
-            for text in texts
+            np.sum([COLOURS[word] for word in text.split() if word in COLOURS] or [(1, 1, 1)], axis=0) for text in texts
         ]
         return _unit(np.array(colours, dtype=float) + 1)
 

@@ -73,9 +73,13 @@ class Opened:
 
 @contextmanager
 def opened(
-    folder: Path, text_encoder: HashingTextEncoder | None = None, *, discard_mismatch: bool = False
+    folder: Path,
+    text_encoder: HashingTextEncoder | None = None,
+    image_encoder: ColourImageEncoder | None = None,
+    *,
+    discard_mismatch: bool = False,
 ) -> Iterator[Opened]:
-    text_encoder, image_encoder = text_encoder or HashingTextEncoder(), ColourImageEncoder()
+    text_encoder, image_encoder = text_encoder or HashingTextEncoder(), image_encoder or ColourImageEncoder()
     database = Database(f"sqlite:///{folder / 'memory.db'}")
     raw, semantic, photos = (
         RawMessageStore(database),
@@ -316,26 +320,21 @@ def test_other_encoders_are_refused_until_the_index_is_built_anew(folder):
         assert memory.found() == before
 
 
-class StuckEncoder(HashingTextEncoder):
-    """Says that the second batch has come, and never answers."""
+class StuckEncoder(ColourImageEncoder):
+    """Says that it is the photos' turn, and never answers."""
 
-    def encode(self, texts):
-        if self.texts:
-            print("half", flush=True)
-            time.sleep(60)
-        return super().encode(texts)
+    def encode(self, photos):
+        print("half", flush=True)
+        time.sleep(60)
+        return super().encode(photos)
 
 
 def rebuild_until_stuck(folder: str) -> None:
-    with opened(Path(folder), StuckEncoder("another-text"), discard_mismatch=True) as memory:
+    with opened(Path(folder), None, StuckEncoder("another-colour"), discard_mismatch=True) as memory:
         memory.stores.retrieval().indexer.rebuild()
 
 
 def test_a_reindex_killed_half_way_is_finished_later(folder):
-    with opened(folder) as memory:
-        for number in range(150):
-            memory.bank.record(None, role="user", speaker="Anna", text=f"message {number}")
-        memory.bank.index()
     command = [
         sys.executable,
         "-c",
@@ -346,9 +345,10 @@ def test_a_reindex_killed_half_way_is_finished_later(folder):
         assert process.stdout is not None
         assert process.stdout.readline().strip() == "half"
         process.send_signal(signal.SIGKILL)
-    with opened(folder, HashingTextEncoder("another-text")) as memory:
+    with opened(folder, None, ColourImageEncoder("another-colour")) as memory:
+        assert memory.stores.retrieval().indexer.backlog() > 0
         found = memory.found()
         assert verify(memory.stores) == []
         assert memory.stores.retrieval().indexer.backlog() == 0
-        memory.stores.retrieval().indexer.rebuild()
+        assert memory.stores.retrieval().indexer.rebuild() == 10
         assert memory.found() == found

@@ -11,6 +11,7 @@ from sqlalchemy import delete, func, insert, select, update
 
 from m2a.memory.database import Database, embedding, entry, entry_photo, outbox, photo
 from m2a.memory.embedding_cache import EmbeddingCache, content_hash
+from m2a.memory.floor import NO_FLOOR, RelevanceFloor, floor_of
 from m2a.memory.index import IndexEncoders, IndexUnavailableError, MemoryIndex
 from m2a.memory.indexer import Indexer, entry_text, message_text
 from m2a.memory.photo_store import PhotoDamagedError, PhotoNotFoundError
@@ -423,3 +424,24 @@ def test_an_encoder_that_gives_wrong_shapes_is_refused(memory):
     encoder.dimensions = 6
     with pytest.raises(ValueError, match=r"shape \(1, 5\), expected \(1, 6\)"):
         cache.texts(encoder, ["text"])
+
+
+def test_the_floor_drops_what_is_far_on_every_path(memory, owner, monkeypatch):
+    red, blue = memory.show(owner, "red"), memory.show(owner, "blue")
+    near = memory.add(owner, "Bobo loves the blue ball", (blue,))
+    memory.add(owner, "Anna plays the violin in an old blue church on Sunday", (red,))
+    assert len(memory.search(owner, "blue ball")) == 2
+    floor = RelevanceFloor(entry_cosine=0.6, entry_words=0.6, photo_cosine=0.9, photo_to_words_cosine=0.6)
+    monkeypatch.setattr(memory.retriever, "_floor", floor)
+    [hit] = memory.search(owner, "blue ball")
+    assert (_id(hit), dict(hit.ranks)) == (near, {"dense": 1, "bm25": 1, "photo": 1})
+    assert memory.found(owner, photos=(blue,)) == [near]
+    assert memory.search(owner, "trains to Paris") == []
+
+
+def test_a_floor_holds_for_the_encoders_that_it_was_measured_with():
+    assert floor_of("unknown", "unknown") == NO_FLOOR
+    measured = floor_of("all-MiniLM-L6-v2@1b22665f3b9d", "siglip:x")
+    assert 0 < measured.entry_cosine < 1 and 0 < measured.message_words < 1
+    assert measured.photo_cosine == NO_FLOOR.photo_cosine
+    assert floor_of("unknown", "efficientnet-lite0@1+conse").photo_cosine > 0

@@ -40,7 +40,7 @@ def has_kind(question: Question, entry: MemoryEntry, said: frozenset[str]) -> bo
             ):
                 return values.has_day(text) and values.has_time(text)
             return values.has_day(text) and (
-                question.asks == "day" or entry.happened is not None or bool(values._days(text))
+                question.asks == "day" or entry.happened is not None or bool(values.find_days(text))
             )
         case "time":
             return values.has_time(text)
@@ -126,33 +126,35 @@ def _new_people(question: Question, text: str) -> list[str]:
 
 
 def _gives_name(question: Question, text: str) -> bool:
-    """Whether a name stands at the thing asked about: "my doctor Ana", "our canoe is called Puck"."""
+    """Whether a name stands at the thing asked about: "my doctor Ana", "our canoe is called Puck", "Rex, our puppy"."""
     for name in _new_names(question, text):
-        position = text.find(name)
-        before = stems(text[max(0, position - 60) : position])[-6:]
-        after = stems(text[position + len(name) : position + len(name) + 40])[:4]
-        if any(meets(word, set(before) | set(after)) for word in question.words):
-            linked = re.search(
-                rf"(?:called|named|name is|name's|name was|is|are|call (?:it|him|her|them)|nickname|,|and|-|"
-                rf"\b[a-z]+) {re.escape(name)}|"
-                rf"{re.escape(name)}(?:,| is| was| -|\))",
-                text,
-            )
-            if linked and name not in find_places(text):
-                return True
+        written = re.escape(name)
+        before = re.search(rf"([\w' -]*?),? ?(?:(?:is|are|was) )?(?:(?:called|named) )?{written}", text)
+        called = re.search(
+            rf"\b(?:called|named|name is|name's|name was|call (?:it|him|her|them)) (?:\w+ and )?{written}", text
+        )
+        nouns = set(stems(before[1])[-2:]) if before else set()
+        if called and before:
+            nouns = set(stems(text[: called.start()]))
+        after = re.search(
+            rf"{written}(?:,| is| was|'s)? (?:my|our|the|an?|his|her|their) ((?:\w+ )?(?:\w+ )?\w+)", text
+        )
+        nouns |= set(stems(after[1])) if after else set()
+        if any(meets(word, nouns) for word in question.words) and (called or name not in find_places(text)):
+            return True
         if any(word in _NAMED_NOUNS and meets(word, stems(text)) for word in question.words):
             return True
     return False
 
 
+def names_job(text: str) -> bool:
+    """A trade by its name: "is a carpenter"."""
+    is_a = r"\b(?:is|was|be|am|as|became|become|'s|'m) (?:now )?an? (?:[a-z]+ ){0,2}[a-z]+(?:er|or|ist|ian|ess|man|eer|ant)\b"
+    return any(token.lower in lexicon.JOBS for token in tokens(text)) or re.search(is_a, text) is not None
+
+
 def _tells_job(text: str) -> bool:
-    if re.search(
-        r"\b(?:is|was|be|am|as|became|become|'s|'m) (?:now )?an? (?:[a-z]+ ){0,2}[a-z]+(?:er|or|ist|ian|ess|man|"
-        r"eer|ant)\b",
-        text,
-    ):
-        return True
-    return "work" in values.topics(text) or any(token.lower in lexicon.JOBS for token in tokens(text))
+    return names_job(text) or "work" in values.topics(text)
 
 
 def noun_is_met(question: Question, entry: MemoryEntry) -> bool:

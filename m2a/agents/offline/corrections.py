@@ -38,6 +38,10 @@ _NOT = (
 )
 
 
+# What these speak of no longer holds as it was said.
+_ENDS = re.compile(
+    r"\b(?:cancell?ed|quit|sold|stopped|gave up|given up|no longer|called off|dropped|resigned|lost)\b", re.IGNORECASE
+)
 # "moved from Monday to Tuesday": the first is what no longer holds.
 _FROM = re.compile(r"\bfrom (?:[^,.;]|\.\d)*? to (?!\d+ [A-Z]\w+ to)", re.IGNORECASE)
 
@@ -147,7 +151,7 @@ def _contradiction(
         or refuted
         or len(shared - names) >= 2
         or (fragment and fresh)
-        or (same_subject and len(shared - names) >= 1)
+        or ((same_subject or _ENDS.search(observation.text)) and len(shared - names) >= 1)
     )
     return score if enough and score >= 2.0 else None
 

@@ -307,6 +307,15 @@ def _calendar(match: re.Match[str], today: date, past: bool) -> DateInterval:
     raise ValueError(unit)
 
 
+def _end_of(match: re.Match[str], today: date, past: bool) -> DateInterval:
+    unit, following = match["unit"].lower(), match["which"].lower() == "next"
+    if unit == "week":
+        return _one(today - timedelta(days=today.weekday()) + timedelta(days=6 + 7 * following))
+    if unit == "year":
+        return _one(date(today.year + following, 12, 31))
+    return _one(_month_end(_add_months(today, int(following))))
+
+
 def _season(match: re.Match[str], today: date, past: bool) -> DateInterval:
     """Seasons of the northern half; winter runs over the turn of the year."""
     start_month, which = _SEASONS[match["season"].lower()], _group(match, "which").lower()
@@ -377,6 +386,7 @@ _RULES: tuple[tuple[re.Pattern[str], _Resolve], ...] = (
     _rule(rf"{_COUNT} {_UNIT} from (?:now|today)", _ahead),
     _rule(rf"{_WHICH} (?P<unit>weekend|week|month|year)", _calendar),
     _rule(r"at the (?P<unit>weekend)", _calendar),
+    _rule(r"(?:the )?end of (?P<which>the|this|next) (?P<unit>week|month|year)", _end_of),
     _rule(rf"{_WHICH} (?P<season>spring|summer|autumn|fall|winter)", _season),
     _rule(rf"(?:in |in the )?(?P<season>spring|summer|autumn|winter)(?: of)? {_YEAR}", _season),
     _rule(rf"(?:{_WHICH} )?(?P<feast>{'|'.join(_FEASTS)})(?: {_YEAR})?", _feast),

@@ -5,7 +5,7 @@ which memory it contradicts (`corrections`), what a question asks for (`question
 (`relevance`). Every stage reads the state anew, so a step never depends on an earlier call.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 
 from m2a.agents.offline.answers import DECLINED, answer, photo_concepts, selected
 from m2a.agents.offline.corrections import LIGHT, content, find_forgotten, find_target, is_known
@@ -33,6 +33,8 @@ from m2a.types import (
 from models.chat_model import TokenUsage
 
 _OBSERVATIONS = 6
+# How people tell what "what do I do?" asks for.
+_SELF_LOOKUPS = {"job": ("I work as", "My job is", "I am a"), "age": ("I am years old", "I was born in", "I turned")}
 _SEARCHES = 9
 # Answers that want everything there is, not the first that fits.
 _WIDE = ("count", "about", "identity", "show", "thing", "noun")
@@ -53,7 +55,7 @@ class OfflineRules:
         }[state.stage]
         return Decision(decide(state))
 
-    async def reply(self, state: TurnState) -> AsyncIterator[str | TokenUsage]:
+    async def reply(self, state: TurnState) -> AsyncGenerator[str | TokenUsage, None]:
         parts = [part for part in _reply_parts(state) if part]
         for index, part in enumerate(parts):
             yield part if index == 0 else f"\n\n{part}"
@@ -247,6 +249,7 @@ def _lookups(question: Question, state: TurnState) -> list[str]:
     lookups = [question.text, *(" ".join(names[start : start + 3]) for start in range(0, len(names), 3))]
     for start in range(0, 12, 3):
         lookups += [" ".join(same[start : start + 3]) for same in words if len(same) > start]
+    lookups += _SELF_LOOKUPS.get(question.asks, ())
     return list(dict.fromkeys(lookups))
 
 

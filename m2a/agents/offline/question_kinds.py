@@ -60,6 +60,7 @@ KINDS: tuple[tuple[re.Pattern[str], Asks], ...] = (
     (_pattern(r"^how soon\b"), "until"),
     (_pattern(rf"^how many {_UNITS}\b(?=.*{_BACK})"), "ago"),
     (_pattern(rf"^how long\b(?=.*{_BACK})"), "ago"),
+    (_pattern(rf"^how many {_UNITS}(?= (?:have|has)\b)"), "duration"),
     (_pattern(r"^(?:how old|what age|at what age|what(?:'s| is) the age of)\b"), "age"),
     (_pattern(r"^how (?:long|much time)\b|^for how long\b|^since when\b"), "duration"),
     (_pattern(r"^how many times a\b|^how (?:often|frequently|regularly)\b"), "frequency"),

@@ -53,7 +53,8 @@ _ABOUT = re.compile(
 _ADVERBIAL = re.compile(
     r"\b(?:these days|nowadays|at the moment|at present|right now|by now|so far|in total|all together|"
     r"altogether|lately|of all|any more|anymore|in general|by the way|"
-    r"this time|next time|last time|for now|at all|in the end|in my life|every day)\b",
+    r"this time|next time|last time|for now|at all|in the end|in my life|"
+    r"(?:every|each|per|a) (?:day|week|month|year|night|morning))\b",
     re.IGNORECASE,
 )
 _TAIL = re.compile(

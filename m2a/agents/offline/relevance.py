@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from m2a.agents.offline import lexicon, values
-from m2a.agents.offline.answer_kinds import has_kind, noun_is_met
+from m2a.agents.offline.answer_kinds import has_kind, names_job, noun_is_met
 from m2a.agents.offline.clauses import find_subject
 from m2a.agents.offline.names import NAME, find_names, mentioned, names_of
 from m2a.agents.offline.questions import Question
@@ -100,13 +100,15 @@ def _judge(
     if question.asks == "noun" and question.noun in missing and noun_is_met(question, entry):
         missing.remove(question.noun)
     missing = [word for word in missing if not (chosen or _met_nearby(word, question, entry, hits, said))]
-    if len(missing) == 1 and _is_paraphrase(question, missing[0], hit):
+    if len(missing) == 1 and _is_paraphrase(question, missing[0], hit, said):
         missing = []
     if question.either and not any(meets(word, said) for word in question.either):
         return None
-    if missing or (
-        not question.words and not question.either and not question.within and question.asks not in ("about", "show")
+    if missing or not (
+        question.words or question.either or question.within or question.asks in ("about", "show", *_OF_SELF)
     ):
+        return None
+    if question.asks in _OF_SELF and not question.words and not _is_of_user(entry):
         return None
     if not has_kind(question, entry, said) or not _is_of(question, entry, concepts) or not _is_within(question, entry):
         return None
@@ -119,27 +121,50 @@ def _judge(
     )
 
 
+def _is_of_user(entry: MemoryEntry) -> bool:
+    return re.match(r"(?:i|i'm|i've|my)\b", entry.text, re.IGNORECASE) is not None
+
+
 def _subject_bonus(question: Question, entry: MemoryEntry) -> float:
+    if question.asks == "job" and names_job(entry.text):
+        return 1.0
     subject = find_subject(entry.text)
     wanted = set(question.words)
     return 0.3 if subject and wanted & set(stems(subject.text)) else 0.0
 
 
+# What is asked of the user without a further word: "what do I do?", "how old am I?"
+_OF_SELF = ("job", "age")
 # Cosine of question and memory from which one unmet verb or adjective may be a matter of wording.
 _PARAPHRASE = 0.72
+_SAME_TOPIC = 0.6
 
 
-def _is_paraphrase(question: Question, missing: str, hit: Hit) -> bool:
-    """Never where the unmet word narrows another, is a name, or is half of what was asked."""
+# Verbs that tell of the contrary: a memory of one answers no question about the other.
+_CONTRARIES = [
+    {stem(word) for word in pair.split()}
+    for pair in (
+        "buy sell|start finish|begin end|open close|arrive leave|find lose|marry divorce|born die|win lose|lend borrow|"
+        "give take|come go|hire fire|break fix|plant harvest|meet part|adopt lose|like hate|return borrow|renew expire"
+    ).split("|")
+]
+_WORDS_OF_DOING = frozenset(stem(word) for word in (*lexicon.VERBS, "due", "ready", "scheduled", "planned", "valid"))
+
+
+def _is_paraphrase(question: Question, missing: str, hit: Hit, said: frozenset[str]) -> bool:
+    """Whether the one unmet word may be a matter of wording: a verb beside two met words, in a question of when or where,
+    or anything but a name, a narrowing word or what "which" asks for where the two texts are very near."""
     in_names = {one for name in question.names for one in stems(name)}
-    met = [word for word in question.words if word != missing and word not in in_names]
-    return (
-        len(met) >= 2
-        and missing not in in_names
-        and missing not in question.modifiers
-        and missing != question.noun
-        and hit.similarity.get("dense", 0.0) >= _PARAPHRASE
-    )
+    if missing in in_names or missing in question.modifiers or missing == question.noun:
+        return False
+    if any(missing in pair and pair & (said - {missing}) for pair in _CONTRARIES):
+        return False
+    met = [word for word in question.words if word != missing]
+    own = [word for word in met if word not in in_names]
+    near = hit.similarity.get("dense", 0.0)
+    if question.asks in ("day", "time", "place", "until", "ago") and missing in _WORDS_OF_DOING:
+        return bool(own) and len(met) >= 2 and near >= _SAME_TOPIC
+    return len(own) >= 2 and near >= _PARAPHRASE
 
 
 _TYPED = ("day", "time", "place", "person", "name", "money", "frequency")

@@ -44,11 +44,10 @@ def acknowledgement(reading: Reading) -> str:
     """What will be kept, in its words. It is not kept yet: the update comes after the reply."""
     parts = []
     if reading.observations:
-        opening = "I'll correct that" if reading.observations[0].corrects else "I'll remember"
         if len(reading.observations) == 1:
-            parts.append(f'{opening}: "{reading.observations[0].text}"')
+            parts.append(f'I\'ll remember: "{reading.observations[0].text}"')
         else:
-            parts.append(f"{opening}:\n" + "\n".join(f'- "{one.text}"' for one in reading.observations))
+            parts.append("I'll remember:\n" + "\n".join(f'- "{one.text}"' for one in reading.observations))
     if reading.forgets:
         parts.append("I'll look for that in my memory and forget it.")
     return "\n".join(parts)

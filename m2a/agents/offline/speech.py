@@ -230,4 +230,4 @@ def _states(text: str) -> bool:
     return (
         len(words) >= 3
         and (is_verb(words[0]) or words[0] in ("never", "always", "just", "allergic", "currently", "not"))
-    ) or (len(words) >= 3 and bool(re.search(r"\b(?:my|our|me|us|i)\b", text, re.IGNORECASE)))
+    ) or (len(words) >= 3 and bool(re.search(r"\b(?:my|our|i)\b", text, re.IGNORECASE)))

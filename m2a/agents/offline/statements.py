@@ -65,7 +65,11 @@ class Reading:
 
 def read(message: Message, recent: Sequence[Message], concepts: Sequence[Concept]) -> Reading:
     """What the user's message states, corrects and wants forgotten."""
-    said = utterances(message.text)
+    said = (
+        [_about_photo(utterance) for utterance in utterances(message.text)]
+        if message.photos
+        else utterances(message.text)
+    )
     forgets = tuple(utterance.text for utterance in said if utterance.act == "forget")
     kept = [utterance for utterance in said if utterance.act in ("statement", "correction", "remember", "preference")]
     before = [clause for earlier in recent[-6:] if earlier.role == "user" for clause in _all_clauses(earlier.text)]
@@ -73,6 +77,14 @@ def read(message: Message, recent: Sequence[Message], concepts: Sequence[Concept
     if any(utterance.act == "correction" for utterance in kept):
         observations = [replace(one, corrects=True) for one in observations]
     return Reading(tuple(_with_photo_names(observations, message, said)), forgets)
+
+
+# Idle talk by itself, but under a photo it says what the photo shows: "this is my teapot", "our kitchen".
+_OWN = re.compile(r"^(?:(?:this|that|here|these|those)(?:'s| is| are) )?(?:my|our)\b", re.IGNORECASE)
+
+
+def _about_photo(utterance: Utterance) -> Utterance:
+    return replace(utterance, act="statement") if utterance.act == "chat" and _OWN.match(utterance.text) else utterance
 
 
 def _observations(
@@ -155,10 +167,10 @@ def _with_name(clause: str, named: str) -> str:
     possessive = f"{named}'" if named.endswith("s") else f"{named}'s"
     if re.match(r"(?:his|her)\b", clause, re.IGNORECASE):
         return re.sub(r"^(?:his|her)\b", possessive, clause, flags=re.IGNORECASE)
-    subject = find_subject(clause)
-    if subject is None:
+    if not re.match(r"(?:he|she)'", clause, re.IGNORECASE):
         return re.sub(r"^(?:he|she)\b", named, clause, flags=re.IGNORECASE)
-    return f"{named} {subject.rest}"
+    subject = find_subject(clause)
+    return clause if subject is None else f"{named} {subject.rest}"
 
 
 def _observation(text: str, utterance: Utterance, today: date) -> Observation:

@@ -92,7 +92,7 @@ def find_values(text: str) -> list[Value]:
         if not any(value.start < end and start < value.end for value in found):
             found.append(Value(kind, start, end, text[start:end]))
 
-    for start, end in _days(text):
+    for start, end in find_days(text):
         take("day", start, end)
     for match in _CLOCK.finditer(text):
         take("time", match.start(), match.end())
@@ -172,7 +172,7 @@ def has_day(text: str) -> bool:
         re.IGNORECASE,
     ):
         return True
-    return bool(_days(text)) or bool(_RECURRING.search(text))
+    return bool(find_days(text)) or bool(_RECURRING.search(text))
 
 
 def has_exact_day(text: str) -> bool:
@@ -235,7 +235,7 @@ def amount_left(text: str) -> bool:
     return bool(re.search(rf"\b{_NUMBER} (?:left|remaining|in total|altogether|in all|of them)\b", text, re.IGNORECASE))
 
 
-def _days(text: str) -> list[tuple[int, int]]:
+def find_days(text: str) -> list[tuple[int, int]]:
     """Where the text names days, the absolute date in brackets behind it included."""
     spans: list[tuple[int, int]] = []
     for found in find_dates(text, date(2000, 1, 1), past=False):

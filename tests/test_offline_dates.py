@@ -1,0 +1,44 @@
+"""Dates that people say, against the day on which they say them."""
+
+from datetime import date
+
+import pytest
+
+from m2a.agents.offline.dates import annotate, find_dates
+
+WEDNESDAY = date(2026, 5, 6)
+
+
+@pytest.mark.parametrize(
+    ("said", "past", "kept"),
+    [
+        ("we met last Tuesday", True, "we met last Tuesday (5 May 2026)"),
+        ("we met on Wednesday", True, "we met on Wednesday (6 May 2026)"),
+        ("it is on Wednesday", False, "it is on Wednesday (13 May 2026)"),
+        ("next Friday", False, "next Friday (15 May 2026)"),
+        ("this Friday", False, "this Friday (8 May 2026)"),
+        ("the day before yesterday", True, "the day before yesterday (4 May 2026)"),
+        ("in three weeks", False, "in three weeks (27 May 2026)"),
+        ("in a fortnight", False, "in a fortnight (20 May 2026)"),
+        ("a couple of weeks ago", True, "a couple of weeks ago (22 April 2026)"),
+        ("two years ago", True, "two years ago (2024)"),
+        ("next month", False, "next month (June 2026)"),
+        ("last spring", True, "last spring (spring 2025)"),
+        ("at the end of the month", False, "at the end of the month (31 May 2026)"),
+        ("last weekend", True, "last weekend (2 May 2026 to 3 May 2026)"),
+        ("on the 17th of April", True, "on the 17th of April 2026"),
+        ("on the 17th of April", False, "on the 17th of April 2027"),
+        ("Friday the 8th", False, "Friday the 8th (8 May 2026)"),
+        ("from 18 to 20 September", False, "from 18 to 20 September 2026"),
+        ("on 3 May 2019", True, "on 3 May 2019"),
+        ("since March 2019", True, "since March 2019"),
+        ("I may march on in a second", False, "I may march on in a second"),
+        ("my lessons are Tuesdays at six", False, "my lessons are Tuesdays at six"),
+    ],
+)
+def test_relative_dates_become_absolute(said: str, past: bool, kept: str) -> None:
+    assert annotate(said, find_dates(said, WEDNESDAY, past=past)) == kept
+
+
+def test_a_day_that_no_calendar_has_is_no_date() -> None:
+    assert find_dates("on 31 June 2026", WEDNESDAY, past=False) == []

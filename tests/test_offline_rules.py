@@ -1,0 +1,139 @@
+"""The offline rules in whole turns on real stores: the stories to build with, and two told here."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from PIL import Image, ImageDraw
+
+from m2a.agents.offline import OfflineRules
+from m2a.assistant import Assistant
+from m2a.settings import Settings
+from m2a.types import MessageRecorded, ReplyFinished
+from tests.offline_cases import BEHAVIOURS, DECLINED, play, play_file, read_stories, score
+
+BUILD = Path(__file__).parent / "data" / "offline_build.json"
+
+
+class Talk:
+    """One user's conversation with the assistant, a day between two messages."""
+
+    def __init__(self, folder: Path) -> None:
+        self.now = datetime(2026, 3, 2, 12, tzinfo=UTC)
+        settings = Settings(data_dir=folder, chat_model="offline")
+        self.assistant = Assistant.open(settings, clock=lambda: self.now, policy=OfflineRules())
+        self.conversation: str | None = None
+        self.last: ReplyFinished | None = None
+
+    async def say(self, text: str, photos: Sequence[bytes] = ()) -> str:
+        self.now += timedelta(days=1)
+        turn = self.assistant.turn(self.assistant.local_owner, text, photos=photos, conversation_id=self.conversation)
+        async for event in turn:
+            if isinstance(event, MessageRecorded):
+                self.conversation = event.message.conversation_id
+            elif isinstance(event, ReplyFinished):
+                self.last = event
+        assert self.last is not None
+        return self.last.message.text
+
+    def known(self) -> list[str]:
+        entries = self.assistant.memory(self.assistant.local_owner).entries()
+        return [entry.text for entry in entries if entry.kind != "update record"]
+
+
+@pytest.fixture
+async def talk(tmp_path: Path):  # type: ignore[no-untyped-def]
+    talk = Talk(tmp_path)
+    async with talk.assistant:
+        yield talk
+
+
+def drawing(fill: str, shape: str, shift: int) -> bytes:
+    image = Image.new("RGB", (256, 256), "white")
+    draw = ImageDraw.Draw(image)
+    box = (40 + shift, 50, 200 + shift, 210)
+    if shape == "ellipse":
+        draw.ellipse(box, fill=fill)
+    else:
+        for row in range(0, 256, 32):
+            draw.rectangle((0, row, 255, row + 14 + shift), fill=fill)
+    data = BytesIO()
+    image.save(data, "PNG")
+    return data.getvalue()
+
+
+def test_build_stories() -> None:
+    result = score(play_file(BUILD))
+    assert result.invented == 0
+    for behaviour in BEHAVIOURS:
+        for rate in (result.precision[behaviour], result.recall[behaviour]):
+            assert rate.right >= 0.9 * rate.of, behaviour
+
+
+async def test_dog_and_teapot(talk: Talk) -> None:
+    dogs = [drawing("brown", "ellipse", shift) for shift in (0, 4, 8, 12)]
+    pots = [drawing("blue", "stripes", shift) for shift in (0, 4, 8)]
+    assert await talk.say("This is my dog Bobo! He loves the blue ball.", dogs[:3]) == (
+        'I\'ll remember:\n- "This is my dog Bobo."\n- "Bobo loves the blue ball."'
+    )
+    await talk.say("That's my teapot, I call it Greta", pots[:2])
+    await talk.say("Bobo also likes his red frisbee")
+    talk.conversation = None
+    toys = await talk.say("what toys does Bobo like?")
+    assert "blue ball" in toys and "frisbee" in toys and "3 March 2026" in toys
+    assert await talk.say("What's Bobo's favourite food?") == DECLINED
+    assert "Greta" in await talk.say("Show me my teapot")
+    assert talk.last is not None and len(talk.last.message.photos) == 2
+    assert (await talk.say("who is this?", dogs[3:])).startswith("This looks like Bobo.")
+    assert talk.last.sources[0].hit.record.text == "This is my dog Bobo."  # type: ignore[union-attr]
+    await talk.say("Actually his ball is red")
+    assert "Bobo loves the red ball." in talk.known()
+    assert "blue" not in await talk.say("What colour is Bobo's ball?")
+
+
+async def test_unknown_photo_and_photo_without_words(talk: Talk) -> None:
+    photo = drawing("brown", "ellipse", 0)
+    assert (await talk.say("who is this?", [photo])).startswith(DECLINED)
+    await talk.say("", [photo])
+    assert talk.known() == []
+
+
+async def test_forgetting(talk: Talk) -> None:
+    await talk.say("I keep the passports in the top drawer")
+    await talk.say("My favourite colour is green")
+    await talk.say("Forget what I said about the passports")
+    assert talk.known() == ["My favourite colour is green."]
+    assert (await talk.say("Where are my passports?")).startswith(DECLINED)
+
+
+async def test_numbers_are_computed(talk: Talk) -> None:
+    await talk.say("My son Emil was born on 5 October 2020")
+    await talk.say("We're flying to Oslo on 20 March 2026")
+    assert "5 years old" in await talk.say("How old is Emil?")
+    assert "14 days" in await talk.say("How many days until we fly to Oslo?")
+
+
+async def test_without_a_language_model_it_says_so(talk: Talk) -> None:
+    assert "M2A_CHAT_MODEL" in await talk.say("Write me a poem about rain")
+    reply = await talk.say("What's the capital of France?")
+    assert reply.startswith(DECLINED) and "M2A_CHAT_MODEL" in reply
+    assert talk.known() == []
+
+
+def test_the_evaluator_counts_what_it_should(tmp_path: Path) -> None:
+    turns = [
+        {"id": "1", "kind": "statement", "text": "My cat is called Miso", "keep": [["miso"]]},
+        {"id": "2", "kind": "question", "text": "What's my cat called?", "accept": [["pip"]]},
+        {"id": "3", "kind": "never_said", "text": "What's my cat called?"},
+    ]
+    common = {"said_at": "2026-05-04T18:20:00+00:00", "new_conversation": False}
+    path = tmp_path / "stories.json"
+    path.write_text(json.dumps({"stories": [{"name": "s", "turns": [common | turn for turn in turns]}]}))
+    result = score(asyncio.run(play(read_stories(path))))
+    assert str(result.recall["keeping"]) == "1.00 (1/1)"
+    assert str(result.recall["answering"]) == "0.00 (0/1)"
+    assert result.invented == 1

@@ -1,0 +1,120 @@
+"""What sentences do, which names they give, and what a message holds for the memory."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from m2a.agents.offline.names import find_namings
+from m2a.agents.offline.questions import parse
+from m2a.agents.offline.speech import utterances
+from m2a.agents.offline.statements import read
+from m2a.types import Message
+
+NOON = datetime(2026, 5, 6, 12, tzinfo=UTC)
+
+
+def message(text: str, message_id: int = 1) -> Message:
+    return Message(message_id, "owner", "conversation", "user", "You", text, (), NOON)
+
+
+@pytest.mark.parametrize(
+    ("text", "acts"),
+    [
+        ("My sister Ana lives in Graz", ["statement"]),
+        ("You know my brother Tim, right? He's a plumber", ["statement", "statement"]),
+        ("physio is every second Wednesday", ["statement"]),
+        ("Can't stand techno", ["statement"]),
+        ("Remember that the bins go out on Monday", ["remember"]),
+        ("Please keep your answers short", ["preference"]),
+        ("Actually, it's on 5 May", ["correction"]),
+        ("Pip moved to Ghent", ["statement"]),
+        ("Pip has moved to Ghent", ["correction"]),
+        ("It's five seats, not four", ["correction"]),
+        ("new email: ana@example.org", ["correction"]),
+        ("Forget what I said about the key", ["forget"]),
+        ("where does Tim live", ["question"]),
+        ("Do you remember when we met?", ["question"]),
+        ("tell me about Ana", ["question"]),
+        ("Can you show me my teapot?", ["question"]),
+        ("If I had a boat I would sail to Oslo", ["hypothetical"]),
+        ("Write me a poem about rain", ["command"]),
+        ("Good morning!", ["chat"]),
+        ("How are you?", ["chat"]),
+        ("thanks, you're a star", ["chat"]),
+        ("Lovely weather, isn't it?", ["chat"]),
+        ("that was fun :)", ["chat"]),
+        ("haha yes, time flies", ["chat"]),
+    ],
+)
+def test_what_a_sentence_does(text: str, acts: list[str]) -> None:
+    assert [utterance.act for utterance in utterances(text)] == acts
+
+
+@pytest.mark.parametrize(
+    ("text", "given"),
+    [
+        ("This is my dog Bobo", [("Bobo", "pet", ("dog",))]),
+        ("meet Ana, my sister", [("Ana", "person", ("sister",))]),
+        ("That's my teapot, I call it Greta", [("Greta", "thing", ("teapot",))]),
+        ("We have two cats, Miso and Pip", [("Miso", "pet", ("cat",)), ("Pip", "pet", ("cat",))]),
+        ("Nora - everybody calls her Nono - turned 40", [("Nora", "person", ("Nono",))]),
+        ("My dentist, Dr. Weiss, is in Linden Street", [("Dr. Weiss", "person", ("dentist",))]),
+        ("I went to Rome in May", []),
+    ],
+)
+def test_names_are_given(text: str, given: list[tuple[str, str, tuple[str, ...]]]) -> None:
+    assert [(naming.name, naming.kind, naming.aliases) for naming in find_namings(text)] == given
+
+
+def test_each_fact_stands_on_its_own() -> None:
+    reading = read(message("My friend Dario is great fun. He's a carpenter and lives in Graz"), [], [])
+    assert [one.text for one in reading.observations] == [
+        "My friend Dario is great fun.",
+        "Dario is a carpenter.",
+        "Dario lives in Graz.",
+    ]
+
+
+def test_a_pronoun_takes_its_name_from_the_turns_before() -> None:
+    reading = read(message("He loves the blue ball", 3), [message("This is my dog Bobo")], [])
+    assert [one.text for one in reading.observations] == ["Bobo loves the blue ball."]
+
+
+def test_a_date_is_kept_in_the_words_and_as_an_interval() -> None:
+    (one,) = read(message("Ana's exam is in two weeks"), [], []).observations
+    assert one.text == "Ana's exam is in two weeks (20 May 2026)."
+    assert one.kind == "event"
+    assert one.happened is not None and one.happened.first.isoformat() == "2026-05-20"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["What's Ana's job?", "Is it raining?", "thanks!", "Good night", "what's the capital of France?", "tell me a joke"],
+)
+def test_nothing_is_kept_of_questions_and_small_talk(text: str) -> None:
+    assert not read(message(text), [], [])
+
+
+@pytest.mark.parametrize(
+    ("text", "asks"),
+    [
+        ("When is Ana's birthday?", "day"),
+        ("what time does the ferry leave", "time"),
+        ("How many days until the trip?", "until"),
+        ("How long ago did we move?", "ago"),
+        ("How many pets do I have?", "count"),
+        ("how much was the bike", "money"),
+        ("How tall is Ana?", "amount"),
+        ("How old is Ana?", "age"),
+        ("Who has my key?", "person"),
+        ("what's our puppy called?", "name"),
+        ("Where does Ana live?", "place"),
+        ("What does Ana do for a living?", "job"),
+        ("Which airline are we flying with?", "noun"),
+        ("Does Ana have kids?", "yes or no"),
+        ("What do you know about Ana?", "about"),
+        ("Show me my teapot", "show"),
+    ],
+)
+def test_what_a_question_asks_for(text: str, asks: str) -> None:
+    assert parse(text, NOON.date()).asks == asks
