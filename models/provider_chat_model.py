@@ -279,7 +279,9 @@ class ProviderChatModel:
         if isinstance(error, failed.ModelTimeoutError | TimeoutError | httpx2.TimeoutException):
             if getattr(error, "phase", None) == "connect" or isinstance(error, httpx2.ConnectTimeout):
                 return _Fault(f"Nothing answers at {where}; is the server running there?", retry=True)
-            sentence = f"The server at {where} sent nothing for {self._timeout:g} seconds; is it stuck? (M2A_CHAT_TIMEOUT)"
+            sentence = (
+                f"The server at {where} sent nothing for {self._timeout:g} seconds; is it stuck? (M2A_CHAT_TIMEOUT)"
+            )
             return _Fault(sentence, retry=True)
         if isinstance(error, failed.ModelConnectionError | httpx2.TransportError | OSError):
             if getattr(error, "phase", None) == "connect" or isinstance(error, httpx2.ConnectError):

@@ -193,7 +193,7 @@ class RawMessageStore:
         rows = connection.execute(
             select(message_photo.c.photo_id, message_photo.c.message_id)
             .where(message_photo.c.owner == owner, message_photo.c.photo_id.in_(list(photo_ids)))
-            .order_by(message_photo.c.message_id)
+            .order_by(message_photo.c.photo_id, message_photo.c.message_id)  # the order of the index, not of every row
         )
         return grouped(rows.tuples())
 

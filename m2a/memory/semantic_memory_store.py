@@ -189,7 +189,7 @@ class SemanticMemoryStore:
             select(entry_photo.c.photo_id, entry_photo.c.memory_id)
             .join(entry, (entry.c.owner == entry_photo.c.owner) & (entry.c.memory_id == entry_photo.c.memory_id))
             .where(entry_photo.c.owner == owner, entry_photo.c.photo_id.in_(list(photo_ids)), entry.c.alive)
-            .order_by(entry_photo.c.memory_id)
+            .order_by(entry_photo.c.photo_id, entry_photo.c.memory_id)  # the order of the index, not of every row
         )
         return grouped(rows.tuples())
 

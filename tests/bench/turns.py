@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 import urllib.request
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -143,7 +144,7 @@ def _megabytes(pid: int) -> float:
     return int(own.split()[1]) / 1024 + sum(_megabytes(int(child)) for child in children)
 
 
-def main(memories: int = 10_000, starts: int = 3) -> None:
+def main(_options: Sequence[str] = (), memories: int = 10_000, starts: int = 3) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         took = asyncio.run(turn_overhead(memories, folder))

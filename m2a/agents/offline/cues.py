@@ -107,10 +107,10 @@ HYPOTHETICAL = re.compile(
     r"i(?:'ve| have) been thinking (?:of|about)|i'd (?:love|like) to)",
     re.IGNORECASE,
 )
+_AUXILIARY = r"(?:is|are|was|were|do|does|did|has|have|can|could|will|would)"
 TAG = re.compile(
-    r"[,\s]+(?:right|correct|you know|remember|yes|yeah|no|ok|okay|eh|huh|(?:is|are|was|were|do|does|did|has|"
-    r"have|can|could|will|would)(?:n't)? "
-    r"(?:it|he|she|they|we|you|i|there))\s*\?$",
+    rf"(?:[,\s]+(?:right|correct|you know|remember|yes|yeah|no|ok|okay|eh|huh|{_AUXILIARY}n't (?:it|he|she|they|we|you|i|there))|"
+    rf",\s*{_AUXILIARY} (?:it|he|she|they|we|you|i|there))\s*\?$",
     re.IGNORECASE,
 )
 YOU_KNOW = re.compile(

@@ -106,9 +106,9 @@ def find_dates(text: str, today: date, *, past: bool) -> list[FoundDate]:
             if any(taken[match.start() : match.end()]):
                 continue
             interval = _resolved(resolve, match, today, past)
-            if interval is None:
-                continue
             taken[match.start() : match.end()] = [True] * (match.end() - match.start())
+            if interval is None:
+                continue  # a day that no calendar has: no shorter rule shall read a part of it
             groups = match.groupdict()
             absolute = bool(groups.get("month") or groups.get("year") or groups.get("iso"))
             yearless = absolute and not (groups.get("year") or groups.get("iso"))

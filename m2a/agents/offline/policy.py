@@ -272,8 +272,8 @@ def _reply_parts(state: TurnState) -> list[str]:
     for index, question in enumerate(asked):
         context = state.context[index] if index < len(state.context) else MemoryContext("", (), ())
         said = answer(question, context, state.concepts, state.message.said_at.date(), state.recalled)
-        general = said == DECLINED and not question.about_self and not question.names
-        parts.append(f"{said} {CONNECT}" if general and not _speaks_of_owner(question) else said)
+        general = said == DECLINED and not _speaks_of_owner(question) and not mentioned(question.text, state.concepts)
+        parts.append(f"{said} {CONNECT}" if general else said)
     if not any(parts):
         parts.append(_other(state))
     return parts
