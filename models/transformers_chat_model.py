@@ -17,7 +17,6 @@ from models import json_reply
 from models.chat_model import ChatMessage, ChatModelError, PhotoPart, TokenUsage, Tool, ToolCall
 from models.thoughts import ThoughtFilter
 
-
 # The longest tool call, a memory of 2,000 characters, with room to spare: a small model that finds no end must find one.
 _CALL_TOKENS = 768
 
@@ -156,7 +155,8 @@ class TransformersChatModel:
         inputs = self._inputs(loaded, messages).to(loaded.model.device)
         length = inputs["input_ids"].shape[1]
         limit = getattr(loaded.model.config.get_text_config(), "max_position_embeddings", None)
-        room = min(settings["max_new_tokens"], limit - length) if limit else settings["max_new_tokens"]
+        room = min(settings["max_new_tokens"], loaded.model.generation_config.max_new_tokens or self._max_new_tokens)
+        room = min(room, limit - length) if limit else room
         if room < 1:
             raise ChatModelError(
                 f"The prompt has {length} tokens and {self._called} takes {limit}; lower M2A_HISTORY_TOKENS."

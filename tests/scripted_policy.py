@@ -1,5 +1,6 @@
 """A policy whose decisions a test writes down: the stand-in for a model's judgement."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable
 
 from m2a.agents.state import Decision, Stage, TurnState
@@ -41,4 +42,5 @@ class ScriptedPolicy:
             raise self.text
         for word in self.text.split(" "):
             yield word + " "
+            await asyncio.sleep(0)  # as a model that is waited for: others get their turn
         yield TokenUsage()

@@ -131,7 +131,7 @@ def test_newest_and_up_to(raw, database, owner):
 
 
 def test_conversations_are_titled_by_the_first_words_and_the_last_used_comes_first(raw, database, owner):
-    first, second, empty = (start(raw, database, owner) for _ in range(3))
+    first, second, _empty = (start(raw, database, owner) for _ in range(3))
     say(raw, database, owner, first, "This is my dog Bobo " + "x" * 80)
     say(raw, database, owner, second, "", photos=["a" * 64])
     say(raw, database, owner, first, "again", NOON + timedelta(hours=1))

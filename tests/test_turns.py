@@ -15,7 +15,6 @@ from m2a.settings import load_settings
 from m2a.types import (
     Action,
     AddMemory,
-    Answer,
     ConceptMention,
     DeleteMemory,
     Failed,
@@ -280,10 +279,12 @@ async def test_stop_keeps_the_partial_reply_and_marks_it(assistant, policy):
     async for event in assistant.turn(assistant.local_owner, "Count"):
         events.append(event)
         if isinstance(event, MessageRecorded):
-            conversation_id = event.message.conversation_id
-            policy.steps["query"] = [lambda state: assistant.stop(assistant.local_owner, conversation_id) or Answer()]
+            started = event.message
+        if isinstance(event, TextDelta):
+            assistant.stop(assistant.local_owner, started.conversation_id)
     [finished] = only(ReplyFinished, events)
     assert finished.message.partial
+    assert "one two three four five".startswith(finished.message.text)
 
 
 async def test_leaving_the_turn_does_not_cancel_it(assistant, policy):
