@@ -17,7 +17,7 @@ from m2a.agents.offline import OfflineRules
 from m2a.assistant import Assistant
 from m2a.memory.owners import owner_named
 from m2a.settings import Settings
-from m2a.types import MemoryEntry, MessageRecorded, ReplyFinished
+from m2a.types import Failed, MemoryEntry, MessageRecorded, ReplyFinished
 
 DECLINED = "I don't have that in memory."
 BEHAVIOURS = ("keeping", "correcting", "answering", "declining")
@@ -143,6 +143,8 @@ async def play(stories: Iterable[Story]) -> list[Played]:
                             conversation = event.message.conversation_id
                         elif isinstance(event, ReplyFinished):
                             reply = event.message.text
+                        elif isinstance(event, Failed):
+                            raise RuntimeError(f"{turn.id}: {event.reason}")
                     played.append(Played(turn, reply, before, _memories(assistant, owner)))
     return played
 

@@ -351,6 +351,19 @@ async def test_an_update_that_fails_while_replies_come_is_given_up_in_the_end(wo
     assert "number 41" not in " ".join(entry.text for entry in world.bank.entries())
 
 
+async def test_a_reply_without_end_does_not_crowd_out_the_turns_after_it(world: World, quiet_log: None) -> None:
+    """A small model may ramble up to its context's end; the next prompt has to fit into it all the same."""
+    world.connect()
+    world.endpoint.break_down(Case("rambles", "generate", (say("and so on " * 5000),)))
+    [recorded, *_] = await world.turn("My locker is number 51. My gate is number 52.")
+    asked = len(world.server.requests)
+    owner, conversation_id = world.assistant.local_owner, recorded.message.conversation_id  # type: ignore[union-attr]
+    events = [event async for event in world.assistant.turn(owner, "Thank you!", (), conversation_id)]
+    assert not [event for event in events if isinstance(event, Failed)]
+    assert max(len(request.text) for request in world.server.requests[asked:]) < 20_000
+    assert "number 52" in " ".join(entry.text for entry in world.bank.entries())
+
+
 def word(number: int, first: str) -> str:
     """A word of letters alone, another one for every number."""
     return first + "".join("abcdefghij"[int(digit)] for digit in f"{number:03}")

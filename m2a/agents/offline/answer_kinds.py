@@ -21,6 +21,12 @@ _NAMED_NOUNS = frozenset(
     "album author artist "
     "street road church insurer provider operator network newspaper magazine app".split()
 )
+# Of these, where one goes: "she'll go to Linden Primary" names her school.
+_PLACES = frozenset(
+    stem(word)
+    for word in "airline company firm employer hotel restaurant cafe pub bar shop store supermarket school university college "
+    "bank gym club station airport hospital clinic church".split()
+)
 _BRANDS = frozenset(stem(word) for word in "make brand model manufacturer".split())
 
 
@@ -142,7 +148,8 @@ def _gives_name(question: Question, text: str) -> bool:
         nouns |= set(stems(after[1])) if after else set()
         if any(meets(word, nouns) for word in question.words) and (called or name not in find_places(text)):
             return True
-        if any(word in _NAMED_NOUNS and meets(word, stems(text)) for word in question.words):
+        to_place = re.search(rf"\b(?:at|to|with|for|from|by|is) (?:the )?{written}(?!'s)", text)
+        if to_place and any(word in _PLACES and meets(word, stems(text)) for word in question.words):
             return True
     return False
 

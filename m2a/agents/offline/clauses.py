@@ -353,7 +353,9 @@ def _past_forms() -> frozenset[str]:
     forms = {"was", "were", "had", "did", "went"}
     irregular = {words[0]: words[1:] for words in lexicon.IRREGULAR}
     for verb in lexicon.VERBS:
-        if verb in irregular and not any(form.endswith("ed") for form in irregular[verb]):
+        if verb in irregular and not irregular[verb]:
+            forms.add(verb)  # put, cut, let
+        elif verb in irregular and not any(form.endswith("ed") for form in irregular[verb]):
             forms |= {form for form in irregular[verb] if not form.endswith(("ing", "s"))}
         elif verb.endswith("e"):
             forms.add(verb + "d")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from m2a.agents.offline.clauses import find_subject
+from m2a.agents.offline.dates import number
 from m2a.agents.offline.names import find_names
 from m2a.agents.offline.relevance import said_stems
 from m2a.agents.offline.statements import Observation
@@ -290,8 +291,6 @@ def _refuted(new: str, old: str) -> bool:
 
 
 def _same_number(word: str, said: set[str]) -> bool:
-    from m2a.agents.offline.dates import number
-
     count = number(word)
     return word in said or (
         count is not None and any(number(other) == count for other in said if other not in ("a", "an"))
@@ -327,8 +326,6 @@ def _exchange_words(old: str, refuted: str, put: str) -> str | None:
 
 
 def _same_words(left: str, right: str) -> bool:
-    from m2a.agents.offline.dates import number
-
     return left.casefold() == right.casefold() or (number(left) is not None and number(left) == number(right))
 
 

@@ -42,6 +42,8 @@ _DAY = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th)?"
 _YEAR = r"(?P<year>(?:19|20)\d\d)"
 _WEEKDAY = r"(?P<weekday>monday|tuesday|wednesday|thursday|friday|saturday|sunday)"
 _SHORT_WEEKDAY = r"(?P<weekday>mon|tues?|wed|thu(?:rs?)?|fri|sat|sun)"
+# "Thursday evenings" and "Friday night is pizza night" tell of every week.
+_NOT_WEEKLY = r"(?! (?:mornings|afternoons|evenings|nights)\b| (?:morning|afternoon|evening|night) is\b)"
 _WHICH = r"(?:the )?(?P<which>last|past|this past|this coming|coming|this|next)"
 _FIRST = r"(?:the )?(?P<first>[0-3]?\d)(?:st|nd|rd|th)?"
 _TO = r"(?:to|-|until|till|and|through)"
@@ -379,7 +381,7 @@ _RULES: tuple[tuple[re.Pattern[str], _Resolve], ...] = (
         r")?(?P<ordinal>[0-3]?\d)(?:st|nd|rd|th)",
         _day_of_month,
     ),
-    _rule(rf"(?:{_WHICH} )?{_WEEKDAY}(?P<later> week| fortnight)?", _weekday),
+    _rule(rf"(?:{_WHICH} )?{_WEEKDAY}(?P<later> week| fortnight)?{_NOT_WEEKLY}", _weekday),
     _rule(rf"{_WHICH} {_SHORT_WEEKDAY}", _weekday),
     _rule(rf"(?:about |around |almost |nearly |over |some )?{_COUNT} {_UNIT} (?:ago|back|earlier)", _ago),
     _rule(rf"(?:with)?in (?:about |around )?{_COUNT} {_UNIT}(?:'s?)?(?: time)?", _ahead),

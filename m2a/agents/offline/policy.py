@@ -290,5 +290,5 @@ def _other(state: TurnState) -> str:
         return "I've seen the photo. Tell me who or what it shows, and I'll remember it."
     for utterance in said:
         if utterance.act == "command":
-            return cannot(utterance)
+            return cannot()
     return small_talk(state.message.text)

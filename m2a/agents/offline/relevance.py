@@ -33,6 +33,8 @@ _STREET = re.compile(
     r"(?:[A-Z]\w+ )+(?:Street|Road|Avenue|Lane|Close|Drive|Way|Square|Court|Place|St|Rd)\b|\b\d+ rue\b",
     re.IGNORECASE,
 )
+# "policy 5567-88": a number by its looks.
+_CODE = re.compile(r"\b(?=\w*\d)[A-Z0-9]+(?:-[A-Z0-9]+)+\b|\b(?!(?:19|20)\d\d\b)\d{4,}#?(?!\d| ?(?:euros?|€))")
 _PHONE = re.compile(r"(?<!\w)\+?\d(?:[ /-]?\d){6,}\b")
 
 
@@ -73,6 +75,8 @@ def said_stems(entry: MemoryEntry, concepts: Sequence[Concept]) -> frozenset[str
         found |= {stem("cost"), stem("price")}
     if "@" in entry.text or _STREET.search(entry.text):
         found.add(stem("address"))
+    if _CODE.search(entry.text):
+        found |= {stem("number"), stem("code")}
     if _PHONE.search(entry.text):
         found |= {stem("phone"), stem("call"), stem("reach"), stem("mobile")}
     return frozenset(found)

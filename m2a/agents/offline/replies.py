@@ -2,7 +2,6 @@
 
 import re
 
-from m2a.agents.offline.speech import Utterance
 from m2a.agents.offline.statements import Reading
 
 CONNECT = (
@@ -53,6 +52,6 @@ def acknowledgement(reading: Reading) -> str:
     return "\n".join(parts)
 
 
-def cannot(utterance: Utterance) -> str:
+def cannot() -> str:
     """The reply to a wish that needs a language model."""
     return f"I can't do that. {CONNECT}"

@@ -211,6 +211,7 @@ def has_place(text: str) -> bool:
         re.search(
             r"\b(?:in|on|at|under|behind|next to|beside|near|inside|above|below|between|by|from|to|opposite|"
             r"with|around|outside|across|along|into|off) (?:the|my|our|his|her|their|a|an|mum|mom|dad)\b|"
+            r"\b(?:on|in|at|from) (?:level|floor|row|platform|track|room|building|terminal|gate|page|shelf|deck)\b|"
             r"\b(?:upstairs|downstairs|outside|abroad|home|here|there|Street|Road|Avenue|Lane|Square)\b",
             text,
         )
