@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -152,21 +153,38 @@ def chat_model(settings: Settings) -> ChatModel:
 
 
 def text_encoder_loading(settings: Settings) -> Loading["TextEncoder"]:
-    def load() -> "TextEncoder":
-        from models.text_encoder import load_text_encoder
-
-        return load_text_encoder(settings.text_encoder, cache_dir())
-
-    return Loading("text encoder", load)
+    return Loading("text encoder", lambda: _text_encoder(settings.text_encoder))
 
 
 def image_encoder_loading(settings: Settings, text_encoder: Loading["TextEncoder"]) -> Loading["ImageEncoder"]:
     def load() -> "ImageEncoder":
-        from models.image_encoder import load_image_encoder
-
-        return load_image_encoder(settings.image_encoder, text_encoder.get(), cache_dir())
+        text_encoder.get()  # one of the two loads it, the other takes it from the cache
+        return _image_encoder(settings.image_encoder, settings.text_encoder)
 
     return Loading("photo encoder", load)
+
+
+# Encoders keep nothing between calls: assistants of one process share them.
+@cache
+def _text_encoder(name: str) -> "TextEncoder":
+    from models.text_encoder import load_text_encoder
+
+    return load_text_encoder(name, cache_dir())
+
+
+@cache
+def _image_encoder(name: str, text_encoder_name: str) -> "ImageEncoder":
+    from models.image_encoder import load_image_encoder
+
+    return load_image_encoder(name, _text_encoder(text_encoder_name), cache_dir())
+
+
+@cache
+def _tag_captioner() -> Captioner:
+    from models.efficientnet import EfficientNet
+    from models.tag_captioner import TagCaptioner
+
+    return TagCaptioner(EfficientNet.load(cache_dir()))
 
 
 def load_captioner(policy: Policy) -> Captioner:
@@ -177,7 +195,4 @@ def load_captioner(policy: Policy) -> Captioner:
         from models.chat_captioner import ChatCaptioner
 
         return ChatCaptioner(policy.chat_model)
-    from models.efficientnet import EfficientNet
-    from models.tag_captioner import TagCaptioner
-
-    return TagCaptioner(EfficientNet.load(cache_dir()))
+    return _tag_captioner()
