@@ -9,6 +9,7 @@ from typing import Any
 from m2a.assistant import Assistant
 from m2a.memory.audit import repair as repair_stores
 from m2a.memory.audit import verify as verify_stores
+from m2a.memory.index import IndexMismatchError
 from m2a.types import (
     Failed,
     Hit,
@@ -89,7 +90,11 @@ async def repair(assistant: Assistant) -> AsyncIterator[Piece]:
 
 async def reindex(assistant: Assistant) -> AsyncIterator[Piece]:
     """Build the index anew from the database, with the encoders of the settings."""
-    yield {"records": await asyncio.to_thread(assistant.rebuild_index)}
+    try:
+        records = await asyncio.to_thread(assistant.rebuild_index)
+    except IndexMismatchError:  # met by the opening in the background, which began before this was asked for
+        records = await asyncio.to_thread(assistant.rebuild_index)
+    yield {"records": records}
 
 
 COMMANDS: dict[str, Callable[..., AsyncIterator[Piece]]] = {

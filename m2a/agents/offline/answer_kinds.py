@@ -53,6 +53,8 @@ def has_kind(question: Question, entry: MemoryEntry, said: frozenset[str]) -> bo
         case "place":
             if stem("work") in question.words and find_names(text):
                 return True
+            if any(word in _PLACES for word in stems(text)) and _new_names(question, text):
+                return True
             return values.has_place(text) or (re.match(r"where", question.text, re.I) is not None and _is_kept_by(text))
         case "person":
             return bool(_new_people(question, text))
@@ -174,7 +176,7 @@ def noun_is_met(question: Question, entry: MemoryEntry) -> bool:
         return True
     met = meets(question.noun, others)
     if question.noun in _NAMED_NOUNS:
-        at = [name for name in re.findall(rf"\b(?:at|for|with) ({NAME})", text) if name in _new_names(question, text)]
+        at = [name for name in re.findall(rf"\b(?:at|for|with) (?:the )?({NAME})", text) if name in _new_names(question, text)]
         return bool(at) or (met and bool(_new_names(question, text)))
     return met and _says_more(question, text, frozenset(stems(text)))
 

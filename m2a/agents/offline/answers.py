@@ -136,13 +136,19 @@ def _counted(
             if word is not None and any(concept.concept_id in match.entry.concept_ids for match in found):
                 names.setdefault(word, set()).add(concept.concept_id)
     for match in found:
-        for word in dict.fromkeys(one for one in stems(match.entry.text) if one in nouns):
+        said = list(dict.fromkeys(one for one in stems(match.entry.text) if one in nouns))
+        if _TWIN in said:  # "the twins, our two boys" are counted once
+            per_noun[_TWIN] = 2
+            said = []
+        for word in said:
             count = amount_of(match.entry.text, {word})
             if count is not None:
                 per_noun[word] = max(per_noun.get(word, 0), count)
             elif word not in per_noun and _is_owned(match.entry.text, word):
                 per_noun[word] = 1
     for word, ids in names.items():
+        if _TWIN in per_noun and ids <= names.get(_TWIN, set()) and word != _TWIN:
+            continue
         per_noun[word] = max(per_noun.get(word, 0), len(ids))
     total = sum(per_noun.values())
     listed = _list(found[:_LISTED], messages)
@@ -152,6 +158,9 @@ def _counted(
         return listed if any(amount_left(match.entry.text) for match in found) else DECLINED
     what = next((word for word in plain(question.text).split() if stem(word.strip("?")) == question.noun), "")
     return f"{total} {what.strip('?')}, from what you told me. {listed}".replace("  ", " ")
+
+
+_TWIN = stem("twin")
 
 
 def _is_owned(text: str, word: str) -> bool:

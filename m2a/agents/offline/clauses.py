@@ -185,7 +185,8 @@ def is_past(clause: str) -> bool:
 def _left_out(left: str) -> Subject | None:
     """A predicate whose "I" was left out: "looked at him just now"."""
     found = tokens(left)
-    if len(found) > 1 and found[0].lower in _past_forms() and not starts_clause(left):
+    start = 1 if found and found[0].lower in _ADVERBS else 0
+    if len(found) > start + 1 and found[start].lower in _past_forms() and not starts_clause(left):
         return Subject("I", left, 0)
     return None
 
@@ -249,7 +250,7 @@ def _verb_of_subject(clause: str, found: list[Token], first: int, *, bare: bool 
             return None
         if nouns and _agrees(found, index, found[index - 1]):
             return index
-        if noun.text.lower().endswith("'s") and noun.lower not in DETERMINERS and _clitic_is(found, index):
+        if noun.text.lower().endswith("'s") and noun.lower not in DETERMINERS and _clitic_is(found, index, bare=bare):
             return index
         if noun.lower not in DETERMINERS and noun.lower not in _ADVERBS:
             nouns += 1
@@ -264,11 +265,18 @@ def _is_bare_noun(token: Token) -> bool:
     return lower not in DETERMINERS | _ADVERBS | _PREPOSITIONS | SUBORDINATORS | _LEADING | PRONOUNS and len(lower) > 2
 
 
-def _clitic_is(found: list[Token], index: int) -> bool:
+def _clitic_is(found: list[Token], index: int, *, bare: bool = False) -> bool:
     """Whether a noun's 's stands for is or has ("the plumber's coming") and not for a possession."""
     if index + 1 >= len(found):
         return False
     after = found[index + 1].lower
+    if after.isdigit() or (after.endswith("ly") and after not in ("family", "only", "july", "reply", "belly", "jelly")):
+        return True
+    if bare and not after.endswith("'s"):
+        # "Dad's stubborn as they come": with no verb of its own behind it, the clause has none but this one.
+        upto = next((at for at in range(index + 1, len(found)) if found[at].lower in SUBORDINATORS), len(found))
+        if not any(_is_finite(found, at) for at in range(index + 1, upto)):
+            return True
     return after in _IS_AFTER or (after.endswith("ing") and len(after) > 4)
 
 

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from m2a.agents.offline.clauses import find_subject
+from m2a.agents.offline.clauses import Subject, find_subject, is_past
 from m2a.agents.offline.dates import number
-from m2a.agents.offline.names import find_names
+from m2a.agents.offline.names import NAME, find_names, find_places, mentioned, names_of
 from m2a.agents.offline.relevance import said_stems
 from m2a.agents.offline.statements import Observation
 from m2a.agents.offline.text import meets, stem, stems
 from m2a.agents.offline.values import Value, find_values, topics
-from m2a.types import Hit, MemoryEntry
+from m2a.types import Concept, Hit, MemoryEntry
 
 # Words that do not tell one subject from another.
 LIGHT = frozenset(
@@ -56,14 +56,16 @@ class Target:
     keeps_old: bool  # the old text with one value exchanged: it rests on the old evidence too
 
 
-def find_target(observation: Observation, hits: Sequence[Hit], newest: Sequence[int], today: date) -> Target | None:
+def find_target(
+    observation: Observation, hits: Sequence[Hit], newest: Sequence[int], today: date, concepts: Sequence[Concept] = ()
+) -> Target | None:
     """The memory that the observation contradicts, or None. `newest` are the ids of the newest user messages, last first."""
     best: tuple[float, MemoryEntry] | None = None
     for hit in hits:
         entry = hit.record
         if not isinstance(entry, MemoryEntry) or entry.kind == "update record":
             continue
-        score = _contradiction(observation, entry, hit, newest, today)
+        score = _contradiction(observation, entry, hit, newest, today, concepts)
         if score is not None and (best is None or score > best[0]):
             best = (score, entry)
     if best is None:
@@ -105,7 +107,7 @@ def content(text: str) -> set[str]:
 
 
 def _contradiction(
-    observation: Observation, entry: MemoryEntry, hit: Hit, newest: Sequence[int], today: date
+    observation: Observation, entry: MemoryEntry, hit: Hit, newest: Sequence[int], today: date, concepts: Sequence[Concept]
 ) -> float | None:
     """How surely the two contradict each other; None where they speak of different things."""
     new, old = content(_without_values(observation.text)), content(entry.text)
@@ -144,7 +146,7 @@ def _contradiction(
         + len(shared - names)
         + 0.5 * len(shared & names)
     )
-    same_subject = _subject_stems(observation.text) & _subject_stems(entry.text)
+    same_subject = _subject_stems(observation.text, concepts) & _subject_stems(entry.text, concepts)
     score = evidence + fresh + 1.0 * bool(same_subject) + hit.similarity.get("dense", 0.0)
     enough = bool(
         same_kinds
@@ -162,14 +164,15 @@ def _is_moved(observation: Observation, entry: MemoryEntry, today: date) -> bool
     subject = find_subject(observation.text)
     if subject is None or observation.happened is None or entry.happened is None or entry.happened.last < today:
         return False
-    ours = content(subject.text)
-    definite = re.match(r"(?:the|my|our)\b", subject.text, re.IGNORECASE) is not None
-    lies_ahead = re.match(r"(?:is|are|will|has been|starts?|takes place|begins?|ends?)\b", subject.rest) is not None
+    ours, old = content(subject.text), content(entry.text)
+    definite = re.match(rf"(?:the|my|our|his|her|their)\b|{NAME}'s? \w", subject.text) is not None or subject.text.islower()
+    definite = definite or re.match(r"(?:The|My|Our|His|Her|Their)\b", subject.text) is not None
+    lies_ahead = not is_past(observation.text)
     return (
         definite
         and lies_ahead
         and bool(ours)
-        and ours <= content(entry.text)
+        and all(meets(word, old) for word in ours)
         and entry.happened != observation.happened
     )
 
@@ -179,6 +182,8 @@ def _same_attribute(new: str, old: str, alike: set[str]) -> float | None:
     ours, theirs = find_subject(new), find_subject(old)
     if ours is None or theirs is None:
         return None
+    if _gives_another(new, old, ours, theirs):
+        return 3.0
     if not re.match(r"(?:is|are|was|were)\b", ours.rest) or not re.match(r"(?:is|are|was|were)\b", theirs.rest):
         return None
     if content(ours.text) != content(theirs.text) or not content(ours.text):
@@ -198,11 +203,58 @@ def _same_attribute(new: str, old: str, alike: set[str]) -> float | None:
     )
 
 
+# What one does in one place, for one firm, with one car at a time.
+_SINGLE = {stem(verb) for verb in "live work weigh cost drive study own have owe earn pay start begin end finish open close".split()}
+_OF_PLACE = {stem(verb) for verb in "live work study".split()}
+_LASTING = ("amount:", "time", "colour", "job")
+
+
+def _gives_another(new: str, old: str, ours: Subject, theirs: Subject) -> bool:
+    """One subject, one verb, and another value of one kind: "rent is 900" and "the rent is 950", "lives in Graz"."""
+    if is_past(new) or is_past(old) or re.search(r"\b(?:also|too|another|as well|second|other)\b", new, re.IGNORECASE):
+        return False
+    who, whose = _who(ours.text), _who(theirs.text)
+    if who != whose or not who:
+        return False
+    verb, their_verb = _verb(ours.rest), _verb(theirs.rest)
+    if not verb or not (verb == their_verb or meets(verb, {their_verb})) or verb not in _SINGLE | {stem("is")}:
+        return False
+    if verb in _OF_PLACE:
+        here, there = set(find_places(new)), set(find_places(old))
+        return bool(here and there) and not here & there
+    said = find_values(new)
+    known = find_values(old)
+    pairs = [(one, other) for one in said for other in known if one.kind == other.kind and one.kind.startswith(_LASTING)]
+    if len(pairs) != 1 or pairs[0][0].text.casefold() == pairs[0][1].text.casefold():
+        return False
+    if verb == stem("is") and ours.text.lower() in ("it", "that", "this", "there"):
+        return False
+    return pairs[0][0].kind != "time" or {v.text for v in said if v.kind == "day"} == {v.text for v in known if v.kind == "day"}
+
+
+def _who(text: str) -> frozenset[str]:
+    words = {word for word in stems(text) if word not in (stem("the"), stem("my"), stem("our"), stem("a"))}
+    return frozenset(words)
+
+
+def _verb(rest: str) -> str:
+    """The stem of the predicate's verb, past auxiliaries: "is now driving" is to drive."""
+    skipped = {"now", "only", "just", "still", "actually", "really", "currently", "also", "already"}
+    words = [word for word in re.findall(r"[\w']+", rest.lower()) if word not in skipped]
+    if len(words) > 1 and words[0] in ("is", "are", "am", "has", "have", "will") and words[1].endswith("ing"):
+        return stem(words[1])
+    return stem("is") if words and words[0] in ("is", "are", "am") else stem(words[0]) if words else ""
+
+
 def _replacement(observation: Observation, entry: MemoryEntry) -> Target:
     for refuted, put in _oppositions(observation.text):
         exchanged = _exchange_words(entry.text, refuted, put)
         if exchanged:
             return Target(entry, exchanged, True)
+    put = re.search(rf"\b(?:it's|it is) (?:now )?({NAME})", observation.text)
+    role = re.fullmatch(rf"((?:My|Our|The) [\w ]+?(?: is| are)) ((?:an? )?{NAME})\.?", entry.text)
+    if put and role and put[1] not in entry.text:
+        return Target(entry, f"{role[1]} {put[1]}.", True)
     # What stands on its own and says all that the old one said needs nothing of it.
     ours = find_values(_FROM.sub("to ", _without_opposition(observation.text)))
     theirs = find_values(entry.text)
@@ -336,9 +388,13 @@ def _without_values(text: str) -> str:
     return text
 
 
-def _subject_stems(text: str) -> set[str]:
+def _subject_stems(text: str, concepts: Sequence[Concept]) -> set[str]:
+    """The words of the subject, and what the one that it names is called besides: Priya is the flatmate."""
     subject = find_subject(text)
-    return content(subject.text) if subject else set()
+    if subject is None:
+        return set()
+    called = [name for concept in mentioned(subject.text, concepts) for name in names_of(concept)]
+    return content(" ".join([subject.text, *called]))
 
 
 def _rests_on(entry: MemoryEntry, message_ids: Sequence[int]) -> bool:

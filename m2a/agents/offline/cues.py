@@ -4,7 +4,8 @@ import re
 
 WH = frozenset("who whose whom what which when where why how what's who's where's when's how's whats".split())
 OPENER = (
-    r"^(?:(?:oh|ah|hey|hi|hello|so|and|but|ok|okay|well|btw|by the way|fyi|also|hm+|um+|please|yes|yeah|yep|no|"
+    r"^(?:(?:oh|ah|hey|hi|hello|so|and|but|ok|okay|well|btw|by the way|fyi|also|hm+|um+|please|yes|yeah|yep|"
+    r"no(?! (?:worries|problem|rush|need|bother|pressure|big deal|biggie|idea|way|thanks|thank you|trouble|harm)\b)|"
     r"nope|sure|right|"
     r"haha|lol|sorry|thanks|thank you|quick question|one (?:more )?(?:thing|question)|just wondering|good news|"
     r"bad news|guess what|for the "
@@ -49,8 +50,16 @@ CORRECTION_ANYWHERE = re.compile(
     r"\b(?:has|have|'s|'ve|she|he|they|i|we|just) (?:just |now |recently )?(?:moved|left|quit|changed|switched|"
     r"sold|retired|broken up|split up)\b|"
     r"\bnow\b(?! and then)|\b(?:went|gone|going) (?:up|down)\b|\bgave .{1,30} back\b|\bgot (?:an|the) "
-    r"extension\b|\b(?:is|are|\'s|\'re) off\b|\b(?:is|are|went|gone|'s) (?:down|up) (?:to|at)\b|\bchanged (?:my|"
+    r"extension\b|\b(?:is|are|\'s|\'re) off\b|\b(?:is|are|am|went|gone|'s|'m|'re) (?:down|up) (?:to|at)\b|"
+    r"\b(?:put|push(?:ed)?|mov(?:ed|ing)|shift(?:ed)?|br(?:ing|ought)|bump(?:ed)?) (?:[\w']+ ){1,5}(?:back|forward|off)\b|"
+    r"\b(?:has|have|'s|'ve) (?:gone|become|turned) (?=[a-z]+\b)|\bnowadays\b|\b(?:can|could|will|'ll) only (?:see|do|come|make|take|be)\b|\bby now\b|\bonly \w+ left\b|\bchanged (?:my|"
     r"her|his|their|our) minds?\b|\bisn't .{1,40}, (?:it's|he's|she's)\b",
+    re.IGNORECASE,
+)
+# A fragment that gives a new value to what was said: "down to 79 kilos now", "now at 4 instead".
+FRAGMENT = re.compile(
+    r"^(?:(?:it's |we're |i'm )?(?:now |only |already )?(?:down|up|back) to|now(?: at| on| in)?|make (?:it|that)|only|more like)\b"
+    r".*(?:\d|\b[A-Z]|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b)",
     re.IGNORECASE,
 )
 FORGET = re.compile(
@@ -163,6 +172,43 @@ CHAT = re.compile(
 )
 
 
+# Sayings and farewells that stand for a whole sentence.
+SAYING = re.compile(
+    r"^(?:(?:oh|ah|well|ok|okay|so|and|but|anyway|hey|aww?)\b[\s,!.-]*)*"
+    r"(?:no (?:worries|problem|rush|need|bother|pressure|big deal|biggie|idea|way|thanks|thank you|trouble|harm done)|"
+    r"such is life|that's life|c'est la vie|so it goes|it is what it is|it can't be helped|can't be helped|"
+    r"life goes on|never a dull moment|better late than never|easier said than done|you never know|who knows|"
+    r"(?:you )?(?:have|enjoy) (?:a|your|the) (?:\w+ )?(?:evening|day|night|weekend|week|morning|afternoon|one|time|rest)|"
+    r"sleep (?:tight|well)|catch you later|see you|talk (?:soon|later|tomorrow)|take (?:care|it easy)|"
+    r"all the best|until then|till then|that'?(?:s| will|'ll) (?:be|do|it)\b|(?:it|this|that) made my day|"
+    r"you(?:'ve| have)? made my day|(?:you|u)(?:'re| are) (?:welcome|the best|great|sweet|funny|kind|a star|a gem)|"
+    r"(?:i )?(?:can't|cannot) (?:believe|wait|complain)|what would i do without)\b",
+    re.IGNORECASE,
+)
+# "…, don't forget this please": a wish to remember behind what is to be remembered.
+REMEMBER_TAIL = re.compile(
+    r"(?:\s*[,;.-]\s*|\s+)(?:and |so |but )?(?:please )?(?:(?:don't|do not|never) (?:you )?forget(?: (?:that|this|it))?|"
+    r"remember (?:that|this|it)|(?:keep|bear) (?:that|this|it) in mind|"
+    r"(?:make|take) a note(?: of (?:that|this|it))?|note (?:that|this|it)(?: down)?|"
+    r"write (?:that|this|it) down)(?: for me)?(?:,? please)?(?=\W*$)",
+    re.IGNORECASE,
+)
+# "I told you something wrong about Priya, her …": what follows is of the one named.
+WRONG_ABOUT = re.compile(
+    r"^(?:(?:oh|sorry|hey|so|and|but|wait|ah)\b[\s,]*)*(?:i think )?(?:i|what i)(?:'ve| have| had| was)? ?(?:just )?(?:"
+    r"(?:told|gave|said|got|had)(?: to)?(?: you)? (?:(?:something|some|the|a|that|it|things?|you) )?(?:bit )?"
+    r"(?:wrong|incorrect|mixed up|false)(?: \w+)??|(?:made|have made) a (?:mistake|slip|typo)|(?:wrong|mistaken))"
+    r" (?:about|with|for|on) (?P<about>[^,.:;!]+?)\s*(?:[,:;.!]|\s-)\s*(?P<rest>.+)",
+    re.IGNORECASE,
+)
+# Why it had to be corrected: nothing to keep.
+EXCUSE = re.compile(
+    r"^i(?:'d| had|'ve| have)? (?:just )?(?:swapped|mixed|misread|misheard|mistyped|misremembered|confused|muddled|"
+    r"made a (?:mistake|typo)|got (?:it|that|them) wrong|typed (?:it|that) wrong|was wrong)\b(?: \w+){0,4}\W*$",
+    re.IGNORECASE,
+)
+
+
 # "that was fun", "it's so good": a remark on what was said, of nothing by itself.
 VAGUE = re.compile(
     r"^(?:they|you|we|people|life|time|everything|it all|things) (?:all )?(?:\w+ ){1,2}(?:up |by )?(?:so|too|"
@@ -181,6 +227,7 @@ LABEL = re.compile(
     r"^(?P<whose>my |our |the )?(?P<fresh>new |updated |current )?(?P<noun>[a-z][a-z -]{2,24}): (?P<value>\S.*)$",
     re.IGNORECASE,
 )
+OWNED_LABEL = re.compile(r"^(?P<what>(?:[Mm]y |[Oo]ur )?[A-Za-z]+'s? [a-z][a-z -]{2,24}): (?P<value>\S.*)$")
 NO_LABELS = frozenset(
     "note update news reminder correction remember question answer info heads-up example edit request".split()
 )

@@ -263,6 +263,17 @@ def _ahead(match: re.Match[str], today: date, past: bool) -> DateInterval:
     return _shifted(match, today, 1)
 
 
+def _weeks_from_weekday(match: re.Match[str], today: date, past: bool) -> DateInterval:
+    """ "A week on Friday": the coming Friday and a week."""
+    wanted = WEEKDAYS.index(match["weekday"].lower())
+    days = (number(match["count"]) or 1) * (14 if match["unit"].lower() == "fortnight" else 7)
+    return _one(today + timedelta(days=((wanted - today.weekday()) % 7 or 7) + days))
+
+
+def _from_tomorrow(match: re.Match[str], today: date, past: bool) -> DateInterval:
+    return _shifted(match, today + timedelta(days=1), 1)
+
+
 def _shifted(match: re.Match[str], today: date, sign: int) -> DateInterval:
     """Days and weeks are exact; months and years are meant loosely, as the month or year they fall into."""
     word, unit = match["count"].lower(), match["unit"].lower()
@@ -375,6 +386,9 @@ _RULES: tuple[tuple[re.Pattern[str], _Resolve], ...] = (
     _rule(rf"(?:the )?{_DAY} (?:of )?{_MONTH}(?:,? {_YEAR})?", _day_month),
     _rule(rf"{_MONTH} (?:the )?{_DAY}(?!\d)(?:,? {_YEAR})?", _day_month),
     _rule(rf"{_MONTH}(?: of)?,? {_YEAR}", _whole_month),
+    _rule(rf"{_COUNT} {_UNIT} (?:(?:from|after) (?:now|today)|hence|today)", _ahead),
+    _rule(rf"{_COUNT} {_UNIT} from (?P<tomorrow>tomorrow)", _from_tomorrow),
+    _rule(rf"{_COUNT} (?P<unit>week|fortnight)s? (?:from|on) (?:this )?{_WEEKDAY}", _weeks_from_weekday),
     _rule(rf"(?P<named>{'|'.join(_NAMED_DAYS)})", _named_day),
     _rule(
         r"(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday|mon|tues?|wed|thu|fri|sat|sun),? (?:the "
@@ -385,7 +399,6 @@ _RULES: tuple[tuple[re.Pattern[str], _Resolve], ...] = (
     _rule(rf"{_WHICH} {_SHORT_WEEKDAY}", _weekday),
     _rule(rf"(?:about |around |almost |nearly |over |some )?{_COUNT} {_UNIT} (?:ago|back|earlier)", _ago),
     _rule(rf"(?:with)?in (?:about |around )?{_COUNT} {_UNIT}(?:'s?)?(?: time)?", _ahead),
-    _rule(rf"{_COUNT} {_UNIT} from (?:now|today)", _ahead),
     _rule(rf"{_WHICH} (?P<unit>weekend|week|month|year)", _calendar),
     _rule(r"at the (?P<unit>weekend)", _calendar),
     _rule(r"(?:the )?end of (?P<which>the|this|next) (?P<unit>week|month|year)", _end_of),

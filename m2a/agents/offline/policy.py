@@ -174,7 +174,7 @@ def _writes(state: TurnState, reading: Reading) -> list[Action]:
 
 
 def _write(state: TurnState, observation: Observation, hits: Sequence[Hit], newest: Sequence[int]) -> Action | None:
-    target = find_target(observation, hits, newest, state.message.said_at.date())
+    target = find_target(observation, hits, newest, state.message.said_at.date(), state.concepts)
     first, last = observation.happened or (None, None)
     if target is not None:
         text = target.text

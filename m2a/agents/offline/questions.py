@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from m2a.agents.offline import lexicon
-from m2a.agents.offline.dates import find_dates
+from m2a.agents.offline.dates import WEEKDAYS, find_dates
 from m2a.agents.offline.names import antecedent, find_names
 from m2a.agents.offline.question_kinds import KINDS, Asks
 from m2a.agents.offline.speech import is_question, strip_opener, utterances
@@ -40,6 +40,15 @@ _PREFIX = re.compile(
     r"mention(?:ed)?)[\s,:]*)+",
     re.IGNORECASE,
 )
+# "Can I cook mushrooms for Hugo?" asks whether he eats them.
+_SERVING = re.compile(
+    r"^(?:can|could|should|may|shall) (?:i|we) (?:cook|make|serve|bake|prepare|offer|bring|give|order|buy)(?: up)? "
+    r"(?P<what>[\w' -]+?) (?:for|to) (?P<who>[A-Z]\w+|(?:my|our) \w+)$|"
+    r"^(?:are|is) (?P<fine>[\w' -]+?) (?:ok|okay|all right|alright|fine|safe|good) for (?P<whom>[A-Z]\w+|(?:my|our) \w+)$",
+    re.IGNORECASE,
+)
+# "tell me when …" asks nothing of me.
+_ASKED_ME = re.compile(r"\b(?:tell|remind|show|give|let) me\b|\b(?:did|have) i (?:tell|told|mention(?:ed)?)\b", re.IGNORECASE)
 _ABOUT = re.compile(
     r"\b(?:what (?:do|did|can|else do) (?:you|i|we) (?:still )?(?:know|remember|say|tell you|have|recall|"
     r"mention|tell me)|what (?:have|had) i (?:told you|said|mentioned|shared)|"
@@ -124,6 +133,8 @@ def parse(text: str, today: date, *, has_photos: bool = False) -> Question:
     if match := _ABOUT.search(body):
         return _question(typed, "about", match["what"], today)
     asked = _PREFIX.sub("", body) or body
+    if serving := _SERVING.match(body):
+        asked = f"does {serving['who'] or serving['whom']} eat {serving['what'] or serving['fine']}"
     if asked != body and (match := re.match(r"about (?P<what>.+)", asked, re.IGNORECASE)):
         return _question(typed, "about", match["what"], today)
     for pattern, asks in KINDS:
@@ -173,6 +184,10 @@ def _noun_question(typed: str, asked: str, noun: str, rest: str, today: date) ->
 
 def _question(typed: str, asks: Asks, rest: str, today: date, *, noun: str = "", unit: str = "") -> Question:
     rest = re.sub(r"\bg(?:ets?|etting|ot) (?=\w+ed\b)", "", _ADVERBIAL.sub(" ", rest))
+    if re.search(r"\b(?:have|has|'ve|'s)\b", typed, re.IGNORECASE):
+        rest = re.sub(r"\bgot\b", " ", rest, flags=re.IGNORECASE)  # "have you got" is "have you"
+    rest = re.sub(rf"\b(?:on )?(?:that|the) (?:{'|'.join(WEEKDAYS)}|day)\b", " ", rest, flags=re.IGNORECASE)
+    rest = " ".join(rest.split())
     tail = _TAIL.search(rest)
     rest = rest[: tail.start()] if tail and _own_words(rest[: tail.start()]) else rest
     found = find_dates(rest, today, past=bool(re.search(r"\b(?:did|was|were|had)\b", typed, re.IGNORECASE)))
@@ -199,7 +214,7 @@ def _question(typed: str, asks: Asks, rest: str, today: date, *, noun: str = "",
     ):
         asks = "identity"
     relations = {stem(word) for word in lexicon.RELATIONS}
-    own = bool(re.search(r"\b(?:i|my|me|mine|we|our|us|i'm|i've|i'll)\b", typed, re.IGNORECASE))
+    own = bool(re.search(r"\b(?:i|my|me|mine|we|our|us|i'm|i've|i'll)\b", _ASKED_ME.sub("", typed), re.IGNORECASE))
     return Question(
         typed,
         asks,

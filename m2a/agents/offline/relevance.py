@@ -9,7 +9,7 @@ from m2a.agents.offline.answer_kinds import has_kind, names_job, noun_is_met
 from m2a.agents.offline.clauses import find_subject
 from m2a.agents.offline.names import NAME, find_names, mentioned, names_of
 from m2a.agents.offline.questions import Question
-from m2a.agents.offline.text import meets, plain, stem, stems
+from m2a.agents.offline.text import is_kind, meets, plain, stem, stems
 from m2a.types import Concept, Hit, MemoryEntry
 
 # A memory that speaks of one of these sides of a life says so with many words; each stands for all of them.
@@ -36,6 +36,27 @@ _STREET = re.compile(
 # "policy 5567-88": a number by its looks.
 _CODE = re.compile(r"\b(?=\w*\d)[A-Z0-9]+(?:-[A-Z0-9]+)+\b|\b(?!(?:19|20)\d\d\b)\d{4,}#?(?!\d| ?(?:euros?|€))")
 _PHONE = re.compile(r"(?<!\w)\+?\d(?:[ /-]?\d){6,}\b")
+
+
+# What a memory of a diet or a dislike says without the word: whether one eats a thing, and what to avoid.
+_DIET = (
+    (re.compile(r"\b(?:allerg\w+|intoleran\w+|can(?:'t|not) (?:have|eat|drink|stand)|avoids?)\b", re.I), "avoid eat allergy"),
+    (re.compile(r"\b(?:vegan|vegetarian|pescatarian|coeliac|celiac|kosher|halal|diet)\b", re.I), "avoid food eat diet"),
+    (re.compile(r"\b(?:vegan|vegetarian|pescatarian)\b", re.I), "meat"),
+    (re.compile(r"\bvegan\b", re.I), "cheese egg milk dairy butter"),
+    (re.compile(r"\b(?:hates?|dislikes?|loves?|likes?|can't stand|never (?:eats?|drinks?)|allerg\w+|vegan|vegetarian)\b", re.I),
+     "eat"),
+)
+
+
+# What one does with a thing of the kind goes without saying: piano lessons are of playing.
+_IMPLIED = (
+    (stem("instrument"), "play learn"),
+    (stem("language"), "speak learn"),
+    (stem("sport"), "play sport"),
+    (stem("car"), "drive"),
+    (stem("medicine"), "take"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +92,12 @@ def said_stems(entry: MemoryEntry, concepts: Sequence[Concept]) -> frozenset[str
                 found |= {one for name in names_of(concept) for one in stems(name)}
     for topic in values.topics(entry.text):
         found |= {stem(word) for word in _TOPIC_WORDS.get(topic, "").split()}
+    for kind, verbs in _IMPLIED:
+        if any(is_kind(word, kind) for word in tuple(found)):
+            found |= {stem(verb) for verb in verbs.split()}
+    for pattern, words in _DIET:
+        if pattern.search(entry.text):
+            found |= {stem(word) for word in words.split()}
     if values.has_money(entry.text):
         found |= {stem("cost"), stem("price")}
     if "@" in entry.text or _STREET.search(entry.text):
@@ -144,6 +171,8 @@ _PARAPHRASE = 0.72
 _SAME_TOPIC = 0.6
 
 
+# Questions whose answer is known by its looks: there the verb matters least.
+_MEASURED = ("day", "time", "place", "until", "ago", "money", "duration", "frequency")
 # Verbs that tell of the contrary: a memory of one answers no question about the other.
 _CONTRARIES = [
     {stem(word) for word in pair.split()}
@@ -166,7 +195,7 @@ def _is_paraphrase(question: Question, missing: str, hit: Hit, said: frozenset[s
     met = [word for word in question.words if word != missing]
     own = [word for word in met if word not in in_names]
     near = hit.similarity.get("dense", 0.0)
-    if question.asks in ("day", "time", "place", "until", "ago") and missing in _WORDS_OF_DOING:
+    if question.asks in _MEASURED and missing in _WORDS_OF_DOING:
         return bool(own) and len(met) >= 2 and near >= _SAME_TOPIC
     return len(own) >= 2 and near >= _PARAPHRASE
 

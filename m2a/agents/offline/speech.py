@@ -46,6 +46,10 @@ def is_question(sentence: str) -> bool:
     words = [token.lower for token in tokens(text)]
     if not words:
         return False
+    if words[0] in ("what", "which", "whose", "how") and any(
+        words[at] in AUXILIARIES and _is_subject_word(words[at + 1]) for at in range(1, min(5, len(words) - 1))
+    ):
+        return True
     if words[0] in cues.WH or words[0] in ("what's", "who's"):
         if words[0] in ("when", "where", "what", "how") and not _inverted(words[1:]):
             return (
@@ -92,6 +96,8 @@ def _is_subject_word(word: str) -> bool:
 
 
 def _labelled(text: str) -> Utterance | None:
+    if (owned := cues.OWNED_LABEL.match(text)) and not find_subject(owned["value"].split(",")[0]):
+        return Utterance("statement", f"{owned['what']} is {owned['value']}", text)
     match = cues.LABEL.match(text)
     if (
         match is None
@@ -106,6 +112,14 @@ def _labelled(text: str) -> Utterance | None:
 
 def _read(sentence: str) -> list[Utterance]:
     text = strip_opener(sentence)
+    if cues.SAYING.match(sentence) and not text.endswith("?") and not _tells_fact(sentence):
+        return [Utterance("chat", text, sentence)]
+    if not text.endswith("?") and (wrong := cues.WRONG_ABOUT.match(sentence)):
+        return [Utterance("correction", _of_subject(wrong["rest"], wrong["about"]), sentence)]
+    if tail := cues.REMEMBER_TAIL.search(text):
+        told = text[: tail.start()].strip(" ,")
+        if find_subject(told):
+            return [Utterance("preference" if cues.STYLE.search(told) else "remember", told, sentence)]
     if not text.endswith("?") and (labelled := _labelled(text)):
         return [labelled]
     if tag := cues.TAG.search(text):
@@ -167,13 +181,29 @@ def _read(sentence: str) -> list[Utterance]:
         return [Utterance("chat", text, sentence)]
     if cues.HYPOTHETICAL.match(text):
         return [Utterance("hypothetical", text, sentence)]
-    if cues.COMMAND.match(text) and not find_subject(text.split(" ", 1)[0]):
+    if cues.COMMAND.match(text) and not find_subject(text.split(" ", 1)[0]) and not _names_its_subject(text):
         return [Utterance("command", text, sentence)]
+    if cues.FRAGMENT.search(text) and len(tokens(text)) <= 9 and not find_subject(text):
+        return [Utterance("correction", text, sentence)]
     if not _states(text):
         return [Utterance("chat", text, sentence)]
     if cues.CORRECTION_ANYWHERE.search(text):
         return [Utterance("correction", text, sentence)]
     return [Utterance("statement", text, sentence)]
+
+
+def _names_its_subject(text: str) -> bool:
+    """A noun that looks like an order: "Book club meets at Greta's", "Plan B is the bus"."""
+    subject = find_subject(text)
+    words = subject.text.split() if subject else []
+    return bool(subject and subject.start == 0 and 2 <= len(words) <= 3) and not _is_subject_word(words[1].lower())
+
+
+def _of_subject(text: str, subject: str) -> str:
+    """The text with its first pronoun replaced by the subject: "her PhD is in oceanography" is Priya's."""
+    owner = f"{subject}'" if subject.endswith("s") else f"{subject}'s"
+    text, done = re.subn(r"^(?:his|her|its|their)\b(?= \w)", owner, text, count=1, flags=re.IGNORECASE)
+    return text if done else re.sub(r"^(?:he|she|it|they)\b", subject, text, count=1, flags=re.IGNORECASE)
 
 
 def has_value(text: str) -> bool:

@@ -8,8 +8,9 @@ from typing import Literal
 
 from m2a.agents.offline import lexicon
 from m2a.agents.offline.clauses import clauses, find_subject, is_past, is_verb
-from m2a.agents.offline.dates import WEEKDAYS, annotate, find_dates
-from m2a.agents.offline.names import antecedent, find_namings, mentioned
+from m2a.agents.offline.dates import WEEKDAYS, FoundDate, annotate, find_dates
+from m2a.agents.offline.cues import EXCUSE
+from m2a.agents.offline.names import antecedent, find_names, find_namings, mentioned
 from m2a.agents.offline.speech import Utterance, strip_opener, utterances
 from m2a.agents.offline.text import tokens
 from m2a.types import Concept, ConceptMention, DateInterval, Message
@@ -35,7 +36,9 @@ _FILLER = re.compile(
     r"good news|bad news|big news|great news|guess what|funny thing|i (?:just )?(?:wanted|want|should|have|"
     r"need) to (?:tell|let) you(?: know)?(?: that)?|"
     r"(?:i )?(?:forgot to|did i) (?:tell you|mention)(?: that)?|you should know(?: that)?|let me tell you(?: "
-    r"that)?|i must say|"
+    r"that)?|i must say|note to self|"
+    r"(?:i(?:'ve| have)? )?(?:just )?(?:checked|looked (?:it up|at)|looked|read|saw|seen|heard|learned|learnt|found out|"
+    r"been told|got told)(?: on| at)?(?: the| their| my)?(?: \w+)?,? (?:and|that)(?= (?:the|my|our|it|he|she|they)\b)|"
     r"i(?:'ll| will) tell you(?: that)?|did you know(?: that)?|hey|hi|hello|sorry|yes|yeah|ok|okay)\b[\s,.:!-]*)+",
     re.IGNORECASE,
 )
@@ -100,7 +103,9 @@ def _observations(
         if utterance.act == "correction" and re.search(r"n't\b|\bnot\b|\bno longer\b", parts[0]):
             parts = [body]  # "she isn't at A, we chose B" says one thing
         if utterance.act == "correction" and any(find_subject(part) for part in parts):
-            parts = [part for part in parts if find_subject(part)]  # "looked at him just now" corrects nothing
+            parts = [part for part in parts if find_subject(part) or find_names(part)]  # "looked at him just now" corrects nothing
+        if len(parts) > 1:
+            parts = [part for part in parts if not EXCUSE.match(part.strip(" ,"))] or parts
         for clause in parts:
             _put(texts, clause.strip(" ,"), utterance, before, concepts)
     return [_observation(text, utterance, today) for text, utterance in texts if _worth(text)]
@@ -116,7 +121,7 @@ def _put(
     """Add the clause as a text of its own, or to the one before it where it cannot stand alone."""
     earlier = [text for text, _ in texts]
     same_sentence = bool(texts) and texts[-1][1] is utterance
-    if same_sentence and (len(tokens(earlier[-1])) < 4 or (utterance.act == "correction" and _PERSONAL.match(clause))):
+    if same_sentence and ((len(tokens(earlier[-1])) < 4 and not _is_of_another(clause, earlier[-1])) or (utterance.act == "correction" and _PERSONAL.match(clause))):
         texts[-1] = (f"{earlier[-1]}, {clause}", utterance)
         return
     if _PERSONAL.match(clause):
@@ -139,6 +144,12 @@ def _put(
     if find_subject(clause) is None and len(namings) == 1 and clause.endswith(namings[0].name):
         clause = f"{namings[0].name} is {clause[: -len(namings[0].name)].strip(' ,')}"
     texts.append((clause, utterance))
+
+
+def _is_of_another(clause: str, earlier: str) -> bool:
+    """Two short clauses of two people: "Rosalind is vegetarian; Hugo eats meat"."""
+    ours, theirs = find_subject(clause), find_subject(earlier)
+    return bool(ours and theirs and find_names(ours.text) and ours.text != theirs.text)
 
 
 _TOPIC = re.compile(
@@ -173,9 +184,28 @@ def _with_name(clause: str, named: str) -> str:
     return clause if subject is None else f"{named} {subject.rest}"
 
 
+def _dates(text: str, today: date) -> list[FoundDate]:
+    """The dates of the text; on which side of today an open one lies is told by the clause that it stands in."""
+    ahead, back = find_dates(text, today, past=False), find_dates(text, today, past=True)
+    if len(ahead) != len(back):
+        return back if is_past(text) else ahead
+    return [late if is_past(_clause_of(text, soon.start)) else soon for soon, late in zip(ahead, back, strict=True)]
+
+
+def _clause_of(text: str, position: int) -> str:
+    start = 0
+    for clause in clauses(text):
+        at = text.find(clause, start)
+        if at < 0:
+            break
+        if at <= position < at + len(clause):
+            return clause
+        start = at + len(clause)
+    return text
+
+
 def _observation(text: str, utterance: Utterance, today: date) -> Observation:
-    past = is_past(text)
-    dates = find_dates(text, today, past=past)
+    dates = _dates(text, today)
     recurring = re.search(rf"\bevery\b|\b(?:{'|'.join(WEEKDAYS)})s\b|\bbirthday\b", text, re.IGNORECASE)
     happened = dates[0].interval if dates and not recurring else None
     kind: Literal["event", "fact", "preference", "procedure"] = "fact"
