@@ -14,7 +14,7 @@ from m2a.memory.photo_store import PhotoStore
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
 from m2a.memory.stores import Retrieval, Stores
-from m2a.settings import Settings
+from m2a.settings import Settings, SettingsError
 from models.captioner import Captioner
 from models.chat_model import ChatModel, load_chat_model
 
@@ -142,14 +142,17 @@ def load_policy(settings: Settings) -> Policy:
 
 
 def chat_model(settings: Settings) -> ChatModel:
-    """The chat model of the settings, not `offline`. Raises `ValueError` with the remedy for an unknown form."""
-    return load_chat_model(
-        settings.chat_model,
-        base_url=settings.chat_base_url,
-        api_key=settings.chat_api_key.get_secret_value() if settings.chat_api_key else None,
-        sees_photos=settings.chat_sees_photos,
-        timeout=settings.chat_timeout,
-    )
+    """The chat model of the settings, not `offline`. Raises `SettingsError` with the remedy where there is no such."""
+    try:
+        return load_chat_model(
+            settings.chat_model,
+            base_url=settings.chat_base_url,
+            api_key=settings.chat_api_key.get_secret_value() if settings.chat_api_key else None,
+            sees_photos=settings.chat_sees_photos,
+            timeout=settings.chat_timeout,
+        )
+    except (ValueError, ImportError) as error:
+        raise SettingsError(str(error)) from error
 
 
 def text_encoder_loading(settings: Settings) -> Loading["TextEncoder"]:

@@ -274,7 +274,7 @@ class Database:
             self._engine = self._open_sqlite(url) if self.is_sqlite else create_engine(url, pool_pre_ping=True)
         except ModuleNotFoundError as error:
             raise DatabaseError(
-                f"The database driver {error.name!r} is missing; run `pip install 'm2a[postgres]'`."
+                f"The database driver {error.name!r} is missing; run `pip install 'psycopg[binary]'`."
             ) from error
         try:
             self._create_tables()

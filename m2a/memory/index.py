@@ -26,7 +26,7 @@ import threading
 import time
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -311,6 +311,8 @@ class MemoryIndex:
             )
 
     def _open(self) -> "MilvusClient":
+        with suppress(ImportError):
+            import scipy.sparse  # noqa: F401  # pymilvus imports it in its first search: two threads there can deadlock
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # milvus-lite's use of pkg_resources
             from pymilvus import MilvusClient
@@ -329,7 +331,8 @@ class MemoryIndex:
                 failure: Exception = error
                 self._end_lite()
         reason = getattr(failure, "message", None) or str(failure)
-        raise IndexUnavailableError(f"Cannot open the index {self.uri}: {reason}.") from failure
+        remedy = " If it stays so, delete that file: the index is built anew from the database." if self.is_lite else ""
+        raise IndexUnavailableError(f"Cannot open the index {self.uri}: {reason.rstrip('.')}.{remedy}") from failure
 
     def _end_lite(self) -> None:
         """Milvus Lite's process, if there is one."""

@@ -34,7 +34,7 @@ SENTENCES = {
     ),
     "complex": f"This photo has too much detail to be kept in {MAX_BYTES // 1_000_000} MB: {_SMALLER}.",
     "heic": (
-        "This is a HEIC photo, which M2A reads only with the `heic` extra (`pip install 'm2a[heic]'`); or export it as a "
+        "This is a HEIC photo, which M2A reads only with the `heic` extra (`pip install pillow-heif`); or export it as a "
         "JPEG (on an iPhone: Settings › Camera › Formats › Most Compatible) and send that."
     ),
     "stopped": f"This photo made the decoder stop; it may be damaged or too complex: {_AS_JPEG}.",

@@ -424,7 +424,7 @@ class SemanticMemoryStore:
             ):
                 concepts.setdefault(row.memory_id, []).append(row.concept_id)
         return [
-            _entry(row, photos.get(row.memory_id, ()), evidence[row.memory_id], concepts.get(row.memory_id, ()))
+            _entry(row, photos.get(row.memory_id, ()), evidence.get(row.memory_id, ()), concepts.get(row.memory_id, ()))
             for row in rows
         ]
 

@@ -176,7 +176,11 @@ def noun_is_met(question: Question, entry: MemoryEntry) -> bool:
         return True
     met = meets(question.noun, others)
     if question.noun in _NAMED_NOUNS:
-        at = [name for name in re.findall(rf"\b(?:at|for|with) (?:the )?({NAME})", text) if name in _new_names(question, text)]
+        at = [
+            name
+            for name in re.findall(rf"\b(?:at|for|with) (?:the )?({NAME})", text)
+            if name in _new_names(question, text)
+        ]
         return bool(at) or (met and bool(_new_names(question, text)))
     return met and _says_more(question, text, frozenset(stems(text)))
 

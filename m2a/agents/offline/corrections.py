@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from m2a.agents.offline.clauses import Subject, find_subject, is_past
-from m2a.agents.offline.dates import number
+from m2a.agents.offline.dates import WEEKDAYS, number
 from m2a.agents.offline.names import NAME, find_names, find_places, mentioned, names_of
 from m2a.agents.offline.relevance import said_stems
 from m2a.agents.offline.statements import Observation
@@ -41,10 +41,15 @@ _NOT = (
 
 # What these speak of no longer holds as it was said.
 _ENDS = re.compile(
-    r"\b(?:cancell?ed|quit|sold|stopped|gave up|given up|no longer|called off|dropped|resigned|lost)\b", re.IGNORECASE
+    r"\b(?:cancell?ed|quit|sold|stopped|gave up|given up|no longer|called off|dropped|resigned|lost|returned|"
+    r"(?:gave|given|brought|sent|handed) .{1,30} back)\b",
+    re.IGNORECASE,
 )
 # "moved from Monday to Tuesday": the first is what no longer holds.
 _FROM = re.compile(r"\bfrom (?:[^,.;]|\.\d)*? to (?!\d+ [A-Z]\w+ to)", re.IGNORECASE)
+
+
+_WEEKLY = re.compile(rf"\b((?:{'|'.join(WEEKDAYS)})(?=s\b)|(?<=every )(?:{'|'.join(WEEKDAYS)}))", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +112,12 @@ def content(text: str) -> set[str]:
 
 
 def _contradiction(
-    observation: Observation, entry: MemoryEntry, hit: Hit, newest: Sequence[int], today: date, concepts: Sequence[Concept]
+    observation: Observation,
+    entry: MemoryEntry,
+    hit: Hit,
+    newest: Sequence[int],
+    today: date,
+    concepts: Sequence[Concept],
 ) -> float | None:
     """How surely the two contradict each other; None where they speak of different things."""
     new, old = content(_without_values(observation.text)), content(entry.text)
@@ -132,6 +142,8 @@ def _contradiction(
     if not observation.corrects:
         if _is_moved(observation, entry, today):
             return 3.0 + hit.similarity.get("dense", 0.0)
+        if _other_venue(observation.text, entry.text) or _is_rescheduled(observation.text, entry.text):
+            return 2.5 + hit.similarity.get("dense", 0.0)
         return _same_attribute(observation.text, entry.text, same_kinds | same_topics)
     fresh = next((1.5 - rank for rank, message_id in enumerate(newest[:2]) if _rests_on(entry, [message_id])), 0.0)
     fragment = find_subject(observation.text) is None or bool(
@@ -165,7 +177,10 @@ def _is_moved(observation: Observation, entry: MemoryEntry, today: date) -> bool
     if subject is None or observation.happened is None or entry.happened is None or entry.happened.last < today:
         return False
     ours, old = content(subject.text), content(entry.text)
-    definite = re.match(rf"(?:the|my|our|his|her|their)\b|{NAME}'s? \w", subject.text) is not None or subject.text.islower()
+    ours = ours - _HEADS or ours
+    definite = (
+        re.match(rf"(?:the|my|our|his|her|their)\b|{NAME}'s? \w", subject.text) is not None or subject.text.islower()
+    )
     definite = definite or re.match(r"(?:The|My|Our|His|Her|Their)\b", subject.text) is not None
     lies_ahead = not is_past(observation.text)
     return (
@@ -174,6 +189,40 @@ def _is_moved(observation: Observation, entry: MemoryEntry, today: date) -> bool
         and bool(ours)
         and all(meets(word, old) for word in ours)
         and entry.happened != observation.happened
+    )
+
+
+_AT = rf"\b(?:at|in) ((?:the )?{NAME})"
+# What the head of a subject adds to the thing it is of: "the due date" is when what is due.
+_HEADS = frozenset(stem(word) for word in "date day time place appointment lesson class session course".split())
+
+
+def _other_venue(new: str, old: str) -> tuple[str, str] | None:
+    """The place in the old text and the one that takes its turn: "the party's at the Red Lion"."""
+    subject = find_subject(new)
+    if subject is None or not content(subject.text) or find_names(subject.text):
+        return None
+    there = re.match(rf"(?:is|are|takes? place|will be)(?: now)? {_AT.removeprefix(chr(92) + 'b')}", subject.rest)
+    places = re.findall(_AT, old)
+    if there is None or len(places) != 1 or places[0] == there[1] or is_past(old):
+        return None
+    known = content(old)
+    return (places[0], there[1]) if all(meets(word, known) for word in content(subject.text)) else None
+
+
+def _is_rescheduled(new: str, old: str) -> bool:
+    """What comes every week is given another weekday, in a text of one such thing: "swimming's on Wednesdays"."""
+    subject = find_subject(new)
+    if subject is None or not re.match(r"(?:is|are|starts?|begins?|takes? place|will be)\b", subject.rest):
+        return False
+    ours = content(subject.text) - _HEADS
+    known = content(old)
+    days, times = _WEEKLY.findall(new), _WEEKLY.findall(old)
+    return (
+        bool(ours)
+        and len(days) == len(times) == 1
+        and days[0].lower() != times[0].lower()
+        and all(meets(word, known) for word in ours)
     )
 
 
@@ -204,7 +253,10 @@ def _same_attribute(new: str, old: str, alike: set[str]) -> float | None:
 
 
 # What one does in one place, for one firm, with one car at a time.
-_SINGLE = {stem(verb) for verb in "live work weigh cost drive study own have owe earn pay start begin end finish open close".split()}
+_SINGLE = {
+    stem(verb)
+    for verb in "live work weigh cost drive study own have owe earn pay start begin end finish open close".split()
+}
 _OF_PLACE = {stem(verb) for verb in "live work study".split()}
 _LASTING = ("amount:", "time", "colour", "job")
 
@@ -224,12 +276,16 @@ def _gives_another(new: str, old: str, ours: Subject, theirs: Subject) -> bool:
         return bool(here and there) and not here & there
     said = find_values(new)
     known = find_values(old)
-    pairs = [(one, other) for one in said for other in known if one.kind == other.kind and one.kind.startswith(_LASTING)]
+    pairs = [
+        (one, other) for one in said for other in known if one.kind == other.kind and one.kind.startswith(_LASTING)
+    ]
     if len(pairs) != 1 or pairs[0][0].text.casefold() == pairs[0][1].text.casefold():
         return False
     if verb == stem("is") and ours.text.lower() in ("it", "that", "this", "there"):
         return False
-    return pairs[0][0].kind != "time" or {v.text for v in said if v.kind == "day"} == {v.text for v in known if v.kind == "day"}
+    return pairs[0][0].kind != "time" or {v.text for v in said if v.kind == "day"} == {
+        v.text for v in known if v.kind == "day"
+    }
 
 
 def _who(text: str) -> frozenset[str]:
@@ -251,10 +307,12 @@ def _replacement(observation: Observation, entry: MemoryEntry) -> Target:
         exchanged = _exchange_words(entry.text, refuted, put)
         if exchanged:
             return Target(entry, exchanged, True)
-    put = re.search(rf"\b(?:it's|it is) (?:now )?({NAME})", observation.text)
+    if venue := _other_venue(observation.text, entry.text):
+        return Target(entry, entry.text.replace(*venue), True)
+    successor = re.search(rf"\b(?:it's|it is) (?:now )?({NAME})", observation.text)
     role = re.fullmatch(rf"((?:My|Our|The) [\w ]+?(?: is| are)) ((?:an? )?{NAME})\.?", entry.text)
-    if put and role and put[1] not in entry.text:
-        return Target(entry, f"{role[1]} {put[1]}.", True)
+    if successor and role and successor[1] not in entry.text:
+        return Target(entry, f"{role[1]} {successor[1]}.", True)
     # What stands on its own and says all that the old one said needs nothing of it.
     ours = find_values(_FROM.sub("to ", _without_opposition(observation.text)))
     theirs = find_values(entry.text)

@@ -128,7 +128,9 @@ def _animate_subject(clause: str, known: set[str]) -> str | None:
     if inside := _animate_naming(text, known):
         return inside
     if owner := re.match(r"((?:[Mm]y |[Oo]ur )?([\w-]+))'s \w", text):  # "Grandma's birthday is in May, she …"
-        if owner[2].lower() in lexicon.RELATIONS or (owner[1][0].isupper() and not _is_no_name(owner[1].split()[0], True)):
+        if owner[2].lower() in lexicon.RELATIONS or (
+            owner[1][0].isupper() and not _is_no_name(owner[1].split()[0], True)
+        ):
             return re.sub("^(My|Our)", lambda match: match[0].lower(), owner[1])
     if re.fullmatch(NAME, text) and not _is_no_name(text.split()[0], False) and text not in find_places(clause):
         return text

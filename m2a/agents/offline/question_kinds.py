@@ -57,6 +57,7 @@ KINDS: tuple[tuple[re.Pattern[str], Asks], ...] = (
     (_pattern(r"^what (?:does|do|did) (?P<x>.+) look like"), "show"),
     (_pattern(rf"^how (?:many|much) (?:more )?{_UNITS}\b(?=.*{_AHEAD})"), "until"),
     (_pattern(rf"^how (?:long|soon)\b(?=.*{_AHEAD})"), "until"),
+    (_pattern(r"^how (?:long|much longer)\b(?=.*\b(?:is|are)\b.*\bvalid\b)"), "until"),
     (_pattern(r"^how soon\b"), "until"),
     (_pattern(rf"^how many {_UNITS}\b(?=.*{_BACK})"), "ago"),
     (_pattern(rf"^how long\b(?=.*{_BACK})"), "ago"),

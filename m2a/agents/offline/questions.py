@@ -48,7 +48,9 @@ _SERVING = re.compile(
     re.IGNORECASE,
 )
 # "tell me when …" asks nothing of me.
-_ASKED_ME = re.compile(r"\b(?:tell|remind|show|give|let) me\b|\b(?:did|have) i (?:tell|told|mention(?:ed)?)\b", re.IGNORECASE)
+_ASKED_ME = re.compile(
+    r"\b(?:tell|remind|show|give|let) me\b|\b(?:did|have) i (?:tell|told|mention(?:ed)?)\b", re.IGNORECASE
+)
 _ABOUT = re.compile(
     r"\b(?:what (?:do|did|can|else do) (?:you|i|we) (?:still )?(?:know|remember|say|tell you|have|recall|"
     r"mention|tell me)|what (?:have|had) i (?:told you|said|mentioned|shared)|"

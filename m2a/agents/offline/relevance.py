@@ -38,17 +38,28 @@ _CODE = re.compile(r"\b(?=\w*\d)[A-Z0-9]+(?:-[A-Z0-9]+)+\b|\b(?!(?:19|20)\d\d\b)
 _PHONE = re.compile(r"(?<!\w)\+?\d(?:[ /-]?\d){6,}\b")
 
 
-# What a memory of a diet or a dislike says without the word: whether one eats a thing, and what to avoid.
+# What a memory of a diet or an allergy says without the word.
 _DIET = (
-    (re.compile(r"\b(?:allerg\w+|intoleran\w+|can(?:'t|not) (?:have|eat|drink|stand)|avoids?)\b", re.I), "avoid eat allergy"),
-    (re.compile(r"\b(?:vegan|vegetarian|pescatarian|coeliac|celiac|kosher|halal|diet)\b", re.I), "avoid food eat diet"),
-    (re.compile(r"\b(?:vegan|vegetarian|pescatarian)\b", re.I), "meat"),
+    (
+        re.compile(r"\b(?:allerg\w+|intoleran\w+|can(?:'t|not) (?:have|eat|drink|stand)|avoids?)\b", re.I),
+        "avoid allergy",
+    ),
+    (re.compile(r"\b(?:vegan|vegetarian|pescatarian|coeliac|celiac|kosher|halal)\b", re.I), "avoid diet meat"),
     (re.compile(r"\bvegan\b", re.I), "cheese egg milk dairy butter"),
-    (re.compile(r"\b(?:hates?|dislikes?|loves?|likes?|can't stand|never (?:eats?|drinks?)|allerg\w+|vegan|vegetarian)\b", re.I),
-     "eat"),
 )
-
-
+# What an amount of the unit is.
+_MEASURES = {
+    **dict.fromkeys(("mg", "ml", "mcg"), "dose"),
+    **dict.fromkeys(("km", stem("miles"), stem("kilometres")), "distance far"),
+    **dict.fromkeys(("kg", stem("kilos"), "lb"), "weight weigh"),
+    "cm": "height tall",
+}
+# A memory of a taste or a diet tells whether one eats what it names.
+_TASTE = re.compile(
+    r"\b(?:hates?|dislikes?|loves?|likes?|adores?|can't stand|never (?:eats?|drinks?)|allerg\w+|intoleran\w+|vegan|"
+    r"vegetarian|pescatarian|can't have|avoids?)\b",
+    re.IGNORECASE,
+)
 # What one does with a thing of the kind goes without saying: piano lessons are of playing.
 _IMPLIED = (
     (stem("instrument"), "play learn"),
@@ -95,6 +106,8 @@ def said_stems(entry: MemoryEntry, concepts: Sequence[Concept]) -> frozenset[str
     for kind, verbs in _IMPLIED:
         if any(is_kind(word, kind) for word in tuple(found)):
             found |= {stem(verb) for verb in verbs.split()}
+    for value in values.find_values(entry.text):
+        found |= {stem(word) for word in _MEASURES.get(value.kind.removeprefix("amount:"), "").split()}
     for pattern, words in _DIET:
         if pattern.search(entry.text):
             found |= {stem(word) for word in words.split()}
@@ -130,6 +143,8 @@ def _judge(
     missing = [word for word in question.words if not meets(word, said)]
     if question.asks == "noun" and question.noun in missing and noun_is_met(question, entry):
         missing.remove(question.noun)
+    if question.asks == "yes or no" and len(question.words) >= 2 and _TASTE.search(entry.text):
+        missing = [word for word in missing if word not in _EATING]
     missing = [word for word in missing if not (chosen or _met_nearby(word, question, entry, hits, said))]
     if len(missing) == 1 and _is_paraphrase(question, missing[0], hit, said):
         missing = []
@@ -171,6 +186,7 @@ _PARAPHRASE = 0.72
 _SAME_TOPIC = 0.6
 
 
+_EATING = (stem("eat"), stem("drink"), stem("food"))
 # Questions whose answer is known by its looks: there the verb matters least.
 _MEASURED = ("day", "time", "place", "until", "ago", "money", "duration", "frequency")
 # Verbs that tell of the contrary: a memory of one answers no question about the other.

@@ -8,8 +8,8 @@ from typing import Literal
 
 from m2a.agents.offline import lexicon
 from m2a.agents.offline.clauses import clauses, find_subject, is_past, is_verb
-from m2a.agents.offline.dates import WEEKDAYS, FoundDate, annotate, find_dates
 from m2a.agents.offline.cues import EXCUSE
+from m2a.agents.offline.dates import WEEKDAYS, FoundDate, annotate, find_dates
 from m2a.agents.offline.names import antecedent, find_names, find_namings, mentioned
 from m2a.agents.offline.speech import Utterance, strip_opener, utterances
 from m2a.agents.offline.text import tokens
@@ -103,7 +103,9 @@ def _observations(
         if utterance.act == "correction" and re.search(r"n't\b|\bnot\b|\bno longer\b", parts[0]):
             parts = [body]  # "she isn't at A, we chose B" says one thing
         if utterance.act == "correction" and any(find_subject(part) for part in parts):
-            parts = [part for part in parts if find_subject(part) or find_names(part)]  # "looked at him just now" corrects nothing
+            parts = [
+                part for part in parts if find_subject(part) or find_names(part)
+            ]  # "looked at him just now" corrects nothing
         if len(parts) > 1:
             parts = [part for part in parts if not EXCUSE.match(part.strip(" ,"))] or parts
         for clause in parts:
@@ -121,7 +123,10 @@ def _put(
     """Add the clause as a text of its own, or to the one before it where it cannot stand alone."""
     earlier = [text for text, _ in texts]
     same_sentence = bool(texts) and texts[-1][1] is utterance
-    if same_sentence and ((len(tokens(earlier[-1])) < 4 and not _is_of_another(clause, earlier[-1])) or (utterance.act == "correction" and _PERSONAL.match(clause))):
+    if same_sentence and (
+        (len(tokens(earlier[-1])) < 4 and not _is_of_another(clause, earlier[-1]))
+        or (utterance.act == "correction" and _PERSONAL.match(clause))
+    ):
         texts[-1] = (f"{earlier[-1]}, {clause}", utterance)
         return
     if _PERSONAL.match(clause):
