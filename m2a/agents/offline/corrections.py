@@ -187,7 +187,8 @@ def _is_moved(observation: Observation, entry: MemoryEntry, today: date) -> bool
         definite
         and lies_ahead
         and bool(ours)
-        and all(meets(word, old) for word in ours)
+        and _speaks_of(ours, old)
+        and not _is_of_other(subject.text, entry.text)
         and entry.happened != observation.happened
     )
 
@@ -207,7 +208,7 @@ def _other_venue(new: str, old: str) -> tuple[str, str] | None:
     if there is None or len(places) != 1 or places[0] == there[1] or is_past(old):
         return None
     known = content(old)
-    return (places[0], there[1]) if all(meets(word, known) for word in content(subject.text)) else None
+    return (places[0], there[1]) if _speaks_of(content(subject.text), known) else None
 
 
 def _is_rescheduled(new: str, old: str) -> bool:
@@ -222,8 +223,21 @@ def _is_rescheduled(new: str, old: str) -> bool:
         bool(ours)
         and len(days) == len(times) == 1
         and days[0].lower() != times[0].lower()
-        and all(meets(word, known) for word in ours)
+        and _speaks_of(ours, known)
+        and not _is_of_other(subject.text, old)
     )
+
+
+def _speaks_of(subject: set[str], said: set[str]) -> bool:
+    """Every word of the subject is met, one of them literally: a meeting is not the dentist's appointment."""
+    return bool(subject & said) and all(meets(word, said) for word in subject)
+
+
+def _is_of_other(subject: str, old: str) -> bool:
+    """ "My appointment" is not "Tom's appointment"."""
+    theirs = find_subject(old)
+    owner = re.match(rf"({NAME})'s? \w", theirs.text) if theirs else None
+    return bool(owner and re.match(r"(?:my|our)\b", subject, re.IGNORECASE) and owner[1] not in subject)
 
 
 def _same_attribute(new: str, old: str, alike: set[str]) -> float | None:

@@ -49,17 +49,21 @@ CORRECTION_ANYWHERE = re.compile(
     r"stopped|gave up|quit)\b|"
     r"\b(?:has|have|'s|'ve|she|he|they|i|we|just) (?:just |now |recently )?(?:moved|left|quit|changed|switched|"
     r"sold|retired|broken up|split up)\b|"
-    r"\bnow\b(?! and then)|\b(?:went|gone|going) (?:up|down)\b|\b(?:gave|given|brought|sent|paid|handed) .{1,30} back\b|\bgot (?:an|the) "
+    r"\bnow\b(?! and then)|\b(?:went|gone|going) (?:up|down)\b|\b(?:gave|given|brought|sent|paid|handed) "
+    r".{1,30} back\b|\bgot (?:an|the) "
     r"extension\b|\b(?:is|are|\'s|\'re) off\b|\b(?:is|are|am|went|gone|'s|'m|'re) (?:down|up) (?:to|at)\b|"
     r"\b(?:put|push(?:ed)?|mov(?:ed|ing)|shift(?:ed)?|br(?:ing|ought)|bump(?:ed)?) (?:[\w']+ ){1,5}(?:back|forward|off)\b|"
     r"\b(?:has|have|'s|'ve) (?:gone|become|turned) (?=[a-z]+\b)|\b(?:put|turned|brought|took) (?:[\w']+ ){1,4}(?:up|down) to\b|"
-    r"\b(?:gave|given|assigned|allocated|sent) (?:me|us|him|her|them) (?:another|a (?:new|different))\b|\bnowadays\b|\b(?:can|could|will|'ll) only (?:see|do|come|make|take|be)\b|\bby now\b|\bonly \w+ left\b|\bchanged (?:my|"
+    r"\b(?:gave|given|assigned|allocated|sent) (?:me|us|him|her|them) (?:another|a (?:new|different))\b|"
+    r"\bnowadays\b|\b(?:can|could|will|'ll) only (?:see|do|come|make|take|be)\b|\bby now\b|\bonly \w+ left\b|"
+    r"\bchanged (?:my|"
     r"her|his|their|our) minds?\b|\bisn't .{1,40}, (?:it's|he's|she's)\b",
     re.IGNORECASE,
 )
 # A fragment that gives a new value to what was said: "down to 79 kilos now", "now at 4 instead".
 FRAGMENT = re.compile(
-    r"^(?:(?:it's |we're |i'm )?(?:now |only |already )?(?:down|up|back) to|now(?: at| on| in)?|make (?:it|that)|only|more like)\b"
+    r"^(?:(?:it's |we're |i'm )?(?:now |only |already )?(?:down|up|back) to|"
+    r"now(?: at| on| in)?|make (?:it|that)|only|more like)\b"
     r".*(?:\d|\b[A-Z]|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b)",
     re.IGNORECASE,
 )
@@ -175,10 +179,11 @@ CHAT = re.compile(
 
 # Sayings and farewells that stand for a whole sentence.
 SAYING = re.compile(
-    r"^(?:(?:oh|ah|well|ok|okay|so|and|but|anyway|hey|aww?)\b[\s,!.-]*)*"
+    r"^(?:(?:oh|ah|well|ok|okay|so|and|but|anyway|hey|aww?|right|haha|lol)\b[\s,!.-]*)*"
     r"(?:no (?:worries|problem|rush|need|bother|pressure|big deal|biggie|idea|way|thanks|thank you|trouble|harm done)|"
     r"such is life|that's life|c'est la vie|so it goes|it is what it is|it can't be helped|can't be helped|"
-    r"life goes on|never a dull moment|better late than never|easier said than done|back to (?:work|it|business)|off (?:i|we) go|here goes|you never know|who knows|"
+    r"life goes on|never a dull moment|better late than never|easier said than done|"
+    r"back to (?:work|it|business)|off (?:i|we) go|here goes|you never know|who knows|"
     r"(?:you )?(?:have|enjoy) (?:a|your|the) (?:\w+ )?(?:evening|day|night|weekend|week|morning|afternoon|one|time|rest)|"
     r"sleep (?:tight|well)|catch you later|see you|talk (?:soon|later|tomorrow)|take (?:care|it easy)|"
     r"all the best|until then|till then|that'?(?:s| will|'ll) (?:be|do|it)\b|(?:it|this|that) made my day|"

@@ -127,11 +127,11 @@ def _animate_subject(clause: str, known: set[str]) -> str | None:
     text = subject.text
     if inside := _animate_naming(text, known):
         return inside
-    if owner := re.match(r"((?:[Mm]y |[Oo]ur )?([\w-]+))'s \w", text):  # "Grandma's birthday is in May, she …"
-        if owner[2].lower() in lexicon.RELATIONS or (
-            owner[1][0].isupper() and not _is_no_name(owner[1].split()[0], True)
-        ):
-            return re.sub("^(My|Our)", lambda match: match[0].lower(), owner[1])
+    owner = re.match(r"((?:[Mm]y |[Oo]ur )?([\w-]+))'s \w", text)  # "Grandma's birthday is in May, she …"
+    if owner and (
+        owner[2].lower() in lexicon.RELATIONS or (owner[1][0].isupper() and not _is_no_name(owner[1].split()[0], True))
+    ):
+        return re.sub("^(My|Our)", lambda match: match[0].lower(), owner[1])
     if re.fullmatch(NAME, text) and not _is_no_name(text.split()[0], False) and text not in find_places(clause):
         return text
     words = text.lower().split()
@@ -223,6 +223,9 @@ def _named_relations(sentence: str) -> Iterable[Naming]:
             name.split()[0], match.start() == 0 and len(name.split()) == 1 and name.lower() in _COMMON_STARTS
         ):
             yield _naming(name, noun)
+    for match in re.finditer(rf"\b(?:[Mm]y|[Oo]ur) {_NOUN}(?:'s| is) ({NAME})(?=[,.!?;]|$| and\b| but\b)", sentence):
+        if _kind(match[1]) in ("person", "pet") and not _is_no_name(match[2].split()[0], False):
+            yield _naming(match[2], match[1])
     for match in re.finditer(rf"[Tt]he ([^,.]+?) (?:is|was) ({NAME})(?=[,.!?]|$)", sentence):
         words = match[1].lower().split()
         if any(word in lexicon.RELATIONS for word in words):

@@ -112,7 +112,7 @@ def _labelled(text: str) -> Utterance | None:
 
 def _read(sentence: str) -> list[Utterance]:
     text = strip_opener(sentence)
-    if cues.SAYING.match(sentence) and not text.endswith("?") and not _tells_fact(sentence):
+    if cues.SAYING.match(text) and not text.endswith("?") and not _tells_fact(text):
         return [Utterance("chat", text, sentence)]
     if not text.endswith("?") and (wrong := cues.WRONG_ABOUT.match(sentence)):
         return [Utterance("correction", _of_subject(wrong["rest"], wrong["about"]), sentence)]
