@@ -60,7 +60,9 @@ class Played:
 
     @property
     def kept(self) -> bool:
-        return any(_holds(entry.text, self.turn.keep) for entry in self.after)
+        """Whether a memory holds what was said, or those of this message together: two facts may be two memories."""
+        together = " ".join(entry.text for entry in self.added)
+        return any(_holds(text, self.turn.keep) for text in (*(entry.text for entry in self.after), together))
 
     @property
     def corrected(self) -> bool:

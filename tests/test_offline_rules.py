@@ -102,6 +102,25 @@ async def test_unknown_photo_and_photo_without_words(talk: Talk) -> None:
     assert talk.known() == []
 
 
+async def test_a_name_given_in_the_next_sentence_stays_with_what_it_names(talk: Talk) -> None:
+    await talk.say("We adopted a greyhound on 28 February!! He's called Duke")
+    assert [text for text in talk.known() if "greyhound" in text and "Duke" in text]
+    talk.conversation = None
+    await talk.say("We got a kitten. Her name is Lulu.")
+    assert "We got a kitten. Her name is Lulu." in talk.known()
+
+
+async def test_words_under_a_photo_are_about_it(talk: Talk) -> None:
+    await talk.say("This is my teapot. My grandmother gave it to me.", [drawing("blue", "stripes", 0)])
+    [known] = talk.assistant.memory(talk.assistant.local_owner).entries()
+    assert "my teapot" in known.text and "grandmother" in known.text and known.photo_ids
+
+
+async def test_an_appointment_without_a_verb_is_kept(talk: Talk) -> None:
+    reply = await talk.say("Dentist on Friday at 3:30, with Dr. Okafor")
+    assert "6 March 2026" in talk.known()[0] and "correct" not in reply
+
+
 async def test_forgetting(talk: Talk) -> None:
     await talk.say("I keep the passports in the top drawer")
     await talk.say("My favourite colour is green")
@@ -119,6 +138,7 @@ async def test_numbers_are_computed(talk: Talk) -> None:
 
 async def test_without_a_language_model_it_says_so(talk: Talk) -> None:
     assert "M2A_CHAT_MODEL" in await talk.say("Write me a poem about rain")
+    assert "M2A_CHAT_MODEL" in await talk.say("tell me a joke about cats")
     reply = await talk.say("What's the capital of France?")
     assert reply.startswith(DECLINED) and "M2A_CHAT_MODEL" in reply
     assert talk.known() == []

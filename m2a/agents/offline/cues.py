@@ -98,7 +98,7 @@ STYLE = re.compile(
     re.IGNORECASE,
 )
 ASKING = re.compile(
-    r"^(?:please |can you |could you |would you |will you )*(?:tell me|show me|remind me|let me (?:see|know)|"
+    r"^(?:please |can you |could you |would you |will you )*(?:tell me(?! an?\b)|show me|remind me|let me (?:see|know)|"
     r"look up|find|search|list|give me|do you (?:know|remember|"
     r"recall)|any idea|i(?:'d| would) like to know|i want to (?:know|see)|i(?:'m| am) wondering|i wonder|i "
     r"(?:forgot|forget|can't remember|don't remember|can't recall)|"

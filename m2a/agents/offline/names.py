@@ -261,12 +261,13 @@ def _named_things(sentence: str) -> Iterable[Naming]:
     for match in re.finditer(rf"(?:[Hh]e|[Ss]he|[Ii]t)(?:'s| is) (?:called|named) ({NAME})", sentence):
         noun = re.search(rf"\b(?:{_OWNER}|[Mm]y|[Oo]ur|a|an|the|this) {_NOUN}", sentence[: match.start()])
         animal = next((word for word in sentence.lower().split() if word.strip(",.") in lexicon.PETS), None)
-        yield _naming(match[1], animal.strip(",.") if animal else (noun[1] if noun else "friend"))
+        called = animal.strip(",.") if animal else (noun[1] if noun else "")
+        yield _naming(match[1], called) if called else Naming(re.sub(r"'s$", "", match[1]), "person")
     for match in re.finditer(rf"(?:[Hh]er|[Hh]is|[Ii]ts) name(?:'s| is| will be) ({NAME})", sentence):
         is_pet = any(
             word in lexicon.PETS or is_kind(stem(word), stem("breed")) for word in re.findall(r"\w+", sentence.lower())
         )
-        yield _naming(match[1], "pet" if is_pet else "friend")
+        yield Naming(re.sub(r"'s$", "", match[1]), "pet" if is_pet else "person")
     for match in re.finditer(
         rf"(?:[Tt]his|[Tt]hat|[Hh]ere|[Ii]t|[Hh]e|[Ss]he)(?: is|'s) ({NAME})(?=[,.!?]|$| and| in| at| on| with)",
         sentence,

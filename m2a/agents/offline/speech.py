@@ -2,11 +2,14 @@
 
 import re
 from dataclasses import dataclass
+from datetime import date
 from typing import Literal
 
 from m2a.agents.offline import cues
 from m2a.agents.offline.clauses import AUXILIARIES, PRONOUNS, SUBORDINATORS, find_subject, is_verb, sentences
+from m2a.agents.offline.dates import find_dates
 from m2a.agents.offline.text import plain, tokens
+from m2a.memory.words import finished_words
 
 Act = Literal[
     "statement", "question", "correction", "remember", "forget", "preference", "command", "hypothetical", "chat"
@@ -185,11 +188,18 @@ def _read(sentence: str) -> list[Utterance]:
         return [Utterance("command", text, sentence)]
     if cues.FRAGMENT.search(text) and len(tokens(text)) <= 9 and not find_subject(text):
         return [Utterance("correction", text, sentence)]
-    if not _states(text):
+    if not _states(text) and not _is_appointment(text):
         return [Utterance("chat", text, sentence)]
     if cues.CORRECTION_ANYWHERE.search(text):
         return [Utterance("correction", text, sentence)]
     return [Utterance("statement", text, sentence)]
+
+
+def _is_appointment(text: str) -> bool:
+    """What stands in a diary: "Dentist on Friday at 3:30", "Dinner with Ana tomorrow"."""
+    opening = text.split()[0].strip(",.!") if text.split() else ""
+    dates = find_dates(text, date(2000, 1, 1), past=False)
+    return len(tokens(text)) >= 3 and bool(finished_words(opening)) and bool(dates) and dates[0].start > 0
 
 
 def _names_its_subject(text: str) -> bool:

@@ -134,6 +134,9 @@ def _put(
         if named and not (same_sentence and find_namings(clause) and not find_namings(texts[-1][0])):
             texts.append((_with_name(clause, named), utterance))
             return
+        if texts and not same_sentence and find_namings(clause):  # "We adopted a greyhound. He's called Duke."
+            texts[-1] = (f"{texts[-1][0].rstrip(' .!')}. {clause}", texts[-1][1])
+            return
     if texts and (same_sentence or _LOOSE.match(clause) or _OBJECT.search(clause)) and _leans(clause):
         joint = ", " if same_sentence else ". "
         texts[-1] = (f"{texts[-1][0].rstrip(' .')}{joint}{clause}", texts[-1][1])
