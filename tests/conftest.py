@@ -17,19 +17,24 @@ def postgres() -> Iterator[str]:
         yield url
 
 
+@pytest.fixture
+def postgres_url(postgres: str) -> str:
+    """The address of a fresh, empty PostgreSQL database."""
+    name = f"m2a_{uuid4().hex}"
+    admin = create_engine(postgres.format(name="postgres"), isolation_level="AUTOCOMMIT")
+    with admin.connect() as connection:
+        connection.execute(text(f"CREATE DATABASE {name}"))
+    admin.dispose()
+    return postgres.format(name=name)
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
     """A fresh database of either kind."""
     if request.param == "sqlite":
         url = f"sqlite:///{tmp_path / 'memory.db'}"
     else:
-        server = request.getfixturevalue("postgres")
-        name = f"m2a_{uuid4().hex}"
-        admin = create_engine(server.format(name="postgres"), isolation_level="AUTOCOMMIT")
-        with admin.connect() as connection:
-            connection.execute(text(f"CREATE DATABASE {name}"))
-        admin.dispose()
-        url = server.format(name=name)
+        url = request.getfixturevalue("postgres_url")
     opened = Database(url)
     yield opened
     opened.close()
