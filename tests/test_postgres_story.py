@@ -10,8 +10,8 @@ from tests.drawings import draw_dog
 
 
 async def say(assistant: Assistant, text: str, *photos: Path) -> str:
-    turn = assistant.turn(assistant.local_owner, text, photos)
-    return next(event.message.text for event in [event async for event in turn] if isinstance(event, ReplyFinished))
+    events = [event async for event in assistant.turn(assistant.local_owner, text, photos)]
+    return next(event.message.text for event in events if isinstance(event, ReplyFinished))
 
 
 async def test_a_memory_in_postgresql(tmp_path: Path, postgres_url: str) -> None:
