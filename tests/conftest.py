@@ -31,11 +31,8 @@ def postgres_url(postgres: str) -> str:
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
     """A fresh database of either kind."""
-    if request.param == "sqlite":
-        url = f"sqlite:///{tmp_path / 'memory.db'}"
-    else:
-        url = request.getfixturevalue("postgres_url")
-    opened = Database(url)
+    is_sqlite = request.param == "sqlite"
+    opened = Database(f"sqlite:///{tmp_path / 'memory.db'}" if is_sqlite else request.getfixturevalue("postgres_url"))
     yield opened
     opened.close()
 
