@@ -60,7 +60,7 @@ class Server:
             try:
                 with urllib.request.urlopen(self.url, timeout=5):
                     return time.monotonic() - began
-            except urllib.error.URLError:
+            except OSError:
                 time.sleep(0.05)
         raise AssertionError(f"The server did not answer within {SECONDS} s: {self.log()}")
 
@@ -123,8 +123,12 @@ class Visitor:
 
     def say(self, words: str, *photos: Path) -> None:
         """Send a message and wait for the end of the answer; the update may still be under way."""
+        asked = self.page.locator(".m-user").count()
         self.compose(words, *photos)
         self.page.get_by_label("Send", exact=True).click()
+        expect(self.page.locator(".m-user")).to_have_count(
+            asked + 1
+        )  # else the answer before would pass for this one's
         expect(self.page.locator("#m2a-composer .thumbnail-item")).to_have_count(0)
         expect(self.page.locator("#m2a-composer textarea")).to_have_value("")
         self.wait_for_answer()
