@@ -93,6 +93,7 @@ def test_the_story(
     links.last.click()
     expect(page.locator("h1")).to_contain_text("This is my dog Bobo")
     expect(page.locator(".m-message")).to_have_count(8)
+    expect(page).to_have_url(first_address)
     visitor.reload()
     expect(page.locator(".m-message")).to_have_count(8)
     expect(page.locator(".m-user .m-photo img")).to_have_count(5)
