@@ -79,7 +79,9 @@ def test_looking_who_has_a_free_folder_does_not_keep_it_from_being_opened(tmp_pa
     with open(tmp_path / "lock") as looking:
         fcntl.flock(looking, fcntl.LOCK_SH)
         threading.Timer(0.1, fcntl.flock, (looking, fcntl.LOCK_UN)).start()
-        DataFolder(tmp_path).release()
+        folder = DataFolder(tmp_path)
+        assert holder_of(tmp_path) == Holder(os.getpid())
+        folder.release()
 
 
 @pytest.mark.parametrize("inside", [False, True])

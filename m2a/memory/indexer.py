@@ -16,7 +16,7 @@ from m2a.memory.index import MemoryIndex, PhotoRow, Space, TextRow
 from m2a.memory.photo_store import PhotoDamagedError, PhotoNotFoundError
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
-from m2a.memory.words import finished_words
+from m2a.memory.words import finished_words, message_words
 from m2a.types import MemoryEntry, Message, RecordKind
 from models.image_encoder import ImageEncoder
 from models.text_encoder import TextEncoder
@@ -52,11 +52,6 @@ def entry_text(entry: MemoryEntry) -> str:
 def message_text(message: Message) -> str:
     """What a message's vector is of. The date belongs in it: questions name dates, messages do not."""
     return f"{message.speaker}: {message.text} ({message.said_at:%-d %B %Y})"
-
-
-def message_words(message: Message) -> list[str]:
-    """What BM25 and full-text search find a message by."""
-    return finished_words(f"{message.speaker} {message.text}")
 
 
 class Indexer:
@@ -240,7 +235,7 @@ class Indexer:
             for e, vector in zip(entries, vectors, strict=False)
         ]
         return rows + [
-            TextRow("message", m.message_id, MESSAGE_VERSION, vector, message_words(m))
+            TextRow("message", m.message_id, MESSAGE_VERSION, vector, message_words(m.speaker, m.text))
             for m, vector in zip(messages, vectors[len(entries) :], strict=True)
         ]
 

@@ -19,7 +19,7 @@ from m2a.memory.database import (
     outbox,
     to_microseconds,
 )
-from m2a.memory.words import finished_words
+from m2a.memory.words import finished_words, message_words
 from m2a.types import Conversation, EvidenceRange, Message, Role
 
 TITLE_LENGTH = 60
@@ -81,7 +81,7 @@ class RawMessageStore:
                 role=role,
                 speaker=speaker,
                 text=text,
-                words=" ".join(finished_words(f"{speaker} {text}")),
+                words=" ".join(message_words(speaker, text)),
                 said_at=microseconds,
                 utc_offset=int(offset.total_seconds()),
                 replaces=replaces,

@@ -64,3 +64,8 @@ _stemmer_lock = threading.Lock()  # a stemmer keeps the word that it works on in
 def _stem(word: str) -> str:
     with _stemmer_lock:
         return str(_stemmer.stemWord(word))
+
+
+def message_words(speaker: str, text: str) -> list[str]:
+    """What BM25 and full-text search find a message by: its words and who said them."""
+    return finished_words(f"{speaker} {text}")
