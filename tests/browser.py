@@ -29,6 +29,7 @@ FLAGS = (
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 )  # fmt: skip
 expect.set_options(timeout=SECONDS * 500)
+NEWEST_QUESTION = "Math.max(0, ...[...document.querySelectorAll('.m-user[id]')].map((one) => Number(one.id.slice(1))))"
 LOCAL = re.compile(r"(https?://(127\.0\.0\.1|localhost)[:/]|data:|blob:)")
 
 
@@ -87,6 +88,7 @@ class Visitor:
         self.foreign: list[str] = []
         self.errors: list[str] = []
         self._forgiven: tuple[str, ...] = ()
+        self._asked = 0  # the number of the newest question sent to the server that is open
         page.set_default_timeout(SECONDS * 1000)
         page.on("request", self._on_request)
         page.on("console", self._on_console)
@@ -113,6 +115,7 @@ class Visitor:
 
     def open(self, address: str) -> None:
         self.page.goto(address)
+        self._asked = 0
         expect(self.page.locator("#m2a-composer textarea")).to_be_editable()
         expect(self.page.locator(".m-opening")).to_have_count(0)
 
@@ -123,12 +126,13 @@ class Visitor:
 
     def say(self, words: str, *photos: Path) -> None:
         """Send a message and wait for the end of the answer; the update may still be under way."""
-        asked = self.page.locator(".m-user").count()
+        before = max(self._asked, self.page.evaluate(NEWEST_QUESTION))
         self.compose(words, *photos)
         self.page.get_by_label("Send", exact=True).click()
-        expect(self.page.locator(".m-user")).to_have_count(
-            asked + 1
-        )  # else the answer before would pass for this one's
+        # By number, not by count: while a turn moves from the live part to the history the page may show a message
+        # too few or too many for a moment. Without this the answer before would pass for this one's.
+        self.page.wait_for_function(f"({NEWEST_QUESTION}) > {before}")
+        self._asked = self.page.evaluate(NEWEST_QUESTION)
         expect(self.page.locator("#m2a-composer .thumbnail-item")).to_have_count(0)
         expect(self.page.locator("#m2a-composer textarea")).to_have_value("")
         self.wait_for_answer()
