@@ -1,0 +1,93 @@
+"""What every benchmark is read into: dialogues in sessions, and questions about them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from m2a.types import Role
+
+
+class BenchmarkError(ValueError):
+    """A data set that cannot be read. Its words name the file, the place in it and the remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class DialoguePhoto:
+    """A photo shared in a turn. `path` is None where the data set names a picture but does not ship it."""
+
+    path: Path | None
+    caption: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """`reference` is the data set's own id of the turn (`D5:3`), unique within its dialogue."""
+
+    reference: str
+    role: Role
+    speaker: str
+    text: str
+    said_at: datetime
+    photos: tuple[DialoguePhoto, ...] = ()
+
+    @property
+    def caption(self) -> str:
+        """What is said of its photos, in one line; empty where nothing is."""
+        return " ".join(photo.caption for photo in self.photos if photo.caption)
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One sitting. `reference` is the data set's own id (`D5`, or an id of LongMemEval)."""
+
+    reference: str
+    started_at: datetime
+    turns: tuple[Turn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question about one dialogue.
+
+    `answer` is None where the right reply is that nothing was said of it. `accepted` are further short answers that
+    count as right. `evidence` are references of turns that exist; `dropped_evidence` are strings of the data set that
+    name none. `asked_at` is None where the data set gives no date.
+    """
+
+    question_id: str
+    text: str
+    category: str
+    answer: str | None
+    evidence: tuple[str, ...]
+    accepted: tuple[str, ...] = ()
+    photos: tuple[Path, ...] = ()
+    dropped_evidence: tuple[str, ...] = ()
+    asked_at: datetime | None = None
+    source: str = ""
+
+    @property
+    def answerable(self) -> bool:
+        return self.answer is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Dialogue:
+    """A long conversation and what is asked about it. Sessions stand in the order of time."""
+
+    dialogue_id: str
+    sessions: tuple[Session, ...]
+    questions: tuple[Question, ...]
+
+    @property
+    def turns(self) -> Iterator[Turn]:
+        return (turn for session in self.sessions for turn in session.turns)
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """A data set as read. `categories` are the names of its kinds of question, in the order of its tables."""
+
+    name: str
+    dialogues: tuple[Dialogue, ...]
+    categories: tuple[str, ...]

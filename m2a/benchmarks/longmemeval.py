@@ -1,0 +1,116 @@
+"""LongMemEval (Wu et al., 2025) in its official schema: each question brings its own history of chat sessions."""
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from m2a.benchmarks.dialogue import Benchmark, BenchmarkError, Dialogue, Question, Session, Turn
+
+ABSTENTION = "abstention"
+CATEGORIES = (
+    "single-session-user",
+    "single-session-assistant",
+    "single-session-preference",
+    "multi-session",
+    "temporal-reasoning",
+    "knowledge-update",
+    ABSTENTION,
+)
+_LISTS = ("haystack_session_ids", "haystack_dates", "haystack_sessions")
+
+
+def read_longmemeval(path: Path) -> Benchmark:
+    """A dialogue per question. Sessions are put in the order of time.
+
+    Questions whose id ends in `_abs` have no answer. Evidence is the turns marked `has_answer`; where a file marks
+    none, every turn of the user in the answer sessions.
+    """
+    try:
+        items = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise BenchmarkError(f"{path} cannot be read: {error}. Name LongMemEval's JSON file.") from error
+    except json.JSONDecodeError as error:
+        raise BenchmarkError(f"{path} is not JSON (line {error.lineno}: {error.msg}). Download it again.") from error
+    if not isinstance(items, list) or not items:
+        raise BenchmarkError(f"{path} is not a LongMemEval file: it must be a list of questions, and not empty.")
+    dialogues = tuple(_dialogue(item, f"{path}: question {number}") for number, item in enumerate(items, start=1))
+    used = {question.category for dialogue in dialogues for question in dialogue.questions}
+    return Benchmark("longmemeval", dialogues, tuple(name for name in CATEGORIES if name in used))
+
+
+def parse_date(text: str) -> datetime:
+    """A time like "2023/05/30 (Tue) 23:40", as UTC. Raises ValueError."""
+    day, _, clock = text.strip().split(" ")
+    return datetime.strptime(f"{day} {clock}", "%Y/%m/%d %H:%M").replace(tzinfo=UTC)
+
+
+def _dialogue(item: Mapping[str, Any], place: str) -> Dialogue:
+    if not isinstance(item, dict):
+        raise BenchmarkError(f"{place} is not an object.")
+    missing = [key for key in ("question_id", "question", "question_type", "answer", *_LISTS) if key not in item]
+    if missing:
+        raise BenchmarkError(f"{place} lacks {', '.join(map(repr, missing))}.")
+    ids, dates, haystack = (item[key] for key in _LISTS)
+    if not len(ids) == len(dates) == len(haystack):
+        raise BenchmarkError(f"{place}: {', '.join(_LISTS)} must be lists of one length.")
+    sessions = sorted(
+        (_session(*session, place) for session in zip(ids, dates, haystack, strict=True)),
+        key=lambda session: session.started_at,
+    )
+    return Dialogue(item["question_id"], tuple(sessions), (_question(item, sessions, place),))
+
+
+def _session(session_id: str, date: str, turns: list[Mapping[str, Any]], place: str) -> Session:
+    try:
+        started_at = parse_date(date)
+    except (ValueError, AttributeError) as error:
+        raise BenchmarkError(
+            f"{place}: the date {date!r} of session {session_id!r} is not like '2023/05/30 (Tue) 23:40'."
+        ) from error
+    said = []
+    for number, turn in enumerate(turns):
+        if turn.get("role") not in ("user", "assistant") or not isinstance(turn.get("content"), str):
+            raise BenchmarkError(f"{place}: turn {number} of session {session_id!r} lacks 'role' or 'content'.")
+        said.append(
+            Turn(
+                reference=f"{session_id}:{number}",
+                role=turn["role"],
+                speaker=turn["role"],
+                text=turn["content"],
+                said_at=started_at + timedelta(seconds=number),
+            )
+        )
+    return Session(session_id, started_at, tuple(said))
+
+
+def _question(item: Mapping[str, Any], sessions: list[Session], place: str) -> Question:
+    abstains = item["question_id"].endswith("_abs")
+    category = ABSTENTION if abstains else item["question_type"]
+    if category not in CATEGORIES:
+        raise BenchmarkError(f"{place}: question_type {category!r} is not one of {', '.join(CATEGORIES)}.")
+    marked = {
+        f"{session_id}:{number}"
+        for session_id, turns in zip(item["haystack_session_ids"], item["haystack_sessions"], strict=True)
+        for number, turn in enumerate(turns)
+        if turn.get("has_answer")
+    }
+    if not marked:
+        answer_sessions = set(item.get("answer_session_ids", ()))
+        marked = {
+            turn.reference
+            for session in sessions
+            if session.reference in answer_sessions
+            for turn in session.turns
+            if turn.role == "user"
+        }
+    asked = item.get("question_date")
+    return Question(
+        question_id=item["question_id"],
+        text=item["question"],
+        category=category,
+        answer=None if abstains else str(item["answer"]),
+        evidence=tuple(turn.reference for session in sessions for turn in session.turns if turn.reference in marked),
+        asked_at=parse_date(asked) if asked else None,
+    )
