@@ -1,0 +1,161 @@
+"""What the pipeline passes along: personal concepts, the place of a group, and what a generator made of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
+
+
+class SynthesisError(ValueError):
+    """Something that a person must mend. Its words name the value, the place and the remedy."""
+
+
+class GenerationFailed(SynthesisError):
+    """A group for which no valid sessions could be had. The group is set aside; the run goes on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """One thing that can be seen on the concept. `accepted` are further short answers that count as right."""
+
+    key: str
+    value: str
+    accepted: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ConceptPhoto:
+    """`setting` is a short place label that tells a concept's photos apart; both texts may be empty."""
+
+    path: Path
+    setting: str = ""
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class VisualQuestion:
+    """A question of the concept set's own VQA about one photo. `<sks>` stands for the concept's name."""
+
+    photo: Path
+    text: str
+    options: tuple[str, ...]
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class PersonalConcept:
+    """A person, pet or thing with photos. `subject` is its id in the source, `name` what its owner calls it."""
+
+    subject: str
+    name: str
+    class_name: str
+    photos: tuple[ConceptPhoto, ...]
+    live: bool = False
+    short_description: str = ""
+    attributes: tuple[Attribute, ...] = ()
+    questions: tuple[VisualQuestion, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ConceptGroup:
+    """3 to 4 concepts that are told together, each with the 2 to 3 photos chosen for it. `number` counts from 1."""
+
+    number: int
+    concepts: tuple[PersonalConcept, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where a group goes: after host session `after`, at these times (M2A, equation 7), each within the gap."""
+
+    after: int
+    start: datetime
+    end: datetime
+    times: tuple[datetime, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRequest:
+    """All that a generator may know. `seed` is this group's own; equal requests give equal results without a model."""
+
+    dialogue_id: str
+    speakers: tuple[str, str]
+    group: ConceptGroup
+    placement: Placement
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class TurnPlace:
+    """A turn of a generated group: session and turn, both counted from 1 within the group."""
+
+    session: int
+    turn: int
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedTurn:
+    speaker: str
+    text: str
+    photos: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DatedEvent:
+    """When something happened: `expression` stands in the turn's text and counts from its session's date.
+
+    An empty expression is the day of the session itself.
+    """
+
+    place: TurnPlace
+    expression: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """How a temporal answer follows: the date of `event`, or, with `since`, the days from `since` to `event`."""
+
+    event: DatedEvent
+    since: DatedEvent | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedQuestion:
+    """A question of category 6 to 9, or 10 from the concept set. Category 7 carries its derivation."""
+
+    category: int
+    text: str
+    answer: str
+    evidence: tuple[TurnPlace, ...]
+    accepted: tuple[str, ...] = ()
+    photos: tuple[Path, ...] = ()
+    derivation: Derivation | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedGroup:
+    """Sessions in the order of the placement's times, and the questions about them.
+
+    `notes` is what the generator wants recorded in `run.json` (calls, tokens, cost, retries).
+    """
+
+    sessions: tuple[tuple[GeneratedTurn, ...], ...]
+    questions: tuple[GeneratedQuestion, ...]
+    notes: dict[str, object] = field(default_factory=dict)
+
+
+class Generator(Protocol):
+    """Writes the sessions and questions of one group. `version` changes whenever equal requests may give other words."""
+
+    name: str
+    version: str
+
+    async def generate(self, request: GroupRequest) -> GeneratedGroup:
+        """Raises GenerationFailed when no valid group could be had."""
+        ...
+
+
+QUESTION_RATIO: dict[int, int] = {6: 2, 7: 3, 8: 1, 9: 4}
+SESSIONS_PER_GROUP: Sequence[int] = (5, 6)
+TURNS_PER_SESSION = range(5, 16)

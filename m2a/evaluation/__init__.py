@@ -1,0 +1,1 @@
+"""Runs memory systems on benchmarks: runner, metrics, judges, report."""

@@ -1,0 +1,101 @@
+"""How close a reply's words come to the gold answer.
+
+The normalisation is that of ENGRAM (section 4.2): Unicode NFKC, lower case, without articles and punctuation, blanks
+squeezed, numbers and dates in one form. Relative times ("last week") stay as they are: the data sets do not say when a
+question is asked, so there is no day to count from.
+"""
+
+import re
+import string
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from math import exp
+
+_MONTHS = "january february march april may june july august september october november december".split()
+_MONTH = "(" + "|".join(f"{month[:3]}(?:{month[3:]})?" for month in _MONTHS).replace("sep(?:", "sep(?:t|") + ")"
+_DAY = r"(\d{1,2})(?:st|nd|rd|th)?"
+_YEAR = r"(\d{4})"
+_DAY_FIRST = re.compile(rf"\b{_DAY}(?:\s+of)?\s+{_MONTH}\.?,?\s+{_YEAR}\b")
+_MONTH_FIRST = re.compile(rf"\b{_MONTH}\.?\s+{_DAY},?\s+{_YEAR}\b")
+_MONTH_ALONE = re.compile(rf"\b{_MONTH}\.?,?\s+{_YEAR}\b")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
+_TRAILING_ZEROS = re.compile(r"\b(\d+)\.0+\b")
+_NUMBER_WORDS = {
+    word: str(number)
+    for number, word in enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+        "seventeen eighteen nineteen twenty".split()
+    )
+}
+_PUNCTUATION = str.maketrans("", "", string.punctuation + "’‘“”–—…")
+_ARTICLES = frozenset({"a", "an", "the"})
+
+
+def normalise(text: str) -> list[str]:
+    """The words that are compared. A date becomes one word (`20230507`, or `202305` for a month)."""
+    text = unicodedata.normalize("NFKC", text).lower()
+    text = _DAY_FIRST.sub(lambda match: _iso(match[3], match[2], match[1]), text)
+    text = _MONTH_FIRST.sub(lambda match: _iso(match[3], match[1], match[2]), text)
+    text = _MONTH_ALONE.sub(lambda match: _iso(match[2], match[1]), text)
+    text = _TRAILING_ZEROS.sub(r"\1", _THOUSANDS.sub("", text))
+    words = text.translate(_PUNCTUATION).split()
+    return [_NUMBER_WORDS.get(word, word) for word in words if word not in _ARTICLES]
+
+
+def token_f1(reply: str, gold: str) -> float:
+    """Harmonic mean of precision and recall over the bags of words; two empty texts agree."""
+    said, wanted = normalise(reply), normalise(gold)
+    if not said or not wanted:
+        return float(said == wanted)
+    common = sum((Counter(said) & Counter(wanted)).values())
+    return 2 * common / (len(said) + len(wanted))
+
+
+def bleu1(reply: str, gold: str) -> float:
+    """BLEU over single words (Papineni et al., 2002): clipped precision times the brevity penalty."""
+    said, wanted = normalise(reply), normalise(gold)
+    if not said or not wanted:
+        return float(said == wanted)
+    precision = sum((Counter(said) & Counter(wanted)).values()) / len(said)
+    return precision * (1.0 if len(said) > len(wanted) else exp(1 - len(wanted) / len(said)))
+
+
+def exact_match(reply: str, gold: str) -> bool:
+    return normalise(reply) == normalise(gold)
+
+
+def accepted_match(reply: str, answers: Iterable[str]) -> bool:
+    """Whether the words of one of the answers stand in the reply, in their order and side by side."""
+    said = normalise(reply)
+    return any(_contains(said, normalise(answer)) for answer in answers)
+
+
+def declines(reply: str) -> bool:
+    """Whether a reply says that nothing is known. A rule over words, for where no judge reads."""
+    return bool(_DECLINES.search(unicodedata.normalize("NFKC", reply).lower().replace("’", "'")))
+
+
+_DECLINES = re.compile(
+    r"\b(?:not (?:mentioned|known|specified|stated|available|in (?:my |the )?memory)"
+    r"|no (?:information|mention|record|memory|answer)|(?:do not|don't|does not|doesn't|cannot|can't|could not|couldn't)"
+    r" (?:have (?:that|this|any|enough)|know|say|mention|find|recall|remember|tell|determine|answer)"
+    r"|(?:was|were|is|are)(?: not|n't) (?:mentioned|discussed|said|specified|told)|nothing (?:about|was said|is known)"
+    r"|unanswerable|unknown|never (?:mentioned|said|told|discussed))\b"
+)
+
+
+def _contains(words: Sequence[str], part: Sequence[str]) -> bool:
+    size = len(part)
+    return bool(size) and any(words[start : start + size] == part for start in range(len(words) - size + 1))
+
+
+def _iso(year: str, month: str, day: str | None = None) -> str:
+    number = 1 + next(index for index, name in enumerate(_MONTHS) if name.startswith(month[:3]))
+    if day is None:
+        return f"{year}-{number:02d}"
+    try:
+        return datetime(int(year), number, int(day)).strftime("%Y-%m-%d")
+    except ValueError:
+        return f"{day} {month} {year}"  # no such day: left as it was written

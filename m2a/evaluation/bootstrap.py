@@ -1,0 +1,24 @@
+"""Confidence intervals by resampling (Efron, 1979), the same on every machine."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+RESAMPLES = 2000
+
+
+def interval(values: Sequence[float], *, seed: int = 0) -> tuple[float, float]:
+    """The 95 % percentile interval of the mean. Values are drawn with replacement; at least one is needed."""
+    found = np.asarray(values, dtype=float)
+    if found.size == 0:
+        raise ValueError("An interval needs at least one value.")
+    if np.all(found == found[0]):
+        return float(found[0]), float(found[0])
+    draws = np.random.default_rng(seed).integers(0, found.size, size=(RESAMPLES, found.size))
+    low, high = np.percentile(found[draws].mean(axis=1), [2.5, 97.5])
+    return float(low), float(high)
+
+
+def paired_interval(first: Sequence[float], second: Sequence[float], *, seed: int = 0) -> tuple[float, float]:
+    """The same of the mean difference second - first, over pairs of answers to the same question."""
+    return interval([after - before for before, after in zip(first, second, strict=True)], seed=seed)

@@ -1,0 +1,139 @@
+"""Charts of a run as SVG that takes its ink from the page around it."""
+
+import io
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+from m2a.evaluation.tables import categories_of
+
+_INK = "#123456"  # stands for the page's own ink and is replaced by it
+_COLOURS = (
+    "#2b6a5c",
+    "#c2703d",
+    "#5b6fb0",
+    "#a8892b",
+    "#8c4f86",
+    "#4c94a8",
+    "#b04d4d",
+    "#6f7a4a",
+    "#7d6a58",
+    "#3d8f5f",
+)
+_STYLE: Any = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "m2a",  # the same figures give the same bytes
+    "font.family": "sans-serif",
+    "font.size": 10,
+    "text.color": _INK,
+    "axes.edgecolor": _INK,
+    "axes.labelcolor": _INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "xtick.color": _INK,
+    "ytick.color": _INK,
+    "legend.frameon": False,
+    "figure.constrained_layout.use": True,
+}
+
+
+def charts_of(summary: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """Titles and drawings: the main rate by category, and against tokens and time, as far as the run has them."""
+    metric = next(
+        (name for name in ("accuracy", "accepted_match", "recall@10") if any(name in one for one in summary.values())),
+        None,
+    )
+    if metric is None:
+        return []
+    drawn = [(f"{metric} by category", bars(summary, metric))]
+    for key, label in (("total_tokens", "tokens a question"), ("seconds_p50", "seconds a question (p50)")):
+        points = {
+            system: (float(one[key]), float(one[metric]))
+            for system, one in summary.items()
+            if key in one and metric in one and one[key] > 0
+        }
+        if len(points) > 1:
+            drawn.append((f"{metric} against {label}", scatter(points, label, metric)))
+    return drawn
+
+
+def bars(summary: Mapping[str, Mapping[str, Any]], metric: str, categories: Sequence[str] | None = None) -> str:
+    """A group of bars per category, one bar per system, with 95 % intervals."""
+    names = [
+        category
+        for category in (categories or categories_of(summary))
+        if any(metric in one["categories"].get(category, {}) for one in summary.values())
+    ]
+    width = 0.8 / max(1, len(summary))
+    with mpl.rc_context(_STYLE):
+        figure = Figure(figsize=(max(6.0, 1.3 * len(names) + 1), 3.4))
+        axes = figure.add_subplot()
+        for number, (system, one) in enumerate(summary.items()):
+            cells = [one["categories"].get(category, {}) for category in names]
+            places = [place + (number - (len(summary) - 1) / 2) * width for place in range(len(names))]
+            rates = [100 * cell.get(metric, 0.0) for cell in cells]
+            lows, highs = zip(*(_interval(cell, metric) for cell in cells), strict=True) if cells else ((), ())
+            errors = (
+                [max(0.0, rate - 100 * low) for rate, low in zip(rates, lows, strict=True)],
+                [max(0.0, 100 * high - rate) for rate, high in zip(rates, highs, strict=True)],
+            )
+            colour = _COLOURS[number % len(_COLOURS)]
+            axes.bar(places, rates, width * 0.92, label=system, color=colour)
+            axes.errorbar(places, rates, yerr=errors, fmt="none", ecolor=_INK, elinewidth=0.8)
+        axes.set_xticks(range(len(names)), [name.replace(" ", "\n") for name in names])
+        axes.set_ylim(0, 100)
+        axes.set_ylabel(f"{metric}, %")
+        figure.legend(loc="outside upper left", ncols=4)
+        return _svg(figure)
+
+
+def scatter(points: Mapping[str, tuple[float, float]], label: str, metric: str) -> str:
+    """A named point per system; the way across is logarithmic."""
+    with mpl.rc_context(_STYLE):
+        figure = Figure(figsize=(6.0, 3.4))
+        axes = figure.add_subplot()
+        for number, (system, (across, rate)) in enumerate(points.items()):
+            axes.scatter(across, 100 * rate, color=_COLOURS[number % len(_COLOURS)], s=40)
+            axes.annotate(system, (across, 100 * rate), xytext=(6, 4), textcoords="offset points")
+        axes.set_xscale("log")
+        axes.margins(x=0.2)
+        axes.set_ylim(0, 100)
+        axes.set_xlabel(label)
+        axes.set_ylabel(f"{metric}, %")
+        return _svg(figure)
+
+
+def line(series: Mapping[str, Sequence[tuple[float, float]]], label: str, metric: str) -> str:
+    """A line per series through its points, which rise along the way across."""
+    with mpl.rc_context(_STYLE):
+        figure = Figure(figsize=(6.0, 3.4))
+        axes = figure.add_subplot()
+        for number, (name, points) in enumerate(series.items()):
+            colour = _COLOURS[number % len(_COLOURS)]
+            axes.plot([x for x, _ in points], [100 * y for _, y in points], marker="o", label=name, color=colour)
+        axes.set_ylim(0, 100)
+        axes.set_xlabel(label)
+        axes.set_ylabel(f"{metric}, %")
+        figure.legend(loc="outside upper left", ncols=3)
+        return _svg(figure)
+
+
+def _interval(cell: Mapping[str, Any], metric: str) -> tuple[float, float]:
+    rate = cell.get(metric, 0.0)
+    low, high = cell.get(f"{metric}_ci95", (rate, rate))
+    return low, high
+
+
+def _svg(figure: Figure) -> str:
+    written = io.StringIO()
+    figure.savefig(written, format="svg", metadata={"Date": None})
+    drawing = written.getvalue()
+    drawing = drawing[drawing.index("<svg") :]
+    drawing = re.sub(r"<metadata>.*?</metadata>", "", drawing, count=1, flags=re.DOTALL)
+    # The page decides on colour and width; matplotlib's own sizes are in points.
+    drawing = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", drawing, count=1)
+    drawing = re.sub(r'(<svg[^>]*?) width="([\d.]+)pt"', r'\1 style="width:100%;max-width:\2px"', drawing, count=1)
+    return drawing.replace(_INK, "currentColor").replace("fill: #ffffff", "fill: none")

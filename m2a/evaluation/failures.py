@@ -1,0 +1,44 @@
+"""The questions that tell most about a run: what one system missed and another one found."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from m2a.evaluation.record import QuestionRecord
+from m2a.evaluation.summary import metrics_of
+
+SHOWN = 12
+_RATES = ("accuracy", "accepted_match", "recall@10")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One question and how each system did on it: its row, and whether it was right."""
+
+    rows: tuple[tuple[QuestionRecord, bool], ...]
+
+    @property
+    def question(self) -> QuestionRecord:
+        return self.rows[0][0]
+
+
+def telling_failures(rows: Sequence[QuestionRecord], shown: int = SHOWN) -> list[Failure]:
+    """Questions that some system got wrong, those first on which the systems differ most, taking categories by turns."""
+    metrics = metrics_of(rows)
+    known = [metrics[name] for name in _RATES if name in metrics]
+    rate = next((metric for metric in known if any(metric(row) is not None for row in rows)), None)
+    if rate is None:
+        return []
+    by_question: dict[tuple[str, str], list[tuple[QuestionRecord, bool]]] = defaultdict(list)
+    for row in rows:
+        value = rate(row)
+        if value is not None:
+            by_question[row.dialogue_id, row.question_id].append((row, value >= 0.5))
+    failed = [Failure(tuple(answers)) for answers in by_question.values() if not all(right for _, right in answers)]
+    failed.sort(key=lambda failure: -sum(right for _, right in failure.rows))  # stable: ties stay in the run's order
+    by_category: dict[str, list[Failure]] = defaultdict(list)
+    for failure in failed:
+        by_category[failure.question.category].append(failure)
+    turns = max((len(some) for some in by_category.values()), default=0)
+    mixed = [some[turn] for turn in range(turns) for some in by_category.values() if turn < len(some)]
+    return mixed[:shown]

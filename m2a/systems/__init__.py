@@ -1,0 +1,1 @@
+"""Every memory system that can be evaluated, behind one protocol (`system.py`)."""

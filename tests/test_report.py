@@ -1,0 +1,158 @@
+"""Reports of a run, of several side by side, and the comparison of two."""
+
+import json
+import random
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from m2a.evaluation.compare import compare
+from m2a.evaluation.failures import telling_failures
+from m2a.evaluation.record import (
+    EvidenceTurn,
+    IngestionRecord,
+    QuestionRecord,
+    as_line,
+    read_ingestion,
+    read_questions,
+)
+from m2a.evaluation.report import ReportError, merge, write_report
+from m2a.evaluation.summary import summarise
+from m2a.evaluation.tables import tables_of
+
+CATEGORIES = ("multi-hop", "temporal", "single-hop", "visual single-hop", "visual temporal")
+HOSTILE = "<script>window.ran = 1</script> & | pipes"
+
+
+def rows_of(system: str, rate: float, *, seed: int, judged: bool = True, count: int = 40) -> list[QuestionRecord]:
+    """Rows of a run in which a part `rate` of the questions is right."""
+    draw = random.Random(seed)
+    rows = []
+    for number in range(count):
+        right = draw.random() < rate
+        rows.append(
+            QuestionRecord(
+                system,
+                "conv-1",
+                f"conv-1/{number}",
+                CATEGORIES[number % len(CATEGORIES)],
+                f"Which colour has thing {number}? {HOSTILE}",
+                "red",
+                evidence=("D1:1",),
+                evidence_turns=(EvidenceTurn("D1:1", "Ada", "8 May 2023", f"It is red. {HOSTILE}"),),
+                retrieved=("D1:1", "D1:2") if right else ("D1:3",),
+                reply="red" if right else "blue",
+                verdicts={"judge": "right" if right else "wrong"} if judged else {},
+                input_tokens=900 if system == "m2a" else 20000,
+                output_tokens=20,
+                context_tokens=700,
+                calls=3,
+                seconds=1.5,
+                search_seconds=0.02,
+            )
+        )
+    return rows
+
+
+def run_folder(folder: Path, rows: list[QuestionRecord], chat_model: str = "openai:small") -> Path:
+    folder.mkdir()
+    ingestion = [
+        IngestionRecord(system, "conv-1", "1", False, 80, 2.0) for system in dict.fromkeys(row.system for row in rows)
+    ]
+    (folder / "questions.jsonl").write_text("".join(map(as_line, rows)), encoding="utf-8")
+    (folder / "ingestion.jsonl").write_text("".join(map(as_line, ingestion)), encoding="utf-8")
+    (folder / "summary.json").write_text(json.dumps(summarise(rows, ingestion)), encoding="utf-8")
+    settings = {"benchmark": "visual", "chat_model": chat_model, "judges": ["judge"], "versions": {"m2a": "0.1"}}
+    (folder / "run.json").write_text(json.dumps(settings), encoding="utf-8")
+    return folder
+
+
+def test_rows_are_written_and_read_alike(tmp_path: Path) -> None:
+    rows = rows_of("m2a", 0.5, seed=1, count=3)
+    folder = run_folder(tmp_path / "run", rows)
+    assert read_questions(folder / "questions.jsonl") == rows
+    assert read_ingestion(folder / "ingestion.jsonl")[0].messages == 80
+    with (folder / "questions.jsonl").open("a", encoding="utf-8") as file:
+        file.write(as_line(rows[0])[:40])  # killed in mid-write
+    assert read_questions(folder / "questions.jsonl") == rows
+    assert read_questions(tmp_path / "none.jsonl") == []
+
+
+def test_a_report_has_tables_charts_and_failures_and_runs_nothing(tmp_path: Path) -> None:
+    folder = run_folder(tmp_path / "run", rows_of("m2a", 0.8, seed=1) + rows_of("rag", 0.3, seed=2))
+    write_report(folder)
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "Accuracy by category" in page
+    assert "M2A, Qwen3-VL-8B (published)" in page
+    assert page.count("<svg") == 3  # by category, against tokens, against time
+    assert "The most telling failures" in page
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+    assert set(re.findall(r"https?://[^/\"]*", page)) <= {"http://www.w3.org"}  # names of namespaces, never fetched
+    text = (folder / "report.md").read_text(encoding="utf-8")
+    assert "| m2a | " in text
+    assert [path.name for path in folder.iterdir() if path.suffix == ".part"] == []
+
+
+def test_the_same_run_gives_the_same_report(tmp_path: Path) -> None:
+    rows = rows_of("m2a", 0.8, seed=1) + rows_of("rag", 0.3, seed=2)
+    first, second = (run_folder(tmp_path / name, rows) for name in ("a", "b"))
+    write_report(first)
+    write_report(second)
+    assert (first / "report.html").read_bytes() == (second / "report.html").read_bytes()
+
+
+def test_a_run_of_retrieval_alone_has_the_tables_of_retrieval(tmp_path: Path) -> None:
+    rows = [
+        replace(row, reply=None, calls=0, input_tokens=None, output_tokens=None)
+        for row in rows_of("bm25", 0.6, seed=1, judged=False)
+    ]
+    titles = [table.title for table in tables_of(summarise(rows, []))]
+    assert titles == ["Evidence found, %", "recall@10 by category, %", "What a question takes"]
+    folder = run_folder(tmp_path / "run", rows)
+    write_report(folder)
+    assert "recall@10 by category" in (folder / "report.md").read_text(encoding="utf-8")
+
+
+def test_failures_come_first_where_systems_differ() -> None:
+    one, other = rows_of("m2a", 1.0, seed=1, count=4), rows_of("rag", 1.0, seed=1, count=4)
+    wrong = {"verdicts": {"judge": "wrong"}}
+    one[1], other[1] = replace(one[1], **wrong), replace(other[1], **wrong)
+    other[2] = replace(other[2], **wrong)
+    found = telling_failures(one + other)
+    assert [failure.question.question_id for failure in found] == ["conv-1/2", "conv-1/1"]
+    assert [right for _, right in found[0].rows] == [True, False]
+
+
+def test_runs_side_by_side_give_table_1_and_the_figures(tmp_path: Path) -> None:
+    context = [row for turns in (0, 5, 20) for row in rows_of(f"m2a-context-{turns}", 0.3 + turns / 50, seed=turns)]
+    runs = [
+        run_folder(tmp_path / "a", rows_of("m2a", 0.8, seed=1) + rows_of("rag", 0.3, seed=2)),
+        run_folder(tmp_path / "b", context, chat_model="openai:large"),
+    ]
+    page = merge(runs, tmp_path / "out").read_text(encoding="utf-8")
+    for words in ("openai:small", "openai:large", "figure 4", "figure 5", "Published: table 1", "visual-centric"):
+        assert words in page
+
+
+def test_two_runs_are_compared_question_by_question(tmp_path: Path) -> None:
+    before = rows_of("m2a", 0.4, seed=1)
+    after = [replace(row, verdicts={"judge": "right"}) for row in before[:30]]
+    told = compare(run_folder(tmp_path / "a", before), run_folder(tmp_path / "b", after))
+    (line,) = [line for line in told.splitlines() if line.startswith("| accuracy")]
+    assert "| 30 |" in line
+    assert "100.0" in line
+    assert "(+" in line  # the whole interval is above zero
+
+
+def test_what_is_no_run_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ReportError, match="holds no finished run"):
+        write_report(tmp_path)
+    with pytest.raises(ReportError, match=r"holds no questions\.jsonl"):
+        compare(tmp_path, tmp_path)
+    one = run_folder(tmp_path / "a", rows_of("m2a", 0.8, seed=1))
+    two = run_folder(tmp_path / "b", rows_of("rag", 0.8, seed=1) + rows_of("bm25", 0.8, seed=1))
+    with pytest.raises(ReportError, match="no system in common"):
+        compare(one, two)
