@@ -5,7 +5,7 @@ endif
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test check bench setup lock clean
+.PHONY: run test check bench setup peers lock clean
 
 run: setup
 	$(BIN)/m2a run
@@ -32,6 +32,16 @@ $(VENV)/.installed: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --disable-pip-version-check --quiet torch==2.13.0 -c requirements.lock
 	$(BIN)/pip install --disable-pip-version-check --quiet --no-deps -r requirements.lock -e .
+	touch $@
+
+# The packages of the memory systems `mem0` and `a-mem`, each apart: nothing but their evaluation needs them.
+PEERS := .venv-peers
+peers: $(PEERS)/mem0/.installed $(PEERS)/a-mem/.installed
+
+$(PEERS)/%/.installed: m2a/systems/peers/requirements-%.lock
+	$(PYTHON) -m venv --clear $(PEERS)/$*
+	$(PEERS)/$*/bin/pip install --disable-pip-version-check --quiet torch==2.13.0 -c $<
+	$(PEERS)/$*/bin/pip install --disable-pip-version-check --quiet --no-deps -r $<
 	touch $@
 
 # For whoever changes a dependency; needs uv.

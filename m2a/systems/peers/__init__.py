@@ -1,0 +1,1 @@
+"""Memory systems of others, run from their packages in an environment and a process of their own."""

@@ -1,0 +1,143 @@
+"""What the child programs share: the protocol of JSON lines, the wording of a message, and sockets of this machine only.
+
+The child programs run in an environment of the peer's own and import nothing of ours but this file, which needs nothing
+beyond the standard library. A request is one JSON line on standard input, `{"call": NAME, …}`; its answer is one JSON
+line on standard output, `{"ok": true, …}` or `{"ok": false, "error": SENTENCE}`. Whatever a package prints goes to
+standard error.
+"""
+
+import ipaddress
+import json
+import logging
+import os
+import sys
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, Protocol
+
+Request = dict[str, Any]
+Answer = dict[str, Any]
+
+
+class Peer(Protocol):
+    """A memory system that is open on one folder."""
+
+    def observe(self, messages: list[dict[str, Any]]) -> Answer:
+        """`{"stored": memories written, "failed": [{"message_ids", "error"}, …]}`; a message that fails stops no other."""
+        ...
+
+    def retrieve(self, question: str, k: int) -> Answer:
+        """`{"memories": [{"memory", "message_ids", "score"}, …]}`, best first, a higher score is better."""
+        ...
+
+    def close(self) -> None: ...
+
+
+def serve(open_peer: Callable[[Request], tuple[Peer, Answer]]) -> None:
+    """Answer requests until `close` or the end of standard input.
+
+    `open_peer` takes the `open` request and returns the peer and what is to be said of it: its package and version, its
+    mode (`store-only` or `chat model`) and notes. Every answer carries what the peer logged as an error meanwhile under
+    `logged`; the answer to `close` carries, under `refused`, the addresses outside this machine that were tried.
+    """
+    # Under this name every peer would offer our own files as its modules.
+    sys.path[:] = [folder for folder in sys.path if folder != os.path.dirname(os.path.abspath(__file__))]
+    requests = os.fdopen(os.dup(0), encoding="utf-8")
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    refused = refuse_other_hosts()
+    logged = _ErrorLog()
+    logging.getLogger().addHandler(logged)
+
+    peer: Peer | None = None
+    for line in requests:
+        request = json.loads(line)
+        call = request["call"]
+        try:
+            if call == "open":
+                peer, answer = open_peer(request)
+            elif call == "close":
+                if peer is not None:
+                    peer.close()
+                answer = {"refused": refused}
+            elif peer is None:
+                raise ValueError("Send `open` first.")
+            elif call == "observe":
+                answer = peer.observe(request["messages"])
+            elif call == "retrieve":
+                answer = peer.retrieve(request["question"], request["k"])
+            else:
+                raise ValueError(f"There is no call {call!r}.")
+            reply = {"ok": True, **answer}
+        except Exception as error:
+            logging.getLogger(__name__).warning("%s failed", call, exc_info=True)
+            reply = {"ok": False, "error": in_words(error)}
+        answers.write(json.dumps({**reply, "logged": logged.take()}) + "\n")
+        answers.flush()
+        if call == "close":
+            return
+
+
+def message_text(message: dict[str, Any]) -> str:
+    """One message as a peer remembers it: who, when, the words, and the captions of its photos."""
+    day = datetime.fromisoformat(message["said_at"]).strftime("%-d %B %Y")
+    pieces = [
+        f"{message['speaker']} ({day}):",
+        message["text"],
+        *(f"[photo: {words}]" for words in message["captions"]),
+    ]
+    return " ".join(piece for piece in pieces if piece)
+
+
+def in_words(error: Exception) -> str:
+    """The error in one line."""
+    return " ".join(f"{type(error).__name__}: {error}".split())
+
+
+def refuse_other_hosts() -> list[str]:
+    """From now on Python's sockets reach this machine alone; every other address tried stands in the returned list."""
+    refused: list[str] = []
+
+    def check(host: Any) -> None:
+        if not _is_local(host):
+            refused.append(str(host))
+            raise ConnectionRefusedError(f"{host} is not on this machine.")
+
+    def hook(event: str, arguments: tuple[Any, ...]) -> None:
+        if event in ("socket.connect", "socket.sendto", "socket.sendmsg"):
+            address = arguments[1]
+            check(address[0] if isinstance(address, tuple) else None)
+        elif event in ("socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"):
+            check(arguments[0])
+
+    sys.addaudithook(hook)
+    return refused
+
+
+def _is_local(host: Any) -> bool:
+    if isinstance(host, bytes):
+        host = host.decode(errors="replace")
+    if host in (None, "", "localhost"):
+        return True
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return address.is_loopback or address.is_unspecified
+
+
+class _ErrorLog(logging.Handler):
+    """Keeps what any package logs as an error: several log a failed model call and go on as if nothing had happened."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self._lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._lines.append(" ".join(record.getMessage().split())[:300])
+
+    def take(self) -> list[str]:
+        lines, self._lines = self._lines, []
+        return lines

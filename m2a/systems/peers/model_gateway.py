@@ -1,0 +1,234 @@
+"""The way of a peer's package to the chat model: a server on loopback that passes requests on and counts them.
+
+Packages swallow failed model calls and go on with empty memories. What fails is therefore counted here, where nothing can
+swallow it. The endpoint's key stays in this process: the package gets a key that opens nothing but this gateway.
+"""
+
+import asyncio
+import contextlib
+import hashlib
+import json
+import re
+import secrets
+import socket
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+import httpx
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI, Request, Response
+
+_CHARACTERS_PER_TOKEN = 4
+_FENCED = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayCounts:
+    """What went through.
+
+    `requests` counts every attempt, those of a package that tries again too; `failures` those that gave no usable reply, by
+    kind ("status 500", "time limit", "no connection", "unreadable body", "refused here"); `lost` the requests whose last
+    attempt failed: as many replies the package did without, whatever it says. `not_json` counts replies that were asked to
+    be JSON and are not, which a package may or may not cope with. Tokens are the server's own figures; where it gave none
+    they are estimated at four characters each, and `estimated` counts those replies.
+    """
+
+    requests: int = 0
+    failures: Mapping[str, int] = field(default_factory=dict)
+    lost: int = 0
+    not_json: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    estimated: int = 0
+
+    def __sub__(self, earlier: "GatewayCounts") -> "GatewayCounts":
+        """What came after `earlier`. `lost` may be negative: a later attempt of the package made good a loss."""
+        return GatewayCounts(
+            self.requests - earlier.requests,
+            dict(Counter(self.failures) - Counter(earlier.failures)),
+            self.lost - earlier.lost,
+            self.not_json - earlier.not_json,
+            self.prompt_tokens - earlier.prompt_tokens,
+            self.completion_tokens - earlier.completion_tokens,
+            self.estimated - earlier.estimated,
+        )
+
+
+class ModelGateway:
+    """An OpenAI-compatible chat endpoint at `base_url`, open to whoever has `key`; an async context manager.
+
+    It passes on `chat/completions` without streaming and refuses the rest. It never tries again: that is the package's
+    own affair, and part of what is compared. `time_limit` is in seconds, for one attempt. `usable(reply)` in tests of
+    other layers is a plain 200 with a message in it.
+    """
+
+    def __init__(self, upstream_base_url: str, upstream_key: str | None, *, time_limit: float = 120) -> None:
+        self.key = f"gateway-{secrets.token_urlsafe(16)}"
+        self._upstream = upstream_base_url.rstrip("/")
+        self._upstream_key = upstream_key
+        self._time_limit = time_limit
+        self._failures: Counter[str] = Counter()
+        self._lost: Counter[str] = Counter()
+        self._requests = self._not_json = self._prompt_tokens = self._completion_tokens = self._estimated = 0
+
+    @property
+    def counts(self) -> GatewayCounts:
+        """All that went through so far; subtract an earlier value for a part of a run."""
+        return GatewayCounts(
+            self._requests,
+            dict(self._failures),
+            self._lost.total(),
+            self._not_json,
+            self._prompt_tokens,
+            self._completion_tokens,
+            self._estimated,
+        )
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self._port}/v1"
+
+    async def __aenter__(self) -> Self:
+        import uvicorn
+
+        class Server(uvicorn.Server):
+            @contextlib.contextmanager
+            def capture_signals(self) -> Iterator[None]:
+                yield  # Ctrl-C belongs to the program that we are in
+
+        self._client = httpx.AsyncClient(timeout=self._time_limit, trust_env=False)
+        listener = socket.socket()
+        listener.bind(("127.0.0.1", 0))
+        self._port: int = listener.getsockname()[1]
+        self._server = Server(
+            uvicorn.Config(self._app(), log_level="error", lifespan="off", timeout_graceful_shutdown=1)
+        )
+        self._serving = asyncio.create_task(self._server.serve(sockets=[listener]))
+        while not self._server.started and not self._serving.done():
+            await asyncio.sleep(0.01)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.should_exit = True
+        await self._serving
+        await self._client.aclose()
+
+    def _app(self) -> "FastAPI":
+        from fastapi import FastAPI, HTTPException, Request, Response
+
+        app = FastAPI(openapi_url=None)
+
+        async def any_path(request: Request) -> Response:
+            given = request.headers.get("authorization", "")
+            if not secrets.compare_digest(given.encode(), f"Bearer {self.key}".encode()):
+                raise HTTPException(401)  # no package of ours: not counted
+            return await self._pass_on(request)
+
+        app.add_api_route("/{path:path}", any_path, methods=["GET", "POST", "PUT", "DELETE"], response_model=None)
+        return app
+
+    async def _pass_on(self, request: "Request") -> "Response":
+        from fastapi.responses import JSONResponse, Response
+
+        self._requests += 1
+        body = await request.body()
+        name = hashlib.sha256(body).hexdigest()
+        asked = _object(body)
+        if (
+            request.method != "POST"
+            or request.url.path != "/v1/chat/completions"
+            or asked is None
+            or asked.get("stream")
+        ):
+            self._fail(name, "refused here", is_retry=False)
+            return JSONResponse({"error": {"message": "Only chat completions without streaming pass here."}}, 400)
+
+        # The header of OpenAI's client, which both packages use: 0 for a first attempt.
+        is_retry = request.headers.get("x-stainless-retry-count", "0") != "0"
+        headers = {"Content-Type": "application/json"}
+        if self._upstream_key is not None:
+            headers["Authorization"] = f"Bearer {self._upstream_key}"
+        try:
+            async with asyncio.timeout(self._time_limit):
+                reply = await self._client.post(f"{self._upstream}/chat/completions", content=body, headers=headers)
+        except (TimeoutError, httpx.TimeoutException):
+            self._fail(name, "time limit", is_retry=is_retry)
+            return JSONResponse({"error": {"message": "The chat model did not answer in time."}}, 504)
+        except httpx.HTTPError as error:
+            self._fail(name, "no connection", is_retry=is_retry)
+            return JSONResponse({"error": {"message": f"The chat model cannot be reached: {error}"}}, 502)
+        said = _object(reply.content)
+        content = None if said is None else _content(said)
+        if reply.status_code >= 400:
+            self._fail(name, f"status {reply.status_code}", is_retry=is_retry)
+        elif said is None or content is None:
+            self._fail(name, "unreadable body", is_retry=is_retry)
+        else:
+            if is_retry and self._lost[name]:
+                self._lost[name] -= 1
+            self._count(asked, said, content)
+        passed = {
+            key: value for key in ("content-type", "retry-after") if (value := reply.headers.get(key)) is not None
+        }
+        return Response(reply.content, reply.status_code, passed)
+
+    def _fail(self, name: str, kind: str, *, is_retry: bool) -> None:
+        self._failures[kind] += 1
+        if not is_retry:
+            self._lost[name] += 1
+
+    def _count(self, asked: dict[str, Any], said: dict[str, Any], content: str) -> None:
+        usage = said.get("usage")
+        figures = (
+            (usage.get("prompt_tokens"), usage.get("completion_tokens")) if isinstance(usage, dict) else (None, None)
+        )
+        if isinstance(figures[0], int) and isinstance(figures[1], int):
+            self._prompt_tokens += figures[0]
+            self._completion_tokens += figures[1]
+        else:
+            self._estimated += 1
+            self._prompt_tokens += _estimate(json.dumps(asked.get("messages"), ensure_ascii=False))
+            self._completion_tokens += _estimate(content)
+        wanted = asked.get("response_format")
+        wants_json = isinstance(wanted, dict) and str(wanted.get("type", "")).startswith("json")
+        if wants_json and not _is_json(content):
+            self._not_json += 1
+
+
+def _object(body: bytes) -> dict[str, Any] | None:
+    try:
+        value = json.loads(body)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _content(said: dict[str, Any]) -> str | None:
+    """What the model said, its tool calls as JSON; None where the body is no reply."""
+    try:
+        message = said["choices"][0]["message"]
+        content, calls = message.get("content"), message.get("tool_calls")
+    except (KeyError, IndexError, TypeError, AttributeError):
+        return None
+    if isinstance(content, str) and content:
+        return content
+    return json.dumps(calls) if calls else None
+
+
+def _is_json(content: str) -> bool:
+    fenced = _FENCED.search(content)
+    for text in (content, fenced[1] if fenced else ""):
+        with contextlib.suppress(ValueError):
+            json.loads(text)
+            return True
+    return False
+
+
+def _estimate(text: str) -> int:
+    return -(-len(text) // _CHARACTERS_PER_TOKEN)
