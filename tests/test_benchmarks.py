@@ -125,7 +125,15 @@ def test_times_are_read_and_written_alike(text: str) -> None:
         (json.dumps([changed(qa=[{"question": "?", "category": 4}])]), "has no 'answer'"),
         (json.dumps([changed(qa=[{"question": "?", "category": 11, "answer": "x"}])]), "category 11"),
         (json.dumps([changed()]).replace("1:56 pm on 8 May, 2023", "8.5.2023"), "'8.5.2023'"),
-        (json.dumps([changed()]).replace('"dia_id": "D1:2", ', ""), "a turn lacks"),
+        (json.dumps([changed()]).replace('"dia_id": "D1:2", ', ""), "a turn lacks 'dia_id'"),
+        (json.dumps([changed()]).replace('"Nice."', "7"), "lacks 'text', or it is not a str: 7"),
+        (json.dumps([changed()]).replace('["D1:1"]', "[1]"), "'evidence' of a question is not a list of texts"),
+        (json.dumps([changed()]).replace('"a photo of a teapot"', "{}").replace("{}", '["x"]'), "not a text"),
+        (json.dumps([changed(qa=["?"])]), "a question is '?', not an object"),
+        (
+            json.dumps([changed()]).replace('"session_3_date_time"', '"session_3": 5, "session_3_date_time"'),
+            "not a list of turns",
+        ),
     ],
 )
 def test_a_broken_file_is_named_with_the_place(tmp_path: Path, content: str, words: str) -> None:

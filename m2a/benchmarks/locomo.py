@@ -160,8 +160,33 @@ def _check_sample(sample: object, place: str) -> None:
     for key in ("speaker_a", "speaker_b"):
         if not isinstance(conversation.get(key), str):
             raise BenchmarkError(f"{place}: the conversation has no {key!r}.")
+    for number in session_numbers(conversation):
+        if not isinstance(conversation[f"session_{number}"], list):
+            raise BenchmarkError(f"{place}: session_{number} is not a list of turns.")
     if not session_numbers(conversation):
         raise BenchmarkError(f"{place}: the conversation has no session with turns.")
+
+
+_TEXTS = ("blip_caption", "question_id", "source")
+_LISTS_OF_TEXT = ("photos", "img_url", "evidence", "accepted_answers")
+
+
+def _check_kinds(found: object, place: str, noun: str, needed: Mapping[str, type]) -> None:
+    """Whether a turn or a question holds what is needed, and nothing of another kind where the readers look."""
+    if not isinstance(found, dict):
+        raise BenchmarkError(f"{place}: a {noun} is {found!r:.80}, not an object.")
+    for key, kind in needed.items():
+        if not isinstance(found.get(key), kind):
+            raise BenchmarkError(
+                f"{place}: a {noun} lacks {key!r}, or it is not a {kind.__name__}: {found.get(key)!r:.80}."
+            )
+    for key in _TEXTS:
+        if not isinstance(found.get(key) or "", str):
+            raise BenchmarkError(f"{place}: {key!r} of a {noun} is not a text: {found[key]!r:.80}.")
+    for key in _LISTS_OF_TEXT:
+        listed = found.get(key) or []
+        if not isinstance(listed, list) or not all(isinstance(one, str) for one in listed):
+            raise BenchmarkError(f"{place}: {key!r} of a {noun} is not a list of texts: {listed!r:.80}.")
 
 
 def _started_at(conversation: Mapping[str, Any], number: int, place: str) -> datetime:
@@ -177,10 +202,8 @@ def _started_at(conversation: Mapping[str, Any], number: int, place: str) -> dat
 def _turn(
     turn: Mapping[str, Any], conversation: Mapping[str, Any], said_at: datetime, folder: Path, place: str
 ) -> Turn:
-    try:
-        reference, speaker, text = turn["dia_id"], turn["speaker"], turn["text"]
-    except (KeyError, TypeError) as error:
-        raise BenchmarkError(f"{place}: a turn lacks 'dia_id', 'speaker' or 'text'.") from error
+    _check_kinds(turn, place, "turn", {"dia_id": str, "speaker": str, "text": str})
+    reference, speaker, text = turn["dia_id"], turn["speaker"], turn["text"]
     return Turn(
         reference=reference,
         role="user" if speaker == conversation["speaker_a"] else "assistant",
@@ -200,10 +223,8 @@ def _photos(turn: Mapping[str, Any], folder: Path) -> Iterator[DialoguePhoto]:
 
 
 def _question(question: Mapping[str, Any], question_id: str, known: set[str], folder: Path, place: str) -> Question:
-    try:
-        text, category = question["question"], int(question["category"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise BenchmarkError(f"{place} lacks 'question' or a 'category' that is a number.") from error
+    _check_kinds(question, place, "question", {"question": str, "category": int})
+    text, category = question["question"], question["category"]
     if category not in CATEGORY_NAMES:
         raise BenchmarkError(f"{place}: category {category} is not one of 1 to {max(CATEGORY_NAMES)}.")
     answer = question.get("answer")
@@ -216,8 +237,8 @@ def _question(question: Mapping[str, Any], question_id: str, known: set[str], fo
         category=CATEGORY_NAMES[category],
         answer=None if category == ADVERSARIAL else str(answer),
         evidence=tuple(evidence),
-        accepted=tuple(str(one) for one in question.get("accepted_answers", ())),
-        photos=tuple(folder / path for path in question.get("photos", ())),
+        accepted=tuple(str(one) for one in question.get("accepted_answers") or ()),
+        photos=tuple(folder / path for path in question.get("photos") or ()),
         dropped_evidence=tuple(dropped),
-        source=question.get("source", ""),
+        source=question.get("source") or "",
     )
