@@ -24,11 +24,15 @@ class ChatMessage:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """`parameters` is the JSON schema of the arguments (an object)."""
+    """`parameters` is the JSON schema of the arguments (an object).
+
+    `longest` is how many tokens a call may need, for models in this process; None where a short one will do.
+    """
 
     name: str
     description: str
     parameters: Mapping[str, Any]
+    longest: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +57,15 @@ class ChatModelError(Exception):
 
 
 class MalformedReplyError(Exception):
-    """The model answered with something that is no tool call; the message says what was wrong, for the model."""
+    """The model answered with something that is no tool call; the message says what was wrong, for the model.
+
+    `text` is what it said instead, and `usage` what it cost, as far as they are known.
+    """
+
+    def __init__(self, message: str, *, text: str = "", usage: TokenUsage | None = None) -> None:
+        super().__init__(message)
+        self.text = text
+        self.usage = usage or TokenUsage()
 
 
 class ChatModel(Protocol):

@@ -88,7 +88,7 @@ def check_call(name: object, arguments: object, tools: Sequence[Tool]) -> tuple[
     if isinstance(arguments, str):
         try:
             arguments = json.loads(arguments)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise MalformedReplyError(
                 f"The arguments of {tool.name!r} are no valid JSON, perhaps cut off: {error}. "
                 "Call it again with complete arguments, shorter if need be."

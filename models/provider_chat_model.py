@@ -17,7 +17,15 @@ from weakref import WeakKeyDictionary
 from pydantic import SecretStr
 
 from models import json_reply
-from models.chat_model import ChatMessage, ChatModelError, PhotoPart, TokenUsage, Tool, ToolCall
+from models.chat_model import (
+    ChatMessage,
+    ChatModelError,
+    MalformedReplyError,
+    PhotoPart,
+    TokenUsage,
+    Tool,
+    ToolCall,
+)
 from models.provider_connection import connect, public_address
 from models.thoughts import ThoughtFilter
 
@@ -235,13 +243,17 @@ class ProviderChatModel:
 
         call = next((part for part in response.parts if isinstance(part, ToolCallPart)), None)
         text = "".join(part.content for part in response.parts if isinstance(part, TextPart))
-        if call is not None:
-            self._tools_seen = True
-            name, arguments = json_reply.check_call(call.tool_name, call.args, tools)
-        else:
-            if mode == "tools":
-                self._doubt_tools()
-            name, arguments = json_reply.parse_call(text, tools)
+        try:
+            if call is not None:
+                self._tools_seen = True
+                name, arguments = json_reply.check_call(call.tool_name, call.args, tools)
+            else:
+                if mode == "tools":
+                    self._doubt_tools()
+                name, arguments = json_reply.parse_call(text, tools)
+        except MalformedReplyError as error:
+            said = text if call is None else call.args_as_json_str()
+            raise MalformedReplyError(str(error), text=said, usage=_usage(response.usage)) from None
         return ToolCall(name, arguments, _usage(response.usage))
 
     def _doubt_tools(self) -> None:

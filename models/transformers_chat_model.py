@@ -14,7 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from models import json_reply
-from models.chat_model import ChatMessage, ChatModelError, PhotoPart, TokenUsage, Tool, ToolCall
+from models.chat_model import (
+    ChatMessage,
+    ChatModelError,
+    MalformedReplyError,
+    PhotoPart,
+    TokenUsage,
+    Tool,
+    ToolCall,
+)
 from models.thoughts import ThoughtFilter
 
 # The longest tool call, a memory of 2,000 characters, with room to spare: a small model that finds no end must find one.
@@ -64,13 +72,17 @@ class TransformersChatModel:
         """One tool call, read out of the model's text; see `ChatModel.choose`."""
         prompt = [*messages, ChatMessage("system", (json_reply.instruction(tools),))]
         text, usage = "", TokenUsage()
-        async with aclosing(self._generate(prompt, at_most=_CALL_TOKENS, do_sample=False)) as pieces:
+        longest = max((tool.longest or _CALL_TOKENS for tool in tools), default=_CALL_TOKENS)
+        async with aclosing(self._generate(prompt, at_most=longest, do_sample=False)) as pieces:
             async for piece in pieces:
                 if isinstance(piece, TokenUsage):
                     usage = piece
                 else:
                     text += piece
-        name, arguments = json_reply.parse_call(text, tools)
+        try:
+            name, arguments = json_reply.parse_call(text, tools)
+        except MalformedReplyError as error:
+            raise MalformedReplyError(str(error), text=text, usage=usage) from None
         return ToolCall(name, arguments, usage)
 
     async def stream(self, messages: Sequence[ChatMessage]) -> AsyncGenerator[str | TokenUsage]:
@@ -108,7 +120,7 @@ class TransformersChatModel:
             with suppress(RuntimeError):  # the loop is closed: nobody listens any more
                 loop.call_soon_threadsafe(made.put_nowait, item)
 
-        settings["max_new_tokens"] = min(at_most or self._max_new_tokens, self._max_new_tokens)
+        settings["max_new_tokens"] = at_most or self._max_new_tokens
         job = self._jobs.submit(self._run, messages, settings, stopped, emit)
         try:
             while True:
@@ -155,7 +167,9 @@ class TransformersChatModel:
         inputs = self._inputs(loaded, messages).to(loaded.model.device)
         length = inputs["input_ids"].shape[1]
         limit = getattr(loaded.model.config.get_text_config(), "max_position_embeddings", None)
-        room = min(settings["max_new_tokens"], loaded.model.generation_config.max_new_tokens or self._max_new_tokens)
+        room = min(
+            settings["max_new_tokens"], loaded.model.generation_config.max_new_tokens or settings["max_new_tokens"]
+        )
         room = min(room, limit - length) if limit else room
         if room < 1:
             raise ChatModelError(

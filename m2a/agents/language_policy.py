@@ -30,13 +30,13 @@ class LanguagePolicy:
         action = _actions(state.stage).get(call.name)
         if action is None:
             raise MalformedReplyError(
-                f"There is no tool {call.name!r}; choose one of {', '.join(_actions(state.stage))}."
+                f"There is no tool {call.name!r}; choose one of {', '.join(_actions(state.stage))}.", usage=call.usage
             )
         try:
             return Decision(action.model_validate(dict(call.arguments)), call.usage)
         except ValidationError as error:
             faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
-            raise MalformedReplyError(f"The arguments of {call.name} are wrong: {faults}.") from error
+            raise MalformedReplyError(f"The arguments of {call.name} are wrong: {faults}.", usage=call.usage) from error
 
     def reply(self, state: TurnState) -> AsyncGenerator[str | TokenUsage, None]:
         return self.chat_model.stream(reply_messages(state, sees_photos=self.chat_model.sees_photos))

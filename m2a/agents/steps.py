@@ -39,6 +39,8 @@ async def next_action(policy: Policy, state: TurnState, meter: UsageMeter) -> tu
         try:
             decision: Decision = await policy.decide(state)
         except MalformedReplyError as error:
+            if policy.calls_model:
+                meter.count(error.usage)
             state = with_step(state, Step(None, Rejected(str(error))))
             continue
         if policy.calls_model:
