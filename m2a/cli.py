@@ -29,6 +29,8 @@ memory = typer.Typer(help="Look into the memory, and forget.", no_args_is_help=T
 app.add_typer(memory, name="memory")
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+# Commands with options of their own.
+_PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
 # How long a command waits for another that has the data folder, or for an app that is starting.
 _WAIT_SECONDS = 15
 
@@ -174,6 +176,41 @@ def doctor() -> None:
         healthy &= good
     if not healthy:
         raise typer.Exit(1)
+
+
+@app.command(add_help_option=False, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def synthesize(context: typer.Context) -> None:
+    """Weave photo-grounded sessions into LoCoMo's conversations; `m2a synthesize --help` has the options."""
+    from data_synthesis.command import app as synthesis
+
+    settings = load_settings()
+    of_model = settings.model_dump(include={"chat_base_url", "chat_sees_photos", "chat_timeout"})
+    key = settings.chat_api_key.get_secret_value() if settings.chat_api_key else None
+    synthesis(context.args, prog_name="m2a synthesize", default_map=of_model | {"chat_api_key": key})
+
+
+@app.command(add_help_option=False, context_settings=_PASSED_ON)
+def evaluate(context: typer.Context) -> None:
+    """Run memory systems on a benchmark; `m2a evaluate --help` has the options."""
+    from m2a.evaluation.command import evaluate_app
+
+    evaluate_app(context.args, prog_name="m2a evaluate")
+
+
+@app.command(add_help_option=False, context_settings=_PASSED_ON)
+def report(context: typer.Context) -> None:
+    """Merge runs of `m2a evaluate` into one report."""
+    from m2a.evaluation.command import report_app
+
+    report_app(context.args, prog_name="m2a report")
+
+
+@app.command(add_help_option=False, context_settings=_PASSED_ON)
+def compare(context: typer.Context) -> None:
+    """Differences between two runs of `m2a evaluate`, question by question."""
+    from m2a.evaluation.command import compare_app
+
+    compare_app(context.args, prog_name="m2a compare")
 
 
 def main() -> None:

@@ -1,0 +1,70 @@
+"""What a run will cost, before it costs anything: calls and tokens, roughly. Time comes from the first measurements."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from m2a.benchmarks import Benchmark
+
+_CHARACTERS_PER_TOKEN = 4
+_PROMPT = 300  # instructions
+_REPLY = 60
+_MEMORY = 60  # a memory or a turn, as it stands in a prompt
+_JUDGE = 400
+
+# Calls per exchange or message, and prompt tokens of each beyond the instructions, seen in runs with a small model.
+_AGENT_UPDATES = 0.5  # updates per message: one per exchange of two
+_AGENT_CALLS_PER_UPDATE = 4
+_AGENT_CALLS_PER_QUESTION = 6
+_AGENT_PROMPT = 2000
+_PEER_CALLS_PER_MESSAGE = {"mem0": 0.5, "a-mem": 2.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Of one system. Zero calls where no language model is asked."""
+
+    system: str
+    messages: int
+    questions: int
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+    @property
+    def sentence(self) -> str:
+        work = f"{self.system}: {self.messages:,} messages, {self.questions:,} questions"
+        if not self.calls:
+            return f"{work}; no language model"
+        return f"{work}; ≈ {self.calls:,} calls, ≈ {self.input_tokens:,} tokens in, ≈ {self.output_tokens:,} out"
+
+
+def estimate(
+    benchmark: Benchmark, systems: Sequence[str], *, asks_model: bool, judges: int, window: int
+) -> list[Estimate]:
+    """Per system, the judges' share included."""
+    messages = sum(1 for dialogue in benchmark.dialogues for _ in dialogue.turns)
+    questions = sum(len(dialogue.questions) for dialogue in benchmark.dialogues)
+    history = sum(
+        min(window, sum(len(turn.text) + 60 for turn in dialogue.turns) // _CHARACTERS_PER_TOKEN)
+        * len(dialogue.questions)
+        for dialogue in benchmark.dialogues
+    )
+    return [
+        _of(system, messages, questions, history, judges) if asks_model else Estimate(system, messages, questions)
+        for system in systems
+    ]
+
+
+def _of(system: str, messages: int, questions: int, history: int, judges: int) -> Estimate:
+    if system.startswith("m2a"):
+        calls = round(messages * _AGENT_UPDATES * _AGENT_CALLS_PER_UPDATE) + questions * _AGENT_CALLS_PER_QUESTION
+        tokens = calls * _AGENT_PROMPT
+    else:
+        taking_in = round(messages * _PEER_CALLS_PER_MESSAGE.get(system, 0))
+        calls = taking_in + questions
+        found = history if system == "full-context" else questions * 10 * _MEMORY
+        tokens = calls * _PROMPT + found + taking_in * 10 * _MEMORY
+    judged = judges * questions
+    return Estimate(
+        system, messages, questions, calls + judged, tokens + judged * _JUDGE, calls * _REPLY + judged * _REPLY
+    )

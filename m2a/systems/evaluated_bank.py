@@ -1,0 +1,107 @@
+"""A memory bank as an evaluated system sees it: its own retrieval, perhaps no raw log, and for a question no writing."""
+
+import time
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import TypeVar
+
+from m2a.memory.bank import MemoryBank
+from m2a.memory.stores import Stores
+from m2a.systems.shared import Search
+from m2a.types import Change, EvidenceRange, Hit, MemoryChanged, Message, Query, RecordKind
+
+T = TypeVar("T")
+
+
+class EvaluatedBank(MemoryBank):
+    """`search` ranks in place of the stores' retriever. Without `raw_messages` nobody finds or opens a message."""
+
+    def __init__(
+        self, owner: str, stores: Stores, clock: Callable[[], datetime], search: Search, *, raw_messages: bool
+    ) -> None:
+        super().__init__(owner, stores, clock)
+        self._ranked = search
+        self._raw_messages = raw_messages
+
+    def search(self, query: Query, kinds: Collection[RecordKind] = frozenset({"entry"}), k: int = 10) -> list[Hit]:
+        self.index()
+        return self._ranked(self.owner, query, kinds, k)
+
+    def messages_in_ranges(self, ranges: Iterable[EvidenceRange]) -> list[Message]:
+        return super().messages_in_ranges(ranges) if self._raw_messages else []
+
+    def messages_between(self, start: date | datetime, end: date | datetime) -> list[Message]:
+        return super().messages_between(start, end) if self._raw_messages else []
+
+    def find_messages(self, query: str, limit: int = 10) -> list[Message]:
+        return super().find_messages(query, limit) if self._raw_messages else []
+
+
+@dataclass(slots=True)
+class Spent:
+    """Seconds in retrieval."""
+
+    seconds: float = field(default=0.0)
+
+    def time(self, work: Callable[[], T]) -> T:
+        began = time.perf_counter()
+        try:
+            return work()
+        finally:
+            self.seconds += time.perf_counter() - began
+
+
+class QuestionBank(EvaluatedBank):
+    """For one question: all that is read is timed, and nothing is written. Replies and captions last as long as this."""
+
+    def __init__(
+        self, owner: str, stores: Stores, clock: Callable[[], datetime], search: Search, *, raw_messages: bool
+    ) -> None:
+        super().__init__(owner, stores, clock, search, raw_messages=raw_messages)
+        self.spent = Spent()
+        self._captions: dict[str, str] = {}
+
+    def search(self, query: Query, kinds: Collection[RecordKind] = frozenset({"entry"}), k: int = 10) -> list[Hit]:
+        return self.spent.time(lambda: self._ranked(self.owner, query, kinds, k))
+
+    def messages_in_ranges(self, ranges: Iterable[EvidenceRange]) -> list[Message]:
+        return self.spent.time(lambda: super(QuestionBank, self).messages_in_ranges(ranges))
+
+    def messages_between(self, start: date | datetime, end: date | datetime) -> list[Message]:
+        return self.spent.time(lambda: super(QuestionBank, self).messages_between(start, end))
+
+    def find_messages(self, query: str, limit: int = 10) -> list[Message]:
+        return self.spent.time(lambda: super(QuestionBank, self).find_messages(query, limit))
+
+    def conversation(
+        self, conversation_id: str, *, newest: int | None = None, up_to: int | None = None
+    ) -> list[Message]:
+        """A question stands alone."""
+        return []
+
+    def record_reply(
+        self,
+        conversation_id: str,
+        text: str,
+        *,
+        speaker: str,
+        photo_ids: Sequence[str] = (),
+        partial: bool = False,
+        steps: object,
+        update_pending: bool,
+    ) -> Message:
+        """The reply as it would be recorded."""
+        now = self._clock()
+        return Message(
+            2**62, self.owner, conversation_id, "assistant", speaker, text, tuple(photo_ids), now, partial=partial
+        )
+
+    def write(self, changes: Sequence[Change], *, who: str, update_of: int | None = None) -> list[MemoryChanged]:
+        raise PermissionError("A question of an evaluation writes nothing.")
+
+    def caption(self, photo_id: str) -> str:
+        return self._captions.get(photo_id) or super().caption(photo_id)
+
+    def set_caption(self, photo_id: str, caption: str) -> None:
+        self._captions[photo_id] = caption

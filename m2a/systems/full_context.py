@@ -1,0 +1,54 @@
+"""The baseline without a memory: the whole dialogue before the model, as much of it as its window takes."""
+
+import time
+from collections.abc import Sequence
+
+from m2a.systems.metered import tokens_of
+from m2a.systems.prompting import ask, message_line
+from m2a.systems.shared import Memory, Parts
+from m2a.systems.system import Answer, Question, RetrievedMessage, Usage
+from m2a.types import Message
+
+
+class FullContext:
+    """Of a dialogue that does not fit, the newest turns are shown; the trace says how many were left out."""
+
+    name = "full-context"
+    store_only = True  # turns stay as they are, whoever answers
+
+    def __init__(self, memory: Memory, parts: Parts) -> None:
+        self.version = f"the newest {parts.window:,} tokens"
+        self.ingestion = Usage()
+        self._memory = memory
+        self._chat_model = parts.chat_model
+        self._window = parts.window
+        self._messages: list[Message] = memory.messages()
+
+    async def observe(self, session: Sequence[Message]) -> None:
+        self._messages += session
+
+    async def retrieve(self, question: Question, k: int) -> list[RetrievedMessage] | None:
+        return None
+
+    async def answer(self, question: Question) -> Answer:
+        assert self._chat_model is not None
+        began = time.perf_counter()
+        lines = [message_line(message) for message in self._messages]
+        first, tokens = len(lines), 0
+        while first and (tokens := tokens + tokens_of(lines[first - 1])) <= self._window:
+            first -= 1
+        shown = self._messages[first:]
+        return await ask(
+            self._chat_model,
+            question,
+            lines[first:],
+            self._memory,
+            sources=[message.message_id for message in shown],
+            began=began,
+            search_seconds=0.0,
+            photos=[(f"A photo of: {message_line(m)}", photo) for m in reversed(shown) for photo in m.photos],
+            trace=[{"turns": len(shown), "left out": first}],
+        )
+
+    async def close(self) -> None:
+        """Nothing is open."""

@@ -1,0 +1,297 @@
+"""M2A and its ablations: the agents of the product on a dialogue between two people."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import replace
+
+from m2a.agents.chat_agent import ChatAgent
+from m2a.agents.language_policy import LanguagePolicy
+from m2a.agents.memory_manager import MemoryManager
+from m2a.agents.offline import OfflineRules
+from m2a.agents.prompting import entry_line, message_line, reply_messages
+from m2a.agents.state import MemoryContext, PhotoView, Policy, TurnState
+from m2a.agents.steps import GaveUpError, UsageMeter, next_action
+from m2a.memory.semantic_memory_store import RejectedWriteError
+from m2a.memory.stores import Stores
+from m2a.systems.evaluated_bank import EvaluatedBank, QuestionBank
+from m2a.systems.metered import MeteredChatModel, tokens_of
+from m2a.systems.prompting import render
+from m2a.systems.shared import Memory, Parts, ReplayClock, Search
+from m2a.systems.system import Answer, Question, RetrievedMessage, Usage
+from m2a.systems.variants import Variant
+from m2a.types import (
+    Change,
+    Deletion,
+    EvidenceOpened,
+    EvidenceRange,
+    Failed,
+    MemoryEntry,
+    MemorySearched,
+    Message,
+    Query,
+    RecordKind,
+    ReplyFinished,
+    UpdateMemory,
+)
+from models.chat_model import ChatMessage, ChatModelError, TokenUsage
+
+FAILURES_IN_A_ROW = 3
+_RAW_TOOLS = ("fetch_raw_messages", "fetch_raw_messages_by_time", "search_raw_messages")
+
+
+class M2ASystem:
+    """Without a chat model the offline rules decide, message by message, as they know one speaker at a time.
+
+    In a run of retrieval alone it keeps the messages as they are and ranks them.
+    """
+
+    def __init__(self, name: str, variant: Variant, memory: Memory, parts: Parts) -> None:
+        self.name = name
+        self.store_only = parts.retrieval_only
+        self.version = "turns" if parts.retrieval_only else _decider(parts)
+        self.ingestion = Usage()
+        self._variant = variant
+        self._memory = memory
+        self._parts = parts
+        self._kind: RecordKind = "message" if parts.retrieval_only else "entry"
+        self._failures_in_a_row = 0
+
+    async def observe(self, session: Sequence[Message]) -> None:
+        if self._parts.retrieval_only:
+            await asyncio.to_thread(self._memory.index)
+            return
+        every = self._variant.update_every if self._parts.chat_model is not None else 1
+        for start in range(0, len(session), every):
+            await self._take(session[: start + every], start)
+        await asyncio.to_thread(self._memory.index)
+
+    async def retrieve(self, question: Question, k: int) -> list[RetrievedMessage] | None:
+        """Of entries the evidence, an entry's in the order in which it was said."""
+        query = Query(question.text, question.photos)
+        hits = await asyncio.to_thread(self._search(), self._memory.owner, query, frozenset({self._kind}), k)
+        found: dict[int, float] = {}
+        for hit in hits:
+            if isinstance(hit.record, Message):
+                found.setdefault(hit.record.message_id, hit.score)
+            else:
+                for first, last in hit.record.evidence_ids:
+                    for message_id in range(first, last + 1):
+                        found.setdefault(message_id, hit.score)
+        return [RetrievedMessage(message_id, score) for message_id, score in found.items()][:k]
+
+    async def answer(self, question: Question) -> Answer:
+        began = time.perf_counter()
+        metered = self._metered()
+        policy = _Answering(OfflineRules() if metered is None else LanguagePolicy(metered))
+        clock = ReplayClock(question.asked_at)
+        bank = QuestionBank(self._memory.owner, self._stores(), clock, self._search(), raw_messages=self._has_raw)
+        variant = self._variant
+        captioner = self._parts.captioner(metered)
+        agent = ChatAgent(
+            bank,
+            MemoryManager(bank, policy, captioner, max_rounds=variant.query_rounds),
+            policy,
+            captioner,
+            context_turns=variant.context_turns,
+            max_queries=variant.max_queries,
+            history_tokens=variant.history_tokens,
+        )
+        asked = Message(
+            2**62 - 1, bank.owner, "question", "user", "user", question.text, question.photos, question.asked_at
+        )
+        text, trace = "", list[object]()
+        async for event in agent.reply(asked, question.asked_at, asyncio.Event()):
+            if isinstance(event, Failed):
+                raise ChatModelError(event.reason)
+            if isinstance(event, ReplyFinished):
+                text = event.message.text
+            elif isinstance(event, MemorySearched | EvidenceOpened):
+                trace.append(_told(event))
+        sources, context_tokens = policy.put_before()
+        return Answer(
+            text,
+            sources,
+            Usage() if metered is None else metered.usage,
+            context_tokens,
+            search_seconds=bank.spent.seconds,
+            seconds=time.perf_counter() - began,
+            trace=[*trace, *({"context": _context(context)} for context in policy.contexts)],
+        )
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+    async def _take(self, said: Sequence[Message], start: int) -> None:
+        """The Update stage of one exchange, which begins at `start`; an exchange that gets no answer is counted."""
+        metered = self._metered()
+        policy: Policy = OfflineRules() if metered is None else LanguagePolicy(metered)
+        clock = ReplayClock(said[-1].said_at)
+        bank = EvaluatedBank(self._memory.owner, self._stores(), clock, self._search(), raw_messages=self._has_raw)
+        try:
+            changes = await self._changes(bank, policy, metered, said, start)
+            changes = tuple(_resting_on(change, said[start:]) for change in changes)
+            if metered is None:
+                changes = tuple(_by_name(change, said[-1].speaker) for change in changes)
+            await asyncio.to_thread(lambda: bank.write(changes, who=policy.name))
+            self._failures_in_a_row = 0
+        except ChatModelError:
+            self._failures_in_a_row += 1
+            if self._failures_in_a_row >= FAILURES_IN_A_ROW:
+                raise
+        except (GaveUpError, RejectedWriteError):
+            self.ingestion += Usage(failures=1)
+        finally:
+            if metered is not None:
+                self.ingestion += metered.usage
+
+    async def _changes(
+        self,
+        bank: EvaluatedBank,
+        policy: Policy,
+        metered: MeteredChatModel | None,
+        said: Sequence[Message],
+        start: int,
+    ) -> tuple[Change, ...]:
+        captioner = self._parts.captioner(metered)
+        exchange, before = said[start:], said[max(0, start - 2 * self._variant.context_turns) : start]
+        photos = []
+        for number, photo_id in enumerate((p for message in exchange for p in message.photos), start=1):
+            caption = await self._memory.caption(photo_id, captioner)
+            await asyncio.to_thread(bank.set_caption, photo_id, caption)
+            data = await asyncio.to_thread(bank.photo_data, photo_id)
+            photos.append(PhotoView(number, photo_id, caption, data, "image/jpeg"))
+        message = as_one(exchange)
+        state = TurnState(
+            stage="update",
+            now=message.said_at,
+            message=message,
+            # Both are people who tell of themselves; neither is the assistant.
+            recent=tuple(replace(earlier, role="user") for earlier in before),
+            photos=tuple(photos),
+            preferences=tuple(await asyncio.to_thread(bank.standing_preferences)),
+            concepts=tuple(await asyncio.to_thread(bank.concepts)),
+        )
+        meter = UsageMeter()
+        action, state = await next_action(policy, state, meter)
+        changes: tuple[Change, ...] = ()
+        if isinstance(action, UpdateMemory):
+            manager = MemoryManager(bank, policy, captioner, max_rounds=self._variant.update_rounds)
+            async for event in manager.update(state, action.request, meter):
+                if isinstance(event, tuple):
+                    changes = event
+        return changes
+
+    @property
+    def _has_raw(self) -> bool:
+        return self._variant.raw_messages
+
+    def _metered(self) -> MeteredChatModel | None:
+        without = () if self._has_raw else _RAW_TOOLS
+        model = self._parts.chat_model
+        return None if model is None else MeteredChatModel(model, without=without)
+
+    def _search(self) -> Search:
+        shared, variant = self._memory.shared, self._variant
+        if variant.paths == "dense":
+            return shared.dense
+        return shared.retriever(variant.fusion, relevance_floor=variant.relevance_floor).search
+
+    def _stores(self) -> Stores:
+        variant = self._variant
+        return self._memory.stores(
+            lambda: self._memory.shared.retriever(variant.fusion, relevance_floor=variant.relevance_floor)
+        )
+
+
+class _Answering:
+    """The policy, told how short an answer should be; remembers what was put before it."""
+
+    def __init__(self, policy: OfflineRules | LanguagePolicy) -> None:
+        self._policy = policy
+        self.calls_model = policy.calls_model
+        self.name = policy.name
+        self.decide = policy.decide
+        self.contexts: tuple[MemoryContext, ...] = ()
+
+    async def reply(self, state: TurnState) -> AsyncGenerator[str | TokenUsage, None]:
+        self.contexts = state.context
+        if isinstance(self._policy, OfflineRules):
+            pieces = self._policy.reply(state)
+        else:
+            chat_model = self._policy.chat_model
+            system, *rest = reply_messages(state, sees_photos=chat_model.sees_photos)
+            style = ChatMessage("system", (*system.parts, "\n\n" + render("style")))
+            pieces = chat_model.stream([style, *rest])
+        async for piece in pieces:
+            yield piece
+
+    def put_before(self) -> tuple[tuple[int, ...], int]:
+        """The messages that the contexts rest on, best first, and the tokens of their words and of the memories'."""
+        sources: dict[int, None] = {}
+        lines: dict[str, None] = {}
+        for context in self.contexts:
+            lines[context.text] = None
+            opened = {message.message_id: message for message in context.messages}
+            for hit in context.hits:
+                if isinstance(hit.record, MemoryEntry):
+                    lines[entry_line(hit.record)] = None
+                    ranges = [range(first, last + 1) for first, last in hit.record.evidence_ids]
+                    sources |= dict.fromkeys(m for ids in ranges for m in ids if m in opened)
+                else:
+                    sources[hit.record.message_id] = None
+            lines |= dict.fromkeys(message_line(message) for message in opened.values())
+        return tuple(sources), sum(tokens_of(line) for line in lines)
+
+
+def as_one(exchange: Sequence[Message]) -> Message:
+    """What two people said to each other as one message, each by name; its id is that of the last."""
+    last = exchange[-1]
+    if len(exchange) == 1:
+        return replace(last, role="user")
+    return replace(
+        last,
+        role="user",
+        speaker=" and ".join(dict.fromkeys(message.speaker for message in exchange)),
+        text="\n".join(f"{message.speaker} (message {message.message_id}): {message.text}" for message in exchange),
+        photos=tuple(photo for message in exchange for photo in message.photos),
+    )
+
+
+def _resting_on(change: Change, exchange: Sequence[Message]) -> Change:
+    """The exchange was shown as one message with the last one's id: evidence of that id is evidence of it all."""
+    if isinstance(change, Deletion):
+        return change
+    first, last = exchange[0].message_id, exchange[-1].message_id
+    ranges = tuple(
+        EvidenceRange(min(one.first, first), one.last) if one.first <= last <= one.last else one
+        for one in change.draft.evidence_ids
+    )
+    return replace(change, draft=replace(change.draft, evidence_ids=ranges))
+
+
+def _by_name(change: Change, speaker: str) -> Change:
+    """The rules keep a person's own words: who "I" is must stand before them where two people talk."""
+    if isinstance(change, Deletion):
+        return change
+    return replace(change, draft=replace(change.draft, text=f"{speaker}: {change.draft.text}"))
+
+
+def _decider(parts: Parts) -> str:
+    return OfflineRules.name if parts.chat_model is None else parts.chat_model.name
+
+
+def _told(event: MemorySearched | EvidenceOpened) -> dict[str, object]:
+    if isinstance(event, EvidenceOpened):
+        return {"opened": [list(span) for span in event.ranges], "messages": len(event.messages)}
+    found = [
+        {"memory": hit.record.text, "evidence": [list(span) for span in hit.record.evidence_ids]}
+        if isinstance(hit.record, MemoryEntry)
+        else {"message": hit.record.message_id}
+        for hit in event.hits
+    ]
+    return {"searched": event.query.text, "photos": len(event.query.photo_ids), "found": found}
+
+
+def _context(context: MemoryContext) -> dict[str, object]:
+    return {"text": context.text, "complete": context.complete, "messages": [m.message_id for m in context.messages]}

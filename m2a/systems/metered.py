@@ -1,0 +1,80 @@
+"""A chat model that counts what is asked of it."""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+
+from m2a.systems.system import Usage
+from models.chat_model import (
+    ChatMessage,
+    ChatModel,
+    ChatModelError,
+    MalformedReplyError,
+    TokenUsage,
+    Tool,
+    ToolCall,
+)
+
+CHARACTERS_PER_TOKEN = 4
+PHOTO_TOKENS = 500  # what a photo is taken for where the server does not count
+
+
+def tokens_of(text: str) -> int:
+    """An estimate."""
+    return -(-len(text) // CHARACTERS_PER_TOKEN)
+
+
+class MeteredChatModel:
+    """Passes everything on. `without` names tools that the model is not offered."""
+
+    def __init__(self, chat_model: ChatModel, *, without: Sequence[str] = ()) -> None:
+        self.name = chat_model.name
+        self.usage = Usage()
+        self._chat_model = chat_model
+        self._without = frozenset(without)
+
+    @property
+    def sees_photos(self) -> bool:
+        return self._chat_model.sees_photos
+
+    async def choose(self, messages: Sequence[ChatMessage], tools: Sequence[Tool]) -> ToolCall:
+        offered = [tool for tool in tools if tool.name not in self._without]
+        try:
+            call = await self._chat_model.choose(messages, offered)
+        except MalformedReplyError as error:
+            self._count(messages, error.text, error.usage)
+            raise
+        except ChatModelError:
+            self.usage += Usage(failures=1)
+            raise
+        self._count(messages, str(call.arguments), call.usage)
+        return call
+
+    async def stream(self, messages: Sequence[ChatMessage]) -> AsyncGenerator[str | TokenUsage, None]:
+        said, counted = "", TokenUsage()
+        try:
+            async with aclosing(self._chat_model.stream(messages)) as pieces:
+                async for piece in pieces:
+                    if isinstance(piece, TokenUsage):
+                        counted = piece
+                    else:
+                        said += piece
+                    yield piece
+        except ChatModelError:
+            self.usage += Usage(failures=1)
+            raise
+        self._count(messages, said, counted)
+
+    def _count(self, messages: Sequence[ChatMessage], said: str, counted: TokenUsage) -> None:
+        self.usage += Usage(
+            prompt_tokens(messages) if counted.input_tokens is None else counted.input_tokens,
+            tokens_of(said) if counted.output_tokens is None else counted.output_tokens,
+            calls=1,
+            estimated=counted.input_tokens is None or counted.output_tokens is None,
+        )
+
+
+def prompt_tokens(messages: Sequence[ChatMessage]) -> int:
+    """An estimate."""
+    return sum(
+        tokens_of(part) if isinstance(part, str) else PHOTO_TOKENS for message in messages for part in message.parts
+    )

@@ -1,0 +1,146 @@
+"""The memory systems of others, from their packages: their memory in a child process, the answer by our chat model."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import cast
+
+from m2a.systems.metered import MeteredChatModel
+from m2a.systems.peers.child import PeerChat, PeerChild, PeerMemory, PeerMessage
+from m2a.systems.peers.environment import PeerName
+from m2a.systems.peers.model_gateway import GatewayCounts, ModelGateway
+from m2a.systems.prompting import ask
+from m2a.systems.shared import Memory, Parts, PeerPlace
+from m2a.systems.system import Answer, Question, RetrievedMessage, Usage
+from m2a.types import Message
+
+MEMORIES = 10
+
+
+class PeerUnusableError(ValueError):
+    """The peer cannot be run with these settings; the message says which are missing."""
+
+
+class PeerSystem:
+    """Ten memories answer a question (M2A, appendix B). Photos reach the peer by captions of the same chat model.
+
+    Model calls that the package swallowed are counted on their way (`ModelGateway`) and stand among the failures.
+    """
+
+    def __init__(self, child: PeerChild, gateway: ModelGateway | None, memory: Memory, parts: Parts) -> None:
+        about = child.about
+        self.name: str = about.name
+        self.version = "; ".join([f"{about.package} {about.version}", *about.notes])
+        self.store_only = about.mode == "store-only"
+        self._child = child
+        self._gateway = gateway
+        self._memory = memory
+        self._parts = parts
+        self.ingestion = Usage()
+        self._apart = Usage()  # what did not go through the gateway
+
+    async def observe(self, session: Sequence[Message]) -> None:
+        heard = [
+            PeerMessage(m.message_id, m.speaker, m.role, m.said_at, m.text, await self._captions_of(m)) for m in session
+        ]
+        observed = await self._child.observe(heard)
+        self._apart += Usage(failures=len(observed.failed))
+        self.ingestion = self._apart if self._gateway is None else self._apart + _usage(self._gateway.counts)
+
+    async def retrieve(self, question: Question, k: int) -> list[RetrievedMessage] | None:
+        found: dict[int, float] = {}
+        for memory in await self._child.retrieve(question.text, k):
+            for message_id in memory.message_ids:
+                found.setdefault(message_id, memory.score)
+        return [RetrievedMessage(message_id, score) for message_id, score in found.items()][:k]
+
+    async def answer(self, question: Question) -> Answer:
+        assert self._parts.chat_model is not None
+        began = time.perf_counter()
+        before = self._gateway.counts if self._gateway else GatewayCounts()
+        found = await self._child.retrieve(question.text, MEMORIES)
+        searched = time.perf_counter() - began
+        answer = await ask(
+            self._parts.chat_model,
+            question,
+            _lines(found),
+            self._memory,
+            sources=list(dict.fromkeys(m for memory in found for m in memory.message_ids)),
+            began=began,
+            search_seconds=searched,
+        )
+        if self._gateway and (lost := (self._gateway.counts - before).lost) > 0:
+            return _with_failures(answer, lost)
+        return answer
+
+    async def close(self) -> None:
+        await self._child.close()
+        if self._gateway is not None:
+            await self._gateway.__aexit__(None, None, None)
+
+    async def _captions_of(self, message: Message) -> tuple[str, ...]:
+        """Without a chat model nobody looks at a photo."""
+        if self.store_only or not message.photos:
+            return ()
+        metered = None if self._parts.chat_model is None else MeteredChatModel(self._parts.chat_model)
+        captioner = self._parts.captioner(metered)
+        captions = [await self._memory.caption(photo, captioner) for photo in message.photos]
+        if metered is not None:
+            self._apart += metered.usage
+        return tuple(caption for caption in captions if caption)
+
+
+async def open_peer(name: str, memory: Memory, parts: Parts) -> PeerSystem:
+    """Raises `PeerMissingError` where its environment was not made, `PeerUnusableError`, and `PeerError`."""
+    place = parts.peers
+    if place is None:
+        raise PeerUnusableError(f"{name} needs the embedded text encoder.")
+    gateway = None if parts.chat_model is None else await _gateway(name, place)
+    try:
+        child = await PeerChild.open(
+            cast(PeerName, name),
+            memory.shared.folder / "peers" / f"{name}-{memory.owner}",
+            place.encoder_folder,
+            chat=None if gateway is None else PeerChat(gateway.base_url, place.chat_model or "", gateway.key),
+        )
+    except BaseException:
+        if gateway is not None:
+            await gateway.__aexit__(None, None, None)
+        raise
+    return PeerSystem(child, gateway, memory, parts)
+
+
+def check_place(name: str, place: PeerPlace) -> str:
+    """The address of the chat model. Raises `PeerUnusableError` where it has none."""
+    if place.chat_base_url is None:
+        raise PeerUnusableError(
+            f"{name} reaches its chat model over an address: serve the model OpenAI-compatibly and set chat_base_url."
+        )
+    return place.chat_base_url
+
+
+async def _gateway(name: str, place: PeerPlace) -> ModelGateway:
+    return await ModelGateway(check_place(name, place), place.chat_key).__aenter__()
+
+
+def _lines(found: Sequence[PeerMemory]) -> list[str]:
+    """The memories, and under each what the peer itself would show beside it; each once, best first."""
+    lines: dict[str, None] = {}
+    for memory in found:
+        lines[memory.memory] = None
+        lines |= dict.fromkeys(linked.memory for linked in memory.linked)
+    return list(lines)
+
+
+def _usage(counts: GatewayCounts) -> Usage:
+    return Usage(
+        counts.prompt_tokens,
+        counts.completion_tokens,
+        calls=counts.requests,
+        failures=max(0, counts.lost),
+        estimated=counts.estimated > 0,
+    )
+
+
+def _with_failures(answer: Answer, failures: int) -> Answer:
+    return replace(answer, usage=answer.usage + Usage(failures=failures))

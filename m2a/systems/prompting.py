@@ -1,0 +1,97 @@
+"""The prompt that systems without agents of their own put before the chat model: what was found, then the question."""
+
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import aclosing
+from datetime import datetime
+from functools import cache
+from importlib.resources import files
+from string import Template
+
+from m2a.agents.prompting import Boundary
+from m2a.agents.prompting import render as render_of_agents
+from m2a.systems.metered import MeteredChatModel, tokens_of
+from m2a.systems.shared import Memory
+from m2a.systems.system import Answer, Question
+from m2a.types import Message
+from models.chat_model import ChatMessage, ChatModel, ChatModelError, PhotoPart
+
+PHOTOS_AT_MOST = 8
+
+
+def render(name: str, **values: object) -> str:
+    """The prompt file of that name, filled in; a missing value raises `KeyError`."""
+    return _template(name).substitute(values).strip()
+
+
+def message_line(message: Message, captions: Iterable[str] = ()) -> str:
+    """One message as a person would note it, with what is said of its photos."""
+    pieces = [f"{message.said_at:%A %-d %B %Y, %H:%M}, {message.speaker}:", message.text]
+    return " ".join(piece for piece in [*pieces, *(f"[photo: {caption}]" for caption in captions)] if piece)
+
+
+def answer_messages(
+    question: Question,
+    lines: Sequence[str],
+    memory: Memory,
+    *,
+    photos: Sequence[tuple[str, str]] = (),
+    sees_photos: bool,
+) -> list[ChatMessage]:
+    """`photos` are (label, photo id) of what was found; photos that the model cannot see are left out."""
+    boundary = Boundary()
+    system = render("answer", today=_day(question.asked_at), boundary=_fence(boundary))
+    parts: list[str | PhotoPart] = [boundary.enclose("Found", lines or ["nothing"]) + "\n\n"]
+    if sees_photos:
+        parts += [PhotoPart(label, memory.photo_data(photo), "image/jpeg") for label, photo in photos[:PHOTOS_AT_MOST]]
+        parts += [
+            PhotoPart(f"Photo {number} of the question", memory.photo_data(photo), "image/jpeg")
+            for number, photo in enumerate(question.photos, start=1)
+        ]
+    parts.append(f"The question: {question.text}")
+    return [ChatMessage("system", (f"{system}\n\n{render('style')}",)), ChatMessage("user", tuple(parts))]
+
+
+async def ask(
+    chat_model: ChatModel,
+    question: Question,
+    lines: Sequence[str],
+    memory: Memory,
+    *,
+    sources: Sequence[int],
+    began: float,
+    search_seconds: float,
+    photos: Sequence[tuple[str, str]] = (),
+    trace: Sequence[object] = (),
+) -> Answer:
+    """Put what was found before the model. `began` is by `time.perf_counter`. Raises `ChatModelError`."""
+    metered = MeteredChatModel(chat_model)
+    prompt = answer_messages(question, lines, memory, photos=photos, sees_photos=metered.sees_photos)
+    text = ""
+    async with aclosing(metered.stream(prompt)) as pieces:
+        async for piece in pieces:
+            text += piece if isinstance(piece, str) else ""
+    if not text.strip():
+        raise ChatModelError("The chat model gave an empty reply.")
+    return Answer(
+        text.strip(),
+        tuple(sources),
+        metered.usage,
+        context_tokens=sum(tokens_of(line) for line in lines),
+        search_seconds=search_seconds,
+        seconds=time.perf_counter() - began,
+        trace=[*trace, {"found": list(lines)}],
+    )
+
+
+def _fence(boundary: Boundary) -> str:
+    return render_of_agents("boundary", fence=boundary.fence)
+
+
+def _day(moment: datetime) -> str:
+    return moment.strftime("%A %-d %B %Y")
+
+
+@cache
+def _template(name: str) -> Template:
+    return Template(files("m2a.systems").joinpath("prompts", f"{name}.md").read_text(encoding="utf-8"))

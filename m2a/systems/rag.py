@@ -1,0 +1,57 @@
+"""The baseline of a single pass: every turn a vector, the five nearest before the model, their photos passed on."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+
+from m2a.systems.prompting import ask, message_line
+from m2a.systems.shared import Memory, Parts
+from m2a.systems.system import Answer, Question, RetrievedMessage, Usage
+from m2a.types import Hit, Message, Query
+
+TURNS = 5
+
+
+class Rag:
+    """Dense retrieval over turns (M2A, appendix B.3). `retrieve` goes as deep as is asked for."""
+
+    name = "rag"
+    store_only = True  # turns stay as they are, whoever answers
+
+    def __init__(self, memory: Memory, parts: Parts) -> None:
+        self.version = f"dense, k = {TURNS}"
+        self.ingestion = Usage()
+        self._memory = memory
+        self._chat_model = parts.chat_model
+
+    async def observe(self, session: Sequence[Message]) -> None:
+        await asyncio.to_thread(self._memory.index)
+
+    async def retrieve(self, question: Question, k: int) -> list[RetrievedMessage] | None:
+        hits = await asyncio.to_thread(self._search, question, k)
+        return [RetrievedMessage(m.message_id, hit.score) for hit in hits if isinstance(m := hit.record, Message)]
+
+    async def answer(self, question: Question) -> Answer:
+        assert self._chat_model is not None
+        began = time.perf_counter()
+        hits = await asyncio.to_thread(self._search, question, TURNS)
+        searched = time.perf_counter() - began
+        found = [hit.record for hit in hits if isinstance(hit.record, Message)]
+        lines = [message_line(message) for message in found]
+        photos = [(f"A photo of: {message_line(message)}", photo) for message in found for photo in message.photos]
+        return await ask(
+            self._chat_model,
+            question,
+            lines,
+            self._memory,
+            sources=[message.message_id for message in found],
+            began=began,
+            search_seconds=searched,
+            photos=photos,
+        )
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+    def _search(self, question: Question, k: int) -> list[Hit]:
+        return self._memory.shared.dense(self._memory.owner, Query(question.text), frozenset({"message"}), k)

@@ -1,0 +1,294 @@
+"""What the systems of a run share: stores in one folder, encoders, photos; and a fresh memory per system and dialogue.
+
+Vectors are kept by content in the same database, so that what one system had encoded costs the next one nothing.
+"""
+
+import hashlib
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from inspect import signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+from uuid import uuid4
+
+from m2a.memory.database import Database
+from m2a.memory.owners import owner_named
+from m2a.memory.photo_decoder import DecodedPhoto, PhotoDecoder
+from m2a.memory.photo_store import PhotoStore
+from m2a.memory.raw_message_store import RawMessageStore
+from m2a.memory.semantic_memory_store import SemanticMemoryStore
+from m2a.memory.stores import Retrieval, Stores
+from m2a.systems.timed_encoder import TimedEncoder
+from m2a.types import EvidenceRange, Hit, Message, Photo, Query, RecordKind, Role
+from models.captioner import Captioner
+from models.chat_model import ChatModel
+
+if TYPE_CHECKING:
+    from m2a.memory.index import MemoryIndex
+    from m2a.memory.indexer import Indexer
+    from m2a.memory.retriever import Retriever
+    from models.image_encoder import ImageEncoder
+    from models.text_encoder import TextEncoder
+
+Fusion = Literal["best", "paper"]
+Search = Callable[[str, Query, Collection[RecordKind], int], list[Hit]]
+
+_EVERYTHING = EvidenceRange(1, 2**62)
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    """One message of a dialogue before it has an id. `said_at` is aware; `photos` are files."""
+
+    reference: str
+    role: Role
+    speaker: str
+    text: str
+    said_at: datetime
+    photos: tuple[Path, ...] = ()
+
+
+@dataclass(slots=True)
+class ReplayClock:
+    """Tells the time of the benchmark: that of the message which is being taken in."""
+
+    now: datetime
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+class SharedStores:
+    """The stores in a folder that one process may have open. What needs an encoder waits until it is asked for."""
+
+    def __init__(
+        self, folder: Path, text_encoder: Callable[[], "TextEncoder"], image_encoder: Callable[[], "ImageEncoder"]
+    ) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder = folder
+        self._load_text_encoder = text_encoder
+        self._load_image_encoder = image_encoder
+        self.database = Database(f"sqlite:///{folder / 'memory.db'}")
+        self.raw = RawMessageStore(self.database)
+        self.semantic = SemanticMemoryStore()
+        self.photos = PhotoStore(
+            self.database, folder / "photos", lambda: datetime.now().astimezone(), _RememberingDecoder()
+        )
+        self.captions: dict[tuple[str, str], str] = {}
+        """By captioner and photo: a photo that several systems hear of is captioned once."""
+        self._retrievers: dict[tuple[Fusion, bool], Retriever] = {}
+
+    @cached_property
+    def text_encoder(self) -> TimedEncoder:
+        return TimedEncoder(self._load_text_encoder())
+
+    @cached_property
+    def image_encoder(self) -> "ImageEncoder":
+        return self._load_image_encoder()
+
+    @cached_property
+    def index(self) -> "MemoryIndex":
+        from m2a.memory.index import IndexEncoders, MemoryIndex
+
+        return MemoryIndex(str(self.folder / "index.db"), IndexEncoders.of(self.text_encoder, self.image_encoder))
+
+    @cached_property
+    def indexer(self) -> "Indexer":
+        from m2a.memory.indexer import Indexer
+
+        return Indexer(
+            self.database,
+            self.raw,
+            self.semantic,
+            self.index,
+            self.text_encoder,
+            self.image_encoder,
+            photo_image=self.photos.image,
+        )
+
+    def retriever(self, fusion: Fusion, *, relevance_floor: bool) -> "Retriever":
+        """The retrieval of the product, with that fusion."""
+        from m2a.memory.retriever import Retriever
+
+        key = (fusion, relevance_floor)
+        if key not in self._retrievers:
+            # Until the retriever knows of both fusions, it has the published one alone.
+            chosen: dict[str, Any] = {"fusion": fusion} if "fusion" in signature(Retriever).parameters else {}
+            self._retrievers[key] = Retriever(
+                self.database,
+                self.raw,
+                self.semantic,
+                self.index,
+                self.text_encoder,
+                self.image_encoder,
+                self.indexer.photo_vectors,
+                relevance_floor=relevance_floor,
+                **chosen,
+            )
+        return self._retrievers[key]
+
+    def dense(self, owner: str, query: Query, kinds: Collection[RecordKind], k: int) -> list[Hit]:
+        """The retriever's dense path alone, as deep as is asked for; photos of the query are not looked at."""
+        vector = self.text_encoder.encode([query.text])[0]
+        found = self.index.search_dense(owner, vector, kinds, k)
+        with self.database.read() as connection:
+            entries = self.semantic.get(connection, owner, [int(h.record_id) for h in found if h.kind == "entry"])
+            messages = self.raw.get(connection, owner, [int(h.record_id) for h in found if h.kind == "message"])
+        hits = []
+        for rank, hit in enumerate(found, start=1):
+            record = (entries if hit.kind == "entry" else messages).get(int(hit.record_id))
+            if record is not None:
+                hits.append(Hit(record, hit.score, {"dense": rank}, {"dense": hit.score}))
+        return hits
+
+    def fresh_memory(self, name: str) -> "Memory":
+        """An empty memory; what an earlier attempt of that name left is not seen again."""
+        return self.memory(owner_named(self.database, f"{name[:150]}#{uuid4().hex}"))
+
+    def memory(self, owner: str) -> "Memory":
+        return Memory(owner, self)
+
+    @property
+    def encoded(self) -> int:
+        """How many texts were encoded so far."""
+        return self.text_encoder.encoded if "text_encoder" in self.__dict__ else 0
+
+    def close(self) -> None:
+        for retriever in self._retrievers.values():
+            retriever.close()
+        if "index" in self.__dict__:
+            self.index.close()
+        self.database.close()
+
+
+class Memory:
+    """One system's memory of one dialogue: a raw log with photos of its own, and room for what the system makes of it."""
+
+    def __init__(self, owner: str, shared: SharedStores) -> None:
+        self.owner = owner
+        self.shared = shared
+
+    def record(self, session: Sequence[Utterance]) -> list[Message]:
+        """Write one session into the raw log, in one transaction; the messages in order."""
+        photos = {path: self._write(path) for utterance in session for path in utterance.photos}
+        with self.shared.database.write() as connection:
+            for photo in photos.values():
+                self.shared.photos.insert(connection, photo)
+            conversation = self.shared.raw.start_conversation(connection, self.owner, session[0].said_at)
+            return [
+                self.shared.raw.append(
+                    connection,
+                    self.owner,
+                    conversation.conversation_id,
+                    role=utterance.role,
+                    speaker=utterance.speaker,
+                    text=utterance.text,
+                    photos=list(dict.fromkeys(photos[path].photo_id for path in utterance.photos)),
+                    said_at=utterance.said_at,
+                    reference=utterance.reference,
+                )
+                for utterance in session
+            ]
+
+    def add_photos(self, paths: Sequence[Path]) -> dict[Path, str]:
+        """Keep photos that questions show; no record holds them, so that none is found by them that was not before."""
+        photos = {path: self._write(path) for path in paths}
+        with self.shared.database.write() as connection:
+            for photo in photos.values():
+                self.shared.photos.insert(connection, photo)
+        return {path: photo.photo_id for path, photo in photos.items()}
+
+    def messages(self) -> list[Message]:
+        """Everything that was said, in order."""
+        with self.shared.database.read() as connection:
+            return self.shared.raw.in_ranges(connection, self.owner, [_EVERYTHING])
+
+    def photo_data(self, photo_id: str) -> bytes:
+        return self.shared.photos.data(self.owner, photo_id)
+
+    def stores(self, retriever: "Callable[[], Retriever]") -> Stores:
+        """The stores as a memory bank takes them."""
+        shared = self.shared
+        return Stores(
+            shared.database,
+            shared.raw,
+            shared.semantic,
+            shared.photos,
+            lambda: Retrieval(shared.index, shared.indexer, retriever()),
+        )
+
+    def index(self) -> None:
+        """Bring the index up to date."""
+        self.shared.indexer.drain(self.owner)
+
+    def ensure_index(self) -> None:
+        """Bring a memory that was taken in before into the index again; nothing to do for a fresh one."""
+        if self.messages():
+            self.index()
+
+    def reused_seconds(self, messages: Sequence[Message], encoded_before: int) -> float:
+        """The time that vectors of an earlier system spared this one; nothing if it has no use for them."""
+        shared = self.shared
+        if "index" not in shared.__dict__ or not shared.index.has(self.owner, "text"):
+            return 0.0
+        reused = max(0, len(messages) - (shared.text_encoder.encoded - encoded_before))
+        return reused * shared.text_encoder.seconds_per_text([message.text for message in messages[:64]])
+
+    def leave_index(self) -> None:
+        """Make room in the index once no question is left; the memory itself stays in the database."""
+        if "index" in self.shared.__dict__:
+            self.shared.index.drop(self.owner)
+
+    async def caption(self, photo_id: str, captioner: Captioner) -> str:
+        """Made once per captioner and photo. Raises what the captioner raises."""
+        key = (captioner.captioner_id, photo_id)
+        if key not in self.shared.captions:
+            self.shared.captions[key] = await captioner.caption(self.photo_data(photo_id))
+        return self.shared.captions[key]
+
+    def _write(self, path: Path) -> Photo:
+        return self.shared.photos.write_blob(self.owner, path.read_bytes())
+
+
+@dataclass(frozen=True, slots=True)
+class PeerPlace:
+    """What packages of others need: the encoder's folder, and the address of the chat model where there is one."""
+
+    encoder_folder: Path
+    chat_base_url: str | None = None
+    chat_model: str | None = None
+    chat_key: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What systems are made of.
+
+    Without a chat model the systems that can, answer by the offline rules; in a run of retrieval alone none answers.
+    `captioner` makes a captioner over the (metered) chat model, or None where there is none. `window` is how many tokens
+    of a dialogue a prompt takes at most.
+    """
+
+    stores: SharedStores
+    chat_model: ChatModel | None
+    retrieval_only: bool
+    captioner: Callable[[ChatModel | None], Captioner]
+    window: int
+    peers: PeerPlace | None = None
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+
+class _RememberingDecoder(PhotoDecoder):
+    """Several owners are shown the same photos: each is decoded once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._known: dict[str, DecodedPhoto] = {}
+
+    def decode(self, data: bytes) -> DecodedPhoto:
+        key = hashlib.sha256(data).hexdigest()
+        if key not in self._known:
+            self._known[key] = super().decode(data)
+        return self._known[key]

@@ -1,0 +1,39 @@
+"""A text encoder that knows how many texts it encoded, and how long one of many takes."""
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from models.text_encoder import TextEncoder
+
+_MANY = 8  # fewer are queries, whose pace is another
+
+
+class TimedEncoder:
+    """Passes everything on. `encoded` counts all texts."""
+
+    def __init__(self, encoder: "TextEncoder") -> None:
+        self.encoder_id = encoder.encoder_id
+        self.dimensions = encoder.dimensions
+        self.encoded = 0
+        self._encoder = encoder
+        self._timed = 0
+        self._seconds = 0.0
+
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
+        began = time.perf_counter()
+        vectors = self._encoder.encode(texts)
+        self.encoded += len(texts)
+        if len(texts) >= _MANY:
+            self._timed += len(texts)
+            self._seconds += time.perf_counter() - began
+        return vectors
+
+    def seconds_per_text(self, examples: Sequence[str]) -> float:
+        """As measured so far; where nothing was, by the examples."""
+        if not self._timed:
+            self.encode([*examples, *[""] * (_MANY - len(examples))])
+        return self._seconds / self._timed

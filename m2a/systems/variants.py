@@ -1,0 +1,38 @@
+"""The frozen settings of M2A and of its ablations, one row each."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from m2a.systems.shared import Fusion
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """`update_every` messages make an exchange, which gets one Update stage. `needs_agents`: it differs from `m2a` only
+    where agents answer, so that a run of retrieval alone has nothing to show for it."""
+
+    fusion: Fusion = "best"
+    paths: Literal["all", "dense"] = "all"
+    raw_messages: bool = True
+    context_turns: int = 5
+    max_queries: int = 5
+    query_rounds: int = 5
+    update_rounds: int = 5
+    update_every: int = 2
+    history_tokens: int = 4000
+    relevance_floor: bool = True
+    needs_agents: bool = False
+
+
+M2A = Variant()
+
+VARIANTS: Mapping[str, Variant] = {
+    "m2a": M2A,
+    "m2a-paper": replace(M2A, fusion="paper", relevance_floor=False),
+    "m2a-semantic-only": replace(M2A, raw_messages=False, needs_agents=True),
+    # One search, and one look at what it found.
+    "m2a-single-retrieval": replace(M2A, max_queries=1, query_rounds=2, needs_agents=True),
+    "m2a-dense-only": replace(M2A, paths="dense"),
+    **{f"m2a-context-{turns}": replace(M2A, context_turns=turns, needs_agents=True) for turns in (0, 1, 5, 10, 20)},
+}

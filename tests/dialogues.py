@@ -1,0 +1,103 @@
+"""A small dialogue between two people in LoCoMo's format, and what an evaluation of it needs, without weights."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from m2a.systems.shared import Parts, SharedStores
+from models.captioner import Captioner
+from models.chat_model import ChatModel
+from models.provider_chat_model import ProviderChatModel
+from tests.chat_server import ChatServer
+from tests.encoders import COLOURS, ColourImageEncoder, HashingTextEncoder
+
+SESSIONS = {
+    1: (
+        "1:56 pm on 8 May, 2023",
+        [
+            ("Anna", "I bought a canoe at the lake yesterday."),
+            ("Ben", "My parrot Coco learned to whistle."),
+            ("Anna", "Here is the canoe in its shed."),
+            ("Ben", "I start a pottery course on Monday."),
+        ],
+    ),
+    2: (
+        "9:05 am on 2 June, 2023",
+        [
+            ("Anna", "My sister Olga moved to Lisbon."),
+            ("Ben", "The pottery course is in Bristol."),
+        ],
+    ),
+}
+QUESTIONS: list[dict[str, Any]] = [
+    {"question": "What did Anna buy at the lake?", "answer": "a canoe", "category": 4, "evidence": ["D1:1"]},
+    {"question": "Which bird of Ben's can whistle?", "answer": "Coco", "category": 1, "evidence": ["D1:2"]},
+    {"question": "Where did Olga move?", "answer": "Lisbon", "category": 4, "evidence": ["D2:1"]},
+    {"question": "Where is the pottery course?", "answer": "Bristol", "category": 2, "evidence": ["D2:2"]},
+]
+
+
+def paint(path: Path, colour: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.new("RGB", (64, 64), COLOURS[colour]).save(path)
+    return path
+
+
+def write_dialogues(folder: Path, *, photos: bool = False, names: tuple[str, ...] = ("conv-1",)) -> Path:
+    """The file. With photos, the third turn shows a red one, and a question shows another red one."""
+    samples = []
+    for name in names:
+        conversation: dict[str, Any] = {"speaker_a": "Anna", "speaker_b": "Ben"}
+        for number, (when, said) in SESSIONS.items():
+            conversation[f"session_{number}_date_time"] = when
+            conversation[f"session_{number}"] = [
+                {"dia_id": f"D{number}:{turn}", "speaker": speaker, "text": text}
+                for turn, (speaker, text) in enumerate(said, start=1)
+            ]
+        questions = list(QUESTIONS)
+        if photos:
+            conversation["session_1"][2]["photos"] = [paint(folder / "photos" / "shown.png", "red").name]
+            conversation["session_1"][2]["photos"] = ["photos/shown.png"]
+            paint(folder / "photos" / "asked.png", "red")
+            questions.append(
+                {
+                    "question": "Where is this kept?",
+                    "answer": "in its shed",
+                    "category": 10,
+                    "evidence": ["D1:3"],
+                    "photos": ["photos/asked.png"],
+                }
+            )
+        samples.append({"sample_id": name, "conversation": conversation, "qa": questions})
+    file = folder / "benchmark.json"
+    file.write_text(json.dumps(samples))
+    return file
+
+
+class NamingCaptioner:
+    """Says the same of every photo."""
+
+    captioner_id = "naming"
+
+    async def caption(self, photo: bytes) -> str:
+        return "a red thing"
+
+
+def parts_of(
+    model: ChatModel | None = None, *, retrieval_only: bool = False, window: int = 10_000
+) -> Callable[[Path], Parts]:
+    def captioner(chat_model: ChatModel | None) -> Captioner:
+        return NamingCaptioner()
+
+    def parts(work: Path) -> Parts:
+        stores = SharedStores(work, HashingTextEncoder, ColourImageEncoder)
+        return Parts(stores, model, retrieval_only, captioner, window)
+
+    return parts
+
+
+def model_of(server: ChatServer, name: str = "openai:small") -> ProviderChatModel:
+    return ProviderChatModel(name, base_url=server.base_url, api_key="key", backoff=0.0)

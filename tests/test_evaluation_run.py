@@ -1,0 +1,190 @@
+"""Whole runs: what they leave in their folder, how they go on after an end in between, and what a failure costs."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from m2a.benchmarks import Benchmark, read_locomo
+from m2a.evaluation.command import evaluate_app
+from m2a.evaluation.judge import Judge
+from m2a.evaluation.prices import price_of
+from m2a.evaluation.record import QuestionRecord, read_ingestion, read_questions
+from m2a.evaluation.run_folder import RunFolder, RunFolderError
+from m2a.evaluation.runner import RunResult, run
+from m2a.evaluation.selection import SelectionError, select
+from models.chat_model import ChatModel
+from tests.chat_server import ChatServer, Reply, say, status
+from tests.dialogues import model_of, parts_of, write_dialogues
+
+SETTINGS = {"benchmark": "locomo", "chat_model": None, "systems": ["m2a", "bm25"]}
+
+
+@pytest.fixture
+def benchmark(tmp_path: Path) -> Benchmark:
+    (tmp_path / "data").mkdir()
+    return read_locomo(write_dialogues(tmp_path / "data", photos=True, names=("conv-1", "conv-2")))
+
+
+async def evaluated(
+    benchmark: Benchmark,
+    out: Path,
+    systems: Sequence[str] = ("m2a", "bm25"),
+    model: ChatModel | None = None,
+    settings: dict[str, Any] | None = None,
+    **options: Any,
+) -> RunResult:
+    parts = parts_of(model, retrieval_only=model is None)
+    return await run(benchmark, systems, out, parts=parts, settings=settings or SETTINGS, **options)
+
+
+def rows_of(out: Path) -> list[QuestionRecord]:
+    return read_questions(out / "questions.jsonl")
+
+
+async def test_a_run_of_retrieval_alone(benchmark: Benchmark, tmp_path: Path) -> None:
+    result = await evaluated(benchmark, tmp_path / "out")
+    rows = rows_of(tmp_path / "out")
+    assert len(rows) == result.questions == 20 and result.failed == 0
+    assert {row.system for row in rows} == {"m2a", "bm25"} and {row.dialogue_id for row in rows} == {"conv-1", "conv-2"}
+    [shown] = [row for row in rows if row.system == "m2a" and row.dialogue_id == "conv-1" and row.photos]
+    assert shown.retrieved is not None and shown.retrieved[0] == "D1:3"
+    assert all((tmp_path / "out" / photo).is_file() for photo in (*shown.photos, *shown.evidence_turns[0].photos))
+    assert shown.evidence_turns[0].text == "Here is the canoe in its shed."
+    assert shown.reply is None and shown.calls == 0 and shown.input_tokens is None
+
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert summary == json.loads(json.dumps(result.summary))
+    assert summary["m2a"]["recall@5"] == 1.0 and summary["m2a"]["n"] == 10
+    assert set(summary["m2a"]["categories"]) >= {"single-hop", "multi-hop", "temporal", "visual retrieval"}
+    ingestion = read_ingestion(tmp_path / "out" / "ingestion.jsonl")
+    assert [record.messages for record in ingestion] == [6] * 4 and all(record.seconds > 0 for record in ingestion)
+
+
+async def test_the_same_command_goes_on_and_repeats_nothing(benchmark: Benchmark, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    await evaluated(benchmark, out)
+    complete = {(row.system, row.question_id): row.retrieved for row in rows_of(out)}
+    questions, ingestion = (out / "questions.jsonl"), (out / "ingestion.jsonl").read_text()
+    memories = (out / "work" / "memories.jsonl").read_text()
+    lines = questions.read_text().splitlines(keepends=True)
+    questions.write_text("".join(lines[:13]) + lines[13][:40])  # cut off in the middle of a row
+    before = questions.read_text().splitlines()[:13]
+
+    await evaluated(benchmark, out)
+    assert questions.read_text().splitlines()[:13] == before
+    assert {(row.system, row.question_id): row.retrieved for row in rows_of(out)} == complete
+    assert (out / "ingestion.jsonl").read_text() == ingestion
+    assert (out / "work" / "memories.jsonl").read_text() == memories
+
+
+async def test_a_memory_that_was_not_complete_is_begun_afresh(benchmark: Benchmark, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    await evaluated(benchmark, out, ["m2a"])
+    complete = {row.question_id: row.retrieved for row in rows_of(out)}
+    (out / "work" / "memories.jsonl").write_text("")
+    (out / "questions.jsonl").write_text("")
+    await evaluated(benchmark, out, ["m2a"])
+    assert {row.question_id: row.retrieved for row in rows_of(out)} == complete
+    assert len(read_ingestion(out / "ingestion.jsonl")) == 4  # both starts, the last of which counts
+    assert len(RunFolder(out, SETTINGS).ingestion) == 2
+
+
+async def test_other_settings_are_refused_by_name(benchmark: Benchmark, tmp_path: Path) -> None:
+    await evaluated(benchmark, tmp_path / "out", ["bm25"])
+    with pytest.raises(RunFolderError, match='another chat_model: null there, "openai:small" now'):
+        await evaluated(benchmark, tmp_path / "out", ["bm25"], settings={**SETTINGS, "chat_model": "openai:small"})
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "letter.txt").write_text("mine")
+    with pytest.raises(RunFolderError, match="holds other files"):
+        await evaluated(benchmark, tmp_path / "other", ["bm25"])
+
+
+def answers(request: dict[str, Any]) -> Reply:
+    """Knows one answer; fails at one question."""
+    text = json.dumps(request)
+    if "Where is the pottery course" in text:
+        return status(500, "out of order")
+    if "label" in text:
+        return say('{"label": "right"}' if "a canoe" in text else '{"label": "wrong"}')
+    return say("a canoe")
+
+
+async def test_a_failed_question_is_a_row_that_counts_as_wrong(benchmark: Benchmark, tmp_path: Path) -> None:
+    with ChatServer(answers) as server:
+        model = model_of(server)
+        asked = select(benchmark, categories=["single-hop", "temporal"])
+        options: dict[str, Any] = {"judges": [Judge(model_of(server, "openai:judge"))], "concurrency": 3}
+        result = await evaluated(asked, tmp_path / "out", ["bm25", "full-context"], model, **options)
+        rows = rows_of(tmp_path / "out")
+        failed = [row for row in rows if row.error]
+        assert result.failed == len(failed) == 4 and {row.category for row in failed} == {"temporal"}
+        assert all("out of order" in (row.error or "") and row.reply is None for row in failed)
+        assert result.summary["bm25"]["errors"] == pytest.approx(1 / 3)
+        assert result.summary["bm25"]["categories"]["temporal"]["accuracy"] == 0.0
+        right = next(row for row in rows if row.system == "bm25" and row.gold == "a canoe")
+        assert right.verdicts == {"openai:judge": "right"} and right.reply == "a canoe"
+        assert (right.input_tokens, right.output_tokens, right.calls) == (11, 7, 1)
+        assert right.context_tokens and right.seconds and right.search_seconds is not None and right.cost is None
+        assert next(row for row in rows if row.system == "full-context").retrieved is None
+
+        server.script = lambda request: say("Bristol")
+        done = len(server.requests)
+        again = await evaluated(
+            asked, tmp_path / "out", ["bm25", "full-context"], model_of(server), retry_failed=True, **options
+        )
+        assert again.failed == 0
+        assert sum("Bristol" not in r.text for r in server.requests[done:]) <= 4 + 4 * 3
+
+
+async def test_a_dialogue_that_cannot_be_taken_in_fails_its_questions_alone(
+    benchmark: Benchmark, tmp_path: Path
+) -> None:
+    (tmp_path / "data" / "photos" / "shown.png").write_bytes(b"no photo")
+    result = await evaluated(benchmark, tmp_path / "out", ["bm25"])
+    assert result.failed == 10
+    assert all("not taken in" in (row.error or "") for row in rows_of(tmp_path / "out"))
+
+
+def test_a_price_that_is_not_known_is_none() -> None:
+    cheap = price_of("openai:gpt-4o-mini", None)(1_000_000, 0)
+    assert cheap is not None and cheap > 0
+    assert price_of("openai:gpt-4o-mini", "http://127.0.0.1:8000/v1")(1, 1) is None
+    assert price_of("openai:nobody-s-model", None)(1, 1) is None
+    assert price_of("transformers:folder", None)(1, 1) is None
+    assert price_of(None, None)(1, 1) is None
+
+
+def test_a_part_of_a_benchmark(benchmark: Benchmark) -> None:
+    first = select(benchmark, limit=3)
+    assert [len(dialogue.questions) for dialogue in first.dialogues] == [3]
+    short = select(benchmark, turns=5)
+    assert [len(dialogue.sessions) for dialogue in short.dialogues] == [1, 1]
+    assert {q.evidence[0] for dialogue in short.dialogues for q in dialogue.questions} == {"D1:1", "D1:2", "D1:3"}
+    assert select(benchmark, categories=["temporal"]).categories == ("temporal",)
+    with pytest.raises(SelectionError, match="no category 'spatial'; it has multi-hop"):
+        select(benchmark, categories=["spatial"])
+    with pytest.raises(SelectionError, match="No question"):
+        select(benchmark, turns=1)
+
+
+def test_the_command_says_what_it_will_do_and_what_came_of_it(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    data = write_dialogues(tmp_path / "data")
+    command = ["--benchmark", "locomo", "--data", str(data), "--out", str(tmp_path / "out"), "--retrieval-only"]
+    done = CliRunner().invoke(evaluate_app, [*command, "--system", "bm25"])
+    assert done.exit_code == 0, done.output
+    assert "bm25: 6 messages, 4 questions; no language model" in done.output
+    assert "recall@10" in done.output
+    settings = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert settings["benchmark"] == "locomo" and settings["systems"] == ["bm25"] and settings["chat_model"] is None
+    assert {"data_sha256", "code_sha256", "versions"} <= settings.keys()
+    assert str(tmp_path) not in (tmp_path / "out" / "run.json").read_text()
+    for page in ("report.html", "report.md", "summary.json"):
+        assert (tmp_path / "out" / page).stat().st_size > 0
+
+    judged = CliRunner().invoke(evaluate_app, [*command, "--system", "bm25", "--judge", "openai:gpt-4o"])
+    assert judged.exit_code != 0 and "no answers to judge" in str(judged.exception)

@@ -1,0 +1,230 @@
+"""Every memory system on a small dialogue: what it remembers, finds, shows to the model, and leaves as it was."""
+
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from m2a.benchmarks import read_locomo
+from m2a.systems import registry
+from m2a.systems.shared import Memory, Parts, Utterance
+from m2a.systems.system import MemorySystem, Question
+from m2a.types import Message
+from tests.chat_server import ChatServer, say
+from tests.dialogues import model_of, parts_of, write_dialogues
+from tests.scripted_model import Prompt, ScriptedModel
+
+NOW = datetime(2023, 6, 3, 12, 0, tzinfo=UTC)
+
+
+class Place:
+    """One system on the dialogue."""
+
+    def __init__(self, parts: Parts, memory: Memory, system: MemorySystem, messages: Sequence[Message]) -> None:
+        self.parts = parts
+        self.memory = memory
+        self.system = system
+        self.references = {message.message_id: message.reference for message in messages}
+
+    async def found(self, text: str, *photos: Path, k: int = 10) -> list[str | None]:
+        hits = await self.system.retrieve(self.question(text, *photos), k)
+        assert hits is not None
+        assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+        return [self.references[hit.message_id] for hit in hits]
+
+    def question(self, text: str, *photos: Path) -> Question:
+        ids = self.memory.add_photos(photos)
+        return Question(text, NOW, tuple(ids[path] for path in photos))
+
+    def rows(self) -> dict[str, int]:
+        """How many rows the tables of the memory hold."""
+        with sqlite3.connect(self.parts.stores.folder / "memory.db") as database:
+            return {
+                table: database.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+                for table in (
+                    "message",
+                    "entry",
+                    "entry_history",
+                    "photo",
+                    "conversation",
+                    "trace",
+                    "pending_update",
+                    "outbox",
+                )
+            }
+
+
+async def place(tmp_path: Path, name: str, parts: Parts, *, photos: bool = False) -> Place:
+    (tmp_path / "data").mkdir(exist_ok=True)
+    dialogue = read_locomo(write_dialogues(tmp_path / "data", photos=photos)).dialogues[0]
+    memory = parts.stores.fresh_memory(name)
+    messages: list[Message] = []
+    system = await registry.open_system(name, memory, parts)
+    for session in dialogue.sessions:
+        written = memory.record(
+            [
+                Utterance(t.reference, t.role, t.speaker, t.text, t.said_at, tuple(p.path for p in t.photos if p.path))
+                for t in session.turns
+            ]
+        )
+        await system.observe(written)
+        messages += written
+    return Place(parts, memory, system, messages)
+
+
+@pytest.fixture
+def retrieval(tmp_path: Path) -> Iterator[Parts]:
+    parts = parts_of(retrieval_only=True)(tmp_path / "work")
+    yield parts
+    parts.stores.close()
+
+
+@pytest.mark.parametrize("name", ["m2a", "m2a-paper", "m2a-dense-only", "rag", "bm25"])
+async def test_turns_are_found_by_their_words(tmp_path: Path, retrieval: Parts, name: str) -> None:
+    here = await place(tmp_path, name, retrieval)
+    assert (await here.found("Where is the pottery course?"))[0] in ("D2:2", "D1:4")
+    assert (await here.found("Who moved to Lisbon?"))[0] == "D2:1"
+    assert len(await here.found("pottery course", k=1)) == 1
+
+
+async def test_a_turn_is_found_by_a_photo_like_the_one_it_shows(tmp_path: Path, retrieval: Parts) -> None:
+    here = await place(tmp_path, "m2a", retrieval, photos=True)
+    asked = tmp_path / "data" / "photos" / "asked.png"
+    assert (await here.found("", asked)) == ["D1:3"]
+    assert "D1:3" in await here.found("red")
+
+
+async def test_memories_are_apart_and_vectors_are_shared(tmp_path: Path, retrieval: Parts) -> None:
+    first = await place(tmp_path, "m2a", retrieval)
+    encoded = retrieval.stores.encoded
+    second = await place(tmp_path, "rag", retrieval)
+    assert retrieval.stores.encoded == encoded == 6
+    assert first.memory.owner != second.memory.owner
+    assert [m.reference for m in first.memory.messages()] == [m.reference for m in second.memory.messages()]
+    first.memory.leave_index()
+    assert await first.found("Lisbon") == []
+    assert (await second.found("Lisbon"))[0] == "D2:1"
+
+
+async def test_a_system_opened_again_knows_what_it_took_in(tmp_path: Path, retrieval: Parts) -> None:
+    for name in ("m2a", "rag", "bm25"):
+        here = await place(tmp_path, name, retrieval)
+        before = await here.found("Who moved to Lisbon?")
+        again = await registry.open_system(name, retrieval.stores.memory(here.memory.owner), retrieval)
+        assert (
+            await Place(retrieval, here.memory, again, here.memory.messages()).found("Who moved to Lisbon?") == before
+        )
+
+
+def choose(prompt: Prompt) -> tuple[str, Mapping[str, Any]]:
+    """Remembers every message whole, and looks for the words of the question."""
+    if prompt.stage == "query":
+        return ("answer", {}) if prompt.steps else ("query_memory", {"query": prompt.said})
+    if prompt.stage == "update":
+        return "update_memory", {"request": "Remember it."}
+    if prompt.stage == "manage update":
+        if prompt.steps:
+            return "finish", {}
+        last = prompt.message_id
+        return "add_memory", {"text": prompt.said.replace("\n", " "), "evidence_ids": [[last, last]]}
+    if not prompt.steps:
+        return "search_semantic_memories", {"query": prompt.request}
+    return "finish", {"context": "Found.", "memory_ids": list(prompt.memories)[:2]}
+
+
+async def test_m2a_updates_once_per_exchange_and_answers_without_a_trace(tmp_path: Path) -> None:
+    with ChatServer(ScriptedModel(choose, lambda prompt: "Lisbon")) as server:
+        parts = parts_of(model_of(server))(tmp_path / "work")
+        here = await place(tmp_path, "m2a", parts)
+        prompts = [Prompt.of(request.json) for request in server.requests]
+        updates = [prompt for prompt in prompts if prompt.stage == "update"]
+        assert len(updates) == 3
+        assert not [prompt for prompt in prompts if prompt.stage in ("query", "generate")]
+        assert (
+            "Anna (message 1): I bought a canoe" in updates[0].said and "Ben (message 2): My parrot" in updates[0].said
+        )
+        assert "user (Ben)" in updates[1].material and "assistant" not in updates[1].material
+        assert here.system.ingestion.calls == len(server.requests)
+        before = here.rows()
+        assert before["entry"] == 3
+
+        answer = await here.system.answer(here.question("Who moved to Lisbon?"))
+        assert answer.text == "Lisbon"
+        assert [here.references[source] for source in answer.sources][:2] == ["D2:1", "D2:2"]
+        assert answer.usage.calls == len(server.requests) - here.system.ingestion.calls
+        assert answer.context_tokens > 0 and 0 < answer.search_seconds < answer.seconds
+        assert (await here.found("Who moved to Lisbon?"))[:2] == ["D2:1", "D2:2"]
+        assert here.rows() == before
+        parts.stores.close()
+
+
+async def test_the_ablations_differ_in_what_they_are_named_for(tmp_path: Path) -> None:
+    with ChatServer(ScriptedModel(choose, lambda prompt: "Lisbon")) as server:
+        parts = parts_of(model_of(server))(tmp_path / "work")
+        here = await place(tmp_path, "m2a-semantic-only", parts)
+        tools = {tool["function"]["name"] for request in server.requests for tool in request.json["tools"]}
+        assert "search_semantic_memories" in tools and not any("raw" in tool for tool in tools)
+        answer = await here.system.answer(here.question("Who moved to Lisbon?"))
+        assert answer.sources == ()
+
+        contexts = {}
+        for name in ("m2a-context-0", "m2a-context-1"):
+            done = len(server.requests)
+            await place(tmp_path, name, parts)
+            updates = [p for p in (Prompt.of(r.json) for r in server.requests[done:]) if p.stage == "update"]
+            contexts[name] = [prompt.material.count("message ") for prompt in updates]
+        assert contexts == {"m2a-context-0": [0, 0, 0], "m2a-context-1": [0, 2, 0]}
+        parts.stores.close()
+
+
+async def test_without_a_model_the_rules_remember_who_said_it(tmp_path: Path) -> None:
+    parts = parts_of()(tmp_path / "work")
+    here = await place(tmp_path, "m2a", parts)
+    answer = await here.system.answer(here.question("When did Anna buy a canoe?"))
+    assert "canoe" in answer.text and "7 May 2023" in answer.text
+    assert answer.usage.calls == 0 and here.references[answer.sources[0]] == "D1:1"
+    parts.stores.close()
+
+
+async def test_rag_passes_on_the_photos_of_what_it_found(tmp_path: Path) -> None:
+    with ChatServer(say("in its shed")) as server:
+        parts = parts_of(model_of(server))(tmp_path / "work")
+        here = await place(tmp_path, "rag", parts, photos=True)
+        answer = await here.system.answer(here.question("Where is the canoe?"))
+        assert len(server.requests[-1].photos) == 1
+        assert len(answer.sources) == 5 and answer.text == "in its shed"
+        assert "Monday 8 May 2023, 13:56, Anna: Here is the canoe" in server.requests[-1].text
+        parts.stores.close()
+
+
+async def test_full_context_shows_the_newest_turns_that_fit(tmp_path: Path) -> None:
+    with ChatServer(say("Bristol")) as server:
+        whole = parts_of(model_of(server))(tmp_path / "whole")
+        answer = await (here := await place(tmp_path, "full-context", whole)).system.answer(here.question("Where?"))
+        assert len(answer.sources) == 6 and await here.system.retrieve(here.question("Where?"), 10) is None
+        whole.stores.close()
+        cut = parts_of(model_of(server), window=45)(tmp_path / "cut")
+        answer = await (here := await place(tmp_path, "full-context", cut)).system.answer(here.question("Where?"))
+        assert [here.references[source] for source in answer.sources] == ["D2:1", "D2:2"]
+        assert answer.trace[0] == {"turns": 2, "left out": 4}
+        cut.stores.close()
+
+
+@pytest.mark.parametrize(
+    ("names", "retrieval_only", "has_model", "reason"),
+    [
+        (("rag", "mem1"), True, False, "There is no system 'mem1'"),
+        (("rag", "rag"), True, False, "named twice"),
+        (("full-context",), True, False, "retrieves nothing"),
+        (("full-context",), False, False, "needs a chat model"),
+        (("m2a-context-0",), True, False, "only where agents answer"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_in_a_sentence(
+    names: tuple[str, ...], retrieval_only: bool, has_model: bool, reason: str
+) -> None:
+    with pytest.raises(registry.UnknownSystemError, match=reason):
+        registry.check(names, retrieval_only=retrieval_only, has_model=has_model)
