@@ -1,0 +1,128 @@
+"""The received answers of a paid run: each is on the disk before anything is made of it, and none is asked for twice.
+
+A file `<key>.json` per answer. A call leaves `<key>.asked` while it is under way; where a kill loses the answer, the
+next call with that key is counted as repeated, and the marker stays as the record of it.
+"""
+
+import asyncio
+import hashlib
+import json
+import os
+from collections import defaultdict
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from data_synthesis.costs import Costs
+from data_synthesis.group import SynthesisError
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a model answered, raw, and the tokens as the server counted them; None where it did not."""
+
+    text: str
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+def answer_key(*parts: object) -> str:
+    """The key of a call: a hash over all that determines its answer (model, prompt, photos' hashes, number of the try)."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+
+class AnswerStore:
+    """The answers in a folder, which is made if need be. Answers found there count into `costs`."""
+
+    def __init__(self, folder: Path, costs: Costs | None = None) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.costs = costs or Costs()
+        self.asked = 0
+        """Calls made by this process."""
+        self._folder = folder
+        self._first = asyncio.Lock()
+        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        for unfinished in folder.glob("*.part"):
+            unfinished.unlink()
+        for file in sorted(folder.glob("*.json")):
+            answer = _read(file)
+            self.costs.add(answer.input_tokens, answer.output_tokens)
+            marker = file.with_suffix(".asked")
+            if _times(marker) == 1:  # killed between the receipt and the removal of the marker
+                marker.unlink()
+
+    @property
+    def repeated(self) -> int:
+        """Calls that were made again because a kill had lost the answer, in all processes of the run."""
+        return sum(_times(marker) - 1 for marker in self._folder.glob("*.asked"))
+
+    async def get_or_ask(self, key: str, ask: Callable[[], Awaitable[Answer]]) -> Answer:
+        """The stored answer of the key, or that of `ask`, which is durably stored before it is returned.
+
+        Raises BudgetReached before a call that the budget does not allow, which the caller lets through, as it does
+        with what `ask` raises; then nothing is stored.
+        """
+        async with self._locks[key]:
+            file = self._folder / f"{key}.json"
+            if file.exists():
+                return _read(file)
+            if self.costs.blind:
+                async with self._first:
+                    if self.costs.blind:
+                        return await self._asked(file, ask)
+            return await self._asked(file, ask)
+
+    async def _asked(self, file: Path, ask: Callable[[], Awaitable[Answer]]) -> Answer:
+        marker = file.with_suffix(".asked")
+        times = _times(marker)
+        self.costs.begin()
+        try:
+            _write(marker, str(times + 1))
+            self.asked += 1
+            try:
+                answer = await ask()
+            except Exception:  # it failed and was not lost; a cancelled call is lost and keeps its marker
+                if times:
+                    _write(marker, str(times))
+                else:
+                    marker.unlink()
+                raise
+            _write(file, json.dumps(asdict(answer), indent=1) + "\n")
+            self.costs.add(answer.input_tokens, answer.output_tokens)
+            if not times:
+                marker.unlink()
+            return answer
+        finally:
+            self.costs.end()
+
+
+def _times(marker: Path) -> int:
+    """How often the call was begun; 0 where there is no marker."""
+    try:
+        return int(marker.read_text(encoding="ascii"))
+    except FileNotFoundError:
+        return 0
+    except ValueError as error:
+        raise SynthesisError(f"{marker} is damaged; delete it.") from error
+
+
+def _read(file: Path) -> Answer:
+    try:
+        return Answer(**json.loads(file.read_text(encoding="utf-8")))
+    except (ValueError, TypeError) as error:
+        raise SynthesisError(f"The received answer {file} is damaged; delete it, and it is asked for again.") from error
+
+
+def _write(file: Path, text: str) -> None:
+    """All or nothing, and on the disk when this returns."""
+    unfinished = file.with_name(file.name + ".part")
+    with unfinished.open("w", encoding="utf-8") as opened:
+        opened.write(text)
+        opened.flush()
+        os.fsync(opened.fileno())
+    os.replace(unfinished, file)
+    folder = os.open(file.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

@@ -1,0 +1,174 @@
+"""The command: `python -m data_synthesis`, and `m2a synthesize`, which hands over to it."""
+
+import asyncio
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from data_synthesis.answer_store import AnswerStore
+from data_synthesis.costs import Costs, Price, known_price
+from data_synthesis.group import Generator, SynthesisError
+from data_synthesis.model_generator import ModelGenerator, ServiceFailed
+from data_synthesis.pipeline import BrokenRules, Outcome, run_settings
+from data_synthesis.pipeline import synthesize as run
+from data_synthesis.plan import OFFLINE, Plan, plan_run
+from data_synthesis.progress import GroupProgress
+from data_synthesis.run_folder import RunFolder
+from m2a.benchmarks import BenchmarkError
+from models.chat_model import ChatModel, load_chat_model
+
+BAD_INPUT, NOT_WHOLE, INTERRUPTED = 2, 1, 130
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+_Folder = Path | None
+
+
+@app.command()
+def synthesize(
+    locomo: Annotated[_Folder, typer.Option(help="LoCoMo's JSON file, or the folder that holds it.")] = None,
+    concepts: Annotated[
+        _Folder,
+        typer.Option(help="Concepts with photos: a folder for each, Yo'LLaVA's layout, or MC-LLaVA's."),
+    ] = None,
+    out: Annotated[
+        _Folder, typer.Option(help="Where the set is made; a run that was broken off there goes on.")
+    ] = None,
+    groups: Annotated[int, typer.Option(min=1, max=100, help="Groups of 3 to 4 concepts per conversation.")] = 1,
+    seed: Annotated[int, typer.Option(help="Every choice follows from it.")] = 1,
+    chat_model: Annotated[
+        str,
+        typer.Option(help="offline (a grammar writes), provider:name, or transformers:NAME_OR_FOLDER."),
+    ] = OFFLINE,
+    budget: Annotated[
+        float | None,
+        typer.Option(min=0, help="Dollars at which the run ends in order; give more to go on."),
+    ] = None,
+    price: Annotated[
+        tuple[float, float] | None,
+        typer.Option(help="Dollars per million tokens of input and of output, where they are not known."),
+    ] = None,
+    concurrency: Annotated[int, typer.Option(min=1, max=64, help="Groups under way at once.")] = 4,
+    chat_base_url: Annotated[
+        str | None,
+        typer.Option(envvar="M2A_CHAT_BASE_URL", help="Address of an OpenAI-compatible server."),
+    ] = None,
+    chat_api_key: Annotated[str | None, typer.Option(envvar="M2A_CHAT_API_KEY", hidden=True)] = None,
+    chat_sees_photos: Annotated[
+        bool,
+        typer.Option(envvar="M2A_CHAT_SEES_PHOTOS", help="Whether photos are sent to the chat model."),
+    ] = True,
+    chat_timeout: Annotated[
+        float,
+        typer.Option(envvar="M2A_CHAT_TIMEOUT", min=1, help="Seconds without a byte before a call is given up."),
+    ] = 120,
+    validate: Annotated[
+        _Folder,
+        typer.Option(help="Check a folder made before, with --locomo against its source; nothing is made."),
+    ] = None,
+) -> None:
+    """Weave photo-grounded sessions and questions about them into LoCoMo's conversations.
+
+    Exit code 0: all is made, or nothing is wrong. 1: groups were set aside, the run ended early, or faults were found.
+    2: something in the input must be mended first.
+    """
+    with _told():
+        if validate is not None:
+            _validate(validate, locomo)
+            return
+        missing = [
+            name for name, value in (("--locomo", locomo), ("--concepts", concepts), ("--out", out)) if not value
+        ]
+        if locomo is None or concepts is None or out is None:
+            raise SynthesisError(f"Missing: {', '.join(missing)}. See --help.")
+        plan = plan_run(locomo, concepts, groups=groups, seed=seed)
+        folder = RunFolder(out)
+        with ExitStack() as opened:
+            answers: AnswerStore | None = None
+            generator: Generator
+            if chat_model == OFFLINE:
+                from data_synthesis.grammar import GrammarGenerator
+
+                generator = GrammarGenerator()
+                opened.enter_context(folder.opened(run_settings(plan, generator)))
+            else:
+                model = _chat_model(chat_model, chat_base_url, chat_api_key, chat_sees_photos, chat_timeout)
+                costs = Costs(_price(chat_model, price, chat_base_url), budget)
+                settings = run_settings(plan, ModelGenerator, chat_model=chat_model, photos_sent=chat_sees_photos)
+                opened.enter_context(folder.opened(settings))
+                answers = AnswerStore(folder.answers, costs)
+                generator = ModelGenerator(model, answers=answers)
+            outcome = _run(plan, folder, generator, answers, concurrency)
+            _report(plan, outcome, out, answers)
+        if outcome.set_aside or outcome.stopped:
+            raise typer.Exit(NOT_WHOLE)
+
+
+def main() -> None:
+    """Run the command from the command line."""
+    app(prog_name="python -m data_synthesis")
+
+
+def _run(plan: Plan, folder: RunFolder, generator: Generator, answers: AnswerStore | None, concurrency: int) -> Outcome:
+    cost = (lambda: str(answers.costs)) if answers else str
+    with GroupProgress(len(plan.groups), cost=cost) as progress:
+        return asyncio.run(run(plan, folder, generator, progress=progress, concurrency=concurrency, answers=answers))
+
+
+def _chat_model(name: str, base_url: str | None, api_key: str | None, sees_photos: bool, timeout: float) -> ChatModel:
+    try:
+        return load_chat_model(name, base_url=base_url, api_key=api_key, sees_photos=sees_photos, timeout=timeout)
+    except ValueError as error:
+        raise SynthesisError(str(error)) from error
+
+
+def _price(chat_model: str, price: tuple[float, float] | None, base_url: str | None) -> Price | None:
+    """As given, else the public one; at an address of one's own nothing is known."""
+    if price is not None:
+        return Price(*price)
+    known = None if base_url else known_price(chat_model)
+    if known is None:
+        _say(f"The price of {chat_model} is not known: costs are shown in tokens (--price makes them dollars).")
+    return known
+
+
+def _report(plan: Plan, outcome: Outcome, out: Path, answers: AnswerStore | None) -> None:
+    for reason in outcome.set_aside.values():
+        _say(f"Set aside: {reason}")
+    if outcome.stopped:
+        _say(outcome.stopped)
+    cost = f" Cost: {answers.costs}; {answers.repeated} calls repeated." if answers else ""
+    print(f"{len(outcome.made)} of {len(plan.groups)} groups in {len(plan.samples)} conversations are in {out}.{cost}")
+
+
+def _validate(folder: Path, locomo: Path | None) -> None:
+    from data_synthesis.validation import validate
+
+    report = validate(folder, locomo)
+    print(report)
+    if report.faults:
+        raise typer.Exit(NOT_WHOLE)
+
+
+def _say(sentence: str) -> None:
+    print("synthesize:", " ".join(sentence.split()), file=sys.stderr)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """What a person must mend or wait for is one sentence on standard error, and an exit code."""
+    try:
+        yield
+    except (SynthesisError, BenchmarkError) as error:
+        _say(str(error))
+        raise typer.Exit(NOT_WHOLE if isinstance(error, ServiceFailed | BrokenRules) else BAD_INPUT) from error
+    except OSError as error:
+        _say(f"{error.filename or 'A file'} cannot be read or written: {error.strerror}.")
+        raise typer.Exit(BAD_INPUT) from error
+    except KeyboardInterrupt as error:
+        _say("Interrupted. All answers that were received are kept; the same command goes on from here.")
+        raise typer.Exit(INTERRUPTED) from error

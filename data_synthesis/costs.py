@@ -1,0 +1,106 @@
+"""What a run has cost so far, and the budget that stops it."""
+
+from dataclasses import dataclass, field
+
+from data_synthesis.group import SynthesisError
+
+
+class BudgetReached(SynthesisError):
+    """No further call may begin. What has been received is kept; the run ends in order and may be resumed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Dollars per million tokens."""
+
+    input: float
+    output: float
+
+    def cost(self, input_tokens: int | None, output_tokens: int | None) -> float | None:
+        """In dollars; None where the server did not count the tokens."""
+        if input_tokens is None or output_tokens is None:
+            return None
+        return (input_tokens * self.input + output_tokens * self.output) / 1_000_000
+
+
+@dataclass(slots=True)
+class Costs:
+    """Sums of all answers received, in this process or before. `price` is None where it is not known, never 0.
+
+    `budget` is in dollars for the whole run, earlier processes included.
+    """
+
+    price: Price | None = None
+    budget: float | None = None
+    answers: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    uncounted: int = 0
+    """Answers whose tokens the server did not count."""
+    spent: float | None = field(init=False)
+    _dearest: float = 0.0
+    _in_flight: int = 0
+
+    def __post_init__(self) -> None:
+        self.spent = None if self.price is None else 0.0
+        if self.budget is not None and self.price is None:
+            raise SynthesisError(
+                "The price of the chat model is not known, so --budget cannot be kept; give it with --price, "
+                "in dollars per million tokens of input and of output."
+            )
+
+    @property
+    def blind(self) -> bool:
+        """There is a budget, and nothing tells yet what a call costs: the first one goes alone."""
+        return self.budget is not None and not self.answers
+
+    def begin(self) -> None:
+        """Before a call. Raises BudgetReached if the call, at the price of the dearest so far, could pass the budget."""
+        if self.budget is not None and self.uncounted:
+            raise BudgetReached(
+                "The server does not count its tokens, so the budget cannot be kept; without --budget the run goes on."
+            )
+        if self.budget is not None and self.spent is not None:
+            next_could_make_it = self.spent + self._dearest * (self._in_flight + 1)
+            if self.spent >= self.budget or next_could_make_it > self.budget:
+                raise BudgetReached(
+                    f"The budget of ${self.budget:g} has no room for another call; a larger one goes on from here."
+                )
+        self._in_flight += 1
+
+    def end(self) -> None:
+        """After a call, whatever became of it."""
+        self._in_flight -= 1
+
+    def add(self, input_tokens: int | None, output_tokens: int | None) -> None:
+        """Count an answer that was received."""
+        self.answers += 1
+        self.input_tokens += input_tokens or 0
+        self.output_tokens += output_tokens or 0
+        cost = self.price.cost(input_tokens, output_tokens) if self.price else None
+        if input_tokens is None or output_tokens is None:
+            self.uncounted += 1
+        if cost is not None and self.spent is not None:
+            self.spent += cost
+            self._dearest = max(self._dearest, cost)
+
+    def __str__(self) -> str:
+        if not self.answers:
+            return "no calls"
+        if self.spent is None:
+            tokens = f"{self.input_tokens} + {self.output_tokens} tokens"
+            return f"{tokens}, price not known" + (" (some not counted)" if self.uncounted else "")
+        return f"${self.spent:.4f}" + (" or more: some tokens were not counted" if self.uncounted else "")
+
+
+def known_price(model: str) -> Price | None:
+    """The public price of `provider:name`, from the table of genai-prices; None where it has none."""
+    from genai_prices import Usage, calc_price
+
+    provider, _, name = model.partition(":")
+    million = 1_000_000
+    try:
+        price = calc_price(Usage(input_tokens=million, output_tokens=million), name, provider_id=provider)
+    except LookupError:
+        return None
+    return Price(float(price.input_price), float(price.output_price))

@@ -1,0 +1,222 @@
+"""When something happened, as people say it: a closed list of expressions, each with one date, and how dates are answered.
+
+A temporal question carries the turns and expressions that its answer follows from, so that the answer can be computed
+again. What is not in the list ("last week", "the other day", "in spring") has no single date and is refused.
+"""
+
+import re
+from collections.abc import Callable
+from datetime import date, timedelta
+
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+_NUMBERS = (
+    *("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen"),
+    *("fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"),
+)
+
+EXPRESSIONS = (
+    "today, this morning, this afternoon, this evening, tonight, earlier today: the day itself",
+    "yesterday, yesterday morning, yesterday afternoon, yesterday evening, last night: the day before",
+    "the day before yesterday; tomorrow, tomorrow morning …; the day after tomorrow",
+    'N days ago, N weeks ago, a week ago, a fortnight ago (N in digits, or in words up to twenty; "a couple of" is two)',
+    "in N days, in N weeks, in a week, in a fortnight, N days from now, N weeks from now, a week from now",
+    "last <weekday>: the most recent one before the day itself",
+    "this <weekday>: the one of the same week (Monday to Sunday), not yet past",
+    "next <weekday>: the one of the following week (Monday to Sunday)",
+    "on <day> <month>, on <month> <day>, on the <day>th of <month>, each with or without a year (without: the nearest)",
+)
+
+
+def resolve(expression: str, said_on: date) -> date:
+    """The date that an expression means when it is said on `said_on`; "" is that day.
+
+    Raises ValueError for what is not in EXPRESSIONS, and for a date that does not exist.
+    """
+    words = _plain(expression)
+    if not words:
+        return said_on
+    for pattern, meaning in _RULES:
+        match = pattern.fullmatch(words)
+        if match:
+            try:
+                return meaning(match, said_on)
+            except OverflowError:
+                raise ValueError(f"{expression!r} said on {written(said_on)} is beyond the calendar.") from None
+    raise ValueError(f"{expression!r} has no single date. Use one of: {'; '.join(EXPRESSIONS)}.")
+
+
+def expressions_in(text: str) -> list[str]:
+    """The expressions of the list that a text holds, in order, in lower case; the longest reading counts.
+
+    "the day before yesterday" holds one expression, and it is not "yesterday".
+    """
+    return [match[0] for match in _ANY.finditer(_plain(text))]
+
+
+def stands_in(expression: str, text: str) -> bool:
+    """Whether a text says this very expression. The empty expression stands in every text."""
+    return not expression.strip() or _plain(expression) in expressions_in(text)
+
+
+def written(day: date) -> str:
+    """A date as an answer: "7 May 2023"."""
+    return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
+
+
+def accepted_forms(day: date) -> tuple[str, ...]:
+    """Other ways to write the same date that count as right."""
+    month, nth = MONTHS[day.month - 1], f"{day.day}{_suffix(day.day)}"
+    return (
+        *(f"{month} {day.day}, {day.year}", f"{day.day} {month}, {day.year}", f"{nth} of {month} {day.year}"),
+        *(f"{day.isoformat()}", f"{day.day} {month}", f"{month} {day.day}", f"{month} {nth}", f"{nth} of {month}"),
+    )
+
+
+def written_days(count: int) -> str:
+    """A number of days as an answer: "12 days"."""
+    return f"{count} day" if count == 1 else f"{count} days"
+
+
+def accepted_days(count: int) -> tuple[str, ...]:
+    """Other ways to write the same number of days that count as right."""
+    forms = [str(count)]
+    if count <= len(_NUMBERS):
+        forms.append(f"{_NUMBERS[count - 1]} day{'' if count == 1 else 's'}")
+    if count % 7 == 0:
+        weeks = count // 7
+        forms += ["1 week", "one week", "a week"] if weeks == 1 else [f"{weeks} weeks"]
+    return tuple(forms)
+
+
+def temporal_answer(event: date, since: date | None) -> str:
+    """The gold answer: the event's date, or the days from `since` to it. Raises ValueError unless these are positive."""
+    if since is None:
+        return written(event)
+    days = (event - since).days
+    if days <= 0:
+        raise ValueError(f"the event ({written(event)}) is not after the day it is counted from ({written(since)}).")
+    return written_days(days)
+
+
+def read_answer(text: str) -> date | int | None:
+    """The date with a year, or the number of days, that an answer says; None where it says neither."""
+    words = _plain(text).strip(" .").removeprefix("on ")
+    for form in (_DAY_MONTH, _MONTH_DAY):
+        match = re.fullmatch(form, words)
+        if match and match["year"]:
+            return _existing(_on, match, date.max)
+    if re.fullmatch(r"\d{4}-\d{2}-\d{2}", words):
+        return _existing(date.fromisoformat, words)
+    match = re.fullmatch(rf"{_COUNT} (?P<unit>day|week)s?(?: later)?", words)
+    return (_count(match) * (7 if match["unit"] == "week" else 1)) if match else None
+
+
+def answers_the_same(answer: str, event: date, since: date | None) -> bool:
+    """Whether an answer says what the derivation gives, in whichever form."""
+    return read_answer(answer) == (event if since is None else (event - since).days)
+
+
+_COUNT = rf"(?P<count>\d{{1,3}}|a couple of|an?|{'|'.join(reversed(_NUMBERS))})"
+_WEEKDAY = rf"(?P<weekday>{'|'.join(WEEKDAYS).lower()})"
+_MONTH = rf"(?P<month>{'|'.join(MONTHS).lower()})"
+_DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
+_YEAR = r"(?:,? (?P<year>\d{4}))?"
+_DAY_MONTH = rf"(?:the )?{_DAY} (?:of )?{_MONTH}{_YEAR}"
+_MONTH_DAY = rf"{_MONTH} (?:the )?{_DAY}{_YEAR}"
+_PART = r"(?: (?:morning|afternoon|evening))?"
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.lower().replace("’", "'").split())
+
+
+def _suffix(day: int) -> str:
+    return "th" if day in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")
+
+
+def _existing(make: Callable[..., date], *values: object) -> date | None:
+    try:
+        return make(*values)
+    except ValueError:
+        return None
+
+
+def _count(match: re.Match[str]) -> int:
+    words = match["count"]
+    if words.isdigit():
+        return int(words)
+    return {"a": 1, "an": 1, "a couple of": 2}.get(words) or _NUMBERS.index(words) + 1
+
+
+def _shift(days: int) -> Callable[[re.Match[str], date], date]:
+    return lambda match, said_on: said_on + timedelta(days=days)
+
+
+def _counted(days: int) -> Callable[[re.Match[str], date], date]:
+    return lambda match, said_on: said_on + timedelta(days=days * _count(match))
+
+
+def _weekday(match: re.Match[str]) -> int:
+    return [name.lower() for name in WEEKDAYS].index(match["weekday"])
+
+
+def _last(match: re.Match[str], said_on: date) -> date:
+    return said_on - timedelta(days=(said_on.weekday() - _weekday(match) - 1) % 7 + 1)
+
+
+def _this(match: re.Match[str], said_on: date) -> date:
+    ahead = _weekday(match) - said_on.weekday()
+    if ahead < 0:
+        raise ValueError(f"{match[0]!r} said on {WEEKDAYS[said_on.weekday()]}, {written(said_on)}, is past already.")
+    return said_on + timedelta(days=ahead)
+
+
+def _next(match: re.Match[str], said_on: date) -> date:
+    return said_on + timedelta(days=7 - said_on.weekday() + _weekday(match))
+
+
+def _on(match: re.Match[str], said_on: date) -> date:
+    month, day = [name.lower() for name in MONTHS].index(match["month"]) + 1, int(match["day"])
+    years = [int(match["year"])] if match["year"] else [said_on.year + shift for shift in (0, -1, 1, -4, 4)]
+    found = []
+    for year in years:
+        try:
+            found.append(date(year, month, day))
+        except ValueError:  # 29 February
+            continue
+    if not found:
+        raise ValueError(f"{match[0]!r} is not a day of the calendar.")
+    return min(found, key=lambda one: abs((one - said_on).days))
+
+
+_RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], date]], ...] = tuple(
+    (re.compile(pattern), meaning)
+    for pattern, meaning in (
+        (r"the day before yesterday", _shift(-2)),
+        (r"the day after tomorrow", _shift(2)),
+        (r"(?:earlier )?today|this (?:morning|afternoon|evening)|tonight", _shift(0)),
+        (rf"yesterday{_PART}|last night", _shift(-1)),
+        (rf"tomorrow{_PART}|tomorrow night", _shift(1)),
+        (rf"{_COUNT} days? ago", _counted(-1)),
+        (rf"{_COUNT} weeks? ago", _counted(-7)),
+        (rf"{_COUNT} fortnights? ago", _counted(-14)),
+        (rf"in {_COUNT} days?", _counted(1)),
+        (rf"{_COUNT} days? from (?:now|today)", _counted(1)),
+        (rf"in {_COUNT} weeks?", _counted(7)),
+        (rf"{_COUNT} weeks? from (?:now|today)", _counted(7)),
+        (rf"in {_COUNT} fortnights?", _counted(14)),
+        (rf"last {_WEEKDAY}", _last),
+        (rf"this {_WEEKDAY}", _this),
+        (rf"next {_WEEKDAY}", _next),
+        (rf"on {_DAY_MONTH}", _on),
+        (rf"on {_MONTH_DAY}", _on),
+    )
+)
+
+_ANY = re.compile(
+    r"(?<![\w-])(?:" + "|".join(re.sub(r"\?P<\w+>", "?:", pattern.pattern) for pattern, _ in _RULES) + r")(?![\w-])"
+)

@@ -1,0 +1,92 @@
+"""The people whom a group's speakers talk about, and the things that fill the slots of a passage."""
+
+import random
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from data_synthesis.grammar.words import Decks, data, words_of
+
+HELPERS = 3
+THINGS = ("town", "cafe", "street", "shop", "dish", "drink", "show", "hobby", "club", "instrument", "gadget")
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """`relation` is what a speaker calls them, "my cousin"."""
+
+    name: str
+    woman: bool
+    relation: str
+    job: str
+
+    @property
+    def told(self) -> str:
+        return f"{self.relation} {self.name}"
+
+    def slots(self, key: str, *, told_by_owner: bool, known: bool) -> dict[str, str]:
+        """The slots of a person under a key: `kin1`, `p1`, `he1`, `his1`, `him1`, `himself1`.
+
+        Who is known already is called by name alone.
+        """
+        told = self.told if told_by_owner else self.told.replace("my ", "your ", 1)
+        told = self.name if known else told
+        he, his, him = ("she", "her", "her") if self.woman else ("he", "his", "him")
+        start, number = key[:-1], key[-1]
+        return {
+            f"{start}kin{number}": told,
+            f"{start}p{number}": self.name,
+            f"{start}he{number}": he,
+            f"{start}his{number}": his,
+            f"{start}him{number}": him,
+            f"{start}himself{number}": f"{him}self",
+        }
+
+
+class Cast:
+    """People drawn for one group, none of them twice and none with a name that is taken already."""
+
+    def __init__(self, drawn: random.Random, decks: Decks, taken: Collection[str]):
+        names = data("text/cast.json")
+        used = {word for text in taken for word in words_of(text)}
+        self._names = {
+            woman: [name for name in names[key] if name.lower() not in used]
+            for woman, key in ((True, "women"), (False, "men"))
+        }
+        self._drawn, self._decks = drawn, decks
+        self.project = [self._person(speaker) for speaker in range(2)]
+        self.helpers = [[self._person(speaker) for _ in range(HELPERS)] for speaker in range(2)]
+        self._turn = [0, 0]
+
+    def giver(self, speaker: int) -> Person:
+        return self._person(speaker)
+
+    def helper(self, speaker: int) -> Person:
+        """The helpers of a speaker in turn, so that the same few people come up again and again."""
+        self._turn[speaker] += 1
+        helpers = self.helpers[speaker]
+        return helpers[self._turn[speaker] % len(helpers)]
+
+    def _person(self, speaker: int) -> Person:
+        woman = self._drawn.random() < 0.5
+        relations: Sequence[str] = data("text/cast.json")["relations"]
+        relation = self._decks.chance(f"relations of {speaker}", relations)
+        forms = relation.split("|")
+        return Person(
+            name=self._decks.chance(f"names {woman}", self._names[woman]),
+            woman=woman,
+            relation=forms[-1] if woman else forms[0],
+            job=self._decks.chance("professions", data("text/cast.json")["jobs"]),
+        )
+
+
+def things(decks: Decks) -> dict[str, str]:
+    """Fresh names of places and things for one passage."""
+    lists = data("text/cast.json")
+    slots = {key: decks.chance(key, lists[key]) for key in THINGS}
+    slots["dish2"] = decks.chance("dish", lists["dish"])
+    slots["num"], slots["num2"] = decks.chance("num", lists["num"]), decks.chance("num", lists["num"])
+    return slots
+
+
+def with_article(noun: str) -> str:
+    return f"{'an' if noun[0].lower() in 'aeiou' else 'a'} {noun}"

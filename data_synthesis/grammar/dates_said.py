@@ -1,0 +1,36 @@
+"""How a speaker dates what happened, so that the expression resolves to the day that the plan has drawn."""
+
+import random
+from datetime import date, timedelta
+
+from data_synthesis.dates import MONTHS, WEEKDAYS, resolve
+
+_NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+
+
+def day_before(said_on: date, earliest: date | None, drawn: random.Random) -> date:
+    """A day before `said_on` and after `earliest`, most often of the last two weeks."""
+    first = said_on - timedelta(days=14)
+    if earliest is not None:
+        first = max(first, earliest + timedelta(days=1))
+    span = max((said_on - first).days, 1)
+    return said_on - timedelta(days=drawn.randint(1, min(span, drawn.choice((3, 6, 14)))))
+
+
+def expression_for(day: date, said_on: date, drawn: random.Random, *, british: bool, exact: bool = False) -> str:
+    """An expression that means `day` when said on `said_on`. With `exact` the day of the month."""
+    ago = (said_on - day).days
+    dated = f"on {day.day} {MONTHS[day.month - 1]}" if british else f"on {MONTHS[day.month - 1]} {day.day}"
+    weekday = f"last {WEEKDAYS[day.weekday()]}"
+    known = {1: ["yesterday"], 2: ["the day before yesterday", weekday], 7: ["a week ago"], 14: ["two weeks ago"]}
+    forms = known.get(ago, [])
+    if 2 < ago < 7:
+        forms = [weekday] * 2
+    if 2 < ago <= 12 and ago != 7:
+        forms = [*forms, f"{_NUMBERS[ago - 2]} days ago"]
+    if ago > 6 or not forms:
+        forms = [*forms, dated]
+    chosen = dated if exact else drawn.choice(forms)
+    if resolve(chosen, said_on) != day:  # a rule of dates.py that reads it otherwise
+        chosen = f"on {day.day} {MONTHS[day.month - 1]} {day.year}"
+    return chosen

@@ -1,0 +1,225 @@
+"""The plan of a group: which photos and which passages come in which session. No word is written yet."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any
+
+from data_synthesis.grammar.cast import Cast, Person
+from data_synthesis.grammar.known import UNKNOWN, class_facts, kind_of, known_class
+from data_synthesis.grammar.words import Decks, Speech, data
+from data_synthesis.group import ConceptPhoto, GroupRequest, PersonalConcept
+
+MOST_LINES = 14
+LINES = {
+    "photo": 3, "arc": 3, "origin": 2, "job": 2, "nickname": 2, "date correction": 2,
+    "giver correction": 2, "class distractor": 2, "place distractor": 2, "digression": 3,
+}  # fmt: skip
+FRAME_AND_CLOSING = 5
+
+
+@dataclass(slots=True)
+class Member:
+    """A concept of the group with who owns it and what will be told about it."""
+
+    concept: PersonalConcept
+    owner: int
+    kind: str
+    pronouns: tuple[str, str]
+    giver: Person
+    not_giver: Person
+    hidden: bool = False
+    nickname: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.concept.name
+
+    def slots(self, called: str | None = None) -> dict[str, str]:
+        called = called or self.name
+        it, its = self.pronouns if self.pronouns[0] else (called, f"{called}'s")
+        return {"N": called, "it": it, "its": its}
+
+
+@dataclass(slots=True)
+class Passage:
+    """A few lines of talk of one kind. `data` is its template, `member` whom it is about, `after` what it goes back to."""
+
+    kind: str
+    session: int
+    owner: int
+    member: Member | None = None
+    photo: ConceptPhoto | None = None
+    template: Any = None
+    after: "Passage | None" = None
+    misdated: bool = False
+    wrong_giver: bool = False
+    day: date | None = None
+    marks: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Plan:
+    request: GroupRequest
+    drawn: random.Random
+    decks: Decks
+    cast: Cast
+    speech: tuple[Speech, Speech]
+    members: list[Member]
+    frame: dict[str, Any]
+    sessions: list[list[Passage]]
+
+    @property
+    def dates(self) -> list[date]:
+        return [moment.date() for moment in self.request.placement.times]
+
+
+def plan_of(request: GroupRequest) -> Plan:
+    drawn = random.Random(f"{request.dialogue_id} {request.group.number} {request.seed} grammar")
+    decks = Decks(request.dialogue_id, request.group.number, drawn)
+    cast = Cast(drawn, decks, [*request.speakers, *(concept.name for concept in request.group.concepts)])
+    wry = random.Random(request.dialogue_id).random() < 0.5
+    speech = (
+        Speech(request.speakers[0], request.dialogue_id, wry=wry),
+        Speech(request.speakers[1], request.dialogue_id, wry=not wry),
+    )
+    members = _members(request, drawn, decks, cast)
+    plan = Plan(
+        *(request, drawn, decks, cast, speech, members),
+        frame=decks.draw("frames", data("text/frames.json")),
+        sessions=[[] for _ in request.placement.times],
+    )
+    _place_photos(plan)
+    for chain in _chains(plan):
+        _place_chain(plan, chain)
+    _fill_up(plan)
+    return plan
+
+
+def _members(request: GroupRequest, drawn: random.Random, decks: Decks, cast: Cast) -> list[Member]:
+    concepts = drawn.sample(request.group.concepts, len(request.group.concepts))
+    members = []
+    for place, concept in enumerate(concepts):
+        kind = kind_of(concept)
+        pronouns = ("it", "its")
+        if kind == "pet":
+            pronouns = drawn.choice((("he", "his"), ("she", "her")))
+        elif kind in ("person", UNKNOWN):
+            pronouns = ("", "")
+        owner = place % 2
+        members.append(Member(concept, owner, kind, pronouns, cast.giver(owner), cast.giver(owner)))
+    known = [member for member in members if class_facts(member.concept)]
+    known.sort(key=lambda member: (not member.concept.live, known_class(member.concept) == "toy"))
+    for member in known[:2]:
+        member.hidden = True
+    taken = " ".join(member.name.lower() for member in members)
+    for member in members[:2]:
+        names = [
+            name
+            for name in data("text/cast.json")["nickname"]
+            if not any(w.lower() in taken for w in name.split()[-1:])
+        ]
+        member.nickname = decks.chance("nickname", names)
+    return members
+
+
+def _place_photos(plan: Plan) -> None:
+    """Photos of one concept go to different sessions, so that its name and a date name one photo."""
+    for member in plan.members:
+        photos = plan.drawn.sample(member.concept.photos, len(member.concept.photos))
+        for photo in photos:
+            free = [
+                number
+                for number, session in enumerate(plan.sessions)
+                if not any(one.member is member for one in session)
+            ] or list(range(len(plan.sessions)))
+            number = _session_for(plan, member.owner, free)
+            plan.sessions[number].append(Passage("photo", number, member.owner, member, photo))
+
+
+def _session_for(plan: Plan, owner: int, free: Sequence[int]) -> int:
+    """Where a photo is wanted most: where its owner is to answer the opening and has none yet, else where there are few."""
+
+    def wanted(number: int) -> tuple[bool, int]:
+        answers = number % 2 == 1 - owner if number < len(plan.sessions) - 1 else owner == 0
+        opens = answers and not any(one.owner == owner for one in plan.sessions[number])
+        return not opens, len(plan.sessions[number])
+
+    best = min(map(wanted, free))
+    return plan.drawn.choice([number for number in free if wanted(number) == best])
+
+
+def _chains(plan: Plan) -> list[list[Passage]]:
+    """Passages that must come in this order, in different sessions; the first chains get their place first."""
+    members = plan.drawn.sample(plan.members, len(plan.members))
+    chains = []
+    for place, member in enumerate(members[:3]):
+        arc = _templates(plan, "arcs", member)
+        told = [Passage("arc", 0, member.owner, member, template=stage) for stage in arc["stages"]]
+        if place == 0:
+            told[0].misdated = True
+            correction = Passage("date correction", 0, member.owner, member, after=told[0])
+            chains.append([told[0], correction])
+        else:
+            chains.append(told)
+    for place, member in enumerate(reversed(members[-2:])):
+        origin = Passage("origin", 0, member.owner, member, template=_templates(plan, "origins", member))
+        if place == 0:
+            origin.wrong_giver = True
+            chains.insert(1, [origin, Passage("giver correction", 0, member.owner, member, after=origin)])
+        elif place == 1:
+            chains.append([origin, Passage("job", 0, member.owner, member, after=origin)])
+        else:
+            chains.append([origin])
+    named = [Passage("nickname", 0, member.owner, member) for member in plan.members if member.nickname]
+    chains[3:3] = [[passage] for passage in named[:1]]
+    distracting = [member for member in plan.members if not member.hidden and kind_of(member.concept) != UNKNOWN]
+    for member in distracting[:1]:
+        chains.insert(4, [Passage("class distractor", 0, member.owner, member)])
+    chains.insert(5, [Passage("place distractor", 0, plan.drawn.randrange(2))])
+    return chains
+
+
+def _templates(plan: Plan, name: str, member: Member) -> Any:
+    every = data("text/arcs.json") if name == "arcs" else data("text/talk.json")["origins"]
+    return plan.decks.draw(name, every, lambda one: member.kind in one["kinds"] or "any" in one["kinds"])
+
+
+def _place_chain(plan: Plan, chain: Sequence[Passage]) -> None:
+    """All of it in sessions that rise, where there is room for all of it; else none of it."""
+    count = len(plan.sessions)
+    options: list[tuple[int, ...]]
+    if len(chain) == 1:
+        options = [(number,) for number in range(count)]
+        if chain[0].kind in ("origin", "nickname"):
+            options = options[: count // 2 + 1]
+    else:
+        options = [(one, two) for one in range(count - 1) for two in range(one + 1, count)]
+    fitting = [
+        option
+        for option in options
+        if all(
+            load(plan.sessions[number]) + LINES[passage.kind] <= MOST_LINES
+            for number, passage in zip(option, chain, strict=True)
+        )
+    ]
+    if not fitting:
+        return
+    least = min(sum(load(plan.sessions[number]) for number in option) / len(option) for option in fitting)
+    easy = [o for o in fitting if sum(load(plan.sessions[n]) for n in o) / len(o) <= least + 2]
+    for number, passage in zip(plan.drawn.choice(easy), chain, strict=True):
+        passage.session = number
+        plan.sessions[number].append(passage)
+
+
+def _fill_up(plan: Plan) -> None:
+    """A digression where a session has room, and an order of its passages that is drawn."""
+    for number, session in enumerate(plan.sessions):
+        if load(session) + LINES["digression"] <= MOST_LINES:
+            session.append(Passage("digression", number, plan.drawn.randrange(2)))
+        plan.drawn.shuffle(session)
+
+
+def load(session: Sequence[Passage]) -> int:
+    return FRAME_AND_CLOSING + sum(LINES[passage.kind] for passage in session)

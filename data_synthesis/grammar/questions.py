@@ -1,0 +1,209 @@
+"""Questions out of the facts of a script. Each knows its evidence, for each fact knows the line that told or showed it."""
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+
+from data_synthesis.dates import accepted_days, accepted_forms, resolve, written, written_days
+from data_synthesis.grammar.facts import Happened, Shown
+from data_synthesis.grammar.known import ClassFact, class_facts, pictured
+from data_synthesis.grammar.script import Script
+from data_synthesis.grammar.visual_facts import multi_hop, single_hop
+from data_synthesis.grammar.visual_retrieval import retrieval_questions
+from data_synthesis.grammar.words import data
+from data_synthesis.group import (
+    DatedEvent,
+    Derivation,
+    GeneratedQuestion,
+    TurnPlace,
+)
+from data_synthesis.wording import answer_given_away, words_of
+
+COUNTS = {6: 4, 7: 6, 8: 2, 9: 8}
+MULTI_HOP, TEMPORAL, OPEN_DOMAIN, SINGLE_HOP = COUNTS
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A question that could be asked. `form` and `about` keep those that are chosen from being all alike."""
+
+    form: str
+    about: str
+    question: GeneratedQuestion
+
+
+def questions_of(script: Script) -> tuple[GeneratedQuestion, ...]:
+    """4 multi-hop, 6 temporal, 2 open-domain, 8 single-hop, and what the concepts' photos are asked."""
+    drawn = random.Random(f"{script.plan.request.seed} {script.plan.request.group.number} questions")
+    chosen: list[GeneratedQuestion] = []
+    for category, candidates in (
+        (MULTI_HOP, _candidates(MULTI_HOP, multi_hop(script, drawn))),
+        (TEMPORAL, _temporal(script, drawn)),
+        (OPEN_DOMAIN, _open_domain(script, drawn)),
+        (SINGLE_HOP, _candidates(SINGLE_HOP, single_hop(script, drawn))),
+    ):
+        chosen += _choose(list(candidates), COUNTS[category], chosen, drawn)
+    told = {question.answer for question in chosen}
+    return (*chosen, *retrieval_questions(script, drawn, told))
+
+
+def _candidates(
+    category: int, found: Iterable[tuple[str, str, str, str, Sequence[TurnPlace], Sequence[str]]]
+) -> Iterator[Candidate]:
+    for form, about, text, answer, evidence, accepted in found:
+        places = tuple(sorted(set(evidence), key=lambda place: (place.session, place.turn)))
+        yield Candidate(form, about, GeneratedQuestion(category, text, answer, places, tuple(accepted)))
+
+
+def _choose(
+    candidates: list[Candidate], count: int, before: Sequence[GeneratedQuestion], drawn: random.Random
+) -> list[GeneratedQuestion]:
+    """Of the rarest form and concept first, in a drawn order; those that give their answer away are passed over."""
+    drawn.shuffle(candidates)
+    asked = {tuple(words_of(question.text)) for question in before}
+    said = list(before)
+    answers = Counter(question.answer for question in before)
+    forms: Counter[str] = Counter()
+    about: Counter[str] = Counter()
+    chosen: list[GeneratedQuestion] = []
+    usable = [one for one in map(_clean, candidates) if one is not None]
+    while len(chosen) < count and usable:
+        usable = [one for one in usable if tuple(words_of(one.question.text)) not in asked]
+        apart = [one for one in usable if not any(_tells(one.question, other) for other in said)]
+        if not usable:
+            break
+        best = min(
+            apart or usable,
+            key=lambda one: (
+                one.form.count("?"),
+                forms[one.form] + about[one.about] + 2 * answers[one.question.answer],
+            ),
+        )
+        chosen.append(best.question)
+        said.append(best.question)
+        asked.add(tuple(words_of(best.question.text)))
+        answers[best.question.answer] += 1
+        forms[best.form] += 1
+        about[best.about] += 1
+    return chosen
+
+
+def _tells(one: GeneratedQuestion, other: GeneratedQuestion) -> bool:
+    """Whether the words of one question hold the answer to the other, or both ask for the same answer."""
+    if one.answer == other.answer and {one.category, other.category} <= {MULTI_HOP, SINGLE_HOP}:
+        return True
+    pairs = ((one.text, other), (other.text, one))
+    return any(
+        asked.category in (MULTI_HOP, SINGLE_HOP)
+        and answer_given_away(text, (asked.answer, *(form for form in asked.accepted if len(form) > 3)))
+        for text, asked in pairs
+    )
+
+
+def _clean(candidate: Candidate) -> Candidate | None:
+    question = candidate.question
+    if not words_of(question.answer) or answer_given_away(question.text, (question.answer,)):
+        return None
+    accepted = tuple(
+        dict.fromkeys(
+            one for one in question.accepted if one != question.answer and not answer_given_away(question.text, (one,))
+        )
+    )
+    return replace(candidate, question=replace(question, accepted=accepted))
+
+
+def picture_of(script: Script, shown: Shown) -> str:
+    """A photo in words that fit it alone: by its setting, or by its number among those of its concept."""
+    member, photo = shown.member, shown.photo
+    if shown.quotable:
+        return f"the picture of {pictured(member.name, photo)}"
+    own = sorted((one for one in script.facts.shown if one.member is member), key=lambda one: one.day)
+    return f"the {_ORDINALS[own.index(shown)]} picture of {member.name}"
+
+
+# Temporal
+
+
+def _temporal(script: Script, drawn: random.Random) -> Iterator[Candidate]:
+    speakers = script.plan.request.speakers
+    for shown in script.facts.shown:
+        owner, picture = speakers[shown.member.owner], picture_of(script, shown)
+        rank = "" if shown.quotable else "?"
+        yield _dated(f"shared{rank}", shown.member.name, f"When did {owner} share {picture}?", shown.line.at, shown.day)
+        if shown.expression:
+            verb = f"did {owner} come across" if shown.found else "was"
+            text = f"When {verb} {picture}{'' if shown.found else ' taken'}?"
+            day = resolve(shown.expression, shown.day)
+            yield _dated(f"taken{rank}", shown.member.name, text, shown.line.at, day, shown.expression)
+    for event in script.facts.happened:
+        yield _event(script, event)
+    pairs = [(one, two) for one in script.facts.shown for two in script.facts.shown if one.day < two.day]
+    for one, two in drawn.sample(pairs, min(len(pairs), 12)):
+        days = (two.day - one.day).days
+        text = (
+            f"How many days passed from the day {speakers[one.member.owner]} shared {picture_of(script, one)} "
+            f"to the day {speakers[two.member.owner]} shared {picture_of(script, two)}?"
+        )
+        derivation = Derivation(DatedEvent(two.line.at), since=DatedEvent(one.line.at))
+        yield Candidate(
+            "days", two.member.name,
+            GeneratedQuestion(
+                TEMPORAL, text, written_days(days), (one.line.at, two.line.at), accepted_days(days), derivation=derivation
+            ),
+        )  # fmt: skip
+
+
+def _event(script: Script, event: Happened) -> Candidate:
+    owner = script.plan.request.speakers[event.member.owner]
+    text = event.ask.format(owner=owner, N=event.member.name, it="it", its="its")
+    day = resolve(event.expression, script.plan.dates[event.line.at.session - 1])
+    found = _dated(
+        "corrected" if event.earlier else "event", event.member.name, text, event.line.at, day, event.expression
+    )
+    evidence = (*(line.at for line in event.earlier), *found.question.evidence)
+    return replace(found, question=replace(found.question, evidence=evidence))
+
+
+def _dated(form: str, about: str, text: str, place: TurnPlace, day: date, expression: str = "") -> Candidate:
+    derivation = Derivation(DatedEvent(place, expression))
+    question = GeneratedQuestion(TEMPORAL, text, written(day), (place,), accepted_forms(day), derivation=derivation)
+    return Candidate(form, about, question)
+
+
+# Open domain
+
+
+def _open_domain(script: Script, drawn: random.Random) -> Iterator[Candidate]:
+    for member in script.plan.members:
+        shown = [one.line.at for one in script.facts.shown if one.member is member]
+        facts: list[ClassFact] = class_facts(member.concept) if member.hidden else []
+        for fact in facts:
+            question = GeneratedQuestion(
+                OPEN_DOMAIN, fact.ask.replace("{N}", member.name), fact.answer, tuple(shown), fact.accepted
+            )
+            yield Candidate(" ".join(fact.ask.split()[:4]), member.name, question)
+    calendar = data("class_facts.json")["calendar"]
+    for shown_one in script.facts.shown:
+        for form, entry in calendar.items():
+            answers = _calendar_answers(form, entry, shown_one.day)
+            if answers:
+                text = entry["ask"].format(
+                    owner=script.plan.request.speakers[shown_one.member.owner], photo=picture_of(script, shown_one)
+                )
+                question = GeneratedQuestion(OPEN_DOMAIN, text, answers[0], (shown_one.line.at,), tuple(answers[1:]))
+                yield Candidate(f"{form}?", shown_one.member.name, question)
+
+
+def _calendar_answers(form: str, entry: dict[str, list[list[str]]], day: date) -> list[str]:
+    """What is said of a day; nothing where tables differ, next to where a sign of the zodiac begins."""
+    if form != "zodiac":
+        return entry["months"][day.month - 1]
+    begins = sorted((tuple(map(int, start.split("-"))), sign) for sign, start in entry["begins"])
+    distance = min(abs((day - date(day.year, *start)).days) for start, _ in begins)
+    if distance < 3:
+        return []
+    before = [sign for start, sign in begins if start <= (day.month, day.day)]
+    return [before[-1] if before else begins[-1][1]]

@@ -1,0 +1,191 @@
+"""Questions whose answer stands in a photo, or that need a photo to know who is meant."""
+
+import random
+import re
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+from data_synthesis.dates import written
+from data_synthesis.grammar.facts import Shown, Told
+from data_synthesis.grammar.known import (
+    asked_of,
+    attribute_question,
+    easily_seen,
+    pictured,
+    shared_surroundings,
+    short_places,
+    visible_in,
+    visible_value,
+)
+from data_synthesis.grammar.plan import Member
+from data_synthesis.grammar.script import Script
+from data_synthesis.group import TurnPlace
+
+Found = tuple[str, str, str, str, Sequence[TurnPlace], Sequence[str]]
+"""Form, concept, question, answer, evidence, accepted answers. A form that ends in "?" is for want of better."""
+
+_COUNTS = ("one", "two", "three", "four", "five", "six")
+
+
+def single_hop(script: Script, drawn: random.Random) -> Iterator[Found]:
+    speakers = script.plan.request.speakers
+    for shown in script.facts.shown:
+        member, owner = shown.member, speakers[shown.member.owner]
+        name, day = member.name, written(shown.day)
+        asked, at = shown.asked, [shown.line.at]
+        if shown.place_asked:
+            which = f"that {owner} shared on {day}"
+            yield "place by date", name, where(shown, which), shown.photo.setting, at, short_places(shown.photo)
+            if asked:
+                which = f"taken when {asked}"
+                yield "place by story", name, where(shown, which), shown.photo.setting, at, short_places(shown.photo)
+        elif asked and shown.quotable:
+            text = f"What was going on when {owner} took the picture of {pictured(name, shown.photo)}?"
+            yield "story by place?", name, text, asked, at, (shown.told,)
+        elif asked:
+            text = f"What was going on when {owner} took the picture of {name} that was shared on {day}?"
+            yield "story by date?", name, text, asked, at, (shown.told,)
+    for member in script.plan.members:
+        for text, answer, accepted, places in attributes(script, member, drawn, member.name):
+            yield f"attribute {drawn.randrange(3)}", member.name, text, answer, places, accepted
+    for shown in script.facts.shown:
+        member, owner = shown.member, speakers[shown.member.owner]
+        same = [one for one in script.facts.shown if (one.member.owner, one.day) == (member.owner, shown.day)]
+        if len(same) == 1:
+            text = f"Whom or what does the picture show that {owner} shared on {written(shown.day)}?"
+            yield "who by date??", member.name, text, member.name, [shown.line.at], ()
+    for member in script.plan.members:
+        nickname = script.facts.nicknamed.get(member.name)
+        if nickname is not None:
+            text = f"By what other name is {member.name} known?"
+            yield "nickname?", member.name, text, member.nickname, [nickname.at], ()
+    for told in script.facts.told:
+        if told.kind in ("arc", "origin"):
+            text = told.ask.format(owner=speakers[told.member.owner], N=told.member.name)
+            rank = "" if told.kind == "origin" and len(told.lines) > 1 else "?"  # a correction is worth asking
+            yield f"told{rank}", told.member.name, text, told.answer, [line.at for line in told.lines], told.accepted
+
+
+def multi_hop(script: Script, drawn: random.Random) -> Iterator[Found]:
+    yield from _two_photos(script)
+    yield from _photo_and_words(script, drawn)
+    speakers = script.plan.request.speakers
+    for told in script.facts.told:
+        if told.kind == "job":
+            text = told.ask.format(owner=speakers[told.member.owner], N=told.member.name)
+            yield "job", told.member.name, text, told.answer, [line.at for line in told.lines], ()
+        nickname = script.facts.nicknamed.get(told.member.name)
+        if nickname is not None:
+            text = asked_of(told.ask, _nicknamed(told.member)).format(owner=speakers[told.member.owner])
+            yield "told of a nickname?", told.member.name, text, told.answer, [
+                nickname.at, *(line.at for line in told.lines)
+            ], told.accepted  # fmt: skip
+    for member in script.plan.members:
+        places = _photo_places(script, member)
+        text = f"How many different pictures of {member.name} did {speakers[member.owner]} share over all?"
+        yield "count?", member.name, text, _COUNTS[len(places) - 1], places, (str(len(places)),)
+    for one, two in combinations(script.plan.members, 2):
+        places = [*_photo_places(script, one), *_photo_places(script, two)]
+        text = f"If one counts the pictures of {one.name} and those of {two.name}, how many were shared?"
+        yield "count of two?", one.name, text, _COUNTS[len(places) - 1], places, (str(len(places)),)
+
+
+def attributes(
+    script: Script, member: Member, drawn: random.Random, called: str
+) -> Iterator[tuple[str, str, tuple[str, ...], list[TurnPlace]]]:
+    """Question, answer, accepted answers and the turns with a photo that shows it."""
+    for attribute in drawn.sample(member.concept.attributes, len(member.concept.attributes)):
+        if not easily_seen(attribute):
+            continue
+        shown = [one for one in script.facts.shown if one.member is member and visible_in(attribute, one.photo)]
+        if shown:
+            text = script.plan.speech[member.owner].variant(attribute_question(attribute))
+            yield (
+                asked_of(text, called),
+                visible_value(attribute),
+                attribute.accepted,
+                [one.line.at for one in shown],
+            )
+
+
+def where(shown: Shown, which: str) -> str:
+    """A question for the setting of a photo. `which` tells the photo: "that Ann shared on 7 May 2023"."""
+    name = shown.member.name
+    return f"Where is {name} in the picture {which}?"
+
+
+def _two_photos(script: Script) -> Iterator[Found]:
+    speakers = script.plan.request.speakers
+    for one, two in combinations(script.facts.shown, 2):
+        owners = speakers[one.member.owner], speakers[two.member.owner]
+        evidence = [one.line.at, two.line.at]
+        if one.member is not two.member:
+            common = shared_surroundings(one.photo, two.photo)
+            if common and not one.quotable and not two.quotable:
+                text = (
+                    f"What do the surroundings of {one.member.name} in the picture shared on {written(one.day)} and of "
+                    f"{two.member.name} in the picture shared on {written(two.day)} have in common?"
+                )
+                yield "common place", one.member.name, text, common, evidence, (common.removeprefix("both are "),)
+            if one.day == two.day:
+                for asked, given in ((one, two), (two, one)):
+                    if asked.place_asked and given.quotable:
+                        which = f"shared on the same day as the picture of {pictured(given.member.name, given.photo)}"
+                        yield ("same day", asked.member.name, where(asked, which), asked.photo.setting, evidence,
+                               short_places(asked.photo))  # fmt: skip
+        else:
+            for asked, given, order in ((one, two, "before"), (two, one, "after")):
+                between = [
+                    other
+                    for other in script.facts.shown
+                    if other.member is one.member and one.day < other.day < two.day
+                ]
+                if not between and asked.place_asked and given.quotable:
+                    which = f"that {owners[0]} shared just {order} the one {_setting_phrase(given)}"
+                    yield ("neighbour", asked.member.name, where(asked, which), asked.photo.setting, evidence,
+                           short_places(asked.photo))  # fmt: skip
+
+
+def _photo_and_words(script: Script, drawn: random.Random) -> Iterator[Found]:
+    speakers = script.plan.request.speakers
+    for told in script.facts.told:
+        look = re.sub(r"\s*\([^()]*\)", "", told.member.concept.short_description)
+        if look and told.kind in ("origin", "arc"):
+            owner = speakers[told.member.owner]
+            text = asked_of(told.ask, f"the {look}").format(owner=owner)
+            evidence = [_photo_places(script, told.member)[0], *(line.at for line in told.lines)]
+            yield f"told of a look {told.kind}", told.member.name, text, told.answer, evidence, told.accepted
+        if told.kind == "origin":
+            for asked, answer, accepted, places in attributes(script, told.member, drawn, _received(script, told)):
+                evidence = [*(line.at for line in told.lines[:1]), *places]
+                yield "look of what was given", told.member.name, asked, answer, evidence, accepted
+    for member in script.plan.members:
+        nickname = script.facts.nicknamed.get(member.name)
+        if nickname is None:
+            continue
+        for asked, answer, accepted, places in attributes(script, member, drawn, _nicknamed(member)):
+            yield "look of a nickname", member.name, asked, answer, [nickname.at, *places], accepted
+        for shown in script.facts.shown:
+            if shown.member is member and shown.place_asked:
+                asked = where(shown, f"that was shared on {written(shown.day)}").replace(
+                    member.name, _nicknamed(member)
+                )
+                yield ("place of a nickname", member.name, asked, shown.photo.setting, [nickname.at, shown.line.at],
+                       short_places(shown.photo))  # fmt: skip
+
+
+def _received(script: Script, told: Told) -> str:
+    owner = script.plan.request.speakers[told.member.owner]
+    return f"the one that came to {owner} through {told.answer}"
+
+
+def _nicknamed(member: Member) -> str:
+    return f"the one nicknamed '{member.nickname}'"
+
+
+def _setting_phrase(shown: Shown) -> str:
+    return pictured("", shown.photo).strip()
+
+
+def _photo_places(script: Script, member: Member) -> list[TurnPlace]:
+    return [one.line.at for one in script.facts.shown if one.member is member]

@@ -1,0 +1,166 @@
+"""What a chat model is asked for a group: the instructions, the photos with their ids, the dates, and the schema.
+
+The words are in `prompts/`. `VERSION` is a hash of them, so that answers to other words are never taken for answers to these.
+"""
+
+import copy
+import hashlib
+import io
+import json
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from data_synthesis.dates import EXPRESSIONS, WEEKDAYS, written
+from data_synthesis.group import (
+    QUESTION_RATIO,
+    TURNS_PER_SESSION,
+    GroupRequest,
+    PersonalConcept,
+    SynthesisError,
+)
+from models.chat_model import ChatMessage, PhotoPart, Tool
+
+_ANSWER_TOKENS = 16_000  # six sessions of fifteen turns and twenty questions, with room to spare
+
+_FOLDER = Path(__file__).parent / "prompts"
+_FILES = {file.name: file.read_text(encoding="utf-8") for file in sorted(_FOLDER.iterdir()) if file.is_file()}
+VERSION = hashlib.sha256(json.dumps([_FILES, EXPRESSIONS]).encode()).hexdigest()[:12]
+
+QUESTIONS = 20
+_KINDS = {6: "several steps", 7: "time", 8: "knowledge", 9: "one step"}
+_MOST_FAULTS = 40
+_LONGEST_ANSWER = 60_000  # characters; more is not shown to the model again
+_LARGEST_PHOTO = 1_000_000  # bytes
+_LONGEST_SIDE = 1024
+_MEDIA_TYPES = {"JPEG": "image/jpeg", "PNG": "image/png", "WEBP": "image/webp"}
+
+
+def photo_ids(request: GroupRequest) -> dict[str, Path]:
+    """The photos of a group by the ids that the model uses: P1, P2, …"""
+    photos = [photo.path for concept in request.group.concepts for photo in concept.photos]
+    return {f"P{number}": path for number, path in enumerate(photos, start=1)}
+
+
+def with_ids(request: GroupRequest) -> GroupRequest:
+    """The request with the photos' ids in place of their paths, so that what is said of it can be told to the model."""
+    ids = iter(photo_ids(request))
+    concepts = tuple(
+        replace(concept, photos=tuple(replace(photo, path=Path(next(ids))) for photo in concept.photos))
+        for concept in request.group.concepts
+    )
+    return replace(request, group=replace(request.group, concepts=concepts))
+
+
+def first_messages(request: GroupRequest) -> list[ChatMessage]:
+    """The prompt for a group. Raises SynthesisError for a photo that cannot be read."""
+    ids = list(photo_ids(request))
+    sessions = zip(request.placement.times, _lengths(request), strict=True)
+    listed = [
+        f"- session {number}: {WEEKDAYS[time.weekday()]}, {written(time.date())}, {time:%H:%M}; about {length} messages"
+        for number, (time, length) in enumerate(sessions, start=1)
+    ]
+    shares = [f"{count} of category {category} ({_KINDS[category]})" for category, count in question_counts().items()]
+    words = _fill(
+        "group.md",
+        speaker_a=request.speakers[0],
+        speaker_b=request.speakers[1],
+        concepts="\n\n".join(_concept_lines(with_ids(request).group.concepts)),
+        count=len(listed),
+        sessions="\n".join(listed),
+        questions=QUESTIONS,
+        shares=", ".join(shares),
+        photo_ids=f"{ids[0]} to {ids[-1]}",
+    )
+    photos = [
+        _photo_part(photo.path, f"Photo {photo_id} of {concept.name}:")
+        for photo_id, (concept, photo) in zip(
+            ids, ((concept, photo) for concept in request.group.concepts for photo in concept.photos), strict=True
+        )
+    ]
+    expressions = "\n".join(f"- {line}" for line in EXPRESSIONS)
+    return [
+        ChatMessage("system", (_fill("system.md", expressions=expressions),)),
+        ChatMessage("user", (words, *photos)),
+    ]
+
+
+def repair_messages(answer: str, faults: Sequence[str]) -> list[ChatMessage]:
+    """What follows the prompt after an answer with faults; an answer that is empty or endless is not shown again."""
+    listed = [f"- {fault}" for fault in faults[:_MOST_FAULTS]]
+    if len(faults) > _MOST_FAULTS:
+        listed.append(f"- and {len(faults) - _MOST_FAULTS} more of the kind.")
+    asked = ChatMessage("user", (_fill("repair.md", faults="\n".join(listed)),))
+    return [ChatMessage("assistant", (answer,)), asked] if 0 < len(answer) <= _LONGEST_ANSWER else [asked]
+
+
+def answer_tool(request: GroupRequest) -> Tool:
+    """The one tool that the model must call: its arguments are the whole group."""
+    schema: dict[str, Any] = copy.deepcopy(_SCHEMA)
+    sessions, questions = schema["properties"]["sessions"], schema["properties"]["questions"]
+    turn = sessions["items"]["properties"]["turns"]["items"]["properties"]
+    sessions["minItems"] = sessions["maxItems"] = len(request.placement.times)
+    questions["minItems"] = questions["maxItems"] = QUESTIONS
+    turn["speaker"]["enum"] = list(request.speakers)
+    turn["photos"]["items"]["enum"] = list(photo_ids(request))
+    return Tool(
+        "write_group", "Hand in all sessions of the group and all questions about them.", schema, _ANSWER_TOKENS
+    )
+
+
+def question_counts() -> Mapping[int, int]:
+    """How many questions of each category are asked for."""
+    multiple = QUESTIONS // sum(QUESTION_RATIO.values())
+    return {category: share * multiple for category, share in QUESTION_RATIO.items()}
+
+
+_SCHEMA: dict[str, Any] = json.loads(_FILES["answer.schema.json"])
+
+
+def _fill(name: str, **values: object) -> str:
+    return Template(_FILES[name]).substitute(values).strip()
+
+
+def _lengths(request: GroupRequest) -> list[int]:
+    """How long the sessions should be: uneven, by the group's seed, within the limits with room on both sides."""
+    chance = random.Random(request.seed)
+    room = range(min(TURNS_PER_SESSION) + 1, max(TURNS_PER_SESSION) - 1)
+    return [chance.choice(room) for _ in request.placement.times]
+
+
+def _concept_lines(concepts: Sequence[PersonalConcept]) -> list[str]:
+    return ["\n".join(_about(concept)) for concept in concepts]
+
+
+def _about(concept: PersonalConcept) -> list[str]:
+    head = f"<{concept.name}>"
+    if concept.class_name:
+        head += f", a {'living ' if concept.live else ''}{concept.class_name}"
+    lines = [f"{head}: {concept.short_description}" if concept.short_description else head]
+    lines += [f"- {attribute.key}: {attribute.value}" for attribute in concept.attributes]
+    for photo in concept.photos:
+        seen = "; ".join(text for text in (photo.setting, photo.description) if text)
+        lines.append(f"- photo {photo.path.name}" + (f": {seen}" if seen else ""))
+    return lines
+
+
+def _photo_part(path: Path, label: str) -> PhotoPart:
+    """The photo's own bytes where a model can take them, else a smaller JPEG."""
+    from PIL import Image, ImageOps
+
+    try:
+        data = path.read_bytes()
+        with Image.open(io.BytesIO(data)) as picture:
+            media_type = _MEDIA_TYPES.get(picture.format or "")
+            if media_type and len(data) <= _LARGEST_PHOTO:
+                return PhotoPart(label, data, media_type)
+            smaller = ImageOps.exif_transpose(picture).convert("RGB")
+        smaller.thumbnail((_LONGEST_SIDE, _LONGEST_SIDE))
+        made = io.BytesIO()
+        smaller.save(made, "JPEG", quality=88)
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        raise SynthesisError(f"The photo {path} cannot be read: {error}.") from error
+    return PhotoPart(label, made.getvalue(), "image/jpeg")

@@ -1,0 +1,238 @@
+"""Weaving generated groups into a host conversation, with every id and reference of the host carried along.
+
+Sessions are numbered anew in the order of time. Dates without a session, which LoCoMo has, follow after the last one.
+A reference keeps naming what it named: also one to a turn that does not exist goes on naming none.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from data_synthesis.group import (
+    Derivation,
+    GeneratedGroup,
+    GeneratedQuestion,
+    GroupRequest,
+    SynthesisError,
+    TurnPlace,
+)
+from data_synthesis.visual_questions import VISUAL_RETRIEVAL
+from m2a.benchmarks.locomo import CATEGORY_NAMES, Sample, format_date_time, parse_date_time, session_numbers
+
+HOST_SOURCE = "locomo"
+_TURN_ID = re.compile(r"D\s*:?\s*(\d+)\s*:\s*(\d+)")
+_NUMBERED = re.compile(r"(events_)?session_(\d+)(\w*)")
+
+
+@dataclass(frozen=True, slots=True)
+class MadeGroup:
+    """A group that goes in. `generator` is named as the source of its questions, `retrieval_source` of category 10."""
+
+    request: GroupRequest
+    group: GeneratedGroup
+    generator: str
+    retrieval_source: str
+
+
+def host_sessions(sample: Sample) -> list[tuple[int, datetime]]:
+    """Number and time of the sessions with turns, in the order of time."""
+    conversation = sample["conversation"]
+    sessions = [
+        (number, parse_date_time(conversation[f"session_{number}_date_time"]))
+        for number in session_numbers(conversation)
+    ]
+    return sorted(sessions, key=lambda session: session[1])
+
+
+def weave(
+    sample: Sample, made: Sequence[MadeGroup], photo_name: Callable[[Path], str]
+) -> tuple[Sample, dict[str, dict[str, Any]]]:
+    """The merged sample, and its map of old session numbers and turn ids to new ones.
+
+    `photo_name` gives the path, relative to the benchmark's file, under which a photo of the source is kept.
+    """
+    if "groups" in sample:
+        raise SynthesisError(f"{sample['sample_id']} has groups already; start from LoCoMo as published.")
+    new_numbers, inserted = _numbers(sample, made)
+    remap = _Remap(new_numbers, sum(map(len, inserted)))
+    conversation = sample["conversation"]
+    sessions = {
+        number: [remap.turn(turn) for turn in conversation[f"session_{number}"]]
+        for number in session_numbers(conversation)
+    }
+    keyed: dict[str, Any] = {remap.key(key): value for key, value in conversation.items() if _NUMBERED.fullmatch(key)}
+    keyed |= {f"session_{new_numbers[number]}": turns for number, turns in sessions.items()}
+    for one, numbers in zip(made, inserted, strict=True):
+        for number, moment, turns in zip(numbers, one.request.placement.times, one.group.sessions, strict=True):
+            keyed[f"session_{number}_date_time"] = format_date_time(moment)
+            keyed[f"session_{number}"] = [
+                _turn(turn.speaker, turn.text, [photo_name(photo) for photo in turn.photos], f"D{number}:{place}")
+                for place, turn in enumerate(turns, start=1)
+            ]
+    rest = {key: value for key, value in conversation.items() if not _NUMBERED.fullmatch(key)}
+    merged = {key: remap.section(value) if isinstance(value, dict) else value for key, value in sample.items()}
+    merged["conversation"] = rest | _by_number(keyed)
+    merged["qa"] = [
+        *(_host_question(question, sample["sample_id"], n, remap) for n, question in enumerate(sample["qa"], start=1)),
+        *(
+            question
+            for one, numbers in zip(made, inserted, strict=True)
+            for question in _questions(one, numbers, photo_name)
+        ),
+    ]
+    merged["groups"] = [_group(one, numbers, photo_name) for one, numbers in zip(made, inserted, strict=True)]
+    id_map = {
+        "sessions": {str(old): new_numbers[old] for old in sorted(sessions)},
+        "turns": {
+            turn["dia_id"]: new["dia_id"]
+            for old in sorted(sessions)
+            for turn, new in zip(conversation[f"session_{old}"], sessions[old], strict=True)
+        },
+    }
+    return merged, id_map
+
+
+def _numbers(sample: Sample, made: Sequence[MadeGroup]) -> tuple[dict[int, int], list[list[int]]]:
+    """New numbers of all that the host numbers, and of the sessions of each group."""
+    host = host_sessions(sample)
+    order: list[tuple[datetime, int, int]] = [(moment, -1, number) for number, moment in host]
+    for place, one in enumerate(made):
+        order += [(moment, place, number) for number, moment in enumerate(one.request.placement.times)]
+    order.sort(key=lambda entry: entry[0])
+    new: dict[int, int] = {}
+    inserted: list[list[int]] = [[] for _ in made]
+    for number, (_, place, old) in enumerate(order, start=1):
+        if place < 0:
+            new[old] = number
+        else:
+            inserted[place].append(number)
+    conversation = sample["conversation"]
+    dated = {int(match[2]) for key in conversation if (match := _NUMBERED.fullmatch(key))}
+    for number, old in enumerate(sorted(dated - set(new)), start=len(order) + 1):
+        new[old] = number
+    return new, inserted
+
+
+class _Remap:
+    """Old numbers to new ones, in keys and in references. Numbers that the host does not have are moved past its end."""
+
+    def __init__(self, numbers: Mapping[int, int], inserted: int) -> None:
+        self._numbers = numbers
+        self._inserted = inserted
+
+    def number(self, old: int) -> int:
+        return self._numbers.get(old, old + self._inserted)
+
+    def key(self, key: str) -> str:
+        return _NUMBERED.sub(lambda match: f"{match[1] or ''}session_{self.number(int(match[2]))}{match[3]}", key)
+
+    def reference(self, text: str) -> str:
+        return _TURN_ID.sub(lambda match: f"D{self.number(int(match[1]))}:{int(match[2])}", text)
+
+    def turn(self, turn: Mapping[str, Any]) -> dict[str, Any]:
+        return {**turn, "dia_id": self.reference(str(turn["dia_id"]))}
+
+    def section(self, section: Mapping[str, Any]) -> dict[str, Any]:
+        """An `observation`, `session_summary` or `event_summary`: keys by session, facts as [text, reference(s)]."""
+        return _by_number({self.key(key): self._facts(value) for key, value in section.items()})
+
+    def _facts(self, value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: self._facts(entry) for key, entry in value.items()}
+        if isinstance(value, list) and len(value) == 2 and isinstance(value[0], str) and _names_turns(value[1]):
+            return [value[0], self._references(value[1])]
+        if isinstance(value, list):
+            return [self._facts(entry) if isinstance(entry, dict | list) else entry for entry in value]
+        return value
+
+    def _references(self, value: str | list[str]) -> str | list[str]:
+        return self.reference(value) if isinstance(value, str) else [self.reference(one) for one in value]
+
+
+def _names_turns(value: object) -> bool:
+    """Whether this is nothing but ids of turns, in a text or in a list of texts."""
+    if isinstance(value, list):
+        return bool(value) and all(isinstance(one, str) and _names_turns(one) for one in value)
+    return isinstance(value, str) and bool(_TURN_ID.search(value)) and not _TURN_ID.sub("", value).strip(" ,;()[]")
+
+
+def _by_number(keyed: Mapping[str, Any]) -> dict[str, Any]:
+    """In the order of the sessions; a session's date comes before it, as in LoCoMo."""
+
+    def place(key: str) -> tuple[int, int]:
+        match = _NUMBERED.fullmatch(key)
+        return (int(match[2]), 0 if match[3] else 1) if match else (0, 0)
+
+    return {key: keyed[key] for key in sorted(keyed, key=place)}
+
+
+def _turn(speaker: str, text: str, photos: list[str], dia_id: str) -> dict[str, Any]:
+    """LoCoMo's own readers look for `img_url`. There is no caption: it would give the photo away to who cannot see it."""
+    turn: dict[str, Any] = {"speaker": speaker, "dia_id": dia_id, "text": text}
+    return turn | {"photos": photos, "img_url": photos[:1]} if photos else turn
+
+
+def _host_question(question: Mapping[str, Any], sample_id: str, number: int, remap: _Remap) -> dict[str, Any]:
+    return {
+        "question_id": f"{sample_id}/{number}",
+        **question,
+        "evidence": [remap.reference(str(text)) for text in question.get("evidence") or ()],
+        "category_name": CATEGORY_NAMES[int(question["category"])],
+        "photos": [],
+        "source": HOST_SOURCE,
+    }
+
+
+def _questions(one: MadeGroup, numbers: Sequence[int], photo_name: Callable[[Path], str]) -> list[dict[str, Any]]:
+    def turn_id(place: TurnPlace) -> str:
+        return f"D{numbers[place.session - 1]}:{place.turn}"
+
+    def derivation(derived: Derivation) -> dict[str, Any]:
+        events = {"event": derived.event, "since": derived.since}
+        return {
+            name: {"turn": turn_id(event.place), "expression": event.expression}
+            for name, event in events.items()
+            if event
+        }
+
+    def written(number: int, question: GeneratedQuestion) -> dict[str, Any]:
+        written: dict[str, Any] = {
+            "question_id": f"{one.request.dialogue_id}/g{one.request.group.number}/{number}",
+            "question": question.text,
+            "answer": question.answer,
+            "accepted_answers": list(question.accepted),
+            "evidence": [turn_id(place) for place in question.evidence],
+            "category": question.category,
+            "category_name": CATEGORY_NAMES[question.category],
+            "photos": [photo_name(photo) for photo in question.photos],
+            "source": one.retrieval_source if question.category == VISUAL_RETRIEVAL else one.generator,
+            "group": one.request.group.number,
+        }
+        return written | ({"derivation": derivation(question.derivation)} if question.derivation else {})
+
+    return [written(number, question) for number, question in enumerate(one.group.questions, start=1)]
+
+
+def _group(one: MadeGroup, numbers: Sequence[int], photo_name: Callable[[Path], str]) -> dict[str, Any]:
+    placement = one.request.placement
+    return {
+        "number": one.request.group.number,
+        "generator": one.generator,
+        "concepts": [
+            {
+                "subject": concept.subject,
+                "name": concept.name,
+                "class_name": concept.class_name,
+                "photos": [photo_name(photo.path) for photo in concept.photos],
+            }
+            for concept in one.request.group.concepts
+        ],
+        "after": placement.after,
+        "start": placement.start.isoformat(),
+        "end": placement.end.isoformat(),
+        "sessions": list(numbers),
+        "times": [moment.isoformat() for moment in placement.times],
+    }

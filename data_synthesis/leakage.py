@@ -1,0 +1,152 @@
+"""Whether the visual questions can be answered without looking: by words alone, or by the question alone.
+
+Both rates are what a system without photos gets for nothing. The limits are where the set no longer measures memory
+of photos: see TEXT_LIMIT and GUESS_LIMIT.
+"""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from rank_bm25 import BM25Okapi
+
+from data_synthesis.wording import options_of, words_of
+
+TOP = 10
+# Ten turns of friends' talk may hold a colour or a number by chance, and what a class is known for follows from its
+# name. Above this share a reader of the words gets through without a photo.
+TEXT_LIMIT = 0.30
+# The commonest answer to questions that begin alike: with 20 questions to a group, four of them. More is a habit of
+# the writer that a model learns. Questions of two options are guessed by position instead, against one half.
+GUESS_LIMIT = 0.20
+_LITTLE = frozenset(
+    "a an the of on in at by with and or to from for its it is are was were his her their as that this".split()
+)
+FEWEST = 10  # questions; a share of fewer says nothing
+
+
+@dataclass(frozen=True, slots=True)
+class AskedQuestion:
+    """A visual question, and the words of its dialogue as (speaker, text). Questions of a dialogue share `turns`.
+
+    `evidence` are the words of the turns that it rests on; `rests_on_photos` is whether one of these shows a photo.
+    """
+
+    category: str
+    text: str
+    answers: tuple[str, ...]
+    turns: Sequence[tuple[str, str]]
+    evidence: tuple[str, ...] = ()
+    rests_on_photos: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """How many of `asked` questions were solved, and above which share that is too many; None where any is fine."""
+
+    name: str
+    solved: int
+    asked: int
+    limit: float | None = None
+
+    @property
+    def share(self) -> float:
+        return self.solved / self.asked if self.asked else 0.0
+
+    @property
+    def too_high(self) -> bool:
+        return self.limit is not None and self.asked >= FEWEST and self.share > self.limit
+
+    def __str__(self) -> str:
+        limit = "" if self.limit is None else f"; at most {self.limit:.0%}"
+        return f"{self.name}: {self.share:.1%} ({self.solved} of {self.asked}{limit})"
+
+
+def leakage(questions: Sequence[AskedQuestion]) -> list[Rate]:
+    """The rates over all visual questions: BM25 over the words, in all and by category, and then the guesses.
+
+    Between them, without a limit, stand what a reader of the words gets who finds the evidence each time, how many ask
+    of turns without a photo, and what one gets who reads all questions of a dialogue at once.
+    """
+    solved = _answered_by_words(questions)
+    rates = [Rate("answered by BM25 over the text", sum(solved), len(questions), TEXT_LIMIT)]
+    for category in sorted({question.category for question in questions}):
+        own = [right for right, question in zip(solved, questions, strict=True) if question.category == category]
+        rates.append(Rate(f"answered by BM25 over the text, {category}", sum(own), len(own)))
+    told = sum(_said(question.answers, question.evidence) for question in questions)
+    rates.append(Rate("answer in the words of its evidence", told, len(questions)))
+    unseen = sum(not question.rests_on_photos for question in questions)
+    rates.append(Rate("no photo in the evidence", unseen, len(questions)))
+    rates.append(Rate("answer in another question of its dialogue", _told_by_others(questions), len(questions)))
+    free = [question for question in questions if options_of(question.text) is None]
+    rates.append(Rate("answered by a guess from the question alone", _guessed(free), len(free), GUESS_LIMIT))
+    first = [_is_first(question) for question in questions if options_of(question.text) is not None]
+    if first:
+        limit = 0.5 + 1 / math.sqrt(len(first))  # two standard deviations of a fair coin
+        best = max(sum(first), len(first) - sum(first))
+        rates.append(Rate("answered by always taking the same of two options", best, len(first), limit))
+    return rates
+
+
+def _answered_by_words(questions: Sequence[AskedQuestion]) -> list[bool]:
+    """Whether an answer stands in the ten turns that BM25 finds by the question; of two options only the right one."""
+    indexes: dict[int, BM25Okapi | None] = {}
+    solved = []
+    for question in questions:
+        key = id(question.turns)
+        if key not in indexes:
+            words = [words_of(f"{speaker} {text}") for speaker, text in question.turns]
+            indexes[key] = BM25Okapi(words) if any(words) else None
+        index = indexes[key]
+        scores = [] if index is None else list(index.get_scores(words_of(question.text)))
+        best = sorted(range(len(scores)), key=lambda turn: (-scores[turn], turn))[:TOP]
+        found = [question.turns[turn][1] for turn in best]
+        options = options_of(question.text) or ()
+        wrong = [option for option in options if words_of(option) not in map(words_of, question.answers)]
+        solved.append(_said(question.answers, found) and not _said(wrong, found))
+    return solved
+
+
+def _said(phrases: Iterable[str], texts: Sequence[str]) -> bool:
+    """Whether all content words of one of the phrases stand in one of the texts, in whatever order."""
+    said = [set(words_of(text)) for text in texts]
+    wanted = [set(words_of(phrase)) for phrase in phrases]
+    return any((words - _LITTLE or words) <= text for words in wanted if words for text in said)
+
+
+def _told_by_others(questions: Sequence[AskedQuestion]) -> int:
+    asked: dict[int, list[str]] = defaultdict(list)
+    for question in questions:
+        asked[id(question.turns)].append(question.text)
+    return sum(
+        _said(question.answers[:1], [text for text in asked[id(question.turns)] if text != question.text])
+        for question in questions
+    )
+
+
+def _guessed(questions: Sequence[AskedQuestion]) -> int:
+    """How many have the commonest answer of all other questions that are of their category and begin alike."""
+    kinds: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
+    for question in questions:
+        kinds[_kind(question)][_plain(question.answers[0])] += 1
+    right = 0
+    for question in questions:
+        others = kinds[_kind(question)].copy()
+        others[_plain(question.answers[0])] -= 1
+        guess, count = min(others.items(), key=lambda entry: (-entry[1], entry[0]))
+        right += count > 0 and guess in map(_plain, question.answers)
+    return right
+
+
+def _kind(question: AskedQuestion) -> tuple[str, ...]:
+    return (question.category, *words_of(question.text)[:2])
+
+
+def _plain(answer: str) -> str:
+    return " ".join(words_of(answer))
+
+
+def _is_first(question: AskedQuestion) -> bool:
+    options = options_of(question.text)
+    return options is not None and _plain(options[0]) == _plain(question.answers[0])

@@ -1,0 +1,191 @@
+"""The run: every group is generated, checked and woven in, and the folder written.
+
+What stops a run loses nothing. A group without valid sessions is set aside and the run goes on; a budget that is used
+up ends it with what has been made; a service that fails ends it, and the same command goes on from there.
+"""
+
+import asyncio
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from data_synthesis.answer_store import AnswerStore
+from data_synthesis.check_group import faults_of
+from data_synthesis.costs import BudgetReached
+from data_synthesis.dataset_card import (
+    CONVERSATIONS_FILE,
+    QUESTIONS_FILE,
+    conversation_rows,
+    dataset_card,
+    json_lines,
+    question_rows,
+)
+from data_synthesis.group import GeneratedGroup, GenerationFailed, Generator, GroupRequest, SynthesisError
+from data_synthesis.interpolation import MadeGroup, weave
+from data_synthesis.plan import OFFLINE, Plan
+from data_synthesis.preview import write_preview
+from data_synthesis.progress import GroupProgress
+from data_synthesis.run_folder import FORMAT, RUN_FILE, RunFolder
+from data_synthesis.statistics import statistics_of
+from data_synthesis.visual_questions import VISUAL_RETRIEVAL, retrieval_questions
+from m2a.benchmarks.locomo import write_samples
+from m2a.benchmarks.visual import FILE_NAME
+
+_FAULTS_TOLD = 3
+
+
+class BrokenRules(SynthesisError):
+    """A generator without a model made a faulty group: a fault of ours, which nobody can mend but in the code."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of the groups. `stopped` says why a run ended before it was through, else None."""
+
+    made: dict[tuple[str, int], GeneratedGroup] = field(default_factory=dict)
+    set_aside: dict[tuple[str, int], str] = field(default_factory=dict)
+    stopped: str | None = None
+
+
+def run_settings(
+    plan: Plan, generator: Generator | type[Generator], *, chat_model: str = OFFLINE, **further: Any
+) -> dict[str, Any]:
+    """All that determines the words of a set; a run can be resumed only with the same."""
+    named = {"generator": generator.name, "generator version": generator.version, "chat model": chat_model}
+    return plan.settings | named | further
+
+
+async def synthesize(
+    plan: Plan,
+    folder: RunFolder,
+    generator: Generator,
+    *,
+    progress: GroupProgress,
+    concurrency: int = 1,
+    answers: AnswerStore | None = None,
+) -> Outcome:
+    """Generate all groups and write the folder, which the caller has opened with the settings of the run.
+
+    A generator without a model is asked for one group after the other, in the plan's order, also in a resumed run.
+    With `answers` the generator asks a model: faults in its group set the group aside. Without, they are a fault of
+    the generator and raise BrokenRules. That, and a service that fails, ends the run once the calls under way are through.
+    """
+    outcome = Outcome()
+    waiting = iter(plan.groups)
+    failed: list[BaseException] = []
+
+    async def work() -> None:
+        for request in waiting:
+            if failed or outcome.stopped:
+                return
+            try:
+                await _make(request, generator, outcome, has_model=answers is not None)
+            except BudgetReached as reached:
+                outcome.stopped = str(reached)
+            except Exception as error:
+                failed.append(error)
+            else:
+                state = "set aside" if _key(request) in outcome.set_aside else "made"
+                progress.done(f"{request.dialogue_id}, group {request.group.number}: {state}")
+
+    async with asyncio.TaskGroup() as tasks:
+        for _ in range(1 if answers is None else concurrency):
+            tasks.create_task(work())
+    if failed:
+        raise failed[0]
+    _write(plan, folder, generator, outcome, answers)
+    return outcome
+
+
+async def _make(request: GroupRequest, generator: Generator, outcome: Outcome, *, has_model: bool) -> None:
+    try:
+        group = await generator.generate(request)
+    except GenerationFailed as error:
+        outcome.set_aside[_key(request)] = str(error)
+        return
+    if not any(question.category == VISUAL_RETRIEVAL for question in group.questions):
+        group = replace(group, questions=(*group.questions, *retrieval_questions(request, group)))
+    faults = faults_of(group, request) or _unwritable(group)
+    if not faults:
+        outcome.made[_key(request)] = group
+        return
+    where = f"{request.dialogue_id}, group {request.group.number}"
+    told = " ".join(faults[:_FAULTS_TOLD]) + (f" And {len(faults) - _FAULTS_TOLD} more." * (len(faults) > _FAULTS_TOLD))
+    if not has_model:
+        raise BrokenRules(f"The generator {generator.name} broke the rules in {where}: {told}")
+    outcome.set_aside[_key(request)] = f"{where}: {told}"
+
+
+def _unwritable(group: GeneratedGroup) -> list[str]:
+    """Half a surrogate pair: a model's JSON may hold one, and no file can."""
+    texts = [turn.text for session in group.sessions for turn in session]
+    texts += [text for one in group.questions for text in (one.text, one.answer, *one.accepted)]
+    try:
+        "".join(texts).encode()
+    except UnicodeEncodeError as error:
+        return [f"There is a character that no file can hold: {error.object[error.start]!a}."]
+    return []
+
+
+def _write(plan: Plan, folder: RunFolder, generator: Generator, outcome: Outcome, answers: AnswerStore | None) -> None:
+    """All files, and `run.json` last: a folder whose run is said to be finished is whole."""
+    samples, id_map = [], {}
+    for sample, requests in zip(plan.samples, plan.requests, strict=True):
+        made = [
+            MadeGroup(request, outcome.made[_key(request)], generator.name, f"{plan.source.name}-vqa")
+            for request in requests
+            if _key(request) in outcome.made
+        ]
+        merged, id_map[sample["sample_id"]] = weave(sample, made, folder.photo_name)
+        samples.append(merged)
+    run = _run(plan, folder, outcome, answers)
+    statistics = statistics_of(samples)
+    write_samples(samples, folder.path / FILE_NAME)
+    folder.write_json("id_map.json", id_map)
+    folder.write_json("statistics.json", statistics)
+    folder.write(QUESTIONS_FILE, json_lines(question_rows(samples)))
+    folder.write(CONVERSATIONS_FILE, json_lines(conversation_rows(samples)))
+    folder.write("README.md", dataset_card(run, statistics))
+    write_preview(folder.path)
+    folder.write_json(RUN_FILE, run)
+
+
+def _run(plan: Plan, folder: RunFolder, outcome: Outcome, answers: AnswerStore | None) -> dict[str, Any]:
+    groups = []
+    for request in plan.groups:
+        group = outcome.made.get(_key(request))
+        state = "made" if group else "set aside" if _key(request) in outcome.set_aside else "not begun"
+        groups.append(plan.choices(request) | {"state": state, "notes": group.notes if group else {}})
+    return {
+        "format": FORMAT,
+        "finished": outcome.stopped is None,
+        "stopped": outcome.stopped,
+        "settings": folder.settings,
+        "costs": _costs(answers),
+        "set_aside": [
+            {"sample_id": sample_id, "group": number, "reason": outcome.set_aside[sample_id, number]}
+            for sample_id, number in map(_key, plan.groups)
+            if (sample_id, number) in outcome.set_aside
+        ],
+        "groups": groups,
+        "concept_files": dict(plan.source.files),
+    }
+
+
+def _costs(answers: AnswerStore | None) -> dict[str, Any]:
+    """Of all answers of the run, also those of processes before this one. Dollars are null where no price is known."""
+    if answers is None:
+        return {"answers": 0, "repeated_calls": 0, "dollars": 0}
+    costs = answers.costs
+    return {
+        "answers": costs.answers,
+        "repeated_calls": answers.repeated,
+        "input_tokens": costs.input_tokens,
+        "output_tokens": costs.output_tokens,
+        "answers_without_a_count": costs.uncounted,
+        "price_per_million_tokens": asdict(costs.price) if costs.price else None,
+        "dollars": None if costs.spent is None or costs.uncounted else round(costs.spent, 6),
+    }
+
+
+def _key(request: GroupRequest) -> tuple[str, int]:
+    return request.dialogue_id, request.group.number

@@ -1,0 +1,134 @@
+"""What a run will do, fixed by its sources and its seed before anything is written: groups, photos, places, dates."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from data_synthesis.group import GroupRequest, SynthesisError
+from data_synthesis.groups import choose_groups, seed_of
+from data_synthesis.interpolation import host_sessions
+from data_synthesis.placement import place_groups
+from data_synthesis.sources import ConceptSource, read_concepts
+from m2a.benchmarks.locomo import Sample, dialogue_of, read_samples, sample_files
+
+OFFLINE = "offline"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The host conversations and the groups that go into each, in order. `settings` are what a resumed run must share."""
+
+    samples: tuple[Sample, ...]
+    source: ConceptSource
+    requests: tuple[tuple[GroupRequest, ...], ...]
+    settings: dict[str, Any]
+
+    @property
+    def groups(self) -> list[GroupRequest]:
+        return [request for requests in self.requests for request in requests]
+
+    def choices(self, request: GroupRequest) -> dict[str, Any]:
+        """All that was drawn for a group, as `run.json` records it."""
+        placement = request.placement
+        return {
+            "sample_id": request.dialogue_id,
+            "group": request.group.number,
+            "seed": request.seed,
+            "concepts": [
+                {
+                    "subject": concept.subject,
+                    "name": concept.name,
+                    "photos": {
+                        path: self.source.files[path]
+                        for path in (photo.path.relative_to(self.source.folder).as_posix() for photo in concept.photos)
+                    },
+                }
+                for concept in request.group.concepts
+            ],
+            "after": placement.after,
+            "times": [moment.isoformat() for moment in placement.times],
+        }
+
+
+def plan_run(locomo: Path, concepts: Path, *, groups: int, seed: int) -> Plan:
+    """Read the sources and draw all choices. Raises BenchmarkError or SynthesisError for what cannot be worked with."""
+    samples: list[Sample] = []
+    hashes = {}
+    if not locomo.exists():
+        raise SynthesisError(f"{locomo} is not there; name LoCoMo's file, or the folder that holds it, with --locomo.")
+    for file in sample_files(locomo):
+        for number, sample in enumerate(read_samples(file), start=1):
+            _check_sample(sample, file, number)
+            if any(sample["sample_id"] == other["sample_id"] for other in samples):
+                raise SynthesisError(f"{file}: the conversation {sample['sample_id']!r} is in another file too.")
+            if "groups" in sample:
+                raise SynthesisError(
+                    f"{file}: {sample['sample_id']} has groups already; start from LoCoMo as published."
+                )
+            samples.append(sample)
+        hashes[file.name] = hashlib.sha256(file.read_bytes()).hexdigest()
+    source = read_concepts(concepts)
+    requests = tuple(_requests(sample, source, groups, seed) for sample in samples)
+    check_photos(
+        sorted(
+            {
+                photo.path
+                for one in requests
+                for request in one
+                for concept in request.group.concepts
+                for photo in concept.photos
+            }
+        )
+    )
+    listing = json.dumps(dict(source.files)).encode()
+    settings = {
+        "locomo": hashes,
+        "concept source": source.name,
+        "concepts": {"files": len(source.files), "sha256": hashlib.sha256(listing).hexdigest()},
+        "groups": groups,
+        "seed": seed,
+    }
+    return Plan(tuple(samples), source, requests, settings)
+
+
+def _check_sample(sample: Sample, file: Path, number: int) -> None:
+    """Read it as the benchmarks' reader does, and see that all of it can be written again."""
+    place = f"{file}: sample {number}"
+    try:
+        dialogue_of(sample, file.parent, place=place)
+        json.dumps(sample, ensure_ascii=False).encode()
+    except (TypeError, KeyError, AttributeError, UnicodeEncodeError) as error:
+        raise SynthesisError(f"{place} is not in LoCoMo's format ({error}); download it again.") from error
+
+
+def check_photos(photos: Sequence[Path]) -> None:
+    """Decode each of them, so that a broken one is found before a call is paid for."""
+    for photo in photos:
+        try:
+            with Image.open(photo) as picture:
+                picture.draft("RGB", (64, 64))
+                picture.load()
+        except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+            raise SynthesisError(f"The photo {photo} cannot be decoded; replace it or take it out.") from error
+
+
+def _requests(sample: Sample, source: ConceptSource, groups: int, seed: int) -> tuple[GroupRequest, ...]:
+    dialogue_id = sample["sample_id"]
+    conversation = sample["conversation"]
+    placements = place_groups(host_sessions(sample), groups, seed=seed, dialogue_id=dialogue_id)
+    chosen = choose_groups(source.concepts, groups, seed=seed, dialogue_id=dialogue_id)
+    return tuple(
+        GroupRequest(
+            dialogue_id=dialogue_id,
+            speakers=(conversation["speaker_a"], conversation["speaker_b"]),
+            group=group,
+            placement=placement,
+            seed=seed_of(seed, dialogue_id, group.number),
+        )
+        for group, placement in zip(chosen, placements, strict=True)
+    )

@@ -1,0 +1,78 @@
+"""`preview.html`: a benchmark to look through. One page that asks for nothing but the photos beside it."""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from data_synthesis.group import SynthesisError
+from data_synthesis.preview_parts import escaped, index_entry, photo_sizes, sample_section
+from m2a.benchmarks.locomo import Sample
+
+PREVIEW_FILE = "preview.html"
+_PAGE = Path(__file__).parent / "preview_page"
+
+# Who must be named when the photos of a concept set are shown.
+_CREDITS = {
+    "dreambooth": "Photos: DreamBooth data set (Ruiz et al., CVPR 2023), CC BY 4.0; in part from unsplash.com.",
+    "yollava": "Photos: Yo’LLaVA data set (Nguyen et al., NeurIPS 2024).",
+    "mc-llava": "Photos: MC-LLaVA data set (An et al., 2024).",
+}
+_HOST_CREDIT = "Conversations: LoCoMo (Maharana et al., ACL 2024), CC BY-NC 4.0."
+
+
+def write_preview(folder: Path) -> None:
+    """Write the page of a finished folder from its `benchmark.json` and photos alone; `run.json` may add credits.
+
+    All or nothing. Raises SynthesisError if the folder holds no benchmark.
+    """
+    samples = _read(folder / "benchmark.json")
+    if not isinstance(samples, list) or not all(isinstance(sample, dict) for sample in samples):
+        raise SynthesisError(f"{folder / 'benchmark.json'} is no list of conversations.")
+    run = _read(folder / "run.json") if (folder / "run.json").exists() else {}
+    unfinished = folder / f"{PREVIEW_FILE}.part"
+    unfinished.write_text(page(samples, folder, run), encoding="utf-8")
+    os.replace(unfinished, folder / PREVIEW_FILE)
+
+
+def page(samples: list[Sample], folder: Path, run: Mapping[str, Any]) -> str:
+    """The page as text. Every text of the benchmark is escaped."""
+    sizes = photo_sizes(samples, folder)
+    groups = sum(len(sample.get("groups", ())) for sample in samples)
+    sections = [sample_section(number, sample, sizes) for number, sample in enumerate(samples, start=1)]
+    about = (
+        "Woven sessions are green and open, the conversation around them is folded. Evidence leads to its turn, "
+        "and a turn to the questions that need it."
+    )
+    return Template((_PAGE / "page.html").read_text(encoding="utf-8")).substitute(
+        title="M2A benchmark",
+        heading=escaped(f"{_counted(len(samples), 'conversation')}, {_counted(groups, 'group')} of woven sessions"),
+        about=escaped(about),
+        credits="\n".join(f'<p class="credits">{escaped(line)}</p>' for line in _credits(samples, run)),
+        css=(_PAGE / "page.css").read_text(encoding="utf-8").strip(),
+        script=(_PAGE / "page.js").read_text(encoding="utf-8").strip(),
+        index="\n".join(["<ul>", *(index_entry(n, sample) for n, sample in enumerate(samples, start=1)), "</ul>"]),
+        samples="\n".join(sections),
+    )
+
+
+def _credits(samples: list[Sample], run: Mapping[str, Any]) -> list[str]:
+    """What `run.json` says in `credits`, else what is known of the concept sets that the questions come from."""
+    told = run.get("credits")
+    if told:
+        return [told] if isinstance(told, str) else [str(line) for line in told]
+    text = json.dumps([run.get("settings"), [q.get("source") for sample in samples for q in sample.get("qa", ())]])
+    return [_HOST_CREDIT, *(credit for name, credit in _CREDITS.items() if name in text.lower())]
+
+
+def _read(file: Path) -> Any:
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise SynthesisError(f"{file} cannot be read ({error}); make the folder anew or name another one.") from error
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -1,0 +1,129 @@
+"""The output folder of a run: one process at a time, settings that must match to resume, and files written whole."""
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from data_synthesis.group import SynthesisError
+
+RUN_FILE = "run.json"
+ANSWERS, PHOTOS = "answers", "photos"
+FORMAT = "m2a-synthesis/1"
+
+
+class RunFolder:
+    """`run.json` is the first file written and the last: until the run is at its end it says so."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.settings: Mapping[str, Any] = {}
+        self._names: dict[Path, str] = {}
+
+    @property
+    def answers(self) -> Path:
+        return self.path / ANSWERS
+
+    @contextmanager
+    def opened(self, settings: Mapping[str, Any]) -> Iterator[None]:
+        """Make the folder, or take up the run that is in it; other processes are kept out meanwhile.
+
+        Raises SynthesisError that names the setting that differs, and for a folder that holds something else.
+        """
+        handle = self._locked()
+        self.settings = settings
+        try:
+            before = self._settings_found()
+            if before is not None:
+                _check_same(before, json.loads(json.dumps(settings)), self.path)
+            for unfinished in (*self.path.glob("*.part"), *self.path.glob(f"{PHOTOS}/*.part")):
+                unfinished.unlink()
+            if before is None:
+                self.write_json(RUN_FILE, {"format": FORMAT, "finished": False, "settings": settings})
+            yield
+        finally:
+            os.close(handle)
+
+    def write_json(self, name: str, content: object) -> None:
+        self.write(name, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+
+    def write(self, name: str, text: str) -> None:
+        """All of it or nothing, and on the disk. A reason may quote what a model said, down to half a surrogate pair."""
+        unfinished = self.path / f"{name}.part"
+        with unfinished.open("w", encoding="utf-8", errors="backslashreplace") as opened:
+            opened.write(text)
+            opened.flush()
+            os.fsync(opened.fileno())
+        os.replace(unfinished, self.path / name)
+
+    def photo_name(self, source: Path) -> str:
+        """The relative path under which a copy of this photo is kept; named by the hash of its bytes, copied once."""
+        if source not in self._names:
+            from data_synthesis.sources import photo_format
+
+            form = photo_format(source)
+            self._names[source] = f"{PHOTOS}/{hashlib.sha256(source.read_bytes()).hexdigest()}.{form}"
+            kept = self.path / self._names[source]
+            if not kept.exists():
+                kept.parent.mkdir(exist_ok=True)
+                unfinished = kept.with_name(kept.name + ".part")
+                shutil.copyfile(source, unfinished)
+                os.replace(unfinished, kept)
+        return self._names[source]
+
+    def _locked(self) -> int:
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            trial = self.path / ".writable.part"
+            trial.touch()
+            trial.unlink()
+            handle = os.open(self.path, os.O_RDONLY)
+        except OSError as error:
+            raise SynthesisError(
+                f"{self.path} cannot be written to ({error.strerror}); name another folder with --out."
+            ) from error
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(handle)
+            raise SynthesisError(
+                f"Another synthesis is writing to {self.path}; wait for it or name another folder."
+            ) from error
+        return handle
+
+    def _settings_found(self) -> dict[str, Any] | None:
+        file = self.path / RUN_FILE
+        if not file.exists():
+            if any(not entry.name.endswith(".part") for entry in self.path.iterdir()):
+                raise SynthesisError(f"{self.path} is not empty and holds no {RUN_FILE}; name a new folder with --out.")
+            return None
+        try:
+            settings = json.loads(file.read_text(encoding="utf-8"))["settings"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise SynthesisError(
+                f"{file} is damaged, so the run cannot be resumed; name a new folder with --out."
+            ) from error
+        if not isinstance(settings, dict):
+            raise SynthesisError(f"{file} is damaged, so the run cannot be resumed; name a new folder with --out.")
+        return settings
+
+
+def _check_same(before: Mapping[str, Any], now: Mapping[str, Any], path: Path) -> None:
+    for name in (*now, *(name for name in before if name not in now)):
+        if before.get(name) != now.get(name):
+            raise SynthesisError(
+                f"{path} holds a run with another {name}: {_short(before.get(name))} then, {_short(now.get(name))} now. "
+                "Give the same setting to resume it, or name a new folder with --out."
+            )
+
+
+def _short(value: object) -> str:
+    """Of files and their hashes only what can be compared by eye."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key}: {str(one)[:12]}" for key, one in list(value.items())[:3]) + "}"
+    return repr(value)
