@@ -1,0 +1,166 @@
+"""A chat model that writes valid groups: the answer follows from the prompt alone, so it is the same every time."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any, Self
+
+from tests.chat_server import Reply, call, mode_of, say
+
+Answer = dict[str, Any]
+
+# Days back and how they are said, for each session; falling, so that the events come in the order of the sessions.
+_AGO = (
+    (7, "a week ago"),
+    (3, "3 days ago"),
+    (2, "two days ago"),
+    (2, "2 days ago"),
+    (1, "yesterday"),
+    (1, "last night"),
+)
+_TURNS = 7
+
+
+@dataclass(frozen=True)
+class GroupPrompt:
+    """What the generator asks for, read back from its prompt."""
+
+    speakers: tuple[str, str]
+    days: tuple[date, ...]
+    photos: dict[str, tuple[str, ...]]
+    """The ids of the photos by the name of the concept."""
+    text: str
+
+    @classmethod
+    def of(cls, request: Mapping[str, Any]) -> Self:
+        """The prompt of a request to a chat server."""
+        users = [message["content"] for message in request["messages"] if message["role"] == "user"]
+        parts = [{"type": "text", "text": users[0]}] if isinstance(users[0], str) else users[0]
+        text = "\n".join(part["text"] for part in parts if part["type"] == "text")
+        speakers = re.search(r"^The speakers are (.+) and (.+)\.$", text, re.M)
+        assert speakers, text
+        photos: dict[str, tuple[str, ...]] = {}
+        for name, photo in re.findall(r"^<(.+?)>|^- photo (P\d+)", text, re.M):
+            if name:
+                last = name
+                photos[name] = ()
+            else:
+                photos[last] += (photo,)
+        days = re.findall(r"^- session \d+: \w+, (\d+ \w+ \d{4})", text, re.M)
+        return cls(
+            (speakers[1], speakers[2]),
+            tuple(datetime.strptime(day, "%d %B %Y").date() for day in days),
+            photos,
+            text,
+        )
+
+
+def good_answer(prompt: GroupPrompt) -> Answer:
+    """A valid group: in session S, turn T a concept gets the mark <letters of S and T>, and turn 2 tells of another day."""
+    names = list(prompt.photos)
+    photos = [photo for ids in prompt.photos.values() for photo in ids]
+    sessions: list[Answer] = []
+    for number in range(1, len(prompt.days) + 1):
+        turns = [
+            {
+                "speaker": prompt.speakers[turn % 2],
+                "text": f"{_name(names, number, turn)} carries the mark {_mark(number, turn)} since we tidied up.",
+                "photos": [],
+            }
+            for turn in range(1, _TURNS + 1)
+        ]
+        said = _AGO[number - 1][1]
+        turns[1]["text"] = f"{_name(names, number, 2)} lost the button {_mark(number, 2)} {said}, of all things."
+        sessions.append({"turns": turns})
+    for position, photo in enumerate(photos):
+        session = sessions[position % len(sessions)]["turns"]
+        session[2 + position // len(sessions)]["photos"].append(photo)
+    first = sessions[0]["turns"][0]
+    first["text"] = f"Meet {', '.join(f'<{name}>' for name in names)}, all mine now."
+    return {"sessions": sessions, "questions": [*_steps(names), *_times(names, prompt.days), *_single(names)]}
+
+
+class GroupModel:
+    """A script for `ChatServer`: valid groups, in the form that the request asks for."""
+
+    def __call__(self, request: dict[str, Any]) -> Reply:
+        return reply(request, good_answer(GroupPrompt.of(request)))
+
+
+def reply(request: Mapping[str, Any], answer: object) -> Reply:
+    """A reply with this group, as the request wants it."""
+    usage = (2000, 900)
+    if mode_of(request) == "tools":
+        return call("write_group", json.dumps(answer), usage=usage)
+    return say(json.dumps({"tool": "write_group", "arguments": answer}), usage=usage)
+
+
+def _name(names: list[str], session: int, turn: int) -> str:
+    return names[(session + turn) % len(names)]
+
+
+def _mark(session: int, turn: int) -> str:
+    return f"mar{'klmnpr'[session - 1]}{'aeiouyb'[turn - 1]}x"
+
+
+def _ask(category: int, question: str, answer: str, *places: tuple[int, int]) -> Answer:
+    return {
+        "category": category,
+        "question": question,
+        "answer": answer,
+        "accepted": [],
+        "evidence": [{"session": session, "turn": turn} for session, turn in places],
+        "derivation": None,
+    }
+
+
+def _steps(names: list[str]) -> list[Answer]:
+    return [
+        _ask(
+            6,
+            f"Which two marks had {_name(names, number, 3)} and {_name(names, number + 1, 4)}, in round {number}?",
+            f"{_mark(number, 3)} and {_mark(number + 1, 4)}",
+            (number, 3),
+            (number + 1, 4),
+        )
+        for number in range(1, 5)
+    ]
+
+
+def _times(names: list[str], days: tuple[date, ...]) -> list[Answer]:
+    lost = [day - timedelta(days=_AGO[number][0]) for number, day in enumerate(days)]
+
+    def event(number: int) -> Answer:
+        return {"session": number, "turn": 2, "expression": _AGO[number - 1][1]}
+
+    asked = []
+    for number in range(1, 5):
+        when = lost[number - 1]
+        question = f"On what date did {_name(names, number, 2)} lose the button {_mark(number, 2)}?"
+        one = _ask(7, question, f"{when.day} {when:%B %Y}", (number, 2))
+        asked.append({**one, "derivation": {"event": event(number), "since": None}})
+    for number in (2, 4):
+        between = (lost[number] - lost[number - 2]).days
+        question = f"How long after the button {_mark(number - 1, 2)} did {_mark(number + 1, 2)} go?"
+        one = _ask(7, question, f"{between} days", (number - 1, 2), (number + 1, 2))
+        asked.append({**one, "derivation": {"event": event(number + 1), "since": event(number - 1)}})
+    return asked
+
+
+def _single(names: list[str]) -> list[Answer]:
+    knowledge = [
+        _ask(8, f"What do people call {_name(names, number, 5)} in round {number}?", f"thing {number}", (number, 5))
+        for number in (1, 2)
+    ]
+    return knowledge + [
+        _ask(
+            9,
+            f"Which mark did {_name(names, 1 + n // 2, 6 + n % 2)} get, note {n}?",
+            _mark(1 + n // 2, 6 + n % 2),
+            place,
+        )
+        for n in range(8)
+        for place in [(1 + n // 2, 6 + n % 2)]
+    ]

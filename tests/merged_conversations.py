@@ -1,0 +1,174 @@
+"""The words of the small merged folder: two host conversations as in LoCoMo, and what goes into each."""
+
+from typing import Any
+
+HOSTS: list[dict[str, Any]] = [
+    {
+        "sample_id": "conv-1",
+        "speakers": ("Ann", "Ben"),
+        "dates": [
+            "1:00 pm on 1 May, 2023",
+            "1:00 pm on 13 May, 2023",
+            "10:30 am on 20 May, 2023",
+            "8:00 am on 2 June, 2023",
+        ],
+        "sessions": [
+            ["Hi Ben, I took up pottery.", "Good for you, Ann!", "The wheel is harder than it looks."],
+            ["We hiked up the hill on Sunday.", "I saw the picture, what a view."],
+            ["My sister is moving to Oslo.", "You will miss her.", "She leaves on 1 June."],
+        ],
+        "qa": [
+            {"question": "What did Ann take up?", "answer": "pottery", "evidence": ["D1:1"], "category": 4},
+            {"question": "When did they hike?", "answer": "7 May 2023", "evidence": ["D2:1; D2:2"], "category": 2},
+            {
+                "question": "How many sisters were named?",
+                "answer": 1,
+                "evidence": ["D3:1", "D:3:03", "D"],
+                "category": 1,
+            },
+            {"question": "Who went diving?", "adversarial_answer": "Ben", "evidence": ["D2:9"], "category": 5},
+        ],
+    },
+    {
+        "sample_id": "conv-2",
+        "speakers": ("Cleo", "Dan"),
+        "dates": ["7:05 pm on 20 May, 2023", "9:15 am on 1 June, 2023", "9:18 am on 13 June, 2023"],
+        "sessions": [
+            ["Dan, the choir has a new conductor.", "Is he strict?", "Very, and funny with it."],
+            ["I passed my driving test!", "Congratulations, Cleo."],
+            ["The concert went well.", "I heard it on the radio."],
+        ],
+        "qa": [
+            {"question": "What did Cleo pass?", "answer": "a driving test", "evidence": ["D2:1"], "category": 4},
+            {"question": "Would Dan enjoy choral music?", "answer": "Yes", "evidence": ["D3:2", "D1:2"], "category": 3},
+        ],
+    },
+]
+
+# Speaker 0 or 1, words, and the photos shown, each as its concept's place and its own.
+GROUPS: list[dict[str, Any]] = [
+    {
+        "after": 1,
+        "numbers": {1: 1, 2: 7, 3: 8},
+        "concepts": [
+            ("bag", "Rosso", "backpack"),
+            ("cat", "Mochi", "cat"),
+            ("bear", "Doctor Marmalade", "stuffed animal"),
+        ],
+        "sessions": [
+            [
+                (0, "Ben, meet my three treasures: <Rosso>, <Mochi> and <Doctor Marmalade>.", (0, 0)),
+                (1, "What a bag that is!"),
+                (0, "I bought it last Saturday at the flea market."),
+                (1, "Does it come along wherever you go?"),
+                (0, "It does, unless Mochi sleeps on it.", (1, 0)),
+            ],
+            [
+                (1, "How is your cat these days?"),
+                (0, "Mochi knocked over a vase yesterday.", (1, 1)),
+                (1, "Oh dear, was it worth much?"),
+                (0, "Only to the aunt who gave it to me."),
+                (1, "That guilty look gives everything away."),
+            ],
+            [
+                (0, "Here sits my bear where he likes it best.", (2, 0)),
+                (1, "Doctor Marmalade has the air of a professor."),
+                (0, "Granny sewed the waistcoat for him."),
+                (1, "She must have patient hands."),
+                (0, "Her eyes are still good enough for it."),
+            ],
+            [
+                (1, "Did you take Rosso up the mountain?"),
+                (0, "Yes, look how it leans there.", (0, 1)),
+                (1, "It seems to enjoy the outing."),
+                (0, "More than my knees did, I can tell you."),
+                (1, "Next time I shall carry it for you."),
+            ],
+            [
+                (0, "One more of the bear before I go.", (2, 1)),
+                (1, "He moved house, I see."),
+                (0, "The shelf had become too narrow."),
+                (1, "And who has the shelf now?"),
+                (0, "The <3 of the house, of course: the cat."),
+            ],
+        ],
+        "qa": [
+            (6, "Which colour do Rosso and the wall behind Mochi share?", "crimson", ["1:1", "1:5"]),
+            (6, "What stands beside both the bear and the cat?", "a brass lamp", ["3:1", "2:2"]),
+            (7, "On which day did Ann buy Rosso?", "29 April 2023", ["1:3"], [("1:3", "last Saturday")]),
+            (7, "On which day did Mochi break something?", "4 May 2023", ["2:2"], [("2:2", "yesterday")]),
+            (
+                *(7, "How many days after the purchase of Rosso did a vase break?", "5 days", ["1:3", "2:2"]),
+                [("2:2", "yesterday"), ("1:3", "last Saturday")],
+            ),
+            (8, "What do animals like Mochi mostly eat?", "meat", ["1:5"]),
+            (9, "What pattern has the blanket under Mochi?", "zigzag", ["1:5"]),
+            (9, "What hangs from the zip of Rosso?", "a silver key", ["1:1"]),
+            (9, "Which fruit lies beside Doctor Marmalade?", "a pear", ["3:1"]),
+            (9, "What is Rosso leaning on?", "a signpost", ["4:2"]),
+            (10, "Where is Mochi in this photo?", "on a windowsill", ["2:2"], (1, 1)),
+            (10, "What does Doctor Marmalade wear on the head? (Hat or Crown?)", "Crown", ["5:1"], (2, 1)),
+            (10, "What is the weather around Rosso? (Fog or Sunshine?)", "Fog", ["4:2"], (0, 1)),
+        ],
+    },
+    {
+        "after": 2,
+        "numbers": {1: 1, 2: 2, 3: 8},
+        "concepts": [("dog", "Pippa", "dog"), ("pot", "Old Tom", "teapot"), ("shoe", "Flash", "")],
+        "sessions": [
+            [
+                (1, "Cleo, let me show you <Pippa>, <Old Tom> and <Flash>.", (0, 0), (1, 0)),
+                (0, "A dog, a pot and what is the third?"),
+                (1, "Flash is a sneaker without a partner.", (2, 0)),
+                (0, "How did the partner vanish?"),
+                (1, "It fell into the river two weeks ago."),
+            ],
+            [
+                (0, "Is Pippa well?"),
+                (1, "She won a rosette today.", (0, 1)),
+                (0, "For beauty or for speed?"),
+                (1, "For stealing the judge's lunch, I fear."),
+                (0, "A talent like any other."),
+            ],
+            [
+                (1, "Old Tom has a new crack.", (1, 1)),
+                (0, "Can it be glued?"),
+                (1, "A man in the market mends such things."),
+                (0, "I would be careful with boiling water."),
+                (1, "He retires from duty then."),
+            ],
+            [
+                (0, "Do you still keep the lonely shoe?"),
+                (1, "It holds my pens.", (2, 1)),
+                (0, "A second career for a runner."),
+                (1, "My nephew wants to plant a cactus in it."),
+                (0, "Let him, by all means."),
+            ],
+            [
+                (1, "The potter can see us in 3 days."),
+                (0, "So the crack will be history."),
+                (1, "If his glue is as good as his stories."),
+                (0, "And the dog stays at home this time?"),
+                (1, "She guards the sneaker."),
+            ],
+        ],
+        "qa": [
+            (6, "What lies next to both Pippa and Old Tom?", "a tin whistle", ["1:1", "3:1"]),
+            (6, "Which animal is painted on the teapot and on the shoe?", "a heron", ["3:1", "4:2"]),
+            (7, "On which day did the partner of Flash get lost?", "20 May 2023", ["1:5"], [("1:5", "two weeks ago")]),
+            (7, "On which day did Pippa get a prize?", "June 5, 2023", ["2:2"], [("2:2", "")]),
+            (
+                *(7, "How many days after the prize of Pippa is Old Tom to be mended?", "9 days", ["5:1", "2:2"]),
+                [("5:1", "in 3 days"), ("2:2", "today")],
+            ),
+            (8, "From which plant comes what is brewed in Old Tom?", "Camellia sinensis", ["1:1"]),
+            (9, "What has Pippa in her mouth?", "a frisbee", ["1:1"]),
+            (9, "How many laces has Flash?", "three", ["1:3"]),
+            (9, "What shape has the lid of Old Tom?", "a pine cone", ["1:1"]),
+            (9, "What sticks out of Flash?", "an ostrich feather", ["4:2"]),
+            (10, "What is the setting of this photo of Old Tom?", "a kitchen counter", ["3:1"], (1, 1)),
+            (10, "What is around Pippa's neck? (Collar or Scarf?)", "Scarf", ["2:2"], (0, 1)),
+            (10, "What is beside Flash? (Ruler or Inkpot?)", "Ruler", ["4:2"], (2, 1)),
+        ],
+    },
+]

@@ -1,0 +1,189 @@
+"""Faults in photos, names, words and answers to plant in a good merged folder; see `planted_faults`."""
+
+import hashlib
+import re
+
+from PIL import Image
+
+from tests.merged_folder import MergedFolder
+from tests.planted_faults import fault, rename
+
+# Photos
+
+
+@fault("session_2, turn 1 (D2:1)", "photos", "the file is not there")
+def missing_photo(folder: MergedFolder) -> None:
+    (folder.path / folder.session(2)[0]["photos"][0]).unlink()
+
+
+@fault("session_2, turn 1 (D2:1)", "photos", "its name is not the sha256 of its bytes")
+def photo_with_other_bytes(folder: MergedFolder) -> None:
+    with (folder.path / folder.session(2)[0]["photos"][0]).open("ab") as opened:
+        opened.write(b"\0")
+
+
+@fault("photos", "it cannot be decoded")
+def photo_that_is_no_picture(folder: MergedFolder) -> None:
+    content = b"\xff\xd8\xff\xe0 no picture"
+    old, new = folder.session(2)[0]["photos"][0], f"photos/{hashlib.sha256(content).hexdigest()}.jpg"
+    (folder.path / old).unlink()
+    (folder.path / new).write_bytes(content)
+    rename(folder, old, new)
+
+
+@fault("photos", "PNG file, but its name ends in .jpg")
+def png_named_jpg(folder: MergedFolder) -> None:
+    old = next(one for one in folder.benchmark[0]["groups"][0]["concepts"][0]["photos"] if one.endswith("png"))
+    new = old.replace(".png", ".jpg")
+    (folder.path / old).rename(folder.path / new)
+    rename(folder, old, new)
+
+
+@fault("photos", "named photos/ and the sha256")
+def photo_outside_the_folder(folder: MergedFolder) -> None:
+    Image.new("RGB", (8, 8)).save(folder.path.parent / "outside.png")
+    rename(folder, folder.session(2)[0]["photos"][0], "photos/../../outside.png")
+
+
+@fault("photos/spare.jpg: [photos] no turn shows this file")
+def photo_that_nobody_shows(folder: MergedFolder) -> None:
+    (folder.path / "photos" / "spare.jpg").write_bytes(b"spare")
+
+
+@fault("question conv-1/g1/11", "photos", "which the dialogue does not show")
+def question_about_a_photo_of_another_dialogue(folder: MergedFolder) -> None:
+    folder.question("conv-1/g1/11")["photos"] = [folder.question("conv-2/g1/11")["photos"][0]]
+
+
+@fault("conv-1, group 1", "photos", "of Doctor Marmalade is shown in no session")
+def chosen_photo_that_is_not_shown(folder: MergedFolder) -> None:
+    turn = folder.session(6)[0]
+    del turn["photos"], turn["img_url"]
+
+
+@fault("session_3, turn 1 (D3:1)", "photos", "is a photo of no concept of group 1")
+def photo_that_was_not_chosen(folder: MergedFolder) -> None:
+    photo = folder.question("conv-2/g1/11")["photos"][0]
+    folder.session(3)[0] |= {"photos": [photo], "img_url": [photo]}
+
+
+# Ratio and names
+
+
+@fault("conv-1, group 1", "ratio", "3 of category 9", "must be 2:3:1:4")
+def ratio_broken(folder: MergedFolder) -> None:
+    folder.benchmark[0]["qa"].remove(folder.question("conv-1/g1/8"))
+
+
+@fault("session_2, turn 1 (D2:1)", "names", "does not name <Mochi>")
+def concept_that_is_not_introduced(folder: MergedFolder) -> None:
+    turn = folder.session(2)[0]
+    turn["text"] = turn["text"].replace("<Mochi>", "my cat")
+
+
+@fault("session_3, turn 2 (D3:2)", "names", "'A' is none of the speakers Ann and Ben")
+def lost_speaker(folder: MergedFolder) -> None:
+    folder.session(3)[1]["speaker"] = "A"
+
+
+@fault("conv-1, session_3", "names", "Ann says nothing in it")
+def silent_speaker(folder: MergedFolder) -> None:
+    for turn in folder.session(3):
+        turn["speaker"] = "Ben"
+
+
+@fault("session_3, turn 2 (D3:2)", "names", "'<sks>' is a placeholder")
+def placeholder_in_a_turn(folder: MergedFolder) -> None:
+    folder.session(3)[1]["text"] = "<sks> knocked over a vase yesterday."
+
+
+@fault("question conv-1/g1/11", "names", "'<sks>' is a placeholder")
+def placeholder_in_a_question(folder: MergedFolder) -> None:
+    folder.question("conv-1/g1/11")["question"] = "Where is <sks> in this photo?"
+
+
+@fault("session_3, turn 2 (D3:2)", "names", "<Whiskers> is no concept")
+def unknown_name(folder: MergedFolder) -> None:
+    folder.session(3)[1]["text"] = "<Whiskers> knocked over a vase yesterday."
+
+
+# Duplicates
+
+
+@fault("question conv-1/g1/8", "duplicates", "its question_id occurs 2 times")
+def question_id_twice(folder: MergedFolder) -> None:
+    folder.question("conv-1/g1/9")["question_id"] = "conv-1/g1/8"
+
+
+@fault("question conv-1/g1/9", "duplicates", "asks the same as conv-1/g1/8")
+def question_asked_twice(folder: MergedFolder) -> None:
+    folder.question("conv-1/g1/9")["question"] = folder.question("conv-1/g1/8")["question"].upper()
+
+
+@fault("session_6, turn 3 (D6:3)", "duplicates", "was said before", "D4:5")
+def sentence_said_twice(folder: MergedFolder) -> None:
+    folder.session(6)[2]["text"] = "Well! " + folder.session(4)[4]["text"]
+
+
+@fault("conv-1", "duplicates", "the sample_id 'conv-1' occurs 2 times")
+def sample_twice(folder: MergedFolder) -> None:
+    folder.benchmark.append(folder.benchmark[0])
+
+
+# Answers
+
+
+@fault("question conv-1/g1/3", "temporal", "'1 May 2023'", "must be '29 April 2023'")
+def wrong_temporal_answer(folder: MergedFolder) -> None:
+    folder.question("conv-1/g1/3")["answer"] = "1 May 2023"
+
+
+@fault("question conv-1/g1/5", "temporal", "must be '5 days'")
+def wrong_number_of_days(folder: MergedFolder) -> None:
+    folder.question("conv-1/g1/5")["answer"] = "6 days"
+
+
+@fault("question conv-1/g1/3", "temporal", "needs a 'derivation'")
+def no_derivation(folder: MergedFolder) -> None:
+    del folder.question("conv-1/g1/3")["derivation"]
+
+
+@fault("question conv-1/g1/3", "temporal", "D2:3 does not say 'last Sunday'")
+def expression_that_nobody_says(folder: MergedFolder) -> None:
+    folder.question("conv-1/g1/3")["derivation"]["event"]["expression"] = "last Sunday"
+
+
+@fault("question conv-1/g1/7", "answer", "'zigzag' stands in the question")
+def answer_in_the_question(folder: MergedFolder) -> None:
+    folder.question("conv-1/g1/7")["question"] += " Is it a Zigzag?"
+
+
+@fault("question conv-1/g1/3", "temporal", "'28 April 2023' is accepted, but says something else")
+def wrong_date_accepted(folder: MergedFolder) -> None:
+    folder.question("conv-1/g1/3")["accepted_answers"] = ["28 April 2023"]
+
+
+@fault("question conv-1/g1/13", "answer", "neither of its two options")
+def answer_that_is_no_option(folder: MergedFolder) -> None:
+    folder.question("conv-1/g1/13")["answer"] = "Rain"
+
+
+# Leakage
+
+
+@fault("leakage", "answered by BM25 over the text: ", "without the photos")
+def answers_told_in_the_text(folder: MergedFolder) -> None:
+    for number in (1, 2, 6, 7, 8, 9, 10, 11, 12):
+        question = folder.question(f"conv-1/g1/{number}")
+        place = re.fullmatch(r"D(\d+):(\d+)", question["evidence"][0])
+        assert place
+        folder.session(int(place[1]))[int(place[2]) - 1]["text"] += f" {question['question']} {question['answer']}!"
+
+
+@fault("leakage", "answered by a guess from the question alone: ", "without the photos")
+def the_same_answer_again_and_again(folder: MergedFolder) -> None:
+    for sample in folder.benchmark:
+        for question in sample["qa"]:
+            if question["category"] in (9, 6):
+                question["answer"] = "a lighthouse"
+                question["question"] = f"What else, apart from that: {question['question']}"

@@ -1,0 +1,212 @@
+"""Every rule for one generated group: a good one is clean, each planted fault is told in a sentence."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from data_synthesis.check_group import faults_of
+from data_synthesis.group import (
+    ConceptGroup,
+    ConceptPhoto,
+    DatedEvent,
+    Derivation,
+    GeneratedGroup,
+    GeneratedQuestion,
+    GeneratedTurn,
+    GroupRequest,
+    PersonalConcept,
+    Placement,
+    TurnPlace,
+)
+from tests.merged_conversations import GROUPS, HOSTS
+
+START = datetime(2023, 5, 1, 13)
+SKETCH, SPEAKERS = GROUPS[0], HOSTS[0]["speakers"]
+PHOTOS = [[Path(f"{subject}/{view}.jpg") for view in range(2)] for subject, *_ in SKETCH["concepts"]]
+REQUEST = GroupRequest(
+    dialogue_id="conv-1",
+    speakers=SPEAKERS,
+    group=ConceptGroup(
+        1,
+        tuple(
+            PersonalConcept(subject, name, class_name, tuple(map(ConceptPhoto, photos)))
+            for (subject, name, class_name), photos in zip(SKETCH["concepts"], PHOTOS, strict=True)
+        ),
+    ),
+    placement=Placement(
+        1, START, START + timedelta(days=12), tuple(START + timedelta(days=2 * step) for step in range(1, 6))
+    ),
+    seed=1,
+)
+
+
+def place(text: str) -> TurnPlace:
+    session, turn = text.split(":")
+    return TurnPlace(int(session), int(turn))
+
+
+def question_of(sketch: tuple[Any, ...]) -> GeneratedQuestion:
+    category, text, answer, evidence, *more = sketch
+    made = GeneratedQuestion(category, text, answer, tuple(map(place, evidence)))
+    if category == 7:
+        return replace(made, derivation=Derivation(*(DatedEvent(place(turn), words) for turn, words in more[0])))
+    return replace(made, photos=(PHOTOS[more[0][0]][more[0][1]],)) if more else made
+
+
+GOOD = GeneratedGroup(
+    tuple(
+        tuple(
+            GeneratedTurn(SPEAKERS[speaker], text, tuple(PHOTOS[concept][view] for concept, view in shown))
+            for speaker, text, *shown in session
+        )
+        for session in SKETCH["sessions"]
+    ),
+    tuple(map(question_of, SKETCH["qa"])),
+)
+
+
+def with_turn(where: str, **changes: Any) -> GeneratedGroup:
+    session, turn = (int(number) - 1 for number in where.split(":"))
+    turns = list(GOOD.sessions[session])
+    turns[turn] = replace(turns[turn], **changes)
+    return replace(GOOD, sessions=(*GOOD.sessions[:session], tuple(turns), *GOOD.sessions[session + 1 :]))
+
+
+def with_question(number: int, **changes: Any) -> GeneratedGroup:
+    questions = list(GOOD.questions)
+    questions[number - 1] = replace(questions[number - 1], **changes)
+    return replace(GOOD, questions=tuple(questions))
+
+
+def derived(event: str, words: str, **since: str) -> Derivation:
+    counted = [DatedEvent(place(turn.strip("t").replace("_", ":")), said) for turn, said in since.items()]
+    return Derivation(DatedEvent(place(event), words), *counted)
+
+
+FAULTS: dict[str, tuple[Callable[[], GeneratedGroup], str]] = {
+    "a session is missing": (
+        lambda: replace(GOOD, sessions=GOOD.sessions[:4]),
+        "There are 4 sessions; write exactly 5",
+    ),
+    "nothing at all": (lambda: GeneratedGroup((), ()), "There are 0 sessions"),
+    "an empty session": (lambda: replace(GOOD, sessions=((), *GOOD.sessions[1:])), "Session 1 has 0 turns"),
+    "too few turns": (
+        lambda: replace(GOOD, sessions=(*GOOD.sessions[:4], GOOD.sessions[4][:4])),
+        "Session 5 has 4 turns",
+    ),
+    "too many turns": (
+        lambda: replace(GOOD, sessions=(*GOOD.sessions[:4], GOOD.sessions[4] * 4)),
+        "Session 5 has 20 turns; a session has 5 to 15",
+    ),
+    "a third speaker": (lambda: with_turn("2:1", speaker="Zoe"), "the speaker is 'Zoe'; the speakers are Ann and Ben"),
+    "one speaker is silent": (
+        lambda: replace(
+            GOOD, sessions=(tuple(replace(turn, speaker="Ann") for turn in GOOD.sessions[0]), *GOOD.sessions[1:])
+        ),
+        "Session 1: Ben says nothing",
+    ),
+    "an empty turn": (lambda: with_turn("2:1", text=" … "), "Session 2, turn 1: the text is empty"),
+    "a concept is not introduced": (
+        lambda: with_turn("1:1", text="Meet <Rosso> and <Mochi>."),
+        "missing: <Doctor Marmalade>",
+    ),
+    "an unknown name": (lambda: with_turn("2:1", text="And <Bello>?"), "<Bello> is no concept of this group"),
+    "a placeholder": (lambda: with_turn("2:1", text="How is <sks>?"), "'<sks>' is a placeholder"),
+    "a placeholder in a question": (
+        lambda: with_question(7, text="What is under {name}?"),
+        "'{name}' is a placeholder",
+    ),
+    "a photo is not shown": (
+        lambda: with_turn("5:1", photos=()),
+        "The photo 1.jpg of Doctor Marmalade is shown in no turn",
+    ),
+    "a photo that was not chosen": (
+        lambda: with_turn("5:2", photos=(Path("x.jpg"),)),
+        "shows x.jpg, which was not chosen",
+    ),
+    "a photo twice in a turn": (lambda: with_turn("5:1", photos=(PHOTOS[2][1],) * 2), "shows the same photo twice"),
+    "a sentence twice": (
+        lambda: with_turn("5:2", text="Next time I shall carry it for you!"),
+        "was said before (session 4, turn 5)",
+    ),
+    "the ratio": (lambda: replace(GOOD, questions=GOOD.questions[1:]), "must be 2:3:1:4"),
+    "no questions": (lambda: replace(GOOD, questions=()), "must be 2:3:1:4"),
+    "an unknown category": (lambda: with_question(13, category=5), "has category 5"),
+    "an empty question": (lambda: with_question(7, text="?"), "has no text"),
+    "a question twice": (lambda: with_question(8, text=GOOD.questions[6].text), "was asked before, as question 7"),
+    "no answer": (lambda: with_question(7, answer=""), "the answer is empty"),
+    "an empty accepted answer": (lambda: with_question(7, accepted=("",)), "an accepted answer is empty"),
+    "the answer in the question": (
+        lambda: with_question(7, answer="the blanket"),
+        "'the blanket' stands in the question",
+    ),
+    "an accepted answer there": (lambda: with_question(7, accepted=("blanket",)), "'blanket' stands in the question"),
+    "an answer that is no option": (lambda: with_question(12, answer="Cap"), "neither of its two options"),
+    "no evidence": (lambda: with_question(7, evidence=()), "it names no evidence"),
+    "evidence twice": (lambda: with_question(7, evidence=(TurnPlace(1, 5),) * 2), "the same evidence twice"),
+    "evidence in no session": (
+        lambda: with_question(7, evidence=(TurnPlace(0, 1),)),
+        "session 0, turn 1, which does not exist",
+    ),
+    "evidence in no turn": (
+        lambda: with_question(7, evidence=(TurnPlace(1, 6),)),
+        "session 1, turn 6, which does not exist",
+    ),
+    "about nothing that is shown": (
+        lambda: with_question(9, text="What is the fruit?", evidence=(TurnPlace(3, 4),)),
+        "neither it nor its evidence is about a concept",
+    ),
+    "retrieval without a photo": (lambda: with_question(11, photos=()), "needs the photo that it asks about"),
+    "retrieval without its turn": (
+        lambda: with_question(11, evidence=(TurnPlace(1, 1),)),
+        "no turn of its evidence shows",
+    ),
+    "retrieval of another photo": (lambda: with_question(11, photos=(Path("x.jpg"),)), "asks about the photo x.jpg"),
+    "retrieval without the name": (lambda: with_question(11, text="Where is it?"), "must name its concept"),
+    "no derivation": (lambda: with_question(3, derivation=None), "a temporal question needs its derivation"),
+    "a wrong date": (lambda: with_question(3, answer="30 April 2023"), "by its derivation it must be '29 April 2023'"),
+    "a date in vague words": (lambda: with_question(3, answer="last week"), "it must be '29 April 2023'"),
+    "another date accepted": (
+        lambda: with_question(3, accepted=("30 April 2023",)),
+        "is accepted, but says something else",
+    ),
+    "words that nobody says": (
+        lambda: with_question(3, derivation=derived("1:3", "last Friday")),
+        "session 1, turn 3 does not say 'last Friday'",
+    ),
+    "derived from nowhere": (
+        lambda: with_question(3, derivation=derived("9:3", "last Friday")),
+        "session 9, turn 3, which does not exist",
+    ),
+    "derived from elsewhere": (
+        lambda: with_question(3, evidence=(TurnPlace(1, 1),)),
+        "session 1, turn 3, not in its evidence",
+    ),
+    "counted backwards": (
+        lambda: with_question(5, derivation=derived("1:3", "last Saturday", t2_2="yesterday")),
+        "is not after the day it is counted from",
+    ),
+}
+
+
+def test_a_good_group_is_clean() -> None:
+    assert faults_of(GOOD, REQUEST) == []
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_is_told(name: str) -> None:
+    plant, words = FAULTS[name]
+    faults = faults_of(plant(), REQUEST)
+    assert any(words in fault for fault in faults), faults
+    assert all(fault.endswith(".") and "\n" not in fault for fault in faults)
+
+
+def test_an_expression_without_a_date_is_told() -> None:
+    group = with_turn("1:3", text="I bought it the other day.")
+    question = replace(group.questions[2], derivation=derived("1:3", "the other day"))
+    group = replace(group, questions=(*group.questions[:2], question, *group.questions[3:]))
+    assert any("does not say" in fault or "no single date" in fault for fault in faults_of(group, REQUEST))

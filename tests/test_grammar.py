@@ -1,0 +1,200 @@
+"""The grammar generator: valid groups whose answers hold by construction, in words that no other group has."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+import data_synthesis.grammar as grammar
+from data_synthesis.check_group import faults_of
+from data_synthesis.dates import resolve
+from data_synthesis.grammar import GrammarGenerator
+from data_synthesis.group import (
+    Attribute,
+    ConceptGroup,
+    ConceptPhoto,
+    GeneratedGroup,
+    GroupRequest,
+    PersonalConcept,
+    Placement,
+    VisualQuestion,
+)
+from data_synthesis.wording import answer_given_away
+from tests.bench.grammar import (
+    DREAMBOOTH,
+    LOCOMO,
+    figures,
+    generated,
+    little_overlap,
+    repeated_sentences,
+    requests_of,
+    words_of,
+)
+
+needs_data = pytest.mark.skipif(
+    not (DREAMBOOTH / "concepts.json").is_file() or not LOCOMO.is_dir(), reason="../shared/data is not there"
+)
+SPEAKERS = ("Caroline", "Melanie")
+START = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
+DOG = PersonalConcept(
+    "dog", "Rosa", "dog",
+    (
+        ConceptPhoto(Path("dog/0.jpg"), "on a mossy rock", "standing on a mossy rock"),
+        ConceptPhoto(Path("dog/1.jpg"), "under a brass lamp", "asleep under a brass lamp"),
+        ConceptPhoto(Path("dog/2.jpg"), "by a tiled fountain", "drinking by a tiled fountain"),
+    ),
+    live=True,
+    short_description="shaggy ginger hound",
+    attributes=(Attribute("coat", "shaggy ginger", ("ginger",)), Attribute("nose_colour", "liver pink", ("pink",))),
+)  # fmt: skip
+CLOCK = PersonalConcept(
+    "clock", "Tick", "clock",
+    (
+        ConceptPhoto(Path("clock/0.jpg"), "on a mossy rock by a stile"),
+        ConceptPhoto(Path("clock/1.jpg"), "in a copper pan"),
+    ),
+    short_description="violet alarm clock",
+    attributes=(Attribute("main_colour", "violet", ("purple",)),),
+    questions=(VisualQuestion(Path("clock/1.jpg"), "What is <sks> lying in?", ("A copper pan", "A drawer"), "A copper pan"),),
+)  # fmt: skip
+
+
+def bare(name: str, photos: int = 2) -> PersonalConcept:
+    """A concept of which nothing is known but its photos."""
+    return PersonalConcept(name, name, "", tuple(ConceptPhoto(Path(f"{name}/{n}.jpg")) for n in range(photos)))
+
+
+def request(*concepts: PersonalConcept, dialogue_id: str = "conv-1", number: int = 1, seed: int = 7, sessions: int = 6):
+    step = timedelta(days=3, hours=5)
+    times = tuple(START + step * number for number in range(1, sessions + 1))
+    placement = Placement(1, START, START + step * (sessions + 1), times)
+    return GroupRequest(dialogue_id, SPEAKERS, ConceptGroup(number, concepts), placement, seed)
+
+
+BARE = (bare("Zubo", 3), bare("Wexa"), bare("Kolo"))
+GROUPS = {"known": (DOG, CLOCK, bare("Kolo")), "bare": BARE, "four": (DOG, CLOCK, bare("Kolo"), bare("Wexa", 3))}
+
+
+@pytest.mark.parametrize("sessions", [5, 6])
+@pytest.mark.parametrize("concepts", GROUPS.values(), ids=GROUPS)
+def test_groups_are_valid_whatever_is_known_of_the_concepts(concepts, sessions):
+    for seed in range(12):
+        asked = request(*concepts, dialogue_id=f"conv-{seed}", seed=seed, sessions=sessions)
+        assert faults_of(generated([asked])[0], asked) == []
+
+
+async def test_equal_requests_give_equal_groups_and_other_seeds_others():
+    first, again, other = [
+        await GrammarGenerator().generate(request(DOG, CLOCK, bare("Kolo"), seed=seed)) for seed in (1, 1, 2)
+    ]
+    assert first == again
+    assert first.sessions != other.sessions
+
+
+def test_what_a_photo_tells_is_not_told_in_its_turn():
+    secrets = {
+        "dog": {"mossy", "brass", "tiled", "fountain", "shaggy", "ginger", "liver"},
+        "clock": {"mossy", "violet"},
+    }
+    for seed in range(20):
+        group = generated([request(DOG, CLOCK, bare("Kolo"), dialogue_id=f"conv-{seed}", seed=seed)])[0]
+        for turn in (turn for session in group.sessions for turn in session):
+            for photo in turn.photos:
+                assert secrets.get(photo.parent.name, set()).isdisjoint(words_of(turn.text))
+
+
+def test_the_class_behind_an_open_domain_question_is_not_named():
+    group = generated([request(DOG, CLOCK, bare("Kolo"))])[0]
+    open_domain = [question for question in group.questions if question.category == 8]
+    assert len(open_domain) == 2
+    texts = [turn.text for session in group.sessions for turn in session] + [question.text for question in open_domain]
+    assert {"dog", "dogs", "puppy"}.isdisjoint(word for text in texts for word in words_of(text))
+
+
+def test_places_in_answers_are_those_of_the_photos_in_the_evidence():
+    settings = {photo.setting: photo.path for concept in (DOG, CLOCK) for photo in concept.photos}
+    asked = 0
+    for seed in range(10):
+        group = generated([request(DOG, CLOCK, bare("Kolo"), dialogue_id=f"conv-{seed}", seed=seed)])[0]
+        for question in group.questions:
+            if question.answer in settings:
+                assert settings[question.answer] in shown_in(group, question.evidence)
+                asked += 1
+    assert asked > 20
+
+
+def test_a_correction_decides_the_answer():
+    corrected = 0
+    for seed in range(20):
+        asked = request(DOG, CLOCK, bare("Kolo"), dialogue_id=f"conv-{seed}", seed=seed)
+        group = generated([asked])[0]
+        for question in group.questions:
+            if question.category == 7 and question.derivation.since is None and len(question.evidence) == 2:
+                event = question.derivation.event
+                assert event.place == max(question.evidence, key=lambda place: place.session)
+                day = resolve(event.expression, asked.placement.times[event.place.session - 1].date())
+                assert question.answer.startswith(f"{day.day} ")
+                corrected += 1
+    assert corrected > 5
+
+
+def test_photos_are_asked_about_with_options_from_the_concept_set():
+    group = generated([request(DOG, CLOCK, bare("Kolo"))])[0]
+    retrieval = [question for question in group.questions if question.category == 10]
+    assert sum("Rosa" in question.text for question in retrieval) == 2
+    options = [question for question in retrieval if "What is Tick lying in?" in question.text]
+    assert [question.answer for question in options] == ["A copper pan"]
+    assert "A drawer" in options[0].text
+
+
+def test_questions_do_not_answer_one_another():
+    for seed in range(10):
+        group = generated([request(DOG, CLOCK, bare("Kolo"), dialogue_id=f"conv-{seed}", seed=seed)])[0]
+        places = [question for question in group.questions if question.category in (6, 9)]
+        for question in places:
+            others = [other.text for other in group.questions if other is not question]
+            given = [text for text in others if answer_given_away(text, (question.answer,))]
+            assert len(words_of(question.answer)) < 3 or not given
+
+
+def test_every_class_of_dreambooth_has_facts_with_sources():
+    table = json.loads((Path(grammar.__file__).parent / "class_facts.json").read_text(encoding="utf-8"))
+    dreambooth = (
+        "backpack|stuffed animal|bowl|can|candle|cat|clock|sneaker|dog|toy|boot|glasses|cartoon|teapot|vase".split("|")
+    )
+    for name in dreambooth:
+        facts = table["classes"][name]["facts"]
+        assert len(facts) >= 2
+        assert all("{N}" in fact["ask"] and fact["answer"] and "http" in fact["source"] for fact in facts)
+        assert all(name not in words_of(fact["ask"].replace("{N}", "")) or name == "can" for fact in facts)
+    assert set(table["synonyms"].values()) <= set(table["classes"])
+
+
+def test_groups_of_bare_concepts_do_not_repeat_each_other():
+    asked = [
+        request(
+            bare(f"Zubo{n}{m}", 3), bare(f"Wexa{n}{m}"), bare(f"Kolo{n}{m}"), dialogue_id=f"conv-{n}", number=m, seed=n
+        )
+        for n in (26, 41, 42, 44, 48, 49)
+        for m in (1, 2)
+    ]
+    count, repeated = repeated_sentences(generated(asked))
+    assert count > 700
+    assert len(repeated) <= count * 0.05  # twelve groups with the same two speakers, where hosts have their own
+
+
+@needs_data
+def test_twelve_groups_on_locomo_never_say_a_sentence_twice():
+    asked = requests_of(LOCOMO, DREAMBOOTH)
+    groups = generated(asked)
+    assert [faults_of(group, one) for group, one in zip(groups, asked, strict=True)] == [[]] * 12
+    found = figures(groups, LOCOMO)
+    assert found.repeated == []
+    assert abs(found.turn_length / found.locomo_turn_length - 1) < 0.2
+    assert found.distinct >= found.locomo_distinct
+    assert little_overlap(groups) >= 0.5
+
+
+def shown_in(group: GeneratedGroup, places) -> set[Path]:
+    return {photo for place in places for photo in group.sessions[place.session - 1][place.turn - 1].photos}

@@ -1,0 +1,540 @@
+"""Groups written by a chat model behind real HTTP: what is asked, what is repaired, what is given up, what it costs."""
+
+import copy
+import dataclasses
+import json
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+from typer.testing import CliRunner
+
+from data_synthesis.answer_store import AnswerStore
+from data_synthesis.command import app
+from data_synthesis.costs import BudgetReached, Costs, Price
+from data_synthesis.group import (
+    Attribute,
+    ConceptGroup,
+    ConceptPhoto,
+    GeneratedGroup,
+    GenerationFailed,
+    GroupRequest,
+    PersonalConcept,
+    Placement,
+    SynthesisError,
+    TurnPlace,
+)
+from data_synthesis.model_generator import ModelGenerator, ServiceFailed
+from models.chat_model import ChatModel
+from models.provider_chat_model import ProviderChatModel
+from tests.chat_server import ChatServer, Reply, Script, call, hang, raw, refusing, replies, say, status
+from tests.group_answers import Answer, GroupModel, GroupPrompt, good_answer, reply
+from tests.synthesis_crash import make_sources
+
+NAMES = ("Rosso", "Tick", "Mona Lu")
+
+
+@pytest.fixture
+def request_(tmp_path: Path) -> GroupRequest:
+    start = datetime(2023, 5, 1, 9, 0)
+    times = tuple(start + timedelta(days=6 * number) for number in range(1, 6))
+    return GroupRequest(
+        dialogue_id="conv-1",
+        speakers=("Ann", "Bo"),
+        group=ConceptGroup(1, tuple(concept(tmp_path, name) for name in NAMES)),
+        placement=Placement(3, start, start + timedelta(days=36), times),
+        seed=7,
+    )
+
+
+def concept(folder: Path, name: str) -> PersonalConcept:
+    photos = []
+    for number in range(2):
+        path = folder / name / f"{number:02}.png"
+        path.parent.mkdir(exist_ok=True)
+        Image.new("RGB", (48, 48), (20 * NAMES.index(name), 90 * number, 9)).save(path)
+        photos.append(ConceptPhoto(path, "kitchen table" if number else "", ""))
+    return PersonalConcept(name.lower(), name, "bag", tuple(photos), attributes=(Attribute("colour", "dark red"),))
+
+
+async def no_wait(seconds: float) -> None:
+    pass
+
+
+def chat_model(server: ChatServer, **settings: Any) -> ChatModel:
+    return ProviderChatModel("openai:any", base_url=server.base_url, **{"sleep": no_wait, **settings})
+
+
+async def generate(
+    script: Script, request: GroupRequest, folder: Path, **settings: Any
+) -> tuple[GeneratedGroup, ChatServer]:
+    with ChatServer(script) as server:
+        generator = ModelGenerator(chat_model(server, **settings), answers=AnswerStore(folder / "answers"))
+        return await generator.generate(request), server
+
+
+async def test_one_call_makes_a_group(request_: GroupRequest, tmp_path: Path) -> None:
+    group, server = await generate(GroupModel(), request_, tmp_path)
+    assert len(server.requests) == 1
+    assert len(group.sessions) == 5 and all(len(session) == 7 for session in group.sessions)
+    assert [sum(q.category == category for q in group.questions) for category in (6, 7, 8, 9)] == [4, 6, 2, 8]
+    chosen = {photo.path for concept in request_.group.concepts for photo in concept.photos}
+    assert {photo for session in group.sessions for turn in session for photo in turn.photos} == chosen
+    when = group.questions[4]
+    assert when.answer == "30 April 2023" and "2023-04-30" in when.accepted  # "a week ago", said on 7 May
+    assert when.evidence == (TurnPlace(1, 2),)
+    assert group.notes["repairs"] == [] and group.notes["cost"] is None
+
+
+async def test_the_prompt_holds_photos_names_and_dates(request_: GroupRequest, tmp_path: Path) -> None:
+    _, server = await generate(GroupModel(), request_, tmp_path)
+    [sent] = server.requests
+    paths = [photo.path for concept in request_.group.concepts for photo in concept.photos]
+    assert sent.photos == [path.read_bytes() for path in paths]
+    for words in (
+        "Photo P3 of Tick:",
+        "<Mona Lu>, a bag",
+        "- colour: dark red",
+        "- photo P2: kitchen table",
+        "- session 1: Sunday, 7 May 2023, 09:00; about",
+        "4 of category 6",
+        "last <weekday>",
+    ):
+        assert words in sent.text
+    [tool] = sent.json["tools"]
+    turn = tool["function"]["parameters"]["properties"]["sessions"]["items"]["properties"]["turns"]["items"]
+    assert turn["properties"]["speaker"]["enum"] == ["Ann", "Bo"]
+    assert turn["properties"]["photos"]["items"]["enum"] == ["P1", "P2", "P3", "P4", "P5", "P6"]
+    assert str(tmp_path) not in json.dumps(sent.json)
+
+
+async def test_a_model_without_eyes_reads_about_the_photos(request_: GroupRequest, tmp_path: Path) -> None:
+    _, server = await generate(GroupModel(), request_, tmp_path, sees_photos=False)
+    assert server.requests[0].photos == []
+    assert "- photo P2: kitchen table" in server.requests[0].text
+
+
+async def test_a_large_photo_is_sent_smaller(request_: GroupRequest, tmp_path: Path) -> None:
+    large = request_.group.concepts[0].photos[0].path
+    Image.effect_noise((1400, 1200), 90).convert("RGB").save(large)
+    assert large.stat().st_size > 1_000_000
+    _, server = await generate(GroupModel(), request_, tmp_path)
+    assert len(server.requests[0].photos[0]) < 1_000_000
+
+
+async def test_a_missing_photo_is_named(request_: GroupRequest, tmp_path: Path) -> None:
+    lost = request_.group.concepts[1].photos[1].path
+    lost.unlink()
+    with pytest.raises(SynthesisError, match=str(lost)):
+        await generate(GroupModel(), request_, tmp_path)
+
+
+# Bad answers
+
+Spoil = Callable[[Answer], object]
+
+
+def spoilt(change: Callable[[Answer], object]) -> Spoil:
+    """The good answer after a change in place."""
+
+    def spoil(answer: Answer) -> object:
+        changed = copy.deepcopy(answer)
+        change(changed)
+        return changed
+
+    return spoil
+
+
+def turn(answer: Answer, session: int = 2, number: int = 3) -> dict[str, Any]:
+    found: dict[str, Any] = answer["sessions"][session - 1]["turns"][number - 1]
+    return found
+
+
+def question(answer: Answer, category: int) -> dict[str, Any]:
+    found: dict[str, Any] = next(one for one in answer["questions"] if one["category"] == category)
+    return found
+
+
+def cut_turns(answer: Answer, keep: int) -> None:
+    answer["sessions"][4]["turns"] = answer["sessions"][4]["turns"][:keep]
+
+
+def many_turns(answer: Answer) -> None:
+    turns = answer["sessions"][0]["turns"]
+    turns += [{"speaker": "Ann", "text": f"Rosso has one more scratch: {n}.", "photos": []} for n in range(9)]
+
+
+def german(answer: Answer) -> object:
+    return {"sitzungen": answer["sessions"], "fragen": answer["questions"]}
+
+
+def huge(answer: Answer) -> None:
+    answer["sessions"][1]["turns"] *= 300
+
+
+CHANGED: dict[str, tuple[Spoil, str]] = {
+    "an array": (lambda answer: [answer], "must be a JSON object"),
+    "null": (lambda answer: None, "must be a JSON object"),
+    "a number": (lambda answer: 7, "JSON"),
+    "an empty object": (lambda answer: {}, "At sessions: field required"),
+    "no questions": (spoilt(lambda answer: answer.pop("questions")), "At questions: field required"),
+    "keys of another language": (german, "At sessions: field required"),
+    "sessions as text": (lambda answer: {**answer, "sessions": "five sessions"}, "At sessions: input should be"),
+    "a turn as text": (
+        spoilt(lambda answer: answer["sessions"][0]["turns"].__setitem__(1, "hello")),
+        "At sessions 1, turns 2",
+    ),
+    "no speaker": (spoilt(lambda answer: turn(answer).pop("speaker")), "At sessions 2, turns 3, speaker"),
+    "text null": (spoilt(lambda answer: turn(answer).update(text=None)), "At sessions 2, turns 3, text"),
+    "half a character": (
+        spoilt(lambda answer: turn(answer).update(text="Nice one \ud83d really.")),
+        "At sessions 2, turns 3, text",
+    ),
+    "a control character": (spoilt(lambda answer: turn(answer).update(text="Nice\x00 one.")), "control character"),
+    "a message without end": (
+        spoilt(lambda answer: turn(answer).update(text="and " * 5000)),
+        "2000",
+    ),
+    "category a word": (spoilt(lambda answer: question(answer, 9).update(category="single-hop")), "category"),
+    "category of LoCoMo": (spoilt(lambda answer: question(answer, 9).update(category=4)), "category"),
+    "evidence as text": (spoilt(lambda answer: question(answer, 9).update(evidence=["D1:3"])), "evidence 1"),
+    "too few sessions": (spoilt(lambda answer: answer["sessions"].pop()), "write exactly 5"),
+    "too many sessions": (
+        spoilt(lambda answer: answer["sessions"].append({"turns": [turn(answer)]})),
+        "There are 6 sessions",
+    ),
+    "no sessions": (spoilt(lambda answer: answer["sessions"].clear()), "There are 0 sessions"),
+    "too few turns": (spoilt(lambda answer: cut_turns(answer, 4)), "Session 5 has 4 turns"),
+    "no turns": (spoilt(lambda answer: cut_turns(answer, 0)), "Session 5 has 0 turns"),
+    "too many turns": (spoilt(many_turns), "Session 1 has 16 turns"),
+    "thousands of turns": (spoilt(huge), "more than 1000 turns"),
+    "a wrong speaker": (spoilt(lambda answer: turn(answer).update(speaker="Narrator")), "'Narrator'"),
+    "one speaker alone": (
+        spoilt(lambda answer: [one.update(speaker="Ann") for one in answer["sessions"][2]["turns"]]),
+        "Bo says nothing",
+    ),
+    "an empty text": (spoilt(lambda answer: turn(answer).update(text="  ")), "the text is empty"),
+    "a name missing at the start": (
+        spoilt(lambda answer: turn(answer, 1, 1).update(text="Meet <Rosso> and <Tick>, all mine now.")),
+        "missing: <Mona Lu>",
+    ),
+    "a name without brackets": (
+        spoilt(lambda answer: turn(answer, 1, 1).update(text="Meet Rosso, Tick and Mona Lu, all mine now.")),
+        "in angle brackets",
+    ),
+    "an unknown name": (spoilt(lambda answer: turn(answer).update(text="And who is <Zorro> then?")), "<Zorro>"),
+    "<sks>": (spoilt(lambda answer: turn(answer).update(text="I saw <sks> again at noon.")), "placeholder"),
+    "a placeholder": (spoilt(lambda answer: turn(answer).update(text="I gave it to [NAME] at noon.")), "placeholder"),
+    "an unknown photo": (spoilt(lambda answer: turn(answer).update(photos=["P9"])), "P9, which was not chosen"),
+    "a photo by its file": (spoilt(lambda answer: turn(answer).update(photos=["00.png"])), "not chosen"),
+    "a photo never shown": (spoilt(lambda answer: turn(answer).update(photos=[])), "The photo P2 of Rosso"),
+    "a photo twice": (spoilt(lambda answer: turn(answer).update(photos=["P2", "P2"])), "same photo twice"),
+    "a sentence twice": (
+        spoilt(lambda answer: turn(answer).update(text=turn(answer, 1, 4)["text"])),
+        "was said before",
+    ),
+    "evidence out of range": (
+        spoilt(lambda answer: question(answer, 9).update(evidence=[{"session": 9, "turn": 1}])),
+        "does not exist",
+    ),
+    "evidence counted from 0": (
+        spoilt(lambda answer: question(answer, 9).update(evidence=[{"session": 0, "turn": 0}])),
+        "does not exist",
+    ),
+    "no evidence": (spoilt(lambda answer: question(answer, 9).update(evidence=[])), "names no evidence"),
+    "a question too few": (spoilt(lambda answer: answer["questions"].pop()), "2:3:1:4"),
+    "a wrong ratio": (spoilt(lambda answer: question(answer, 9).update(category=8)), "2:3:1:4"),
+    "no questions at all": (spoilt(lambda answer: answer["questions"].clear()), "2:3:1:4"),
+    "a wrong date": (spoilt(lambda answer: question(answer, 7).update(answer="6 May 2023")), "must be '30 April 2023'"),
+    "a date in words": (spoilt(lambda answer: question(answer, 7).update(answer="two days before")), "must be"),
+    "no derivation": (spoilt(lambda answer: question(answer, 7).update(derivation=None)), "needs its derivation"),
+    "an expression nobody says": (
+        spoilt(lambda answer: question(answer, 7)["derivation"]["event"].update(expression="last Friday")),
+        "does not say",
+    ),
+    "an expression without a date": (
+        spoilt(lambda answer: question(answer, 7)["derivation"]["event"].update(expression="the other day")),
+        "the other day",
+    ),
+    "the answer in the question": (
+        spoilt(lambda answer: question(answer, 9).update(question="Which mark is it, markyx?", answer="markyx")),
+        "stands in the question",
+    ),
+    "an empty answer": (spoilt(lambda answer: question(answer, 9).update(answer="")), "answer is empty"),
+    "a question twice": (
+        spoilt(lambda answer: answer["questions"][-1].update(question=answer["questions"][-2]["question"])),
+        "was asked before",
+    ),
+    "<sks> in a question": (
+        spoilt(lambda answer: question(answer, 9).update(question="Where did <sks> go on that day?")),
+        "placeholder",
+    ),
+}
+
+SAID: dict[str, tuple[Callable[[str], Reply], str]] = {
+    "nothing": (lambda good: say(""), "empty"),
+    "a refusal": (lambda good: say("I'm sorry, but I can't help with that."), "no tool call"),
+    "broken JSON": (lambda good: call("write_group", good.replace(":", "", 1)), "no valid JSON"),
+    "cut off": (lambda good: call("write_group", good[: len(good) // 2], finish_reason="length"), "cut off"),
+    "cut off in words": (lambda good: say('{"tool": "write_group", "arguments": ' + good[:900]), "cut off"),
+    "another tool": (lambda good: call("write_poem", good), "no tool named 'write_poem'"),
+    "bare JSON without the tool": (lambda good: say(good), 'names no "tool"'),
+    "no arguments": (lambda good: call("write_group", ""), "arguments of 'write_group' are missing"),
+    "JSON in JSON in JSON": (lambda good: call("write_group", json.dumps(json.dumps(good))), "must be a JSON object"),
+    "brackets without end": (lambda good: call("write_group", "[" * 100_000), "no valid JSON"),
+    "braces without end": (lambda good: say('{"a":' * 50_000), "broken or was cut off"),
+    "thoughts and no answer": (lambda good: say("<think>Ann and Bo could"), "empty"),
+}
+
+
+@pytest.mark.parametrize("kind", CHANGED)
+async def test_a_bad_group_goes_back_with_the_reasons(kind: str, request_: GroupRequest, tmp_path: Path) -> None:
+    spoil, reason = CHANGED[kind]
+    answered = 0
+
+    def script(request: dict[str, Any]) -> Reply:
+        nonlocal answered
+        answered += 1
+        good = good_answer(GroupPrompt.of(request))
+        return reply(request, spoil(good) if answered == 1 else good)
+
+    await repaired(script, reason, request_, tmp_path)
+
+
+@pytest.mark.parametrize("kind", SAID)
+async def test_what_is_no_group_goes_back_with_the_reason(kind: str, request_: GroupRequest, tmp_path: Path) -> None:
+    spoil, reason = SAID[kind]
+    answered = 0
+
+    def script(request: dict[str, Any]) -> Reply:
+        nonlocal answered
+        answered += 1
+        good = good_answer(GroupPrompt.of(request))
+        return spoil(json.dumps(good)) if answered == 1 else reply(request, good)
+
+    await repaired(script, reason, request_, tmp_path)
+
+
+async def repaired(script: Script, reason: str, request: GroupRequest, folder: Path) -> None:
+    """The second answer is good and becomes the group, and the first one's fault was told."""
+    group, server = await generate(script, request, folder)
+    assert len(server.requests) == 2 and reason in server.requests[1].text
+    good = good_answer(GroupPrompt.of(server.requests[0].json))
+    assert [[turn.text for turn in session] for session in group.sessions] == [
+        [turn["text"] for turn in session["turns"]] for session in good["sessions"]
+    ]
+    assert [(q.text, q.answer) for q in group.questions] == [(q["question"], q["answer"]) for q in good["questions"]]
+    [told] = group.notes["repairs"]  # type: ignore[misc]
+    assert any(reason in fault for fault in told)
+
+
+@pytest.mark.parametrize(
+    "form", ["prose around", "a code fence", "tags", "thoughts before", "other names for the parts"]
+)
+async def test_a_good_group_in_other_clothes_is_taken(form: str, request_: GroupRequest, tmp_path: Path) -> None:
+    def script(request: dict[str, Any]) -> Reply:
+        group = good_answer(GroupPrompt.of(request))
+        plain = json.dumps({"tool": "write_group", "arguments": group})
+        return say(
+            {
+                "prose around": f"Here you are {{with love}}:\n{plain}\nTell me if you want more!",
+                "a code fence": f"```json\n{plain}\n```",
+                "tags": f"<tool_call>{plain}</tool_call>",
+                "thoughts before": f"<think>Rosso first.</think>{plain}",
+                "other names for the parts": json.dumps({"name": "write_group", "parameters": group}),
+            }[form]
+        )
+
+    group, server = await generate(script, request_, tmp_path)
+    assert len(server.requests) == 1 and len(group.questions) == 20
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        status(500),
+        status(503),
+        status(429, retry_after="1"),
+        status(408),
+        Reply(fault="cut before headers"),
+        Reply(text="{", fault="cut after the first piece"),
+        Reply(text="{", fault="end without a finish"),
+        raw(b"<html>Bad gateway</html>", "text/html", 502),
+        raw(b"not a stream at all"),
+    ],
+    ids=lambda reply: str(reply.fault or reply.status),
+)
+async def test_a_service_that_stumbles_is_asked_again(fault: Reply, request_: GroupRequest, tmp_path: Path) -> None:
+    waiting = [fault, fault]
+    group, server = await generate(
+        lambda request: waiting.pop() if waiting else GroupModel()(request), request_, tmp_path
+    )
+    assert len(server.requests) == 3 and group.notes["repairs"] == [] and group.notes["calls"] == 1
+
+
+async def test_a_silent_server_is_asked_again(request_: GroupRequest, tmp_path: Path) -> None:
+    waiting = [hang()]
+    group, server = await generate(
+        lambda request: waiting.pop() if waiting else GroupModel()(request), request_, tmp_path, timeout=0.5
+    )
+    assert len(server.requests) == 2 and group.notes["calls"] == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "words", "calls"),
+    [(status(401), "refuses the key", 1), (status(503), "try again later", 4), (status(429), "takes no more", 4)],
+    ids=["authentication", "outage", "rate limit"],
+)
+async def test_an_outage_stops_and_the_next_run_goes_on(
+    fault: Reply, words: str, calls: int, request_: GroupRequest, tmp_path: Path
+) -> None:
+    """The bad answer that had been received before the outage is not asked for again."""
+    script = replies(say("Sorry?"), fault)
+    with ChatServer(script) as server:
+        generator = ModelGenerator(chat_model(server), answers=AnswerStore(tmp_path / "answers"))
+        with pytest.raises(ServiceFailed, match=words) as stopped:
+            await generator.generate(request_)
+        assert not isinstance(stopped.value, GenerationFailed)
+        assert len(server.requests) == 1 + calls
+    group, server = await generate(GroupModel(), request_, tmp_path)
+    assert len(server.requests) == 1 and group.notes["calls"] == 2
+
+
+async def test_after_three_repeats_the_group_is_given_up(request_: GroupRequest, tmp_path: Path) -> None:
+    def script(request: dict[str, Any]) -> Reply:
+        bad = good_answer(GroupPrompt.of(request))
+        bad["sessions"].pop()
+        return reply(request, bad)
+
+    with ChatServer(script) as server:
+        generator = ModelGenerator(chat_model(server), answers=AnswerStore(tmp_path / "answers"))
+        with pytest.raises(GenerationFailed, match=r"conv-1, group 1: none of 4 answers.*There are 4 sessions"):
+            await generator.generate(request_)
+        assert len(server.requests) == 4
+        with pytest.raises(GenerationFailed):
+            await generator.generate(request_)
+        assert len(server.requests) == 4  # the bad answers are paid for, and kept
+
+
+async def test_an_answer_once_received_is_not_asked_for_again(request_: GroupRequest, tmp_path: Path) -> None:
+    waiting = [say("Sorry?")]
+    group, _ = await generate(lambda request: waiting.pop() if waiting else GroupModel()(request), request_, tmp_path)
+    again, server = await generate(replies(status(500)), request_, tmp_path)
+    assert again == group and not server.requests
+
+
+async def test_the_cost_is_known_with_a_price_and_never_0_without(request_: GroupRequest, tmp_path: Path) -> None:
+    for price, cost in ((Price(2.0, 10.0), 0.013), (None, None)):
+        with ChatServer(GroupModel()) as server:
+            store = AnswerStore(tmp_path / f"answers-{cost}", Costs(price))
+            group = await ModelGenerator(chat_model(server), answers=store).generate(request_)
+        assert (group.notes["input_tokens"], group.notes["output_tokens"]) == (2000, 900)
+        assert group.notes["cost"] == cost == store.costs.spent
+
+
+async def test_tokens_that_nobody_counted_are_unknown(request_: GroupRequest, tmp_path: Path) -> None:
+    def script(request: dict[str, Any]) -> Reply:
+        return dataclasses.replace(GroupModel()(request), usage=None)
+
+    with ChatServer(script) as server:
+        store = AnswerStore(tmp_path / "answers", Costs(Price(2.0, 10.0)))
+        group = await ModelGenerator(chat_model(server), answers=store).generate(request_)
+    assert group.notes["input_tokens"] is None and group.notes["cost"] is None
+    assert store.costs.uncounted == 1
+
+
+async def test_no_call_beyond_the_budget(request_: GroupRequest, tmp_path: Path) -> None:
+    """The first answer uses the budget up; it is kept, and a later run with more money goes on after it."""
+
+    def bad(request: dict[str, Any]) -> Reply:
+        return reply(request, {})
+
+    with ChatServer(bad) as server:
+        store = AnswerStore(tmp_path / "answers", Costs(Price(2.0, 10.0), budget=0.014))
+        with pytest.raises(BudgetReached):
+            await ModelGenerator(chat_model(server), answers=store).generate(request_)
+        assert len(server.requests) == 1
+    group, server = await generate(GroupModel(), request_, tmp_path)
+    assert len(server.requests) == 1 and group.notes["calls"] == 2
+
+
+async def test_an_endless_answer_is_not_sent_back(request_: GroupRequest, tmp_path: Path) -> None:
+    spoil, reason = CHANGED["thousands of turns"]
+    waiting = [spoil]
+
+    def script(request: dict[str, Any]) -> Reply:
+        good = good_answer(GroupPrompt.of(request))
+        return reply(request, waiting.pop()(good) if waiting else good)
+
+    _, server = await generate(script, request_, tmp_path)
+    assert reason in server.requests[1].text and len(server.requests[1].text) < 20_000
+
+
+async def test_a_group_of_a_server_without_tools(request_: GroupRequest, tmp_path: Path) -> None:
+    group, server = await generate(refusing("tools", then=GroupModel()), request_, tmp_path)
+    assert server.modes == ["tools", "json_schema"] and len(group.questions) == 20
+    assert server.requests[1].json["response_format"]["json_schema"]["schema"]["properties"]["arguments"]
+
+
+async def test_another_place_or_photo_is_another_question(request_: GroupRequest, tmp_path: Path) -> None:
+    """Answers are kept by all that determines them."""
+    await generate(GroupModel(), request_, tmp_path)
+    for other in (
+        dataclasses.replace(request_, dialogue_id="conv-2"),
+        dataclasses.replace(request_, speakers=("Ann", "Cy")),
+    ):
+        _, server = await generate(GroupModel(), other, tmp_path)
+        assert len(server.requests) == 1
+    Image.new("RGB", (48, 48), "white").save(request_.group.concepts[2].photos[0].path)
+    _, server = await generate(GroupModel(), request_, tmp_path)
+    assert len(server.requests) == 1
+
+
+# The whole run
+
+
+def synthesize(folder: Path, server: ChatServer) -> int:
+    """The command's exit code."""
+    arguments = ["--locomo", folder / "locomo.json", "--concepts", folder / "concepts", "--out", folder / "out"]
+    arguments += ["--groups", 2, "--chat-model", "openai:any", "--chat-base-url", server.base_url]
+    return CliRunner().invoke(app, [str(argument) for argument in arguments]).exit_code
+
+
+def test_the_run_goes_on_without_a_group_that_cannot_be_had(tmp_path: Path) -> None:
+    make_sources(tmp_path)
+
+    def script(request: dict[str, Any]) -> Reply:
+        prompt = GroupPrompt.of(request)
+        return say("I would rather not.") if "Cy" in prompt.speakers else reply(request, good_answer(prompt))
+
+    with ChatServer(script) as server:
+        assert synthesize(tmp_path, server) == 1
+        assert len(server.requests) == 2 + 2 * 4
+        assert synthesize(tmp_path, server) == 1
+        assert len(server.requests) == 2 + 2 * 4
+    told = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert [(one["sample_id"], one["group"]) for one in told["set_aside"]] == [("c2", 1), ("c2", 2)]
+    assert all("no tool call" in one["reason"] for one in told["set_aside"])
+    merged = json.loads((tmp_path / "out" / "benchmark.json").read_text())
+    assert [len(sample["groups"]) for sample in merged] == [2, 0]
+
+
+def test_a_refused_key_stops_the_run_and_another_resumes_it(tmp_path: Path) -> None:
+    make_sources(tmp_path)
+    answered = 0
+
+    def script(request: dict[str, Any]) -> Reply:
+        nonlocal answered
+        answered += 1
+        return GroupModel()(request) if answered == 1 else status(401)
+
+    with ChatServer(script) as server:
+        assert synthesize(tmp_path, server) == 1
+        assert len(server.requests) <= 1 + 4  # those under way; none is asked again
+    assert not (tmp_path / "out" / "benchmark.json").exists()
+    with ChatServer(GroupModel()) as server:
+        assert synthesize(tmp_path, server) == 0
+        assert len(server.requests) == 3

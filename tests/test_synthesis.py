@@ -1,0 +1,297 @@
+"""The run and its folder, and the command."""
+
+import asyncio
+import json
+import random
+import subprocess
+import sys
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from data_synthesis.answer_store import Answer, AnswerStore, answer_key
+from data_synthesis.command import app
+from data_synthesis.costs import Costs, Price
+from data_synthesis.group import GeneratedGroup, GenerationFailed, GroupRequest, SynthesisError
+from data_synthesis.pipeline import Outcome
+from data_synthesis.plan import plan_run
+from data_synthesis.progress import GroupProgress
+from data_synthesis.run_folder import RunFolder
+from m2a.benchmarks import BenchmarkError, read_locomo, read_visual
+from tests.synthesis_runs import SHARED, contents, drawn_concepts, made, needs_shared, samples_of, small_locomo  # noqa: F401
+from tests.synthesis_sources import make_locomo, make_sample
+from tests.tiny_generator import TinyGenerator
+
+
+def test_the_folder_is_a_benchmark_and_a_data_set(tmp_path: Path, concepts: Path, locomo: Path) -> None:
+    out = tmp_path / "out"
+    outcome = made(plan_run(locomo, concepts, groups=2, seed=1), out)
+    assert len(outcome.made) == 4 and not outcome.set_aside
+    benchmark = read_visual(out)
+    assert benchmark.categories == read_locomo(out / "benchmark.json").categories and len(benchmark.dialogues) == 2
+    statistics = json.loads((out / "statistics.json").read_text(encoding="utf-8"))
+    questions = [question for dialogue in benchmark.dialogues for question in dialogue.questions]
+    assert statistics["total"]["questions"] == len(questions)
+    assert statistics["total"]["turns"] == sum(len(list(dialogue.turns)) for dialogue in benchmark.dialogues)
+    by_category = statistics["total"]["questions_per_category"]
+    assert [by_category[f"visual {kind}"] for kind in ("multi-hop", "temporal", "open-domain", "single-hop")] == [
+        16,
+        24,
+        8,
+        32,
+    ]
+    header = yaml.safe_load((out / "README.md").read_text(encoding="utf-8").split("---\n")[1])
+    for config, info in zip(header["configs"], header["dataset_info"], strict=True):
+        columns = [feature["name"] for feature in info["features"]]
+        rows = [
+            json.loads(line)
+            for line in (out / config["data_files"][0]["path"]).read_text(encoding="utf-8").splitlines()
+        ]
+        assert rows and all(list(row) == columns for row in rows)
+    run = json.loads((out / "run.json").read_text(encoding="utf-8"))
+    assert run["finished"] and run["costs"]["answers"] == 0 and len(run["groups"]) == 4
+    assert (out / "preview.html").is_file()
+    assert not any(str(tmp_path).encode() in content or b"/tmp" in content for content in contents(out).values())
+
+
+def test_equal_seeds_give_equal_bytes_and_others_do_not(tmp_path: Path, concepts: Path, locomo: Path) -> None:
+    for name, seed, concurrency in (("one", 4, 1), ("two", 4, 3), ("three", 5, 1)):
+        made(plan_run(locomo, concepts, groups=2, seed=seed), tmp_path / name, concurrency=concurrency)
+    assert contents(tmp_path / "one") == contents(tmp_path / "two") != contents(tmp_path / "three")
+
+
+def test_a_broken_off_run_goes_on_and_ends_in_the_same_bytes(tmp_path: Path, concepts: Path, locomo: Path) -> None:
+    """A process is killed at random moments; what it leaves is taken up."""
+    plan = plan_run(locomo, concepts, groups=2, seed=4)
+    made(plan, tmp_path / "whole")
+    script = (
+        "import sys, pathlib; from tests.synthesis_runs import made; from data_synthesis.plan import plan_run;"
+        "a = [pathlib.Path(one) for one in sys.argv[1:]]; plan = plan_run(a[0], a[1], groups=2, seed=4);"
+        "print('planned', flush=True); made(plan, a[2])"
+    )
+    command = [sys.executable, "-c", script, str(locomo), str(concepts), str(tmp_path / "killed")]
+    drawn = random.Random(11)
+    for _ in range(2):
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=Path(__file__).parents[1]
+        ) as process:
+            assert process.stdout is not None and process.stdout.readline()
+            try:
+                process.wait(timeout=drawn.uniform(0, 0.15))
+            except subprocess.TimeoutExpired:
+                process.kill()
+    made(plan, tmp_path / "killed")
+    assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
+
+
+def test_another_setting_is_refused_by_name(tmp_path: Path, concepts: Path, locomo: Path) -> None:
+    out = tmp_path / "out"
+    made(plan_run(locomo, concepts, groups=1, seed=1), out)
+    before = contents(out)
+    with pytest.raises(SynthesisError, match="another seed: 1 then, 2 now"):
+        made(plan_run(locomo, concepts, groups=1, seed=2), out)
+    with pytest.raises(SynthesisError, match="another groups: 1 then, 2 now"):
+        made(plan_run(locomo, concepts, groups=2, seed=1), out)
+    other = make_locomo(tmp_path / "locomo.json", make_sample("conv-7"))
+    with pytest.raises(SynthesisError, match=r"another locomo: \{locomo.json: "):
+        made(plan_run(other, concepts, groups=1, seed=1), out)
+    assert contents(out) == before
+
+
+def test_a_folder_of_something_else_is_left_alone(tmp_path: Path, concepts: Path, locomo: Path) -> None:
+    plan = plan_run(locomo, concepts, groups=1, seed=1)
+    (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
+    with pytest.raises(SynthesisError, match="is not empty and holds no run"):
+        made(plan, tmp_path)
+    with pytest.raises(SynthesisError, match="cannot be written to"):
+        made(plan, tmp_path / "notes.txt")
+    out = tmp_path / "out"
+    with RunFolder(out).opened({}), pytest.raises(SynthesisError, match="Another synthesis is writing"):
+        made(plan, out)
+
+
+class Failing(TinyGenerator):
+    """Has no group for one conversation's second group, and asks a model for the rest."""
+
+    async def generate(self, request: GroupRequest) -> GeneratedGroup:
+        if request.dialogue_id == "conv-1" and request.group.number == 2:
+            raise GenerationFailed("conv-1, group 2: the model wrote a poem, \ud83d.")
+        return await super().generate(request)
+
+
+def test_a_group_that_cannot_be_had_is_set_aside_and_reported(tmp_path: Path, concepts: Path, locomo: Path) -> None:
+    out = tmp_path / "out"
+    outcome = made(plan_run(locomo, concepts, groups=2, seed=1), out, Failing())
+    assert (
+        list(outcome.set_aside.values()) == ["conv-1, group 2: the model wrote a poem, \ud83d."]
+        and len(outcome.made) == 3
+    )
+    first, second = samples_of(out)
+    assert [group["number"] for group in first["groups"]] == [1] and len(second["groups"]) == 2
+    assert "the model wrote a poem" in (out / "README.md").read_text(encoding="utf-8")
+    run = json.loads((out / "run.json").read_text(encoding="utf-8"))
+    assert run["set_aside"][0]["group"] == 2 and run["groups"][1]["state"] == "set aside"
+
+
+class Careless(TinyGenerator):
+    """Names a turn that does not exist."""
+
+    async def generate(self, request: GroupRequest) -> GeneratedGroup:
+        group = await super().generate(request)
+        bad = replace(group.questions[-1], evidence=(replace(group.questions[-1].evidence[0], turn=99),))
+        return replace(group, questions=(*group.questions[:-1], bad))
+
+
+def test_a_faulty_group_is_never_woven_in(tmp_path: Path, concepts: Path, locomo: Path) -> None:
+    plan = plan_run(locomo, concepts, groups=1, seed=1)
+    with pytest.raises(SynthesisError, match=r"The generator tiny broke the rules in conv-1, group 1: .*turn 99"):
+        made(plan, tmp_path / "own", Careless())
+    outcome = made(plan, tmp_path / "asked", Careless(), AnswerStore(tmp_path / "answers"))
+    assert len(outcome.set_aside) == 2 and samples_of(tmp_path / "asked")[0]["groups"] == []
+
+
+class Garbled(TinyGenerator):
+    """Its last answer holds half a surrogate pair."""
+
+    async def generate(self, request: GroupRequest) -> GeneratedGroup:
+        group = await super().generate(request)
+        bad = replace(group.questions[-1], answer="\ud83d")
+        return replace(group, questions=(*group.questions[:-1], bad))
+
+
+def test_what_no_file_can_hold_sets_its_group_aside(tmp_path: Path, concepts: Path, locomo: Path) -> None:
+    plan = plan_run(locomo, concepts, groups=1, seed=1)
+    outcome = made(plan, tmp_path / "out", Garbled(), AnswerStore(tmp_path / "answers"))
+    assert len(outcome.set_aside) == 2 and (tmp_path / "out" / "benchmark.json").is_file()
+
+
+class Asking(TinyGenerator):
+    """Pays for one answer per group; `asked` are those that were paid for."""
+
+    def __init__(self, answers: AnswerStore) -> None:
+        super().__init__()
+        self.answers = answers
+        self.paid = 0
+
+    async def generate(self, request: GroupRequest) -> GeneratedGroup:
+        async def ask() -> Answer:
+            self.paid += 1
+            await asyncio.sleep(0)
+            return Answer("text", 1_000_000, 0)
+
+        await self.answers.get_or_ask(answer_key(request.dialogue_id, request.group.number), ask)
+        return await super().generate(request)
+
+
+def test_a_budget_ends_the_run_in_order_and_more_of_it_goes_on(tmp_path: Path, concepts: Path, locomo: Path) -> None:
+    plan = plan_run(locomo, concepts, groups=2, seed=1)
+    out = tmp_path / "out"
+
+    def run(budget: float | None, name: str = "out", concurrency: int = 1) -> tuple[Outcome, Asking]:
+        answers = AnswerStore(tmp_path / f"{name}-answers", Costs(Price(1.0, 1.0), budget))
+        generator = Asking(answers)
+        return made(plan, tmp_path / name, generator, answers, concurrency), generator
+
+    outcome, generator = run(budget=2.5)
+    assert (
+        generator.paid == 2
+        and len(outcome.made) == 2
+        and outcome.stopped == "The budget of $2.5 has no room for another call; a larger one goes on from here."
+    )
+    part = json.loads((out / "run.json").read_text(encoding="utf-8"))
+    assert not part["finished"] and part["costs"]["dollars"] == 2
+    assert [group["state"] for group in part["groups"]] == ["made", "made", "not begun", "not begun"]
+    assert len(read_visual(out).dialogues) == 2
+    outcome, generator = run(0.5, "in company", concurrency=4)
+    assert generator.paid == 1  # as long as no price is known, the first call goes alone
+    outcome, generator = run(budget=10, concurrency=2)
+    assert generator.paid == 2 and len(outcome.made) == 4 and outcome.stopped is None
+    run(None, "undisturbed")
+    assert contents(out) == contents(tmp_path / "undisturbed")
+
+
+# The command
+
+
+def command(*arguments: object) -> tuple[int, str]:
+    result = CliRunner().invoke(app, [str(one) for one in arguments])
+    return result.exit_code, result.stderr
+
+
+def test_help_names_every_setting() -> None:
+    shown = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200", "TERM": "dumb"}).stdout
+    for name in "locomo concepts out groups seed chat-model budget concurrency validate price".split():
+        assert f"--{name}" in shown
+
+
+def test_what_must_be_mended_is_one_line_and_exit_code_2(tmp_path: Path, concepts: Path, locomo: Path) -> None:
+    broken = tmp_path / "broken.json"
+    broken.write_text('[{"sample_id": "x"', encoding="utf-8")
+    narrow = make_locomo(tmp_path / "narrow.json", make_sample(gaps=(1, 2)))
+    good = ("--locomo", locomo, "--concepts", concepts, "--out", tmp_path / "out")
+    cases: list[tuple[tuple[object, ...], str]] = [
+        ((), "Missing: --locomo, --concepts, --out"),
+        (("--locomo", tmp_path / "no.json", *good[2:]), "is not there"),
+        (("--locomo", broken, *good[2:]), "is not JSON"),
+        (("--locomo", narrow, *good[2:]), "has 0 gaps of 6 days or more"),
+        ((*good[:2], "--concepts", tmp_path / "nowhere", *good[4:]), "is not a folder"),
+        ((*good, "--groups", 4), "has 3 gaps"),
+        ((*good, "--groups", 3), "cannot be made for conv-1 out of 8 concepts"),
+        ((*good, "--chat-model", "gpt-4"), "is none of offline"),
+        ((*good, "--chat-model", "openai:none", "--chat-base-url", "http://127.0.0.1:9/v1", "--budget", 1), "price"),
+    ]
+    for arguments, words in cases:
+        code, said = command(*arguments)
+        assert code == 2 and words in said.splitlines()[-1] and len(said.splitlines()) <= 2, (arguments, said)
+    assert not (tmp_path / "out" / "benchmark.json").exists()
+
+
+@needs_shared
+def test_locomo_itself_is_kept_whole(tmp_path: Path) -> None:
+    plan = plan_run(SHARED / "locomo", SHARED / "dreambooth", groups=2, seed=1)
+    made(plan, tmp_path)
+    before, after = read_locomo(SHARED / "locomo"), read_visual(tmp_path)
+    id_map = json.loads((tmp_path / "id_map.json").read_text(encoding="utf-8"))
+    for old, new in zip(before.dialogues, after.dialogues, strict=True):
+        turns = {turn.reference: turn for turn in new.turns}
+        mapped = id_map[old.dialogue_id]["turns"]
+        assert all(replace(turns[mapped[one.reference]], reference=one.reference) == one for one in old.turns)
+        for question, kept in zip(old.questions, new.questions, strict=False):
+            assert [mapped[one] for one in question.evidence] == list(kept.evidence)
+            assert len(question.dropped_evidence) == len(kept.dropped_evidence)
+            assert (question.text, question.answer, question.category) == (kept.text, kept.answer, kept.category)
+
+
+def test_a_broken_host_is_named(tmp_path: Path, concepts: Path) -> None:
+    sample = make_sample()
+    sample["conversation"]["session_2_date_time"] = "yesterday"
+    with pytest.raises(BenchmarkError, match="session_2_date_time is 'yesterday'"):
+        plan_run(make_locomo(tmp_path / "locomo.json", sample), concepts, groups=1, seed=1)
+
+
+def test_the_assistants_command_hands_over_to_it(tmp_path: Path) -> None:
+    from m2a.cli import app as assistant
+
+    result = CliRunner().invoke(assistant, ["synthesize", "--validate", str(tmp_path / "nowhere")])
+    assert result.exit_code == 2 and "nowhere is no folder" in result.stderr
+
+
+class Terminal(StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_progress_is_a_bar_with_the_cost_in_a_terminal_and_lines_elsewhere() -> None:
+    terminal, file = Terminal(), StringIO()
+    for stream in (terminal, file):
+        costs = Costs(Price(1, 1))
+        with GroupProgress(2, cost=lambda costs=costs: str(costs), stream=stream) as progress:
+            costs.add(250_000, 0)
+            progress.done("conv-1, group 1: made")
+            progress.done("conv-1, group 2: set aside")
+    assert file.getvalue() == "[1/2] conv-1, group 1: made ($0.2500)\n[2/2] conv-1, group 2: set aside ($0.2500)\n"
+    assert "2/2" in terminal.getvalue() and "$0.2500" in terminal.getvalue()
