@@ -17,7 +17,7 @@ from m2a.agents.offline import OfflineRules
 from m2a.assistant import Assistant
 from m2a.memory.owners import owner_named
 from m2a.settings import Settings
-from m2a.types import Failed, MemoryEntry, MessageRecorded, ReplyFinished
+from m2a.types import Concept, Failed, MemoryEntry, Message, MessageRecorded, ReplyFinished
 
 DECLINED = "I don't have that in memory."
 BEHAVIOURS = ("keeping", "correcting", "answering", "declining")
@@ -49,9 +49,12 @@ class Played:
     """A turn as it went: the reply, and the living memories before and after it (update records apart)."""
 
     turn: Turn
+    message: Message
     reply: str
     before: tuple[MemoryEntry, ...]
     after: tuple[MemoryEntry, ...]
+    concepts: tuple[Concept, ...] = ()
+    recent: tuple[Message, ...] = ()
 
     @property
     def added(self) -> list[MemoryEntry]:
@@ -124,35 +127,40 @@ def read_stories(path: Path) -> list[Story]:
     ]
 
 
-async def play(stories: Iterable[Story]) -> list[Played]:
+async def play(stories: Iterable[Story], policy: OfflineRules | None = None) -> list[Played]:
     """Every story in a memory of its own."""
     played = []
     now = [datetime.now().astimezone()]
     with tempfile.TemporaryDirectory() as folder:
-        settings = Settings(data_dir=Path(folder), chat_model="offline")
-        async with Assistant.open(settings, clock=lambda: now[0], policy=OfflineRules()) as assistant:
+        settings = Settings(data_dir=Path(folder), chat_model="offline", relevance_floor=False)
+        async with Assistant.open(settings, clock=lambda: now[0], policy=policy or OfflineRules()) as assistant:
             for story in stories:
                 owner = owner_named(assistant.stores.database, story.name)
                 conversation: str | None = None
+                recent: list[Message] = []
                 for turn in story.turns:
                     now[0] = turn.said_at
                     if turn.new_conversation:
-                        conversation = None
+                        conversation, recent = None, []
+                    concepts = tuple(assistant.memory(owner).concepts())
                     before = _memories(assistant, owner)
                     reply = ""
                     async for event in assistant.turn(owner, turn.text, conversation_id=conversation):
                         if isinstance(event, MessageRecorded):
                             conversation = event.message.conversation_id
+                            said = event.message
                         elif isinstance(event, ReplyFinished):
                             reply = event.message.text
                         elif isinstance(event, Failed):
                             raise RuntimeError(f"{turn.id}: {event.reason}")
-                    played.append(Played(turn, reply, before, _memories(assistant, owner)))
+                    after = _memories(assistant, owner)
+                    played.append(Played(turn, said, reply, before, after, concepts, tuple(recent)))
+                    recent.append(said)
     return played
 
 
-def play_file(path: Path) -> list[Played]:
-    return asyncio.run(play(read_stories(path)))
+def play_file(path: Path, policy: OfflineRules | None = None) -> list[Played]:
+    return asyncio.run(play(read_stories(path), policy))
 
 
 def score(played: Sequence[Played]) -> Score:

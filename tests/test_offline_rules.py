@@ -14,9 +14,10 @@ from m2a.agents.offline import OfflineRules
 from m2a.assistant import Assistant
 from m2a.settings import Settings
 from m2a.types import MessageRecorded, ReplyFinished
-from tests.offline_cases import BEHAVIOURS, DECLINED, play, play_file, read_stories, score
+from tests.offline_cases import DECLINED, play, play_file, read_stories, score
 
-BUILD = Path(__file__).parent / "data" / "offline_build.json"
+STORIES = Path(__file__).parent / "data" / "offline_e.json"
+BARS = {"keeping": 0.95, "correcting": 0.85, "answering": 0.7, "declining": 0.7}
 
 
 class Talk:
@@ -66,12 +67,12 @@ def drawing(fill: str, shape: str, shift: int) -> bytes:
     return data.getvalue()
 
 
-def test_build_stories() -> None:
-    result = score(play_file(BUILD))
-    assert result.invented == 0
-    for behaviour in BEHAVIOURS:
+def test_stories_of_writers_who_never_saw_the_rules() -> None:
+    result = score(play_file(STORIES))
+    for behaviour, bar in BARS.items():
         for rate in (result.precision[behaviour], result.recall[behaviour]):
-            assert rate.right >= 0.9 * rate.of, behaviour
+            assert rate.right >= bar * rate.of, (behaviour, str(rate))
+    assert result.invented <= 5
 
 
 async def test_dog_and_teapot(talk: Talk) -> None:

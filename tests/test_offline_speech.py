@@ -4,13 +4,21 @@ from datetime import UTC, datetime
 
 import pytest
 
+from m2a.agents.offline.acts import utterances
 from m2a.agents.offline.names import find_namings
 from m2a.agents.offline.questions import parse
-from m2a.agents.offline.speech import utterances
+from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.statements import read
 from m2a.types import Message
+from m2a.wiring import cache_dir
+from models.text_encoder import MINILM, load_text_encoder
 
 NOON = datetime(2026, 5, 6, 12, tzinfo=UTC)
+
+
+@pytest.fixture(scope="module")
+def sense() -> Sense:
+    return Sense(load_text_encoder(MINILM, cache_dir()))
 
 
 def message(text: str, message_id: int = 1) -> Message:
@@ -20,22 +28,20 @@ def message(text: str, message_id: int = 1) -> Message:
 @pytest.mark.parametrize(
     ("text", "acts"),
     [
-        ("My sister Ana lives in Graz", ["statement"]),
-        ("You know my brother Tim, right? He's a plumber", ["statement", "statement"]),
-        ("physio is every second Wednesday", ["statement"]),
-        ("Can't stand techno", ["statement"]),
-        ("Remember that the bins go out on Monday", ["remember"]),
+        ("My sister Ana lives in Graz", ["tell"]),
+        ("You know my brother Tim, right? He's a plumber", ["tell", "tell"]),
+        ("physio is every second Wednesday", ["tell"]),
+        ("Remember that the bins go out on Monday", ["tell"]),
         ("Please keep your answers short", ["preference"]),
-        ("Actually, it's on 5 May", ["correction"]),
-        ("Pip has moved to Ghent", ["correction"]),
-        ("It's five seats, not four", ["correction"]),
-        ("new email: ana@example.org", ["correction"]),
+        ("Actually, it's on 5 May", ["tell"]),
+        ("Pip has moved to Ghent", ["tell"]),
+        ("It's five seats, not four", ["tell"]),
+        ("new email: ana@example.org", ["tell"]),
         ("Forget what I said about the key", ["forget"]),
-        ("where does Tim live", ["question"]),
-        ("Do you remember when we met?", ["question"]),
-        ("tell me about Ana", ["question"]),
-        ("Can you show me my teapot?", ["question"]),
-        ("If I had a boat I would sail to Oslo", ["hypothetical"]),
+        ("where does Tim live", ["ask"]),
+        ("Do you remember when we met?", ["ask"]),
+        ("tell me about Ana", ["ask"]),
+        ("Can you show me my teapot?", ["ask"]),
         ("Write me a poem about rain", ["command"]),
         ("Good morning!", ["chat"]),
         ("How are you?", ["chat"]),
@@ -45,8 +51,8 @@ def message(text: str, message_id: int = 1) -> Message:
         ("haha yes, time flies", ["chat"]),
     ],
 )
-def test_what_a_sentence_does(text: str, acts: list[str]) -> None:
-    assert [utterance.act for utterance in utterances(text)] == acts
+def test_what_a_sentence_does(text: str, acts: list[str], sense: Sense) -> None:
+    assert [utterance.act for utterance in utterances(text, sense)] == acts
 
 
 @pytest.mark.parametrize(
@@ -65,22 +71,21 @@ def test_names_are_given(text: str, given: list[tuple[str, str, tuple[str, ...]]
     assert [(naming.name, naming.kind, naming.aliases) for naming in find_namings(text)] == given
 
 
-def test_each_fact_stands_on_its_own() -> None:
-    reading = read(message("My friend Dario is great fun. He's a carpenter and lives in Graz"), [], [])
+def test_each_fact_stands_on_its_own(sense: Sense) -> None:
+    reading = read(message("My friend Dario is great fun. He's a carpenter and lives in Graz"), [], [], sense)
     assert [one.text for one in reading.observations] == [
         "My friend Dario is great fun.",
-        "Dario is a carpenter.",
-        "Dario lives in Graz.",
+        "Dario is a carpenter and lives in Graz.",
     ]
 
 
-def test_a_pronoun_takes_its_name_from_the_turns_before() -> None:
-    reading = read(message("He loves the blue ball", 3), [message("This is my dog Bobo")], [])
+def test_a_pronoun_takes_its_name_from_the_turns_before(sense: Sense) -> None:
+    reading = read(message("He loves the blue ball", 3), [message("This is my dog Bobo")], [], sense)
     assert [one.text for one in reading.observations] == ["Bobo loves the blue ball."]
 
 
-def test_a_date_is_kept_in_the_words_and_as_an_interval() -> None:
-    (one,) = read(message("Ana's exam is in two weeks"), [], []).observations
+def test_a_date_is_kept_in_the_words_and_as_an_interval(sense: Sense) -> None:
+    (one,) = read(message("Ana's exam is in two weeks"), [], [], sense).observations
     assert one.text == "Ana's exam is in two weeks (20 May 2026)."
     assert one.kind == "event"
     assert one.happened is not None and one.happened.first.isoformat() == "2026-05-20"
@@ -90,8 +95,8 @@ def test_a_date_is_kept_in_the_words_and_as_an_interval() -> None:
     "text",
     ["What's Ana's job?", "Is it raining?", "thanks!", "Good night", "what's the capital of France?", "tell me a joke"],
 )
-def test_nothing_is_kept_of_questions_and_small_talk(text: str) -> None:
-    assert not read(message(text), [], [])
+def test_nothing_is_kept_of_questions_and_small_talk(text: str, sense: Sense) -> None:
+    assert not read(message(text), [], [], sense)
 
 
 @pytest.mark.parametrize(

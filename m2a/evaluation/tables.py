@@ -195,7 +195,9 @@ def _ingestion(summary: Summary) -> Table | None:
         return None
 
     def kept(figures: Mapping[str, Any]) -> str:
-        return "as they are, without a chat model" if figures.get("store_only") else "by the chat model"
+        if figures.get("store_only"):
+            return "as they are, without a chat model"
+        return "by the chat model" if figures.get("ingestion_calls") else "by rules"
 
     rows = tuple(
         (

@@ -1,6 +1,7 @@
-"""How well the offline rules keep, correct, answer and decline.
+"""How well the offline rules keep, correct, answer and decline, and the training of what they learned.
 
-`python -m tests.bench offline [--cases FILE] [--verbose]`
+`python -m tests.bench offline [--cases FILE] [--verbose]` plays one set. `--leave-one-out` plays every set with the
+decisions learned of the others; `--train` writes those learned of all of them into the package.
 """
 
 import argparse
@@ -8,21 +9,54 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from m2a.agents.offline import OfflineRules
+from m2a.agents.offline.sense import LEARNED, Sense, as_decisions
+from m2a.wiring import cache_dir
+from models.text_encoder import MINILM, load_text_encoder
+from tests.bench.offline_training import examples_of, train, write
 from tests.offline_cases import BEHAVIOURS, Played, Score, play_file, score
 
-BUILD_CASES = Path(__file__).parents[1] / "data" / "offline_build.json"
+DATA = Path(__file__).parents[1] / "data"
+SETS = ("build", "unseen", "final", "d", "e", "f")
 
 
 def main(arguments: Sequence[str] = ()) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench offline", description=__doc__)
-    parser.add_argument("--cases", type=Path, default=BUILD_CASES, help="the stories to play (default: the build half)")
+    parser.add_argument("--cases", type=Path, default=cases("build"), help="the stories to play (default: the first)")
     parser.add_argument("--verbose", action="store_true", help="print every turn that went wrong")
+    parser.add_argument("--train", action="store_true", help="learn the decisions of all sets and keep them")
+    parser.add_argument("--leave-one-out", action="store_true", help="judge each set by what the others teach")
     options = parser.parse_args(list(arguments))
-    played = play_file(options.cases)
-    print(table(score(played), options.cases.name))
-    if options.verbose:
-        print("\n".join(failure(one) for one in played if one.wrong))
+    if options.train or options.leave_one_out:
+        learn(keep=options.train)
+        return 0
+    report(play_file(options.cases), options.cases.name, verbose=options.verbose)
     return 0
+
+
+def cases(name: str) -> Path:
+    return DATA / f"offline_{name}.json"
+
+
+def learn(*, keep: bool) -> None:
+    """Played once with the decisions as they are, so that the examples hold the memories that there would be."""
+    encoder = load_text_encoder(MINILM, cache_dir())
+    examples = examples_of({name: play_file(cases(name)) for name in SETS}, Sense(encoder))
+    if keep:
+        write(LEARNED, train(examples))
+        return
+    together: list[Played] = []
+    for name in SETS:
+        played = play_file(cases(name), OfflineRules(encoder, as_decisions(train(examples, without=name))))
+        report(played, cases(name).name)
+        together += played
+    report(together, "all, each left out")
+
+
+def report(played: Sequence[Played], name: str, *, verbose: bool = False) -> None:
+    print(table(score(played), name))
+    if verbose:
+        print("\n".join(failure(one) for one in played if one.wrong))
 
 
 def table(result: Score, name: str) -> str:

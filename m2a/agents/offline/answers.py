@@ -6,9 +6,9 @@ from datetime import date
 
 from m2a.agents.offline.dates import find_dates, number, written
 from m2a.agents.offline.questions import Question
-from m2a.agents.offline.relevance import Match, answers, is_negative
+from m2a.agents.offline.relevance import Match
 from m2a.agents.offline.text import equivalents, plain, stem, stems
-from m2a.agents.offline.values import amount_left, amount_of, find_values
+from m2a.agents.offline.values import amount_of
 from m2a.agents.state import MemoryContext, PhotoView
 from m2a.types import Concept, DateInterval, MemoryEntry, Message
 
@@ -17,43 +17,45 @@ DECLINED = "I don't have that in memory."
 SAME_PHOTO = 0.60
 PHOTO_MARGIN = 0.06
 _LISTED = 8
-_LOOSELY_CLOSE = 0.55  # the same where several answers are likely: every word of the question is met in each of them
-_CLOSE = 0.75  # of the best score: what is nearly as good is quoted too
+_QUOTED = 2
+_LOOSELY_CLOSE = 0.3  # of the best memory's probability: what is counted or told beside it
+_CLOSE = 0.6  # the same for what is quoted beside it
 
 
 def answer(
     question: Question,
+    chosen: Sequence[MemoryEntry],
     context: MemoryContext,
     concepts: Sequence[Concept],
     today: date,
     recalled: Sequence[PhotoView] = (),
 ) -> str:
-    """The answer in words, with its marks; `DECLINED` where no memory answers."""
+    """The answer in words, with its marks, from the chosen memories, best first; `DECLINED` where there is none."""
     if question.asks == "who is this":
         return _who_is_this(context, concepts, recalled)
-    found = answers(question, context.hits, concepts, chosen=context.complete)
-    if not found:
+    if not chosen:
         return DECLINED
     messages = context.messages
     match question.asks:
         case "count":
-            return _counted(question, found, concepts, messages)
+            return _counted(question, chosen, concepts, messages)
         case "until" | "ago" | "duration" | "age":
-            return _computed(question, found, messages, today)
+            return _computed(question, chosen, messages, today)
         case "show":
-            return _shown(found, messages, recalled)
-        case "about" | "identity":
-            return _list(found[:_LISTED], messages) + _photos(found[:1], recalled)
-        case "yes or no":
-            return _yes_or_no(question, found, messages)
-    return _list(_close(question, found), messages)
+            return _shown(chosen, messages, recalled)
+        case "about":
+            return _list(chosen, messages) + _photos(chosen[:1], recalled)
+    return _list(chosen, messages)
 
 
-def selected(question: Question, found: Sequence[Match]) -> list[Match]:
-    """The memories that the answer will rest on."""
-    if question.asks in ("count", "about", "identity", "show"):
-        return list(found[:_LISTED])
-    return _close(question, found)
+def selected(question: Question, found: Sequence[Match]) -> list[MemoryEntry]:
+    """Of the memories found, best first, those that the answer will rest on."""
+    if not found:
+        return []
+    wide = question.asks in ("count", "about", "show")
+    share = _LOOSELY_CLOSE if wide else _CLOSE
+    close = [match.entry for match in found if match.score >= share * found[0].score]
+    return close[: _LISTED if wide else _QUOTED]
 
 
 def quote(entry: MemoryEntry, messages: Sequence[Message]) -> str:
@@ -78,22 +80,10 @@ def photo_concepts(context: MemoryContext, concepts: Sequence[Concept]) -> list[
     return sorted(best.values(), key=lambda found: found[0], reverse=True)
 
 
-def _close(question: Question, found: Sequence[Match]) -> list[Match]:
-    """The best memory, and those that are as good: several may answer "what does he like?"."""
-    several = question.asks in ("thing", "noun", "person", "reason", "yes or no")
-    best = found[0].score
-    share = _CLOSE if question.asks in ("yes or no", "reason") else _LOOSELY_CLOSE
-    close = [match for match in found if match.score >= share * best]
-    return close[: 3 if several else 1]
-
-
-def _list(found: Sequence[Match], messages: Sequence[Message]) -> str:
+def _list(found: Sequence[MemoryEntry], messages: Sequence[Message]) -> str:
     if len(found) == 1:
-        return quote(found[0].entry, messages)
-    lines = [
-        f'- "{match.entry.text}" ({_told_on(match.entry, messages)}) [memory {match.entry.memory_id}]'
-        for match in found
-    ]
+        return quote(found[0], messages)
+    lines = [f'- "{match.text}" ({_told_on(match, messages)}) [memory {match.memory_id}]' for match in found]
     return "You told me:\n" + "\n".join(lines)
 
 
@@ -108,43 +98,28 @@ def _told_on(entry: MemoryEntry, messages: Sequence[Message]) -> str:
     return written(DateInterval(day, day))
 
 
-def _yes_or_no(question: Question, found: Sequence[Match], messages: Sequence[Message]) -> str:
-    """Yes and No only about what is liked, eaten or had; anything finer is left to the quote."""
-    best = found[0].entry
-    plain_words = not find_values(question.text) and not re.search(
-        r"\b(?:all|every|only|still|always|never|any more|anymore)\b", question.text
-    )
-    simple = re.match(r"(?:do|does|am|is|are|can|have|has)\b", question.text, re.IGNORECASE)
-    if not (simple and plain_words and len(question.words) <= 2):
-        return _list(_close(question, found), messages)
-    negative = is_negative(best.text)
-    word = "No" if negative and not question.negated else "" if negative or question.negated else "Yes"
-    quoted = quote(best, messages)
-    return f"{word}. {quoted}" if word else quoted
-
-
 def _counted(
-    question: Question, found: Sequence[Match], concepts: Sequence[Concept], messages: Sequence[Message]
+    question: Question, found: Sequence[MemoryEntry], concepts: Sequence[Concept], messages: Sequence[Message]
 ) -> str:
     """The sum over what the memories count or name: two cats and a tortoise are three pets."""
-    nouns = set(equivalents(question.noun))
+    nouns = set(equivalents(stem(question.noun)))
     per_noun: dict[str, int] = {}
     names: dict[str, set[int]] = {}
     for concept in concepts:
         for alias in concept.aliases:
             word = next((one for one in stems(alias) if one in nouns), None)
-            if word is not None and any(concept.concept_id in match.entry.concept_ids for match in found):
+            if word is not None and any(concept.concept_id in match.concept_ids for match in found):
                 names.setdefault(word, set()).add(concept.concept_id)
     for match in found:
-        said = list(dict.fromkeys(one for one in stems(match.entry.text) if one in nouns))
+        said = list(dict.fromkeys(one for one in stems(match.text) if one in nouns))
         if _TWIN in said:  # "the twins, our two boys" are counted once
             per_noun[_TWIN] = 2
             said = []
         for word in said:
-            count = amount_of(match.entry.text, {word})
+            count = amount_of(match.text, {word})
             if count is not None:
                 per_noun[word] = max(per_noun.get(word, 0), count)
-            elif word not in per_noun and _is_owned(match.entry.text, word):
+            elif word not in per_noun and _is_owned(match.text, word):
                 per_noun[word] = 1
     for word, ids in names.items():
         if _TWIN in per_noun and ids <= names.get(_TWIN, set()) and word != _TWIN:
@@ -155,8 +130,8 @@ def _counted(
     if len(found) == 1 and len(per_noun) == 1 and not names:
         return listed
     if not total:
-        return listed if any(amount_left(match.entry.text) for match in found) else DECLINED
-    what = next((word for word in plain(question.text).split() if stem(word.strip("?")) == question.noun), "")
+        return listed
+    what = next((word for word in plain(question.text).split() if word.strip("?,.").lower() == question.noun), "")
     return f"{total} {what.strip('?')}, from what you told me. {listed}".replace("  ", " ")
 
 
@@ -171,8 +146,8 @@ def _is_owned(text: str, word: str) -> bool:
     )
 
 
-def _computed(question: Question, found: Sequence[Match], messages: Sequence[Message], today: date) -> str:
-    best = found[0].entry
+def _computed(question: Question, found: Sequence[MemoryEntry], messages: Sequence[Message], today: date) -> str:
+    best = found[0]
     quoted = quote(best, messages)
     if question.asks == "age":
         age = _age(best, messages, today)
@@ -249,20 +224,17 @@ def _age(entry: MemoryEntry, messages: Sequence[Message], today: date) -> str:
     return ""
 
 
-def _shown(found: Sequence[Match], messages: Sequence[Message], recalled: Sequence[PhotoView]) -> str:
+def _shown(found: Sequence[MemoryEntry], messages: Sequence[Message], recalled: Sequence[PhotoView]) -> str:
     chosen = [
-        match
-        for match in found
-        if any(view.memory and view.memory.memory_id == match.entry.memory_id for view in recalled)
+        match for match in found if any(view.memory and view.memory.memory_id == match.memory_id for view in recalled)
     ]
     if not chosen:
         return f"I have no photo of that. {_list(found[:1], messages)}"
-    best = [match for match in chosen if match.score >= _CLOSE * chosen[0].score]
-    return f"Here it is. {quote(best[0].entry, messages)}{_photos(best, recalled)}"
+    return f"Here it is. {quote(chosen[0], messages)}{_photos(chosen[:1], recalled)}"
 
 
-def _photos(found: Sequence[Match], recalled: Sequence[PhotoView]) -> str:
-    shown = {match.entry.memory_id for match in found}
+def _photos(found: Sequence[MemoryEntry], recalled: Sequence[PhotoView]) -> str:
+    shown = {match.memory_id for match in found}
     marks = [
         f" [photo {view.number}]" for view in recalled if view.memory is not None and view.memory.memory_id in shown
     ]

@@ -26,7 +26,6 @@ DETERMINERS = frozenset(
     "my our your his her its their the a an this that these those some any both all each every one two three four five "
     "another no".split()
 )
-_POSSESSIVES = frozenset("my our his her its their".split())
 _ADVERBS = frozenset(
     "really also just usually always never now still often sometimes only even already finally actually "
     "recently currently both "
@@ -51,9 +50,7 @@ _IS_AFTER = frozenset(
     "named allergic been got gone afraid about only due back moved his her ours mine it only over under near".split()
 )
 _ABBREVIATIONS = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|St|Prof|Jr|Sr|No|vs|e\.g|i\.e|approx|ca|a\.m|p\.m|[A-Z])\.$")
-_BOUNDARY = re.compile(
-    r"\s*;\s+|\s*:\s+|\s+-+\s+|,\s+(?:and then|and|but|so|then|plus|or)\s+|,\s+|\s+(?:and then|and|but|so)\s+"
-)
+_BOUNDARY = re.compile(r"[.!?;:]\s+|\s+-+\s+|,\s+(?:(?:and then|and|but|so|then|plus)\s+)?|\s+(?:and|but|so|n|&)\s+")
 
 
 # A date after these is the new one, and lies ahead though the verb is past.
@@ -92,31 +89,13 @@ def sentences(text: str) -> list[str]:
     return [sentence for sentence in found if re.search(r"\w", sentence)]
 
 
-def clauses(sentence: str) -> list[str]:
-    """The clauses that can stand alone; a shared subject is repeated ("He's a carpenter and lives in Graz")."""
-    body = sentence.strip().rstrip(".!").strip()
-    if len(re.findall(r"\s-+\s", body)) == 2:  # a remark between dashes belongs to what it interrupts
-        return [body]
-    found: list[str] = []
-    start = 0
-    for match in _BOUNDARY.finditer(body):
-        if match.start() < start or (not match.group().strip(" ") and start == match.start()):
-            continue
-        left, right = body[start : match.start()].strip(), body[match.end() :].strip()
-        subject = find_subject(left) or _left_out(left)
-        if _is_subordinate(left) or subject is None:
-            continue
-        if _inside_brackets(body, match.start()):
-            continue
-        if (starts_clause(right) or (":" in match.group() and find_subject(right))) and _says_something(right):
-            found.append(left)
-            start = match.end()
-        elif "and" in match.group() and (shared := _shared_subject(subject, right)):
-            found.append(left)
-            rest = clauses(f"{shared} {right}")
-            return found + rest
-    found.append(body[start:].strip())
-    return [clause for clause in found if clause]
+def segments(text: str) -> list[tuple[int, int]]:
+    """Where the parts between commas, dashes, "and" and "but" stand: each may be a clause of its own."""
+    found, start = [], 0
+    for match in _BOUNDARY.finditer(text):
+        found.append((start, match.start()))
+        start = match.end()
+    return [*found, (start, len(text))]
 
 
 def find_subject(clause: str) -> Subject | None:
@@ -133,28 +112,9 @@ def find_subject(clause: str) -> Subject | None:
     return None
 
 
-def starts_clause(text: str) -> bool:
-    """Whether the text opens with a subject and its verb."""
-    found = tokens(text)
-    if not found or found[0].lower in SUBORDINATORS:
-        return found != [] and found[0].lower == "that" and _verb_of_subject(text, found, 0) is not None
-    return _verb_of_subject(text, found, _skip_leading(found)) is not None
-
-
-def _says_something(clause: str) -> bool:
-    """Whether the predicate holds more than its verb: "Jan and Mila are coming" needs what stands before it."""
-    subject = find_subject(clause)
-    if subject is None:
-        return False
-    verbs = _finite_forms()
-    more = [
-        token for token in tokens(subject.rest) if token.lower not in verbs | _ADVERBS | {"too", "to", "as", "well"}
-    ]
-    return any(not token.lower.endswith("ing") for token in more)
-
-
 def has_verb(text: str) -> bool:
-    return any(_is_finite(found, index) for found in [tokens(text)] for index in range(len(found)))
+    found = tokens(text)
+    return any(_is_finite(found, index) for index in range(len(found)))
 
 
 def is_verb(word: str) -> bool:
@@ -182,29 +142,11 @@ def is_past(clause: str) -> bool:
     return False
 
 
-def _left_out(left: str) -> Subject | None:
-    """A predicate whose "I" was left out: "looked at him just now"."""
-    found = tokens(left)
-    start = 1 if found and found[0].lower in _ADVERBS else 0
-    if len(found) > start + 1 and found[start].lower in _past_forms() and not starts_clause(left):
-        return Subject("I", left, 0)
-    return None
-
-
 def _skip_leading(found: list[Token]) -> int:
     index = 0
     while index < len(found) and found[index].lower in _LEADING:
         index += 1
     return index
-
-
-def _is_subordinate(left: str) -> bool:
-    found = tokens(left)
-    return bool(found) and found[0].lower in SUBORDINATORS - {"that", "who", "which"}
-
-
-def _inside_brackets(text: str, position: int) -> bool:
-    return text.count("(", 0, position) > text.count(")", 0, position)
 
 
 def _verb_of_subject(clause: str, found: list[Token], first: int, *, bare: bool = False) -> int | None:
@@ -315,32 +257,6 @@ def _subject(clause: str, found: list[Token], first: int, verb: int) -> Subject:
         return Subject(text, f"{full} {clause[token.end :].strip()}".strip(), found[first].start)
     last = found[verb - 1].end
     return Subject(clause[found[first].start : last], clause[last:].strip(), found[first].start)
-
-
-def _shared_subject(subject: Subject, right: str) -> str | None:
-    """The left clause's subject, where the right side is a second predicate of it."""
-    found = tokens(right)
-    start = 0
-    while start < len(found) and found[start].lower in _ADVERBS:
-        start += 1
-    if start >= len(found) or len(subject.text.split()) > 3:
-        return None
-    word, left_verb = found[start].lower, tokens(subject.rest)[0].lower if tokens(subject.rest) else ""
-    plural_subject = subject.text.lower() in ("i", "we", "they", "you")
-    fits = (
-        word in AUXILIARIES
-        or (word in _third_forms() and not plural_subject and (left_verb in _third_forms() or left_verb in AUXILIARIES))
-        or (word in _past_forms() and left_verb in _past_forms())
-        or (
-            plural_subject
-            and word in lexicon.VERBS
-            and left_verb in lexicon.VERBS | {"am", "have", "do", "don't", "are"}
-        )
-    )
-    if not fits:
-        return None
-    last = subject.text.split()[-1]
-    return last if last[0].isupper() and subject.text.split()[0].lower() in _POSSESSIVES else subject.text
 
 
 @lru_cache(maxsize=1)

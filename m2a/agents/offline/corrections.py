@@ -1,20 +1,20 @@
-"""Which memory a correction means, and what takes its place."""
+"""Which memory a correction means, a learned decision, and what takes its place."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
 
-from m2a.agents.offline.clauses import Subject, find_subject, is_past
-from m2a.agents.offline.dates import WEEKDAYS, number
-from m2a.agents.offline.names import NAME, find_names, find_places, mentioned, names_of
-from m2a.agents.offline.relevance import said_stems
+from m2a.agents.offline.clauses import find_subject, sentences
+from m2a.agents.offline.dates import number
+from m2a.agents.offline.names import find_names, mentioned, names_of
+from m2a.agents.offline.questions import content_words
+from m2a.agents.offline.relevance import covered, entries_of
+from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.statements import Observation
 from m2a.agents.offline.text import meets, stem, stems
-from m2a.agents.offline.values import Value, find_values, topics
+from m2a.agents.offline.values import Value, find_values
 from m2a.types import Concept, Hit, MemoryEntry
 
-# Words that do not tell one subject from another.
 LIGHT = frozenset(
     stem(word)
     for word in "be have do go get a an the my our your his her its their i we you he she it they me us him them "
@@ -37,19 +37,22 @@ _NOT = (
         re.IGNORECASE,
     ),
 )
-
-
-# What these speak of no longer holds as it was said.
-_ENDS = re.compile(
-    r"\b(?:cancell?ed|quit|sold|stopped|gave up|given up|no longer|called off|dropped|resigned|lost|returned|"
-    r"(?:gave|given|brought|sent|handed) .{1,30} back)\b",
-    re.IGNORECASE,
-)
-# "moved from Monday to Tuesday": the first is what no longer holds.
 _FROM = re.compile(r"\bfrom (?:[^,.;]|\.\d)*? to (?!\d+ [A-Z]\w+ to)", re.IGNORECASE)
 
-
-_WEEKLY = re.compile(rf"\b((?:{'|'.join(WEEKDAYS)})(?=s\b)|(?<=every )(?:{'|'.join(WEEKDAYS)}))", re.IGNORECASE)
+ENOUGH = 0.5
+_CHANGE = re.compile(
+    r"\b(?:now|moved|changed|switched|swapped|pushed|postponed|put (?:back|off)|brought forward|cancell?ed|sold|quit|"
+    r"left|new|instead|these days|no longer|any ?more|used to|gone (?:up|down)|turned|rather than|not|n't|isn't|only)\b",
+    re.IGNORECASE,
+)
+# What is said to come on top takes nothing's place.
+_ADDS = re.compile(r"\b(?:also|too|another|as well|one more|besides|second)\b", re.IGNORECASE)
+_TAKES_BACK = re.compile(
+    r"\b(?:actually|scratch|correction|my (?:mistake|bad)|strike that|second thought|was wrong|got .{1,20} wrong|"
+    r"mixed up|i meant|make that|turns out|change of plan|wait,? no|hang on|hold on|i (?:told|said|gave)|after all|fib|wrong)\b|"
+    r"^\W*(?:no|nope|oops|sorry)\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,20 +65,91 @@ class Target:
 
 
 def find_target(
-    observation: Observation, hits: Sequence[Hit], newest: Sequence[int], today: date, concepts: Sequence[Concept] = ()
+    observation: Observation,
+    said: str,
+    hits: Sequence[Hit],
+    newest: Sequence[int],
+    concepts: Sequence[Concept],
+    sense: Sense,
 ) -> Target | None:
-    """The memory that the observation contradicts, or None. `newest` are the ids of the newest user messages, last first."""
-    best: tuple[float, MemoryEntry] | None = None
-    for hit in hits:
-        entry = hit.record
-        if not isinstance(entry, MemoryEntry) or entry.kind == "update record":
-            continue
-        score = _contradiction(observation, entry, hit, newest, today, concepts)
-        if score is not None and (best is None or score > best[0]):
-            best = (score, entry)
-    if best is None:
+    """The memory that the observation contradicts, or None. `said` is the message that it is from, `newest` the ids of
+    the newest user messages, last first."""
+    if _ADDS.search(observation.text) and not _TAKES_BACK.search(said):
         return None
-    return _replacement(observation, best[1])
+    model = sense.models["contradicts"]
+    entries = [entry for entry in entries_of(hits) if content(entry.text) != content(observation.text)]
+    rated = [
+        (model.probability(features), entry.memory_id, entry)
+        for entry, features in zip(
+            entries, features_of(observation, said, entries, newest, concepts, sense), strict=True
+        )
+    ]
+    best = max(rated, default=None)
+    return _replacement(observation, best[2], sense) if best is not None and best[0] >= ENOUGH else None
+
+
+def features_of(
+    observation: Observation,
+    said: str,
+    entries: Sequence[MemoryEntry],
+    newest: Sequence[int],
+    concepts: Sequence[Concept],
+    sense: Sense,
+) -> list[dict[str, float]]:
+    """What the decision rests on, for each memory."""
+    found = [_features(observation, said, entry, newest, concepts, sense) for entry in entries]
+    ordered = sorted((one["cosine"] for one in found), reverse=True)
+    for one in found:
+        other = ordered[1:2] if one["cosine"] == ordered[0] else ordered[:1]
+        one["cosine lead"] = one["cosine"] - other[0] if other else 0.0
+    return found
+
+
+def _features(
+    observation: Observation,
+    said: str,
+    entry: MemoryEntry,
+    newest: Sequence[int],
+    concepts: Sequence[Concept],
+    sense: Sense,
+) -> dict[str, float]:
+    new, old = observation.text, entry.text
+    called = [name for concept in mentioned(new, concepts) for name in names_of(concept)]
+    new_words, old_words = content_words(" ".join([_without_values(new), *called])), content_words(_without_values(old))
+    forwards, backwards = covered(new_words, old_words, sense), covered(old_words, new_words, sense)
+    ours, theirs = find_values(new), find_values(old)
+    other_values = sum(
+        any(_same_kind(one.kind, other.kind) for one in ours)
+        and not any(_same_kind(one.kind, other.kind) and _same_words(one.text, other.text) for one in ours)
+        for other in theirs
+    )
+    same_values = sum(any(one.text.casefold() == other.text.casefold() for one in ours) for other in theirs)
+    names = {stem(name.split()[0]) for name in (*find_names(new), *called)}
+    old_names = {stem(name.split()[0]) for name in find_names(old)}
+    same_subject = _subject_stems(new, concepts) & _subject_stems(old, concepts)
+    found = {
+        "cosine": sense.cosine(new, old),
+        "cosine of the message": sense.cosine(said, old),
+        "new met": sum(forwards) / max(1, len(forwards)),
+        "old met": sum(backwards) / max(1, len(backwards)),
+        "names differ": float(bool(names and old_names and not names & old_names)),
+        "same subject": float(bool(same_subject)),
+        "another value": min(2, other_values),
+        "the same value": min(2, same_values),
+        "refuted": float(_refuted(new, old)),
+        "takes back": float(bool(_TAKES_BACK.search(said))),
+        "changes": float(bool(_CHANGE.search(new))),
+        "fragment": float(find_subject(new) is None),
+        "newest": float(bool(newest) and _rests_on(entry, newest[:1])),
+        "length": min(30, len(old_words)) / 10,
+    }
+    taken = max(found["takes back"], found["changes"])
+    return found | {
+        "changes and near": found["changes"] * found["cosine"],
+        "another value and taken": min(1, other_values) * taken,
+        "same subject and taken": found["same subject"] * taken,
+        "newest and taken back": found["newest"] * found["takes back"],
+    }
 
 
 def is_known(observation: Observation, hits: Sequence[Hit]) -> bool:
@@ -102,7 +176,8 @@ def find_forgotten(what: str, hits: Sequence[Hit], previous: Sequence[int]) -> l
     if not wanted:
         return [entry for entry in entries if previous and _rests_on(entry, previous[:1])]
     met = {
-        entry.memory_id: sum(meets(word, said_stems(entry, ())) for word in wanted) / len(wanted) for entry in entries
+        entry.memory_id: sum(meets(word, frozenset(stems(entry.text))) for word in wanted) / len(wanted)
+        for entry in entries
     }
     return [entry for entry in entries if met[entry.memory_id] >= 0.75]
 
@@ -111,235 +186,32 @@ def content(text: str) -> set[str]:
     return {word for word in stems(text) if word not in LIGHT and len(word) > 1}
 
 
-def _contradiction(
-    observation: Observation,
-    entry: MemoryEntry,
-    hit: Hit,
-    newest: Sequence[int],
-    today: date,
-    concepts: Sequence[Concept],
-) -> float | None:
-    """How surely the two contradict each other; None where they speak of different things."""
-    new, old = content(_without_values(observation.text)), content(entry.text)
-    if content(observation.text) == old:
-        return None
-    shared = {word for word in new if meets(word, old)}
-    names = {stem(name.split()[0]) for name in find_names(observation.text)}
-    old_names = {stem(name.split()[0]) for name in find_names(entry.text)}
-    if (
-        names
-        and old_names
-        and not names & old_names
-        and not (shared - names)
-        and not _refuted(observation.text, entry.text)
-    ):
-        return None
-    same_kinds = {value.kind for value in find_values(observation.text)} & {
-        value.kind for value in find_values(entry.text)
-    }
-    same_topics = topics(observation.text) & topics(entry.text)
-    refuted = _refuted(observation.text, entry.text)
-    if not observation.corrects:
-        if _is_moved(observation, entry, today):
-            return 3.0 + hit.similarity.get("dense", 0.0)
-        if _other_venue(observation.text, entry.text) or _is_rescheduled(observation.text, entry.text):
-            return 2.5 + hit.similarity.get("dense", 0.0)
-        return _same_attribute(observation.text, entry.text, same_kinds | same_topics)
-    fresh = next((1.5 - rank for rank, message_id in enumerate(newest[:2]) if _rests_on(entry, [message_id])), 0.0)
-    fragment = find_subject(observation.text) is None or bool(
-        re.match(r"(?:it|that|this|he|she|they)\b", observation.text, re.IGNORECASE)
-    )
-    if not shared and not refuted and not (fragment and fresh):
-        return None
-    evidence = (
-        2.0 * bool(same_kinds)
-        + 1.5 * bool(same_topics)
-        + 3.0 * refuted
-        + len(shared - names)
-        + 0.5 * len(shared & names)
-    )
-    same_subject = _subject_stems(observation.text, concepts) & _subject_stems(entry.text, concepts)
-    score = evidence + fresh + 1.0 * bool(same_subject) + hit.similarity.get("dense", 0.0)
-    enough = bool(
-        same_kinds
-        or same_topics
-        or refuted
-        or len(shared - names) >= 2
-        or (fragment and fresh)
-        or ((same_subject or _ENDS.search(observation.text)) and len(shared - names) >= 1)
-    )
-    return score if enough and score >= 2.0 else None
-
-
-def _is_moved(observation: Observation, entry: MemoryEntry, today: date) -> bool:
-    """A thing of ours that lies ahead is given another day: "the chapter is due on 26 October"."""
-    subject = find_subject(observation.text)
-    if subject is None or observation.happened is None or entry.happened is None or entry.happened.last < today:
-        return False
-    ours, old = content(subject.text), content(entry.text)
-    ours = ours - _HEADS or ours
-    definite = (
-        re.match(rf"(?:the|my|our|his|her|their)\b|{NAME}'s? \w", subject.text) is not None or subject.text.islower()
-    )
-    definite = definite or re.match(r"(?:The|My|Our|His|Her|Their)\b", subject.text) is not None
-    lies_ahead = not is_past(observation.text)
-    return (
-        definite
-        and lies_ahead
-        and bool(ours)
-        and _speaks_of(ours, old)
-        and not _is_of_other(subject.text, entry.text)
-        and entry.happened != observation.happened
-    )
-
-
-_AT = rf"\b(?:at|in) ((?:the )?{NAME})"
-# What the head of a subject adds to the thing it is of: "the due date" is when what is due.
-_HEADS = frozenset(stem(word) for word in "date day time place appointment lesson class session course".split())
-
-
-def _other_venue(new: str, old: str) -> tuple[str, str] | None:
-    """The place in the old text and the one that takes its turn: "the party's at the Red Lion"."""
-    subject = find_subject(new)
-    if subject is None or not content(subject.text) or find_names(subject.text):
-        return None
-    there = re.match(rf"(?:is|are|takes? place|will be)(?: now)? {_AT.removeprefix(chr(92) + 'b')}", subject.rest)
-    places = re.findall(_AT, old)
-    if there is None or len(places) != 1 or places[0] == there[1] or is_past(old):
-        return None
-    known = content(old)
-    return (places[0], there[1]) if _speaks_of(content(subject.text), known) else None
-
-
-def _is_rescheduled(new: str, old: str) -> bool:
-    """What comes every week is given another weekday, in a text of one such thing: "swimming's on Wednesdays"."""
-    subject = find_subject(new)
-    if subject is None or not re.match(r"(?:is|are|starts?|begins?|takes? place|will be)\b", subject.rest):
-        return False
-    ours = content(subject.text) - _HEADS
-    known = content(old)
-    days, times = _WEEKLY.findall(new), _WEEKLY.findall(old)
-    return (
-        bool(ours)
-        and len(days) == len(times) == 1
-        and days[0].lower() != times[0].lower()
-        and _speaks_of(ours, known)
-        and not _is_of_other(subject.text, old)
-    )
-
-
-def _speaks_of(subject: set[str], said: set[str]) -> bool:
-    """Every word of the subject is met, one of them literally: a meeting is not the dentist's appointment."""
-    return bool(subject & said) and all(meets(word, said) for word in subject)
-
-
-def _is_of_other(subject: str, old: str) -> bool:
-    """ "My appointment" is not "Tom's appointment"."""
-    theirs = find_subject(old)
-    owner = re.match(rf"({NAME})'s? \w", theirs.text) if theirs else None
-    return bool(owner and re.match(r"(?:my|our)\b", subject, re.IGNORECASE) and owner[1] not in subject)
-
-
-def _same_attribute(new: str, old: str, alike: set[str]) -> float | None:
-    """Two plain statements contradict each other where both give the one value that a thing of ours has."""
-    ours, theirs = find_subject(new), find_subject(old)
-    if ours is None or theirs is None:
-        return None
-    if _gives_another(new, old, ours, theirs):
-        return 3.0
-    if not re.match(r"(?:is|are|was|were)\b", ours.rest) or not re.match(r"(?:is|are|was|were)\b", theirs.rest):
-        return None
-    if content(ours.text) != content(theirs.text) or not content(ours.text):
-        return None
-    single = re.search(
-        r"\b(?:favou?rite|number|address|password|pin|code|name|birthday|size|dose|age|job|height|weight|email)\b",
-        ours.text,
-        re.IGNORECASE,
-    )
-    placed = re.match(r"(?:is|are) (?:now )?(?:in|on|at|under|behind|with)\b", ours.rest) and re.match(
-        r"(?:is|are) (?:in|on|at|under|behind|with)\b", theirs.rest
-    )
-    return (
-        3.0
-        if single or placed or (alike & {"schedule"} and re.match(r"(?:my|our)\b", ours.text, re.IGNORECASE))
-        else None
-    )
-
-
-# What one does in one place, for one firm, with one car at a time.
-_SINGLE = {
-    stem(verb)
-    for verb in "live work weigh cost drive study own have owe earn pay start begin end finish open close".split()
-}
-_OF_PLACE = {stem(verb) for verb in "live work study".split()}
-_LASTING = ("amount:", "time", "colour", "job")
-
-
-def _gives_another(new: str, old: str, ours: Subject, theirs: Subject) -> bool:
-    """One subject, one verb, and another value of one kind: "rent is 900" and "the rent is 950", "lives in Graz"."""
-    if is_past(new) or is_past(old) or re.search(r"\b(?:also|too|another|as well|second|other)\b", new, re.IGNORECASE):
-        return False
-    who, whose = _who(ours.text), _who(theirs.text)
-    if who != whose or not who:
-        return False
-    verb, their_verb = _verb(ours.rest), _verb(theirs.rest)
-    if not verb or not (verb == their_verb or meets(verb, {their_verb})) or verb not in _SINGLE | {stem("is")}:
-        return False
-    if verb in _OF_PLACE:
-        here, there = set(find_places(new)), set(find_places(old))
-        return bool(here and there) and not here & there
-    said = find_values(new)
-    known = find_values(old)
-    pairs = [
-        (one, other) for one in said for other in known if one.kind == other.kind and one.kind.startswith(_LASTING)
-    ]
-    if len(pairs) != 1 or pairs[0][0].text.casefold() == pairs[0][1].text.casefold():
-        return False
-    if verb == stem("is") and ours.text.lower() in ("it", "that", "this", "there"):
-        return False
-    return pairs[0][0].kind != "time" or {v.text for v in said if v.kind == "day"} == {
-        v.text for v in known if v.kind == "day"
-    }
-
-
-def _who(text: str) -> frozenset[str]:
-    words = {word for word in stems(text) if word not in (stem("the"), stem("my"), stem("our"), stem("a"))}
-    return frozenset(words)
-
-
-def _verb(rest: str) -> str:
-    """The stem of the predicate's verb, past auxiliaries: "is now driving" is to drive."""
-    skipped = {"now", "only", "just", "still", "actually", "really", "currently", "also", "already"}
-    words = [word for word in re.findall(r"[\w']+", rest.lower()) if word not in skipped]
-    if len(words) > 1 and words[0] in ("is", "are", "am", "has", "have", "will") and words[1].endswith("ing"):
-        return stem(words[1])
-    return stem("is") if words and words[0] in ("is", "are", "am") else stem(words[0]) if words else ""
-
-
-def _replacement(observation: Observation, entry: MemoryEntry) -> Target:
-    for refuted, put in _oppositions(observation.text):
-        exchanged = _exchange_words(entry.text, refuted, put)
-        if exchanged:
+def _replacement(observation: Observation, entry: MemoryEntry, sense: Sense) -> Target:
+    """The old text with the new value in the place of its own; else the new text, and what of the old is untouched."""
+    new = observation.text
+    for refuted, put in _oppositions(new):
+        if exchanged := _exchange_words(entry.text, refuted, put):
             return Target(entry, exchanged, True)
-    if venue := _other_venue(observation.text, entry.text):
-        return Target(entry, entry.text.replace(*venue), True)
-    successor = re.search(rf"\b(?:it's|it is) (?:now )?({NAME})", observation.text)
-    role = re.fullmatch(rf"((?:My|Our|The) [\w ]+?(?: is| are)) ((?:an? )?{NAME})\.?", entry.text)
-    if successor and role and successor[1] not in entry.text:
-        return Target(entry, f"{role[1]} {successor[1]}.", True)
-    # What stands on its own and says all that the old one said needs nothing of it.
-    ours = find_values(_FROM.sub("to ", _without_opposition(observation.text)))
-    theirs = find_values(entry.text)
-    rest_of_old = content(_without_values(entry.text)) - content(observation.text)
-    if rest_of_old and (exchanged := _exchange_values(entry.text, ours, theirs)):
-        return Target(entry, exchanged, True)
-    if find_subject(observation.text) is None and (subject := find_subject(entry.text)):
-        verb = subject.rest.split()[0]
-        if verb in ("is", "are", "was", "were") and len(observation.text.split()) <= 6:
-            fragment = observation.text
-            first = fragment[0] if find_names(fragment) else fragment[0].lower()
-            return Target(entry, f"{subject.text} {verb} {first}{fragment[1:]}", True)
-    return Target(entry, observation.text, False)
+    ours = find_values(_FROM.sub("to ", _without_opposition(new)))
+    exchanged = _exchange_values(entry.text, ours, find_values(entry.text))
+    if exchanged and content(_without_values(entry.text)) - content(new):
+        more = content(new) - content(exchanged)
+        return Target(entry, exchanged if len(more) <= _LITTLE_MORE else f"{exchanged} {new}", True)
+    subject = find_subject(entry.text)
+    if (
+        find_subject(new) is None
+        and subject
+        and len(new.split()) <= 6
+        and subject.rest.split()[0] in ("is", "are", "was")
+    ):
+        start = new[0] if find_names(new) else new[0].lower()
+        return Target(entry, f"{subject.text} {subject.rest.split()[0]} {start}{new[1:]}", True)
+    rest = [part for part in sentences(entry.text) if sense.cosine(part, new) < _UNTOUCHED]
+    return Target(entry, " ".join([*rest, new]) if len(rest) < len(sentences(entry.text)) else new, bool(rest))
+
+
+_LITTLE_MORE = 3  # words of the correction that need not be kept beside the corrected value
+_UNTOUCHED = 0.3  # a sentence less near to the correction than this still holds
 
 
 def _exchange_values(old: str, ours: Sequence[Value], theirs: Sequence[Value]) -> str | None:

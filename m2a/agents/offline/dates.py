@@ -89,7 +89,7 @@ def number(word: str) -> int | None:
         return int(lower)
     if lower in NUMBERS:
         return NUMBERS[lower]
-    if re.fullmatch(r"(?:a |an )?(?:couple)(?: of)?", lower):
+    if re.fullmatch(r"(?:a |an )?(?:couple)(?: of)?|both", lower):
         return 2
     if re.fullmatch(r"(?:a )?few|several", lower):
         return 3
@@ -408,5 +408,5 @@ _RULES: tuple[tuple[re.Pattern[str], _Resolve], ...] = (
     _rule(rf"{_WHICH} {_MONTH}", _relative_month),
     _rule(rf"(?:(?<=\bin )|(?<=\bsince )|(?<=\buntil ))(?:early |mid-?|late )?{_MONTH}", _whole_month),
     _rule(rf"(?:(?<=\bin )|(?<=\bsince )|(?<=\buntil )){_YEAR}", _year),
-    _rule(r"(?:on|by|until|to|for|from) the (?P<ordinal>[0-3]?\d)(?:st|nd|rd|th)(?! [a-z]+ floor)", _day_of_month),
+    _rule(r"(?:on|by|until|to|for|from) the (?P<ordinal>[0-3]?\d)(?:st|nd|rd|th)(?! (?:[a-z]+ )?floor)", _day_of_month),
 )

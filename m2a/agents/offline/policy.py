@@ -1,21 +1,25 @@
 """The rules that choose the steps of both agents where no language model is connected. They know English only.
 
-They rest on grammar rather than on stories: what a sentence does (`speech`), which facts it holds (`statements`),
-which memory it contradicts (`corrections`), what a question asks for (`questions`) and whether a memory answers it
-(`relevance`). Every stage reads the state anew, so a step never depends on an earlier call.
+What a message does (`acts`), whether a memory answers (`relevance`) and which one a correction means (`corrections`) are
+small learned decisions over features computed in plain code; what is kept, quoted, counted and exchanged are rules.
+Every stage reads the state anew, so a step never depends on an earlier call.
 """
 
-from collections.abc import AsyncGenerator, Sequence
+import asyncio
+import sys
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from pathlib import Path
 
+from m2a.agents.offline.acts import utterances
 from m2a.agents.offline.answers import DECLINED, answer, photo_concepts, selected
-from m2a.agents.offline.corrections import LIGHT, content, find_forgotten, find_target, is_known
+from m2a.agents.offline.corrections import Target, content, find_forgotten, find_target, is_known
 from m2a.agents.offline.names import find_names, mentioned
-from m2a.agents.offline.questions import Question, parse, questions_of
+from m2a.agents.offline.questions import Question, content_words, parse, questions_of
 from m2a.agents.offline.relevance import answers
 from m2a.agents.offline.replies import CONNECT, acknowledgement, cannot, small_talk
-from m2a.agents.offline.speech import utterances
+from m2a.agents.offline.sense import Logistic, Sense
 from m2a.agents.offline.statements import Observation, Reading, read, with_concepts
-from m2a.agents.offline.text import meets, plain_words, stem, stems, words_for
+from m2a.agents.offline.text import meets, stem, stems, words_for
 from m2a.agents.state import Decision, MemoryContext, Rejected, Searched, TurnState
 from m2a.types import (
     Action,
@@ -31,20 +35,26 @@ from m2a.types import (
     UpdateMemory,
 )
 from models.chat_model import TokenUsage
+from models.text_encoder import MINILM, TextEncoder, load_text_encoder
 
 _OBSERVATIONS = 6
-# How people tell what "what do I do?" asks for.
-_SELF_LOOKUPS = {"job": ("I work as", "My job is", "I am a"), "age": ("I am years old", "I was born in", "I turned")}
-_SEARCHES = 9
-# Answers that want everything there is, not the first that fits.
-_WIDE = ("count", "about", "identity", "show", "thing", "noun")
+_SEARCHES = 6
 
 
 class OfflineRules:
-    """The policy without a language model: it looks up, quotes, counts and keeps, and never invents."""
+    """The policy without a language model: it looks up, quotes, counts and keeps, and never invents.
+
+    `encoder` must be the embedded all-MiniLM-L6-v2, for which the decisions were learned; it is loaded at the first
+    use where none is given. `learned` stands in for the committed decisions, in a leave-one-out evaluation.
+    """
 
     name = "offline rules"
     calls_model = False
+
+    def __init__(self, encoder: TextEncoder | None = None, learned: Mapping[str, Logistic] | None = None) -> None:
+        self._encoder = encoder
+        self._learned = learned
+        self._made: Sense | None = None
 
     async def decide(self, state: TurnState) -> Decision:
         decide = {
@@ -53,66 +63,78 @@ class OfflineRules:
             "update": _update,
             "manage update": _manage_update,
         }[state.stage]
-        return Decision(decide(state))
+        return Decision(await asyncio.to_thread(lambda: decide(state, self._sense())))
 
     async def reply(self, state: TurnState) -> AsyncGenerator[str | TokenUsage, None]:
-        parts = [part for part in _reply_parts(state) if part]
+        parts = await asyncio.to_thread(lambda: [part for part in _reply_parts(state, self._sense()) if part])
         for index, part in enumerate(parts):
             yield part if index == 0 else f"\n\n{part}"
 
+    def _sense(self) -> Sense:
+        if self._made is None:
+            encoder = self._encoder or load_text_encoder(MINILM, Path(sys.prefix) / "share" / "m2a")
+            self._made = Sense(encoder, self._learned)
+        return self._made
 
-def _query(state: TurnState) -> Action:
-    asked = _questions(state)
+
+def _query(state: TurnState, sense: Sense) -> Action:
+    asked = questions_of(state.message, state.recent, state.concepts, sense)
     done = sum(isinstance(step.action, QueryMemory) for step in state.steps)
     return QueryMemory(query=asked[done].text) if done < len(asked) else Answer()
 
 
-def _manage_query(state: TurnState) -> Action:
-    question = parse(state.request, state.message.said_at.date(), has_photos=bool(state.photos))
-    searches = [step.observation for step in state.steps if isinstance(step.observation, Searched)]
-    hits = tuple(hit for search in searches for hit in search.hits)
-    tried = len(state.steps)
+def _manage_query(state: TurnState, sense: Sense) -> Action:
+    """Search for the question, its message and its words, then finish with the memories that answer."""
+    question = _parsed(state)
+    hits = _found(state)
     if question.asks == "who is this":
-        if not tried:
+        if not state.steps:
             return SearchSemanticMemories(use_photos=True)
         found = photo_concepts(MemoryContext("", hits, ()), state.concepts)[:2]
-        return Finish(
-            context=_summary([entry for _, _, entry in found]),
-            memory_ids=tuple(entry.memory_id for _, _, entry in found),
-        )
+        return _finish([entry for _, _, entry in found])
     lookups = _lookups(question, state)
-    matches = answers(question, hits, state.concepts)
-    if not tried or ((not matches or question.asks in _WIDE) and tried < len(lookups) and state.rounds_left > 1):
-        return SearchSemanticMemories(query=lookups[tried])
-    chosen = selected(question, matches) if matches else []
-    return Finish(
-        context=_summary([match.entry for match in chosen]),
-        memory_ids=tuple(match.entry.memory_id for match in chosen),
-    )
+    if len(state.steps) < len(lookups) and (not state.steps or state.rounds_left > 1):
+        return SearchSemanticMemories(query=lookups[len(state.steps)])
+    matches = answers(question, hits, state.concepts, sense)
+    return _finish(selected(question, matches))
 
 
-def _update(state: TurnState) -> Action:
-    reading = _reading(state)
+def _finish(entries: Sequence[MemoryEntry]) -> Finish:
+    quoted = " ".join(f'"{entry.text}"' for entry in entries)
+    return Finish(context=quoted, memory_ids=tuple(entry.memory_id for entry in entries))
+
+
+def _parsed(state: TurnState) -> Question:
+    return parse(state.request, state.message.said_at.date(), context=state.message.text, has_photos=bool(state.photos))
+
+
+def _found(state: TurnState) -> tuple[Hit, ...]:
+    searches = [step.observation for step in state.steps if isinstance(step.observation, Searched)]
+    return tuple(hit for search in searches for hit in search.hits)
+
+
+def _update(state: TurnState, sense: Sense) -> Action:
+    reading = _reading(state, sense)
     if not reading:
         return Finish()
     wishes = [one.text for one in reading.observations] + [f"Forget: {what}" for what in reading.forgets]
     return UpdateMemory(request="\n".join(wishes))
 
 
-def _manage_update(state: TurnState) -> Action:
+def _manage_update(state: TurnState, sense: Sense) -> Action:
     """Search for each thing to keep or forget, then write; one step a call. A rejected wording is put differently once."""
-    reading = _reading(state)
+    reading = _reading(state, sense)
     searched = [step.action.query for step in state.steps if isinstance(step.action, SearchSemanticMemories)]
     for query in _searches(state, reading):
         if query not in searched:
             return SearchSemanticMemories(query=query)
     tried = [step for step in state.steps if isinstance(step.action, AddMemory | DeleteMemory)]
-    for write in _writes(state, reading):
+    for write, observation in _writes(state, reading, sense):
         done = [step for step in tried if step.action == write]
         if not done:
             return write
-        if isinstance(done[0].observation, Rejected) and isinstance(write, ReplaceMemory):
-            for other in _put_differently(state, write, reading):
+        if isinstance(done[0].observation, Rejected) and isinstance(write, ReplaceMemory) and observation:
+            for other in _put_differently(state, write, observation, reading):
                 again = [step for step in tried if step.action == other]
                 if not again:
                     return other
@@ -121,101 +143,80 @@ def _manage_update(state: TurnState) -> Action:
     return Finish()
 
 
-def _put_differently(state: TurnState, write: ReplaceMemory, reading: Reading) -> list[AddMemory]:
+def _put_differently(
+    state: TurnState, write: ReplaceMemory, observation: Observation, reading: Reading
+) -> list[AddMemory]:
     """A rejected replacement with the user's new words before the old ones that they mend; else the new words alone."""
-    mends = next((one for one in reading.observations if one.corrects), None)
-    if mends is None:
-        return []
-    joined = [write.model_copy(update={"text": f"{mends.text} {write.text}"})] if mends.text != write.text else []
-    return [*joined, _addition(state, mends)]
+    joined = write.model_copy(update={"text": f"{observation.text} {write.text}"})
+    return [joined] * (observation.text not in write.text) + [_addition(state, observation, reading)]
 
 
 def _searches(state: TurnState, reading: Reading) -> list[str]:
-    """What to look for before writing: each observation, and for a correction its names and words in short queries."""
-    queries = [one.text for one in reading.observations] + list(reading.forgets)
-    for text in [*(one.text for one in reading.observations if one.corrects), *reading.forgets]:
-        names = find_names(text)
-        words = [word for word in plain_words(text) if not any(word in name for name in names)]
-        queries += names[:2] + [" ".join(words[start : start + 3]) for start in range(0, min(len(words), 6), 3)]
-        queries += [
-            " ".join(words_for(stem(word))[:3])
-            for word in words
-            if stem(word) not in LIGHT and len(words_for(stem(word))) > 1
-        ]
-    if reading.forgets or any(one.corrects for one in reading.observations):
-        previous = [message.text for message in state.recent if message.role == "user" and message.text.strip()]
-        queries[1:1] = previous[-1:]
-    return list(dict.fromkeys(queries))[:_SEARCHES]
+    """What to look for before writing: each observation, its names, and what was said just before."""
+    texts = [one.text for one in reading.observations] + list(reading.forgets)
+    names = [" ".join(find_names(text)[:3]) for text in texts]
+    words = [" ".join(content_words(text)[:3]) for text in texts]
+    previous = [message.text for message in state.recent if message.role == "user" and message.text.strip()]
+    queries = [*texts, *previous[-1:], *names, *words]
+    return list(dict.fromkeys(query for query in queries if query.strip()))[:_SEARCHES]
 
 
-def _writes(state: TurnState, reading: Reading) -> list[Action]:
-    hits = tuple(hit for step in state.steps if isinstance(step.observation, Searched) for hit in step.observation.hits)
+def _writes(state: TurnState, reading: Reading, sense: Sense) -> list[tuple[Action, Observation | None]]:
+    hits = _found(state)
     newest = [message.message_id for message in reversed(state.recent) if message.role == "user"]
     gone: set[int] = set()
-    writes: list[Action] = []
+    writes: list[tuple[Action, Observation | None]] = []
     for what in reading.forgets:
         for entry in find_forgotten(what, hits, newest):
             if entry.memory_id not in gone:
                 gone.add(entry.memory_id)
+                reason = f"The user asked: forget {what}"
                 evidence = _evidence(state, entry)
-                writes.append(
-                    DeleteMemory(
-                        memory_id=entry.memory_id, reason=f"The user asked: forget {what}", evidence_ids=evidence
-                    )
-                )
+                writes.append((DeleteMemory(memory_id=entry.memory_id, reason=reason, evidence_ids=evidence), None))
     for observation in reading.observations:
         left = [hit for hit in hits if not (isinstance(hit.record, MemoryEntry) and hit.record.memory_id in gone)]
-        write = _write(state, observation, left, newest)
-        if isinstance(write, ReplaceMemory):
-            gone.add(write.memory_id)
-        if write is not None:
-            writes.append(write)
+        target = find_target(observation, state.message.text, left, newest, state.concepts, sense)
+        if target is not None:
+            gone.add(target.entry.memory_id)
+            writes.append((_replace(state, observation, target, reading), observation))
+        elif not is_known(observation, left):
+            writes.append((_addition(state, observation, reading), observation))
     return writes
 
 
-def _write(state: TurnState, observation: Observation, hits: Sequence[Hit], newest: Sequence[int]) -> Action | None:
-    target = find_target(observation, hits, newest, state.message.said_at.date(), state.concepts)
-    first, last = observation.happened or (None, None)
-    if target is not None:
-        text = target.text
-        return ReplaceMemory(
-            memory_id=target.entry.memory_id,
-            reason=f"The user corrected it: {state.message.text}"[:500],
-            text=text,
-            evidence_ids=_evidence(state, target.entry),
-            kind=observation.kind
-            if target.entry.kind == "update record" or not target.keeps_old
-            else target.entry.kind,
-            photos=_photos(state, observation),
-            concepts=with_concepts(Observation(text, concepts=observation.concepts), state.concepts),
-            happened_from=first
-            or (target.entry.happened.first if target.keeps_old and target.entry.happened else None),
-            happened_to=last or (target.entry.happened.last if target.keeps_old and target.entry.happened else None),
-        )
-    if is_known(observation, hits):
-        return None
-    return _addition(state, observation)
+def _replace(state: TurnState, observation: Observation, target: Target, reading: Reading) -> ReplaceMemory:
+    old = target.entry
+    kept = old.happened if target.keeps_old else None
+    first, last = observation.happened or kept or (None, None)
+    return ReplaceMemory(
+        memory_id=old.memory_id,
+        reason=f"The user corrected it: {state.message.text}"[:500],
+        text=target.text,
+        evidence_ids=_evidence(state, old),
+        kind=observation.kind if old.kind == "update record" or not target.keeps_old else old.kind,
+        photos=_photos(state, observation, reading),
+        concepts=with_concepts(Observation(target.text, concepts=observation.concepts), state.concepts),
+        happened_from=first,
+        happened_to=last,
+    )
 
 
-def _addition(state: TurnState, observation: Observation) -> AddMemory:
+def _addition(state: TurnState, observation: Observation, reading: Reading) -> AddMemory:
     first, last = observation.happened or (None, None)
     return AddMemory(
         text=observation.text,
         evidence_ids=_own_evidence(state, observation.text),
         kind=observation.kind,
-        photos=_photos(state, observation),
+        photos=_photos(state, observation, reading),
         concepts=with_concepts(observation, state.concepts),
         happened_from=first,
         happened_to=last,
     )
 
 
-def _photos(state: TurnState, observation: Observation) -> tuple[int, ...]:
+def _photos(state: TurnState, observation: Observation, reading: Reading) -> tuple[int, ...]:
     """A message's photos go with the observation that names something, or else with its first."""
-    if not state.photos:
-        return ()
-    observations = _reading(state).observations
-    naming = [one for one in observations if one.concepts] or list(observations[:1])
+    naming = [one for one in reading.observations if one.concepts] or list(reading.observations[:1])
     return tuple(photo.number for photo in state.photos) if observation in naming else ()
 
 
@@ -234,61 +235,50 @@ def _evidence(state: TurnState, entry: MemoryEntry) -> tuple[tuple[int, int], ..
 
 
 def _lookups(question: Question, state: TurnState) -> list[str]:
-    """What to search for, in order: the question as asked, its names, then each word with two that may stand for it.
+    """What to search for, in order: the question as asked, the message that it stands in, its names and its words.
 
-    Short ones, since the word path wants a third of a query's words in a memory.
+    Short ones too, since the word path wants a third of a query's words in a memory.
     """
     known = [concept.name for concept in mentioned(question.text, state.concepts)]
     if question.asks == "count":
-        known += [
-            one.name for one in state.concepts if any(meets(question.noun, stems(alias)) for alias in one.aliases)
-        ]
+        noun = stem(question.noun)
+        known += [one.name for one in state.concepts if any(meets(noun, stems(alias)) for alias in one.aliases)]
     names = list(dict.fromkeys([*question.names, *known]))
-    in_names = {word for name in names for word in stems(name)}
-    words = [words_for(word) for word in question.words if word not in in_names]
-    lookups = [question.text, *(" ".join(names[start : start + 3]) for start in range(0, len(names), 3))]
-    for start in range(0, 12, 3):
-        lookups += [" ".join(same[start : start + 3]) for same in words if len(same) > start]
-    lookups += _SELF_LOOKUPS.get(question.asks, ())
-    return list(dict.fromkeys(lookups))
+    lookups = [question.text, question.context, " ".join(names[:3])]
+    if question.asks == "count":
+        lookups.append(" ".join(words_for(stem(question.noun))[:12]))
+    lookups += [" ".join(question.words[start : start + 3]) for start in (0, 3)]
+    return list(dict.fromkeys(text for text in lookups if text.strip()))
 
 
-def _summary(entries: Sequence[MemoryEntry]) -> str:
-    return " ".join(f'"{entry.text}"' for entry in entries)
-
-
-def _questions(state: TurnState) -> list[Question]:
-    return questions_of(state.message, state.recent, state.concepts)
-
-
-def _reading(state: TurnState) -> Reading:
-    reading = read(state.message, state.recent, state.concepts)
+def _reading(state: TurnState, sense: Sense) -> Reading:
+    reading = read(state.message, state.recent, state.concepts, sense)
     return Reading(reading.observations[:_OBSERVATIONS], reading.forgets[:3])
 
 
-def _reply_parts(state: TurnState) -> list[str]:
-    parts = [acknowledgement(_reading(state))]
-    asked = _questions(state)
+def _reply_parts(state: TurnState, sense: Sense) -> list[str]:
+    parts = [acknowledgement(_reading(state, sense))]
+    asked = questions_of(state.message, state.recent, state.concepts, sense)
+    today = state.message.said_at.date()
+    given = []
     for index, question in enumerate(asked):
         context = state.context[index] if index < len(state.context) else MemoryContext("", (), ())
-        said = answer(question, context, state.concepts, state.message.said_at.date(), state.recalled)
-        general = said == DECLINED and not _speaks_of_owner(question) and not mentioned(question.text, state.concepts)
-        parts.append(f"{said} {CONNECT}" if general else said)
-    if not any(parts):
-        parts.append(_other(state))
-    return parts
+        found = [hit.record for hit in context.hits if isinstance(hit.record, MemoryEntry)]
+        if not context.complete:  # out of rounds: the memories are what was found, not what was chosen
+            found = selected(question, answers(question, context.hits, state.concepts, sense))
+        said = answer(question, found, context, state.concepts, today, state.recalled)
+        general = said == DECLINED and not question.about_self and not mentioned(question.text, state.concepts)
+        given.append(f"{said} {CONNECT}" if general else said)
+    answered = [said for said in given if not said.startswith(DECLINED)]
+    parts += list(dict.fromkeys(answered)) or given[:1]
+    if answered and len(answered) < len(given):
+        parts.append("The rest of what you ask I don't have in memory.")
+    return parts if any(parts) else [_other(state, sense)]
 
 
-def _speaks_of_owner(question: Question) -> bool:
-    words = question.text.lower().split()
-    return any(word in ("i", "my", "me", "we", "our", "us", "he", "she", "his", "her") for word in words)
-
-
-def _other(state: TurnState) -> str:
-    said = utterances(state.message.text)
+def _other(state: TurnState, sense: Sense) -> str:
     if state.photos and not state.message.text.strip():
         return "I've seen the photo. Tell me who or what it shows, and I'll remember it."
-    for utterance in said:
-        if utterance.act == "command":
-            return cannot()
+    if any(utterance.act == "command" for utterance in utterances(state.message.text, sense)):
+        return cannot()
     return small_talk(state.message.text)

@@ -1,103 +1,145 @@
-"""What a question asks for: the kind of answer, and the words that a memory must meet."""
+"""What a question asks for: the kind of answer, and the words that tell which memory holds it."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import Literal
 
-from m2a.agents.offline import lexicon
-from m2a.agents.offline.dates import WEEKDAYS, find_dates
+from m2a.agents.offline.acts import utterances
+from m2a.agents.offline.clauses import sentences
+from m2a.agents.offline.dates import find_dates
 from m2a.agents.offline.names import antecedent, find_names
-from m2a.agents.offline.question_kinds import KINDS, Asks
-from m2a.agents.offline.speech import is_question, strip_opener, utterances
+from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.statements import topic_of
-from m2a.agents.offline.text import plain, stem, stems, tokens
+from m2a.agents.offline.text import plain, stem
 from m2a.types import Concept, DateInterval, Message
 
-# Words that carry nothing which a memory would have to meet.
+Asks = Literal[
+    "day", "time", "place", "person", "name", "count", "money", "amount", "age", "duration", "until", "ago",
+    "frequency", "reason", "job", "noun", "thing", "yes or no", "about", "show", "who is this",
+]  # fmt: skip
+
+_UNIT = r"(?P<unit>day|week|month|year|night|hour)s?"
+_AUXILIARY = r"(?:is|are|was|were|am|do|does|did|have|has|had|can|could|will|would|should|must|may)"
+# The first that is found anywhere in the question; what a pattern matches is the asking itself.
+_KINDS: tuple[tuple[Asks, str], ...] = (
+    (
+        "about",
+        r"\bwhat (?:else )?(?:do|did|can) (?:you|i|we) (?:still )?(?:know|remember|say|tell you|"
+        r"have)\b.*?\b(?:about|of|on)\b|\b(?:phone|mobile|room) number\b",
+    ),
+    (
+        "about",
+        r"\b(?:tell (?:me|us)|remind me)(?: more| everything| something| all)?(?: you know)? (?:about|of)\b|"
+        r"\b(?:everything|anything) (?:you know )?about\b",
+    ),
+    (
+        "show",
+        r"\b(?:show (?:me|us)|let me see|can i see|(?:have|got|any) (?:a |any )?(?:photos?|pictures?|"
+        r"pics?) of|look like)\b",
+    ),
+    (
+        "until",
+        rf"\bhow (?:long|soon|(?:many|much) (?:more )?{_UNIT})\b.*\b(?:until|till|til|before|to go|left|away|"
+        rf"from now|is it to)\b",
+    ),
+    ("ago", rf"\bhow (?:long'?s?|many {_UNIT})\b.*\b(?:ago|since|passed)\b"),
+    ("age", r"\bhow old\b|\b(?:what|which) age\b|\bthe age of\b|\bhow many (?:weeks|months|years) old\b"),
+    ("frequency", r"\bhow (?:often|frequently|regularly|many times)\b"),
+    ("duration", rf"\bhow (?:long'?s?|many {_UNIT})\b|\bsince when\b"),
+    ("count", r"\bhow many (?:more |other |different )?(?P<noun>[\w'-]+)"),
+    (
+        "money",
+        r"\b(?:price|costs?|set (?:me|us) back|pay|paid|paying|spen[dt]|salary|shelling out|worth)\b|"
+        r"\bhow much (?:rent|money)\b",
+    ),
+    ("money", r"\bhow (?:much (?:is|are|was|were|an?|per)|expensive|pricey)\b"),
+    (
+        "amount",
+        r"\bhow (?:much|far|big|tall|high|heavy|large|fast|wide|warm)\b|\b(?:what|which)(?:'?s| is|"
+        r" was)?(?: (?:my|the|our|his|her))? (?P<noun>(?:\w+ )?(?:size|dose|dosage|height|weight|amount|"
+        r"numbers?|code|pin))\b",
+    ),
+    ("time", r"\b(?:what|which) (?:exact )?time\b|\bwhat time'|\bhow (?:late|early)\b"),
+    (
+        "day",
+        r"\bwhen(?:'?s|'re)?\b(?! (?:i'm|we're|you're|i |you |he |she |they |handhold))|\b(?:what|which)(?:'s|"
+        r" is| was)?(?: the)?(?: exact| actual)? (?:day|date|days|month|year|weekday|week|season|deadline)\b|"
+        r"\bby when\b|^(?!.*\bwhat did\b).*\bbirthday\b",
+    ),
+    (
+        "place",
+        r"\bwhere(?:'?s|'re|abouts)?\b|\b(?:what|which) (?:city|town|place|country|village|street|part|bit|"
+        r"room|floor|airport)\b",
+    ),
+    ("name", r"\b(?:what|which|who)\b.*\b(?:called|call|named?|names)\b|\bwhat's .* called\b|\bname of\b"),
+    (
+        "job",
+        r"\bwhat (?:does|do|did) [^,?]* do(?: (?:at|for|in|as|again|now|these)\b[^,?]*)?(?=[?,.]|$)|"
+        r"\bwhat(?:'s| is) [^,?]*\b(?:job|profession|occupation)\b|\bfor a living\b",
+    ),
+    ("person", r"\b(?:who|whose|whom|who's|whos)\b"),
+    ("reason", r"\bwhy\b|\bhow come\b"),
+    (
+        "noun",
+        rf"\b(?:what|which|whichever)(?: (?:kind|type|sort|one)s?(?: of)?)? (?P<noun>(?:brand|make|model|"
+        rf"colou?r|breed|flavou?r)(?= of\b)|(?!(?:was|is|are|do|does|did)\b)(?:[a-z-]+ )??[a-z-]+)(?= of\b|"
+        rf"'s\b| {_AUXILIARY}\b| [a-z]+s\b|[?,]|$| i\b| we\b| to\b)",
+    ),
+    (
+        "noun",
+        r"\bwhat(?:'?s| is| are| was| were) (?:my|our|the|his|her|their|[\w-]+'s?|"
+        r"my \w+'s?) (?:[\w-]+ )?(?P<noun>[a-z]+)(?= *[?,.]| *$| again\b| like\b)",
+    ),
+    ("thing", r"\bwhat(?:'?s|'re)?\b|\bwhich\b|\bhow(?:'?s)?\b"),
+    (
+        "yes or no",
+        rf"^\W*(?:(?:and|so|but|ok|sorry) )*{_AUXILIARY}(?:n't)?\b|[,-] {_AUXILIARY} (?:i|we|he|she|it|they|my|"
+        rf"the)\b|\bwhether\b|\bif\b",
+    ),
+)  # fmt: skip
+_PATTERNS = tuple((asks, re.compile(pattern, re.IGNORECASE)) for asks, pattern in _KINDS)
+# Words that tell nothing of which memory answers.
 _LIGHT = frozenset(
     stem(word)
-    for word in "be have do will would can could shall should may might must a an the my our your his her its "
-    "their mine ours i we you he "
-    "she it they me us him them this that these those there here and or but so if of in on at to for with from "
-    "by as about "
-    "not now then too also just really very all some any more most much many ever again still already than "
-    "into out up over "
-    "down off back only even again please ok okay fine right well currently exactly usually normally actually roughly "
-    "what who whom whose which when where why how remember recall know tell remind say mention think happen thing "
-    "something anything someone kind type sort go take want need new same else other s t m re ve ll d does did "
-    "is are was were "
-    "going supposed am been being has had yet today moment time everything anyone somebody information "
-    "correct true possible allowed able".split()
-)
-_PREFIX = re.compile(
-    r"^(?:(?:please |so |and |but |hey |ok |sorry |well |can you |could you |would you |will you |do you |did i "
-    r"|have i |i(?:'d| would) (?:like|love) to |i (?:want|need) to |"
-    r"i (?:forgot|forget|can't remember|don't remember|can't recall|wonder)|i(?:'m| am) wondering|any idea|"
-    r"quick question|just wondering|"
-    r"still |happen to |ever |already |maybe |remind me(?: of)?|tell me(?: again)?|let me know|look up|find(?: out)?|"
-    r"know(?= (?:what|when|where|who|how|which|if|whether|my|the|[A-Z]))|remember|recall|say|tell you|told you|"
-    r"mention(?:ed)?)[\s,:]*)+",
-    re.IGNORECASE,
-)
-# "Can I cook mushrooms for Hugo?" asks whether he eats them.
-_SERVING = re.compile(
-    r"^(?:can|could|should|may|shall) (?:i|we) (?:cook|make|serve|bake|prepare|offer|bring|give|order|buy)(?: up)? "
-    r"(?P<what>[\w' -]+?) (?:for|to) (?P<who>[A-Z]\w+|(?:my|our) \w+)$|"
-    r"^(?:are|is) (?P<fine>[\w' -]+?) (?:ok|okay|all right|alright|fine|safe|good) for (?P<whom>[A-Z]\w+|(?:my|our) \w+)$",
-    re.IGNORECASE,
-)
-# "tell me when …" asks nothing of me.
-_ASKED_ME = re.compile(
-    r"\b(?:tell|remind|show|give|let) me\b|\b(?:did|have) i (?:tell|told|mention(?:ed)?)\b", re.IGNORECASE
-)
-_ABOUT = re.compile(
-    r"\b(?:what (?:do|did|can|else do) (?:you|i|we) (?:still )?(?:know|remember|say|tell you|have|recall|"
-    r"mention|tell me)|what (?:have|had) i (?:told you|said|mentioned|shared)|"
-    r"what (?:did|have) we (?:said|talk(?:ed)?|discuss(?:ed)?)|tell me (?:more |everything |something |all "
-    r")?(?:you know )?|everything (?:you know )?|anything |"
-    r"what(?:'s| is) (?:there|stored|saved)|who or what|do you know (?:anything|something|more))(?: \w+)?? "
-    r"?\b(?:about|of|on|regarding)\b (?P<what>.+)",
-    re.IGNORECASE,
-)
-# "these days" narrows nothing, and neither does "when I'm away" behind a question.
-_ADVERBIAL = re.compile(
-    r"\b(?:these days|nowadays|at the moment|at present|right now|by now|so far|in total|all together|"
-    r"altogether|lately|of all|any more|anymore|in general|by the way|"
-    r"this time|next time|last time|for now|at all|in the end|in my life|"
-    r"(?:every|each|per|a) (?:day|week|month|year|night|morning))\b",
-    re.IGNORECASE,
-)
-_TAIL = re.compile(
-    r"(?<=\w) (?:when|while|if|because|before|after|whenever) (?:i|i'm|we|we're|my|she|he|they|you)\b.*", re.IGNORECASE
-)
+    for word in "be have do will would can could shall should may might must a an the my our your his her its their mine "
+    "ours i we you he she it they me us him them himself this that these those there here and or but so if of in on at to for "
+    "with from by as about not now then too also just really very all some any more most much many ever again still already "
+    "than into out up over down off back only even please pls ok okay well right currently exactly usually actually roughly "
+    "what who whom whose which when where why how whats whos whens wheres hows remember recall know tell remind say mention "
+    "think happen thing something anything someone kind type sort go take want need new same else other s t m re ve ll d "
+    "going gonna supposed lol goodness meant got get yet today moment everything "
+    "anyone somebody true possible asking ask n w u im ive ill "
+    "need day date time long old year month week name called call number reason person put back".split()
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`words` must be met by a memory; `noun` is what "which …" or "how many …" asks for (it is among the words)."""
+    """`text` is the question alone and `context` the message that it stands in; `noun` is what "which …" asks for."""
 
     text: str
     asks: Asks
+    context: str = ""
     words: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     noun: str = ""
     unit: str = ""
     about_self: bool = False
     within: DateInterval | None = None
-    negated: bool = False
-    modifiers: tuple[str, ...] = ()
-    either: tuple[str, ...] = ()  # "left or right": one of them must be met
 
 
-def questions_of(message: Message, recent: Sequence[Message], concepts: Sequence[Concept]) -> list[Question]:
+def questions_of(
+    message: Message, recent: Sequence[Message], concepts: Sequence[Concept], sense: Sense
+) -> list[Question]:
     """The questions of the user's message, pronouns resolved from the newest turns."""
-    asked = [utterance.text for utterance in utterances(message.text) if utterance.act == "question"]
-    found = []
-    for text in asked[:5]:
-        resolved = resolve(text, recent, concepts)
-        found.append(parse(resolved, message.said_at.date(), has_photos=bool(message.photos)))
-    if message.photos and not asked and not re.search(r"\w", message.text):
+    asked = [utterance.text for utterance in utterances(message.text, sense) if utterance.act == "ask"]
+    today, has_photos = message.said_at.date(), bool(message.photos)
+    found = [
+        parse(resolve(text, recent, concepts), today, context=message.text, has_photos=has_photos) for text in asked[:5]
+    ]
+    if message.photos and not re.search(r"\w", message.text):
         found.append(Question("who is this?", "who is this"))
     return found
 
@@ -106,187 +148,65 @@ def resolve(text: str, recent: Sequence[Message], concepts: Sequence[Concept]) -
     """The question with the name that "he" or "she" means; "it" becomes the thing spoken of last."""
     said = [message.text for message in recent if message.role == "user"][-4:]
     follow_up = re.match(r"^(?:and |what about |how about |and what about )+(?P<what>[^?]+)\?*$", text, re.IGNORECASE)
-    if follow_up and said and not re.search(r"\b(?:is|are|was|do|does|did)\b", follow_up["what"]):
-        previous = next((one for one in reversed(said) if is_question(one)), "")
-        names = find_names(previous)
+    if follow_up and said and len(follow_up["what"].split()) <= 4:
+        names = find_names(said[-1])
         if names:
-            return previous.replace(names[0], follow_up["what"].strip())
-    sentences = [utterance.text for one in said for utterance in utterances(one)]
-    if re.search(r"\b(?:he|she|him|his|her)\b", text, re.IGNORECASE) and not find_names(text):
-        named = antecedent(sentences, concepts)
-        if named is None:
-            named = next((names[-1] for one in reversed(sentences) if (names := find_names(one))), None)
-        if named:
-            text = re.sub(r"\b(?:his|her)\b(?= \w)", f"{named}'s", text, flags=re.IGNORECASE)
-            text = re.sub(r"\b(?:he|she|him|her)\b", named, text, flags=re.IGNORECASE)
-    if re.search(r"\b(?:it|its|that one|there)\b", text, re.IGNORECASE) and not _own_words(text):
-        topic = topic_of(sentences)
-        if topic:
-            text = re.sub(r"\b(?:it|that one)\b", topic, text, count=1, flags=re.IGNORECASE)
+            return said[-1].replace(names[0], follow_up["what"].strip())
+    parts = [part for one in said for part in sentences(plain(one))]
+    personal = re.search(r"\b(?:he|she|him|his|her)\b", text, re.IGNORECASE) and not find_names(text)
+    if personal and (named := antecedent(parts, concepts)):
+        text = re.sub(r"\b(?:his|her)\b(?= \w)", f"{named}'s", text, flags=re.IGNORECASE)
+        text = re.sub(r"\b(?:he|she|him|her)\b", named, text, flags=re.IGNORECASE)
+    loose = re.search(r"\b(?:it|its|that one)\b", text, re.IGNORECASE) and not content_words(text)
+    if loose and (topic := topic_of(parts)):
+        text = re.sub(r"\b(?:it|that one)\b", topic, text, count=1, flags=re.IGNORECASE)
     return text
 
 
-def parse(text: str, today: date, *, has_photos: bool = False) -> Question:
-    """The question's kind by its first words; what is left are the words to be met."""
+def parse(text: str, today: date, *, context: str = "", has_photos: bool = False) -> Question:
+    """The question's kind by its words of asking; the others tell which memory is meant."""
     typed = plain(text).strip()
-    body = strip_opener(typed).rstrip("?!. ")
-    if has_photos and _points_at_photo(body):
-        return Question(typed, "who is this")
-    if match := _ABOUT.search(body):
-        return _question(typed, "about", match["what"], today)
-    asked = _PREFIX.sub("", body) or body
-    if serving := _SERVING.match(body):
-        asked = f"does {serving['who'] or serving['whom']} eat {serving['what'] or serving['fine']}"
-    if asked != body and (match := re.match(r"about (?P<what>.+)", asked, re.IGNORECASE)):
-        return _question(typed, "about", match["what"], today)
-    for pattern, asks in KINDS:
-        if match := pattern.search(asked):
-            groups = match.groupdict()
-            rest = f"{asked[: match.start()]} {asked[match.end() :]}"
-            if asks == "noun":
-                return _noun_question(typed, asked, groups["noun"], rest, today)
-            return _question(
-                typed,
-                asks,
-                f"{groups.get('noun') or ''} {rest}",
-                today,
-                noun=groups.get("noun") or "",
-                unit=groups.get("unit") or "",
-            )
-    return _question(typed, "thing", asked, today)
-
-
-_SHOWN = re.compile(
-    r"\b(?:this|that|photo|picture|image|dog|cat|pet|person|man|woman|guy|animal|thing|one|name|call(?:ed)?|"
-    r"recogni[sz]e|in|on|see|look)\w*",
-    re.IGNORECASE,
-)
-
-
-def _points_at_photo(body: str) -> bool:
-    """ "Who is this?", "do you know this dog?", "is this Rex?" beside a photo."""
-    asks = re.search(r"\b(?:who|what|which|recogni[sz]e|is this|is that|know (?:this|him|her|these))\b", body, re.I)
-    is_it = r"(?:so )?(?:is|was) (?:this|that|it|he|she) (?:my |our )?[\w' -]{1,30}"
-    return bool(asks and not _own_words(_SHOWN.sub("", body))) or bool(re.fullmatch(is_it, body, re.IGNORECASE))
-
-
-# Nouns whose value is a number.
-_AMOUNTS = frozenset(
-    stem(word)
-    for word in "size number dose amount height weight temperature percentage distance length width score speed".split()
-)
-
-
-def _noun_question(typed: str, asked: str, noun: str, rest: str, today: date) -> Question:
-    head = noun.split()[-1]
-    words = f"{noun} {rest}"
-    kind: Asks = "amount" if stem(head) in _AMOUNTS and stem(head) != stem("number") else "noun"
-    return _question(typed, kind, words, today, noun=head)
-
-
-def _question(typed: str, asks: Asks, rest: str, today: date, *, noun: str = "", unit: str = "") -> Question:
-    rest = re.sub(r"\bg(?:ets?|etting|ot) (?=\w+ed\b)", "", _ADVERBIAL.sub(" ", rest))
-    if re.search(r"\b(?:have|has|'ve|'s)\b", typed, re.IGNORECASE):
-        rest = re.sub(r"\bgot\b", " ", rest, flags=re.IGNORECASE)  # "have you got" is "have you"
-    rest = re.sub(rf"\b(?:on )?(?:that|the) (?:{'|'.join(WEEKDAYS)}|day)\b", " ", rest, flags=re.IGNORECASE)
-    rest = " ".join(rest.split())
-    tail = _TAIL.search(rest)
-    rest = rest[: tail.start()] if tail and _own_words(rest[: tail.start()]) else rest
-    found = find_dates(rest, today, past=bool(re.search(r"\b(?:did|was|were|had)\b", typed, re.IGNORECASE)))
-    within = found[0].interval if found else None
-    for one in reversed(found):
-        rest = rest[: one.start] + " " + rest[one.end :]
-    names = tuple(find_names(re.sub(r"^\W*(\w)", lambda match: match[0], rest)))
-    skip = _skipped(asks)
-    rest = _without_apposition(rest, names)
-    either: tuple[str, ...] = ()
-    if choice := re.search(r"\b(?:the |a |an )?([\w-]+),? or (?:the |a |an )?([\w-]+)", rest, re.IGNORECASE):
-        either = (*stems(choice[1]), *stems(choice[2]))
-        rest = rest[: choice.start()] + rest[choice.end() :]
-    ordered = [word for word in stems(rest) if word not in _LIGHT and word not in skip and len(word) > 1]
-    if (
-        asks == "person"
-        and re.match(
-            r"^(?:so )?who(?:'s| is| was| are) (?:the |our |my )?\w+(?: \w+)?(?: again)?\??$",
-            typed.strip(),
-            re.IGNORECASE,
-        )
-        and names
-        and len(ordered) <= 2
-    ):
-        asks = "identity"
-    relations = {stem(word) for word in lexicon.RELATIONS}
-    own = bool(re.search(r"\b(?:i|my|me|mine|we|our|us|i'm|i've|i'll)\b", _ASKED_ME.sub("", typed), re.IGNORECASE))
+    if has_photos and _points_at_photo(typed):
+        return Question(typed, "who is this", typed)
+    asks, match = kind_of(typed)
+    groups = match.groupdict() if match else {}
+    noun = groups.get("noun") or ""
+    found = find_dates(typed, today, past=bool(re.search(r"\b(?:did|was|were|had)\b", typed, re.IGNORECASE)))
+    names = tuple(find_names(typed))
     return Question(
         typed,
         asks,
-        tuple(dict.fromkeys(ordered)),
+        plain(context) or typed,
+        tuple(content_words(typed)),
         names,
-        noun=stem(noun.split()[-1]) if noun else "",
-        unit=unit.rstrip("s").lower(),
-        about_self=own and not names and not any(word in relations for word in ordered),
-        within=within,
-        negated=bool(re.search(r"n't\b|\bnot\b", typed)),
-        modifiers=_modifiers(rest, ordered),
-        either=tuple(word for word in either if word not in _LIGHT),
+        noun=noun.split()[-1].lower() if noun else "",
+        unit=(groups.get("unit") or "").lower(),
+        about_self=bool(re.search(r"\b(?:i|my|mine|we|our|i'm|i've|i'll|im|ive)\b", typed, re.IGNORECASE))
+        and not names,
+        within=found[0].interval if found else None,
     )
 
 
-def _without_apposition(rest: str, names: Sequence[str]) -> str:
-    """ "my son Deniz" is Deniz: the name says enough."""
-    for name in names:
-        relation = re.search(rf"\b([\w-]+) (?={re.escape(name)}\b)", rest)
-        if relation and (relation[1].lower() in lexicon.RELATIONS or relation[1].lower() in lexicon.PETS):
-            rest = rest[: relation.start()] + rest[relation.end() :]
-    return rest
+def kind_of(text: str) -> tuple[Asks, re.Match[str] | None]:
+    for asks, pattern in _PATTERNS:
+        if match := pattern.search(text):
+            return asks, match
+    return "thing", None
 
 
-def _skipped(asks: Asks) -> frozenset[str]:
-    """Words of asking that belong to a kind."""
-    extra = {
-        "name": "name call called named",
-        "age": "old age year",
-        "until": "until till day week month year leave left before away now long many",
-        "ago": "ago since day week month year pass long many",
-        "duration": "long time last take",
-        "job": "do job work profession occupation living role title professionally nowadays",
-        "show": "photo picture image pic look like show see",
-        "money": "much cost price pay expensive spend charge worth",
-        "day": "date day",
-        "time": "time",
-        "place": "locate find",
-        "frequency": "often",
-        "person": "see visit name person people call called",
-        "identity": "again",
-        "about": "far",
-        "count": "total many number altogether",
-    }.get(asks, "")
-    return frozenset(stem(word) for word in extra.split())
+def content_words(text: str) -> list[str]:
+    """The words of the text, lower case and as typed, that can tell one memory from another."""
+    lower = plain(text).lower()
+    words = re.findall(r"[^\W_]+(?:[-&.:/][^\W_]+)*(?:'[^\W_]+)?", lower)
+    bare = [re.sub(r"'\w+$", "", word) for word in words]
+    return list(dict.fromkeys(word for word in bare if len(word) > 1 and stem(word) not in _LIGHT))
 
 
-# Adjectives that make another thing of the noun behind them.
-_ESSENTIAL = frozenset(
-    "favourite favorite best first last second next middle maiden new old other former ex previous".split()
-)
-
-
-def _modifiers(rest: str, ordered: Sequence[str]) -> tuple[str, ...]:
-    """Words that only narrow another: a noun before a noun ("cello lesson"), a name after a preposition ("from Lisbon")."""
-    found = []
-    words = tokens(rest)
-    for index, token in enumerate(words):
-        word = stem(token.text)
-        word = stem(re.sub(r"'s$", "", token.text))
-        if word not in ordered or re.sub(r"'s$", "", token.lower) in lexicon.RELATIONS or token.lower in _ESSENTIAL:
-            continue
-        before = words[index - 1].lower if index else ""
-        if token.text[0].isupper():
-            if before in ("from", "to", "in", "at", "for"):
-                found.append(word)
-        elif index + 1 < len(words) and stem(words[index + 1].text) in ordered and token.lower not in lexicon.RELATIONS:
-            found.append(word)
-    return tuple(found)
-
-
-def _own_words(text: str) -> list[str]:
-    return [word for word in stems(text) if word not in _LIGHT and len(word) > 1]
+def _points_at_photo(text: str) -> bool:
+    """ "Who is this?", "do you know this dog?", "is this Rex?" beside a photo."""
+    asks = re.search(r"\b(?:who|what|which|recogni[sz]e|is this|is that|know (?:this|him|her|these))\b", text, re.I)
+    shown = re.sub(
+        r"\b(?:photos?|pictures?|images?|dog|cat|pet|man|woman|guy|animal|recogni[sz]e|see|look\w*)\b", "", text
+    )
+    is_it = r"(?:so )?(?:is|was) (?:this|that|it|he|she) (?:my |our )?[\w' -]{1,30}\?*"
+    return bool(asks and not content_words(shown)) or bool(re.fullmatch(is_it, text, re.IGNORECASE))

@@ -118,10 +118,6 @@ def is_kind(word: str, kind: str) -> bool:
     return word in _kinds().get(kind, set())
 
 
-def kinds_of(word: str) -> frozenset[str]:
-    return frozenset(kind for kind, members in _kinds().items() if word in members)
-
-
 @lru_cache(maxsize=1)
 def _base_forms() -> dict[str, str]:
     return {form: forms[0] for forms in lexicon.IRREGULAR for form in forms}

@@ -46,28 +46,14 @@ _DURATION = re.compile(
     rf"-](second|minute|hour|day|night|week|fortnight|month|year|decade)s?\b(?! old| ago)|\bsince\b",
     re.IGNORECASE,
 )
-_HOME = re.compile(
-    r"\b(?:live[sd]?|living|moved?|moving|based|settled|relocated|grew up)\b|\bfrom (?=[A-Z])|\b(?:is|'s|are|"
-    r"'re|am|'m) (?:now |back |an? (?:\w+ ){1,3})?in (?=[A-Z])",
-    re.IGNORECASE,
-)
 _WORK = re.compile(
     r"\b(?:works?|working|worked|jobs?|team|department|office|employer|company|career|boss|hired|promoted|"
     r"retired|studies|studying|freelance|"
     r"does the|runs? (?:the|a|an|her|his)|put me in|started at|switched to|profession)\b",
     re.IGNORECASE,
 )
-_WHEREABOUTS = re.compile(
-    r"\b(?:lent|lend|borrowed|borrowing|returned|gave (?:back|[\w ]+ back)|keeps?|kept|puts?|stored?|hid|hidden|"
-    r"has (?:the|it|my|our|mine))\b|"
-    r"\b(?:is|are|'s|'re|was) (?:now |still )?(?:in|on|under|behind|at|with|inside|next to|by|above|below) "
-    r"(?:the|my|our|a)\b|\b(?:upstairs|downstairs)\b",
-    re.IGNORECASE,
-)
-_LIKING = re.compile(
-    r"\b(?:like|love|prefer|hate|enjoy|adore|dislike|can't stand|favou?rite|into|fond|fan)(?:s|d|ed)?\b", re.IGNORECASE
-)
-_NAME = re.compile(r"\b(?:called|named|name is|name's|call (?:it|him|her)|spell(?:ed|t|s)?|spelling)\b", re.IGNORECASE)
+
+
 # No units: what follows the number here belongs to the next phrase.
 _NO_UNITS = frozenset(
     "and or of at in on to the a an for with is are was every from now past but because pm am old".split()
@@ -119,30 +105,8 @@ def find_values(text: str) -> list[Value]:
     return sorted(found, key=lambda value: value.start)
 
 
-def topics(text: str) -> set[str]:
-    """The sides of a life that the text speaks of: two texts about one person and one side may contradict each other."""
-    kinds = {value.kind.partition(":")[0] for value in find_values(text)}
-    found = set()
-    if "day" in kinds or "time" in kinds:
-        found.add("schedule")
-    if "colour" in kinds:
-        found.add("colour")
-    if _HOME.search(text):
-        found.add("home")
-    words = set(stems(text))
-    if "job" in kinds or _WORK.search(text) or any(is_kind(word, stem("department")) for word in words):
-        found.add("work")
-    if _LIKING.search(text):
-        found.add("liking")
-    if _WHEREABOUTS.search(text):
-        found.add("whereabouts")
-    if any(is_kind(word, stem("status")) for word in words):
-        found.add("status")
-    if _AGE.search(text):
-        found.add("age")
-    if _NAME.search(text):
-        found.add("name")
-    return found
+def speaks_of_work(text: str) -> bool:
+    return bool(_WORK.search(text)) or any(is_kind(word, stem("department")) for word in stems(text))
 
 
 def has_money(text: str) -> bool:
@@ -173,14 +137,6 @@ def has_day(text: str) -> bool:
     ):
         return True
     return bool(find_days(text)) or bool(_RECURRING.search(text))
-
-
-def has_exact_day(text: str) -> bool:
-    """A day of the calendar or of the week, not a month or a season."""
-    dates = find_dates(text, date(2000, 1, 1), past=False)
-    return any((found.interval.last - found.interval.first).days <= 7 for found in dates) or bool(
-        _RECURRING.search(text)
-    )
 
 
 def has_age(text: str) -> bool:
