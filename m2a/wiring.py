@@ -91,7 +91,8 @@ class RetrievalLoading(Loading[Retrieval]):
             text_encoder,
             image_encoder,
             indexer.photo_vectors,
-            relevance_floor=self._settings.relevance_floor,
+            # The rules judge every memory that is found by a decision of their own, finer than a floor for each path.
+            relevance_floor=self._settings.relevance_floor and self._settings.chat_model != OFFLINE,
         )
         return Retrieval(index, indexer, retriever)
 
@@ -130,8 +131,9 @@ def load_policy(settings: Settings) -> Policy:
     """Who decides the agents' steps. A model that runs in this process is loaded."""
     if settings.chat_model == OFFLINE:
         from m2a.agents.offline import OfflineRules
+        from models.text_encoder import MINILM
 
-        return OfflineRules()
+        return OfflineRules(_text_encoder(MINILM))
     from m2a.agents.language_policy import LanguagePolicy
     from models.transformers_chat_model import TransformersChatModel
 

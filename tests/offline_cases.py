@@ -74,7 +74,8 @@ class Played:
 
     @property
     def declined(self) -> bool:
-        return self.reply.startswith(DECLINED)
+        """It says that it does not have it. One that quotes as the nearest what answers the question has answered it."""
+        return self.reply.startswith(DECLINED) and not (self.turn.kind == "question" and self.answered)
 
     @property
     def answered(self) -> bool:
@@ -132,7 +133,7 @@ async def play(stories: Iterable[Story], policy: OfflineRules | None = None) -> 
     played = []
     now = [datetime.now().astimezone()]
     with tempfile.TemporaryDirectory() as folder:
-        settings = Settings(data_dir=Path(folder), chat_model="offline", relevance_floor=False)
+        settings = Settings(data_dir=Path(folder), chat_model="offline")
         async with Assistant.open(settings, clock=lambda: now[0], policy=policy or OfflineRules()) as assistant:
             for story in stories:
                 owner = owner_named(assistant.stores.database, story.name)

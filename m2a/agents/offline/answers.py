@@ -6,7 +6,7 @@ from datetime import date
 
 from m2a.agents.offline.dates import find_dates, number, written
 from m2a.agents.offline.questions import Question
-from m2a.agents.offline.relevance import Match
+from m2a.agents.offline.relevance import Match, is_sure
 from m2a.agents.offline.text import equivalents, plain, stem, stems
 from m2a.agents.offline.values import amount_of
 from m2a.agents.state import MemoryContext, PhotoView
@@ -18,6 +18,7 @@ SAME_PHOTO = 0.60
 PHOTO_MARGIN = 0.06
 _LISTED = 8
 _QUOTED = 2
+_NEAREST = 3
 _LOOSELY_CLOSE = 0.3  # of the best memory's probability: what is counted or told beside it
 _CLOSE = 0.6  # the same for what is quoted beside it
 
@@ -48,10 +49,15 @@ def answer(
     return _list(chosen, messages)
 
 
+def nearest(found: Sequence[MemoryEntry], context: MemoryContext) -> str:
+    """What comes near to an answer and may be none, so that nothing is read into it that was not said."""
+    return f"The nearest that I have: {_list(found, context.messages)}"
+
+
 def selected(question: Question, found: Sequence[Match]) -> list[MemoryEntry]:
     """Of the memories found, best first, those that the answer will rest on."""
-    if not found:
-        return []
+    if not is_sure(found):
+        return [match.entry for match in found[:_NEAREST]]
     wide = question.asks in ("count", "about", "show")
     share = _LOOSELY_CLOSE if wide else _CLOSE
     close = [match.entry for match in found if match.score >= share * found[0].score]

@@ -11,11 +11,11 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from pathlib import Path
 
 from m2a.agents.offline.acts import utterances
-from m2a.agents.offline.answers import DECLINED, answer, photo_concepts, selected
+from m2a.agents.offline.answers import DECLINED, answer, nearest, photo_concepts, selected
 from m2a.agents.offline.corrections import Target, content, find_forgotten, find_target, is_known
 from m2a.agents.offline.names import find_names, mentioned
 from m2a.agents.offline.questions import Question, content_words, parse, questions_of
-from m2a.agents.offline.relevance import answers
+from m2a.agents.offline.relevance import answers, is_sure
 from m2a.agents.offline.replies import CONNECT, acknowledgement, cannot, small_talk
 from m2a.agents.offline.sense import Logistic, Sense
 from m2a.agents.offline.statements import Observation, Reading, read, with_concepts
@@ -39,6 +39,7 @@ from models.text_encoder import MINILM, TextEncoder, load_text_encoder
 
 _OBSERVATIONS = 6
 _SEARCHES = 6
+_NEAREST = "Not the answer, but the nearest to it:"
 
 
 class OfflineRules:
@@ -96,12 +97,13 @@ def _manage_query(state: TurnState, sense: Sense) -> Action:
     if len(state.steps) < len(lookups) and (not state.steps or state.rounds_left > 1):
         return SearchSemanticMemories(query=lookups[len(state.steps)])
     matches = answers(question, hits, state.concepts, sense)
-    return _finish(selected(question, matches))
+    return _finish(selected(question, matches), unsure=not is_sure(matches))
 
 
-def _finish(entries: Sequence[MemoryEntry]) -> Finish:
+def _finish(entries: Sequence[MemoryEntry], *, unsure: bool = False) -> Finish:
     quoted = " ".join(f'"{entry.text}"' for entry in entries)
-    return Finish(context=quoted, memory_ids=tuple(entry.memory_id for entry in entries))
+    ids = tuple(entry.memory_id for entry in entries)
+    return Finish(context=f"{_NEAREST} {quoted}" if entries and unsure else quoted, memory_ids=ids)
 
 
 def _parsed(state: TurnState) -> Question:
@@ -264,9 +266,14 @@ def _reply_parts(state: TurnState, sense: Sense) -> list[str]:
     for index, question in enumerate(asked):
         context = state.context[index] if index < len(state.context) else MemoryContext("", (), ())
         found = [hit.record for hit in context.hits if isinstance(hit.record, MemoryEntry)]
+        sure = not context.text.startswith(_NEAREST)
         if not context.complete:  # out of rounds: the memories are what was found, not what was chosen
-            found = selected(question, answers(question, context.hits, state.concepts, sense))
-        said = answer(question, found, context, state.concepts, today, state.recalled)
+            matches = answers(question, context.hits, state.concepts, sense)
+            found, sure = selected(question, matches), is_sure(matches)
+        if sure or not found:
+            said = answer(question, found, context, state.concepts, today, state.recalled)
+        else:
+            said = f"{DECLINED} {nearest(found, context)}"
         general = said == DECLINED and not question.about_self and not mentioned(question.text, state.concepts)
         given.append(f"{said} {CONNECT}" if general else said)
     answered = [said for said in given if not said.startswith(DECLINED)]

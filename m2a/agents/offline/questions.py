@@ -27,7 +27,7 @@ _KINDS: tuple[tuple[Asks, str], ...] = (
     (
         "about",
         r"\bwhat (?:else )?(?:do|did|can) (?:you|i|we) (?:still )?(?:know|remember|say|tell you|"
-        r"have)\b.*?\b(?:about|of|on)\b|\b(?:phone|mobile|room) number\b",
+        r"have)\b.*?\b(?:about|of|on)\b",
     ),
     (
         "about",
@@ -59,7 +59,7 @@ _KINDS: tuple[tuple[Asks, str], ...] = (
         "amount",
         r"\bhow (?:much|far|big|tall|high|heavy|large|fast|wide|warm)\b|\b(?:what|which)(?:'?s| is|"
         r" was)?(?: (?:my|the|our|his|her))? (?P<noun>(?:\w+ )?(?:size|dose|dosage|height|weight|amount|"
-        r"numbers?|code|pin))\b",
+        r"numbers?|code|pin))\b|\b(?:phone|mobile|room) number\b",
     ),
     ("time", r"\b(?:what|which) (?:exact )?time\b|\bwhat time'|\bhow (?:late|early)\b"),
     (

@@ -19,7 +19,8 @@ _UNMET = 0.5  # a word met by less has not been spoken of
 _NAME_MET = 0.7
 _SURE_KINDS = ("time", "money", "frequency", "day", "until", "ago")
 _VALUES = ("age", "time", "money", "amount", "frequency", "day", "until", "ago")  # known by their looks
-ENOUGH = 0.5
+SURE = 0.6  # the probability from which a memory is the answer
+NEAR = 0.01  # from here it is told as the nearest to what is asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +32,14 @@ class Match:
 
 
 def answers(question: Question, hits: Sequence[Hit], concepts: Sequence[Concept], sense: Sense) -> list[Match]:
-    """The memories with the probability that they answer, best first; none where the best is not likely enough to."""
+    """The memories with the probability that they answer, best first; none where not even the best is near to it."""
     found = judged(question, entries_of(hits), concepts, sense)
-    return found if found and found[0].score >= ENOUGH else []
+    return found if found and found[0].score >= NEAR else []
+
+
+def is_sure(found: Sequence[Match]) -> bool:
+    """Whether the best of the memories found answers, and is not just the nearest."""
+    return bool(found) and found[0].score >= SURE
 
 
 def judged(

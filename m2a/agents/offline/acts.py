@@ -1,0 +1,203 @@
+"""What the sentences of a message do: tell something to keep, ask, wish (forget, a style, a task), or only chat.
+
+Telling, asking and chatting are told apart by a learned decision over the form of the message (`features`) and its
+meaning; the wishes that are put in fixed words are known by those words.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from m2a.agents.offline.clauses import sentences
+from m2a.agents.offline.names import find_namings
+from m2a.agents.offline.sense import Sense
+from m2a.agents.offline.text import plain, tokens
+
+Act = Literal["tell", "ask", "chat", "preference", "forget", "command"]
+LEARNED_ACTS: tuple[Literal["tell", "ask", "chat"], ...] = ("tell", "ask", "chat")
+_IDLE = 0.8  # a sentence of a message that tells something is left out as idle talk from this probability
+
+_WH = r"(?:who|whose|whom|what|which|when|where|whereabouts|why|how)(?:'?s|'?re|'?ve|'?d)?"
+_AUXILIARY = (
+    r"(?:is|are|was|were|am|do|does|did|have|has|had|can|could|will|would|should|shall|isn't|aren't|don't|doesn't|"
+    r"didn't|haven't|hasn't|can't)"
+)
+_OPENER = (
+    r"(?:(?:and|so|but|n|oh|ok|okay|wait|hey|hi|sorry|also|well|then|right|please|pls|hang on|random one|quick one|"
+    r"yo|in|on|at|by|with|from|to|for|until|since)\b,? *)*"
+)
+_CLAUSE = re.compile(r"[,;:]\s+|\s-+\s|\s-(?=\w)|\.\.+\s*|[!?.]\s+|\s(?:and|but|so|n|or)\s")
+_WH_FIRST = re.compile(rf"{_OPENER}{_WH}\b")
+_AUXILIARY_FIRST = re.compile(rf"{_OPENER}{_AUXILIARY}\b(?! not)")
+_FORMS = {
+    "a question mark": re.compile(r"\?"),
+    "ends as a question": re.compile(r"\?[ )\"']*$"),
+    "ends as a statement": re.compile(r"\.$"),
+    "inverted": re.compile(rf"\b{_WH}(?: \w+){{0,2}}? {_AUXILIARY}\b|\b(?:who|what|when|where|how)'?s\b"),
+    "question word": re.compile(rf"\b{_WH}\b"),
+    "tell me": re.compile(r"\b(?:remind|tell|show|give) (?:me|him|her|us|them)\b"),
+    "of oneself": re.compile(r"\b(?:i|my|me|mine|we|our|us|im|ive|i'(?:m|ve|ll|d)|we'(?:re|ve|ll|d))\b"),
+    "I have": re.compile(r"\b(?:i|we)(?:'ve|'d|'ll|'m|'re)\b|\b(?:im|ive|weve)\b"),
+    "mine": re.compile(r"\b(?:my|our)\b"),
+    "of the assistant": re.compile(r"\b(?:you|ur|u|your)\b"),
+    "again": re.compile(r"\bagain\b|\bremember\b|\bdo you know\b|\bforgot|\bforget"),
+    "a digit": re.compile(r"\d"),
+    "a date": re.compile(
+        r"\b(?:\w+day|jan\w*|feb\w*|march|april|may|june|july|aug\w*|sept\w*|oct\w*|nov\w*|dec\w*|tomorrow|week|month)\b"
+    ),
+    "corrects": re.compile(
+        r"\b(?:actually|scratch|wait|meant|correction|moved|changed|instead|these days|no longer|anymore|wrong)\b"
+    ),
+}
+
+FORGET = re.compile(
+    r"^(?:please |can you |could you |you can |would you |kindly )*(?:forget|delete|erase|remove|drop|wipe|disregard|"
+    r"scratch)\b(?! to\b)(?P<what> (?:that|what|everything|all|anything|about|the (?:thing|bit|part|memory|note|fact)"
+    r"|my|our|it|this|her|his)\b.*)",
+    re.IGNORECASE,
+)
+REMEMBER = re.compile(
+    r"^(?:please |can you |could you |would you |i(?:'d| would) (?:like|want) you to |also )*"
+    r"(?:(?:don't|do not|never|dont) forget|remember|keep in mind|bear in mind|note(?: down)?|make a note|save)"
+    r"(?:,| that\b|:| this\b| for me\b| -| of\b)*\s+(?!me\b|when\b|what\b|where\b|who\b|how\b|to\b)(?P<what>.+)",
+    re.IGNORECASE,
+)
+_STYLE = re.compile(
+    r"\b(?:(?:keep|make|write|give) (?:your|me|the) [\w ]*(?:answers?|repl(?:y|ies)|responses?|messages?)|"
+    r"(?:answer|reply|respond|talk|speak)(?: to me)? (?:in|with|briefly|using|more|less|without|only)|call me|"
+    r"(?:short|brief|long|detailed|concise)\w* (?:answers?|repl(?:y|ies))|"
+    r"(?:use|don't use|avoid|no|like) (?:emojis?|bullet points|bullets|lists|jargon|metric|celsius|\w+ units))\b",
+    re.IGNORECASE,
+)
+_COMMAND = re.compile(
+    r"^(?:please |can you |could you |would you |will you |just )*(?:write|draft|translate|summari[sz]e|explain|"
+    r"play|send|order|make me|suggest|recommend|calculate|convert|google|tell (?:me )?a|sing|create|generate|"
+    r"remind me to|wake me|imagine|pretend|guess)\b",
+    re.IGNORECASE,
+)
+_TAG = re.compile(
+    rf"(?:[,\s]+(?:right|correct|you know|remember|yes|no|ok|okay|eh|huh|{_AUXILIARY}n't (?:it|he|she|they|we|you|i))|"
+    rf",\s*{_AUXILIARY} (?:it|he|she|they|we|you|i|there))\s*\?$",
+    re.IGNORECASE,
+)
+_YOU_KNOW = re.compile(r"^(?:you (?:know|remember)|do you remember|remember) (?=my |our |[A-Z])", re.IGNORECASE)
+# A greeting or a word of thanks that is put as a question or with one's own "I".
+_GREETING = re.compile(
+    r"^\W*(?:(?:hi+|hey|hello|so)\b\W*)*(?:how (?:are|r) (?:you|u|things)|how(?:'s| is) (?:it going|life|everything)|"
+    r"what(?:'s| is) (?:up|new)|how was your|did you (?:sleep|miss)|all (?:good|well)\?|you there)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    """One sentence and what it does; `text` is what it says, without the words that only do it ("remember that")."""
+
+    act: Act
+    text: str
+
+
+def utterances(message: str, sense: Sense) -> list[Utterance]:
+    """The sentences of a message, in order."""
+    typed = plain(message)
+    parts = sentences(typed)
+    whole = act_of(typed, sense)
+    marked = any(part.endswith("?") for part in parts)
+    found: list[Utterance] = []
+    for part in parts:
+        found.append(_wish(part) or _read(part, whole, sense, alone=len(parts) == 1, marked=marked))
+    return _with_question(found) if whole == "ask" else found
+
+
+def act_of(text: str, sense: Sense) -> Literal["tell", "ask", "chat"]:
+    chances = act_probabilities(text, sense)
+    return max(LEARNED_ACTS, key=lambda act: chances[act])
+
+
+def act_probabilities(text: str, sense: Sense) -> dict[str, float]:
+    found, vector = features(text), sense.vector(text)
+    return {act: sense.models[act].probability(found, vector) for act in LEARNED_ACTS}
+
+
+def features(text: str) -> dict[str, float]:
+    """The form of a text: how it opens, ends and is put, and whom it speaks of."""
+    typed = plain(text)
+    lower = typed.lower()
+    parts = [part.lower() for part in sentences(typed)] or [lower]
+    clauses = [clause for part in parts for clause in _CLAUSE.split(part)]
+    words = lower.split()
+    found = {name: float(bool(pattern.search(lower))) for name, pattern in _FORMS.items()}
+    found |= {
+        "all ends as questions": float(all(part.endswith("?") for part in parts)),
+        "opens with a question word": float(bool(_WH_FIRST.match(parts[0]))),
+        "a clause opens with a question word": float(any(_WH_FIRST.match(clause) for clause in clauses)),
+        "a sentence opens with a verb": float(any(_AUXILIARY_FIRST.match(part) for part in parts)),
+        "a clause opens with a verb": float(
+            any(
+                re.match(rf"{_OPENER}{_AUXILIARY} (?:i|we|you|my|the|he|she|they|it|there)\b", clause)
+                for clause in clauses
+            )
+        ),
+        "a name": float(bool(re.search(r"(?<!^)(?<![.!?] )\b[A-Z][a-z]", typed))),
+        "length": min(len(words), 40) / 20,
+        "short": float(len(words) < 6),
+        "sentences": min(len(parts), 4) / 2,
+    }
+    return found
+
+
+def _wish(sentence: str) -> Utterance | None:
+    text = sentence.strip()
+    if (forget := FORGET.match(text)) and not re.match(r"scratch that\b[\s,.:-]+\w", text, re.IGNORECASE):
+        rest = re.split(r"[,;:]\s+| - ", forget["what"], maxsplit=1)
+        if len(rest) == 1 or len(tokens(rest[1])) < 3:  # "scratch what I said about the key, Ana has it" tells
+            return Utterance("forget", forget["what"].strip())
+        return None
+    if remember := REMEMBER.match(text):
+        told = remember["what"].strip()
+        return None if told.endswith("?") else Utterance("preference" if _STYLE.search(told) else "tell", told)
+    if _STYLE.search(text) and not text.endswith("?"):
+        return Utterance("preference", text)
+    if _COMMAND.match(text) and not re.search(r"\b(?:my|our)\b", text):
+        return Utterance("command", text)
+    return None
+
+
+def _read(sentence: str, whole: str, sense: Sense, *, alone: bool, marked: bool) -> Utterance:
+    asks = sentence.endswith("?")
+    if _GREETING.match(sentence):
+        return Utterance("chat", sentence)
+    if asks and (tag := _TAG.search(sentence)):
+        told = _YOU_KNOW.sub("", sentence[: tag.start()]).strip(" ,")
+        if act_of(f"{told}.", sense) == "tell":
+            return Utterance("tell", told)
+        return Utterance("chat" if whole == "chat" else "ask", sentence)
+    if alone:
+        return Utterance("ask" if asks else whole, sentence)  # type: ignore[arg-type]
+    chances = act_probabilities(sentence, sense)
+    if whole == "tell":
+        if asks and chances["ask"] > chances["tell"]:
+            return Utterance("ask", sentence)
+        idle = chances["chat"] > _IDLE and not re.search(r"\d|(?<=\w )[A-Z][a-z]", sentence)
+        return Utterance("chat" if idle else "tell", sentence)
+    unmarked = not marked or _WH_FIRST.match(sentence.lower())  # beside "…?" only what is put as one asks too
+    if asks or (whole == "ask" and unmarked and chances["ask"] >= max(chances["tell"], chances["chat"])):
+        return Utterance("ask", sentence)
+    # Beside a question a sentence says why it is asked; only what it gives a name to is news.
+    return Utterance("tell" if whole == "ask" and find_namings(sentence) else "chat", sentence)
+
+
+def _with_question(found: Sequence[Utterance]) -> list[Utterance]:
+    """A message that asks holds a question, though none of its sentences looks like one; "Who?" belongs to the last."""
+    asked: list[Utterance] = []
+    for one in found:
+        if one.act == "ask" and asked and asked[-1].act == "ask" and len(tokens(one.text)) < 3:
+            asked[-1] = Utterance("ask", f"{asked[-1].text} {one.text}")
+        else:
+            asked.append(one)
+    if not any(one.act in ("ask", "forget", "preference", "command") for one in asked):
+        longest = max(range(len(asked)), key=lambda index: len(asked[index].text), default=None)
+        if longest is not None:
+            asked[longest] = Utterance("ask", asked[longest].text)
+    return asked

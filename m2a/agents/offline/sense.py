@@ -1,0 +1,82 @@
+"""How near two texts are in meaning, and the small learned decisions that rest on it.
+
+The vectors are those of the embedded all-MiniLM-L6-v2, for which `learned.json` was trained
+(`python -m tests.bench offline --train`); no other encoder fits these weights.
+"""
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from models.text_encoder import TextEncoder
+
+LEARNED = Path(__file__).parent / "learned.json"
+_REMEMBERED = 16_384
+
+
+@dataclass(frozen=True)
+class Logistic:
+    """A probability from named features and, for some, the vector of a text. A feature that is left out is 0."""
+
+    bias: float
+    features: Mapping[str, float]
+    vector: tuple[float, ...] = ()
+
+    def probability(self, features: Mapping[str, float], vector: np.ndarray | None = None) -> float:
+        total = self.bias + sum(self.features.get(name, 0.0) * value for name, value in features.items())
+        if self.vector and vector is not None:
+            total += float(np.dot(self.vector, vector))
+        return 1 / (1 + math.exp(-max(-60.0, min(60.0, total))))
+
+
+@lru_cache(maxsize=1)
+def learned() -> Mapping[str, Logistic]:
+    """The decisions of the committed file, by name."""
+    return as_decisions(json.loads(LEARNED.read_text(encoding="utf-8")))
+
+
+def as_decisions(models: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Logistic]:
+    return {
+        name: Logistic(model["bias"], model["features"], tuple(model.get("vector", ())))
+        for name, model in models.items()
+    }
+
+
+class Sense:
+    """Vectors of texts and words, each computed once. Safe to call from threads."""
+
+    def __init__(self, encoder: TextEncoder, models: Mapping[str, Logistic] | None = None) -> None:
+        self._encoder = encoder
+        self.models = models or learned()
+        self._vectors: dict[str, np.ndarray] = {}
+
+    def vectors(self, texts: Iterable[str]) -> np.ndarray:
+        wanted = list(texts)
+        known = self._vectors
+        new = list(dict.fromkeys(text for text in wanted if text not in known))
+        if new:
+            encoded = self._encoder.encode(new)
+            known = known | dict(zip(new, encoded, strict=True))
+            self._vectors = known if len(known) <= _REMEMBERED else dict(zip(new, encoded, strict=True))
+        return np.array([known[text] for text in wanted])
+
+    def vector(self, text: str) -> np.ndarray:
+        vector: np.ndarray = self.vectors([text])[0]
+        return vector
+
+    def cosine(self, left: str, right: str) -> float:
+        one, other = self.vectors([left, right])
+        return float(one @ other)
+
+    def nearest(self, left: Iterable[str], right: Iterable[str]) -> list[float]:
+        """For each text on the left the cosine of the nearest on the right; 0 where there is none."""
+        ours, theirs = list(left), list(right)
+        if not ours or not theirs:
+            return [0.0] * len(ours)
+        return [float(one) for one in (self.vectors(ours) @ self.vectors(theirs).T).max(axis=1)]

@@ -1,0 +1,201 @@
+"""The learned decisions of the offline rules: logistic regressions on the stories of `tests/data/offline_*.json`."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+
+from m2a.agents.offline.acts import LEARNED_ACTS
+from m2a.agents.offline.acts import features as act_features
+from m2a.agents.offline.clauses import sentences
+from m2a.agents.offline.corrections import features_of as contradiction_features
+from m2a.agents.offline.questions import Question, parse, questions_of
+from m2a.agents.offline.relevance import features_of
+from m2a.agents.offline.sense import Sense
+from m2a.agents.offline.statements import read
+from m2a.types import EvidenceRange, MemoryEntry
+from tests.offline_cases import Played
+
+SHORT = Path(__file__).parents[1] / "data" / "offline_short.json"
+PAIRS = SHORT.with_name("offline_pairs.json")
+_STEPS = 50
+_OF_PAIR = 1.0
+_OF_SENTENCE = 0.3
+_OF_SHORT = 0.5
+ANSWER_PENALTY = 10.0
+CONTRADICTION_PENALTY = 10.0
+_ACTS = {"statement": "tell", "correction": "tell", "question": "ask", "never_said": "ask", "chit_chat": "chat"}
+
+
+@dataclass(frozen=True)
+class Example:
+    """What a decision sees, and whether it should say yes. `group` is the set that it is from."""
+
+    features: Mapping[str, float]
+    label: bool
+    group: str
+    vector: np.ndarray | None = None
+    weight: float = 1.0
+
+
+def fit(examples: Sequence[Example], *, penalty: float, vector_penalty: float = 0.0) -> dict[str, object]:
+    """Ridge-penalised logistic regression by Newton's method, on standardised features; the weights fit the raw ones."""
+    names = sorted({name for example in examples for name in example.features})
+    rows = np.array([[example.features.get(name, 0.0) for name in names] for example in examples])
+    mean, scale = rows.mean(axis=0), rows.std(axis=0)
+    scale[scale == 0] = 1.0
+    columns = [(rows - mean) / scale, np.ones((len(examples), 1))]
+    penalties = [penalty] * len(names) + [1e-6]
+    vectors = [example.vector for example in examples if example.vector is not None]
+    if vectors:
+        columns.append(np.array(vectors))
+        penalties += [vector_penalty] * len(vectors[0])
+    design = np.hstack(columns)
+    labels = np.array([example.label for example in examples], dtype=float)
+    weights = np.array([example.weight for example in examples])
+    ridge = np.diag(penalties)
+    beta = np.zeros(design.shape[1])
+    for _step in range(_STEPS):
+        chance = 1 / (1 + np.exp(-np.clip(design @ beta, -30, 30)))
+        gradient = design.T @ (weights * (labels - chance)) - ridge @ beta
+        curvature = (design * (weights * chance * (1 - chance))[:, None]).T @ design + ridge
+        change = np.linalg.solve(curvature, gradient)
+        beta += change
+        if np.abs(change).max() < 1e-6:
+            break
+    raw = beta[: len(names)] / scale
+    model: dict[str, object] = {
+        "bias": round(float(beta[len(names)] - raw @ mean), 4),
+        "features": {name: round(float(value), 4) for name, value in zip(names, raw, strict=True)},
+    }
+    if vectors:
+        model["vector"] = [round(float(value), 3) for value in beta[len(names) + 1 :]]
+    return model
+
+
+def write(path: Path, models: Mapping[str, Mapping[str, object]]) -> None:
+    """One line a model's part, so that a change can be read."""
+    path.write_text(json.dumps(models, indent=1).replace(",\n   ", ", ") + "\n", encoding="utf-8")
+
+
+def act_examples(played: Sequence[Played], group: str, sense: Sense) -> dict[str, list[Example]]:
+    """Every message, and for less the sentences of those that tell or chat, since the rules judge them too."""
+    examples: dict[str, list[Example]] = {act: [] for act in LEARNED_ACTS}
+    for one in played:
+        texts = [(one.turn.text, 1.0)]
+        parts = sentences(one.turn.text)
+        if len(parts) > 1:
+            texts += [
+                (part, _OF_SENTENCE)
+                for part in parts
+                if len(part.split()) > 3 and ("?" in part) == (_ACTS[one.turn.kind] == "ask")
+            ]
+        for text, weight in texts:
+            found, vector = act_features(text), sense.vector(text)
+            for act in LEARNED_ACTS:
+                examples[act].append(Example(found, _ACTS[one.turn.kind] == act, group, vector, weight))
+    return examples
+
+
+def short_examples(path: Path, sense: Sense) -> dict[str, list[Example]]:
+    """Messages of a few words, of which the stories have few: `{"tell": [...], "ask": [...], "chat": [...]}`."""
+    texts = json.loads(path.read_text(encoding="utf-8"))
+    return {
+        act: [
+            Example(act_features(text), said == act, path.stem, sense.vector(text), _OF_SHORT)
+            for said in LEARNED_ACTS
+            for text in texts[said]
+        ]
+        for act in LEARNED_ACTS
+    }
+
+
+def answer_examples(played: Sequence[Played], group: str, sense: Sense) -> list[Example]:
+    """Every question with every memory that there was: the answer is in those that hold what the story accepts."""
+    examples = []
+    for one in played:
+        if one.turn.kind not in ("question", "never_said"):
+            continue
+        question = first_question(one, sense)
+        if question is None:
+            continue
+        labels = [bool(one.turn.accept) and _answers(one, entry) for entry in one.before]
+        if one.turn.kind == "question" and not any(labels):
+            continue
+        for found, label in zip(features_of(question, one.before, one.concepts, sense), labels, strict=True):
+            weight = 1 / sum(labels) if label else 3.0 if one.turn.kind == "never_said" else 0.2
+            examples.append(Example(found, label, group, weight=weight))
+    return examples
+
+
+def pair_examples(path: Path, sense: Sense) -> list[Example]:
+    """Plain questions about a few memories each, many of them for what was never told: short, as the stories' are not."""
+    examples = []
+    for number, case in enumerate(json.loads(path.read_text(encoding="utf-8"))):
+        today = datetime(2026, 5, 4, 12, tzinfo=UTC)
+        known: list[MemoryEntry] = []
+        for index, text in enumerate(case["memories"]):
+            evidence = (EvidenceRange(index + 1, index + 1),)
+            known.append(MemoryEntry(index + 1, "owner", 1, "fact", text, "", (), evidence, (), today, None))
+        for asked, answering in case["asked"]:
+            found = features_of(parse(asked, today.date()), known, (), sense)
+            for index, features in enumerate(found):
+                weight = _OF_PAIR / max(1, len(answering)) if index in answering or not answering else 0.2
+                examples.append(Example(features, index in answering, f"{path.stem} {number}", weight=weight))
+    return examples
+
+
+def first_question(one: Played, sense: Sense) -> Question | None:
+    found = questions_of(one.message, one.recent, one.concepts, sense)
+    return found[0] if found else parse(one.turn.text, one.turn.said_at.date())
+
+
+def _answers(one: Played, entry: MemoryEntry) -> bool:
+    folded = entry.text.casefold()
+    accepted = [any(word.casefold() in folded for word in group) for group in one.turn.accept]
+    return all(accepted) if not re.search(r"how (?:many|long|old)", one.turn.text, re.I) else any(accepted)
+
+
+def contradiction_examples(played: Sequence[Played], group: str, sense: Sense) -> list[Example]:
+    """Every memory beside everything told: a correction means those that hold what must be gone."""
+    examples = []
+    for one in played:
+        if one.turn.kind not in ("statement", "correction"):
+            continue
+        newest = [message.message_id for message in reversed(one.recent)]
+        for observation in read(one.message, one.recent, one.concepts, sense).observations:
+            speaks = any(word.casefold() in observation.text.casefold() for kept in one.turn.keep for word in kept)
+            found = contradiction_features(observation, one.turn.text, one.before, newest, one.concepts, sense)
+            for entry, features in zip(one.before, found, strict=True):
+                gone = any(word.casefold() in entry.text.casefold() for word in one.turn.gone)
+                if gone and not speaks:
+                    continue
+                examples.append(Example(features, gone, group, weight=2.0 if gone else 1.0))
+    return examples
+
+
+def examples_of(sets: Mapping[str, Sequence[Played]], sense: Sense) -> dict[str, list[Example]]:
+    """What there is to learn each decision from."""
+    found: dict[str, list[Example]] = {name: [] for name in (*LEARNED_ACTS, "answers", "contradicts")}
+    for act, examples in short_examples(SHORT, sense).items():
+        found[act] += examples
+    found["answers"] += pair_examples(PAIRS, sense)
+    for group, played in sets.items():
+        for act, examples in act_examples(played, group, sense).items():
+            found[act] += examples
+        found["answers"] += answer_examples(played, group, sense)
+        found["contradicts"] += contradiction_examples(played, group, sense)
+    return found
+
+
+def train(examples: Mapping[str, Sequence[Example]], *, without: str = "") -> dict[str, dict[str, object]]:
+    """The decisions learned of all sets but the one left out."""
+    used = {name: [one for one in found if one.group != without] for name, found in examples.items()}
+    models = {act: fit(used[act], penalty=3.0, vector_penalty=0.1) for act in LEARNED_ACTS}
+    models["answers"] = fit(used["answers"], penalty=ANSWER_PENALTY)
+    models["contradicts"] = fit(used["contradicts"], penalty=CONTRADICTION_PENALTY)
+    return models
