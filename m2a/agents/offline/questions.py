@@ -52,7 +52,7 @@ _KINDS: tuple[tuple[Asks, str], ...] = (
     (
         "money",
         r"\b(?:price|costs?|set (?:me|us) back|pay|paid|paying|spen[dt]|salary|shelling out|worth)\b|"
-        r"\bhow much (?:rent|money)\b",
+        r"\bhow much (?:rent|money|(?:do|did) (?:i|we|you|they) (?:give|hand over|fork out|part with))\b",
     ),
     ("money", r"\bhow (?:much (?:is|are|was|were|an?|per)|expensive|pricey)\b"),
     (
@@ -71,7 +71,7 @@ _KINDS: tuple[tuple[Asks, str], ...] = (
     (
         "place",
         r"\bwhere(?:'?s|'re|abouts)?\b|\b(?:what|which) (?:city|town|place|country|village|street|part|bit|"
-        r"room|floor|airport)\b",
+        r"room|floor|airport|neighbou?rhood|district|suburb|area|region|county)\b",
     ),
     ("name", r"\b(?:what|which|who)\b.*\b(?:called|call|named?|names)\b|\bwhat's .* called\b|\bname of\b"),
     (

@@ -19,6 +19,7 @@ _UNMET = 0.5  # a word met by less has not been spoken of
 _NAME_MET = 0.7
 _SURE_KINDS = ("time", "money", "frequency", "day", "until", "ago")
 _VALUES = ("age", "time", "money", "amount", "frequency", "day", "until", "ago")  # known by their looks
+_RULED_OUT = 0.5  # what is left of the probability where the kind of answer is missing: the memory may be near, no more
 SURE = 0.6  # the probability from which a memory is the answer
 NEAR = 0.01  # from here it is told as the nearest to what is asked
 
@@ -48,7 +49,7 @@ def judged(
     """Every memory with the probability that it answers, best first; of equals the newer first."""
     model = sense.models["answers"]
     found = [
-        Match(entry, 0.0 if _is_ruled_out(question, features) else model.probability(features))
+        Match(entry, model.probability(features) * (_RULED_OUT if _is_ruled_out(question, features) else 1.0))
         for entry, features in zip(entries, features_of(question, entries, concepts, sense), strict=True)
     ]
     return sorted(found, key=lambda match: (match.score, match.entry.memory_id), reverse=True)

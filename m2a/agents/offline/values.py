@@ -31,7 +31,7 @@ _RECURRING = re.compile(
 )
 _MONEY = re.compile(
     rf"[€$£] ?\d+(?:[.,]\d+)*|\b{_NUMBER} ?(?:€|\$|£|euros?|dollars?|pounds?|quid|bucks|cents?|francs?|"
-    rf"kr(?:oner)?|yen|usd|eur|gbp|chf)\b",
+    rf"kr(?:oner)?|yen|usd|eur|gbp|chf|grand)\b|\b\d+k\b",
     re.IGNORECASE,
 )
 _AMOUNT = re.compile(rf"\b({_NUMBER}) ?-?(?:more |other |new |old |big |small |whole )?([a-zA-Z%°]+)", re.IGNORECASE)
