@@ -6,7 +6,7 @@ from datetime import date
 
 from m2a.agents.offline.dates import find_dates, number, written
 from m2a.agents.offline.questions import Question
-from m2a.agents.offline.relevance import Match, is_sure
+from m2a.agents.offline.relevance import Match, is_sure, share_evidence
 from m2a.agents.offline.text import equivalents, plain, stem, stems
 from m2a.agents.offline.values import amount_of
 from m2a.agents.state import MemoryContext, PhotoView
@@ -19,6 +19,7 @@ PHOTO_MARGIN = 0.06
 _LISTED = 8
 _QUOTED = 2
 _NEAREST = 3
+_BESIDE = 2
 _LOOSELY_CLOSE = 0.3  # of the best memory's probability: what is counted or told beside it
 _CLOSE = 0.6  # the same for what is quoted beside it
 
@@ -56,12 +57,23 @@ def nearest(found: Sequence[MemoryEntry], context: MemoryContext) -> str:
 
 def selected(question: Question, found: Sequence[Match]) -> list[MemoryEntry]:
     """Of the memories found, best first, those that the answer will rest on."""
+    if not found:
+        return []
     if not is_sure(found):
-        return [match.entry for match in found[:_NEAREST]]
+        close = [match.entry for match in found[:_NEAREST]]
+        return _with_its_message(close, found)
     wide = question.asks in ("count", "about", "show")
     share = _LOOSELY_CLOSE if wide else _CLOSE
     close = [match.entry for match in found if match.score >= share * found[0].score]
-    return close[: _LISTED if wide else _QUOTED]
+    return close[:_LISTED] if wide else _with_its_message(close[:_QUOTED], found)
+
+
+def _with_its_message(chosen: Sequence[MemoryEntry], found: Sequence[Match]) -> list[MemoryEntry]:
+    """The best, what was said in one breath with it, and the rest: half of an answer often stands in the next sentence."""
+    best = chosen[0]
+    beside = [match.entry for match in found if match.entry is not best and share_evidence(match.entry, best)]
+    together = [best, *beside[:_BESIDE]]
+    return [*together, *(entry for entry in chosen if entry not in together)]
 
 
 def quote(entry: MemoryEntry, messages: Sequence[Message]) -> str:

@@ -88,7 +88,7 @@ def _features(
     beside = [
         word
         for other in entries
-        if other is not entry and _share_evidence(entry, other)
+        if other is not entry and share_evidence(entry, other)
         for word in words[other.memory_id]
     ]
     of_memory = covered(question.words, words[entry.memory_id], sense)
@@ -169,7 +169,7 @@ def _rarity(question: Question, words: Mapping[int, Sequence[str]]) -> dict[str,
     }
 
 
-def _share_evidence(one: MemoryEntry, other: MemoryEntry) -> bool:
+def share_evidence(one: MemoryEntry, other: MemoryEntry) -> bool:
     return any(
         ours.first <= theirs.last and theirs.first <= ours.last
         for ours in one.evidence_ids
