@@ -99,6 +99,7 @@ _KINDS: tuple[tuple[Asks, str], ...] = (
         rf"the)\b|\bwhether\b|\bif\b",
     ),
 )  # fmt: skip
+_SHOWING = frozenset(stem(word) for word in "show see look photo picture pic image".split())
 _PATTERNS = tuple((asks, re.compile(pattern, re.IGNORECASE)) for asks, pattern in _KINDS)
 # Words that tell nothing of which memory answers.
 _LIGHT = frozenset(
@@ -177,7 +178,7 @@ def parse(text: str, today: date, *, context: str = "", has_photos: bool = False
         typed,
         asks,
         plain(context) or typed,
-        tuple(content_words(typed)),
+        tuple(word for word in content_words(typed) if asks != "show" or stem(word) not in _SHOWING),
         names,
         noun=noun.split()[-1].lower() if noun else "",
         unit=(groups.get("unit") or "").lower(),

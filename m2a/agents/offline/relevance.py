@@ -20,7 +20,7 @@ _NAME_MET = 0.7
 _SURE_KINDS = ("time", "money", "frequency", "day", "until", "ago")
 _VALUES = ("age", "time", "money", "amount", "frequency", "day", "until", "ago")  # known by their looks
 _RULED_OUT = 0.5  # what is left of the probability where the kind of answer is missing: the memory may be near, no more
-SURE = 0.6  # the probability from which a memory is the answer
+SURE = 0.5  # the probability from which a memory is the answer
 NEAR = 0.01  # from here it is told as the nearest to what is asked
 
 
@@ -49,10 +49,16 @@ def judged(
     """Every memory with the probability that it answers, best first; of equals the newer first."""
     model = sense.models["answers"]
     found = [
-        Match(entry, model.probability(features) * (_RULED_OUT if _is_ruled_out(question, features) else 1.0))
+        Match(entry, _score(question, features, model.probability(features)))
         for entry, features in zip(entries, features_of(question, entries, concepts, sense), strict=True)
     ]
     return sorted(found, key=lambda match: (match.score, match.entry.memory_id), reverse=True)
+
+
+def _score(question: Question, features: Mapping[str, float], probability: float) -> float:
+    if question.asks in ("show", "about") and features["literal share"] == 1.0:
+        return max(probability, SURE)  # whatever is told of the thing by its name answers
+    return probability * _RULED_OUT if _is_ruled_out(question, features) else probability
 
 
 def _is_ruled_out(question: Question, features: Mapping[str, float]) -> bool:
