@@ -92,10 +92,14 @@ def slowly(asked: Asked, records: list[Record], near: list[list[str]], statistic
                 "coverage": coverage(list(record.words)),
                 "coverage_near": coverage(window),
                 "maxsim": weighted(matches(record)),
-                "maxsim_near": weighted([max(three) for three in zip(matches(record), matches(before), matches(after), strict=True)]),
+                "maxsim_near": weighted(np.max([matches(record), matches(before), matches(after)], axis=0).tolist()),
                 "maxsim_before": weighted(matches(before)) if before else lowest,
                 "maxsim_after": weighted(matches(after)) if after else lowest,
-                "maxsim_weakest": min(m for m, w in zip(matches(record), asked.token_weights, strict=True) if w >= 0.999 * mean_weight),
+                "maxsim_weakest": min(
+                    match
+                    for match, weight in zip(matches(record), asked.token_weights, strict=True)
+                    if weight >= 0.999 * mean_weight
+                ),
                 "session_maxsim": sum(sorted(weighted(matches(other)) - lowest for other in of_chat)[-3:]),
                 "session_bm25": sum(sorted(own[id(other)] - min(own.values()) for other in of_chat)[-3:]),
                 "matched": len(words & set(record.words)),

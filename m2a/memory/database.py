@@ -224,6 +224,34 @@ embedding = Table(
     Column("vector", LargeBinary, nullable=False),
 )
 
+# What ranking needs of a record beside its row in the index (`fusion = "best"`); made from the record, so that it can be
+# made again. Its tokens hold traces of the two messages before it.
+ranked_record = Table(
+    "ranked_record",
+    metadata,
+    Column("owner", String(32), primary_key=True),
+    Column("kind", String(7), primary_key=True),
+    Column("record_id", _Id, primary_key=True, autoincrement=False),
+    Column("version", Integer, nullable=False),
+    Column("conversation_id", String(32), nullable=False),
+    Column("speaker", Text, nullable=False),
+    Column("said_at", BigInteger, nullable=False),
+    Column("words", Text, nullable=False),
+    Column("traits", LargeBinary, nullable=False),
+    Column("vector", LargeBinary, nullable=False),
+    Column("tokens", LargeBinary, nullable=False),
+)
+
+# How many ranked records hold a word, are said by a speaker, or are there at all; kept in step by the same transactions.
+ranked_count = Table(
+    "ranked_count",
+    metadata,
+    Column("owner", String(32), primary_key=True),
+    Column("counted", String(15), primary_key=True),
+    Column("item", Text, primary_key=True),
+    Column("number", BigInteger, nullable=False),
+)
+
 pending_update = Table(
     "pending_update",
     metadata,
@@ -311,6 +339,8 @@ class Database:
                         f"The database has schema version {found}, this M2A knows {SCHEMA_VERSION}; "
                         "open it with the M2A that wrote it."
                     )
+                # What can be made from the rest came later than the first databases.
+                metadata.create_all(connection, [ranked_record, ranked_count])
                 return
             metadata.create_all(connection)
             for statement in _SQLITE_STATEMENTS if self.is_sqlite else _POSTGRESQL_STATEMENTS:

@@ -179,6 +179,18 @@ class SemanticMemoryStore:
             found |= {e.memory_id: e for e in self._load(connection, owner, entry.c.memory_id.in_(chunk))}
         return found
 
+    def versions(self, connection: Connection, owner: str, memory_ids: Collection[int]) -> dict[int, int]:
+        """The version of each living entry among the ids."""
+        found: dict[int, int] = {}
+        for chunk in chunks(sorted(set(memory_ids))):
+            rows = connection.execute(
+                select(entry.c.memory_id, entry.c.version).where(
+                    entry.c.owner == owner, entry.c.alive, entry.c.memory_id.in_(chunk)
+                )
+            )
+            found.update(rows.tuples().all())
+        return found
+
     def all(self, connection: Connection, owner: str, kinds: Collection[MemoryKind] | None = None) -> list[MemoryEntry]:
         """Every living entry, of the given kinds if there are any."""
         return self._load(connection, owner, entry.c.kind.in_(list(kinds)) if kinds else entry.c.alive)
