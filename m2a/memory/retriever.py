@@ -14,7 +14,6 @@ from m2a.memory.floor import NO_FLOOR, floor_of
 from m2a.memory.fusion import reciprocal_rank_fusion, with_photos
 from m2a.memory.index import IndexHit, MemoryIndex
 from m2a.memory.indexer import MESSAGE_VERSION
-from m2a.memory.ranking.learned_ranking import DEPTH as RANKED_DEPTH
 from m2a.memory.ranking.learned_ranking import LearnedRanking
 from m2a.memory.ranking.record_store import RecordKey
 from m2a.memory.raw_message_store import RawMessageStore
@@ -141,7 +140,7 @@ class Retriever:
         """The paths that this query can take."""
         text, paths = question.text, dict[Path, _PathSearch]()
         if text:
-            depth = PATH_DEPTH if self._ranking is None else RANKED_DEPTH
+            depth = PATH_DEPTH if self._ranking is None else self._ranking.depth
             words = finished_words(text)
             paths["dense"] = _PathSearch(
                 lambda limit: self._index.search_dense(owner, question.vector, kinds, limit), _LAST_LIMIT, depth

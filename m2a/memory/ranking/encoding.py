@@ -41,7 +41,7 @@ class RecordEncoder:
     def entries(self, entries: Sequence[MemoryEntry], texts: Sequence[str]) -> list[Record]:
         """`texts` are what the entries are found by. An entry stands alone: it has no context."""
         return [
-            self._record("", entry.memory_id, "", _time_of(entry), finished_words(text), tokens, traits_of(text, 0, ""))
+            self.record("", entry.memory_id, "", _time_of(entry), finished_words(text), tokens, traits_of(text, 0, ""))
             for entry, text, tokens in zip(entries, texts, self._states(texts), strict=True)
         ]
 
@@ -59,7 +59,7 @@ class RecordEncoder:
             traits = traits_of(message.text, item.position, item.before[-1].text if item.before else "")
             words = message_words(message.speaker, message.text)
             records.append(
-                self._record(
+                self.record(
                     message.conversation_id, message.message_id, message.speaker, message.said_at, words, tokens, traits
                 )
             )
@@ -87,7 +87,7 @@ class RecordEncoder:
             people=frozenset(speaker for speaker, of_name in words_of.items() if not of_name.isdisjoint(words)),
         )
 
-    def _record(
+    def record(
         self,
         conversation: str,
         number: int,

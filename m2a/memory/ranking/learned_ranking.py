@@ -14,7 +14,7 @@ from m2a.memory.ranking.token_head import TokenHead
 from m2a.types import RecordKind
 from models.text_encoder import TextEncoder, TokenEncoder, TokenStates
 
-DEPTH = 60  # the best so many of each text path are candidates
+DEPTH = 60  # so many of each text path are candidates
 _SEEDS = 30  # so many messages that words found bring in their neighbours
 _REACH = 2  # neighbours to each side
 
@@ -26,9 +26,10 @@ class LearnedRanking:
     the words that the question shares.
     """
 
-    def __init__(self, store: RankedRecordStore, encoder: RecordEncoder, ranker: Ranker) -> None:
+    def __init__(self, store: RankedRecordStore, encoder: RecordEncoder, ranker: Ranker, *, depth: int = DEPTH) -> None:
         self.store = store
         self.encoder = encoder
+        self.depth = depth
         self._ranker = ranker
 
     @classmethod
@@ -39,6 +40,11 @@ class LearnedRanking:
                 f"fusion 'best' is trained on the tokens of all-MiniLM-L6-v2, not on {encoder.encoder_id!r}; "
                 "set fusion = paper."
             )
+        return cls.shipped(store, encoder)
+
+    @classmethod
+    def shipped(cls, store: RankedRecordStore, encoder: TokenEncoder) -> "LearnedRanking":
+        """The same, whatever the encoder's tokens are."""
         folder = files("m2a.memory.ranking")
         with as_file(folder / "ranker.json") as ranker, as_file(folder / "head.npz") as head:
             return cls(store, RecordEncoder(encoder, TokenHead.load(head)), Ranker.load(ranker))
