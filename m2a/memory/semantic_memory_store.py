@@ -183,12 +183,13 @@ class SemanticMemoryStore:
         """The version of each living entry among the ids."""
         found: dict[int, int] = {}
         for chunk in chunks(sorted(set(memory_ids))):
-            rows = connection.execute(
-                select(entry.c.memory_id, entry.c.version).where(
-                    entry.c.owner == owner, entry.c.alive, entry.c.memory_id.in_(chunk)
-                )
-            )
-            found.update(rows.tuples().all())
+            # Whether it is alive is asked here: for SQLite it would be a reason to go through all that are.
+            columns = (entry.c.memory_id, entry.c.version, entry.c.alive)
+            for memory_id, version, alive in connection.execute(
+                select(*columns).where(entry.c.owner == owner, entry.c.memory_id.in_(chunk))
+            ):
+                if alive:
+                    found[memory_id] = version
         return found
 
     def all(self, connection: Connection, owner: str, kinds: Collection[MemoryKind] | None = None) -> list[MemoryEntry]:

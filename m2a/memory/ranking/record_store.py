@@ -7,7 +7,7 @@ from datetime import UTC
 from typing import Literal, NamedTuple
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, Row, and_, delete, insert, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, and_, delete, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from m2a.memory.database import (
@@ -204,12 +204,16 @@ class RankedRecordStore:
     ) -> WordStatistics:
         """How often the words are in the owner's records of these kinds."""
         totals, holding = Counter[str](), Counter[str]()
-        wanted = or_(
-            ranked_count.c.counted.in_(list(kinds)),
-            and_(ranked_count.c.counted.in_([_WORDS_OF[kind] for kind in kinds]), ranked_count.c.item.in_(list(words))),
+        # One range of the primary key; a finished word is a stem, so that none is called as the totals are.
+        wanted = (
+            ranked_count.c.owner == owner,
+            ranked_count.c.counted.in_([*kinds, *(_WORDS_OF[kind] for kind in kinds)]),
+            ranked_count.c.item.in_(["records", "words", *words]),
         )
-        for row in connection.execute(select(ranked_count).where(ranked_count.c.owner == owner, wanted)):
-            (totals if row.counted in kinds else holding)[row.item] += row.number
+        for counted, item, number in connection.execute(
+            select(ranked_count.c.counted, ranked_count.c.item, ranked_count.c.number).where(*wanted)
+        ):
+            (totals if counted in kinds else holding)[item] += number
         return WordStatistics(totals["records"], totals["words"], holding)
 
     def speakers(self, connection: Connection, owner: str) -> list[str]:
