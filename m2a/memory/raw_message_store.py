@@ -9,6 +9,7 @@ from sqlalchemy import Connection, Row, func, insert, select, text, update
 
 from m2a.memory.database import (
     Database,
+    among,
     chunks,
     conversation,
     from_microseconds,
@@ -162,14 +163,13 @@ class RawMessageStore:
 
     def existing(self, connection: Connection, owner: str, message_ids: Collection[int]) -> set[int]:
         """Those among the ids that are messages of the owner."""
-        found: set[int] = set()
-        for chunk in chunks(sorted(set(message_ids))):
-            found |= set(
-                connection.scalars(
-                    select(message.c.message_id).where(message.c.owner == owner, message.c.message_id.in_(chunk))
+        return set(
+            connection.scalars(
+                select(message.c.message_id).where(
+                    message.c.owner == owner, among(connection, message.c.message_id, message_ids)
                 )
             )
-        return found
+        )
 
     def count_before(self, connection: Connection, owner: str, conversation_id: str, message_id: int) -> int:
         """How many of the conversation's messages came before that one."""

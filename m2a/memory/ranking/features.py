@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain, repeat
 
 import numpy as np
 
@@ -133,7 +134,7 @@ def features(
     `near_words` are, for each candidate, its words and those of its neighbours, two to each side.
     """
     before, after = _neighbours(records)
-    vectors = np.stack([record.vector for record in records])
+    vectors = np.concatenate([record.vector for record in records]).reshape(len(records), -1)
     idf = {word: statistics.idf(word) for word in set(asked.words) - asked.names}
     bm25, coverage, matched = _lexical(idf, [record.words for record in records], statistics.average_length)
     bm25_near, coverage_near, _ = _lexical(idf, near_words, statistics.average_length * _NEAR_LENGTHS)
@@ -143,7 +144,7 @@ def features(
     best_near = np.maximum(best, np.maximum(_of_neighbour(best, before), _of_neighbour(best, after)))
     lowest = float(maxsim.min())
     heavy = weights >= 0.999 * weights.mean()
-    traits = np.stack([record.traits for record in records])
+    traits = np.concatenate([record.traits for record in records]).reshape(len(records), -1)
     when = float(bool(_ASKS_WHEN.match(asked.text)))
     columns = [
         vectors @ asked.vector,
@@ -185,13 +186,14 @@ def _lexical(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """BM25 of the words, the share of their idf that a document holds, and how many of them it holds."""
     column = {word: at for at, word in enumerate(idf)}
-    counts = np.zeros((len(documents), len(column)))
-    for row, document in enumerate(documents):
-        for word in document:
-            if word in column:
-                counts[row, column[word]] += 1
-    weights = np.array(list(idf.values()))
     lengths = np.array([len(document) for document in documents])
+    # Every word of every document by its column, the last for all that the question does not hold, then counted at once.
+    columns = map(column.get, chain.from_iterable(documents), repeat(len(column)))
+    cells = np.fromiter(columns, dtype=np.int64, count=int(lengths.sum()))
+    cells += np.repeat(np.arange(len(documents)) * (len(column) + 1), lengths)
+    size = len(documents) * (len(column) + 1)
+    counts = np.bincount(cells, minlength=size).reshape(len(documents), -1)[:, :-1]
+    weights = np.array(list(idf.values()))
     norm = BM25_K1 * (1 - BM25_B + BM25_B * lengths / average_length)
     holds = counts > 0
     return (

@@ -12,7 +12,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from m2a.memory.database import (
     Database,
-    chunks,
+    among,
     entry,
     from_microseconds,
     message,
@@ -66,6 +66,7 @@ class RankedRecordStore:
         self._database = database
         self._lock = threading.Lock()
         self._decoded: OrderedDict[tuple[str, RecordKey], RankedRecord] = OrderedDict()
+        self._speakers: dict[str, list[str]] = {}
         self._changes = 0
 
     # Writing
@@ -116,7 +117,7 @@ class RankedRecordStore:
     def _delete(self, connection: Connection, owner: str, keys: Collection[RecordKey]) -> Counter[tuple[_Counted, str]]:
         """Remove the records; what they counted for."""
         counted = Counter[tuple[_Counted, str]]()
-        for condition in _among(owner, keys):
+        for condition in _among(connection, owner, keys):
             columns = (ranked_record.c.kind, ranked_record.c.speaker, ranked_record.c.words)
             for kind, speaker, words in connection.execute(select(*columns).where(condition)):
                 counted.update(_counts(kind, speaker, words.split()))
@@ -145,7 +146,7 @@ class RankedRecordStore:
         found: set[RecordKey] = set()
         columns = (ranked_record.c.record_id, ranked_record.c.conversation_id)
         of_messages = [key for key in keys if key.kind == "message"]
-        for condition in _among(owner, of_messages):
+        for condition in _among(connection, owner, of_messages):
             for message_id, conversation_id in connection.execute(select(*columns).where(condition)).all():
                 following = (
                     select(message.c.message_id)
@@ -172,8 +173,8 @@ class RankedRecordStore:
                     self._decoded.move_to_end((owner, key))
                     found[key] = ranked
         read: dict[RecordKey, RankedRecord] = {}
-        for condition in _among(owner, set(keys) - found.keys()):
-            for row in connection.execute(select(ranked_record).where(condition)):
+        for condition in _among(connection, owner, set(keys) - found.keys()):
+            for row in connection.execute(select(ranked_record).where(condition)).all():
                 read[RecordKey(row.kind, row.record_id)] = _decoded(row)
         with self._lock:
             if self._changes == changes:  # else a row may have changed since this snapshot of the database
@@ -194,8 +195,8 @@ class RankedRecordStore:
                 else:
                     found[message_id] = Place(ranked.record.conversation, ranked.record.words)
         columns = (ranked_record.c.record_id, ranked_record.c.conversation_id, ranked_record.c.words)
-        for condition in _among(owner, [RecordKey("message", message_id) for message_id in missing]):
-            for message_id, conversation, words in connection.execute(select(*columns).where(condition)):
+        for condition in _among(connection, owner, [RecordKey("message", message_id) for message_id in missing]):
+            for message_id, conversation, words in connection.execute(select(*columns).where(condition)).all():
                 found[message_id] = Place(conversation, words.split())
         return found
 
@@ -218,8 +219,15 @@ class RankedRecordStore:
 
     def speakers(self, connection: Connection, owner: str) -> list[str]:
         """Everyone who said a message."""
-        of_speakers = (ranked_count.c.owner == owner, ranked_count.c.counted == "speaker")
-        return list(connection.scalars(select(ranked_count.c.item).where(*of_speakers)))
+        with self._lock:
+            changes, known = self._changes, self._speakers.get(owner)
+        if known is None:
+            of_speakers = (ranked_count.c.owner == owner, ranked_count.c.counted == "speaker")
+            known = list(connection.scalars(select(ranked_count.c.item).where(*of_speakers)))
+            with self._lock:
+                if self._changes == changes:
+                    self._speakers[owner] = known
+        return known
 
     def versions(self, connection: Connection, owner: str) -> dict[RecordKey, int]:
         """The version of every record that is kept."""
@@ -250,6 +258,7 @@ class RankedRecordStore:
         """These, or all."""
         with self._lock:
             self._changes += 1
+            self._speakers.clear()
             if keys is None:
                 self._decoded.clear()
             for key in keys or ():
@@ -266,14 +275,13 @@ def _negative(counts: Counter[tuple[_Counted, str]]) -> dict[tuple[_Counted, str
     return {key: -number for key, number in counts.items()}
 
 
-def _among(owner: str, keys: Collection[RecordKey]) -> Iterable[ColumnElement[bool]]:
-    """Conditions that hold for the owner's records of these keys, each short enough for a statement."""
+def _among(connection: Connection, owner: str, keys: Collection[RecordKey]) -> Iterable[ColumnElement[bool]]:
+    """Conditions that hold for the owner's records of these keys, one for each kind."""
     for kind in ("entry", "message"):
-        numbers = sorted(key.record_id for key in keys if key.kind == kind)
-        for some in chunks(numbers):
-            yield and_(
-                ranked_record.c.owner == owner, ranked_record.c.kind == kind, ranked_record.c.record_id.in_(some)
-            )
+        numbers = [key.record_id for key in keys if key.kind == kind]
+        if numbers:
+            this = (ranked_record.c.owner == owner, ranked_record.c.kind == kind)
+            yield and_(*this, among(connection, ranked_record.c.record_id, numbers))
 
 
 def _values(owner: str, key: RecordKey, ranked: RankedRecord) -> dict[str, object]:
