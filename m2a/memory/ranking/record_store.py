@@ -7,7 +7,7 @@ from datetime import UTC
 from typing import Literal, NamedTuple
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, Row, and_, delete, insert, select
+from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from m2a.memory.database import (
@@ -27,7 +27,7 @@ from m2a.memory.ranking.features import Record, WordStatistics
 from m2a.types import RecordKind
 
 _MADE_BY = "ranked_records_made_by"  # the key in `setting`
-_CACHED = 10_000  # records, of about 5 kB
+_CACHED = 20_000  # records, of about 5 kB
 
 _LONGEST_ITEM = 100  # characters; PostgreSQL takes no long keys
 
@@ -172,16 +172,29 @@ class RankedRecordStore:
                 if (ranked := self._decoded.get((owner, key))) is not None:
                     self._decoded.move_to_end((owner, key))
                     found[key] = ranked
+        missing = set(keys) - found.keys()
+        if not missing:
+            return found
+        conditions = list(_among(connection, owner, missing))
+        if len(missing) > len(found) and self._fits(connection, owner):
+            conditions = [ranked_record.c.owner == owner]  # so few that it takes less to read them once
         read: dict[RecordKey, RankedRecord] = {}
-        for condition in _among(connection, owner, set(keys) - found.keys()):
-            for row in connection.execute(select(ranked_record).where(condition)).all():
-                read[RecordKey(row.kind, row.record_id)] = _decoded(row)
+        for condition in conditions:
+            for row in connection.execute(select(*_COLUMNS).where(condition)).all():
+                key, ranked = _decoded(*row.tuple())  # type: ignore[call-arg]
+                read[key] = ranked
         with self._lock:
             if self._changes == changes:  # else a row may have changed since this snapshot of the database
                 self._decoded.update({(owner, key): ranked for key, ranked in read.items()})
                 while len(self._decoded) > _CACHED:
                     self._decoded.popitem(last=False)
-        return found | read
+        return found | {key: read[key] for key in missing & read.keys()}
+
+    def _fits(self, connection: Connection, owner: str) -> bool:
+        """Whether all of the owner's records are few enough to be kept in memory."""
+        totals = (ranked_count.c.counted.in_(["entry", "message"]), ranked_count.c.item == "records")
+        records = select(func.sum(ranked_count.c.number)).where(ranked_count.c.owner == owner, *totals)
+        return (connection.scalar(records) or 0) <= _CACHED
 
     def places(self, connection: Connection, owner: str, message_ids: Collection[int]) -> dict[int, Place]:
         """Of those of the messages that are kept, the conversation and the words."""
@@ -301,16 +314,40 @@ def _values(owner: str, key: RecordKey, ranked: RankedRecord) -> dict[str, objec
     }
 
 
-def _decoded(row: Row) -> RankedRecord:  # type: ignore[type-arg]
-    tokens = np.frombuffer(row.tokens, dtype=np.int8, offset=2).reshape(int.from_bytes(row.tokens[:2], "little"), -1)
+_COLUMNS = (
+    ranked_record.c.kind,
+    ranked_record.c.record_id,
+    ranked_record.c.version,
+    ranked_record.c.conversation_id,
+    ranked_record.c.speaker,
+    ranked_record.c.said_at,
+    ranked_record.c.words,
+    ranked_record.c.traits,
+    ranked_record.c.vector,
+    ranked_record.c.tokens,
+)
+
+
+def _decoded(
+    kind: RecordKind,
+    record_id: int,
+    version: int,
+    conversation: str,
+    speaker: str,
+    said_at: int,
+    words: str,
+    traits: bytes,
+    vector: bytes,
+    tokens: bytes,
+) -> tuple[RecordKey, RankedRecord]:
     record = Record(
-        conversation=row.conversation_id,
-        number=row.record_id,
-        speaker=row.speaker,
-        said_at=from_microseconds(row.said_at),
-        words=row.words.split(),
-        vector=np.frombuffer(row.vector, dtype="<f2").astype(np.float32),
-        tokens=tokens,
-        traits=np.frombuffer(row.traits, dtype="<f4"),
+        conversation,
+        record_id,
+        speaker,
+        from_microseconds(said_at),
+        words.split(),
+        np.frombuffer(vector, dtype="<f2").astype(np.float32),
+        np.frombuffer(tokens, dtype=np.int8, offset=2).reshape(int.from_bytes(tokens[:2], "little"), -1),
+        np.frombuffer(traits, dtype="<f4"),
     )
-    return RankedRecord(row.version, record)
+    return RecordKey(kind, record_id), RankedRecord(version, record)
