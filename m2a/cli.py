@@ -213,6 +213,32 @@ def compare(context: typer.Context) -> None:
     compare_app(context.args, prog_name="m2a compare")
 
 
+@app.command()
+def tune(
+    data: Annotated[Path, typer.Option(help="A LoCoMo file, or a folder with LoCoMo files.")],
+    leave_one_out: Annotated[
+        bool, typer.Option("--leave-one-out", help="Print what each step gives, each conversation left out in turn.")
+    ] = False,
+    out: Annotated[Path | None, typer.Option(help="Folder for the weights learned from all conversations.")] = None,
+) -> None:
+    """Learn the ranking of fusion = best from conversations with questions, and say what it is worth."""
+    from m2a.benchmarks.locomo import read_locomo
+    from m2a.evaluation.tune import tune as learn
+    from m2a.wiring import cache_dir
+    from models.text_encoder import MINILM, TokenEncoder, load_text_encoder
+
+    if not leave_one_out and out is None:
+        _fail("Say what to do: --leave-one-out to measure, --out FOLDER to write the weights, or both.")
+    encoder = load_text_encoder(MINILM, cache_dir())
+    assert isinstance(encoder, TokenEncoder)
+    made_by = f"m2a tune --data {data}{' --leave-one-out' * leave_one_out}{f' --out {out}' if out else ''}"
+    learn(read_locomo(data), encoder, leave_one_out=leave_one_out, out=out, made_by=made_by, say=_say)
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
+
+
 def main() -> None:
     """Run the command; a failure is one sentence on standard error and a non-zero exit code."""
     logging.basicConfig(handlers=[_Unforeseen()])

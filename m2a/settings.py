@@ -44,7 +44,10 @@ class Settings(BaseSettings):
         default=None, description="Milvus server; Milvus Lite in the data folder without it."
     )
 
-    fusion: Literal["paper"] = Field(default="paper", description="How the three retrieval paths are fused.")
+    fusion: Literal["best", "paper"] = Field(
+        default="paper",
+        description="How what is found is ranked: paper is reciprocal rank fusion, best a learned ranker.",
+    )
     relevance_floor: bool = Field(default=True, description="Drop hits that are too far from the question.")
     context_turns: int = Field(default=5, ge=0, description="Newest turns that go with each memory request.")
     max_queries: int = Field(default=5, ge=0, description="Memory requests in one turn, at most.")

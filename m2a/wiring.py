@@ -69,19 +69,31 @@ class RetrievalLoading(Loading[Retrieval]):
     def _open(self) -> Retrieval:
         from m2a.memory.index import IndexEncoders, MemoryIndex
         from m2a.memory.indexer import Indexer
+        from m2a.memory.ranking.learned_ranking import LearnedRanking
+        from m2a.memory.ranking.record_store import RankedRecordStore
         from m2a.memory.retriever import Retriever
 
         self._image_encoder.start()
         text_encoder = self._text_encoder.get()
         image_encoder = self._image_encoder.get()
         sql = self._sql
+        ranked = RankedRecordStore(sql.database)
+        ranking = LearnedRanking.load(ranked, text_encoder) if self._settings.fusion == "best" else None
         index = MemoryIndex(
             self._settings.milvus_uri or str(self._settings.data_dir / "index.db"),
             IndexEncoders.of(text_encoder, image_encoder),
             discard_mismatch=self._discard_mismatch,
         )
         indexer = Indexer(
-            sql.database, sql.raw, sql.semantic, index, text_encoder, image_encoder, photo_image=sql.photos.image
+            sql.database,
+            sql.raw,
+            sql.semantic,
+            index,
+            text_encoder,
+            image_encoder,
+            photo_image=sql.photos.image,
+            ranked=ranked,
+            record_encoder=ranking.encoder if ranking else None,
         )
         retriever = Retriever(
             sql.database,
@@ -93,6 +105,7 @@ class RetrievalLoading(Loading[Retrieval]):
             indexer.photo_vectors,
             # The rules judge every memory that is found by a decision of their own, finer than a floor for each path.
             relevance_floor=self._settings.relevance_floor and self._settings.chat_model != OFFLINE,
+            ranking=ranking,
         )
         return Retrieval(index, indexer, retriever)
 

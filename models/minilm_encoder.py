@@ -1,20 +1,20 @@
 """all-MiniLM-L6-v2 from the weights inside a package, run by onnxruntime."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from models.onnx_session import Export, open_session
-from models.text_encoder import MINILM, well_formed
+from models.text_encoder import MINILM, TokenStates, well_formed
 from models.weights import files_hash
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
-    from tokenizers import Tokenizer
+    from tokenizers import Encoding, Tokenizer
 
-_GRAPH_VERSION = 1  # raise it when `_prepare_export` changes: the file name holds it
+_GRAPH_VERSION = 2  # raise it when `_prepare_export` changes: the file name holds it
 _MAXIMUM_TOKENS = 256  # as the model's own sentence_bert_config.json
 _BATCH = 8
 
@@ -46,27 +46,45 @@ class MiniLMEncoder:
         return cls(session, tokenizer, f"{MINILM}@{short_hash}")
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
-        # One by one, not `encode_batch`, whose thread pool fights with the callers' threads.
-        tokens = [self._tokenizer.encode(well_formed(text)).ids for text in texts]
-        by_length = sorted(range(len(tokens)), key=lambda row: len(tokens[row]))
-        vectors = np.empty((len(tokens), self.dimensions), dtype=np.float32)
-        for start in range(0, len(by_length), _BATCH):
-            rows = by_length[start : start + _BATCH]
-            vectors[rows] = self._run([tokens[row] for row in rows])
+        encodings = self._tokenized(texts)
+        vectors = np.empty((len(encodings), self.dimensions), dtype=np.float32)
+        for rows in _batches(encodings):
+            [vectors[rows]] = self._run([encodings[row].ids for row in rows], ["vectors"])
         return vectors
 
-    def _run(self, tokens: list[list[int]]) -> np.ndarray:
+    def encode_tokens(self, texts: Sequence[str]) -> list[TokenStates]:
+        encodings = self._tokenized(texts)
+        found: dict[int, TokenStates] = {}
+        for rows in _batches(encodings):
+            vectors, states = self._run([encodings[row].ids for row in rows], ["vectors", "states"])
+            for row, vector, of_text in zip(rows, vectors, states, strict=True):
+                spans = np.array(encodings[row].offsets, dtype=np.int32).reshape(-1, 2)
+                in_text = spans[:, 1] > spans[:, 0]
+                found[row] = TokenStates(vector, of_text[: len(spans)][in_text], spans[in_text])
+        return [found[row] for row in range(len(encodings))]
+
+    def _tokenized(self, texts: Sequence[str]) -> "list[Encoding]":
+        # One by one, not `encode_batch`, whose thread pool fights with the callers' threads.
+        return [self._tokenizer.encode(well_formed(text)) for text in texts]
+
+    def _run(self, tokens: list[list[int]], outputs: list[str]) -> list[np.ndarray]:
         shape = (len(tokens), max(map(len, tokens)))
         ids, mask = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
         for row, sentence in enumerate(tokens):
             ids[row, : len(sentence)] = sentence
             mask[row, : len(sentence)] = 1
-        vectors: np.ndarray = self._session.run(["vectors"], {"ids": ids, "mask": mask})[0]
-        return vectors
+        found: list[np.ndarray] = self._session.run(outputs, {"ids": ids, "mask": mask})
+        return found
+
+
+def _batches(encodings: "Sequence[Encoding]") -> Iterator[list[int]]:
+    """Rows of like length together: what is padded is computed for nothing."""
+    by_length = sorted(range(len(encodings)), key=lambda row: len(encodings[row].ids))
+    return (by_length[start : start + _BATCH] for start in range(0, len(by_length), _BATCH))
 
 
 def _prepare_export(config_path: Path, weights: Path) -> Export:
-    """BERT with mean pooling and normalisation in the graph."""
+    """BERT with mean pooling and normalisation in the graph; the tokens' states are an output too."""
     import torch
     from safetensors.torch import load_file
     from transformers import BertConfig, BertModel
@@ -76,13 +94,13 @@ def _prepare_export(config_path: Path, weights: Path) -> Export:
             super().__init__()
             self.bert = bert
 
-        def forward(self, ids: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor]:
+        def forward(self, ids: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
             weight = mask.to(torch.float32)
             # A 4-d mask passes through transformers unchanged, so that no code that depends on shapes is traced.
             bias = (1 - weight[:, None, None, :]) * torch.finfo(torch.float32).min
             states = self.bert(input_ids=ids, attention_mask=bias, token_type_ids=torch.zeros_like(ids))[0]
             mean = (states * weight[:, :, None]).sum(1) / weight.sum(1, keepdim=True).clamp(min=1e-9)
-            return (torch.nn.functional.normalize(mean, dim=1),)
+            return torch.nn.functional.normalize(mean, dim=1), states
 
     config = BertConfig.from_json_file(str(config_path))
     config._attn_implementation = "eager"
@@ -95,8 +113,13 @@ def _prepare_export(config_path: Path, weights: Path) -> Export:
     return Export(
         module=Sentences(bert).eval(),
         inputs=("ids", "mask"),
-        outputs=("vectors",),
-        dynamic_axes={"ids": {0: "texts", 1: "tokens"}, "mask": {0: "texts", 1: "tokens"}, "vectors": {0: "texts"}},
+        outputs=("vectors", "states"),
+        dynamic_axes={
+            "ids": {0: "texts", 1: "tokens"},
+            "mask": {0: "texts", 1: "tokens"},
+            "vectors": {0: "texts"},
+            "states": {0: "texts", 1: "tokens"},
+        },
         traced=(torch.full((2, 7), 101), torch.ones(2, 7, dtype=torch.long)),
         checked=(torch.arange(1000, 1033).reshape(3, 11), mask),
     )

@@ -1,8 +1,9 @@
-"""Sentences to vectors: the protocol, and the adapter that a name stands for."""
+"""Sentences to vectors: the protocols, and the adapter that a name stands for."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -17,6 +18,29 @@ class TextEncoder(Protocol):
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
         """Unit vectors, float32, shape (len(texts), dimensions), in the order of the texts."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TokenStates:
+    """A text's tokens, each in the light of the whole text.
+
+    `vector` is what `encode` gives for the text. `states` has a row for each token of the text, float32, not of unit
+    length; `spans` holds, row by row, where the token begins in the text and where it ends. What a model puts around a
+    text (as [CLS]) has no row. A text without tokens has no rows, and what is past the model's length has none either.
+    """
+
+    vector: np.ndarray
+    states: np.ndarray
+    spans: np.ndarray
+
+
+@runtime_checkable
+class TokenEncoder(TextEncoder, Protocol):
+    """A text encoder that also shows the tokens behind its vectors."""
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[TokenStates]:
+        """In the order of the texts."""
         ...
 
 
@@ -36,5 +60,5 @@ def load_text_encoder(name: str, cache_dir: Path) -> TextEncoder:
 
 
 def well_formed(text: str) -> str:
-    """The text with lone surrogates, which no tokenizer takes, as question marks."""
+    """The text with lone surrogates, which no tokenizer takes, as question marks. Its length stays."""
     return text.encode("utf-8", "replace").decode()

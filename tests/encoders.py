@@ -1,5 +1,6 @@
 """Encoders for tests: deterministic, legible, without weights. Texts that share words, photos that share a colour, are close."""
 
+import re
 import zlib
 from collections.abc import Sequence
 
@@ -7,6 +8,7 @@ import numpy as np
 from PIL.Image import Image
 
 from m2a.memory.words import finished_words
+from models.text_encoder import TokenStates
 
 
 def _unit(rows: np.ndarray) -> np.ndarray:
@@ -27,9 +29,12 @@ class HashingTextEncoder:
         rows = np.zeros((len(texts), self.dimensions))
         for row, text in enumerate(texts):
             for word in finished_words(text) or [""]:
-                seed = zlib.crc32(f"{self.encoder_id} {word}".encode())
-                rows[row] += np.random.default_rng(seed).normal(size=self.dimensions)
+                rows[row] += self._direction(word)
         return _unit(rows)
+
+    def _direction(self, word: str) -> np.ndarray:
+        seed = zlib.crc32(f"{self.encoder_id} {word}".encode())
+        return np.random.default_rng(seed).normal(size=self.dimensions)
 
 
 COLOURS = {"red": (255, 0, 0), "green": (0, 255, 0), "blue": (0, 0, 255), "yellow": (255, 255, 0)}
@@ -64,3 +69,22 @@ class ColourImageEncoder:
     def _colour_name(self, vector: np.ndarray) -> str:
         names = list(COLOURS)
         return names[int(np.argmax(_unit(np.array(list(COLOURS.values()), dtype=float) + 1) @ vector))]
+
+
+class HashingTokenEncoder(HashingTextEncoder):
+    """The same with tokens: a finished word's token is its direction, wherever it stands."""
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[TokenStates]:
+        found = []
+        for text, vector in zip(texts, self.encode(texts), strict=True):
+            words = [(match, finished_words(match[0])) for match in re.finditer(r"\w+", text)]
+            spans = [match.span() for match, stems in words if stems]
+            states = [self._direction(stems[0]) for _, stems in words if stems]
+            found.append(
+                TokenStates(
+                    vector,
+                    np.array(states, dtype=np.float32).reshape(-1, self.dimensions),
+                    np.array(spans, dtype=np.int32).reshape(-1, 2),
+                )
+            )
+        return found

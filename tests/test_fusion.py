@@ -1,6 +1,6 @@
 import pytest
 
-from m2a.memory.fusion import reciprocal_rank_fusion
+from m2a.memory.fusion import reciprocal_rank_fusion, with_photos
 
 
 def test_scores_are_sums_of_reciprocal_ranks():
@@ -35,3 +35,11 @@ def test_k_flattens_the_ranks():
 
 def test_nothing_gives_nothing():
     assert reciprocal_rank_fusion([[], [], []]) == []
+
+
+def test_photos_join_a_ranking_of_text():
+    joined = [item for item, _ in with_photos(["a", "b", "c", "d", "e"], ["x", "d", "y"])]
+    # In both first; else two of text to one photo.
+    assert joined == ["d", "a", "b", "x", "c", "e", "y"]
+    assert with_photos([], ["x", "y"]) == reciprocal_rank_fusion([["x", "y"]])
+    assert [item for item, _ in with_photos(["a", "b"], [])] == ["a", "b"]

@@ -12,7 +12,7 @@ import pytest
 
 from models.cached_file import write_atomically
 from models.minilm_encoder import MiniLMEncoder
-from models.text_encoder import load_text_encoder
+from models.text_encoder import TokenEncoder, load_text_encoder
 
 ROOT = Path(__file__).parents[1]
 TEXTS = [
@@ -53,6 +53,29 @@ def test_batching_and_order_change_nothing(encoder):
     assert np.allclose(together, alone, atol=1e-5)
 
 
+def test_tokens_are_those_behind_the_vector(encoder):
+    found = encoder.encode_tokens(TEXTS)
+    assert np.allclose([tokens.vector for tokens in found], encoder.encode(TEXTS), atol=1e-5)
+    for text, tokens in zip(TEXTS, found, strict=True):
+        assert tokens.states.shape == (len(tokens.spans), encoder.dimensions) and tokens.states.dtype == np.float32
+        assert (tokens.spans[:, 0] < tokens.spans[:, 1]).all() and (tokens.spans[:, 1] <= len(text)).all()
+    first, empty, *_ = found
+    assert [TEXTS[0][start:end] for start, end in first.spans] == "Where is my red backpack ?".split()
+    assert len(empty.spans) == 0
+    # In the light of the whole text: the same word has another state in another sentence.
+    one, other = encoder.encode_tokens(["The bank of the river", "The bank lends money"])
+    assert not np.allclose(one.states[1], other.states[1], atol=0.05)
+    broken = "half \ud83d a ball"
+    assert [broken[start:end] for start, end in encoder.encode_tokens([broken])[0].spans][-1] == "ball"
+
+
+def test_only_the_embedded_encoder_shows_tokens(encoder):
+    from models.sentence_transformers_encoder import SentenceTransformersEncoder
+
+    assert isinstance(encoder, TokenEncoder)
+    assert not hasattr(SentenceTransformersEncoder, "encode_tokens")
+
+
 def test_nothing_and_broken_text(encoder):
     assert encoder.encode([]).shape == (0, 384)
     assert np.isfinite(encoder.encode(["half an emoji \ud83d"])).all()
@@ -67,7 +90,7 @@ def test_threads_agree(encoder):
 
 def test_second_load_needs_no_torch(encoder, cache_dir):
     program = (
-        "import sys, pathlib; from models.text_encoder import load_text_encoder as load;"
+        "import sys, pathlib; from models.text_encoder import TokenEncoder, load_text_encoder as load;"
         "e = load('all-MiniLM-L6-v2', pathlib.Path(sys.argv[1])); e.encode(['hello']);"
         "print(e.encoder_id, [m for m in ('torch', 'transformers', 'sentence_transformers') if m in sys.modules])"
     )
@@ -76,7 +99,7 @@ def test_second_load_needs_no_torch(encoder, cache_dir):
     )
     assert done.stdout.split() == [encoder.encoder_id, "[]"], done.stderr
     assert done.stderr == ""
-    assert [path.name for path in cache_dir.iterdir()] == [f"{encoder.encoder_id.replace('@', '-')}-v1.onnx"]
+    assert [path.name for path in cache_dir.iterdir()] == [f"{encoder.encoder_id.replace('@', '-')}-v2.onnx"]
 
 
 def test_broken_cache_file_is_made_again(encoder, cache_dir, tmp_path):

@@ -1,15 +1,18 @@
 """The SQL database: its tables, its triggers, and how to open it. SQL is the truth; everything else can be rebuilt."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import json
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any, Literal, TypeVar
 
 from sqlalchemy import (
+    ARRAY,
     BigInteger,
     Boolean,
     CheckConstraint,
     Column,
+    ColumnElement,
     Connection,
     Engine,
     Index,
@@ -20,10 +23,14 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    any_,
+    cast,
     create_engine,
     event,
+    func,
     insert,
     inspect,
+    literal,
     select,
     text,
     update,
@@ -224,6 +231,34 @@ embedding = Table(
     Column("vector", LargeBinary, nullable=False),
 )
 
+# What ranking needs of a record beside its row in the index (`fusion = "best"`); made from the record, so that it can be
+# made again. Its tokens hold traces of the two messages before it.
+ranked_record = Table(
+    "ranked_record",
+    metadata,
+    Column("owner", String(32), primary_key=True),
+    Column("kind", String(7), primary_key=True),
+    Column("record_id", _Id, primary_key=True, autoincrement=False),
+    Column("version", Integer, nullable=False),
+    Column("conversation_id", String(32), nullable=False),
+    Column("speaker", Text, nullable=False),
+    Column("said_at", BigInteger, nullable=False),
+    Column("words", Text, nullable=False),
+    Column("traits", LargeBinary, nullable=False),
+    Column("vector", LargeBinary, nullable=False),
+    Column("tokens", LargeBinary, nullable=False),
+)
+
+# How many ranked records hold a word, are said by a speaker, or are there at all; kept in step by the same transactions.
+ranked_count = Table(
+    "ranked_count",
+    metadata,
+    Column("owner", String(32), primary_key=True),
+    Column("counted", String(15), primary_key=True),
+    Column("item", Text, primary_key=True),
+    Column("number", BigInteger, nullable=False),
+)
+
 pending_update = Table(
     "pending_update",
     metadata,
@@ -311,6 +346,8 @@ class Database:
                         f"The database has schema version {found}, this M2A knows {SCHEMA_VERSION}; "
                         "open it with the M2A that wrote it."
                     )
+                # What can be made from the rest came later than the first databases.
+                metadata.create_all(connection, [ranked_record, ranked_count])
                 return
             metadata.create_all(connection)
             for statement in _SQLITE_STATEMENTS if self.is_sqlite else _POSTGRESQL_STATEMENTS:
@@ -360,6 +397,14 @@ def next_id(connection: Connection, owner_key: str, record: Literal["message", "
 def chunks(items: Sequence[T], size: int = 500) -> Iterator[Sequence[T]]:
     """The items in runs that fit into one statement."""
     return (items[start : start + size] for start in range(0, len(items), size))
+
+
+def among(connection: Connection, column: Column[int], numbers: Collection[int]) -> ColumnElement[bool]:
+    """Whether the column is one of the numbers, however many: one parameter, where `IN` takes one for each."""
+    if connection.dialect.name == "sqlite":
+        listed = func.json_each(json.dumps(sorted(numbers))).table_valued("value")
+        return column.in_(select(listed.c.value))
+    return column == any_(cast(literal(sorted(numbers), ARRAY(BigInteger)), ARRAY(BigInteger)))
 
 
 def grouped(rows: Iterable[tuple[K, V]]) -> dict[K, list[V]]:

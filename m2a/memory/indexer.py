@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from sqlalchemy import ColumnElement, Connection, String, cast, delete, func, insert, literal, select
 
-from m2a.memory.database import Database, chunks, entry, message, outbox, photo
+from m2a.memory.database import Database, chunks, entry, grouped, message, outbox, photo
 from m2a.memory.database import owner as owner_table
 from m2a.memory.embedding_cache import EmbeddingCache
 from m2a.memory.index import MemoryIndex, PhotoRow, Space, TextRow
 from m2a.memory.photo_store import PhotoDamagedError, PhotoNotFoundError
+from m2a.memory.ranking.encoding import CONTEXT, InContext, RecordEncoder
+from m2a.memory.ranking.record_store import RankedRecord, RankedRecordStore, RecordKey
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
 from m2a.memory.words import finished_words, message_words
@@ -59,6 +61,9 @@ class Indexer:
 
     A row of the outbox says only that a record changed. What to do is looked up in SQL when its turn comes: a living
     record is put, one that is gone is deleted, so that doing it twice or late does no harm.
+
+    With a `record_encoder` it keeps in `ranked` what ranking needs of each record. That is written before the index is:
+    what the index finds can be ranked.
     """
 
     def __init__(
@@ -70,6 +75,8 @@ class Indexer:
         text_encoder: TextEncoder,
         image_encoder: ImageEncoder,
         photo_image: "Callable[[str, str], Image]",
+        ranked: RankedRecordStore | None = None,
+        record_encoder: RecordEncoder | None = None,
     ) -> None:
         self._database = database
         self._raw = raw
@@ -78,6 +85,8 @@ class Indexer:
         self._text_encoder = text_encoder
         self._image_encoder = image_encoder
         self._photo_image = photo_image
+        self._ranked = ranked or RankedRecordStore(database)
+        self._record_encoder = record_encoder
         self._embeddings = EmbeddingCache(database)
         self._lock = threading.Lock()
         self._owner_locks: dict[str, threading.Lock] = {}
@@ -103,6 +112,7 @@ class Indexer:
         with self._database.write() as connection:
             owners = [owner] if owner is not None else connection.scalars(select(owner_table.c.owner)).all()
             for one in owners:
+                self._ranked.drop(connection, one)
                 self._enqueue_all(connection, one)
         self._index.drop(owner)
         return self.drain(owner)
@@ -122,9 +132,17 @@ class Indexer:
                 ids = connection.scalars(select(message.c.message_id).where(message.c.owner == owner))
                 texts |= {f"message:{message_id}": MESSAGE_VERSION for message_id in ids}
                 photos = dict.fromkeys(connection.scalars(select(photo.c.photo_id).where(photo.c.owner == owner)), 1)
+                ranked = {
+                    f"{key.kind}:{key.record_id}": v for key, v in self._ranked.versions(connection, owner).items()
+                }
             found = [
                 Difference(owner, *_record_of(key), problem)
                 for key, problem in _compare(texts, self._index.versions(owner, "text"))
+            ]
+            found += [
+                Difference(owner, *_record_of(key), problem)
+                for key, problem in _compare(texts, ranked)
+                if problem == "extra" or self._record_encoder is not None
             ]
             for space in self._photo_spaces:
                 found += [
@@ -218,9 +236,10 @@ class Indexer:
             entries = self._semantic.get(connection, owner, [int(memory_id) for memory_id in memory_ids])
             messages = self._raw.get(connection, owner, [int(message_id) for message_id in message_ids])
         photos = self._photos_of(owner, photo_ids)
-        self._index.put(owner, self._text_rows(list(entries.values()), list(messages.values())))
         gone: list[tuple[RecordKind, int]] = [("entry", int(i)) for i in memory_ids if int(i) not in entries]
         gone += [("message", int(i)) for i in message_ids if int(i) not in messages]
+        self._keep_for_ranking(owner, list(entries.values()), list(messages.values()), gone)
+        self._index.put(owner, self._text_rows(list(entries.values()), list(messages.values())))
         self._index.delete(owner, gone)
         damaged = self._put_photos(owner, [photo_id for photo_id in photo_ids if photo_id in photos])
         self._index.delete_photos(owner, [photo_id for photo_id in photo_ids if photo_id not in photos])
@@ -238,6 +257,47 @@ class Indexer:
             TextRow("message", m.message_id, MESSAGE_VERSION, vector, message_words(m.speaker, m.text))
             for m, vector in zip(messages, vectors[len(entries) :], strict=True)
         ]
+
+    def _keep_for_ranking(
+        self,
+        owner: str,
+        entries: Sequence[MemoryEntry],
+        messages: Sequence[Message],
+        gone: Sequence[tuple[RecordKind, int]],
+    ) -> None:
+        """As `_text_rows`, for ranking. Nothing is encoded while the transaction holds the database."""
+        kept: dict[RecordKey, RankedRecord] = {}
+        encoder = self._record_encoder
+        if encoder is not None:
+            of_entries = encoder.entries(entries, [entry_text(e) for e in entries])
+            of_messages = encoder.messages(self._in_context(owner, messages))
+            kept |= {
+                RecordKey("entry", e.memory_id): RankedRecord(e.version, record)
+                for e, record in zip(entries, of_entries, strict=True)
+            }
+            kept |= {
+                RecordKey("message", record.number): RankedRecord(MESSAGE_VERSION, record) for record in of_messages
+            }
+        if kept or gone:
+            with self._database.write() as connection:
+                self._ranked.forget(connection, owner, [RecordKey(*key) for key in gone])
+                self._ranked.put(connection, owner, kept)
+
+    def _in_context(self, owner: str, messages: Sequence[Message]) -> list[InContext]:
+        found = []
+        with self._database.read() as connection:
+            for conversation_id, some in grouped((m.conversation_id, m) for m in messages).items():
+                wanted = {m.message_id for m in some}
+                first, last = min(wanted), max(wanted)
+                position = self._raw.count_before(connection, owner, conversation_id, first)
+                before = self._raw.in_conversation(connection, owner, conversation_id, newest=CONTEXT, up_to=first - 1)
+                run = self._raw.in_conversation(connection, owner, conversation_id, since=first, up_to=last)
+                everything = [*before, *run]
+                for at, item in enumerate(run, start=len(before)):
+                    if item.message_id in wanted:
+                        context = everything[max(at - CONTEXT, 0) : at]
+                        found.append(InContext(item, context, position + at - len(before)))
+        return found
 
     def _put_photos(self, owner: str, photo_ids: Sequence[str]) -> set[str]:
         """The damaged ones among the photos; the others are in the index."""
@@ -289,11 +349,21 @@ class Indexer:
                 of_photos = set(connection.scalars(select(photo.c.owner).distinct()))
             lost = {owner for owner in of_texts if not self._index.has(owner, "text")}
             lost |= {owner for owner in of_photos if not all(self._index.has(owner, s) for s in self._photo_spaces)}
+            lost |= self._owners_with_gaps()
             if lost:
                 with self._database.write() as connection:
                     for owner in sorted(lost):
                         self._enqueue_all(connection, owner)
             self._looked_for_loss = True
+
+    def _owners_with_gaps(self) -> set[str]:
+        """Those of whom records are not kept for ranking: they were written without, or for another encoder."""
+        if self._record_encoder is None:
+            return set()
+        with self._database.write() as connection:
+            self._ranked.start(connection, self._record_encoder.made_by)
+        with self._database.read() as connection:
+            return self._ranked.owners_with_gaps(connection)
 
     @staticmethod
     def _enqueue_all(connection: Connection, owner: str) -> None:

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, Row, func, insert, select, text, update
 
 from m2a.memory.database import (
     Database,
+    among,
     chunks,
     conversation,
     from_microseconds,
@@ -151,13 +152,37 @@ class RawMessageStore:
         conversation_id: str,
         *,
         newest: int | None = None,
+        since: int = 0,
         up_to: int | None = None,
     ) -> list[Message]:
-        """A conversation's messages: all, or the `newest` so many, none later than the message `up_to`."""
-        condition = message.c.conversation_id == conversation_id
+        """A conversation's messages from `since` to `up_to`, both included: all, or the `newest` so many."""
+        condition = (message.c.conversation_id == conversation_id) & (message.c.message_id >= since)
         if up_to is not None:
             condition = condition & (message.c.message_id <= up_to)
         return self._load(connection, owner, condition, newest=newest)
+
+    def existing(self, connection: Connection, owner: str, message_ids: Collection[int]) -> set[int]:
+        """Those among the ids that are messages of the owner."""
+        return set(
+            connection.scalars(
+                select(message.c.message_id).where(
+                    message.c.owner == owner, among(connection, message.c.message_id, message_ids)
+                )
+            )
+        )
+
+    def count_before(self, connection: Connection, owner: str, conversation_id: str, message_id: int) -> int:
+        """How many of the conversation's messages came before that one."""
+        return (
+            connection.scalar(
+                select(func.count()).where(
+                    message.c.owner == owner,
+                    message.c.conversation_id == conversation_id,
+                    message.c.message_id < message_id,
+                )
+            )
+            or 0
+        )
 
     def find(self, connection: Connection, owner: str, query: str, limit: int) -> list[Message]:
         """Full-text search: messages with any of the words, best first (BM25 in SQLite, ts_rank in PostgreSQL)."""

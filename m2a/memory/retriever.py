@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -11,27 +11,25 @@ from sqlalchemy import Connection
 
 from m2a.memory.database import Database
 from m2a.memory.floor import NO_FLOOR, floor_of
-from m2a.memory.fusion import reciprocal_rank_fusion
+from m2a.memory.fusion import reciprocal_rank_fusion, with_photos
 from m2a.memory.index import IndexHit, MemoryIndex
+from m2a.memory.indexer import MESSAGE_VERSION
+from m2a.memory.ranking.learned_ranking import LearnedRanking
+from m2a.memory.ranking.record_store import RecordKey
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
 from m2a.memory.words import finished_words
 from m2a.types import Hit, MemoryEntry, Message, Path, Query, RecordKind
 from models.image_encoder import ImageEncoder
-from models.text_encoder import TextEncoder
+from models.text_encoder import TextEncoder, TokenStates
 
 PATH_DEPTH = 10  # as published: the best ten of each path are fused
 
-# A few more than ten, as some hits may be stale, and ties at the tenth must be seen to be put in order.
-_FIRST_LIMIT = 16
+# A few more than the depth, as some hits may be stale, and ties at the last must be seen to be put in order.
+_SPARE = 6
 _MORE = 8  # times as many where that was not enough
 _LAST_LIMIT = 16_384
 _LAST_PHOTO_LIMIT = 1_024  # most photos may hang on messages alone when entries are asked for
-
-
-class _Key(NamedTuple):
-    kind: RecordKind
-    record_id: int
 
 
 class _Candidate(NamedTuple):
@@ -48,12 +46,13 @@ class _PathSearch:
 
     fetch: Callable[[int], list[IndexHit]]
     last_limit: int
+    depth: int = PATH_DEPTH
     limit: int = 0
     hits: list[IndexHit] = field(default_factory=list)
-    ranking: dict[_Key, _Candidate] = field(default_factory=dict)
+    ranking: dict[RecordKey, _Candidate] = field(default_factory=dict)
 
     def fetch_more(self) -> None:
-        self.limit = min(self.limit * _MORE, self.last_limit) if self.limit else _FIRST_LIMIT
+        self.limit = min(self.limit * _MORE, self.last_limit) if self.limit else self.depth + _SPARE
         self.hits = self.fetch(self.limit)
 
     @property
@@ -62,16 +61,19 @@ class _PathSearch:
         if len(self.hits) < self.limit or self.limit >= self.last_limit:
             return True
         confirmed = list(self.ranking.values())
-        return len(confirmed) >= PATH_DEPTH and confirmed[PATH_DEPTH - 1].score > self.hits[-1].score
+        return len(confirmed) >= self.depth and confirmed[self.depth - 1].score > self.hits[-1].score
 
 
 class Retriever:
-    """Tri-path retrieval as published (M2A, section 3.3; `fusion = "paper"`). Safe to call from threads.
+    """Tri-path retrieval (M2A, section 3.3). Safe to call from threads.
 
     Dense: cosine of the query's words to text and caption. BM25: their finished words. Photo: with query photos the
     nearest photos, without the photos that the words describe; photos stand for the records that hold them, the best
-    photo first. The best ten of each path that SQL confirms (this owner's, this version, alive) are fused by
-    reciprocal rank, k = 60. `photo_vectors(owner, photo_ids)` gives the vectors of query photos.
+    photo first. `photo_vectors(owner, photo_ids)` gives the vectors of query photos.
+
+    As published (`fusion = "paper"`) the best ten of each path that SQL confirms (this owner's, this version, alive) are
+    fused by reciprocal rank, k = 60. With a `ranking` (`fusion = "best"`) it orders what the two text paths find further
+    down, and photos keep their third of the places.
     """
 
     def __init__(
@@ -85,6 +87,7 @@ class Retriever:
         photo_vectors: Callable[[str, Sequence[str]], np.ndarray],
         *,
         relevance_floor: bool,
+        ranking: LearnedRanking | None = None,
     ) -> None:
         self._database = database
         self._raw = raw
@@ -94,6 +97,7 @@ class Retriever:
         self._image_encoder = image_encoder
         self._photo_vectors = photo_vectors
         self._floor = floor_of(text_encoder.encoder_id, image_encoder.encoder_id) if relevance_floor else NO_FLOOR
+        self._ranking = ranking
         self._threads = ThreadPoolExecutor(max_workers=6, thread_name_prefix="retrieval")
 
     def search(self, owner: str, query: Query, kinds: Collection[RecordKind], k: int = 10) -> list[Hit]:
@@ -104,35 +108,46 @@ class Retriever:
         """
         if not kinds or k < 1:
             raise ValueError(f"Ask for at least one kind of record and one hit, not {list(kinds)!r} and {k}.")
-        paths = self._paths(owner, query, kinds)
-        records = self._search(owner, paths, kinds)
-        rankings = {
-            path: self._near(path, search.ranking, by_photo=bool(query.photo_ids)) for path, search in paths.items()
-        }
-        ranks = {path: {key: rank for rank, key in enumerate(ranking, start=1)} for path, ranking in rankings.items()}
+        question = _Question(query.text.strip(), self._text_encoder, self._ranking)
+        paths = self._paths(owner, query, question, kinds)
+        self._search(owner, paths, kinds)
+        near = {path: self._near(path, search, by_photo=bool(query.photo_ids)) for path, search in paths.items()}
+        ranks = {path: {key: rank for rank, key in enumerate(ranking, start=1)} for path, ranking in near.items()}
+        with self._database.read() as connection:
+            if self._ranking is None:
+                fused = reciprocal_rank_fusion([list(ranking) for ranking in near.values()])
+            else:
+                ranked = self._ranked(self._ranking, connection, owner, question, kinds, paths, near)
+                fused = with_photos(ranked, list(near.get("photo", ())))
+            records = self._load(connection, owner, [key for key, _ in fused[:k]])
         return [
             Hit(
                 records[key],
                 score,
                 ranks={path: of_path[key] for path, of_path in ranks.items() if key in of_path},
-                similarity={path: rankings[path][key] for path in rankings if path != "bm25" and key in rankings[path]},
+                similarity={path: near[path][key] for path in near if path != "bm25" and key in near[path]},
             )
-            for key, score in reciprocal_rank_fusion([list(ranking) for ranking in rankings.values()])[:k]
+            for key, score in fused[:k]
+            if key in records
         ]
 
     def close(self) -> None:
         self._threads.shutdown()
 
-    def _paths(self, owner: str, query: Query, kinds: Collection[RecordKind]) -> dict[Path, _PathSearch]:
+    def _paths(
+        self, owner: str, query: Query, question: "_Question", kinds: Collection[RecordKind]
+    ) -> dict[Path, _PathSearch]:
         """The paths that this query can take."""
-        text, paths = query.text.strip(), dict[Path, _PathSearch]()
+        text, paths = question.text, dict[Path, _PathSearch]()
         if text:
-            vector = cache(lambda: self._text_encoder.encode([text])[0])
+            depth = PATH_DEPTH if self._ranking is None else self._ranking.depth
             words = finished_words(text)
             paths["dense"] = _PathSearch(
-                lambda limit: self._index.search_dense(owner, vector(), kinds, limit), _LAST_LIMIT
+                lambda limit: self._index.search_dense(owner, question.vector, kinds, limit), _LAST_LIMIT, depth
             )
-            paths["bm25"] = _PathSearch(lambda limit: self._index.search_bm25(owner, words, kinds, limit), _LAST_LIMIT)
+            paths["bm25"] = _PathSearch(
+                lambda limit: self._index.search_bm25(owner, words, kinds, limit), _LAST_LIMIT, depth
+            )
         if query.photo_ids:
             vectors = self._photo_vectors(owner, query.photo_ids)
             paths["photo"] = _PathSearch(
@@ -145,28 +160,49 @@ class Retriever:
             )
         return paths
 
-    def _search(
-        self, owner: str, paths: Mapping[Path, _PathSearch], kinds: Collection[RecordKind]
-    ) -> dict[_Key, MemoryEntry | Message]:
+    def _search(self, owner: str, paths: Mapping[Path, _PathSearch], kinds: Collection[RecordKind]) -> None:
         """Fill every path's ranking with records that SQL confirms, fetching on where stale hits took the places."""
-        records: dict[_Key, MemoryEntry | Message] = {}
+        versions: dict[RecordKey, int] = {}
         unsettled = list(paths.values())
         while unsettled:
             list(self._threads.map(_PathSearch.fetch_more, unsettled))
             with self._database.read() as connection:
                 candidates = [(search, self._candidates(connection, owner, search.hits, kinds)) for search in unsettled]
                 wanted = {key for _, found in candidates for key in found}
-                records |= self._load(connection, owner, wanted - records.keys())
+                versions |= self._versions(connection, owner, wanted - versions.keys())
             for search, found in candidates:
                 search.ranking = {
-                    key: candidate for key, candidate in found.items() if _confirms(records.get(key), candidate)
+                    key: candidate._replace(version=versions[key])
+                    for key, candidate in found.items()
+                    if key in versions and candidate.version in (None, versions[key])
                 }
             unsettled = [search for search in unsettled if not search.is_settled]
-        return records
+
+    def _ranked(
+        self,
+        ranking: LearnedRanking,
+        connection: Connection,
+        owner: str,
+        question: "_Question",
+        kinds: Collection[RecordKind],
+        paths: Mapping[Path, _PathSearch],
+        near: Mapping[Path, Mapping[RecordKey, float]],
+    ) -> list[RecordKey]:
+        """What the text paths found, in the order of the ranking."""
+        found = {
+            key: version
+            for path in ("dense", "bm25")
+            for key in near.get(path, ())
+            if (version := paths[path].ranking[key].version) is not None
+        }
+        if not found:
+            return []
+        by_words = list(near.get("bm25", ()))
+        return ranking.order(connection, owner, kinds, question.text, question.states, found, by_words)
 
     def _candidates(
         self, connection: Connection, owner: str, hits: Sequence[IndexHit], kinds: Collection[RecordKind]
-    ) -> dict[_Key, _Candidate]:
+    ) -> dict[RecordKey, _Candidate]:
         """Records in the order of the hits; a photo stands for all that hold it, oldest first."""
         photo_ids = [str(hit.record_id) for hit in hits if hit.kind == "photo"]
         holders: dict[RecordKind, dict[str, list[int]]] = {}
@@ -174,34 +210,50 @@ class Retriever:
             holders["entry"] = self._semantic.with_photos(connection, owner, photo_ids)
         if photo_ids and "message" in kinds:
             holders["message"] = self._raw.with_photos(connection, owner, photo_ids)
-        found: dict[_Key, _Candidate] = {}
+        found: dict[RecordKey, _Candidate] = {}
         for hit in hits:
             if hit.kind != "photo":
-                found[_Key(hit.kind, int(hit.record_id))] = _Candidate(hit.score, hit.matched, hit.version)
+                found[RecordKey(hit.kind, int(hit.record_id))] = _Candidate(hit.score, hit.matched, hit.version)
                 continue
             for kind, of_photo in holders.items():
                 for record_id in of_photo.get(str(hit.record_id), ()):
-                    found.setdefault(_Key(kind, record_id), _Candidate(hit.score, hit.matched, None))
+                    found.setdefault(RecordKey(kind, record_id), _Candidate(hit.score, hit.matched, None))
         return found
 
-    def _load(self, connection: Connection, owner: str, keys: Iterable[_Key]) -> dict[_Key, MemoryEntry | Message]:
+    def _versions(self, connection: Connection, owner: str, keys: Iterable[RecordKey]) -> dict[RecordKey, int]:
+        """The versions of those among the keys that are alive and this owner's."""
+        keys = list(keys)
+        memory_ids = [key.record_id for key in keys if key.kind == "entry"]
+        message_ids = [key.record_id for key in keys if key.kind == "message"]
+        found: dict[RecordKey, int] = {}
+        if memory_ids:
+            versions = self._semantic.versions(connection, owner, memory_ids)
+            found |= {RecordKey("entry", memory_id): version for memory_id, version in versions.items()}
+        if message_ids:
+            existing = self._raw.existing(connection, owner, message_ids)
+            found |= {RecordKey("message", message_id): MESSAGE_VERSION for message_id in existing}
+        return found
+
+    def _load(
+        self, connection: Connection, owner: str, keys: Iterable[RecordKey]
+    ) -> dict[RecordKey, MemoryEntry | Message]:
         """The records among the keys that are alive and this owner's."""
         memory_ids = [key.record_id for key in keys if key.kind == "entry"]
         message_ids = [key.record_id for key in keys if key.kind == "message"]
-        found: dict[_Key, MemoryEntry | Message] = {}
+        found: dict[RecordKey, MemoryEntry | Message] = {}
         if memory_ids:
             entries = self._semantic.get(connection, owner, memory_ids)
-            found |= {_Key("entry", memory_id): entry for memory_id, entry in entries.items()}
+            found |= {RecordKey("entry", memory_id): entry for memory_id, entry in entries.items()}
         if message_ids:
             messages = self._raw.get(connection, owner, message_ids)
-            found |= {_Key("message", message_id): message for message_id, message in messages.items()}
+            found |= {RecordKey("message", message_id): message for message_id, message in messages.items()}
         return found
 
-    def _near(self, path: Path, ranking: Mapping[_Key, _Candidate], *, by_photo: bool) -> dict[_Key, float]:
-        """The first ten of a path with their scores, without those under the floor."""
+    def _near(self, path: Path, search: _PathSearch, *, by_photo: bool) -> dict[RecordKey, float]:
+        """The first of a path, as deep as it goes, with their scores, without those under the floor."""
         floor = self._floor
-        near: dict[_Key, float] = {}
-        for key, candidate in list(ranking.items())[:PATH_DEPTH]:
+        near: dict[RecordKey, float] = {}
+        for key, candidate in list(search.ranking.items())[: search.depth]:
             if path == "dense":
                 is_near = candidate.score >= floor.cosine(key.kind)
             elif path == "bm25":
@@ -213,8 +265,20 @@ class Retriever:
         return near
 
 
-def _confirms(record: MemoryEntry | Message | None, candidate: _Candidate) -> bool:
-    """Whether SQL has the record alive, in the version that the index found."""
-    if record is None or candidate.version is None or isinstance(record, Message):
-        return record is not None
-    return record.version == candidate.version
+class _Question:
+    """The words of a query, encoded when they are first needed."""
+
+    def __init__(self, text: str, encoder: TextEncoder, ranking: LearnedRanking | None) -> None:
+        self.text = text
+        self._encoder = encoder
+        self._ranking = ranking
+
+    @cached_property
+    def vector(self) -> np.ndarray:
+        return self._encoder.encode([self.text])[0] if self._ranking is None else self.states.vector
+
+    @cached_property
+    def states(self) -> TokenStates:
+        """Needs a ranking."""
+        assert self._ranking is not None
+        return self._ranking.encoder.states(self.text)

@@ -7,6 +7,7 @@ from datetime import date, datetime
 from sqlalchemy import Connection, Row, delete, insert, select, update
 
 from m2a.memory.database import (
+    among,
     chunks,
     concept,
     concept_alias,
@@ -178,6 +179,15 @@ class SemanticMemoryStore:
         for chunk in chunks(sorted(set(memory_ids))):
             found |= {e.memory_id: e for e in self._load(connection, owner, entry.c.memory_id.in_(chunk))}
         return found
+
+    def versions(self, connection: Connection, owner: str, memory_ids: Collection[int]) -> dict[int, int]:
+        """The version of each living entry among the ids."""
+        # Whether it is alive is asked here: for SQLite it would be a reason to go through all that are.
+        columns = (entry.c.memory_id, entry.c.version, entry.c.alive)
+        rows = connection.execute(
+            select(*columns).where(entry.c.owner == owner, among(connection, entry.c.memory_id, memory_ids))
+        )
+        return {memory_id: version for memory_id, version, alive in rows.all() if alive}
 
     def all(self, connection: Connection, owner: str, kinds: Collection[MemoryKind] | None = None) -> list[MemoryEntry]:
         """Every living entry, of the given kinds if there are any."""

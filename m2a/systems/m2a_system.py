@@ -53,6 +53,7 @@ class M2ASystem:
         self.ingestion = Usage()
         self._variant = variant
         self._memory = memory
+        memory.fusion = "paper" if variant.paths == "dense" else variant.fusion
         self._parts = parts
         self._kind: RecordKind = "message" if parts.retrieval_only else "entry"
         self._failures_in_a_row = 0

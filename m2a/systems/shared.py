@@ -8,9 +8,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 from uuid import uuid4
 
 from m2a.memory.database import Database
@@ -28,6 +27,7 @@ from models.chat_model import ChatModel
 if TYPE_CHECKING:
     from m2a.memory.index import MemoryIndex
     from m2a.memory.indexer import Indexer
+    from m2a.memory.ranking.learned_ranking import LearnedRanking
     from m2a.memory.retriever import Retriever
     from models.image_encoder import ImageEncoder
     from models.text_encoder import TextEncoder
@@ -79,6 +79,7 @@ class SharedStores:
         self.captions: dict[tuple[str, str], str] = {}
         """By captioner and photo: a photo that several systems hear of is captioned once."""
         self._retrievers: dict[tuple[Fusion, bool], Retriever] = {}
+        self._indexers: dict[Fusion, Indexer] = {}
 
     @cached_property
     def text_encoder(self) -> TimedEncoder:
@@ -95,18 +96,29 @@ class SharedStores:
         return MemoryIndex(str(self.folder / "index.db"), IndexEncoders.of(self.text_encoder, self.image_encoder))
 
     @cached_property
-    def indexer(self) -> "Indexer":
+    def ranking(self) -> "LearnedRanking":
+        """What `fusion = best` ranks by. Raises ValueError for an encoder that it was not trained on."""
+        from m2a.memory.ranking.learned_ranking import LearnedRanking
+        from m2a.memory.ranking.record_store import RankedRecordStore
+
+        return LearnedRanking.load(RankedRecordStore(self.database), self.text_encoder)
+
+    def indexer(self, fusion: Fusion) -> "Indexer":
+        """With `best` it keeps of each record what the ranking looks at."""
         from m2a.memory.indexer import Indexer
 
-        return Indexer(
-            self.database,
-            self.raw,
-            self.semantic,
-            self.index,
-            self.text_encoder,
-            self.image_encoder,
-            photo_image=self.photos.image,
-        )
+        if fusion not in self._indexers:
+            self._indexers[fusion] = Indexer(
+                self.database,
+                self.raw,
+                self.semantic,
+                self.index,
+                self.text_encoder,
+                self.image_encoder,
+                photo_image=self.photos.image,
+                record_encoder=self.ranking.encoder if fusion == "best" else None,
+            )
+        return self._indexers[fusion]
 
     def retriever(self, fusion: Fusion, *, relevance_floor: bool) -> "Retriever":
         """The retrieval of the product, with that fusion."""
@@ -114,8 +126,6 @@ class SharedStores:
 
         key = (fusion, relevance_floor)
         if key not in self._retrievers:
-            # Until the retriever knows of both fusions, it has the published one alone.
-            chosen: dict[str, Any] = {"fusion": fusion} if "fusion" in signature(Retriever).parameters else {}
             self._retrievers[key] = Retriever(
                 self.database,
                 self.raw,
@@ -123,9 +133,9 @@ class SharedStores:
                 self.index,
                 self.text_encoder,
                 self.image_encoder,
-                self.indexer.photo_vectors,
+                self.indexer(fusion).photo_vectors,
                 relevance_floor=relevance_floor,
-                **chosen,
+                ranking=self.ranking if fusion == "best" else None,
             )
         return self._retrievers[key]
 
@@ -164,11 +174,15 @@ class SharedStores:
 
 
 class Memory:
-    """One system's memory of one dialogue: a raw log with photos of its own, and room for what the system makes of it."""
+    """One system's memory of one dialogue: a raw log with photos of its own, and room for what the system makes of it.
+
+    The system that ranks by what was learned sets `fusion` before anything is indexed.
+    """
 
     def __init__(self, owner: str, shared: SharedStores) -> None:
         self.owner = owner
         self.shared = shared
+        self.fusion: Fusion = "paper"
 
     def record(self, session: Sequence[Utterance]) -> list[Message]:
         """Write one session into the raw log, in one transaction; the messages in order."""
@@ -216,12 +230,12 @@ class Memory:
             shared.raw,
             shared.semantic,
             shared.photos,
-            lambda: Retrieval(shared.index, shared.indexer, retriever()),
+            lambda: Retrieval(shared.index, shared.indexer(self.fusion), retriever()),
         )
 
     def index(self) -> None:
         """Bring the index up to date."""
-        self.shared.indexer.drain(self.owner)
+        self.shared.indexer(self.fusion).drain(self.owner)
 
     def ensure_index(self) -> None:
         """Bring a memory that was taken in before into the index again; nothing to do for a fresh one."""

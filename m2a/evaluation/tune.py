@@ -1,0 +1,430 @@
+"""`m2a tune`: learns the ranking of `fusion = "best"` from dialogues with questions, and says what it is worth.
+
+What is measured goes through `Retriever.search`, as the product does. Every figure of the ranking is of a dialogue that
+neither its weights nor its choices have seen: for each dialogue the head, the weights, the regularisation and the depth are
+learned from the others alone. The ranker is fed by the head, so it learns from scores of heads that have not seen the
+dialogue in question either.
+"""
+
+import tempfile
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+from sqlalchemy import Connection
+
+from m2a.benchmarks.dialogue import Benchmark, BenchmarkError, Dialogue
+from m2a.evaluation import tune_fit
+from m2a.evaluation.tune_fit import fit_head, fit_ranker
+from m2a.memory.database import Database
+from m2a.memory.index import IndexEncoders, MemoryIndex
+from m2a.memory.indexer import Indexer
+from m2a.memory.owners import owner_named
+from m2a.memory.ranking.encoding import RecordEncoder
+from m2a.memory.ranking.features import FEATURES, Record
+from m2a.memory.ranking.learned_ranking import DEPTH, LearnedRanking
+from m2a.memory.ranking.ranker import Ranker
+from m2a.memory.ranking.record_store import RankedRecord, RankedRecordStore, RecordKey
+from m2a.memory.ranking.token_head import TokenHead, unit
+from m2a.memory.raw_message_store import RawMessageStore
+from m2a.memory.retriever import Retriever
+from m2a.memory.semantic_memory_store import SemanticMemoryStore
+from m2a.types import Query, RecordKind
+from models.text_encoder import TokenEncoder, TokenStates
+
+K = 10
+DEPTHS = (40, DEPTH)
+L2 = (0.003, 0.03)
+_MESSAGES: tuple[RecordKind, ...] = ("message",)
+_NO_RANKER = Ranker(np.zeros(len(FEATURES)), "")
+
+Unseen = frozenset[int]  # the dialogues that a head has not seen
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question of a dialogue, and the messages that answer it."""
+
+    dialogue: int
+    text: str
+    category: str
+    gold: frozenset[int]
+    states: TokenStates
+
+    def recall(self, found: Collection[int]) -> float:
+        return len(self.gold.intersection(found)) / len(self.gold)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What is chosen inside a fold."""
+
+    depth: int
+    l2: float
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A step of the ladder: what it found for each question, best first."""
+
+    title: str
+    found: Sequence[Sequence[int]]
+
+
+class _KeepingStates(RecordEncoder):
+    """Keeps the token states of what it encodes: training needs them, serving throws them away."""
+
+    def __init__(self, encoder: TokenEncoder) -> None:
+        super().__init__(encoder, TokenHead(np.ones((encoder.dimensions, 1)), np.zeros(encoder.dimensions)))
+        self.kept: dict[tuple[str, int], np.ndarray] = {}
+
+    def record(
+        self,
+        conversation: str,
+        number: int,
+        speaker: str,
+        said_at: datetime,
+        words: Sequence[str],
+        states: np.ndarray,
+        traits: np.ndarray,
+    ) -> Record:
+        self.kept[conversation, number] = unit(states).astype(np.float16)
+        return super().record(conversation, number, speaker, said_at, words, states, traits)
+
+
+class _Projected(RankedRecordStore):
+    """The records as a head makes them, without rows of their own."""
+
+    def __init__(self, database: Database, tokens: Mapping[tuple[str, int], np.ndarray]) -> None:
+        super().__init__(database)
+        self._tokens = tokens
+
+    def get(self, connection: Connection, owner: str, keys: Collection[RecordKey]) -> dict[RecordKey, RankedRecord]:
+        return {
+            key: RankedRecord(version, replace(record, tokens=self._tokens[record.conversation, record.number]))
+            for key, (version, record) in super().get(connection, owner, keys).items()
+        }
+
+
+class _Watcher(LearnedRanking):
+    """Notes what the paths found, and keeps it in order of number."""
+
+    found: tuple[Mapping[RecordKey, int], Sequence[RecordKey]] = ({}, ())
+
+    def order(
+        self,
+        connection: Connection,
+        owner: str,
+        kinds: Collection[RecordKind],
+        text: str,
+        states: TokenStates,
+        found: Mapping[RecordKey, int],
+        by_words: Sequence[RecordKey],
+    ) -> list[RecordKey]:
+        self.found = (found, by_words)
+        return sorted(found)
+
+
+class _NoPhotos:
+    """An image encoder for dialogues without photos."""
+
+    encoder_id = "none"
+    dimensions = 1
+    word_dimensions: int | None = None
+
+    def encode(self, photos: Sequence[object]) -> np.ndarray:
+        return np.empty((0, 1), dtype=np.float32)
+
+    def encode_for_words(self, photos: Sequence[object]) -> np.ndarray:
+        return self.encode(photos)
+
+    def encode_words(self, texts: Sequence[str]) -> np.ndarray:
+        return self.encode(texts)
+
+
+class Workshop:
+    """The dialogues in a memory of their own, an owner each, and what is learned from them."""
+
+    def __init__(self, folder: Path, dialogues: Sequence[Dialogue], encoder: TokenEncoder) -> None:
+        self.encoder = encoder
+        self.database = Database(f"sqlite:///{folder / 'memory.db'}")
+        self.raw, self.semantic = RawMessageStore(self.database), SemanticMemoryStore()
+        self.index = MemoryIndex(str(folder / "index.db"), IndexEncoders.of(encoder, _NoPhotos()))
+        self._keeping = _KeepingStates(encoder)
+        self.indexer = Indexer(
+            self.database,
+            self.raw,
+            self.semantic,
+            self.index,
+            encoder,
+            _NoPhotos(),
+            lambda *_: None,  # type: ignore[arg-type]
+            record_encoder=self._keeping,
+        )
+        self.owners = [owner_named(self.database, dialogue.dialogue_id) for dialogue in dialogues]
+        self.asked: list[Asked] = []
+        self._of_dialogue: list[list[tuple[str, int]]] = []
+        for number, dialogue in enumerate(dialogues):
+            self._observe(number, dialogue)
+
+    def close(self) -> None:
+        self.index.close()
+        self.database.close()
+
+    def _observe(self, number: int, dialogue: Dialogue) -> None:
+        owner, places = self.owners[number], dict[str, tuple[str, int]]()
+        with self.database.write() as connection:
+            for session in dialogue.sessions:
+                chat = self.raw.start_conversation(connection, owner, session.started_at).conversation_id
+                for turn in session.turns:
+                    message = self.raw.append(
+                        connection,
+                        owner,
+                        chat,
+                        role=turn.role,
+                        speaker=turn.speaker,
+                        text=f"{turn.text} {turn.caption}".strip(),
+                        said_at=turn.said_at,
+                    )
+                    places[turn.reference] = (chat, message.message_id)
+        self.indexer.drain(owner)
+        self._of_dialogue.append(list(places.values()))
+        questions = [question for question in dialogue.questions if question.answerable and question.evidence]
+        for question in questions:
+            gold = frozenset(places[reference][1] for reference in question.evidence)
+            states = self._keeping.states(question.text)
+            self.asked.append(Asked(number, question.text, question.category, gold, states))
+
+    def head(self, unseen: Unseen) -> TokenHead:
+        """Learned from the other dialogues."""
+        return fit_head([self._material(n) for n in range(len(self.owners)) if n not in unseen])
+
+    def _material(self, number: int) -> tune_fit.Dialogue:
+        places = self._of_dialogue[number]
+        position = {message_id: at for at, (_, message_id) in enumerate(places)}
+        asked = [one for one in self.asked if one.dialogue == number]
+        return tune_fit.Dialogue(
+            [self._keeping.kept[place] for place in places],
+            [unit(one.states.states) for one in asked],
+            [frozenset(position[message_id] for message_id in one.gold) for one in asked],
+        )
+
+    def ranking(self, head: TokenHead, ranker: Ranker, dialogues: Iterable[int], depth: int) -> LearnedRanking:
+        """The ranking with this head, for questions to these dialogues."""
+        places = [place for number in dialogues for place in self._of_dialogue[number]]
+        tokens = {place: head.of_record(self._keeping.kept[place].astype(np.float32)) for place in places}
+        return LearnedRanking(_Projected(self.database, tokens), RecordEncoder(self.encoder, head), ranker, depth=depth)
+
+    def found(self, depth: int) -> list[tuple[Mapping[RecordKey, int], Sequence[RecordKey]]]:
+        """What the paths find for each question, so deep."""
+        watcher = _Watcher(RankedRecordStore(self.database), self._keeping, _NO_RANKER, depth=depth)
+        found = []
+        with self.retriever(watcher) as retriever:
+            for one in self.asked:
+                retriever.search(self.owners[one.dialogue], Query(one.text), _MESSAGES, 1)
+                found.append(watcher.found)
+        return found
+
+    @contextmanager
+    def retriever(self, ranking: LearnedRanking | None, *, relevance_floor: bool = False) -> Iterator[Retriever]:
+        retriever = Retriever(
+            self.database,
+            self.raw,
+            self.semantic,
+            self.index,
+            self.encoder,
+            _NoPhotos(),
+            self.indexer.photo_vectors,
+            relevance_floor=relevance_floor,
+            ranking=ranking,
+        )
+        try:
+            yield retriever
+        finally:
+            retriever.close()
+
+    def search(self, retriever: Retriever, one: Asked) -> list[int]:
+        hits = retriever.search(self.owners[one.dialogue], Query(one.text), _MESSAGES, K)
+        return [hit.record.message_id for hit in hits if not hasattr(hit.record, "memory_id")]
+
+    def published(self) -> list[Row]:
+        """The dense path alone, BM25 alone, and their fusion as published."""
+        dense, bm25, fused = list[list[int]](), list[list[int]](), list[list[int]]()
+        with self.retriever(None) as retriever:
+            for one in self.asked:
+                hits = retriever.search(self.owners[one.dialogue], Query(one.text), _MESSAGES, 2 * K)
+                by_path = {
+                    path: [
+                        hit.record.message_id  # type: ignore[union-attr]
+                        for hit in sorted((h for h in hits if path in h.ranks), key=lambda h: h.ranks[path])
+                    ]
+                    for path in ("dense", "bm25")
+                }
+                dense.append(by_path["dense"])
+                bm25.append(by_path["bm25"])
+                fused.append([hit.record.message_id for hit in hits[:K]])  # type: ignore[union-attr]
+        return [
+            Row("dense vectors of dated turns", dense),
+            Row("BM25 of turns", bm25),
+            Row("their fusion as published (`fusion = paper`)", fused),
+        ]
+
+
+@dataclass
+class Tables:
+    """What the ranker sees of every question, under every head that has not seen its dialogue."""
+
+    workshop: Workshop
+    heads: Mapping[Unseen, TokenHead]
+
+    def __post_init__(self) -> None:
+        self._tables: dict[tuple[int, Unseen, int], tuple[list[int], np.ndarray]] = {}
+        workshop = self.workshop
+        for depth in DEPTHS:
+            found = workshop.found(depth)
+            for unseen, head in self.heads.items():
+                ranking = workshop.ranking(head, _NO_RANKER, unseen, depth)
+                with workshop.database.read() as connection:
+                    for at, one in enumerate(workshop.asked):
+                        if one.dialogue in unseen:
+                            owner = workshop.owners[one.dialogue]
+                            keys, table = ranking.table(connection, owner, _MESSAGES, one.text, one.states, *found[at])
+                            self._tables[depth, unseen, at] = ([key.record_id for key in keys], table)
+
+    def of(self, depth: int, unseen: Unseen, at: int) -> tuple[list[int], np.ndarray]:
+        """The candidates of a question and their table."""
+        return self._tables[depth, unseen, at]
+
+    def fit(self, choice: Choice, learned_from: Sequence[int], held_out: Unseen) -> Ranker:
+        """Weights learned from these dialogues, each under a head that has seen neither it nor what is held out."""
+        asked = self.workshop.asked
+        some = [
+            (one, *self.of(choice.depth, held_out | {one.dialogue}, at))
+            for at, one in enumerate(asked)
+            if one.dialogue in learned_from
+        ]
+        some = [(one, keys, table) for one, keys, table in some if keys]
+        relevant = [np.array([key in one.gold for key in keys]) for one, keys, _ in some]
+        return Ranker(fit_ranker([table for *_, table in some], relevant, choice.l2), "")
+
+    def recall(self, ranker: Ranker, depth: int, unseen: Unseen, dialogue: int) -> list[float]:
+        """Recall@10 of a dialogue's questions."""
+        found = []
+        for at, one in enumerate(self.workshop.asked):
+            if one.dialogue == dialogue:
+                keys, table = self.of(depth, unseen, at)
+                found.append(one.recall(_best(keys, ranker.scores(table)) if keys else []))
+        return found
+
+    def choose(self, dialogues: Sequence[int], held_out: Unseen) -> Choice:
+        """The best of the choices, by leaving one of these dialogues out after the other."""
+
+        def worth(choice: Choice) -> float:
+            recalls: list[float] = []
+            for left in dialogues:
+                others = [number for number in dialogues if number != left]
+                ranker = self.fit(choice, others, held_out)
+                recalls += self.recall(ranker, choice.depth, held_out | {left}, left)
+            return float(np.mean(recalls))
+
+        return max((Choice(depth, l2) for depth in DEPTHS for l2 in L2), key=worth)
+
+    def best_single(self, feature: str, at: int) -> list[int]:
+        """The candidates by one feature alone, under a head that has not seen the dialogue."""
+        keys, table = self.of(DEPTH, frozenset({self.workshop.asked[at].dialogue}), at)
+        return _best(keys, table[:, FEATURES.index(feature)]) if keys else []
+
+
+def tune(
+    benchmark: Benchmark, encoder: TokenEncoder, *, leave_one_out: bool, out: Path | None, made_by: str, say: Say
+) -> None:
+    """Print the ladder with the left-out figures, write the weights learned from all dialogues, or both."""
+    dialogues = benchmark.dialogues
+    if len(dialogues) < 3:
+        raise BenchmarkError(f"Tuning leaves dialogues out: it needs three or more, and here are {len(dialogues)}.")
+    with tempfile.TemporaryDirectory() as folder:
+        workshop = Workshop(Path(folder), dialogues, encoder)
+        try:
+            _tune(workshop, [d.dialogue_id for d in dialogues], leave_one_out, out, made_by, say)
+        finally:
+            workshop.close()
+
+
+def _tune(
+    workshop: Workshop, names: Sequence[str], leave_one_out: bool, out: Path | None, made_by: str, say: Say
+) -> None:
+    numbers = range(len(names))
+    say(f"{len(names)} dialogues, {len(workshop.asked)} questions with evidence.")
+    unseen = [frozenset({number}) for number in numbers]
+    if leave_one_out:
+        unseen += [frozenset(pair) for pair in combinations(numbers, 2)]
+    heads = {}
+    for done, one in enumerate(unseen, start=1):
+        heads[one] = workshop.head(one)
+        say(f"Token head {done} of {len(unseen)} is learned.")
+    tables = Tables(workshop, heads)
+    if leave_one_out:
+        _print_ladder(workshop, tables, names, say)
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        ranker = tables.fit(Choice(DEPTH, max(L2)), list(numbers), frozenset())
+        replace(ranker, made_by=made_by).save(out / "ranker.json")
+        workshop.head(frozenset()).save(out / "head.npz")
+        say(f"The weights of all dialogues are in {out}.")
+
+
+def _print_ladder(workshop: Workshop, tables: Tables, names: Sequence[str], say: Say) -> None:
+    asked = workshop.asked
+    rows = workshop.published()
+    for feature, title in (
+        ("dense", "vectors of turns in context, over the candidates"),
+        ("bm25_near", "BM25 of a turn and two to each side, over the candidates"),
+        ("maxsim", "late interaction with learned tokens, over the candidates"),
+    ):
+        rows.append(Row(title, [tables.best_single(feature, at) for at in range(len(asked))]))
+    learned, floored = dict[int, list[int]](), dict[int, list[int]]()
+    for left, name in enumerate(names):
+        held_out = frozenset({left})
+        others = [number for number in range(len(names)) if number != left]
+        choice = tables.choose(others, held_out)
+        ranker = tables.fit(choice, others, held_out)
+        ranking = workshop.ranking(tables.heads[held_out], ranker, [left], choice.depth)
+        for relevance_floor, found in ((False, learned), (True, floored)):
+            with workshop.retriever(ranking, relevance_floor=relevance_floor) as retriever:
+                found |= {at: workshop.search(retriever, one) for at, one in enumerate(asked) if one.dialogue == left}
+        worth = np.mean([one.recall(learned[at]) for at, one in enumerate(asked) if one.dialogue == left])
+        say(f"{name}: depth {choice.depth}, l2 {choice.l2}, recall@{K} {worth:.3f}")
+    rows.append(Row("**learned ranking (`fusion = best`), each dialogue left out**", _in_order(learned)))
+    rows.append(Row("the same with the relevance floor", _in_order(floored)))
+    say("")
+    for line in ladder(asked, rows):
+        say(line)
+    candidates = [tables.of(DEPTH, frozenset({one.dialogue}), at)[0] for at, one in enumerate(asked)]
+    reached = np.mean([one.recall(keys) for one, keys in zip(asked, candidates, strict=True)])
+    say(
+        f"\nThe candidates, {np.mean([len(keys) for keys in candidates]):.0f} a question, hold {reached:.3f} of the evidence."
+    )
+
+
+def _best(keys: Sequence[int], scores: np.ndarray) -> list[int]:
+    return [keys[place] for place in np.argsort(-scores, kind="stable")[:K].tolist()]
+
+
+def _in_order(found: Mapping[int, list[int]]) -> list[list[int]]:
+    return [found[at] for at in range(len(found))]
+
+
+def ladder(asked: Sequence[Asked], rows: Sequence[Row]) -> Iterator[str]:
+    """A table in Markdown: recall@10 over all questions, and by category."""
+    categories = list(dict.fromkeys(one.category for one in asked))
+    yield f"| step | R@{K} | " + " | ".join(categories) + " |"
+    yield "| --- |" + " --- |" * (len(categories) + 1)
+    for row in rows:
+        recalls = [one.recall(found) for one, found in zip(asked, row.found, strict=True)]
+        means = [np.mean([r for one, r in zip(asked, recalls, strict=True) if one.category == c]) for c in categories]
+        yield f"| {row.title} | " + " | ".join(f"{mean:.3f}" for mean in [np.mean(recalls), *means]) + " |"

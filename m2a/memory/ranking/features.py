@@ -1,0 +1,268 @@
+"""What the ranker sees of a question and its candidates. Pure functions over arrays; no index, no database.
+
+Only candidates are compared by meaning: a neighbour's tokens count where it is a candidate itself. The words of neighbours
+always count.
+"""
+
+import math
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import chain, repeat
+
+import numpy as np
+
+FEATURES = (
+    "dense", "dense_content", "bm25_own", "bm25_near", "coverage", "coverage_near",
+    "maxsim", "maxsim_near", "maxsim_before", "maxsim_after", "maxsim_weakest", "session_maxsim", "session_bm25",
+    "matched", "asked", "not_asked", "month", "year", "date_near", "when_time", "when_no_time", "many_number",
+    "length", "ends_asking", "has_time", "has_number", "first_person", "after_question", "position",
+)  # fmt: skip
+TRAITS = FEATURES[-7:]
+# Standardised over one question's candidates: what is left is how far a candidate stands out among them.
+_STANDARDISED = 13
+
+BM25_K1 = 1.2
+BM25_B = 0.5
+# How many records' words a record with its neighbours has on average: five, fewer where a conversation begins or ends.
+_NEAR_LENGTHS = 4.75
+
+_MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+           "december")  # fmt: skip
+_ANY_MONTH = "|".join(_MONTHS)
+_MONTH = re.compile(rf"\b({_ANY_MONTH})\b")
+# "may" and "march" are months only beside a preposition or a number.
+_SURE_MONTH = re.compile(
+    r"(?:\b(?:in|on|of|during|since|early|late|mid)|\d(?:st|nd|rd|th)?)[ -]*(?:may|march)\b|\b(?:may|march),? \d"
+)
+_DAY = re.compile(
+    rf"\b(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?:{_ANY_MONTH})\b|\b(?:{_ANY_MONTH}) (\d{{1,2}})(?:st|nd|rd|th)?\b"
+)
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+_ASKS_WHEN = re.compile(r"\s*(?:when|what (?:date|day|month|year)|which (?:date|day|month|year)|how long)\b", re.I)
+_ASKS_NUMBER = re.compile(r"\bhow (?:many|much|often|long)\b", re.I)
+_TIME = re.compile(
+    r"\b(?:yesterday|today|tonight|tomorrow|last|next|ago|weeks?|weekends?|months?|years?|days?|recently|since|summer|winter"
+    r"|spring|fall|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|june|july|august|september"
+    r"|october|november|december|just|\d{4})\b",
+    re.I,
+)
+_NUMBER = re.compile(
+    r"\b(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|first|second|third|couple|few|several|twice|once|another)\b",
+    re.I,
+)
+_FIRST_PERSON = re.compile(r"\b(?:I|my|we|our|me)\b")
+_WEEK = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What is kept of a record for ranking.
+
+    `conversation` and `number` (a message id) say where it stands: neighbours are one number apart. An entry stands
+    alone, with neither conversation nor speaker. `vector` is the mean of its token states, of unit length, `tokens` their
+    projections as int8, at least one, `traits` is `traits_of` its text.
+    """
+
+    conversation: str
+    number: int
+    speaker: str
+    said_at: datetime
+    words: Sequence[str]
+    vector: np.ndarray
+    tokens: np.ndarray
+    traits: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question.
+
+    `vector` is of the whole, `content_vector` of its tokens without names; `tokens` are projections with their weights.
+    `names` are the finished words of all speakers' names, `people` the speakers whom the question names.
+    """
+
+    text: str
+    vector: np.ndarray
+    content_vector: np.ndarray
+    tokens: np.ndarray
+    token_weights: np.ndarray
+    words: Sequence[str]
+    names: frozenset[str]
+    people: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class WordStatistics:
+    """BM25's side of the corpus: how many records there are, their words together, and how many records hold a word."""
+
+    records: int
+    words: int
+    holding: Mapping[str, int]
+
+    def idf(self, word: str) -> float:
+        holding = self.holding.get(word, 0)
+        return math.log(1 + (self.records - holding + 0.5) / (holding + 0.5))
+
+    @property
+    def average_length(self) -> float:
+        return max(self.words, 1) / max(self.records, 1)
+
+
+def traits_of(text: str, position: int, text_before: str) -> np.ndarray:
+    """The record's own features, TRAITS. `position` counts from 0 in its conversation, `text_before` is the message before."""
+    return np.array(
+        [
+            math.log1p(len(text.split())),
+            text.rstrip().endswith("?"),
+            bool(_TIME.search(text)),
+            bool(_NUMBER.search(text)),
+            bool(_FIRST_PERSON.search(text)),
+            "?" in text_before,
+            math.log1p(position),
+        ],
+        dtype=np.float32,
+    )
+
+
+def features(
+    asked: Asked, records: Sequence[Record], near_words: Sequence[Sequence[str]], statistics: WordStatistics
+) -> np.ndarray:
+    """A row for each candidate, of which there must be one, a column for each of FEATURES.
+
+    `near_words` are, for each candidate, its words and those of its neighbours, two to each side.
+    """
+    before, after = _neighbours(records)
+    vectors = np.concatenate([record.vector for record in records]).reshape(len(records), -1)
+    idf = {word: statistics.idf(word) for word in set(asked.words) - asked.names}
+    bm25, coverage, matched = _lexical(idf, [record.words for record in records], statistics.average_length)
+    bm25_near, coverage_near, _ = _lexical(idf, near_words, statistics.average_length * _NEAR_LENGTHS)
+    best = _best_matches(asked.tokens, records)
+    weights = asked.token_weights / asked.token_weights.sum()
+    maxsim = weights @ best
+    best_near = np.maximum(best, np.maximum(_of_neighbour(best, before), _of_neighbour(best, after)))
+    lowest = float(maxsim.min())
+    heavy = weights >= 0.999 * weights.mean()
+    traits = np.concatenate([record.traits for record in records]).reshape(len(records), -1)
+    when = float(bool(_ASKS_WHEN.match(asked.text)))
+    columns = [
+        vectors @ asked.vector,
+        vectors @ asked.content_vector,
+        bm25,
+        bm25_near,
+        coverage,
+        coverage_near,
+        maxsim,
+        weights @ best_near,
+        _of_neighbour(maxsim, before, lowest),
+        _of_neighbour(maxsim, after, lowest),
+        best[heavy].min(axis=0),
+        _session_level(maxsim, records),
+        _session_level(bm25, records),
+        matched,
+        *_people(asked, records),
+        *_dates(asked.text, [record.said_at for record in records]),
+        when * traits[:, TRAITS.index("has_time")],
+        when * (1 - traits[:, TRAITS.index("has_time")]),
+        float(bool(_ASKS_NUMBER.search(asked.text))) * traits[:, TRAITS.index("has_number")],
+    ]
+    table = np.concatenate([np.stack(columns, axis=1), traits], axis=1)
+    compared = table[:, :_STANDARDISED]
+    table[:, :_STANDARDISED] = (compared - compared.mean(axis=0)) / (compared.std(axis=0) + 1e-6)
+    return table
+
+
+def _neighbours(records: Sequence[Record]) -> tuple[np.ndarray, np.ndarray]:
+    """For each candidate where the one said before it and the one said after it are; -1 where they are no candidates."""
+    place = {(record.conversation, record.number): at for at, record in enumerate(records) if record.conversation}
+    before = [place.get((record.conversation, record.number - 1), -1) for record in records]
+    after = [place.get((record.conversation, record.number + 1), -1) for record in records]
+    return np.array(before), np.array(after)
+
+
+def _lexical(
+    idf: Mapping[str, float], documents: Sequence[Sequence[str]], average_length: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """BM25 of the words, the share of their idf that a document holds, and how many of them it holds."""
+    column = {word: at for at, word in enumerate(idf)}
+    lengths = np.array([len(document) for document in documents])
+    # Every word of every document by its column, the last for all that the question does not hold, then counted at once.
+    columns = map(column.get, chain.from_iterable(documents), repeat(len(column)))
+    cells = np.fromiter(columns, dtype=np.int64, count=int(lengths.sum()))
+    cells += np.repeat(np.arange(len(documents)) * (len(column) + 1), lengths)
+    size = len(documents) * (len(column) + 1)
+    counts = np.bincount(cells, minlength=size).reshape(len(documents), -1)[:, :-1]
+    weights = np.array(list(idf.values()))
+    norm = BM25_K1 * (1 - BM25_B + BM25_B * lengths / average_length)
+    holds = counts > 0
+    return (
+        (counts * (BM25_K1 + 1) / (counts + norm[:, None])) @ weights,
+        holds @ weights / max(weights.sum(), 1e-9),
+        holds.sum(axis=1),
+    )
+
+
+def _best_matches(tokens: np.ndarray, records: Sequence[Record]) -> np.ndarray:
+    """For each of the question's tokens (rows) the cosine to the nearest token of each record (columns)."""
+    starts = np.cumsum([0] + [len(record.tokens) for record in records[:-1]])
+    theirs = np.concatenate([record.tokens for record in records]).astype(np.float32)
+    return np.asarray(np.maximum.reduceat((tokens / 127) @ theirs.T, starts, axis=1))
+
+
+def _of_neighbour(values: np.ndarray, neighbour: np.ndarray, missing: float = -1.0) -> np.ndarray:
+    return np.where(neighbour >= 0, values[..., neighbour], missing)
+
+
+def _session_level(scores: np.ndarray, records: Sequence[Record]) -> np.ndarray:
+    """For each candidate the sum of the best three of its conversation's candidates."""
+    of_conversation: dict[str, list[float]] = {}
+    for record, score in zip(records, (scores - scores.min()).tolist(), strict=True):
+        of_conversation.setdefault(record.conversation, []).append(score)
+    level = {conversation: sum(sorted(found)[-3:]) for conversation, found in of_conversation.items()}
+    return np.array([level[record.conversation] for record in records])
+
+
+def _people(asked: Asked, records: Sequence[Record]) -> tuple[np.ndarray, np.ndarray]:
+    """Whether it is of the one person asked about, or of somebody else; neither, where none or several are named.
+
+    A message is of who said it, an entry of whom it names.
+    """
+    if len(asked.people) != 1:
+        return np.zeros(len(records)), np.zeros(len(records))
+    named = asked.names.intersection(asked.words)
+    of_them = np.array(
+        [
+            record.speaker in asked.people if record.conversation else not named.isdisjoint(record.words)
+            for record in records
+        ],
+        dtype=float,
+    )
+    return of_them, 1 - of_them
+
+
+def _dates(question: str, said_at: Sequence[datetime]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """In the month asked about; in the year, where no month is; shortly after the day, or half that in the month."""
+    text = question.casefold()
+    months = {_MONTHS.index(name) + 1 for name in _MONTH.findall(text) if name not in ("may", "march")}
+    months |= {3 if "march" in found else 5 for found in _SURE_MONTH.findall(text)}
+    years = {int(year) for year in _YEAR.findall(text)}
+    zero = np.zeros(len(said_at))
+    if not months:
+        return zero, np.array([float(moment.year in years) for moment in said_at]) if years else zero, zero
+    in_month = np.array([float(moment.month in months and (not years or moment.year in years)) for moment in said_at])
+    day = _DAY.search(text)
+    if not day:
+        return in_month, zero, in_month / 2
+    number = int(day.group(1) or day.group(2))
+    return in_month, zero, np.array([_shortly_after(moment, years, months, number) for moment in said_at])
+
+
+def _shortly_after(moment: datetime, years: Collection[int], months: Collection[int], day: int) -> float:
+    """1 on the day and the next, falling by a factor e a week; 0 before it."""
+    try:
+        asked = moment.replace(year=min(years, default=moment.year), month=min(months), day=day, hour=0, minute=0)
+    except ValueError:  # 31 June
+        return 0.0
+    days = (moment - asked).total_seconds() / 86_400
+    return math.exp(-max(days - 1, 0) / _WEEK) if days >= -1 else 0.0

@@ -1,0 +1,260 @@
+"""What `fusion = best` adds to the retrieval of test_retriever.py, which runs with both."""
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import uuid4
+
+import numpy as np
+import pytest
+from sqlalchemy import delete, func, insert, select, update
+
+from m2a.memory.database import Database, erasure, message, outbox, ranked_count, ranked_record, setting
+from m2a.memory.floor import RelevanceFloor
+from m2a.memory.index import IndexEncoders, MemoryIndex
+from m2a.memory.owners import owner_named
+from m2a.memory.ranking.learned_ranking import LearnedRanking
+from m2a.memory.ranking.record_store import RankedRecordStore, RecordKey
+from m2a.types import Query
+from tests.encoders import ColourImageEncoder, HashingTextEncoder, HashingTokenEncoder
+from tests.test_retriever import ENTRIES, MESSAGES, Memory
+
+NOW = datetime(2026, 3, 12, 12, 0, tzinfo=UTC)
+
+
+@pytest.fixture(scope="module")
+def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
+    folder = tmp_path_factory.mktemp("best")
+    database = Database(f"sqlite:///{folder / 'memory.db'}")
+    text_encoder, image_encoder = HashingTokenEncoder(), ColourImageEncoder()
+    index = MemoryIndex(str(folder / "index.db"), IndexEncoders.of(text_encoder, image_encoder))
+    yield Memory(database, index, text_encoder, image_encoder, best=True)
+    index.close()
+    database.close()
+
+
+@pytest.fixture
+def owner(memory: Memory) -> str:
+    return owner_named(memory.database, uuid4().hex)
+
+
+def talk(memory: Memory, owner: str, *lines: str) -> list[int]:
+    """A conversation of Anna and Ben in turns."""
+    with memory.database.write() as connection:
+        chat = memory.raw.start_conversation(connection, owner, NOW).conversation_id
+        return [
+            memory.raw.append(
+                connection, owner, chat, role="user", speaker=("Anna", "Ben")[at % 2], text=line, said_at=NOW
+            ).message_id
+            for at, line in enumerate(lines)
+        ]
+
+
+def kept(memory: Memory, owner: str) -> set[RecordKey]:
+    with memory.database.read() as connection:
+        return set(memory.ranked.versions(connection, owner))
+
+
+def counts(memory: Memory, owner: str) -> dict[tuple[str, str], int]:
+    with memory.database.read() as connection:
+        rows = connection.execute(select(ranked_count).where(ranked_count.c.owner == owner))
+        return {(row.counted, row.item): row.number for row in rows}
+
+
+def counted_anew(memory: Memory, owner: str) -> dict[tuple[str, str], int]:
+    found = Counter()
+    with memory.database.read() as connection:
+        for row in connection.execute(select(ranked_record).where(ranked_record.c.owner == owner)):
+            words = row.words.split()
+            found.update({(f"{row.kind} word", word) for word in words})
+            found[row.kind, "records"] += 1
+            found[row.kind, "words"] += len(words)
+            if row.kind == "message":
+                found["speaker", row.speaker] += 1
+    return dict(found)
+
+
+def erase(memory: Memory, owner: str, message_id: int) -> None:
+    with memory.database.write() as connection:
+        memory.ranked.forget(connection, owner, [RecordKey("message", message_id)])
+        connection.execute(insert(erasure).values(owner=owner, message_id=message_id))
+        connection.execute(delete(message).where(message.c.owner == owner, message.c.message_id == message_id))
+        connection.execute(insert(outbox).values(owner=owner, record="message", record_id=str(message_id)))
+
+
+def tokens_of(memory: Memory, owner: str, message_id: int) -> bytes:
+    with memory.database.read() as connection:
+        this = (ranked_record.c.owner == owner, ranked_record.c.record_id == message_id)
+        return connection.scalar(select(ranked_record.c.tokens).where(*this, ranked_record.c.kind == "message"))
+
+
+def test_an_answer_beside_the_words_comes_in(memory, owner):
+    question, answer, *_ = talk(memory, owner, "What is the name of your dog?", "Milo!", "Sweet", "Thanks")
+    for number in range(80):  # near enough to fill both paths
+        talk(memory, owner, f"the name of dog {number}")
+    hits = memory.search(owner, "name of the dog", kinds=MESSAGES, k=100)
+    found = {hit.record.message_id: dict(hit.ranks) for hit in hits}
+    assert question in found and found[answer] == {}
+    # Neither a neighbour of another conversation, nor where entries are asked for.
+    assert all(abs(number - question) <= 2 for number, ranks in found.items() if not ranks)
+    assert memory.search(owner, "name of the dog", kinds=ENTRIES) == []
+
+
+def test_what_ranking_needs_goes_with_the_record(memory, owner):
+    memory.add(owner, "Bobo loves the blue ball")
+    gone = memory.add(owner, "Anna plays the violin")
+    memory.indexer.drain(owner)
+    assert RecordKey("entry", gone) in kept(memory, owner)
+    assert counts(memory, owner) == counted_anew(memory, owner)
+    memory.forget(owner, gone)
+    memory.indexer.drain(owner)
+    assert RecordKey("entry", gone) not in kept(memory, owner)
+    assert counts(memory, owner) == counted_anew(memory, owner)
+    assert ("entry word", "violin") not in counts(memory, owner)
+
+
+def test_an_erased_message_leaves_no_trace_in_those_after_it(memory, owner, monkeypatch):
+    first, second, third, fourth = talk(memory, owner, "My secret is 42", "Really", "Yes", "Well")
+    memory.indexer.drain(owner)
+    assert memory.search(owner, "really", kinds=MESSAGES)  # decoded records are in memory now
+    erase(memory, owner, first)
+    assert kept(memory, owner) == {RecordKey("message", fourth)}
+    memory.text_encoder.texts.clear()
+    memory.indexer.drain(owner)
+    assert kept(memory, owner) == {RecordKey("message", number) for number in (second, third, fourth)}
+    assert memory.text_encoder.texts == [  # their vectors are in the cache
+        "Ben (12 March 2026): Really",
+        "Ben: Really\nAnna (12 March 2026): Yes",
+    ]
+    assert counts(memory, owner) == counted_anew(memory, owner)
+    assert first not in memory.found(owner, "secret", kinds=MESSAGES)
+
+
+def test_a_message_gone_without_a_word_is_noticed(memory, owner):
+    first, second = talk(memory, owner, "My secret is 42", "Really")
+    memory.indexer.drain(owner)
+    with memory.database.write() as connection:
+        connection.execute(insert(erasure).values(owner=owner, message_id=first))
+        connection.execute(delete(message).where(message.c.owner == owner, message.c.message_id == first))
+    problems = {(d.record_id, d.problem) for d in memory.indexer.differences(owner)}
+    assert problems == {(str(first), "extra")}
+    memory.indexer.repair(memory.indexer.differences(owner))
+    assert memory.indexer.differences(owner) == [] and kept(memory, owner) == {RecordKey("message", second)}
+
+
+def test_lost_and_stale_rows_are_found_and_made_again(memory, owner):
+    lost, stale = memory.add(owner, "Bobo loves the ball"), memory.add(owner, "Bobo lost the ball")
+    memory.indexer.drain(owner)
+    this = (ranked_record.c.owner == owner, ranked_record.c.kind == "entry")
+    with memory.database.write() as connection:
+        connection.execute(delete(ranked_record).where(*this, ranked_record.c.record_id == lost))
+        connection.execute(update(ranked_record).where(*this, ranked_record.c.record_id == stale).values(version=7))
+    problems = {(d.record_id, d.problem) for d in memory.indexer.differences(owner)}
+    assert problems == {(str(lost), "missing"), (str(stale), "stale")}
+    memory.indexer.rebuild(owner)
+    assert memory.indexer.differences(owner) == []
+    assert counts(memory, owner) == counted_anew(memory, owner)
+    assert sorted(memory.found(owner, "ball")) == [lost, stale]
+
+
+def test_a_memory_written_as_published_is_caught_up_with(memory, owner):
+    memory.best = False
+    memory.restart()
+    added = memory.add(owner, "Bobo loves the ball")
+    memory.indexer.drain(owner)
+    assert kept(memory, owner) == set() and memory.indexer.differences(owner) == []
+    memory.best = True
+    memory.restart()
+    assert memory.found(owner, "ball") == [added]
+    assert RecordKey("entry", added) in kept(memory, owner)
+    # And what is deleted as published is deleted from it.
+    memory.best = False
+    memory.restart()
+    memory.forget(owner, added)
+    memory.indexer.drain(owner)
+    memory.best = True
+    memory.restart()
+    assert RecordKey("entry", added) not in kept(memory, owner)
+
+
+def test_rows_of_another_encoder_are_made_again(memory, owner):
+    added = memory.add(owner, "Bobo loves the ball")
+    memory.indexer.drain(owner)
+    with memory.database.write() as connection:
+        made_by = setting.c.key == "ranked_records_made_by"
+        connection.execute(update(setting).where(made_by).values(value="another"))
+        connection.execute(update(ranked_record).where(ranked_record.c.owner == owner).values(tokens=b"\x01\x00?"))
+    memory.restart()
+    assert memory.found(owner, "ball") == [added]
+    assert counts(memory, owner) == counted_anew(memory, owner)
+
+
+def test_positions_and_context_do_not_hang_on_the_batch(memory, owner):
+    lines = [f"line {number} of our talk?" for number in range(7)]
+    together = talk(memory, owner, *lines)
+    memory.indexer.drain(owner)
+    with memory.database.write() as connection:
+        rows = {number: tokens_of(memory, owner, number) for number in together}
+        connection.execute(
+            insert(outbox), [{"owner": owner, "record": "message", "record_id": str(together[n])} for n in (6, 3)]
+        )
+        traits = select(ranked_record.c.record_id, ranked_record.c.traits).where(ranked_record.c.owner == owner)
+        before = dict(connection.execute(traits).tuples().all())
+    memory.indexer.drain(owner)
+    assert {number: tokens_of(memory, owner, number) for number in together} == rows
+    with memory.database.read() as connection:
+        assert dict(connection.execute(traits).tuples().all()) == before
+    positions = [np.expm1(np.frombuffer(before[number], dtype="<f4")[-1]) for number in together]
+    assert np.allclose(positions, range(7), atol=1e-4)
+
+
+def test_the_floor_holds_before_ranking(memory, owner, monkeypatch):
+    near, far = talk(memory, owner, "Bobo loves the blue ball", "Well, and the weather was blue all of Sunday long")
+    assert set(memory.found(owner, "blue ball", kinds=MESSAGES)) == {near, far}
+    monkeypatch.setattr(memory.retriever, "_floor", RelevanceFloor(message_cosine=0.99, message_words=0.9))
+    memory.indexer.drain(owner)
+    hits = memory.retriever.search(owner, Query("blue ball"), MESSAGES)
+    assert hits[0].record.message_id == near
+    assert memory.found(owner, "trains to Paris", kinds=MESSAGES) == []
+
+
+def test_another_owners_words_count_for_nothing(memory, owner):
+    other = owner_named(memory.database, uuid4().hex)
+    memory.add(owner, "Bobo and the ball")
+    for number in range(5):
+        memory.add(other, f"ball number {number}")
+    memory.indexer.drain()
+    with memory.database.read() as connection:
+        statistics = memory.ranked.statistics(connection, owner, ["entry"], ["ball", "bobo"])
+        assert (statistics.records, statistics.words, statistics.holding["ball"]) == (1, 2, 1)
+        assert memory.ranked.speakers(connection, owner) == ["Anna"]
+        both = memory.ranked.statistics(connection, other, ["entry", "message"], ["ball"])
+        assert (both.records, both.holding["ball"]) == (10, 5)
+
+
+def test_very_long_words_are_no_trouble(memory, owner):
+    word = "x" * 5_000
+    added = memory.add(owner, f"{word} {word}y")
+    assert memory.found(owner, word) == [added]
+    assert len(counts(memory, owner)) > 0
+
+
+def test_an_encoder_without_tokens_is_refused(memory):
+    for encoder in (HashingTextEncoder(), HashingTokenEncoder()):
+        with pytest.raises(ValueError, match="set fusion = paper"):
+            LearnedRanking.load(memory.ranked, encoder)
+
+
+def test_an_old_database_gets_the_tables(tmp_path: Path):
+    url = f"sqlite:///{tmp_path / 'memory.db'}"
+    database = Database(url)
+    with database.write() as connection:
+        for table in (ranked_record, ranked_count):
+            table.drop(connection)
+    database.close()
+    database = Database(url)
+    with database.read() as connection:
+        assert connection.scalar(select(func.count()).select_from(ranked_record)) == 0
+        assert RankedRecordStore(database).owners_with_gaps(connection) == set()
+    database.close()
