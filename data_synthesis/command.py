@@ -13,7 +13,7 @@ from data_synthesis.answer_store import AnswerStore
 from data_synthesis.costs import Costs, Price, known_price
 from data_synthesis.group import Generator, SynthesisError
 from data_synthesis.model_generator import ModelGenerator, ServiceFailed
-from data_synthesis.pipeline import BrokenRules, Outcome, run_settings
+from data_synthesis.pipeline import BrokenRules, Outcome, finished_run, run_settings
 from data_synthesis.pipeline import synthesize as run
 from data_synthesis.plan import OFFLINE, Plan, plan_run
 from data_synthesis.progress import GroupProgress
@@ -102,6 +102,10 @@ def synthesize(
                 opened.enter_context(folder.opened(settings))
                 answers = AnswerStore(folder.answers, costs)
                 generator = ModelGenerator(model, answers=answers)
+            finished = finished_run(folder)
+            if finished is not None:
+                print(f"{out} is finished, and left as it is; name a new folder with --out to make another set.")
+                raise typer.Exit(NOT_WHOLE if finished["set_aside"] else 0)
             outcome = _run(plan, folder, generator, answers, concurrency)
             _report(plan, outcome, out, answers)
         if outcome.set_aside or outcome.stopped:
@@ -146,8 +150,11 @@ def _report(plan: Plan, outcome: Outcome, out: Path, answers: AnswerStore | None
 
 
 def _validate(folder: Path, locomo: Path | None) -> None:
+    from data_synthesis.checks.seen import BENCHMARK, ID_MAP, RUN, STATISTICS
     from data_synthesis.validation import validate
 
+    if folder.is_dir() and not any((folder / name).exists() for name in (BENCHMARK, ID_MAP, RUN, STATISTICS)):
+        raise SynthesisError(f"{folder} holds no data set made by data_synthesis.")
     report = validate(folder, locomo)
     print(report)
     if report.faults:

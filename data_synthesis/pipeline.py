@@ -5,6 +5,8 @@ up ends it with what has been made; a service that fails ends it, and the same c
 """
 
 import asyncio
+import json
+import re
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -22,7 +24,7 @@ from data_synthesis.dataset_card import (
 from data_synthesis.group import GeneratedGroup, GenerationFailed, Generator, GroupRequest, SynthesisError
 from data_synthesis.interpolation import MadeGroup, weave
 from data_synthesis.plan import OFFLINE, Plan
-from data_synthesis.preview import write_preview
+from data_synthesis.preview import PREVIEW_FILE, write_preview
 from data_synthesis.progress import GroupProgress
 from data_synthesis.run_folder import FORMAT, RUN_FILE, RunFolder
 from data_synthesis.statistics import statistics_of
@@ -31,6 +33,10 @@ from m2a.benchmarks.locomo import write_samples
 from m2a.benchmarks.visual import FILE_NAME
 
 _FAULTS_TOLD = 3
+_FILES = (
+    FILE_NAME, "id_map.json", "statistics.json", QUESTIONS_FILE, CONVERSATIONS_FILE, "README.md", PREVIEW_FILE, RUN_FILE,
+)  # fmt: skip
+_PHOTO = re.compile(rb"photos/[0-9a-f]{64}\.\w+")
 
 
 class BrokenRules(SynthesisError):
@@ -147,6 +153,15 @@ def _write(plan: Plan, folder: RunFolder, generator: Generator, outcome: Outcome
     folder.write("README.md", dataset_card(run, statistics))
     write_preview(folder.path)
     folder.write_json(RUN_FILE, run)
+
+
+def finished_run(folder: RunFolder) -> dict[str, Any] | None:
+    """The `run.json` of a set that is made and whole; None where something is still to do, or a file is missing."""
+    run: dict[str, Any] = json.loads((folder.path / RUN_FILE).read_text(encoding="utf-8"))
+    if not run.get("finished") or not all((folder.path / name).is_file() for name in _FILES):
+        return None
+    shown = set(_PHOTO.findall((folder.path / FILE_NAME).read_bytes()))
+    return run if all((folder.path / name.decode()).is_file() for name in shown) else None
 
 
 def _run(plan: Plan, folder: RunFolder, outcome: Outcome, answers: AnswerStore | None) -> dict[str, Any]:

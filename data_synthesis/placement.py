@@ -43,9 +43,10 @@ def place_groups(
         (number, start, end) for (number, start), (_, end) in pairwise(host) if end - start >= LEAST_STEP * (fewest + 1)
     ]
     if len(gaps) < groups:
+        remedy = "lower --groups or leave the conversation out" if groups > 1 else "leave the conversation out"
         raise SynthesisError(
             f"{dialogue_id} has {len(gaps)} gap{'s' * (len(gaps) != 1)} of {fewest + 1} days or more between its sessions, "
-            f"and {groups} group{'s need' if groups != 1 else ' needs'} one each; lower --groups or leave the conversation out."
+            f"and {groups} group{'s need' if groups != 1 else ' needs'} one each; {remedy}."
         )
     drawn = random.Random(seed_of(seed, dialogue_id, "placement"))
     placements = []

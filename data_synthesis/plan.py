@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from data_synthesis.groups import choose_groups, seed_of
 from data_synthesis.interpolation import host_sessions
 from data_synthesis.placement import place_groups
 from data_synthesis.sources import ConceptSource, read_concepts
-from m2a.benchmarks.locomo import Sample, dialogue_of, read_samples, sample_files
+from m2a.benchmarks.locomo import Sample, dialogue_of, read_samples, sample_files, session_numbers
 
 OFFLINE = "offline"
 
@@ -104,6 +105,32 @@ def _check_sample(sample: Sample, file: Path, number: int) -> None:
         json.dumps(sample, ensure_ascii=False).encode()
     except (TypeError, KeyError, AttributeError, UnicodeEncodeError) as error:
         raise SynthesisError(f"{place} is not in LoCoMo's format ({error}); download it again.") from error
+    _check_speakers(sample, place)
+    _check_order(sample, place)
+
+
+def _check_speakers(sample: Sample, place: str) -> None:
+    conversation = sample["conversation"]
+    speakers = (conversation["speaker_a"], conversation["speaker_b"])
+    if speakers[0] == speakers[1]:
+        raise SynthesisError(f"{place}: speaker_a and speaker_b are both {speakers[0]!r}; they must be two people.")
+    for number in session_numbers(conversation):
+        for turn in conversation[f"session_{number}"]:
+            if turn["speaker"] not in speakers:
+                raise SynthesisError(
+                    f"{place}: {turn['dia_id']} is said by {turn['speaker']!r}, who is neither {speakers[0]!r} nor "
+                    f"{speakers[1]!r}; mend the name."
+                )
+
+
+def _check_order(sample: Sample, place: str) -> None:
+    """Sessions are numbered anew in the order of time: a host must be in it already, to be kept as it is."""
+    times = dict(host_sessions(sample))
+    for before, after in pairwise(sorted(times)):
+        if times[after] < times[before]:
+            raise SynthesisError(
+                f"{place}: session_{before} is dated after session_{after}; the sessions must be in the order of time."
+            )
 
 
 def check_photos(photos: Sequence[Path]) -> None:

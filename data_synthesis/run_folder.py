@@ -104,7 +104,11 @@ class RunFolder:
             return None
         try:
             settings = json.loads(file.read_text(encoding="utf-8"))["settings"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except KeyError as error:
+            raise SynthesisError(
+                f"{self.path} holds something else than a data set of this program; name a new folder with --out."
+            ) from error
+        except (OSError, ValueError, TypeError) as error:
             raise SynthesisError(
                 f"{file} is damaged, so the run cannot be resumed; name a new folder with --out."
             ) from error

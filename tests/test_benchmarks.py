@@ -227,12 +227,30 @@ def test_abstention_goes_by_the_id_and_unmarked_evidence_by_the_session(tmp_path
         ({"haystack_dates": ["30.5.2023", "2023/05/20 (Sat) 02:21"]}, "'30.5.2023'"),
         ({"question_type": "riddle"}, "'riddle'"),
         ({"haystack_sessions": [[{"role": "user"}], []]}, "lacks 'role' or 'content'"),
+        ({"haystack_sessions": None}, "must be lists"),
+        ({"haystack_sessions": [None, []]}, "each session a list of turns"),
+        ({"haystack_sessions": [["Hello."], []]}, "turn 0 of session 'late' is 'Hello.', not an object"),
+        ({"question_id": 5}, "'question_id' is not a text: 5"),
+        ({"question_date": "bad"}, "question_date 'bad' is not like"),
     ],
 )
 def test_a_broken_item_is_named_with_the_place(tmp_path: Path, change: dict[str, Any], words: str) -> None:
     with pytest.raises(BenchmarkError, match="question 1") as raised:
         read_longmemeval(written(tmp_path, [copy.deepcopy(ITEM) | change]))
     assert words in str(raised.value)
+
+
+def test_a_folder_with_one_file_is_read_and_the_same_question_twice_is_not(tmp_path: Path) -> None:
+    with pytest.raises(BenchmarkError, match="holds no LongMemEval file"):
+        read_longmemeval(tmp_path)
+    written(tmp_path, [ITEM], "oracle.json")
+    written(tmp_path, {"not": "it"}, "other.json")
+    assert len(read_longmemeval(tmp_path).dialogues) == 1
+    written(tmp_path, [ITEM, ITEM], "small.json")
+    with pytest.raises(BenchmarkError, match=r"2 LongMemEval files, oracle\.json, small\.json: name one"):
+        read_longmemeval(tmp_path)
+    with pytest.raises(BenchmarkError, match="question 2: question_id 'q1' occurs twice"):
+        read_longmemeval(tmp_path / "small.json")
 
 
 # The real files

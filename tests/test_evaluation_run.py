@@ -1,7 +1,9 @@
 """Whole runs: what they leave in their folder, how they go on after an end in between, and what a failure costs."""
 
+import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from m2a.evaluation.command import evaluate_app
 from m2a.evaluation.judge import Judge
 from m2a.evaluation.prices import price_of
 from m2a.evaluation.record import QuestionRecord, read_ingestion, read_questions
-from m2a.evaluation.run_folder import RunFolder, RunFolderError
+from m2a.evaluation.run_folder import RunFolder, RunFolderError, write_json
 from m2a.evaluation.runner import RunResult, run
 from m2a.evaluation.selection import SelectionError, select
 from models.chat_model import ChatModel
@@ -103,6 +105,44 @@ async def test_other_settings_are_refused_by_name(benchmark: Benchmark, tmp_path
         await evaluated(benchmark, tmp_path / "other", ["bm25"])
 
 
+async def test_two_runs_on_one_folder_are_refused(benchmark: Benchmark, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    await evaluated(benchmark, out, ["bm25"])
+    before = (out / "questions.jsonl").read_text()
+    with RunFolder(out, SETTINGS), pytest.raises(RunFolderError, match="Another `m2a evaluate` is at work"):
+        await evaluated(benchmark, out, ["bm25"])
+    assert (out / "questions.jsonl").read_text() == before
+    assert (await evaluated(benchmark, out, ["bm25"])).failed == 0
+    with pytest.raises(RunFolderError, match="cannot be written to"):
+        await evaluated(benchmark, out / "run.json", ["bm25"])
+
+
+async def test_changed_code_is_told_and_recorded_but_no_reason_to_refuse(
+    benchmark: Benchmark, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    for code in ("a", "a", "b", "c"):
+        await evaluated(benchmark, out, ["bm25"], settings={**SETTINGS, "code_sha256": code})
+        assert ("program has changed" in capsys.readouterr().err) == (code in "bc")
+    run = json.loads((out / "run.json").read_text())
+    assert (run["code_sha256"], run["earlier_code_sha256"]) == ("c", ["a", "b"])
+    assert len((out / "questions.jsonl").read_text().splitlines()) == 10
+
+
+async def test_a_data_set_and_a_damaged_run_are_told_as_such(benchmark: Benchmark, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    write_json(out / "run.json", {"format": "m2a-synthesis/1"})
+    with pytest.raises(RunFolderError, match="is a data set made by data_synthesis"):
+        await evaluated(benchmark, out, ["bm25"])
+    (out / "run.json").write_text("{")
+    with pytest.raises(RunFolderError, match=r"is damaged .* name a new folder"):
+        await evaluated(benchmark, out, ["bm25"])
+    write_json(out / "run.json", {**SETTINGS, "versions": {"numpy": "1", "m2a": "1"}})
+    with pytest.raises(RunFolderError, match=r'another versions: \{"numpy": "1"\} there, \{"numpy": "2"\} now'):
+        await evaluated(benchmark, out, ["bm25"], settings={**SETTINGS, "versions": {"numpy": "2", "m2a": "1"}})
+
+
 def answers(request: dict[str, Any]) -> Reply:
     """Knows one answer; fails at one question."""
     text = json.dumps(request)
@@ -133,11 +173,33 @@ async def test_a_failed_question_is_a_row_that_counts_as_wrong(benchmark: Benchm
 
         server.script = lambda request: say("Bristol")
         done = len(server.requests)
-        again = await evaluated(
-            asked, tmp_path / "out", ["bm25", "full-context"], model_of(server), retry_failed=True, **options
-        )
+        again = await evaluated(asked, tmp_path / "out", ["bm25", "full-context"], model_of(server), **options)
         assert again.failed == 0
         assert sum("Bristol" not in r.text for r in server.requests[done:]) <= 4 + 4 * 3
+
+
+async def test_a_judge_that_was_not_to_be_reached_is_asked_again_and_nobody_else(
+    benchmark: Benchmark, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    asked = select(benchmark, limit=4)
+    with (
+        ChatServer(lambda request: say("a canoe")) as server,
+        ChatServer(lambda request: status(401, "no key")) as court,
+    ):
+        judges = [Judge(model_of(court, "openai:judge"))]
+        result = await evaluated(asked, out, ["bm25"], model_of(server), judges=judges)
+        assert (result.failed, result.unjudged) == (0, 4) and "refuses the key" in (result.why or "")
+        answered = len(server.requests)
+        court.script = lambda request: (
+            say("I cannot say.") if "lake" in json.dumps(request) else say('{"label": "right"}')
+        )
+        again = await evaluated(asked, out, ["bm25"], model_of(server), judges=judges)
+        assert (again.unjudged, again.why, len(server.requests)) == (0, None, answered)
+        assert again.summary["bm25"]["accuracy"] == 0.75 and again.summary["bm25"]["judge_failed"] == 0.25
+        judged = len(court.requests)
+        await evaluated(asked, out, ["bm25"], model_of(server), judges=judges)
+        assert len(court.requests) == judged  # a verdict that could not be read is final
 
 
 async def test_a_dialogue_that_cannot_be_taken_in_fails_its_questions_alone(
@@ -161,14 +223,31 @@ def test_a_price_that_is_not_known_is_none() -> None:
 def test_a_part_of_a_benchmark(benchmark: Benchmark) -> None:
     first = select(benchmark, limit=3)
     assert [len(dialogue.questions) for dialogue in first.dialogues] == [3]
+    assert first.categories == ("multi-hop", "temporal", "single-hop")
+    spread = select(benchmark, limit=7).dialogues
+    assert [len(dialogue.questions) for dialogue in spread] == [5, 2]
+    assert [q.category for q in spread[1].questions] == ["single-hop", "multi-hop"]
+    alone = replace(
+        benchmark,
+        dialogues=tuple(replace(benchmark.dialogues[0], questions=(q,)) for q in benchmark.dialogues[0].questions),
+    )
+    assert [one.questions[0].category for one in select(alone, limit=3).dialogues] == [
+        "single-hop",
+        "multi-hop",
+        "temporal",
+    ]
+    visual = select(benchmark, categories=["visual-centric"])
+    assert visual.categories == ("visual retrieval",)
     short = select(benchmark, turns=5)
     assert [len(dialogue.sessions) for dialogue in short.dialogues] == [1, 1]
     assert {q.evidence[0] for dialogue in short.dialogues for q in dialogue.questions} == {"D1:1", "D1:2", "D1:3"}
     assert select(benchmark, categories=["temporal"]).categories == ("temporal",)
-    with pytest.raises(SelectionError, match="no category 'spatial'; it has multi-hop"):
+    with pytest.raises(SelectionError, match=r"no category 'spatial'; it has multi-hop, .*, visual-centric"):
         select(benchmark, categories=["spatial"])
-    with pytest.raises(SelectionError, match="No question"):
+    with pytest.raises(SelectionError, match="left with --turns 1; the shortest first session has 4 turns"):
         select(benchmark, turns=1)
+    with pytest.raises(SelectionError, match="holds no question; name another with --data"):
+        select(replace(benchmark, dialogues=()))
 
 
 def test_the_command_says_what_it_will_do_and_what_came_of_it(tmp_path: Path) -> None:
@@ -187,4 +266,56 @@ def test_the_command_says_what_it_will_do_and_what_came_of_it(tmp_path: Path) ->
         assert (tmp_path / "out" / page).stat().st_size > 0
 
     judged = CliRunner().invoke(evaluate_app, [*command, "--system", "bm25", "--judge", "openai:gpt-4o"])
-    assert judged.exit_code != 0 and "no answers to judge" in str(judged.exception)
+    assert judged.exit_code == 2 and "no answers to judge" in judged.output
+    unknown = CliRunner().invoke(evaluate_app, [*command[:-1], "--system", "bm25", "--judge", "nosuch"])
+    assert unknown.exit_code == 2 and "The judge 'nosuch' of --judge cannot be used" in unknown.output
+    assert settings["data_sha256"] == hashlib.sha256(data.read_bytes()).hexdigest()
+    nobody = CliRunner().invoke(
+        evaluate_app, [*command[:-2], str(tmp_path / "none"), "--retrieval-only", "--system", ","]
+    )
+    assert nobody.exit_code == 2 and "No system is named" in nobody.output
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_chat_model_that_is_not_there_stops_the_run_before_it_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("M2A_CHAT_BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("M2A_CHAT_API_KEY", "key")
+    (tmp_path / "data").mkdir()
+    data = write_dialogues(tmp_path / "data")
+    command = ["--benchmark", "locomo", "--data", str(data), "--out", str(tmp_path / "out"), "--system", "bm25"]
+    done = CliRunner().invoke(evaluate_app, [*command, "--chat-model", "openai:small"])
+    assert done.exit_code == 2, done.output
+    assert "openai:small does not answer, so nothing was begun: Cannot connect" in done.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_failed_questions_are_told_with_their_reason_and_asked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "data").mkdir()
+    data = write_dialogues(tmp_path / "data")
+    command = ["--benchmark", "locomo", "--data", str(data), "--out", str(tmp_path / "out"), "--system", "bm25"]
+    with ChatServer(answers) as server:
+        monkeypatch.setenv("M2A_CHAT_BASE_URL", server.base_url)
+        monkeypatch.setenv("M2A_CHAT_API_KEY", "key")
+        done = CliRunner().invoke(evaluate_app, [*command, "--chat-model", "openai:small"])
+        assert done.exit_code == 1 and "1 of 4 questions failed" in done.output, done.output
+        assert "the same command asks them again" in done.output and "out of order" in done.output
+        server.script = lambda request: say("Bristol")
+        asked = len(server.requests)
+        again = CliRunner().invoke(evaluate_app, [*command, "--chat-model", "openai:small"])
+        assert again.exit_code == 0 and "questions failed" not in again.output, again.output
+        assert len(server.requests) == asked + 2  # whether it is there, and the question that failed
+
+
+def test_ctrl_c_says_that_the_run_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def interrupted(*arguments: Any, **options: Any) -> Benchmark:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("m2a.evaluation.selection.select", interrupted)
+    data = write_dialogues(tmp_path)
+    command = ["--benchmark", "locomo", "--data", str(data), "--out", str(tmp_path / "out"), "--system", "bm25"]
+    done = CliRunner().invoke(evaluate_app, [*command, "--retrieval-only"])
+    assert done.exit_code == 130 and "the same command goes on from here" in done.output

@@ -13,6 +13,15 @@ def judge_at(server: ChatServer, timeout: float = 30.0) -> Judge:
     return Judge(load_chat_model("openai:judge", base_url=server.base_url, api_key="none", timeout=timeout))
 
 
+async def test_only_a_service_that_failed_may_be_asked_again() -> None:
+    with ChatServer(replies(status(401, "no such key"))) as server:
+        unreached = await judge_at(server).judge("When?", "7 May", "On May 7th.")
+    with ChatServer(replies(say("hm"))) as server:
+        unread = await judge_at(server).judge("When?", "7 May", "On May 7th.")
+    assert (unreached.verdict, unreached.unheard) == ("judge_failed", True)
+    assert (unread.verdict, unread.unheard) == ("judge_failed", False)
+
+
 async def verdict_after(*script: Reply, timeout: float = 30.0) -> tuple[str, int]:
     """The verdict, and how many requests it took."""
     with ChatServer(replies(*script)) as server:

@@ -11,7 +11,7 @@ from m2a.evaluation.answer_metrics import accepted_match, bleu1, declines, exact
 from m2a.evaluation.bootstrap import interval, paired_interval
 from m2a.evaluation.record import IngestionRecord, QuestionRecord
 from m2a.evaluation.retrieval_metrics import hit_at, recall_at
-from m2a.evaluation.summary import summarise
+from m2a.evaluation.summary import facts_of, summarise
 
 WORDS = "cat dog red ball park vet shelf river lamp seven kettle lamp red".split()
 
@@ -166,7 +166,7 @@ def test_a_summary_counts_failures_as_wrong_and_leaves_out_what_is_unknown() -> 
         ),
     ]
     ingestion = [IngestionRecord("m2a", "one", "1", False, 40, 2.0)]
-    summary = summarise(rows, ingestion)
+    summary = summarise(rows)
     assert list(summary) == ["m2a"]
     figures = summary["m2a"]
     assert figures["n"] == 3
@@ -182,7 +182,8 @@ def test_a_summary_counts_failures_as_wrong_and_leaves_out_what_is_unknown() -> 
     assert figures["total_tokens"] == 85
     assert "cost" not in figures  # two calls of unknown price: unknown, not 0.5 and not 0
     assert figures["seconds_p50"] == 2.0
-    assert figures["add_per_second"] == 20
+    facts = facts_of(rows, ingestion)["m2a"]
+    assert (facts["version"], facts["add_per_second"], facts["estimated_tokens"]) == ("1", 20, False)
     assert set(figures["categories"]) == {"single-hop", "adversarial"}
     assert figures["categories"]["adversarial"]["n"] == 1
     assert "accuracy" not in figures["categories"]["adversarial"]
@@ -191,18 +192,41 @@ def test_a_summary_counts_failures_as_wrong_and_leaves_out_what_is_unknown() -> 
     assert 0 <= low <= figures["accuracy"] <= high <= 1
 
 
+def numbers_alone(figures: dict[str, object], parts: tuple[str, ...] = ("categories",)) -> None:
+    means = {
+        key for key in figures if not key.endswith(("_ci95", "_p50", "_p95")) and key not in ("n", "n_evidence", *parts)
+    }
+    assert {f"{key}_ci95" for key in means} == {key for key in figures if key.endswith("_ci95")}
+    assert all(type(figures[key]) is float for key in means)
+
+
+def test_a_summary_holds_metrics_with_their_intervals_and_nothing_else() -> None:
+    answered = row(1, reply="red", calls=2, input_tokens=90, output_tokens=9, context_tokens=60, seconds=2.0)
+    figures = summarise([answered, row(2, reply="blue", calls=1, input_tokens=50, output_tokens=5)])["m2a"]
+    assert figures["calls"] == 1.5 and figures["calls_ci95"] == [1.0, 2.0] and "total_tokens_ci95" in figures
+    numbers_alone(figures)
+    for category in figures["categories"].values():
+        numbers_alone(category, ())
+
+
+def test_a_memory_that_failed_in_a_run_of_retrieval_alone_is_no_wrong_answer() -> None:
+    figures = summarise([row(1, error="no photo", asks_answer=False)])["m2a"]
+    assert (figures["recall@5"], figures["errors"]) == (0.0, 1.0)
+    assert not {"f1", "accepted_match"} & set(figures)
+
+
 def test_the_visual_categories_stand_together_once_more() -> None:
     rows = [row(1, category="visual temporal", retrieved=("D1:1", "D1:2")), row(2, retrieved=("D1:1",))]
-    categories = summarise(rows, [])["m2a"]["categories"]
+    categories = summarise(rows)["m2a"]["categories"]
     assert categories["visual-centric"]["recall@5"] == categories["visual temporal"]["recall@5"] == 1.0
 
 
 def test_without_a_judge_a_rule_reads_abstention() -> None:
     rows = [row(1, gold=None, reply="I don't have that in memory."), row(2, gold=None, reply="It was red.")]
-    assert summarise(rows, [])["m2a"]["abstention"] == 0.5
+    assert summarise(rows)["m2a"]["abstention"] == 0.5
 
 
 def test_a_run_of_retrieval_alone_has_no_answer_metrics() -> None:
-    figures = summarise([row(1, retrieved=("D1:1", "D1:2"))], [])["m2a"]
+    figures = summarise([row(1, retrieved=("D1:1", "D1:2"))])["m2a"]
     assert figures["recall@5"] == 1.0
     assert not {"f1", "accuracy", "judge_failed", "accepted_match", "cost", "total_tokens"} & set(figures)

@@ -7,19 +7,22 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from m2a.evaluation.command import report_app
 from m2a.evaluation.compare import compare
 from m2a.evaluation.failures import telling_failures
 from m2a.evaluation.record import (
     EvidenceTurn,
     IngestionRecord,
     QuestionRecord,
+    RowError,
     as_line,
     read_ingestion,
     read_questions,
 )
 from m2a.evaluation.report import ReportError, merge, write_report
-from m2a.evaluation.summary import summarise
+from m2a.evaluation.summary import facts_of, summarise
 from m2a.evaluation.tables import tables_of
 
 CATEGORIES = ("multi-hop", "temporal", "single-hop", "visual single-hop", "visual temporal")
@@ -56,16 +59,16 @@ def rows_of(system: str, rate: float, *, seed: int, judged: bool = True, count: 
     return rows
 
 
-def run_folder(folder: Path, rows: list[QuestionRecord], chat_model: str = "openai:small") -> Path:
+def run_folder(folder: Path, rows: list[QuestionRecord], chat_model: str = "openai:small", **settings: object) -> Path:
     folder.mkdir()
     ingestion = [
         IngestionRecord(system, "conv-1", "1", False, 80, 2.0) for system in dict.fromkeys(row.system for row in rows)
     ]
     (folder / "questions.jsonl").write_text("".join(map(as_line, rows)), encoding="utf-8")
     (folder / "ingestion.jsonl").write_text("".join(map(as_line, ingestion)), encoding="utf-8")
-    (folder / "summary.json").write_text(json.dumps(summarise(rows, ingestion)), encoding="utf-8")
-    settings = {"benchmark": "visual", "chat_model": chat_model, "judges": ["judge"], "versions": {"m2a": "0.1"}}
-    (folder / "run.json").write_text(json.dumps(settings), encoding="utf-8")
+    (folder / "summary.json").write_text(json.dumps(summarise(rows)), encoding="utf-8")
+    told = {"benchmark": "visual", "chat_model": chat_model, "judges": ["judge"], "versions": {"m2a": "0.1"}}
+    (folder / "run.json").write_text(json.dumps(told | settings), encoding="utf-8")
     return folder
 
 
@@ -109,7 +112,7 @@ def test_a_run_of_retrieval_alone_has_the_tables_of_retrieval(tmp_path: Path) ->
         replace(row, reply=None, calls=0, input_tokens=None, output_tokens=None)
         for row in rows_of("bm25", 0.6, seed=1, judged=False)
     ]
-    titles = [table.title for table in tables_of(summarise(rows, []))]
+    titles = [table.title for table in tables_of(summarise(rows), facts_of(rows, []))]
     assert titles == ["Evidence found, %", "recall@10 by category, %", "What a question takes"]
     folder = run_folder(tmp_path / "run", rows)
     write_report(folder)
@@ -150,9 +153,73 @@ def test_two_runs_are_compared_question_by_question(tmp_path: Path) -> None:
 def test_what_is_no_run_is_named(tmp_path: Path) -> None:
     with pytest.raises(ReportError, match="holds no finished run"):
         write_report(tmp_path)
+    (tmp_path / "begun").mkdir()
+    (tmp_path / "begun" / "run.json").write_text("{}")
+    with pytest.raises(ReportError, match="is not finished: the same"):
+        write_report(tmp_path / "begun")
     with pytest.raises(ReportError, match=r"holds no questions\.jsonl"):
-        compare(tmp_path, tmp_path)
+        compare(tmp_path / "begun", tmp_path / "begun")
     one = run_folder(tmp_path / "a", rows_of("m2a", 0.8, seed=1))
     two = run_folder(tmp_path / "b", rows_of("rag", 0.8, seed=1) + rows_of("bm25", 0.8, seed=1))
     with pytest.raises(ReportError, match="no system in common"):
         compare(one, two)
+
+
+def test_what_is_damaged_is_named_with_its_place(tmp_path: Path) -> None:
+    folder = run_folder(tmp_path / "run", rows_of("m2a", 0.8, seed=1, count=5))
+    (folder / "summary.json").write_text("[]")
+    with pytest.raises(ReportError, match=r"summary\.json is damaged"):
+        write_report(folder)
+    (folder / "summary.json").write_text('{"m2a": 3}')
+    with pytest.raises(ReportError, match=r"summary\.json is damaged"):
+        merge([folder], tmp_path / "out")
+    lines = (folder / "questions.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    (folder / "questions.jsonl").write_text("".join([*lines[:2], "{system\n", *lines[3:]]), encoding="utf-8")
+    with pytest.raises(RowError, match=r"questions\.jsonl, line 3 is not a row .*take the line out"):
+        compare(folder, folder)
+    (folder / "questions.jsonl").unlink()
+    (folder / "summary.json").write_text(json.dumps(summarise(rows_of("m2a", 0.8, seed=1, count=5))))
+    with pytest.raises(ReportError, match=r"no questions\.jsonl"):
+        write_report(folder)
+
+
+def test_a_data_set_is_no_run(tmp_path: Path) -> None:
+    folder = run_folder(tmp_path / "set", [], format="m2a-synthesis/1")
+    (folder / "questions.jsonl").write_text('{"question_id": "conv-1/1"}\n')
+    for action in (lambda: compare(folder, folder), lambda: write_report(folder)):
+        with pytest.raises(ReportError, match="is a data set made by data_synthesis"):
+            action()
+
+
+def test_runs_that_were_not_asked_alike_are_told_apart(tmp_path: Path) -> None:
+    rows = rows_of("bm25", 0.5, seed=1)
+    whole = run_folder(tmp_path / "whole", rows, data_sha256="a", turns=None)
+    part = run_folder(tmp_path / "part", rows, benchmark="locomo", data_sha256="b", turns=40)
+    said = "These runs differ in benchmark (visual and locomo), data, turns (all and 40)"
+    assert compare(whole, part).startswith(said)
+    assert "differ in" not in compare(whole, whole)
+    merge([whole, part], tmp_path / "out")
+    text = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
+    assert "| openai:small | bm25 | visual | 40 |" in text and "| openai:small | bm25 | locomo, turns 40 | 40 |" in text
+    assert said in text and str(tmp_path) not in text
+
+
+def test_a_merged_report_writes_over_nothing_but_another(tmp_path: Path) -> None:
+    runs = [run_folder(tmp_path / name, rows_of("bm25", 0.5, seed=1)) for name in ("a", "b")]
+    for _ in range(2):
+        merge(runs, tmp_path / "out")
+    with pytest.raises(ReportError, match="holds other files"):
+        merge(runs, runs[0])
+    with pytest.raises(ReportError, match="cannot be written to"):
+        merge(runs, runs[0] / "run.json")
+    with pytest.raises(ReportError, match="named twice"):
+        merge([runs[0], runs[0]], tmp_path / "out")
+
+
+def test_the_report_of_one_run_goes_where_it_is_told(tmp_path: Path) -> None:
+    folder = run_folder(tmp_path / "run", rows_of("bm25", 0.5, seed=1))
+    done = CliRunner().invoke(report_app, [str(folder), "--out", str(tmp_path / "out")])
+    assert done.exit_code == 0 and (tmp_path / "out" / "report.html").is_file(), done.output
+    assert not (folder / "report.html").exists()
+    refused = CliRunner().invoke(report_app, [str(tmp_path / "nowhere")])
+    assert refused.exit_code == 2 and "holds no finished run" in refused.output and "Traceback" not in refused.output

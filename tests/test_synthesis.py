@@ -237,7 +237,7 @@ def test_what_must_be_mended_is_one_line_and_exit_code_2(tmp_path: Path, concept
         ((), "Missing: --locomo, --concepts, --out"),
         (("--locomo", tmp_path / "no.json", *good[2:]), "is not there"),
         (("--locomo", broken, *good[2:]), "is not JSON"),
-        (("--locomo", narrow, *good[2:]), "has 0 gaps of 6 days or more"),
+        (("--locomo", narrow, *good[2:]), "needs one each; leave the conversation out."),
         ((*good[:2], "--concepts", tmp_path / "nowhere", *good[4:]), "is not a folder"),
         ((*good, "--groups", 4), "has 3 gaps"),
         ((*good, "--groups", 3), "cannot be made for conv-1 out of 8 concepts"),
@@ -248,6 +248,50 @@ def test_what_must_be_mended_is_one_line_and_exit_code_2(tmp_path: Path, concept
         code, said = command(*arguments)
         assert code == 2 and words in said.splitlines()[-1] and len(said.splitlines()) <= 2, (arguments, said)
     assert not (tmp_path / "out" / "benchmark.json").exists()
+
+
+def test_a_finished_set_is_left_as_it_is_unless_something_is_missing(
+    tmp_path: Path, concepts: Path, locomo: Path
+) -> None:
+    out = tmp_path / "out"
+    arguments = ("--locomo", locomo, "--concepts", concepts, "--out", out)
+    assert command(*arguments)[0] == 0
+    made_first = contents(out)
+    with (out / "benchmark.json").open("a", encoding="utf-8") as file:
+        file.write(" ")  # a correction by hand
+    corrected = contents(out)
+    again = CliRunner().invoke(app, [str(one) for one in arguments])
+    assert again.exit_code == 0 and "is finished, and left as it is" in again.stdout
+    assert contents(out) == corrected
+    next((out / "photos").iterdir()).unlink()
+    assert command(*arguments)[0] == 0
+    assert contents(out) == made_first
+
+
+def test_hosts_that_the_check_would_reject_are_refused(tmp_path: Path, concepts: Path) -> None:
+    late, alike, third = make_sample(), make_sample(), make_sample()
+    late["conversation"]["session_3_date_time"] = "1:00 pm on 1 May, 2029"
+    alike["conversation"]["speaker_b"] = alike["conversation"]["speaker_a"]
+    third["conversation"]["session_1"][0]["speaker"] = "Zed"
+    for sample, words in (
+        (late, "sample 1: session_3 is dated after session_4"),
+        (alike, "speaker_a and speaker_b are both"),
+        (third, "said by 'Zed', who is neither"),
+    ):
+        file = make_locomo(tmp_path / "host.json", sample)
+        code, said = command("--locomo", file, "--concepts", concepts, "--out", tmp_path / "out")
+        assert code == 2 and words in said and len(said.splitlines()) == 1, said
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_run_of_the_evaluation_is_no_damaged_set(tmp_path: Path, concepts: Path, locomo: Path) -> None:
+    (tmp_path / "run.json").write_text('{"benchmark": "locomo"}', encoding="utf-8")
+    code, said = command("--locomo", locomo, "--concepts", concepts, "--out", tmp_path)
+    assert code == 2 and "holds something else than a data set" in said
+
+
+def test_a_folder_without_a_set_is_told_in_a_sentence(tmp_path: Path) -> None:
+    assert command("--validate", tmp_path) == (2, f"synthesize: {tmp_path} holds no data set made by data_synthesis.\n")
 
 
 @needs_shared

@@ -22,11 +22,13 @@ _LISTS = ("haystack_session_ids", "haystack_dates", "haystack_sessions")
 
 
 def read_longmemeval(path: Path) -> Benchmark:
-    """A dialogue per question. Sessions are put in the order of time.
+    """A dialogue per question of the file, or of the one such file in a folder. Sessions are put in the order of time.
 
     Questions whose id ends in `_abs` have no answer. Evidence is the turns marked `has_answer`; where a file marks
-    none, every turn of the user in the answer sessions.
+    none, every turn of the user in the answer sessions. Raises BenchmarkError with the place of the first fault.
     """
+    if path.is_dir():
+        path = _file_in(path)
     try:
         items = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
@@ -36,6 +38,11 @@ def read_longmemeval(path: Path) -> Benchmark:
     if not isinstance(items, list) or not items:
         raise BenchmarkError(f"{path} is not a LongMemEval file: it must be a list of questions, and not empty.")
     dialogues = tuple(_dialogue(item, f"{path}: question {number}") for number, item in enumerate(items, start=1))
+    seen: set[str] = set()
+    for number, dialogue in enumerate(dialogues, start=1):
+        if dialogue.dialogue_id in seen:
+            raise BenchmarkError(f"{path}: question {number}: question_id {dialogue.dialogue_id!r} occurs twice.")
+        seen.add(dialogue.dialogue_id)
     used = {question.category for dialogue in dialogues for question in dialogue.questions}
     return Benchmark("longmemeval", dialogues, tuple(name for name in CATEGORIES if name in used))
 
@@ -46,13 +53,30 @@ def parse_date(text: str) -> datetime:
     return datetime.strptime(f"{day} {clock}", "%Y/%m/%d %H:%M").replace(tzinfo=UTC)
 
 
+def _file_in(folder: Path) -> Path:
+    """Its files overlap, as the published ones do: there must be one alone."""
+    files = sorted(file for file in folder.glob("*.json") if b'"haystack_sessions"' in file.read_bytes())
+    if len(files) == 1:
+        return files[0]
+    if not files:
+        raise BenchmarkError(f"{folder} holds no LongMemEval file. Name the JSON file, or a folder with it.")
+    raise BenchmarkError(
+        f"{folder} holds {len(files)} LongMemEval files, {', '.join(file.name for file in files)}: name one of them."
+    )
+
+
 def _dialogue(item: Mapping[str, Any], place: str) -> Dialogue:
     if not isinstance(item, dict):
         raise BenchmarkError(f"{place} is not an object.")
     missing = [key for key in ("question_id", "question", "question_type", "answer", *_LISTS) if key not in item]
     if missing:
         raise BenchmarkError(f"{place} lacks {', '.join(map(repr, missing))}.")
+    for key in ("question_id", "question", "question_type"):
+        if not isinstance(item[key], str):
+            raise BenchmarkError(f"{place}: {key!r} is not a text: {item[key]!r:.80}.")
     ids, dates, haystack = (item[key] for key in _LISTS)
+    if not all(isinstance(one, list) for one in (ids, dates, haystack, *(haystack or ()))):
+        raise BenchmarkError(f"{place}: {', '.join(_LISTS)} must be lists, and each session a list of turns.")
     if not len(ids) == len(dates) == len(haystack):
         raise BenchmarkError(f"{place}: {', '.join(_LISTS)} must be lists of one length.")
     sessions = sorted(
@@ -71,6 +95,8 @@ def _session(session_id: str, date: str, turns: list[Mapping[str, Any]], place: 
         ) from error
     said = []
     for number, turn in enumerate(turns):
+        if not isinstance(turn, dict):
+            raise BenchmarkError(f"{place}: turn {number} of session {session_id!r} is {turn!r:.80}, not an object.")
         if turn.get("role") not in ("user", "assistant") or not isinstance(turn.get("content"), str):
             raise BenchmarkError(f"{place}: turn {number} of session {session_id!r} lacks 'role' or 'content'.")
         said.append(
@@ -97,7 +123,7 @@ def _question(item: Mapping[str, Any], sessions: list[Session], place: str) -> Q
         if turn.get("has_answer")
     }
     if not marked:
-        answer_sessions = set(item.get("answer_session_ids", ()))
+        answer_sessions = item.get("answer_session_ids") or ()
         marked = {
             turn.reference
             for session in sessions
@@ -105,12 +131,16 @@ def _question(item: Mapping[str, Any], sessions: list[Session], place: str) -> Q
             for turn in session.turns
             if turn.role == "user"
         }
-    asked = item.get("question_date")
+    asked = item.get("question_date") or None
+    try:
+        asked_at = parse_date(asked) if asked is not None else None
+    except (ValueError, AttributeError) as error:
+        raise BenchmarkError(f"{place}: question_date {asked!r} is not like '2023/05/30 (Tue) 23:40'.") from error
     return Question(
         question_id=item["question_id"],
         text=item["question"],
         category=category,
         answer=None if abstains else str(item["answer"]),
         evidence=tuple(turn.reference for session in sessions for turn in session.turns if turn.reference in marked),
-        asked_at=parse_date(asked) if asked else None,
+        asked_at=asked_at,
     )

@@ -1,37 +1,31 @@
 """`m2a evaluate`, `m2a report`, `m2a compare`: from options to parts, and what is said in the terminal."""
 
 import asyncio
-import hashlib
 import os
-import platform
-import sys
-from collections.abc import Callable, Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Callable
+from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from m2a.settings import Settings, load_settings
+from m2a.evaluation.terminal import FAILED, UsageError, print_failures, print_table, told
+from m2a.settings import Settings, SettingsError, load_settings
 
 if TYPE_CHECKING:
+    from m2a.evaluation.runner import RunResult
     from m2a.systems.shared import PeerPlace
+    from models.chat_model import ChatModel
 
 OPENAI = "https://api.openai.com/v1"
 DEFAULT_WINDOW = 100_000
-_PACKAGES = ("numpy", "onnxruntime", "milvus-lite", "pymilvus", "rank-bm25", "sqlalchemy", "pydantic-ai-slim")
-_CODE = ("m2a/types", "m2a/benchmarks", "m2a/memory", "m2a/agents", "m2a/systems", "models")
-_CODE_SUFFIXES = (".py", ".md", ".txt", ".json", ".lock")
-
-
-class UsageError(ValueError):
-    """Options that do not go together; the message says which."""
-
+_LATER = "Interrupted. What was answered is kept; the same command goes on from here."
 
 evaluate_app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
 @evaluate_app.command()
+@told(_LATER)
 def evaluate(
     benchmark: Annotated[str, typer.Option(help="locomo, visual or longmemeval.")],
     data: Annotated[Path, typer.Option(help="The benchmark's file, or a folder with it.")],
@@ -43,19 +37,29 @@ def evaluate(
     judge: Annotated[str, typer.Option(help="Chat models that mark the answers, with commas between them.")] = "",
     judge_base_url: Annotated[str | None, typer.Option(help="The judges' server, if it is another one.")] = None,
     retrieval_only: Annotated[bool, typer.Option("--retrieval-only", help="Ask no language model.")] = False,
-    limit: Annotated[int | None, typer.Option(min=1, help="The first so many questions.")] = None,
-    category: Annotated[list[str] | None, typer.Option(help="Questions of this category; may be repeated.")] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(min=1, help="So many questions: of each dialogue the first ones, its categories in turn."),
+    ] = None,
+    category: Annotated[
+        list[str] | None,
+        typer.Option(help="Questions of this category (visual-centric: of all five visual ones); may be repeated."),
+    ] = None,
     turns: Annotated[int | None, typer.Option(min=1, help="The first sessions, up to so many turns.")] = None,
     window: Annotated[int, typer.Option(min=500, help="Tokens of dialogue in one prompt, at most.")] = DEFAULT_WINDOW,
     concurrency: Annotated[int | None, typer.Option(min=1, help="How much is done at once.")] = None,
-    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Ask again what failed before.")] = False,
 ) -> None:
-    """Run memory systems on a benchmark, and write the run's tables, rows and report."""
+    """Run memory systems on a benchmark, and write the run's tables, rows and report.
+
+    The same command goes on with a run, and asks again what failed. Exit code 0: all was asked, and judged. 1: some
+    questions failed, or a judge was not to be reached. 2: something in the input must be mended first.
+    """
     from m2a.benchmarks import READERS
     from m2a.evaluation.estimate import estimate
     from m2a.evaluation.judge import VERSION as JUDGE_VERSION
     from m2a.evaluation.judge import Judge
     from m2a.evaluation.prices import price_of
+    from m2a.evaluation.provenance import hash_of_code, hash_of_data, versions
     from m2a.evaluation.report import write_report
     from m2a.evaluation.runner import run
     from m2a.evaluation.selection import select
@@ -66,6 +70,8 @@ def evaluate(
     if benchmark not in READERS:
         raise UsageError(f"There is no benchmark {benchmark!r}; there are {', '.join(READERS)}.")
     systems = tuple(name.strip() for name in system.split(",") if name.strip())
+    if not systems:
+        raise UsageError(f"No system is named with --system; there are {', '.join(registry.NAMES)}.")
     judge_names = [name.strip() for name in judge.split(",") if name.strip()]
     settings = load_settings(chat_model=chat_model)
     has_model = not retrieval_only and settings.chat_model != OFFLINE
@@ -75,7 +81,8 @@ def evaluate(
     registry.check_peers(systems, _peer_place(settings), has_model=has_model)
     asked = select(READERS[benchmark](data), categories=category or (), limit=limit, turns=turns)
     judges = [Judge(_model(settings, name, judge_base_url)) for name in judge_names]
-    parts = _parts(settings, has_model=has_model, retrieval_only=retrieval_only, window=window)
+    model = _answering(settings) if has_model else None
+    parts = _parts(settings, model, retrieval_only=retrieval_only, window=window)
     for line in estimate(asked, systems, asks_model=has_model, judges=len(judges), window=window):
         print(line.sentence)
     silent = [name for name in systems if not has_model and not retrieval_only and not registry.answers_offline(name)]
@@ -84,7 +91,7 @@ def evaluate(
     described = {
         "benchmark": benchmark,
         "data": data.name,
-        "data_sha256": _hash(_data_files(data)),
+        "data_sha256": hash_of_data(data),
         "chat_model": settings.chat_model if not retrieval_only else None,
         "judges": judge_names,
         "judge_version": JUDGE_VERSION if judge_names else None,
@@ -98,11 +105,14 @@ def evaluate(
         "image_encoder": settings.image_encoder,
         "chat_sees_photos": settings.chat_sees_photos if has_model else None,
         "system_settings": {name: registry.settings_of(name) for name in systems if registry.settings_of(name)},
-        "versions": _versions(),
-        "code_sha256": _hash(_code_files()),
+        "versions": versions(),
+        "code_sha256": hash_of_code(),
     }
-    result = asyncio.run(
-        run(
+
+    async def begin() -> "RunResult":
+        if model is not None:
+            await _reach(model)
+        return await run(
             asked,
             systems,
             out,
@@ -110,39 +120,42 @@ def evaluate(
             settings=described,
             judges=judges,
             concurrency=concurrency or _at_once(settings, has_model),
-            retry_failed=retry_failed,
             price=price_of(settings.chat_model if has_model else None, settings.chat_base_url),
             report=write_report,
         )
-    )
-    _print_table(result.summary)
-    if result.failed:
-        print(f"{result.failed} of {result.questions} questions failed and count as wrong; questions.jsonl says why.")
-    print(f"The report: {out / 'report.html'}")
+
+    result = asyncio.run(begin())
+    print_table(result.summary)
+    print_failures(result)
+    print(f"The report: {out / 'report.html'}", flush=True)
+    if result.failed or result.unjudged:
+        raise typer.Exit(FAILED)
 
 
 report_app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
 @report_app.command()
+@told()
 def report(
     runs: Annotated[list[Path], typer.Argument(help="Folders of runs.")],
-    out: Annotated[Path, typer.Option(help="Folder of the merged report.")] = Path("report"),
+    out: Annotated[Path | None, typer.Option(help="Folder of the merged report; else `report`.")] = None,
 ) -> None:
-    """Merge runs into one report: chat models by systems."""
+    """Merge runs into one report: chat models by systems. One run without --out: write its own report again."""
     from m2a.evaluation.report import merge, write_report
 
-    if len(runs) == 1:
+    if len(runs) == 1 and out is None:
         write_report(runs[0])
         print(f"The report: {runs[0] / 'report.html'}")
         return
-    print(f"The report: {merge(runs, out)}")
+    print(f"The report: {merge(runs, out or Path('report'))}")
 
 
 compare_app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
 @compare_app.command()
+@told()
 def compare(
     first: Annotated[Path, typer.Argument(help="Folder of a run.")],
     second: Annotated[Path, typer.Argument(help="Folder of another run with the same questions.")],
@@ -153,24 +166,41 @@ def compare(
     print(differences(first, second))
 
 
-def _parts(settings: Settings, *, has_model: bool, retrieval_only: bool, window: int) -> Callable[[Path], Any]:
+def _answering(settings: Settings) -> "ChatModel":
+    from m2a.agents.language_policy import LanguagePolicy
+    from m2a.wiring import load_policy
+
+    policy = load_policy(settings)
+    assert isinstance(policy, LanguagePolicy)
+    return policy.chat_model
+
+
+async def _reach(model: "ChatModel") -> None:
+    """One short call, so that a model which is not there stops the run before it begins. Raises `UsageError`."""
+    from models.chat_model import ChatMessage, ChatModelError
+
+    try:
+        async with aclosing(model.stream([ChatMessage("user", ("Say: ready.",))])) as pieces:
+            async for _ in pieces:
+                return
+    except ChatModelError as error:
+        raise UsageError(f"The chat model {model.name} does not answer, so nothing was begun: {error}") from error
+
+
+def _parts(
+    settings: Settings, model: "ChatModel | None", *, retrieval_only: bool, window: int
+) -> Callable[[Path], Any]:
     """The parts on a work folder."""
     from m2a.agents.language_policy import LanguagePolicy
     from m2a.agents.offline import OfflineRules
     from m2a.systems.shared import Parts, SharedStores
-    from m2a.wiring import image_encoder_loading, load_captioner, load_policy, text_encoder_loading
+    from m2a.wiring import image_encoder_loading, load_captioner, text_encoder_loading
     from models.captioner import Captioner
-    from models.chat_model import ChatModel
 
-    model: ChatModel | None = None
-    if has_model:
-        policy = load_policy(settings)
-        assert isinstance(policy, LanguagePolicy)
-        model = policy.chat_model
     text_encoder = text_encoder_loading(settings)
     image_encoder = image_encoder_loading(settings, text_encoder)
 
-    def captioner(chat_model: ChatModel | None) -> Captioner:
+    def captioner(chat_model: "ChatModel | None") -> Captioner:
         return load_captioner(OfflineRules() if chat_model is None else LanguagePolicy(chat_model))
 
     def parts(work: Path) -> Parts:
@@ -190,9 +220,12 @@ def _model(settings: Settings, name: str, base_url: str | None) -> Any:
 
     if name == OFFLINE:
         raise UsageError("The offline rules cannot judge: name a chat model with --judge.")
-    return chat_model(
-        settings.model_copy(update={"chat_model": name, "chat_base_url": base_url or settings.chat_base_url})
-    )
+    try:
+        return chat_model(
+            settings.model_copy(update={"chat_model": name, "chat_base_url": base_url or settings.chat_base_url})
+        )
+    except SettingsError as error:
+        raise UsageError(f"The judge {name!r} of --judge cannot be used: {error}") from error
 
 
 def _peer_place(settings: Settings) -> "PeerPlace":
@@ -220,43 +253,3 @@ def _encoder_folder(settings: Settings) -> Path:
 
         return Path(get_model_path())
     return Path(settings.text_encoder)
-
-
-def _data_files(data: Path) -> list[Path]:
-    return [data] if data.is_file() else sorted(data.glob("*.json"))
-
-
-def _code_files() -> list[Path]:
-    root = Path(__file__).parents[2]
-    return [file for part in _CODE for file in sorted((root / part).rglob("*")) if file.suffix in _CODE_SUFFIXES]
-
-
-def _hash(files: Sequence[Path]) -> str:
-    digest = hashlib.sha256()
-    for file in files:
-        digest.update(hashlib.sha256(file.read_bytes()).digest())
-    return digest.hexdigest()
-
-
-def _versions() -> dict[str, str]:
-    found = {"python": platform.python_version()}
-    for package in ("m2a", *_PACKAGES):
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
-
-
-_COLUMNS = ("accuracy", "f1", "accepted_match", "recall@5", "recall@10", "recall@25", "hit@10")
-
-
-def _print_table(summary: Mapping[str, Any]) -> None:
-    """The figures in the terminal; the report has them all."""
-    columns = [column for column in _COLUMNS if any(column in figures for figures in summary.values())]
-    width = max(len(name) for name in summary)
-    print(f"{'':{width}}  {'n':>5}  " + "  ".join(f"{column:>14}" for column in columns))
-    for name, figures in summary.items():
-        cells = [f"{figures[column]:.3f}" if column in figures else "–" for column in columns]
-        print(f"{name:{width}}  {figures['n']:>5}  " + "  ".join(f"{cell:>14}" for cell in cells))
-    sys.stdout.flush()

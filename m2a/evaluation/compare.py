@@ -7,7 +7,7 @@ import numpy as np
 
 from m2a.evaluation.bootstrap import paired_interval
 from m2a.evaluation.record import QuestionRecord, read_questions
-from m2a.evaluation.report import ReportError
+from m2a.evaluation.report import ReportError, differences, read_settings
 from m2a.evaluation.summary import metrics_of, values_by_question
 from m2a.evaluation.tables import Table, markdown
 
@@ -15,8 +15,10 @@ from m2a.evaluation.tables import Table, markdown
 def compare(first: Path, second: Path) -> str:
     """Markdown: for each system in both runs (or the one system of each), the paired difference of every metric.
 
-    Pairs are questions that both runs have a value for. Raises ReportError where there are none.
+    Pairs are questions that both runs have a value for. Where the runs were not asked alike, that stands above. Raises
+    ReportError where there are no pairs.
     """
+    unlike = differences([read_settings(folder) for folder in (first, second)])
     rows = {folder: _rows(folder) for folder in (first, second)}
     pairs = _systems(rows[first], rows[second])
     if not pairs:
@@ -33,7 +35,7 @@ def compare(first: Path, second: Path) -> str:
         title = before if before == after else f"{before} against {after}"
         note = "The difference is second minus first, in points; in brackets its 95 % interval by paired bootstrap."
         tables.append(Table(title, ("metric", "pairs", "first", "second", "difference"), tuple(compared), note))
-    return "\n".join(map(markdown, tables))
+    return "\n".join([*([unlike, ""] if unlike else []), *map(markdown, tables)])
 
 
 def _rows(folder: Path) -> list[QuestionRecord]:

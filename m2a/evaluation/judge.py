@@ -21,12 +21,16 @@ _OBJECT = re.compile(r"\{[^{}]*\}")
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A verdict, why, and what it took. `usage` sums what the server counted; None where it did not count."""
+    """A verdict, why, and what it took. `usage` sums what the server counted; None where it did not count.
+
+    `unheard` is for a service that failed: then nothing was judged, and asking again may help.
+    """
 
     verdict: Verdict
     reason: str
     usage: TokenUsage
     calls: int
+    unheard: bool = False
 
 
 class Judge:
@@ -48,7 +52,7 @@ class Judge:
             try:
                 text, usage = await self._ask(prompt)
             except ChatModelError as error:
-                return Judgement("judge_failed", str(error), _total(spent), len(spent) + 1)
+                return Judgement("judge_failed", str(error), _total(spent), len(spent) + 1, unheard=True)
             spent.append(usage)
             label = label_of(text)
             if label is not None:

@@ -30,7 +30,7 @@ class Progress:
         is_due = now - self._shown_at >= _SECONDS_BETWEEN if self._is_watched else part > self._shown
         if is_due or self._done >= self._total:
             self._shown_at, self._shown = now, part
-            self._write(f"{self._bar()} {what}")
+            self._write(f"{self._bar()}: {what}")
 
     def say(self, text: str) -> None:
         """A line that stays."""

@@ -4,9 +4,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 Verdict = Literal["right", "wrong", "judge_failed"]
+
+
+class RowError(ValueError):
+    """A row that cannot be read; the message names file and line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +29,9 @@ class QuestionRecord:
     """A row of `questions.jsonl`, JSON-ready.
 
     `retrieved` are references of turns, best first; None where the system retrieves nothing or was not asked to.
-    `reply` is None in a run of retrieval alone, and where the question failed: then `error` says why, and the row counts
-    as wrong. `verdicts` holds one per judge, by its name. Token counts are None where no model was called; `cost` is
+    `reply` is None in a run of retrieval alone (`asks_answer` is False then), and where the question failed: then
+    `error` says why, and the row counts as wrong. `verdicts` holds one per judge, by its name; `unheard` says why of
+    those that could not be reached, which are asked again. Token counts are None where no model was called; `cost` is
     None where it is unknown. Times are seconds.
     """
 
@@ -43,7 +48,9 @@ class QuestionRecord:
     retrieved: tuple[str, ...] | None = None
     reply: str | None = None
     error: str | None = None
+    asks_answer: bool = True
     verdicts: dict[str, Verdict] = field(default_factory=dict)
+    unheard: dict[str, str] = field(default_factory=dict)
     context_tokens: int | None = None
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -78,13 +85,16 @@ _QUESTION, _INGESTION = TypeAdapter(QuestionRecord), TypeAdapter(IngestionRecord
 
 
 def read_questions(file: Path) -> list[QuestionRecord]:
-    """The rows of a `questions.jsonl`, in their order. A last line that was cut off in mid-write is passed over."""
-    return [_QUESTION.validate_json(line) for line in _whole_lines(file)]
+    """The rows of a `questions.jsonl`, in their order. A last line that was cut off in mid-write is passed over.
+
+    Raises `RowError` for any other line that is no row.
+    """
+    return _read(file, _QUESTION)
 
 
 def read_ingestion(file: Path) -> list[IngestionRecord]:
     """The rows of an `ingestion.jsonl`, likewise."""
-    return [_INGESTION.validate_json(line) for line in _whole_lines(file)]
+    return _read(file, _INGESTION)
 
 
 def as_line(record: QuestionRecord | IngestionRecord) -> str:
@@ -93,7 +103,20 @@ def as_line(record: QuestionRecord | IngestionRecord) -> str:
     return adapter.dump_json(record).decode() + "\n"
 
 
-def _whole_lines(file: Path) -> list[str]:
+def _read(file: Path, adapter: TypeAdapter[Any]) -> list[Any]:
     if not file.is_file():
         return []
-    return [line for line in file.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")]
+    rows = []
+    for number, line in enumerate(
+        file.read_bytes().split(b"\n")[:-1], start=1
+    ):  # the last one was cut off, or is empty
+        try:
+            rows.append(adapter.validate_json(line))
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            where = "".join(f"{part}: " for part in first["loc"])
+            raise RowError(
+                f"{file}, line {number} is not a row of `m2a evaluate` ({where}{first['msg']}). "
+                "If it is one that was damaged, take the line out: the command of the run makes it again."
+            ) from error
+    return rows

@@ -13,8 +13,13 @@ from markupsafe import Markup
 from m2a.evaluation import published
 from m2a.evaluation.charts import bars, charts_of, line
 from m2a.evaluation.failures import Failure, telling_failures
-from m2a.evaluation.record import read_questions
+from m2a.evaluation.record import read_ingestion, read_questions
+from m2a.evaluation.summary import facts_of
 from m2a.evaluation.tables import NONE, Table, categories_of, markdown, percent, tables_of
+
+SELECTION = ("limit", "categories", "turns")  # which questions of the benchmark
+
+_WRITTEN_AGAIN = "the command of the run writes it again"
 
 Summaries = Sequence[tuple[str, Mapping[str, Mapping[str, Any]]]]
 
@@ -43,25 +48,63 @@ class Run:
     def chat_model(self) -> str:
         return str(self.settings.get("chat_model") or "no chat model")
 
+    @property
+    def asked(self) -> str:
+        """The benchmark, and what part of it."""
+        parts = [f"{key} {_shown(self.settings[key])}" for key in SELECTION if self.settings.get(key)]
+        return ", ".join([str(self.settings.get("benchmark", "?")), *parts])
+
 
 def read_run(folder: Path) -> Run:
     """Raises ReportError where the folder holds no finished run."""
-    try:
-        settings = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-        summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ReportError(
-            f"{folder} holds no finished run ({error}). Run `m2a evaluate … --out {folder}` first."
-        ) from error
+    settings = read_settings(folder)
+    if not (folder / "summary.json").is_file():
+        raise ReportError(f"The run in {folder} is not finished: the same `m2a evaluate` command goes on with it.")
+    summary = _object(folder / "summary.json", _WRITTEN_AGAIN)
+    if not all(isinstance(one, dict) and isinstance(one.get("categories"), dict) for one in summary.values()):
+        raise ReportError(f"{folder / 'summary.json'} is damaged (a system has no figures): {_WRITTEN_AGAIN}.")
     return Run(folder, settings, summary)
+
+
+def read_settings(folder: Path) -> Mapping[str, Any]:
+    """Of a run, finished or not. Raises ReportError where there is none."""
+    if not (folder / "run.json").is_file():
+        raise ReportError(f"{folder} holds no finished run. Run `m2a evaluate … --out {folder}` first.")
+    settings = _object(folder / "run.json", "make the run anew in another folder")
+    if "format" in settings:
+        raise ReportError(f"{folder} is a data set made by data_synthesis, no run of `m2a evaluate`.")
+    return settings
+
+
+def _object(file: Path, remedy: str) -> dict[str, Any]:
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ReportError(f"{file} is damaged ({error}): {remedy}.") from error
+    if not isinstance(found, dict):
+        raise ReportError(f"{file} is damaged (it is no object): {remedy}.")
+    return found
+
+
+def differences(settings: Sequence[Mapping[str, Any]]) -> str:
+    """A sentence on what these runs were not asked alike; empty where all is the same."""
+    told = []
+    for key in ("benchmark", "data_sha256", *SELECTION):
+        values = list(dict.fromkeys(_shown(one.get(key) or "all") for one in settings))
+        if len(values) > 1:
+            told.append("data" if key == "data_sha256" else f"{key} ({' and '.join(values)})")
+    return f"These runs differ in {', '.join(told)}: their figures are not of the same questions." if told else ""
 
 
 def write_report(folder: Path) -> None:
     """Write `report.html` and `report.md` beside the run's own files."""
     run = read_run(folder)
     benchmark = run.settings.get("benchmark", "a benchmark")
-    failures = telling_failures(read_questions(folder / "questions.jsonl"))
-    tables = tables_of(run.summary)
+    questions = read_questions(folder / "questions.jsonl")
+    if not questions and run.summary:
+        raise ReportError(f"{folder} holds no questions.jsonl with answers: {_WRITTEN_AGAIN}.")
+    failures = telling_failures(questions)
+    tables = tables_of(run.summary, facts_of(questions, read_ingestion(folder / "ingestion.jsonl")))
     facts = [(key.replace("_", " "), _shown(value)) for key, value in run.settings.items() if _plain(value)]
     _write(
         folder / "report.html",
@@ -73,16 +116,29 @@ def write_report(folder: Path) -> None:
 def merge(folders: Sequence[Path], out: Path) -> Path:
     """Runs side by side: accuracy by chat model and method (table 1), visual subtypes (figure 4), context (figure 5).
 
-    Writes `report.html` and `report.md` into `out`, which is made where it is missing; gives the page's path.
+    Writes `report.html` and `report.md` into `out`, which is made where it is missing; gives the page's path. Raises
+    ReportError for a folder that holds anything but an earlier report of this kind, and for a run named twice.
     """
+    if len({folder.resolve() for folder in folders}) < len(folders):
+        raise ReportError("A run is named twice; name each one once.")
     runs = [read_run(folder) for folder in folders]
+    _make_room(out)
     metric = "accuracy" if any("accuracy" in one for run in runs for one in run.summary.values()) else "recall@10"
     tables = [_table_1(runs, metric), *_published_tables(metric)]
-    facts = [("runs", ", ".join(str(run.folder) for run in runs))]
-    out.mkdir(parents=True, exist_ok=True)
+    facts = [("runs", ", ".join(run.folder.resolve().name for run in runs))]
     _write(out / "report.html", _page("Runs side by side", facts, tables, _figures(runs, metric), []))
     _write(out / "report.md", _markdown("Runs side by side", facts, tables, []))
     return out / "report.html"
+
+
+def _make_room(out: Path) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        others = {file.name for file in out.iterdir()} - {"report.html", "report.md"}
+    except OSError as error:
+        raise ReportError(f"{out} cannot be written to ({error.strerror}); name another folder with --out.") from error
+    if others:
+        raise ReportError(f"{out} holds other files; name a new folder with --out.")
 
 
 def _table_1(runs: Sequence[Run], metric: str) -> Table:
@@ -97,6 +153,8 @@ def _table_1(runs: Sequence[Run], metric: str) -> Table:
         (
             run.chat_model,
             system,
+            run.asked,
+            str(one.get("n", NONE)),
             *(percent(one["categories"].get(category, {}), metric) for category in categories),
             *(percent(one, judge) for judge in judges),
             percent(one, metric),
@@ -105,8 +163,17 @@ def _table_1(runs: Sequence[Run], metric: str) -> Table:
         for system, one in run.summary.items()
     )
     total = "mean of judges" if metric == "accuracy" else "total"
-    columns = ("chat model", "method", *categories, *(judge.removeprefix("judge:") for judge in judges), total)
-    return Table(f"{metric} by chat model and method (as table 1 of the paper), %", columns, rows)
+    columns = (
+        "chat model",
+        "method",
+        "benchmark",
+        "n",
+        *categories,
+        *(judge.removeprefix("judge:") for judge in judges),
+        total,
+    )
+    note = differences([run.settings for run in runs])
+    return Table(f"{metric} by chat model and method (as table 1 of the paper), %", columns, rows, note)
 
 
 def _published_tables(metric: str) -> list[Table]:
@@ -180,15 +247,18 @@ def _said(row: Any) -> str:
         return f"Failed: {row.error}"
     if row.reply is not None:
         return str(row.reply)
-    return f"Found {', '.join((row.retrieved or ())[:10]) or 'nothing'}"
+    first = (row.retrieved or ())[:10]
+    found = [reference for reference in row.evidence if reference in first]
+    return f"{len(found)} of {len(row.evidence)} found in the first 10{': ' * bool(found)}{', '.join(found)}"
 
 
 _TEMPLATES.filters["said"] = _said
 
 
 def _plain(value: object) -> bool:
+    """Whether it says something in one line."""
     return isinstance(value, str | int | float | bool) or (
-        isinstance(value, list) and all(isinstance(one, str) for one in value)
+        isinstance(value, list) and bool(value) and all(isinstance(one, str) for one in value)
     )
 
 

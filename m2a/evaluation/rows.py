@@ -11,7 +11,9 @@ from m2a.systems.shared import Utterance
 from m2a.systems.system import Answer, MemorySystem, Usage
 
 
-def question_row(system: str, dialogue: Dialogue, asked: Question, keep_photo: Callable[[Path], str]) -> QuestionRecord:
+def question_row(
+    system: str, dialogue: Dialogue, asked: Question, keep_photo: Callable[[Path], str], *, asks_answer: bool = True
+) -> QuestionRecord:
     """The row before anything came of it. `keep_photo` gives a photo's name in the run's folder."""
     rests_on = set(asked.evidence)
     return QuestionRecord(
@@ -35,6 +37,7 @@ def question_row(system: str, dialogue: Dialogue, asked: Question, keep_photo: C
             if turn.reference in rests_on
         ),
         photos=tuple(keep_photo(path) for path in asked.photos),
+        asks_answer=asks_answer,
     )
 
 

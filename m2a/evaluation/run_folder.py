@@ -1,17 +1,23 @@
 """What a run keeps in its folder: settings, rows as they come, which memories are complete."""
 
+import fcntl
 import hashlib
 import json
 import os
 import shutil
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 from m2a.evaluation.record import IngestionRecord, QuestionRecord, as_line, read_ingestion, read_questions
 
 Settings = Mapping[str, Any]
+
+# Kept in run.json, but no reason to refuse a run: most changes of the code change no answer.
+CODE, EARLIER_CODE = "code_sha256", "earlier_code_sha256"
 
 
 class RunFolderError(ValueError):
@@ -29,14 +35,41 @@ class TakenIn:
 class RunFolder:
     """Rows are appended as they come, so that a run which is cut off goes on where it was.
 
-    Opening raises `RunFolderError` where the folder holds a run of other settings.
+    Opening raises `RunFolderError` where the folder holds a run of other settings, or another process is at work in it;
+    until `close`, others are kept out. Where the code has changed since, that is said on standard error.
     """
 
     def __init__(self, path: Path, settings: Settings) -> None:
         self.path = path
-        path.mkdir(parents=True, exist_ok=True)
-        self._refuse_other(settings)
-        write_json(path / "run.json", settings)
+        self._lock: int | None = _locked(path)
+        try:
+            self._take_up(settings)
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let other processes in."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def _take_up(self, settings: Settings) -> None:
+        path = self.path
+        earlier = self._same_run(settings)
+        codes = [*earlier.get(EARLIER_CODE, []), *([earlier[CODE]] if CODE in earlier else [])]
+        codes = [code for code in dict.fromkeys(codes) if code != settings.get(CODE)]
+        write_json(path / "run.json", {**settings, **({EARLIER_CODE: codes} if codes else {})})
+        if earlier.get(CODE) not in (None, settings.get(CODE)):
+            print(f"The program has changed since {path} was begun; what it holds already is kept.", file=sys.stderr)
         # Of rows with the same key the last one counts.
         self.questions = {(row.system, row.question_id): row for row in read_questions(path / "questions.jsonl")}
         self.ingestion = {(row.system, row.dialogue_id): row for row in read_ingestion(path / "ingestion.jsonl")}
@@ -95,28 +128,58 @@ class RunFolder:
         _rewrite(self.path / "questions.jsonl", map(as_line, self.questions.values()))
         _rewrite(self.path / "ingestion.jsonl", map(as_line, self.ingestion.values()))
 
-    def _refuse_other(self, settings: Settings) -> None:
+    def _same_run(self, settings: Settings) -> dict[str, Any]:
+        """The settings that the folder's run has; empty where there is none yet."""
         file = self.path / "run.json"
         if not file.exists():
             if any(self.path.iterdir()):
                 raise RunFolderError(f"{self.path} holds other files; name a new folder with --out.")
-            return
+            return {}
         earlier = read_json(file)
-        name = next((name for name in {**earlier, **settings} if _plain(settings.get(name)) != earlier.get(name)), None)
+        if "format" in earlier:
+            raise RunFolderError(f"{self.path} is a data set made by data_synthesis; name a new folder with --out.")
+        now = _plain(settings)
+        names = [name for name in {**earlier, **now} if name not in (CODE, EARLIER_CODE)]
+        name = next((name for name in names if now.get(name) != earlier.get(name)), None)
         if name is not None:
+            there, here = _unlike(earlier.get(name), now.get(name))
             raise RunFolderError(
-                f"{self.path} holds a run with another {name}: {_short(earlier.get(name))} there, "
-                f"{_short(_plain(settings.get(name)))} now. Go on with the same settings, or name a new folder with --out."
+                f"{self.path} holds a run with another {name}: {_short(there)} there, "
+                f"{_short(here)} now. Go on with the same settings, or name a new folder with --out."
             )
+        return earlier
+
+
+def _locked(path: Path) -> int:
+    """A lock on the folder, which goes with the process, however that ends."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise RunFolderError(
+            f"{path} cannot be written to ({error.strerror}); name another folder with --out."
+        ) from error
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(handle)
+        raise RunFolderError(
+            f"Another `m2a evaluate` is at work in {path}; wait for it, or name another folder with --out."
+        ) from error
+    return handle
 
 
 def read_json(file: Path) -> dict[str, Any]:
     try:
         value = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise RunFolderError(f"{file} cannot be read: {error}.") from error
+        raise RunFolderError(
+            f"{file} is damaged ({error}), so the run cannot be taken up; name a new folder with --out."
+        ) from error
     if not isinstance(value, dict):
-        raise RunFolderError(f"{file} is not an object.")
+        raise RunFolderError(
+            f"{file} is damaged (no object), so the run cannot be taken up; name a new folder with --out."
+        )
     return value
 
 
@@ -156,9 +219,18 @@ def _rewrite(file: Path, lines: Iterable[str]) -> None:
     os.replace(unfinished, file)
 
 
-def _plain(value: object) -> object:
-    """As it reads back from JSON."""
-    return json.loads(json.dumps(value))
+def _plain(settings: Settings) -> dict[str, Any]:
+    """As they read back from JSON."""
+    plain: dict[str, Any] = json.loads(json.dumps(settings))
+    return plain
+
+
+def _unlike(there: object, here: object) -> tuple[object, object]:
+    """Of two objects what differs alone."""
+    if not isinstance(there, dict) or not isinstance(here, dict):
+        return there, here
+    names = [name for name in {**there, **here} if there.get(name) != here.get(name)]
+    return {name: there.get(name) for name in names}, {name: here.get(name) for name in names}
 
 
 def _short(value: object) -> str:

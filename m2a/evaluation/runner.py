@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -27,12 +28,17 @@ RETRIEVED = 25  # as deep as recall is measured
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """Where the run is, its figures, and how many questions failed."""
+    """Where the run is, its figures, how many questions failed, and how many a judge was not to be reached for.
+
+    `why` is the most frequent reason of either; None where there is none.
+    """
 
     path: Path
     summary: Mapping[str, Any]
     questions: int
     failed: int
+    unjudged: int = 0
+    why: str | None = None
 
 
 @dataclass(slots=True)
@@ -71,27 +77,32 @@ async def run(
     settings: Mapping[str, Any],
     judges: Sequence[Judge] = (),
     concurrency: int = 1,
-    retry_failed: bool = False,
     price: Price = unknown,
     report: Callable[[Path], None] | None = None,
 ) -> RunResult:
     """Ask every system every question of the benchmark; what `out` holds already of this run is not done again.
+
+    Questions that failed are asked again, and judges that were not to be reached.
 
     `parts` makes what systems share in a folder for it. `settings` are all that an answer depends on: they stand in
     run.json, and a folder with others is refused (`RunFolderError`). A question that fails is a row with its error.
     Without a chat model one thing is done after the other, so that its time can be measured.
     Writes run.json, ingestion.jsonl, questions.jsonl, summary.json, and by `report` its pages.
     """
-    folder = RunFolder(out, settings)
-    if retry_failed:
+    with RunFolder(out, settings) as folder:
         folder.drop_failures()
-    work = _Work(
-        folder, parts(folder.work), judges, _progress(folder, benchmark, systems), asyncio.Semaphore(concurrency), price
-    )
-    registry.check(
-        tuple(systems), retrieval_only=work.parts.retrieval_only, has_model=work.parts.chat_model is not None
-    )
+        shown = _progress(folder, benchmark, systems)
+        work = _Work(folder, parts(folder.work), judges, shown, asyncio.Semaphore(concurrency), price)
+        registry.check(
+            tuple(systems), retrieval_only=work.parts.retrieval_only, has_model=work.parts.chat_model is not None
+        )
+        await _do_all(work, benchmark, systems, concurrency)
+        return finish(folder, benchmark, systems, report)
+
+
+async def _do_all(work: _Work, benchmark: Benchmark, systems: Sequence[str], concurrency: int) -> None:
     try:
+        await _judge_again(work)
         pairs = [(dialogue, system) for dialogue in benchmark.dialogues for system in systems]
         if work.parts.chat_model is None:
             for dialogue, system in pairs:  # one after the other: their times are measured
@@ -109,7 +120,6 @@ async def run(
     finally:
         work.progress.close()
         work.parts.stores.close()
-    return finish(folder, benchmark, systems, report)
 
 
 def finish(
@@ -118,11 +128,14 @@ def finish(
     """The figures of the rows, in the order of the benchmark."""
     order = [q.question_id for dialogue in benchmark.dialogues for q in dialogue.questions]
     rows = [folder.questions[system, question] for system in systems for question in order]
-    summary = summarise(rows, list(folder.ingestion.values()))
+    summary = summarise(rows)
     write_json(folder.path / "summary.json", summary)
     if report is not None:
         report(folder.path)
-    return RunResult(folder.path, summary, len(rows), sum(row.error is not None for row in rows))
+    failed = [row.error for row in rows if row.error is not None]
+    unheard = [next(iter(row.unheard.values())) for row in rows if row.unheard]
+    reasons = Counter([*failed, *unheard]).most_common(1)
+    return RunResult(folder.path, summary, len(rows), len(failed), len(unheard), reasons[0][0] if reasons else None)
 
 
 async def _do(work: _Work, dialogue: Dialogue, name: str) -> None:
@@ -135,7 +148,7 @@ async def _do(work: _Work, dialogue: Dialogue, name: str) -> None:
         opened = await _open(work, dialogue, name)
         if isinstance(opened, str):
             for asked in missing:
-                row = question_row(name, dialogue, asked, work.folder.keep_photo)
+                row = _begun(work, dialogue, asked, name)
                 work.folder.add_question(with_error(row, f"The dialogue was not taken in: {opened}", work.judge_names))
                 work.progress.step(name)
             opened = None
@@ -201,7 +214,7 @@ async def _hear(work: _Work, dialogue: Dialogue, system: MemorySystem, memory: M
 
 async def _ask(work: _Work, dialogue: Dialogue, asked: Asked, opened: _Opened) -> None:
     async with work.turn:
-        row = question_row(opened.system.name, dialogue, asked, work.folder.keep_photo)
+        row = _begun(work, dialogue, asked, opened.system.name)
         question = Question(
             asked.text,
             asked.asked_at or opened.last_said_at,
@@ -221,11 +234,29 @@ async def _ask(work: _Work, dialogue: Dialogue, asked: Asked, opened: _Opened) -
         work.progress.step(f"{opened.system.name} on {dialogue.dialogue_id}")
 
 
+def _begun(work: _Work, dialogue: Dialogue, asked: Asked, name: str) -> QuestionRecord:
+    return question_row(name, dialogue, asked, work.folder.keep_photo, asks_answer=registry.answers(name, work.parts))
+
+
+async def _judge_again(work: _Work) -> None:
+    """Answers that are there already, by the judges that were not to be reached."""
+
+    async def judge(row: QuestionRecord) -> None:
+        async with work.turn:
+            again = [judge for judge in work.judges if judge.name in row.unheard]
+            work.folder.add_question(await _judged(row, row.reply or "", again))
+
+    unheard = [row for row in work.folder.questions.values() if row.unheard]
+    await asyncio.gather(*map(judge, unheard))
+
+
 async def _judged(row: QuestionRecord, reply: str, judges: Sequence[Judge]) -> QuestionRecord:
     judgements = await asyncio.gather(*(judge.judge(row.question, row.gold, reply) for judge in judges))
     given = dict(zip((judge.name for judge in judges), judgements, strict=True))
     told = [{"judge": name, "verdict": one.verdict, "reason": one.reason} for name, one in given.items()]
-    return replace(row, verdicts={name: one.verdict for name, one in given.items()}, trace=(*row.trace, *told))
+    verdicts = row.verdicts | {name: one.verdict for name, one in given.items()}
+    unheard = {name: one.reason for name, one in given.items() if one.unheard}
+    return replace(row, verdicts=verdicts, unheard=unheard, trace=(*row.trace, *told))
 
 
 def _opened(system: MemorySystem, memory: Memory, messages: Sequence[Message], photos: Mapping[str, str]) -> _Opened:

@@ -1,9 +1,16 @@
 """What part of a benchmark a run asks, and of what."""
 
-from collections.abc import Collection, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from m2a.benchmarks import Benchmark, Dialogue, Session
+from m2a.benchmarks.visual import VISUAL_CENTRIC
+
+_T = TypeVar("_T")
+
+GROUPS = {"visual-centric": VISUAL_CENTRIC}
 
 
 class SelectionError(ValueError):
@@ -13,30 +20,65 @@ class SelectionError(ValueError):
 def select(
     benchmark: Benchmark, *, categories: Collection[str] = (), limit: int | None = None, turns: int | None = None
 ) -> Benchmark:
-    """Questions of the categories, the first `limit` of them in all; dialogues without a question are left out.
+    """Questions of the categories (`visual-centric` stands for five); dialogues without a question are left out.
 
-    `turns` cuts each dialogue after the last session within so many turns, and leaves questions whose evidence lies
-    there. Raises `SelectionError`.
+    `limit` of them are taken in all, dialogue by dialogue, and in each the first ones of its categories in turn; where
+    every dialogue has one question, the first dialogues of the categories in turn. `turns` cuts each dialogue after the
+    last session within so many turns, and leaves questions whose evidence lies there. Raises `SelectionError`.
     """
-    unknown = [category for category in categories if category not in benchmark.categories]
+    wanted = {one for category in categories for one in GROUPS.get(category, (category,))}
+    unknown = [
+        category for category in categories if not set(GROUPS.get(category, (category,))) & set(benchmark.categories)
+    ]
     if unknown:
-        raise SelectionError(
-            f"{benchmark.name} has no category {unknown[0]!r}; it has {', '.join(benchmark.categories)}."
-        )
-    left = limit
+        groups = [name for name, some in GROUPS.items() if set(some) & set(benchmark.categories)]
+        there = ", ".join([*benchmark.categories, *groups])
+        raise SelectionError(f"{benchmark.name} has no category {unknown[0]!r}; it has {there}.")
     dialogues = []
     for dialogue in benchmark.dialogues:
         chosen = dialogue if turns is None else _cut(dialogue, turns)
-        questions = [q for q in chosen.questions if not categories or q.category in categories][:left]
+        questions = tuple(q for q in chosen.questions if not wanted or q.category in wanted)
         if questions:
-            dialogues.append(replace(chosen, questions=tuple(questions)))
-        left = None if left is None else left - len(questions)
+            dialogues.append(replace(chosen, questions=questions))
+    if limit is not None:
+        dialogues = _first(dialogues, limit)
     if not dialogues:
-        raise SelectionError(f"No question of {benchmark.name} is left with this choice.")
+        raise SelectionError(_nothing_left(benchmark, categories, turns))
     used = {question.category for dialogue in dialogues for question in dialogue.questions}
     return replace(
         benchmark, dialogues=tuple(dialogues), categories=tuple(name for name in benchmark.categories if name in used)
     )
+
+
+def _first(dialogues: list[Dialogue], limit: int) -> list[Dialogue]:
+    if all(len(dialogue.questions) == 1 for dialogue in dialogues):
+        return _in_turn(dialogues, lambda dialogue: dialogue.questions[0].category, limit)
+    kept = []
+    for dialogue in dialogues:
+        questions = _in_turn(dialogue.questions, lambda question: question.category, limit)
+        limit -= len(questions)
+        if questions:
+            kept.append(replace(dialogue, questions=tuple(questions)))
+    return kept
+
+
+def _in_turn(found: Sequence[_T], category: Callable[[_T], str], limit: int) -> list[_T]:
+    """So many, of each category in turn the first that is left; they keep their order."""
+    seen: dict[str, int] = defaultdict(int)
+    turns = []
+    for place, one in enumerate(found):
+        turns.append((seen[category(one)], place))
+        seen[category(one)] += 1
+    return [found[place] for place in sorted(place for _, place in sorted(turns)[:limit])]
+
+
+def _nothing_left(benchmark: Benchmark, categories: Collection[str], turns: int | None) -> str:
+    chosen = [f"--category {category}" for category in categories] + [f"--turns {turns}"] * (turns is not None)
+    if not chosen:
+        return f"The {benchmark.name} file holds no question; name another with --data."
+    told = f"No question of {benchmark.name} is left with {' and '.join(chosen)}"
+    sizes = [len(dialogue.sessions[0].turns) for dialogue in benchmark.dialogues if dialogue.sessions]
+    return f"{told}; the shortest first session has {min(sizes)} turns." if turns and sizes else f"{told}."
 
 
 def _cut(dialogue: Dialogue, turns: int) -> Dialogue:

@@ -21,14 +21,13 @@ Metric = Callable[[QuestionRecord], float | None]
 Figures = dict[str, Any]
 
 
-def summarise(
-    questions: Sequence[QuestionRecord], ingestion: Sequence[IngestionRecord], *, seed: int = 0
-) -> dict[str, Figures]:
-    """`{system: {metric: value, "<metric>_ci95": [low, high], "n": int, "categories": {name: {…}}}}`.
+def summarise(questions: Sequence[QuestionRecord], *, seed: int = 0) -> dict[str, Figures]:
+    """`{system: {metric: value, "<metric>_ci95": [low, high], "n": int, "n_evidence": int, "categories": {name: {…}}}}`.
 
     Rates are fractions from 0 to 1, times seconds, costs dollars. `n` counts questions; `recall@k` and `hit@k` are over
-    those with evidence (`n_evidence`). Systems and categories stand in the order of the rows; the visual categories
-    stand together once more as `visual-centric`.
+    those with evidence (`n_evidence`). Every mean has an interval; percentiles of time (`…_p50`, `…_p95`) and the whole
+    cost have none. Systems and categories stand in the order of the rows; the visual categories stand together once more
+    as `visual-centric`. What is no metric is in `facts_of`.
     """
     by_system: dict[str, list[QuestionRecord]] = defaultdict(list)
     for question in questions:
@@ -43,10 +42,18 @@ def summarise(
             by_category["visual-centric"] = visual
         summary[system] = {
             **_figures(rows, seed),
-            **_ingestion([record for record in ingestion if record.system == system]),
             "categories": {category: _figures(some, seed) for category, some in by_category.items()},
         }
     return summary
+
+
+def facts_of(questions: Sequence[QuestionRecord], ingestion: Sequence[IngestionRecord]) -> dict[str, Figures]:
+    """By system: its version, how it took the dialogues in, and whether token counts are estimates."""
+    facts: dict[str, Figures] = {}
+    for system in dict.fromkeys(row.system for row in questions):
+        estimated = any(row.estimated_tokens for row in questions if row.system == system)
+        facts[system] = {"estimated_tokens": estimated} | _ingestion([one for one in ingestion if one.system == system])
+    return facts
 
 
 def metrics_of(rows: Iterable[QuestionRecord]) -> dict[str, Metric]:
@@ -73,19 +80,11 @@ def metrics_of(rows: Iterable[QuestionRecord]) -> dict[str, Metric]:
 
 def _figures(rows: Sequence[QuestionRecord], seed: int) -> Figures:
     figures: Figures = {"n": len(rows), "n_evidence": sum(_has_evidence(row) for row in rows)}
-    for name, metric in metrics_of(rows).items():
+    for name, metric in (metrics_of(rows) | _AMOUNTS).items():
         values = [value for row in rows if (value := metric(row)) is not None]
         if values:
             figures[name] = float(np.mean(values))
             figures[f"{name}_ci95"] = list(interval(values, seed=seed))
-    for name in ("context_tokens", "calls"):
-        values = [value for row in rows if row.calls and (value := getattr(row, name)) is not None]
-        if values:
-            figures[name] = float(np.mean(values))
-    totals = [row.input_tokens + row.output_tokens for row in rows if None not in (row.input_tokens, row.output_tokens)]  # type: ignore[operator]
-    if totals:
-        figures["total_tokens"] = float(np.mean(totals))
-        figures["estimated_tokens"] = any(row.estimated_tokens for row in rows)
     called = [row for row in rows if row.calls]
     if called and all(row.cost is not None for row in called):
         figures["cost"] = float(sum(row.cost for row in called if row.cost is not None))
@@ -119,6 +118,19 @@ def _ingestion(records: Sequence[IngestionRecord]) -> Figures:
     return figures
 
 
+def _total_tokens(row: QuestionRecord) -> float | None:
+    if row.input_tokens is None or row.output_tokens is None:
+        return None
+    return row.input_tokens + row.output_tokens
+
+
+_AMOUNTS: dict[str, Metric] = {
+    "context_tokens": lambda row: row.context_tokens if row.calls else None,
+    "calls": lambda row: row.calls or None,
+    "total_tokens": _total_tokens,
+}
+
+
 def _of_judge(judge: str) -> Metric:
     return lambda row: None if row.gold is None else float(_right(row, judge))
 
@@ -133,7 +145,7 @@ def _right(row: QuestionRecord, judge: str) -> bool:
 
 def _answered(row: QuestionRecord) -> bool:
     """Whether the row is of a run that asks for answers: it has one, or failed on the way to it."""
-    return row.reply is not None or row.error is not None
+    return row.reply is not None or (row.error is not None and row.asks_answer)
 
 
 def _of_answer(metric: Callable[[str, str], float]) -> Metric:

@@ -43,10 +43,10 @@ def markdown(table: Table) -> str:
     return "\n".join([*lines, "", *([table.note, ""] if table.note else [])])
 
 
-def tables_of(summary: Summary) -> list[Table]:
-    """Those that the run has figures for."""
+def tables_of(summary: Summary, facts: Summary) -> list[Table]:
+    """Those that the run has figures for. `facts` are `facts_of` the same run."""
     found = [_accuracy(summary), _ablations(summary), _words(summary), _retrieval(summary), _by_category(summary)]
-    return [table for table in (*found, _costs(summary), _ingestion(summary)) if table is not None]
+    return [table for table in (*found, _costs(summary, facts), _ingestion(facts)) if table is not None]
 
 
 def categories_of(summary: Summary) -> list[str]:
@@ -169,7 +169,7 @@ def _by_category(summary: Summary) -> Table | None:
     return Table("recall@10 by category, %", ("system", *map(counted, categories)), rows)
 
 
-def _costs(summary: Summary) -> Table | None:
+def _costs(summary: Summary, facts: Summary) -> Table | None:
     columns: dict[str, Callable[[Mapping[str, Any]], str]] = {
         "context tokens": lambda one: _number(one, "context_tokens"),
         "tokens a question": lambda one: _tokens(one, "total_tokens", "estimated_tokens"),
@@ -181,7 +181,10 @@ def _costs(summary: Summary) -> Table | None:
             percent({"errors": one["errors"]}, "errors") + " %" if "errors" in one else NONE
         ),
     }
-    rows = tuple((system, *(cell(figures) for cell in columns.values())) for system, figures in summary.items())
+    rows = tuple(
+        (system, *(cell({**facts.get(system, {}), **figures}) for cell in columns.values()))
+        for system, figures in summary.items()
+    )
     return Table(
         "What a question takes",
         ("system", *columns),
@@ -190,8 +193,8 @@ def _costs(summary: Summary) -> Table | None:
     )
 
 
-def _ingestion(summary: Summary) -> Table | None:
-    if not _has(summary, "messages"):
+def _ingestion(facts: Summary) -> Table | None:
+    if not _has(facts, "messages"):
         return None
 
     def kept(figures: Mapping[str, Any]) -> str:
@@ -212,7 +215,7 @@ def _ingestion(summary: Summary) -> Table | None:
             else _unknown(figures, "ingestion_calls"),
             str(figures.get("ingestion_failures", NONE)),
         )
-        for system, figures in summary.items()
+        for system, figures in facts.items()
     )
     columns = ("system", "version", "messages", "kept", "messages/s", "tokens", "cost", "failed model calls")
     return Table("Taking the dialogues in", columns, rows)

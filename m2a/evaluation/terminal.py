@@ -1,0 +1,69 @@
+"""What the commands of the evaluation say in the terminal, and the exit codes they end with."""
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from m2a.evaluation.runner import RunResult
+
+FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
+
+_COLUMNS = ("accuracy", "judge_failed", "f1", "accepted_match", "recall@5", "recall@10", "recall@25", "hit@10")
+
+
+class UsageError(ValueError):
+    """Options that do not go together; the message says which."""
+
+
+@contextmanager
+def told(interrupted: str = "Interrupted.") -> Iterator[None]:
+    """What the user must mend is one sentence on standard error and exit code 2; `interrupted` is said at Ctrl+C."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        _say(interrupted)
+        raise typer.Exit(INTERRUPTED) from error
+    except OSError as error:
+        if not error.strerror:
+            raise
+        _say(f"{error.filename or 'A file'} cannot be read or written: {error.strerror}.")
+        raise typer.Exit(BAD_INPUT) from error
+    except Exception as error:
+        if not type(error).__module__.startswith("m2a."):  # ours are sentences
+            raise
+        _say(str(error))
+        raise typer.Exit(BAD_INPUT) from error
+
+
+def print_table(summary: Mapping[str, Any]) -> None:
+    """The figures in the terminal; the report has them all."""
+    columns = [column for column in _COLUMNS if any(column in figures for figures in summary.values())]
+    width = max(len(name) for name in summary)
+    print(f"{'':{width}}  {'n':>5}  " + "  ".join(f"{column:>14}" for column in columns))
+    for name, figures in summary.items():
+        cells = [f"{figures[column]:.3f}" if column in figures else "–" for column in columns]
+        print(f"{name:{width}}  {figures['n']:>5}  " + "  ".join(f"{cell:>14}" for cell in cells))
+
+
+def print_failures(result: "RunResult") -> None:
+    """How much failed, the most frequent reason, and what to do. Nothing where all went well."""
+    if result.failed:
+        print(
+            f"{result.failed} of {result.questions} questions failed and count as wrong; questions.jsonl says why, "
+            "and the same command asks them again."
+        )
+    if result.unjudged:
+        print(
+            f"For {result.unjudged} of {result.questions} answers a judge could not be reached; they count as wrong "
+            "until the same command asks it again."
+        )
+    if result.why is not None:
+        print(f"Most often: {result.why}")
+
+
+def _say(sentence: str) -> None:
+    print("m2a:", " ".join(sentence.split()), file=sys.stderr)
