@@ -7,12 +7,13 @@ from typing import Any
 
 from PIL import Image
 
+from m2a.memory.ranking.learned_ranking import LearnedRanking
 from m2a.systems.shared import Parts, SharedStores
 from models.captioner import Captioner
 from models.chat_model import ChatModel
 from models.provider_chat_model import ProviderChatModel
 from tests.chat_server import ChatServer
-from tests.encoders import COLOURS, ColourImageEncoder, HashingTextEncoder
+from tests.encoders import COLOURS, ColourImageEncoder, HashingTokenEncoder
 
 SESSIONS = {
     1: (
@@ -93,7 +94,9 @@ def parts_of(
         return NamingCaptioner()
 
     def parts(work: Path) -> Parts:
-        stores = SharedStores(work, HashingTextEncoder, ColourImageEncoder)
+        stores = SharedStores(
+            work, lambda: HashingTokenEncoder(dimensions=384), ColourImageEncoder, LearnedRanking.shipped
+        )
         return Parts(stores, model, retrieval_only, captioner, window)
 
     return parts

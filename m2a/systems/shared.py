@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from m2a.memory.index import MemoryIndex
     from m2a.memory.indexer import Indexer
     from m2a.memory.ranking.learned_ranking import LearnedRanking
+    from m2a.memory.ranking.record_store import RankedRecordStore
     from m2a.memory.retriever import Retriever
     from models.image_encoder import ImageEncoder
     from models.text_encoder import TextEncoder
@@ -64,12 +65,18 @@ class SharedStores:
     """The stores in a folder that one process may have open. What needs an encoder waits until it is asked for."""
 
     def __init__(
-        self, folder: Path, text_encoder: Callable[[], "TextEncoder"], image_encoder: Callable[[], "ImageEncoder"]
+        self,
+        folder: Path,
+        text_encoder: Callable[[], "TextEncoder"],
+        image_encoder: Callable[[], "ImageEncoder"],
+        ranking: "Callable[[RankedRecordStore, TextEncoder], LearnedRanking] | None" = None,
     ) -> None:
+        """`ranking` makes what `fusion = best` ranks by; without it that which ships, for the encoder it knows."""
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self._load_text_encoder = text_encoder
         self._load_image_encoder = image_encoder
+        self._load_ranking = ranking
         self.database = Database(f"sqlite:///{folder / 'memory.db'}")
         self.raw = RawMessageStore(self.database)
         self.semantic = SemanticMemoryStore()
@@ -101,7 +108,7 @@ class SharedStores:
         from m2a.memory.ranking.learned_ranking import LearnedRanking
         from m2a.memory.ranking.record_store import RankedRecordStore
 
-        return LearnedRanking.load(RankedRecordStore(self.database), self.text_encoder)
+        return (self._load_ranking or LearnedRanking.load)(RankedRecordStore(self.database), self.text_encoder)
 
     def indexer(self, fusion: Fusion) -> "Indexer":
         """With `best` it keeps of each record what the ranking looks at."""
