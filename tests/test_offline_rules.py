@@ -87,6 +87,7 @@ async def test_dog_and_teapot(talk: Talk) -> None:
     toys = await talk.say("what toys does Bobo like?")
     assert "blue ball" in toys and "frisbee" in toys and "3 March 2026" in toys
     assert (await talk.say("What's Bobo's favourite food?")).startswith(DECLINED)
+    assert "my dog Bobo" in (who := await talk.say("Who is Bobo?")) and not who.startswith(DECLINED)
     assert "Greta" in await talk.say("Show me my teapot")
     assert talk.last is not None and len(talk.last.message.photos) == 2
     assert (await talk.say("who is this?", dogs[3:])).startswith("This looks like Bobo.")

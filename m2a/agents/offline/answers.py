@@ -52,7 +52,9 @@ def answer(
 
 def nearest(found: Sequence[MemoryEntry], context: MemoryContext) -> str:
     """What comes near to an answer and may be none, so that nothing is read into it that was not said."""
-    return f"The nearest that I have: {_list(found, context.messages)}"
+    if len(found) == 1:
+        return f"The nearest that I have: {quote(found[0], context.messages)}"
+    return f"The nearest that I have:\n{_lines(found, context.messages)}"
 
 
 def selected(question: Question, found: Sequence[Match]) -> list[MemoryEntry]:
@@ -101,8 +103,11 @@ def photo_concepts(context: MemoryContext, concepts: Sequence[Concept]) -> list[
 def _list(found: Sequence[MemoryEntry], messages: Sequence[Message]) -> str:
     if len(found) == 1:
         return quote(found[0], messages)
-    lines = [f'- "{match.text}" ({_told_on(match, messages)}) [memory {match.memory_id}]' for match in found]
-    return "You told me:\n" + "\n".join(lines)
+    return f"You told me:\n{_lines(found, messages)}"
+
+
+def _lines(found: Sequence[MemoryEntry], messages: Sequence[Message]) -> str:
+    return "\n".join(f'- "{entry.text}" ({_told_on(entry, messages)}) [memory {entry.memory_id}]' for entry in found)
 
 
 def _told_on(entry: MemoryEntry, messages: Sequence[Message]) -> str:

@@ -1,6 +1,7 @@
 """Whether a memory answers a question: a learned decision over how far it speaks of what is asked and holds such an answer."""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -56,9 +57,16 @@ def judged(
 
 
 def _score(question: Question, features: Mapping[str, float], probability: float) -> float:
-    if question.asks in ("show", "about") and features["literal share"] == 1.0:
-        return max(probability, SURE)  # whatever is told of the thing by its name answers
+    if _asks_of_it(question) and features["literal share"] == 1.0:
+        return SURE + (1 - SURE) * probability  # whatever is told of the thing by its name answers
     return probability * _RULED_OUT if _is_ruled_out(question, features) else probability
+
+
+def _asks_of_it(question: Question) -> bool:
+    """ "Show me my teapot", "tell me about Rex", "who is Rex?": nothing but the thing itself is asked of."""
+    return question.asks in ("show", "about") or (
+        question.asks == "person" and bool(re.match(r"\W*who(?:'s| is| was)\b", question.text, re.IGNORECASE))
+    )
 
 
 def _is_ruled_out(question: Question, features: Mapping[str, float]) -> bool:
