@@ -58,6 +58,8 @@ _LONGEST_WORDS = 60_000  # bytes; Milvus takes 65,535
 _LARGEST_LIMIT = 16_384  # Milvus allows no more rows in one answer
 _OPEN_ATTEMPTS = 4
 _CONNECT_TIMEOUT = 8  # seconds
+# Milvus Lite hangs up on a client that pings while it is idle, and gRPC then complains on standard error.
+_WITHOUT_PINGS = {"grpc.keepalive_time_ms": 2**31 - 1, "grpc.keepalive_permit_without_calls": False}
 _TIMEOUT = 20  # seconds; without one pymilvus tries again for minutes
 _SLOW_TIMEOUT = 300  # for making, loading and writing
 
@@ -326,7 +328,8 @@ class MemoryIndex:
             if attempt:
                 time.sleep(attempt / 2)  # a process before us may still be letting go of the file
             try:
-                return MilvusClient(self.uri, token=self._token, timeout=_CONNECT_TIMEOUT)
+                options = _WITHOUT_PINGS if self.is_lite else {}
+                return MilvusClient(self.uri, token=self._token, timeout=_CONNECT_TIMEOUT, grpc_options=options)
             except (MilvusException, RuntimeError, OSError) as error:
                 failure: Exception = error
                 self._end_lite()
