@@ -5,6 +5,7 @@ from datetime import date
 import pytest
 
 from m2a.agents.offline.dates import annotate, find_dates
+from m2a.agents.offline.statements import dates_of
 
 WEDNESDAY = date(2026, 5, 6)
 
@@ -42,3 +43,16 @@ def test_relative_dates_become_absolute(said: str, past: bool, kept: str) -> Non
 
 def test_a_day_that_no_calendar_has_is_no_date() -> None:
     assert find_dates("on 31 June 2026", WEDNESDAY, past=False) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "year"),
+    [
+        ("I'm getting a crown done on 26 July", 2026),
+        ("no, I meant 26 July for my parents' anniversary", 2026),
+        ("they confirmed 26 July", 2026),
+        ("we met on 26 July", 2025),
+    ],
+)
+def test_a_day_without_a_year_is_to_come_unless_its_sentence_tells_of_the_past(said: str, year: int) -> None:
+    assert [found.interval.first for found in dates_of(said, WEDNESDAY)] == [date(year, 7, 26)]

@@ -131,6 +131,42 @@ async def test_forgetting(talk: Talk) -> None:
     assert (await talk.say("Where are my passports?")).startswith(DECLINED)
 
 
+async def test_forgetting_one_half_of_a_memory_keeps_the_other(talk: Talk) -> None:
+    await talk.say("I'm allergic to peanuts and I prefer green tea over coffee.")
+    await talk.say("forget that I prefer green tea")
+    assert talk.known() == ["I'm allergic to peanuts."]
+    await talk.say("forget everything about peanuts")
+    assert talk.known() == []
+
+
+async def test_who_one_is_and_all_that_is_known(talk: Talk) -> None:
+    await talk.say("My name is Tom.")
+    await talk.say("My bike is in the cellar")
+    assert "My name is Tom." in (who := await talk.say("who am I?")) and not who.startswith(DECLINED)
+    everything = await talk.say("what do you know about me?")
+    assert "Tom" in everything and "cellar" in everything and not everything.startswith(DECLINED)
+    for plain in ("What can you do?", "help"):
+        assert (await talk.say(plain)).startswith("I'm M2A, your memory.")
+    assert len(talk.known()) == 2
+
+
+async def test_an_age_is_corrected_where_it_stands(talk: Talk) -> None:
+    await talk.say("My two are Kofi who's 11 and Wren who's 6, and we had a quiet day today.")
+    await talk.say("Actually Wren turned 7 today")
+    [told] = talk.known()
+    assert "Kofi who's 11 and Wren who's 7" in told
+
+
+async def test_what_is_said_twice_in_one_message_is_kept_once(talk: Talk) -> None:
+    reply = await talk.say("The key is under the mat. The key is under the mat.")
+    assert reply == 'I\'ll remember: "The key is under the mat."'
+
+
+async def test_one_dog_is_no_dogs(talk: Talk) -> None:
+    await talk.say("I have a dog called Rex")
+    assert "1 dogs" not in await talk.say("How many dogs do I have?")
+
+
 async def test_numbers_are_computed(talk: Talk) -> None:
     await talk.say("My son Emil was born on 5 October 2020")
     await talk.say("We're flying to Oslo on 20 March 2026")

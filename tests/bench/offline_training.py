@@ -17,11 +17,12 @@ from m2a.agents.offline.questions import Question, parse, questions_of
 from m2a.agents.offline.relevance import features_of
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.statements import read
-from m2a.types import EvidenceRange, MemoryEntry
+from m2a.types import EvidenceRange, MemoryEntry, Message
 from tests.offline_cases import Played
 
 SHORT = Path(__file__).parents[1] / "data" / "offline_short.json"
 PAIRS = SHORT.with_name("offline_pairs.json")
+_TODAY = datetime(2026, 5, 4, 12, tzinfo=UTC)
 _STEPS = 50
 _OF_PAIR = 1.0
 _OF_SENTENCE = 0.3
@@ -136,17 +137,38 @@ def pair_examples(path: Path, sense: Sense) -> list[Example]:
     """Plain questions about a few memories each, many of them for what was never told: short, as the stories' are not."""
     examples = []
     for number, case in enumerate(json.loads(path.read_text(encoding="utf-8"))):
-        today = datetime(2026, 5, 4, 12, tzinfo=UTC)
-        known: list[MemoryEntry] = []
-        for index, text in enumerate(case["memories"]):
-            evidence = (EvidenceRange(index + 1, index + 1),)
-            known.append(MemoryEntry(index + 1, "owner", 1, "fact", text, "", (), evidence, (), today, None))
+        known = _memories(case["memories"])
         for asked, answering in case["asked"]:
-            found = features_of(parse(asked, today.date()), known, (), sense)
+            found = features_of(parse(asked, _TODAY.date()), known, (), sense)
             for index, features in enumerate(found):
                 weight = _OF_PAIR / max(1, len(answering)) if index in answering or not answering else 0.2
                 examples.append(Example(features, index in answering, f"{path.stem} {number}", weight=weight))
     return examples
+
+
+def corrected_examples(path: Path, sense: Sense) -> list[Example]:
+    """Plain corrections of a few memories each, and what only adds to them."""
+    examples = []
+    for number, case in enumerate(json.loads(path.read_text(encoding="utf-8"))):
+        known = _memories(case["memories"])
+        newest = [entry.memory_id for entry in reversed(known)]
+        for said, gone in case["corrected"]:
+            message = Message(len(known) + 1, "owner", "conversation", "user", "user", said, (), _TODAY)
+            for observation in read(message, (), (), sense).observations:
+                found = contradiction_features(observation, said, known, newest, (), sense)
+                examples += [
+                    Example(features, index in gone, f"{path.stem} {number}", weight=_OF_PAIR)
+                    for index, features in enumerate(found)
+                ]
+    return examples
+
+
+def _memories(texts: Sequence[str]) -> list[MemoryEntry]:
+    """Facts that were told one a message."""
+    return [
+        MemoryEntry(said, "owner", 1, "fact", text, "", (), (EvidenceRange(said, said),), (), _TODAY, None)
+        for said, text in enumerate(texts, start=1)
+    ]
 
 
 def first_question(one: Played, sense: Sense) -> Question | None:
@@ -184,6 +206,7 @@ def examples_of(sets: Mapping[str, Sequence[Played]], sense: Sense) -> dict[str,
     for act, examples in short_examples(SHORT, sense).items():
         found[act] += examples
     found["answers"] += pair_examples(PAIRS, sense)
+    found["contradicts"] += corrected_examples(PAIRS, sense)
     for group, played in sets.items():
         for act, examples in act_examples(played, group, sense).items():
             found[act] += examples

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from m2a.agents.offline.clauses import sentences
+from m2a.agents.offline.clauses import find_subject, sentences
 from m2a.agents.offline.names import find_namings
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import plain, tokens
@@ -85,8 +85,25 @@ _YOU_KNOW = re.compile(r"^(?:you (?:know|remember)|do you remember|remember) (?=
 # A greeting or a word of thanks that is put as a question or with one's own "I".
 _GREETING = re.compile(
     r"^\W*(?:(?:hi+|hey|hello|so)\b\W*)*(?:how (?:are|r) (?:you|u|things)|how(?:'s| is) (?:it going|life|everything)|"
-    r"what(?:'s| is) (?:up|new)|how was your|did you (?:sleep|miss)|all (?:good|well)\?|you there)",
+    r"what(?:'s| is) (?:up|new)|how was your|did you (?:sleep|miss)|all (?:good|well)\?|you there|"
+    r"what can you do\b|(?:who|what) are you\b|what(?:'s| is) your name\b|help\W*$)",
     re.IGNORECASE,
+)
+# Questions without a question mark that no form of a statement has.
+_ASKS = (
+    re.compile(
+        r"(?:^|[,;:.!] +)(?:(?:so|and|but|please|kindly|can you|could you|would you) +)*"
+        r"(?:remind|tell) me (?:of|about|again|what|where|when|who|whose|which|how)\b",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"(?:^|[.!] +){_OPENER}(?!which (?:is|was)){_WH}(?: \w+){{0,2}}? (?:is|are|was|were|do|does|did|can|could|would|"
+        r"should) (?:i|we|you|he|she|they)\b",
+        re.IGNORECASE,
+    ),
+)
+_PLEASE = re.compile(
+    r"^(?:and |also )?(?:(?:the|his|her|their|my|our)\b|\w+'s\b)(?!.*\d).*\b(?:please|pls)\W*$", re.IGNORECASE
 )
 
 
@@ -173,6 +190,8 @@ def _read(sentence: str, whole: str, sense: Sense, *, alone: bool, marked: bool)
         if act_of(f"{told}.", sense) == "tell":
             return Utterance("tell", told)
         return Utterance("chat" if whole == "chat" else "ask", sentence)
+    if any(pattern.search(sentence) for pattern in _ASKS) or _wants_said(sentence):
+        return Utterance("ask", sentence)
     if alone:
         return Utterance("ask" if asks else whole, sentence)  # type: ignore[arg-type]
     chances = act_probabilities(sentence, sense)
@@ -188,6 +207,11 @@ def _read(sentence: str, whole: str, sense: Sense, *, alone: bool, marked: bool)
     return Utterance("tell" if whole == "ask" and find_namings(sentence) else "chat", sentence)
 
 
+def _wants_said(sentence: str) -> bool:
+    """ "Her hostel's postal code too, please": a thing of somebody's, and nothing told of it."""
+    return bool(_PLEASE.match(sentence)) and find_subject(sentence.replace("'s", "")) is None
+
+
 def _with_question(found: Sequence[Utterance]) -> list[Utterance]:
     """A message that asks holds a question, though none of its sentences looks like one; "Who?" belongs to the last."""
     asked: list[Utterance] = []
@@ -196,7 +220,8 @@ def _with_question(found: Sequence[Utterance]) -> list[Utterance]:
             asked[-1] = Utterance("ask", f"{asked[-1].text} {one.text}")
         else:
             asked.append(one)
-    if not any(one.act in ("ask", "forget", "preference", "command") for one in asked):
+    done = any(one.act in ("ask", "forget", "preference", "command") for one in asked)
+    if not done and not any(_GREETING.match(one.text) for one in asked):
         longest = max(range(len(asked)), key=lambda index: len(asked[index].text), default=None)
         if longest is not None:
             asked[longest] = Utterance("ask", asked[longest].text)

@@ -155,7 +155,8 @@ def _counted(
     if not total:
         return listed
     what = next((word for word in plain(question.text).split() if word.strip("?,.").lower() == question.noun), "")
-    return f"{total} {what.strip('?')}, from what you told me. {listed}".replace("  ", " ")
+    counted = f"{total} {what.strip('?')}".strip() if total > 1 else str(total)
+    return f"{counted}, from what you told me. {listed}"
 
 
 _TWIN = stem("twin")
@@ -253,7 +254,9 @@ def _shown(found: Sequence[MemoryEntry], messages: Sequence[Message], recalled: 
     ]
     if not chosen:
         return f"I have no photo of that. {_list(found[:1], messages)}"
-    return f"Here it is. {quote(chosen[0], messages)}{_photos(chosen[:1], recalled)}"
+    photos = _photos(chosen[:1], recalled)
+    here = "Here they are" if photos.count("[photo") > 1 else "Here it is"
+    return f"{here}. {quote(chosen[0], messages)}{photos}"
 
 
 def _photos(found: Sequence[MemoryEntry], recalled: Sequence[PhotoView]) -> str:

@@ -122,6 +122,9 @@ def is_verb(word: str) -> bool:
     return word.lower() in AUXILIARIES or word.lower() in _finite_forms()
 
 
+_OF_THE_PLAN = frozenset("booked scheduled planned arranged agreed confirmed invited meant read let put set".split())
+
+
 def is_past(clause: str) -> bool:
     """Whether the clause tells of something over: it decides which year or week an open date means."""
     words = [token.lower for token in tokens(clause)]
@@ -137,7 +140,9 @@ def is_past(clause: str) -> bool:
             follows = words[index + 1]
             if follows in ("to", "on") or follows.endswith("ing") or word in ("is", "are"):
                 return False
-        if word in past and word not in ("booked", "scheduled", "planned", "read", "let", "put", "set"):
+        if word == "done" and any(earlier in ("get", "getting", "having") for earlier in words[:index]):
+            continue
+        if word in past and word not in _OF_THE_PLAN:
             return True
     return False
 

@@ -11,15 +11,17 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from pathlib import Path
 
 from m2a.agents.offline.acts import utterances
-from m2a.agents.offline.answers import DECLINED, answer, nearest, photo_concepts, selected
-from m2a.agents.offline.corrections import Target, content, find_forgotten, find_target, is_known
+from m2a.agents.offline.answers import DECLINED, SAME_PHOTO, answer, nearest, photo_concepts, selected
+from m2a.agents.offline.corrections import find_target, is_known
+from m2a.agents.offline.forgetting import find_forgotten, what_stays
 from m2a.agents.offline.names import find_names, mentioned
 from m2a.agents.offline.questions import Question, content_words, parse, questions_of
 from m2a.agents.offline.relevance import answers, is_sure
+from m2a.agents.offline.replacements import Target
 from m2a.agents.offline.replies import CONNECT, acknowledgement, cannot, small_talk
 from m2a.agents.offline.sense import Logistic, Sense
 from m2a.agents.offline.statements import Observation, Reading, read, with_concepts
-from m2a.agents.offline.text import meets, stem, stems, words_for
+from m2a.agents.offline.text import content, meets, stem, stems, words_for
 from m2a.agents.state import Decision, MemoryContext, Rejected, Searched, TurnState
 from m2a.types import (
     Action,
@@ -92,7 +94,7 @@ def _manage_query(state: TurnState, sense: Sense) -> Action:
         if not state.steps:
             return SearchSemanticMemories(use_photos=True)
         found = photo_concepts(MemoryContext("", hits, ()), state.concepts)[:2]
-        return _finish([entry for _, _, entry in found])
+        return _finish([entry for _, _, entry in found] if found and found[0][0] >= SAME_PHOTO else [])
     lookups = _lookups(question, state)
     if len(state.steps) < len(lookups) and (not state.steps or state.rounds_left > 1):
         return SearchSemanticMemories(query=lookups[len(state.steps)])
@@ -172,9 +174,7 @@ def _writes(state: TurnState, reading: Reading, sense: Sense) -> list[tuple[Acti
         for entry in find_forgotten(what, hits, newest):
             if entry.memory_id not in gone:
                 gone.add(entry.memory_id)
-                reason = f"The user asked: forget {what}"
-                evidence = _evidence(state, entry)
-                writes.append((DeleteMemory(memory_id=entry.memory_id, reason=reason, evidence_ids=evidence), None))
+                writes.append((_forget(state, what, entry), None))
     for observation in reading.observations:
         left = [hit for hit in hits if not (isinstance(hit.record, MemoryEntry) and hit.record.memory_id in gone)]
         target = find_target(observation, state.message.text, left, newest, state.concepts, sense)
@@ -184,6 +184,25 @@ def _writes(state: TurnState, reading: Reading, sense: Sense) -> list[tuple[Acti
         elif not is_known(observation, left):
             writes.append((_addition(state, observation, reading), observation))
     return writes
+
+
+def _forget(state: TurnState, what: str, entry: MemoryEntry) -> Action:
+    """The memory goes; where it holds more than is to be forgotten, the rest takes its place."""
+    reason, evidence = f"The user asked: forget {what}", _evidence(state, entry)
+    rest = "" if entry.photo_ids else what_stays(what, entry.text)
+    if not rest:
+        return DeleteMemory(memory_id=entry.memory_id, reason=reason, evidence_ids=evidence)
+    first, last = entry.happened or (None, None)
+    return ReplaceMemory(
+        memory_id=entry.memory_id,
+        reason=reason,
+        text=rest,
+        evidence_ids=evidence,
+        kind=entry.kind if entry.kind != "update record" else "fact",
+        concepts=with_concepts(Observation(rest), state.concepts),
+        happened_from=first,
+        happened_to=last,
+    )
 
 
 def _replace(state: TurnState, observation: Observation, target: Target, reading: Reading) -> ReplaceMemory:

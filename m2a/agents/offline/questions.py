@@ -147,6 +147,8 @@ def questions_of(
 
 def resolve(text: str, recent: Sequence[Message], concepts: Sequence[Concept]) -> str:
     """The question with the name that "he" or "she" means; "it" becomes the thing spoken of last."""
+    if re.fullmatch(r"\W*(?:so )?who am i\W*", text, re.IGNORECASE):
+        return "What is my name?"
     said = [message.text for message in recent if message.role == "user"][-4:]
     follow_up = re.match(r"^(?:and |what about |how about |and what about )+(?P<what>[^?]+)\?*$", text, re.IGNORECASE)
     if follow_up and said and len(follow_up["what"].split()) <= 4:

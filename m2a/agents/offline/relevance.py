@@ -57,7 +57,8 @@ def judged(
 
 
 def _score(question: Question, features: Mapping[str, float], probability: float) -> float:
-    if _asks_of_it(question) and features["literal share"] == 1.0:
+    of_everything = question.asks == "about" and not question.words  # "what do you know about me?"
+    if of_everything or (_asks_of_it(question) and features["literal share"] == 1.0):
         return SURE + (1 - SURE) * probability  # whatever is told of the thing by its name answers
     return probability * _RULED_OUT if _is_ruled_out(question, features) else probability
 
@@ -189,3 +190,7 @@ def share_evidence(one: MemoryEntry, other: MemoryEntry) -> bool:
         for ours in one.evidence_ids
         for theirs in other.evidence_ids
     )
+
+
+def rests_on(entry: MemoryEntry, message_ids: Sequence[int]) -> bool:
+    return any(first <= message_id <= last for first, last in entry.evidence_ids for message_id in message_ids)

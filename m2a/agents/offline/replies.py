@@ -22,7 +22,10 @@ _SMALL_TALK = (
     ),
     (r"\bmorning\b", "Good morning!"),
     (r"\bevening\b", "Good evening!"),
-    (r"\bwho are you\b|\bwhat are you\b|\byour name\b|\bwhat can you do\b", f"I'm M2A, your memory. {CONNECT}"),
+    (
+        r"\bwho are you\b|\bwhat are you\b|\byour name\b|\bwhat can you do\b|^\W*help\W*$",
+        f"I'm M2A, your memory. {CONNECT}",
+    ),
     (r"^\W*(?:hi|hello|hey|hiya|howdy|greetings)\b", "Hello!"),
     (r"\bsorry\b", "No problem."),
     (r"\byou're\b|\byou are\b|\bwell done\b|\bgood job\b", "That's kind of you."),

@@ -79,7 +79,7 @@ def read(message: Message, recent: Sequence[Message], concepts: Sequence[Concept
         if namings:
             mentions = tuple(naming.mention() for naming in namings)
             observations = [Observation(_sentence(message.text.strip()), concepts=mentions)]
-    return Reading(tuple(observations), forgets)
+    return Reading(tuple(dict.fromkeys(observations)), forgets)
 
 
 def _about_photo(utterance: Utterance) -> Utterance:

@@ -155,3 +155,22 @@ def plain_words(text: str) -> list[str]:
 @lru_cache(maxsize=1)
 def _spelled() -> dict[str, str]:
     return {stem(word): word for words in reversed(lexicon.SYNONYMS) for word in reversed(words)}
+
+
+_LIGHT = frozenset(
+    stem(word)
+    for word in "be have do go get a an the my our your his her its their i we you he she it they me us him them "
+    "this that these those "
+    "and or but so if of in on at to for with from by as not no now then too also just really very all some "
+    "any more most much "
+    "many there here will can could should would about again still already than into out up down over off back "
+    "only even one "
+    "actually sorry mean instead longer anymore new same time day today change move switch call say tell think "
+    "know want "
+    "called said told what who which when where why how let make put take s t m re".split()
+)
+
+
+def content(text: str) -> set[str]:
+    """The stems that tell one fact from another."""
+    return {word for word in stems(text) if word not in _LIGHT and len(word) > 1}

@@ -1,4 +1,4 @@
-"""What kind of value a text holds: a day, a time, an amount, a colour, a home, a job. Two texts about one subject
+"""What kind of value a text holds: a day, a time, an age, an amount, a colour, a home, a job. Two texts about one subject
 contradict each other where they give different values of one kind."""
 
 import re
@@ -36,7 +36,7 @@ _MONEY = re.compile(
 )
 _AMOUNT = re.compile(rf"\b({_NUMBER}) ?-?(?:more |other |new |old |big |small |whole )?([a-zA-Z%°]+)", re.IGNORECASE)
 _AGE = re.compile(
-    rf"\b(?:turn(?:s|ed|ing)?|is|was|are|am|'s|'m|aged?) (?:already |now |only |just )?({_NUMBER})(?= ?(?:$|"
+    rf"\b(?:turn(?:s|ed|ing)?|is|was|are|am|'s|'m|s?hes|aged?) (?:already |now |only |just )?({_NUMBER})(?= ?(?:$|"
     rf"[,.!;]|years? old|and\b|now\b|today\b|yesterday\b|on\b|in\b|last\b|next\b|the day\b|\())|"
     rf"\b({_NUMBER})[- ]years?[- ]old|\b({_NUMBER}) (?:months?|weeks?) old|\bborn (?:in|on)\b",
     re.IGNORECASE,
@@ -86,6 +86,9 @@ def find_values(text: str) -> list[Value]:
         take("day", match.start(), match.end())
     for match in _MONEY.finditer(text):
         take("amount:money", match.start(), match.end())
+    for match in _AGE.finditer(text):
+        if years := next((group for group in (1, 2) if match[group]), None):
+            take("age", match.start(years), match.end(years))
     for match in _AMOUNT.finditer(text):
         if match[2].lower() not in _NO_UNITS:
             take(f"amount:{stem(match[2])}", match.start(), match.end())

@@ -1,0 +1,174 @@
+"""What takes the place of a corrected memory: its text with one value exchanged, or the new words."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from m2a.agents.offline.clauses import find_subject, sentences
+from m2a.agents.offline.dates import number
+from m2a.agents.offline.names import find_names
+from m2a.agents.offline.sense import Sense
+from m2a.agents.offline.text import content
+from m2a.agents.offline.values import Value, find_values
+from m2a.types import MemoryEntry
+
+_NOT = (
+    re.compile(r"\bnot (?P<old>[^,.;]+?),? but (?P<new>[^,.;]+)", re.IGNORECASE),
+    re.compile(r"(?P<new>[^,;]+?),? (?:and )?not (?P<old>[^,.;-]+?)(?= -|[,.;!]|$)", re.IGNORECASE),
+    re.compile(r"(?P<new>[^,;]+?),? (?:instead of|rather than) (?P<old>[^,.;-]+?)(?= -|[,.;!]|$)", re.IGNORECASE),
+    re.compile(
+        r"\b(?:isn't|wasn't|aren't|is not|was not) (?P<old>[^,.;]+), (?:it's|he's|she's|they're|it is|it was) "
+        r"(?P<new>[^,.;]+)",
+        re.IGNORECASE,
+    ),
+)
+_FROM = re.compile(r"\bfrom (?:[^,.;]|\.\d)*? to (?!\d+ [A-Z]\w+ to)", re.IGNORECASE)
+
+# Says when something is told, and seldom to which day it is put.
+_OF_THE_TELLING = re.compile(r"(?:today|yesterday|tonight|this (?:morning|afternoon|evening))\b", re.IGNORECASE)
+_CLOSE_BEHIND = 12  # characters
+_LITTLE_MORE = 3  # words of the correction that need not be kept beside the corrected value
+_UNTOUCHED = 0.3  # a sentence less near to the correction than this still holds
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The memory that gives way, and the text that takes its place."""
+
+    entry: MemoryEntry
+    text: str
+    keeps_old: bool  # the old text with one value exchanged: it rests on the old evidence too
+
+
+def replacement(new: str, entry: MemoryEntry, sense: Sense) -> Target:
+    """The old text with the new value in the place of its own; else the new text, and what of the old is untouched."""
+    for refuted, put in oppositions(new):
+        if exchanged := _exchange_words(entry.text, refuted, put):
+            return Target(entry, exchanged, True)
+    ours = find_values(_FROM.sub("to ", _without_opposition(new)))
+    exchanged = _exchange_values(entry.text, ours, find_names(new))
+    if exchanged and content(without_values(entry.text)) - content(new):
+        more = content(new) - content(exchanged)
+        return Target(entry, exchanged if len(more) <= _LITTLE_MORE else f"{exchanged} {new}", True)
+    subject = find_subject(entry.text)
+    if (
+        find_subject(new) is None
+        and subject
+        and len(new.split()) <= 6
+        and subject.rest.split()[0] in ("is", "are", "was")
+    ):
+        start = new[0] if find_names(new) else new[0].lower()
+        return Target(entry, f"{subject.text} {subject.rest.split()[0]} {start}{new[1:]}", True)
+    rest = [part for part in sentences(entry.text) if sense.cosine(part, new) < _UNTOUCHED]
+    return Target(entry, " ".join([*rest, new]) if len(rest) < len(sentences(entry.text)) else new, bool(rest))
+
+
+def _exchange_values(old: str, ours: Sequence[Value], names: Sequence[str]) -> str | None:
+    """The old text with the new days, times, ages and amounts in the place of its own; None where that is unsure.
+
+    Where it has several of a kind, the one behind one of the `names` is meant.
+    """
+    theirs = find_values(old)
+    exchanged = old
+    done = False
+    for value in reversed(theirs):
+        fitting = [one for one in ours if same_kind(one.kind, value.kind) and not _OF_THE_TELLING.match(one.text)]
+        rivals = [one for one in theirs if same_kind(one.kind, value.kind)]
+        if len(fitting) != 1 or value != (rivals[0] if len(rivals) == 1 else _value_of(names, old, rivals)):
+            continue
+        if fitting[0].text.casefold() == value.text.casefold():
+            continue
+        before = exchanged[: value.start]
+        if value.kind in ("job", "colour"):
+            before = re.sub(r"\ban? $", "an " if fitting[0].text[0].lower() in "aeiou" else "a ", before)
+        exchanged = before + _fitted(exchanged, value, fitting[0]) + exchanged[value.end :]
+        done = True
+    return exchanged if done else None
+
+
+def _value_of(names: Sequence[str], old: str, rivals: Sequence[Value]) -> Value | None:
+    """The one that stands close behind a name: Wren's age in "Kofi who's 11 and Wren who's 6"."""
+    for name in names:
+        at = old.find(name)
+        behind = [one for one in rivals if at >= 0 and 0 <= one.start - at - len(name) <= _CLOSE_BEHIND]
+        if behind:
+            return behind[0]
+    return None
+
+
+def _fitted(old: str, value: Value, new: Value) -> str:
+    """The new value with the preposition that its place needs: "in three weeks" → "on 11 June"."""
+    text = new.text
+    weekday = re.match(r"(?:every )?([A-Z]\w+?day)s?\b", text)
+    if weekday and (recurring := re.fullmatch(r"(every )?\w+day(s)?", value.text)) and (recurring[1] or recurring[2]):
+        return f"{recurring[1] or ''}{weekday[1]}{recurring[2] or ''}"
+    if value.kind == "amount:" or (
+        value.kind.startswith("amount:") and len(text.split()) == 1 and len(value.text.split()) > 1
+    ):
+        return text if value.kind == "amount:" else f"{text} {' '.join(value.text.split()[1:])}"
+    bare = re.match(r"(?:\d|the |[A-Z])", text) is not None
+    if value.kind == "day" and bare and not re.match(r"(?:\d|the |[A-Z])", value.text):
+        return f"on {text}"
+    if value.kind == "time" and value.text.startswith("at ") and not text.startswith(("at ", "between ", "from ")):
+        return f"at {text}"
+    return text
+
+
+def same_kind(left: str, right: str) -> bool:
+    if left == right:
+        return True
+    return left.startswith("amount:") and right.startswith("amount:") and (left == "amount:" or right == "amount:")
+
+
+def oppositions(text: str) -> list[tuple[str, str]]:
+    found = []
+    for pattern in _NOT:
+        if match := pattern.search(text):
+            old = re.sub(r"^(?:the|a|an|on|in|at|to|for|with) ", "", match["old"].strip(), flags=re.IGNORECASE)
+            found.append((old, match["new"].strip()))
+    return found
+
+
+def _without_opposition(text: str) -> str:
+    for old, _ in oppositions(text):
+        text = re.sub(rf",? (?:and )?(?:not|instead of|rather than)(?: \w+)? {re.escape(old)}", "", text)
+    return text
+
+
+def _exchange_words(old: str, refuted: str, put: str) -> str | None:
+    """The old text with the refuted words (or their number) replaced by the last words of what they were opposed to."""
+    values = find_values(put)
+    theirs = [value for value in find_values(old) if same_words(value.text.split()[0], refuted.split()[0])]
+    if values and len(theirs) == 1 and len(refuted.split()) <= 2:
+        fitting = [value for value in values if same_kind(value.kind, theirs[0].kind)]
+        if len(fitting) == 1:
+            return old[: theirs[0].start] + fitting[0].text + old[theirs[0].end :]
+    match = re.search(rf"(?<!\w){re.escape(refuted)}(?!\w)", old, re.IGNORECASE)
+    if match is None:
+        return None
+    names = find_names(put)
+    if refuted[0].isupper() and names:
+        words = names[-1]
+    else:
+        words = re.sub(
+            r"^.*\b(?:is|are|was|were|it's|he's|she's|they're|meant)\b ?(?:actually |really |called )?",
+            "",
+            put,
+            flags=re.IGNORECASE,
+        )
+        if len(words.split()) > len(refuted.split()) + 2:
+            words = " ".join(words.split()[-len(refuted.split()) :])
+        if re.search(r"\b(?:a|an|the|on|in|at|my) $", old[: match.start()]):
+            words = re.sub(r"^(?:a|an|the|on|in|at|my) ", "", words)
+    return old[: match.start()] + words.strip(" .") + old[match.end() :]
+
+
+def same_words(left: str, right: str) -> bool:
+    return left.casefold() == right.casefold() or (number(left) is not None and number(left) == number(right))
+
+
+def without_values(text: str) -> str:
+    for value in reversed(find_values(text)):
+        unit = value.text.split()[-1] if value.kind.startswith("amount:") and len(value.text.split()) > 1 else ""
+        text = text[: value.start] + unit + text[value.end :]
+    return text
