@@ -5,11 +5,13 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from pathlib import Path
 
-from data_synthesis.dates import answers_the_same, read_answer, resolve, stands_in, temporal_answer
+from data_synthesis.accepted import too_little_fault
+from data_synthesis.dates import answers_the_same, contradicts, resolve, stands_in, temporal_answer
 from data_synthesis.group import (
     QUESTION_RATIO,
     SESSIONS_PER_GROUP,
     TURNS_PER_SESSION,
+    VISUAL_RETRIEVAL,
     DatedEvent,
     GeneratedGroup,
     GeneratedQuestion,
@@ -28,7 +30,6 @@ from data_synthesis.wording import (
     words_of,
 )
 
-VISUAL_RETRIEVAL = 10
 TEMPORAL = 7
 
 
@@ -57,8 +58,8 @@ def wording_faults(text: str, names: set[str]) -> Iterator[str]:
 
 
 def accepted_fault(accepted: Sequence[str], event: date, since: date | None) -> str | None:
-    """The first accepted answer that says another date, or another number of days, than what is derived; or None."""
-    wrong = (one for one in accepted if read_answer(one) is not None and not answers_the_same(one, event, since))
+    """The first accepted answer that says another day, or another number of days, than what is derived; or None."""
+    wrong = (one for one in accepted if contradicts(one, event, since))
     return next((f"{one!r} is accepted, but says something else than its derivation." for one in wrong), None)
 
 
@@ -71,6 +72,13 @@ def temporal_fault(answer: str, event: date, since: date | None) -> str | None:
     if answers_the_same(answer, event, since):
         return None
     return f"the answer is {answer!r}, but by its derivation it must be {right!r}."
+
+
+def untold_fault(answer: str, told: Sequence[str]) -> str | None:
+    """Why the answer to a question with a photo may be had from the photo alone: the turns do not say it; or None."""
+    if set(words_of(answer)) - {"a", "an", "the"} <= {word for text in told for word in words_of(text)}:
+        return None
+    return f"its evidence does not say {answer!r}, so that its photo alone might tell."
 
 
 def _session_faults(group: GeneratedGroup, request: GroupRequest) -> Iterator[str]:
@@ -142,17 +150,19 @@ def _question_faults(group: GeneratedGroup, request: GroupRequest) -> Iterator[s
         asked.setdefault(same, number)
         for text in (question.text, question.answer):
             yield from (f"{place}: {fault}" for fault in wording_faults(text, names))
-        yield from (f"{place}: {fault}" for fault in _answer_faults(question, names))
+        yield from (f"{place}: {fault}" for fault in _answer_faults(question))
         yield from (f"{place}: {fault}" for fault in _evidence_faults(question, group, request))
         if question.category == TEMPORAL or question.derivation is not None:
             yield from (f"{place}: {fault}" for fault in _derivation_faults(question, group, request))
 
 
-def _answer_faults(question: GeneratedQuestion, names: set[str]) -> Iterator[str]:
+def _answer_faults(question: GeneratedQuestion) -> Iterator[str]:
     if not words_of(question.answer):
         yield "the answer is empty."
     if not all(map(words_of, question.accepted)):
         yield "an accepted answer is empty."
+    if fault := too_little_fault(question.accepted):
+        yield fault
     given = answer_given_away(question.text, (question.answer, *question.accepted))
     if given:
         yield f"the answer {given!r} stands in the question."
@@ -160,10 +170,6 @@ def _answer_faults(question: GeneratedQuestion, names: set[str]) -> Iterator[str
         options = options_of(question.text)
         if options and not any(words_of(question.answer) == words_of(option) for option in options):
             yield f"the answer {question.answer!r} is neither of its two options."
-        if not question.photos:
-            yield "a question of category 10 needs the photo that it asks about."
-        if not any(holds(question.text, name) for name in names):
-            yield "a question of category 10 must name its concept."
 
 
 def _evidence_faults(question: GeneratedQuestion, group: GeneratedGroup, request: GroupRequest) -> Iterator[str]:
@@ -178,16 +184,48 @@ def _evidence_faults(question: GeneratedQuestion, group: GeneratedGroup, request
             yield f"the evidence names session {place.session}, turn {place.turn}, which does not exist."
         else:
             turns.append(turn)
-    chosen = {photo.path for concept in request.group.concepts for photo in concept.photos}
-    for photo in question.photos:
-        if photo not in chosen:
-            yield f"it asks about the photo {photo.name}, which was not chosen."
-        elif question.category == VISUAL_RETRIEVAL and not any(photo in turn.photos for turn in turns):
-            yield f"no turn of its evidence shows the photo {photo.name}."
+    if question.photos or question.category == VISUAL_RETRIEVAL:
+        yield from _retrieval_faults(question, turns, group, request)
     if turns and not any(turn.photos for turn in turns):
         texts = (question.text, *(turn.text for turn in turns))
         if not any(_speaks_of(text, concept) for text in texts for concept in request.group.concepts):
             yield "neither it nor its evidence is about a concept that the photos show."
+
+
+def _retrieval_faults(
+    question: GeneratedQuestion, turns: Sequence[GeneratedTurn], group: GeneratedGroup, request: GroupRequest
+) -> Iterator[str]:
+    """With a photo it is asked of a concept that only the photo names, and without one of a photo that was shown."""
+    names = [concept.name for concept in request.group.concepts if holds(question.text, concept.name)]
+    seen = {photo for turn in turns for photo in turn.photos}
+    if not question.photos:
+        if not names:
+            yield "a question of category 10 without a photo must name its concept."
+        if turns and not seen:
+            yield "no turn of its evidence shows a photo."
+        return
+    if names:
+        yield f"it names {names[0]}; what a question with a photo is about, only its photo may tell."
+    for photo in question.photos:
+        if any(photo in turn.photos for session in group.sessions for turn in session):
+            yield f"its photo {photo.name} is shown in the sessions; ask with one that is not."
+            continue
+        concept = next((one for one in request.group.concepts if photo in (own.path for own in one.unseen)), None)
+        if concept is None:
+            yield f"its photo {photo.name} is no unseen photo of a concept of the group."
+            continue
+        if not seen & {own.path for own in concept.photos}:
+            yield f"no turn of its evidence shows {concept.name}, of whom its photo is."
+        visible = (*(own.setting for own in concept.unseen if own.path == photo), *_looks(concept))
+        if words_of(question.answer) in map(words_of, filter(None, visible)):
+            yield f"the answer {question.answer!r} can be seen on its photo; ask what only the sessions tell."
+    if question.derivation is None and (fault := untold_fault(question.answer, [turn.text for turn in turns])):
+        yield fault
+
+
+def _looks(concept: PersonalConcept) -> Iterator[str]:
+    for attribute in concept.attributes:
+        yield from (attribute.value, *attribute.accepted)
 
 
 def _derivation_faults(question: GeneratedQuestion, group: GeneratedGroup, request: GroupRequest) -> Iterator[str]:

@@ -3,7 +3,8 @@
 import asyncio
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -17,9 +18,9 @@ from data_synthesis.pipeline import BrokenRules, Outcome, finished_run, run_sett
 from data_synthesis.pipeline import synthesize as run
 from data_synthesis.plan import OFFLINE, Plan, plan_run
 from data_synthesis.progress import GroupProgress
-from data_synthesis.run_folder import RunFolder
+from data_synthesis.run_folder import RUN_FILE, RunFolder
 from m2a.benchmarks import BenchmarkError
-from models.chat_model import ChatModel, load_chat_model
+from models.chat_model import ChatModel, ChatModelError, load_chat_model
 
 BAD_INPUT, NOT_WHOLE, INTERRUPTED = 2, 1, 130
 
@@ -76,45 +77,63 @@ def synthesize(
     Exit code 0: all is made, or nothing is wrong. 1: groups were set aside, the run ended early, or faults were found.
     2: something in the input must be mended first.
     """
+    chat = _Chat(chat_model, chat_base_url, chat_api_key, chat_sees_photos, chat_timeout, price, budget)
     with _told():
         if validate is not None:
             _validate(validate, locomo)
-            return
-        missing = [
-            name for name, value in (("--locomo", locomo), ("--concepts", concepts), ("--out", out)) if not value
-        ]
-        if locomo is None or concepts is None or out is None:
-            raise SynthesisError(f"Missing: {', '.join(missing)}. See --help.")
-        plan = plan_run(locomo, concepts, groups=groups, seed=seed)
-        folder = RunFolder(out)
-        with ExitStack() as opened:
-            answers: AnswerStore | None = None
-            generator: Generator
-            if chat_model == OFFLINE:
-                from data_synthesis.grammar import GrammarGenerator
-
-                generator = GrammarGenerator()
-                opened.enter_context(folder.opened(run_settings(plan, generator)))
-            else:
-                model = _chat_model(chat_model, chat_base_url, chat_api_key, chat_sees_photos, chat_timeout)
-                costs = Costs(_price(chat_model, price, chat_base_url), budget)
-                settings = run_settings(plan, ModelGenerator, chat_model=chat_model, photos_sent=chat_sees_photos)
-                opened.enter_context(folder.opened(settings))
-                answers = AnswerStore(folder.answers, costs)
-                generator = ModelGenerator(model, answers=answers)
-            finished = finished_run(folder)
-            if finished is not None:
-                print(f"{out} is finished, and left as it is; name a new folder with --out to make another set.")
-                raise typer.Exit(NOT_WHOLE if finished["set_aside"] else 0)
-            outcome = _run(plan, folder, generator, answers, concurrency)
-            _report(plan, outcome, out, answers)
-        if outcome.set_aside or outcome.stopped:
-            raise typer.Exit(NOT_WHOLE)
+        elif locomo is None or concepts is None or out is None:
+            given = {"--locomo": locomo, "--concepts": concepts, "--out": out}
+            missing = ", ".join(name for name, value in given.items() if value is None)
+            raise SynthesisError(f"Missing: {missing}. See --help.")
+        else:
+            _make(plan_run(locomo, concepts, groups=groups, seed=seed), out, chat, concurrency)
 
 
 def main() -> None:
     """Run the command from the command line."""
     app(prog_name="python -m data_synthesis")
+
+
+@dataclass(frozen=True, slots=True)
+class _Chat:
+    """Who writes, and what it may cost. `price` is in dollars per million tokens, None where it is to be looked up."""
+
+    name: str
+    base_url: str | None
+    api_key: str | None = field(repr=False)
+    sees_photos: bool
+    timeout: float
+    price: tuple[float, float] | None
+    budget: float | None
+
+
+def _make(plan: Plan, out: Path, chat: _Chat, concurrency: int) -> None:
+    """Make the set, or go on with it. Raises `typer.Exit` where it is not whole at the end."""
+    from data_synthesis.grammar import GrammarGenerator
+
+    folder = RunFolder(out)
+    model = costs = None
+    settings = run_settings(plan, GrammarGenerator)
+    if chat.name != OFFLINE:
+        model = _chat_model(chat)
+        costs = Costs(_price(chat.name, chat.price, chat.base_url), chat.budget)
+        settings = run_settings(plan, ModelGenerator, chat_model=chat.name, photos_sent=chat.sees_photos)
+        if not (out / RUN_FILE).exists():
+            _load(model)  # before anything is written
+    with folder.opened(settings):
+        answers = None if costs is None else AnswerStore(folder.answers, costs)
+        finished = finished_run(folder)
+        if finished is not None:
+            print(f"{out} is finished, and left as it is; name a new folder with --out to make another set.")
+            raise typer.Exit(NOT_WHOLE if finished["set_aside"] else 0)
+        generator: Generator = GrammarGenerator()
+        if model is not None and answers is not None:
+            _load(model)
+            generator = ModelGenerator(model, answers=answers)
+        outcome = _run(plan, folder, generator, answers, concurrency)
+        _report(plan, outcome, out, answers)
+    if outcome.set_aside or outcome.stopped:
+        raise typer.Exit(NOT_WHOLE)
 
 
 def _run(plan: Plan, folder: RunFolder, generator: Generator, answers: AnswerStore | None, concurrency: int) -> Outcome:
@@ -123,11 +142,30 @@ def _run(plan: Plan, folder: RunFolder, generator: Generator, answers: AnswerSto
         return asyncio.run(run(plan, folder, generator, progress=progress, concurrency=concurrency, answers=answers))
 
 
-def _chat_model(name: str, base_url: str | None, api_key: str | None, sees_photos: bool, timeout: float) -> ChatModel:
+def _chat_model(chat: _Chat) -> ChatModel:
     try:
-        return load_chat_model(name, base_url=base_url, api_key=api_key, sees_photos=sees_photos, timeout=timeout)
+        return load_chat_model(
+            chat.name,
+            base_url=chat.base_url,
+            api_key=chat.api_key,
+            sees_photos=chat.sees_photos,
+            timeout=chat.timeout,
+        )
     except ValueError as error:
         raise SynthesisError(str(error)) from error
+
+
+def _load(model: ChatModel) -> None:
+    """A model that runs in this process is loaded now: one that is not there is bad input, and no outage."""
+    if not model.name.startswith("transformers:"):
+        return
+    from models.transformers_chat_model import TransformersChatModel
+
+    assert isinstance(model, TransformersChatModel)
+    try:
+        model.load()
+    except ChatModelError as error:
+        raise SynthesisError(str(error).replace("M2A_CHAT_MODEL", "--chat-model")) from error
 
 
 def _price(chat_model: str, price: tuple[float, float] | None, base_url: str | None) -> Price | None:

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from m2a.benchmarks.locomo import VISUAL_CATEGORIES, Sample, parse_date_time, session_numbers
+from data_synthesis.group import VISUAL_RETRIEVAL
+from m2a.benchmarks.locomo import CATEGORY_NAMES, VISUAL_CATEGORIES, Sample, parse_date_time, session_numbers
 
 QUESTIONS_FILE = "questions.jsonl"
 CONVERSATIONS_FILE = "conversations.jsonl"
@@ -107,6 +108,8 @@ def dataset_card(run: Mapping[str, Any], statistics: Mapping[str, Any]) -> str:
         "model": settings["chat model"],
         "concepts": settings["concept source"],
         "seed": settings["seed"],
+        "with_photo": total["visual_retrieval_with_photo"],
+        "without_photo": per_category.get(CATEGORY_NAMES[VISUAL_RETRIEVAL], 0) - total["visual_retrieval_with_photo"],
         "categories": rows,
         "per_conversation": per_conversation,
         "set_aside": f"\n## Set aside\n\nNo valid sessions could be had for these groups:\n\n{aside}\n"

@@ -83,7 +83,7 @@ def written_days(count: int) -> str:
 
 def accepted_days(count: int) -> tuple[str, ...]:
     """Other ways to write the same number of days that count as right."""
-    forms = [str(count)]
+    forms = []
     if count <= len(_NUMBERS):
         forms.append(f"{_NUMBERS[count - 1]} day{'' if count == 1 else 's'}")
     if count % 7 == 0:
@@ -113,6 +113,27 @@ def read_answer(text: str) -> date | int | None:
         return _existing(date.fromisoformat, words)
     match = re.fullmatch(rf"{_COUNT} (?P<unit>day|week)s?(?: later)?", words)
     return (_count(match) * (7 if match["unit"] == "week" else 1)) if match else None
+
+
+def contradicts(text: str, event: date, since: date | None) -> bool:
+    """Whether a text says another day, or another number of days, than the derivation gives.
+
+    Also "8 May" and "the 8th" say a day, and a bare "13" a number. What says neither contradicts nothing.
+    """
+    said = read_answer(text)
+    if said is not None:
+        return not answers_the_same(text, event, since)
+    words = _plain(text).strip(" .").removeprefix("on ")
+    for form in (_DAY_MONTH, _MONTH_DAY):
+        if match := re.fullmatch(form, words):
+            month = [name.lower() for name in MONTHS].index(match["month"]) + 1
+            return (
+                match["year"] is not None or since is not None or (event.month, event.day) != (month, int(match["day"]))
+            )
+    if match := re.fullmatch(r"(?:the )?(?P<day>\d{1,2})(?:st|nd|rd|th)", words):
+        return since is not None or event.day != int(match["day"])
+    match = re.fullmatch(_COUNT, words)
+    return match is not None and (since is None or (event - since).days != _count(match))
 
 
 def answers_the_same(answer: str, event: date, since: date | None) -> bool:

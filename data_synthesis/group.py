@@ -45,7 +45,11 @@ class VisualQuestion:
 
 @dataclass(frozen=True, slots=True)
 class PersonalConcept:
-    """A person, pet or thing with photos. `subject` is its id in the source, `name` what its owner calls it."""
+    """A person, pet or thing with photos. `subject` is its id in the source, `name` what its owner calls it.
+
+    Within a group `photos` are those to be shown, and `unseen` those that the dialogue never shows: with one of these
+    a question may ask what is remembered of the concept.
+    """
 
     subject: str
     name: str
@@ -55,6 +59,7 @@ class PersonalConcept:
     short_description: str = ""
     attributes: tuple[Attribute, ...] = ()
     questions: tuple[VisualQuestion, ...] = ()
+    unseen: tuple[ConceptPhoto, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +127,10 @@ class Derivation:
 
 @dataclass(frozen=True, slots=True)
 class GeneratedQuestion:
-    """A question of category 6 to 9, or 10 from the concept set. Category 7 carries its derivation."""
+    """A question of category 6 to 9, or of 10, visual retrieval. Category 7 carries its derivation.
+
+    `photos` come with the question, and the dialogue shows none of them.
+    """
 
     category: int
     text: str
@@ -156,6 +164,7 @@ class Generator(Protocol):
         ...
 
 
+VISUAL_RETRIEVAL = 10
 QUESTION_RATIO: dict[int, int] = {6: 2, 7: 3, 8: 1, 9: 4}
 SESSIONS_PER_GROUP: Sequence[int] = (5, 6)
 TURNS_PER_SESSION = range(5, 16)

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
+from data_synthesis.accepted import says_too_little
 from data_synthesis.check_group import TEMPORAL, faults_of
 from data_synthesis.dates import accepted_days, accepted_forms, resolve, written, written_days
 from data_synthesis.group import (
@@ -147,9 +148,14 @@ def _question(question: _Question) -> GeneratedQuestion:
         text=question.question.strip(),
         answer=question.answer.strip(),
         evidence=tuple(place.value for place in question.evidence),
-        accepted=tuple(dict.fromkeys(text.strip() for text in question.accepted or () if text.strip())),
+        accepted=tuple(dict.fromkeys(text.strip() for text in question.accepted or () if not _useless(text))),
         derivation=derivation,
     )
+
+
+def _useless(accepted: str) -> bool:
+    """Whether an answer that a model would accept is not worth a repair of the group: it is left out."""
+    return not accepted.strip() or says_too_little(accepted)
 
 
 def _with_paths(group: GeneratedGroup, ids: Mapping[str, Path]) -> GeneratedGroup:

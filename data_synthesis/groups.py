@@ -59,11 +59,13 @@ def _members(left: Sequence[PersonalConcept], size: int) -> list[PersonalConcept
 
 
 def _with_photos(concept: PersonalConcept, drawn: random.Random) -> PersonalConcept:
-    """The concept with the photos drawn for it, in the source's order, and the questions about them.
+    """The concept with the photos drawn for it, in the source's order, the questions about them, and the rest as unseen.
 
-    Photos of different settings come first, and one that the concept set asks about is among them if there is any.
+    Photos of different settings come first, and one that the concept set asks about is among them if there is any. One
+    photo at least stays unseen, if there are more than a concept must show.
     """
-    count = drawn.randint(*PHOTOS_PER_CONCEPT)
+    fewest, most = PHOTOS_PER_CONCEPT
+    count = max(min(drawn.randint(fewest, most), len(concept.photos) - 1), fewest)
     asked = {question.photo for question in concept.questions}
     order = drawn.sample(concept.photos, len(concept.photos))
     order.sort(key=lambda photo: photo.path not in asked)
@@ -72,8 +74,10 @@ def _with_photos(concept: PersonalConcept, drawn: random.Random) -> PersonalConc
         (new if _is_new(photo, new) else again).append(photo)
     chosen = [*new, *again][:count]
     kept = tuple(photo for photo in concept.photos if photo in chosen)
+    unseen = tuple(photo for photo in concept.photos if photo not in chosen)
     paths = {photo.path for photo in kept}
-    return replace(concept, photos=kept, questions=tuple(one for one in concept.questions if one.photo in paths))
+    asked_about = tuple(one for one in concept.questions if one.photo in paths)
+    return replace(concept, photos=kept, questions=asked_about, unseen=unseen)
 
 
 def _is_new(photo: ConceptPhoto, chosen: Sequence[ConceptPhoto]) -> bool:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from data_synthesis.group import (
+    VISUAL_RETRIEVAL,
     Derivation,
     GeneratedGroup,
     GeneratedQuestion,
@@ -19,7 +20,6 @@ from data_synthesis.group import (
     SynthesisError,
     TurnPlace,
 )
-from data_synthesis.visual_questions import VISUAL_RETRIEVAL
 from m2a.benchmarks.locomo import CATEGORY_NAMES, Sample, format_date_time, parse_date_time, session_numbers
 
 HOST_SOURCE = "locomo"
@@ -29,12 +29,12 @@ _NUMBERED = re.compile(r"(events_)?session_(\d+)(\w*)")
 
 @dataclass(frozen=True, slots=True)
 class MadeGroup:
-    """A group that goes in. `generator` is named as the source of its questions, `retrieval_source` of category 10."""
+    """A group that goes in. `generator` is named as the source of its questions, `set_source` of the concept set's own."""
 
     request: GroupRequest
     group: GeneratedGroup
     generator: str
-    retrieval_source: str
+    set_source: str
 
 
 def host_sessions(sample: Sample) -> list[tuple[int, datetime]]:
@@ -208,7 +208,7 @@ def _questions(one: MadeGroup, numbers: Sequence[int], photo_name: Callable[[Pat
             "category": question.category,
             "category_name": CATEGORY_NAMES[question.category],
             "photos": [photo_name(photo) for photo in question.photos],
-            "source": one.retrieval_source if question.category == VISUAL_RETRIEVAL else one.generator,
+            "source": one.set_source if _of_the_set(question) else one.generator,
             "group": one.request.group.number,
         }
         return written | ({"derivation": derivation(question.derivation)} if question.derivation else {})
@@ -216,8 +216,14 @@ def _questions(one: MadeGroup, numbers: Sequence[int], photo_name: Callable[[Pat
     return [written(number, question) for number, question in enumerate(one.group.questions, start=1)]
 
 
+def _of_the_set(question: GeneratedQuestion) -> bool:
+    """Whether the concept set asks it of one of its photos; what comes with a photo of its own is the generator's."""
+    return question.category == VISUAL_RETRIEVAL and not question.photos
+
+
 def _group(one: MadeGroup, numbers: Sequence[int], photo_name: Callable[[Path], str]) -> dict[str, Any]:
     placement = one.request.placement
+    asked_with = {photo for question in one.group.questions for photo in question.photos}
     return {
         "number": one.request.group.number,
         "generator": one.generator,
@@ -227,6 +233,7 @@ def _group(one: MadeGroup, numbers: Sequence[int], photo_name: Callable[[Path], 
                 "name": concept.name,
                 "class_name": concept.class_name,
                 "photos": [photo_name(photo.path) for photo in concept.photos],
+                "unseen_photos": [photo_name(photo.path) for photo in concept.unseen if photo.path in asked_with],
             }
             for concept in one.request.group.concepts
         ],

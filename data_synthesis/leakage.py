@@ -8,6 +8,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from rank_bm25 import BM25Okapi
 
@@ -31,6 +32,8 @@ class AskedQuestion:
     """A visual question, and the words of its dialogue as (speaker, text). Questions of a dialogue share `turns`.
 
     `evidence` are the words of the turns that it rests on; `rests_on_photos` is whether one of these shows a photo.
+    `own_photo` says of the photo that comes with it whether the dialogue shows it, None where none comes with it;
+    `derived` is whether the answer follows from dates.
     """
 
     category: str
@@ -39,6 +42,8 @@ class AskedQuestion:
     turns: Sequence[tuple[str, str]]
     evidence: tuple[str, ...] = ()
     rests_on_photos: bool = True
+    own_photo: Literal["shown", "unseen"] | None = None
+    derived: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +72,8 @@ def leakage(questions: Sequence[AskedQuestion]) -> list[Rate]:
     """The rates over all visual questions: BM25 over the words, in all and by category, and then the guesses.
 
     Between them, without a limit, stand what a reader of the words gets who finds the evidence each time, how many ask
-    of turns without a photo, and what one gets who reads all questions of a dialogue at once.
+    of turns without a photo, how many could be answered by their own photo with an empty memory, and what one gets who
+    reads all questions of a dialogue at once.
     """
     solved = _answered_by_words(questions)
     rates = [Rate("answered by BM25 over the text", sum(solved), len(questions), TEXT_LIMIT)]
@@ -78,6 +84,7 @@ def leakage(questions: Sequence[AskedQuestion]) -> list[Rate]:
     rates.append(Rate("answer in the words of its evidence", told, len(questions)))
     unseen = sum(not question.rests_on_photos for question in questions)
     rates.append(Rate("no photo in the evidence", unseen, len(questions)))
+    rates += _of_own_photos([question for question in questions if question.own_photo is not None])
     rates.append(Rate("answer in another question of its dialogue", _told_by_others(questions), len(questions)))
     free = [question for question in questions if options_of(question.text) is None]
     rates.append(Rate("answered by a guess from the question alone", _guessed(free), len(free), GUESS_LIMIT))
@@ -87,6 +94,19 @@ def leakage(questions: Sequence[AskedQuestion]) -> list[Rate]:
         best = max(sum(first), len(first) - sum(first))
         rates.append(Rate("answered by always taking the same of two options", best, len(first), limit))
     return rates
+
+
+def _of_own_photos(questions: Sequence[AskedQuestion]) -> list[Rate]:
+    """What of the questions that come with a photo asks no memory: each of these is a fault of the set."""
+    shown = sum(question.own_photo == "shown" for question in questions)
+    untold = sum(
+        not question.derived and not _said(question.answers[:1], [" ".join(question.evidence)])
+        for question in questions
+    )
+    return [
+        Rate("with a photo that the dialogue shows, of those that come with one", shown, len(questions)),
+        Rate("answer neither said nor derived, of those that come with a photo", untold, len(questions)),
+    ]
 
 
 def _answered_by_words(questions: Sequence[AskedQuestion]) -> list[bool]:

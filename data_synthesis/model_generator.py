@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -13,6 +14,12 @@ from data_synthesis.group_answer import AnswerFaults, read_group
 from data_synthesis.group_prompt import VERSION, answer_tool, first_messages, repair_messages
 from models.chat_model import ChatMessage, ChatModel, ChatModelError, MalformedReplyError, PhotoPart, TokenUsage, Tool
 
+# What services say where a filter stops a prompt or an answer: another group may well go through.
+_REFUSED = re.compile(
+    r"content.{0,12}\b(?:filter|management|policy|violation)|(?:usage|safety|content) polic|safety system|moderation"
+    r"|responsible ?ai|flagged",
+    re.IGNORECASE,
+)
 _REASONS_TOLD = 5
 _LONGEST_REASON = 300
 
@@ -48,7 +55,7 @@ class ModelGenerator:
     """One answer holds a group. What is wrong with it goes back at most `repeats` times, then the group is given up.
 
     Each answer is in `answers` before it is read. A service that fails raises ServiceFailed, a budget that is used up
-    BudgetReached; neither counts as an answer.
+    BudgetReached; neither counts as an answer, nor does a refusal by a content filter, which gives the group up.
     """
 
     name = "model"
@@ -60,7 +67,7 @@ class ModelGenerator:
         self._repeats = repeats
 
     async def generate(self, request: GroupRequest) -> GeneratedGroup:
-        """Raises GenerationFailed with the faults of the last answer."""
+        """Raises GenerationFailed with the faults of the last answer, or with the refusal of a content filter."""
         tool, prompt = answer_tool(request), first_messages(request)
         record = _Record(self._answers.costs.price)
         messages = prompt
@@ -87,6 +94,10 @@ class ModelGenerator:
             except MalformedReplyError as error:
                 return _stored({"fault": str(error), "text": error.text}, error.usage)
             except ChatModelError as error:
+                if _REFUSED.search(str(error)):
+                    raise GenerationFailed(
+                        f"{request.dialogue_id}, group {request.group.number}: the service refuses it. {error}"
+                    ) from error
                 raise ServiceFailed(f"{error} The same command goes on from here.") from error
             return _stored({"arguments": dict(call.arguments)}, call.usage)
 

@@ -21,14 +21,21 @@ from data_synthesis.dataset_card import (
     json_lines,
     question_rows,
 )
-from data_synthesis.group import GeneratedGroup, GenerationFailed, Generator, GroupRequest, SynthesisError
+from data_synthesis.group import (
+    VISUAL_RETRIEVAL,
+    GeneratedGroup,
+    GenerationFailed,
+    Generator,
+    GroupRequest,
+    SynthesisError,
+)
 from data_synthesis.interpolation import MadeGroup, weave
 from data_synthesis.plan import OFFLINE, Plan
 from data_synthesis.preview import PREVIEW_FILE, write_preview
 from data_synthesis.progress import GroupProgress
+from data_synthesis.retrieval_questions import retrieval_questions
 from data_synthesis.run_folder import FORMAT, RUN_FILE, RunFolder
 from data_synthesis.statistics import statistics_of
-from data_synthesis.visual_questions import VISUAL_RETRIEVAL, retrieval_questions
 from m2a.benchmarks.locomo import write_samples
 from m2a.benchmarks.visual import FILE_NAME
 
@@ -87,7 +94,7 @@ async def synthesize(
                 await _make(request, generator, outcome, has_model=answers is not None)
             except BudgetReached as reached:
                 outcome.stopped = str(reached)
-            except Exception as error:
+            except Exception as error:  # whatever it is: calls under way are paid for, so they come to their end first
                 failed.append(error)
             else:
                 state = "set aside" if _key(request) in outcome.set_aside else "made"
@@ -109,7 +116,7 @@ async def _make(request: GroupRequest, generator: Generator, outcome: Outcome, *
         outcome.set_aside[_key(request)] = str(error)
         return
     if not any(question.category == VISUAL_RETRIEVAL for question in group.questions):
-        group = replace(group, questions=(*group.questions, *retrieval_questions(request, group)))
+        group = replace(group, questions=(*group.questions, *retrieval_questions(request, group.sessions)))
     faults = faults_of(group, request) or _unwritable(group)
     if not faults:
         outcome.made[_key(request)] = group

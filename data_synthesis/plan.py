@@ -2,20 +2,20 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from PIL import Image
-
-from data_synthesis.group import GroupRequest, SynthesisError
+from data_synthesis.copies import copies_among
+from data_synthesis.group import ConceptGroup, GroupRequest, SynthesisError
 from data_synthesis.groups import choose_groups, seed_of
 from data_synthesis.interpolation import host_sessions
 from data_synthesis.placement import place_groups
 from data_synthesis.sources import ConceptSource, read_concepts
 from m2a.benchmarks.locomo import Sample, dialogue_of, read_samples, sample_files, session_numbers
+from m2a.benchmarks.photos import is_decodable
 
 OFFLINE = "offline"
 
@@ -44,16 +44,18 @@ class Plan:
                 {
                     "subject": concept.subject,
                     "name": concept.name,
-                    "photos": {
-                        path: self.source.files[path]
-                        for path in (photo.path.relative_to(self.source.folder).as_posix() for photo in concept.photos)
-                    },
+                    "photos": self._hashes(photo.path for photo in concept.photos),
+                    "unseen": self._hashes(photo.path for photo in concept.unseen),
                 }
                 for concept in request.group.concepts
             ],
             "after": placement.after,
             "times": [moment.isoformat() for moment in placement.times],
         }
+
+    def _hashes(self, photos: Iterable[Path]) -> dict[str, str]:
+        paths = (photo.relative_to(self.source.folder).as_posix() for photo in photos)
+        return {path: self.source.files[path] for path in paths}
 
 
 def plan_run(locomo: Path, concepts: Path, *, groups: int, seed: int) -> Plan:
@@ -82,7 +84,7 @@ def plan_run(locomo: Path, concepts: Path, *, groups: int, seed: int) -> Plan:
                 for one in requests
                 for request in one
                 for concept in request.group.concepts
-                for photo in concept.photos
+                for photo in (*concept.photos, *concept.unseen)
             }
         )
     )
@@ -136,19 +138,33 @@ def _check_order(sample: Sample, place: str) -> None:
 def check_photos(photos: Sequence[Path]) -> None:
     """Decode each of them, so that a broken one is found before a call is paid for."""
     for photo in photos:
-        try:
-            with Image.open(photo) as picture:
-                picture.draft("RGB", (64, 64))
-                picture.load()
-        except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-            raise SynthesisError(f"The photo {photo} cannot be decoded; replace it or take it out.") from error
+        if not is_decodable(photo):
+            raise SynthesisError(f"The photo {photo} cannot be decoded; replace it or take it out.")
+
+
+def never_shown(groups: Sequence[ConceptGroup]) -> list[ConceptGroup]:
+    """The groups of one dialogue, whose unseen photos are no copy of one that any of them shows."""
+    shown = [photo.path for group in groups for concept in group.concepts for photo in concept.photos]
+    unseen = [photo.path for group in groups for concept in group.concepts for photo in concept.unseen]
+    copies = copies_among(unseen, shown)
+
+    def kept(group: ConceptGroup) -> ConceptGroup:
+        return replace(
+            group,
+            concepts=tuple(
+                replace(concept, unseen=tuple(photo for photo in concept.unseen if photo.path not in copies))
+                for concept in group.concepts
+            ),
+        )
+
+    return [kept(group) for group in groups]
 
 
 def _requests(sample: Sample, source: ConceptSource, groups: int, seed: int) -> tuple[GroupRequest, ...]:
     dialogue_id = sample["sample_id"]
     conversation = sample["conversation"]
     placements = place_groups(host_sessions(sample), groups, seed=seed, dialogue_id=dialogue_id)
-    chosen = choose_groups(source.concepts, groups, seed=seed, dialogue_id=dialogue_id)
+    chosen = never_shown(choose_groups(source.concepts, groups, seed=seed, dialogue_id=dialogue_id))
     return tuple(
         GroupRequest(
             dialogue_id=dialogue_id,

@@ -86,7 +86,7 @@ class _View:
             path: f"{concept['name']} ({concept['class_name'] or concept['subject']})"
             for group in sample.get("groups", ())
             for concept in group["concepts"]
-            for path in concept["photos"]
+            for path in (*concept["photos"], *concept.get("unseen_photos", ()))
         }
 
 

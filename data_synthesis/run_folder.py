@@ -1,6 +1,5 @@
 """The output folder of a run: one process at a time, settings that must match to resume, and files written whole."""
 
-import fcntl
 import hashlib
 import json
 import os
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from data_synthesis.group import SynthesisError
+from m2a.benchmarks.folder_lock import FolderTakenError, lock_folder
 
 RUN_FILE = "run.json"
 ANSWERS, PHOTOS = "answers", "photos"
@@ -78,23 +78,15 @@ class RunFolder:
 
     def _locked(self) -> int:
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            trial = self.path / ".writable.part"
-            trial.touch()
-            trial.unlink()
-            handle = os.open(self.path, os.O_RDONLY)
+            return lock_folder(self.path)
+        except FolderTakenError as error:
+            raise SynthesisError(
+                f"Another synthesis is writing to {self.path}; wait for it or name another folder."
+            ) from error
         except OSError as error:
             raise SynthesisError(
                 f"{self.path} cannot be written to ({error.strerror}); name another folder with --out."
             ) from error
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            os.close(handle)
-            raise SynthesisError(
-                f"Another synthesis is writing to {self.path}; wait for it or name another folder."
-            ) from error
-        return handle
 
     def _settings_found(self) -> dict[str, Any] | None:
         file = self.path / RUN_FILE

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from data_synthesis.group import Attribute, ConceptPhoto, PersonalConcept, SynthesisError, VisualQuestion
-from data_synthesis.visual_questions import mc_llava_questions, own_questions, yollava_questions
+from data_synthesis.visual_questions import mc_llava_questions, yollava_questions
 
 DETAILS_FILE = "concepts.json"
 YOLLAVA_QUESTIONS = "yollava-visual-qa.json"
@@ -110,7 +110,7 @@ def _subject(details: Any, folder: Path, place: str) -> PersonalConcept:
             Attribute(str(one["key"]), str(one["value"]), tuple(map(str, one.get("accept") or ())))
             for one in details.get("attributes") or ()
         )
-        concept = PersonalConcept(
+        return PersonalConcept(
             subject=subject,
             name=str(details.get("alias") or _name(subject)),
             class_name=str(details.get("class_name") or _class(subject)),
@@ -123,7 +123,6 @@ def _subject(details: Any, folder: Path, place: str) -> PersonalConcept:
         raise SynthesisError(
             f'{place} must be an object with "subject", and its "images" with "path" and "attributes" with "key" and "value".'
         ) from error
-    return _asking(concept, own_questions(concept))
 
 
 def _is_yollava(root: Path) -> bool:

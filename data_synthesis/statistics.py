@@ -51,6 +51,7 @@ def _of_one(sample: Sample) -> dict[str, Any]:
         "distinct_photos": len(set(_photos(sample))),
         "questions": len(sample["qa"]),
         "visual_questions": sum(int(question["category"]) in VISUAL_CATEGORIES for question in sample["qa"]),
+        "visual_retrieval_with_photo": sum(bool(question["photos"]) for question in sample["qa"]),
         "questions_per_category": {name: categories[name] for name in CATEGORY_NAMES.values() if categories[name]},
     }
 

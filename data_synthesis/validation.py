@@ -85,11 +85,14 @@ def _asked(seen: SeenFolder) -> list[AskedQuestion]:
     for sample in seen.samples:
         turns = [(turn.speaker, turn.text) for turn in sample.turns]
         said = {turn.dia_id: turn for turn in sample.turns}
+        shown = {photo for turn in sample.turns for photo in turn.photos}
         asked += [
             AskedQuestion(
                 *(CATEGORY_NAMES[one.category], one.text, (one.answer, *one.accepted), turns),
                 evidence=tuple(said[dia_id].text for dia_id in one.evidence if dia_id in said),
                 rests_on_photos=any(said[dia_id].photos for dia_id in one.evidence if dia_id in said),
+                own_photo=("shown" if set(one.photos) & shown else "unseen") if one.photos else None,
+                derived=bool(one.derivation),
             )
             for one in sample.questions
             if one.visual

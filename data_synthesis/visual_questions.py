@@ -1,29 +1,19 @@
-"""A concept set's own questions about single photos, and their use as questions of visual retrieval (category 10)."""
+"""A concept set's own questions about single photos: how they are read, and how they are asked of one that was shown."""
 
 import random
 import re
 from collections.abc import Iterator, Mapping
+from datetime import date
 from pathlib import Path
 from typing import Any
 
-from data_synthesis.group import (
-    GeneratedGroup,
-    GeneratedQuestion,
-    GroupRequest,
-    PersonalConcept,
-    SynthesisError,
-    TurnPlace,
-    VisualQuestion,
-)
-from data_synthesis.wording import answer_given_away, holds
+from data_synthesis.dates import written
+from data_synthesis.group import SynthesisError, VisualQuestion
+from data_synthesis.wording import answer_given_away, bracketed_names, words_of
 
 PLACEHOLDER = "<sks>"
-VISUAL_RETRIEVAL = 10
 _LONGEST_ANSWER = 12
 _OPTION = re.compile(r"\(?\b([A-D])[.):]\s*(.+?)\s*(?=\(?\b[A-D][.):]\s|$)", re.DOTALL)
-_PLACE = re.compile(
-    r"(on|in|by|at|under|among|window|forest floor|walking|sitting|lying|hanging|worn|held)\b", re.IGNORECASE
-)
 
 
 def yollava_questions(asked: Any, subject: str, folder: Path, file: Path) -> Iterator[VisualQuestion]:
@@ -66,53 +56,16 @@ def mc_llava_questions(asked: Any, subject: str, folder: Path, file: Path) -> It
                 yield VisualQuestion(_photo(folder, path, file), text, (), answer.rstrip("."))
 
 
-def own_questions(concept: PersonalConcept) -> Iterator[VisualQuestion]:
-    """For a concept without questions: where it is in each photo, or its colour where no setting is known."""
-    colours = [attribute for attribute in concept.attributes if attribute.key == "main_colour"]
-    for photo in concept.photos:
-        if photo.setting:
-            text = f"Where is {PLACEHOLDER} in this photo?"
-            if not _PLACE.match(photo.setting):
-                text = f"What is the setting of this photo of {PLACEHOLDER}?"
-            yield VisualQuestion(photo.path, text, (), photo.setting)
-        elif colours:
-            yield VisualQuestion(photo.path, f"What colour is {PLACEHOLDER} in this photo?", (), colours[0].value)
-
-
-def retrieval_questions(request: GroupRequest, group: GeneratedGroup) -> list[GeneratedQuestion]:
-    """A question of category 10 for each concept that has one about a photo shown in the group, drawn by its seed.
-
-    The concept's name stands in place of any placeholder, two options are added to the question, and the evidence is
-    every turn that shows the photo.
+def about_shown_photo(question: VisualQuestion, name: str, day: date, drawn: random.Random) -> str | None:
+    """The question as it is asked of a photo that was shown on a day, which does not come with it: who answers must
+    remember the photo. Of several options the right one and a wrong one stand in it. None where it cannot be asked so.
     """
-    shown: dict[Path, list[TurnPlace]] = {}
-    for session, turns in enumerate(group.sessions, start=1):
-        for turn, said in enumerate(turns, start=1):
-            for photo in said.photos:
-                shown.setdefault(photo, []).append(TurnPlace(session, turn))
-    drawn = random.Random(f"{request.seed} visual retrieval")
-    questions = []
-    for concept in request.group.concepts:
-        possible = [
-            (one, text)
-            for one in concept.questions
-            if one.photo in shown and (text := _with_name(one, concept.name, drawn)) is not None
-        ]
-        if possible:
-            one, text = drawn.choice(possible)
-            questions.append(
-                GeneratedQuestion(VISUAL_RETRIEVAL, text, one.answer, tuple(shown[one.photo]), photos=(one.photo,))
-            )
-    return questions
-
-
-def _with_name(question: VisualQuestion, name: str, drawn: random.Random) -> str | None:
-    """The question as it is asked, with the right option and a wrong one; None where it names no concept or its answer."""
     text = question.text.replace(PLACEHOLDER, name).strip()
-    if not holds(text, name) or answer_given_away(text, [question.answer]):
+    text = f"About the photo of {name} that was shared on {written(day)}: {text}"
+    if bracketed_names(text) or answer_given_away(text, [question.answer]):
         return None
     if question.options:
-        wrong = [option for option in question.options if option != question.answer]
+        wrong = [option for option in question.options if words_of(option) != words_of(question.answer)]
         options = [question.answer, drawn.choice(wrong)] if wrong else []
         if not options or any(re.search(r"[()]| or ", option) for option in options):
             return None

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 NAMED_OPTIONS = re.compile(r"\(\s*(?P<first>[^()]+?)\s+or\s+(?P<second>[^()]+?)\s*\??\s*\)\s*\??\s*$")
 SHORT_SENTENCE = 4  # "That sounds great!" may be said twice; a sentence of this many words may not
+LONG_SENTENCE = 7  # a shorter one may be said again in another group; this many words are no coincidence
 
 _BRACKETED = re.compile(r"<\s*([^<>\n]*[^\W\d_][^<>\n]*?)\s*>")
 _PLACEHOLDER = re.compile(
@@ -34,6 +35,11 @@ def sentences(text: str) -> list[str]:
     """The sentences that should occur once, as their words: those of at least SHORT_SENTENCE words."""
     found = (words_of(sentence) for sentence in _SENTENCE_END.split(text))
     return [" ".join(words) for words in found if len(words) >= SHORT_SENTENCE]
+
+
+def long_sentences(text: str) -> list[str]:
+    """The sentences that should occur once in all groups, as their words: those of at least LONG_SENTENCE words."""
+    return [sentence for sentence in sentences(text) if len(sentence.split()) >= LONG_SENTENCE]
 
 
 def holds(text: str, phrase: str) -> bool:

@@ -45,7 +45,8 @@ HOSTS: list[dict[str, Any]] = [
     },
 ]
 
-# Speaker 0 or 1, words, and the photos shown, each as its concept's place and its own.
+# Speaker 0 or 1, words, and the photos shown, each as its concept's place and its own. A question of category 10 that
+# comes with a photo says of which concept: it is one that nobody shows.
 GROUPS: list[dict[str, Any]] = [
     {
         "after": 1,
@@ -106,9 +107,9 @@ GROUPS: list[dict[str, Any]] = [
             (9, "What hangs from the zip of Rosso?", "a silver key", ["1:1"]),
             (9, "Which fruit lies beside Doctor Marmalade?", "a pear", ["3:1"]),
             (9, "What is Rosso leaning on?", "a signpost", ["4:2"]),
-            (10, "Where is Mochi in this photo?", "on a windowsill", ["2:2"], (1, 1)),
-            (10, "What does Doctor Marmalade wear on the head? (Hat or Crown?)", "Crown", ["5:1"], (2, 1)),
-            (10, "What is the weather around Rosso? (Fog or Sunshine?)", "Fog", ["4:2"], (0, 1)),
+            (10, "What did the one in this photo break?", "a vase", ["1:5", "2:2"], 1),
+            (10, "What did Doctor Marmalade wear on the head when I left? (Hat or Crown?)", "Crown", ["5:1"]),
+            (10, "Where did Ann get the one in this photo?", "flea market", ["1:1", "1:3"], 0),
         ],
     },
     {
@@ -163,12 +164,12 @@ GROUPS: list[dict[str, Any]] = [
             ),
             (8, "From which plant comes what is brewed in Old Tom?", "Camellia sinensis", ["1:1"]),
             (9, "What has Pippa in her mouth?", "a frisbee", ["1:1"]),
-            (9, "How many laces has Flash?", "three", ["1:3"]),
+            (9, "How many laces has Flash?", "three laces of leather", ["1:3"]),
             (9, "What shape has the lid of Old Tom?", "a pine cone", ["1:1"]),
             (9, "What sticks out of Flash?", "an ostrich feather", ["4:2"]),
-            (10, "What is the setting of this photo of Old Tom?", "a kitchen counter", ["3:1"], (1, 1)),
-            (10, "What is around Pippa's neck? (Collar or Scarf?)", "Scarf", ["2:2"], (0, 1)),
-            (10, "What is beside Flash? (Ruler or Inkpot?)", "Ruler", ["4:2"], (2, 1)),
+            (10, "What does the one in this photo hold nowadays?", "pens", ["1:3", "4:2"], 2),
+            (10, "What was around Pippa's neck after the prize? (Collar or Scarf?)", "Scarf", ["2:2"]),
+            (10, "What is the one in this photo called?", "Old Tom", ["1:1", "3:1"], 1),
         ],
     },
 ]

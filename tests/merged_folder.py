@@ -77,7 +77,8 @@ def write_merged_folder(folder: Path) -> Path:
         photos = [
             [_photo(folder, 10 * place + 2 * at + view) for view in range(2)] for at in range(len(group["concepts"]))
         ]
-        samples.append(_merged(_host(host), host, group, photos))
+        unseen = [_photo(folder, 10 * place + 6 + at) for at in range(len(group["concepts"]))]
+        samples.append(_merged(_host(host), host, group, photos, unseen))
         id_map[host["sample_id"]] = {
             "sessions": {str(old): new for old, new in group["numbers"].items()},
             "turns": {
@@ -125,7 +126,7 @@ def _host(host: dict[str, Any]) -> dict[str, Any]:
 
 
 def _merged(
-    sample: dict[str, Any], host: dict[str, Any], group: dict[str, Any], photos: list[list[str]]
+    sample: dict[str, Any], host: dict[str, Any], group: dict[str, Any], photos: list[list[str]], unseen: list[str]
 ) -> dict[str, Any]:
     old = sample["conversation"]
     numbers = {**group["numbers"], 4: 9}
@@ -170,15 +171,15 @@ def _merged(
         for number, question in enumerate(host["qa"], start=1)
     ]
     sample["qa"] += [
-        _question(one, at, first, host["sample_id"], photos) for at, one in enumerate(group["qa"], start=1)
+        _question(one, at, first, host["sample_id"], unseen) for at, one in enumerate(group["qa"], start=1)
     ]
     sample["groups"] = [
         {
             "number": 1,
             "generator": "hand",
             "concepts": [
-                {"subject": subject, "name": name, "class_name": kind, "photos": shown}
-                for (subject, name, kind), shown in zip(group["concepts"], photos, strict=True)
+                {"subject": subject, "name": name, "class_name": kind, "photos": shown, "unseen_photos": [other]}
+                for (subject, name, kind), shown, other in zip(group["concepts"], photos, unseen, strict=True)
             ],
             "after": group["after"],
             "start": start.isoformat(),
@@ -197,7 +198,7 @@ def _turn(line: Sequence[Any], at: int, number: int, host: dict[str, Any], photo
     return turn | ({"photos": names, "img_url": names[:1]} if names else {})
 
 
-def _question(one: Sequence[Any], at: int, first: int, sample_id: str, photos: list[list[str]]) -> dict[str, Any]:
+def _question(one: Sequence[Any], at: int, first: int, sample_id: str, unseen: list[str]) -> dict[str, Any]:
     category, text, answer, evidence, *more = one
 
     def dia_id(place: str) -> str:
@@ -212,8 +213,8 @@ def _question(one: Sequence[Any], at: int, first: int, sample_id: str, photos: l
         "evidence": [dia_id(place) for place in evidence],
         "category": category,
         "category_name": CATEGORY_NAMES[category],
-        "photos": [photos[more[0][0]][more[0][1]]] if category == 10 else [],
-        "source": "hand-vqa" if category == 10 else "hand",
+        "photos": [unseen[more[0]]] if category == 10 and more else [],
+        "source": "hand-vqa" if category == 10 and not more else "hand",
         "group": 1,
     }
     if category == 7:

@@ -51,6 +51,7 @@ def statistics(samples: list[dict[str, Any]]) -> dict[str, Any]:
             "distinct_photos": len(set(photos)),
             "questions": len(sample["qa"]),
             "visual_questions": sum(one["category"] > 5 for one in sample["qa"]),
+            "visual_retrieval_with_photo": sum(len(one["photos"]) for one in sample["qa"]),
             "questions_per_category": dict(Counter(one["category_name"] for one in sample["qa"])),
         }
     first, second = each.values()

@@ -2,8 +2,9 @@
 
 import hashlib
 import re
+from io import BytesIO
 
-from PIL import Image
+from PIL import Image, ImageOps
 
 from tests.merged_folder import MergedFolder
 from tests.planted_faults import fault, rename
@@ -45,14 +46,35 @@ def photo_outside_the_folder(folder: MergedFolder) -> None:
     rename(folder, folder.session(2)[0]["photos"][0], "photos/../../outside.png")
 
 
-@fault("photos/spare.jpg: [photos] no turn shows this file")
+@fault("photos/spare.jpg: [photos] no turn shows this file, and no question comes with it")
 def photo_that_nobody_shows(folder: MergedFolder) -> None:
     (folder.path / "photos" / "spare.jpg").write_bytes(b"spare")
 
 
-@fault("question conv-1/g1/11", "photos", "which the dialogue does not show")
-def question_about_a_photo_of_another_dialogue(folder: MergedFolder) -> None:
+@fault("question conv-1/g1/11", "photos", "no unseen photo of a concept of its group")
+def question_with_a_photo_of_another_dialogue(folder: MergedFolder) -> None:
     folder.question("conv-1/g1/11")["photos"] = [folder.question("conv-2/g1/11")["photos"][0]]
+
+
+@fault("question conv-1/g1/11", "photos", "which D3:2 shows; only a photo that the dialogue never shows asks memory")
+def question_with_a_photo_that_is_shown(folder: MergedFolder) -> None:
+    folder.question("conv-1/g1/11")["photos"] = folder.session(3)[1]["photos"]
+
+
+@fault("question conv-1/g1/11", "photos", "is the same picture as", "which the dialogue shows")
+def question_with_a_shown_photo_mirrored(folder: MergedFolder) -> None:
+    mirrored = BytesIO()
+    with Image.open(folder.path / folder.session(3)[1]["photos"][0]) as picture:
+        ImageOps.mirror(picture).save(mirrored, "PNG")
+    name = f"photos/{hashlib.sha256(mirrored.getvalue()).hexdigest()}.png"
+    (folder.path / name).write_bytes(mirrored.getvalue())
+    folder.question("conv-1/g1/11")["photos"] = [name]
+    folder.benchmark[0]["groups"][0]["concepts"][1]["unseen_photos"].append(name)
+
+
+@fault("question conv-1/g1/11", "answer", "its evidence does not say 'asleep', so that its photo alone might tell")
+def question_that_its_photo_answers(folder: MergedFolder) -> None:
+    folder.question("conv-1/g1/11")["answer"] = "asleep"
 
 
 @fault("conv-1, group 1", "photos", "of Doctor Marmalade is shown in no session")
@@ -100,6 +122,16 @@ def placeholder_in_a_turn(folder: MergedFolder) -> None:
 @fault("question conv-1/g1/11", "names", "'<sks>' is a placeholder")
 def placeholder_in_a_question(folder: MergedFolder) -> None:
     folder.question("conv-1/g1/11")["question"] = "Where is <sks> in this photo?"
+
+
+@fault("question conv-1/g1/11", "names", "it names Mochi; what a question with a photo is about")
+def question_with_a_photo_that_names_its_concept(folder: MergedFolder) -> None:
+    folder.question("conv-1/g1/11")["question"] = "What did Mochi break?"
+
+
+@fault("question conv-1/g1/12", "names", "without a photo must name its concept")
+def question_with_neither_photo_nor_name(folder: MergedFolder) -> None:
+    folder.question("conv-1/g1/12")["question"] = "What was worn when I left? (Hat or Crown?)"
 
 
 @fault("session_3, turn 2 (D3:2)", "names", "<Whiskers> is no concept")
@@ -163,9 +195,24 @@ def wrong_date_accepted(folder: MergedFolder) -> None:
     folder.question("conv-1/g1/3")["accepted_answers"] = ["28 April 2023"]
 
 
-@fault("question conv-1/g1/13", "answer", "neither of its two options")
+@fault("question conv-1/g1/12", "answer", "neither of its two options")
 def answer_that_is_no_option(folder: MergedFolder) -> None:
-    folder.question("conv-1/g1/13")["answer"] = "Rain"
+    folder.question("conv-1/g1/12")["answer"] = "Rain"
+
+
+@fault("question conv-1/g1/3", "temporal", "'29 May' is accepted, but says something else")
+def wrong_day_without_a_year_accepted(folder: MergedFolder) -> None:
+    folder.question("conv-1/g1/3")["accepted_answers"] = ["29 May"]
+
+
+@fault("question conv-1/g1/5", "answer", "'5' is a bare number or stands in a refusal to answer")
+def bare_number_accepted(folder: MergedFolder) -> None:
+    folder.question("conv-1/g1/5")["accepted_answers"] = ["5"]
+
+
+@fault("question conv-1/g1/7", "answer", "'no' is a bare number or stands in a refusal to answer")
+def refusal_accepted(folder: MergedFolder) -> None:
+    folder.question("conv-1/g1/7")["accepted_answers"] = ["no"]
 
 
 # Leakage

@@ -201,9 +201,14 @@ def host_evidence_in_an_inserted_session(folder: MergedFolder) -> None:
     folder.question("conv-1/1")["evidence"] = ["D2:1"]
 
 
-@fault("question conv-1/g1/11", "evidence", "its evidence does not show", "D3:2 does")
-def evidence_without_the_photo(folder: MergedFolder) -> None:
+@fault("question conv-1/g1/11", "evidence", "no turn of its evidence shows Mochi")
+def evidence_that_does_not_show_whom_the_photo_shows(folder: MergedFolder) -> None:
     folder.question("conv-1/g1/11")["evidence"] = ["D3:4"]
+
+
+@fault("question conv-1/g1/12", "evidence", "comes without a photo, and no turn of its evidence shows one")
+def evidence_without_a_photo(folder: MergedFolder) -> None:
+    folder.question("conv-1/g1/12")["evidence"] = ["D6:2"]
 
 
 @fault("question conv-1/g1/6", "evidence", "neither it nor its evidence is about a concept")

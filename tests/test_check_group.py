@@ -10,6 +10,7 @@ import pytest
 
 from data_synthesis.check_group import faults_of
 from data_synthesis.group import (
+    Attribute,
     ConceptGroup,
     ConceptPhoto,
     DatedEvent,
@@ -27,14 +28,19 @@ from tests.merged_conversations import GROUPS, HOSTS
 START = datetime(2023, 5, 1, 13)
 SKETCH, SPEAKERS = GROUPS[0], HOSTS[0]["speakers"]
 PHOTOS = [[Path(f"{subject}/{view}.jpg") for view in range(2)] for subject, *_ in SKETCH["concepts"]]
+UNSEEN = [Path(f"{subject}/unseen.jpg") for subject, *_ in SKETCH["concepts"]]
 REQUEST = GroupRequest(
     dialogue_id="conv-1",
     speakers=SPEAKERS,
     group=ConceptGroup(
         1,
         tuple(
-            PersonalConcept(subject, name, class_name, tuple(map(ConceptPhoto, photos)))
-            for (subject, name, class_name), photos in zip(SKETCH["concepts"], PHOTOS, strict=True)
+            PersonalConcept(
+                *(subject, name, class_name, tuple(map(ConceptPhoto, photos))),
+                attributes=(Attribute("handle", "chipped", ("vase",)),),
+                unseen=(ConceptPhoto(unseen, "the aunt"),),
+            )
+            for (subject, name, class_name), photos, unseen in zip(SKETCH["concepts"], PHOTOS, UNSEEN, strict=True)
         ),
     ),
     placement=Placement(
@@ -54,7 +60,7 @@ def question_of(sketch: tuple[Any, ...]) -> GeneratedQuestion:
     made = GeneratedQuestion(category, text, answer, tuple(map(place, evidence)))
     if category == 7:
         return replace(made, derivation=Derivation(*(DatedEvent(place(turn), words) for turn, words in more[0])))
-    return replace(made, photos=(PHOTOS[more[0][0]][more[0][1]],)) if more else made
+    return replace(made, photos=(UNSEEN[more[0]],)) if more else made
 
 
 GOOD = GeneratedGroup(
@@ -160,20 +166,56 @@ FAULTS: dict[str, tuple[Callable[[], GeneratedGroup], str]] = {
         lambda: with_question(9, text="What is the fruit?", evidence=(TurnPlace(3, 4),)),
         "neither it nor its evidence is about a concept",
     ),
-    "retrieval without a photo": (lambda: with_question(11, photos=()), "needs the photo that it asks about"),
-    "retrieval without its turn": (
-        lambda: with_question(11, evidence=(TurnPlace(1, 1),)),
-        "no turn of its evidence shows",
+    "retrieval with a photo that is shown": (
+        lambda: with_question(11, photos=(PHOTOS[1][0],)),
+        "its photo 0.jpg is shown in the sessions",
     ),
-    "retrieval of another photo": (lambda: with_question(11, photos=(Path("x.jpg"),)), "asks about the photo x.jpg"),
-    "retrieval without the name": (lambda: with_question(11, text="Where is it?"), "must name its concept"),
+    "another question with a photo that is shown": (
+        lambda: with_question(7, photos=(PHOTOS[1][0],)),
+        "its photo 0.jpg is shown in the sessions",
+    ),
+    "retrieval with a strange photo": (lambda: with_question(11, photos=(Path("x.jpg"),)), "x.jpg is no unseen photo"),
+    "retrieval that names whom its photo shows": (
+        lambda: with_question(11, text="What did Mochi break?"),
+        "it names Mochi; what a question with a photo is about",
+    ),
+    "retrieval without the turns that show it": (
+        lambda: with_question(11, evidence=(TurnPlace(1, 1),)),
+        "no turn of its evidence shows Mochi",
+    ),
+    "retrieval of what nobody says": (lambda: with_question(11, answer="a cup"), "its evidence does not say 'a cup'"),
+    "retrieval of what its photo shows": (
+        lambda: with_question(11, answer="the aunt", evidence=(TurnPlace(2, 2), TurnPlace(2, 4))),
+        "the answer 'the aunt' can be seen on its photo",
+    ),
+    "retrieval of how it looks": (
+        lambda: with_question(11, answer="Vase", evidence=(TurnPlace(2, 2),)),
+        "the answer 'Vase' can be seen on its photo",
+    ),
+    "retrieval without photo and name": (lambda: with_question(12, text="What was worn?"), "must name its concept"),
+    "retrieval without photo and sight": (
+        lambda: with_question(12, evidence=(TurnPlace(5, 3),)),
+        "no turn of its evidence shows a photo",
+    ),
     "no derivation": (lambda: with_question(3, derivation=None), "a temporal question needs its derivation"),
     "a wrong date": (lambda: with_question(3, answer="30 April 2023"), "by its derivation it must be '29 April 2023'"),
     "a date in vague words": (lambda: with_question(3, answer="last week"), "it must be '29 April 2023'"),
-    "another date accepted": (
-        lambda: with_question(3, accepted=("30 April 2023",)),
-        "is accepted, but says something else",
+    **{
+        f"{accepted!r} accepted for {29 if number == 3 else 5}": (
+            lambda number=number, accepted=accepted: with_question(number, accepted=(accepted,)),
+            f"{accepted!r} is accepted, but says something else",
+        )
+        for number, accepted in (
+            *((3, "30 April 2023"), (3, "30 April"), (3, "May 29"), (3, "the 28th"), (3, "13"), (3, "5 days")),
+            *((5, "6 days"), (5, "13"), (5, "29 April"), (5, "the 5th"), (5, "a week")),
+        )
+    },
+    "a refusal accepted": (lambda: with_question(7, accepted=("no",)), "the accepted answer 'no' is a bare number or"),
+    "a bare number accepted": (
+        lambda: with_question(5, accepted=("5",)),
+        "the accepted answer '5' is a bare number or",
     ),
+    "a number word accepted": (lambda: with_question(7, accepted=("Two",)), "the accepted answer 'Two' is a bare"),
     "words that nobody says": (
         lambda: with_question(3, derivation=derived("1:3", "last Friday")),
         "session 1, turn 3 does not say 'last Friday'",

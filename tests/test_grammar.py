@@ -1,6 +1,8 @@
 """The grammar generator: valid groups whose answers hold by construction, in words that no other group has."""
 
 import json
+from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -20,7 +22,7 @@ from data_synthesis.group import (
     Placement,
     VisualQuestion,
 )
-from data_synthesis.wording import answer_given_away
+from data_synthesis.wording import answer_given_away, long_sentences
 from tests.bench.grammar import (
     DREAMBOOTH,
     LOCOMO,
@@ -140,12 +142,45 @@ def test_a_correction_decides_the_answer():
 
 
 def test_photos_are_asked_about_with_options_from_the_concept_set():
-    group = generated([request(DOG, CLOCK, bare("Kolo"))])[0]
-    retrieval = [question for question in group.questions if question.category == 10]
-    assert sum("Rosa" in question.text for question in retrieval) == 2
-    options = [question for question in retrieval if "What is Tick lying in?" in question.text]
-    assert [question.answer for question in options] == ["A copper pan"]
-    assert "A drawer" in options[0].text
+    asked = request(DOG, CLOCK, bare("Kolo"))
+    group = generated([asked])[0]
+    (options,) = [question for question in group.questions if "What is Tick lying in?" in question.text]
+    assert options.answer == "A copper pan" and "A drawer" in options.text
+    (place,) = options.evidence
+    assert shown_in(group, [place]) == {Path("clock/1.jpg")} and options.photos == ()
+    day = asked.placement.times[place.session - 1]
+    assert options.text.startswith(f"About the photo of Tick that was shared on {day.day} {day:%B %Y}: ")
+
+
+def test_who_has_no_unseen_photo_is_asked_nothing_that_needs_one():
+    """Of the dog none is left, of the bare concept one: it has two questions, with that photo."""
+    left = ConceptPhoto(Path("Kolo/9.jpg"))
+    group = generated([request(DOG, CLOCK, replace(bare("Kolo"), unseen=(left,)))])[0]
+    with_photo = [question for question in group.questions if question.photos]
+    assert [question.photos for question in with_photo] == [(left.path,)] * 2
+    assert all("Kolo" not in question.text and "the one in this photo" in question.text for question in with_photo)
+
+
+def test_what_is_asked_with_a_photo_is_told_and_not_shown():
+    """Givers as corrected, professions, nicknames with the turn that says them, names and dates."""
+    asked_of: Counter[str] = Counter()
+    for seed in range(30):
+        unseen = [tuple(ConceptPhoto(Path(f"{name}/{n}.jpg"), "in the snow") for n in (7, 8)) for name in "abc"]
+        concepts = [replace(one, unseen=own) for one, own in zip((DOG, CLOCK, bare("Kolo")), unseen, strict=True)]
+        asked = request(*concepts, dialogue_id=f"conv-{seed}", seed=seed)
+        group = generated([asked])[0]
+        assert faults_of(group, asked) == []
+        for question in (one for one in group.questions if one.photos):
+            asked_of[" ".join(question.text.split()[:4])] += 1
+            (owner,) = [one for one in concepts if question.photos[0] in [photo.path for photo in one.unseen]]
+            assert shown_in(group, question.evidence) == {photo.path for photo in owner.photos}
+            if question.text.startswith("Whom does"):
+                told = [group.sessions[at.session - 1][at.turn - 1].text for at in question.evidence]
+                assert question.answer in " ".join(told) and owner.name in " ".join(told)
+    assert set(asked_of) == {
+        *("What is the one", "On which day was", "Whom does Caroline have", "Whom does Melanie have"),
+        *("By what nickname is", "What is the profession"),
+    }
 
 
 def test_questions_do_not_answer_one_another():
@@ -182,6 +217,39 @@ def test_groups_of_bare_concepts_do_not_repeat_each_other():
     count, repeated = repeated_sentences(generated(asked))
     assert count > 700
     assert len(repeated) <= count * 0.05  # twelve groups with the same two speakers, where hosts have their own
+
+
+def test_twenty_groups_tell_twenty_stories_and_no_long_sentence_twice():
+    asked = [
+        replace(
+            request(
+                *(bare(f"{name}{n}{m}", 2) for name in ("Zubo", "Wexa", "Kolo")),
+                dialogue_id=f"conv-{n}",
+                number=m,
+                seed=n,
+            ),
+            speakers=(f"Ann{n}", f"Bob{n}"),
+        )
+        for n in (
+            26,
+            30,
+            41,
+            42,
+            43,
+            44,
+            47,
+            48,
+            49,
+            50,
+        )  # LoCoMo's own; some of them begin at the same place of a deck
+        for m in (1, 2)
+    ]
+    groups = generated(asked)
+    assert len({group.notes["frame"] for group in groups}) == 20
+    texts = [turn.text for group in groups for session in group.sessions for turn in session]
+    said = [sentence for text in texts for sentence in long_sentences(text)]
+    assert [sentence for sentence, count in Counter(said).items() if count > 1] == []
+    assert [faults_of(group, one) for group, one in zip(groups, asked, strict=True)] == [[]] * 20
 
 
 @needs_data

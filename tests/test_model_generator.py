@@ -301,7 +301,8 @@ async def test_a_bad_group_goes_back_with_the_reasons(kind: str, request_: Group
         good = good_answer(GroupPrompt.of(request))
         return reply(request, spoil(good) if answered == 1 else good)
 
-    await repaired(script, reason, request_, tmp_path)
+    told = await repaired(script, reason, request_, tmp_path)
+    assert any(reason in fault for fault in told)
 
 
 @pytest.mark.parametrize("kind", SAID)
@@ -315,11 +316,12 @@ async def test_what_is_no_group_goes_back_with_the_reason(kind: str, request_: G
         good = good_answer(GroupPrompt.of(request))
         return spoil(json.dumps(good)) if answered == 1 else reply(request, good)
 
-    await repaired(script, reason, request_, tmp_path)
+    told = await repaired(script, reason, request_, tmp_path)
+    assert any(reason in fault for fault in told)
 
 
-async def repaired(script: Script, reason: str, request: GroupRequest, folder: Path) -> None:
-    """The second answer is good and becomes the group, and the first one's fault was told."""
+async def repaired(script: Script, reason: str, request: GroupRequest, folder: Path) -> list[str]:
+    """The second answer is good and becomes the group. The faults of the first one, with the reason sent back."""
     group, server = await generate(script, request, folder)
     assert len(server.requests) == 2 and reason in server.requests[1].text
     good = good_answer(GroupPrompt.of(server.requests[0].json))
@@ -328,7 +330,7 @@ async def repaired(script: Script, reason: str, request: GroupRequest, folder: P
     ]
     assert [(q.text, q.answer) for q in group.questions] == [(q["question"], q["answer"]) for q in good["questions"]]
     [told] = group.notes["repairs"]  # type: ignore[misc]
-    assert any(reason in fault for fault in told)
+    return told
 
 
 @pytest.mark.parametrize(
@@ -385,8 +387,13 @@ async def test_a_silent_server_is_asked_again(request_: GroupRequest, tmp_path: 
 
 @pytest.mark.parametrize(
     ("fault", "words", "calls"),
-    [(status(401), "refuses the key", 1), (status(503), "try again later", 4), (status(429), "takes no more", 4)],
-    ids=["authentication", "outage", "rate limit"],
+    [
+        (status(401), "refuses the key", 1),
+        (status(503), "try again later", 4),
+        (status(429), "takes no more", 4),
+        (status(400, "no parameter named 'stream'"), "refuses the request", 4),
+    ],
+    ids=["authentication", "outage", "rate limit", "a server that takes nothing"],
 )
 async def test_an_outage_stops_and_the_next_run_goes_on(
     fault: Reply, words: str, calls: int, request_: GroupRequest, tmp_path: Path
@@ -401,6 +408,32 @@ async def test_an_outage_stops_and_the_next_run_goes_on(
         assert len(server.requests) == 1 + calls
     group, server = await generate(GroupModel(), request_, tmp_path)
     assert len(server.requests) == 1 and group.notes["calls"] == 2
+
+
+FILTERED = (
+    "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.",
+    "Your request was rejected as a result of our safety system.",
+    "Invalid prompt: your prompt was flagged as potentially violating our usage policy.",
+)
+
+
+@pytest.mark.parametrize("words", FILTERED)
+def test_a_content_filter_sets_its_group_aside_and_the_others_are_made(words: str, tmp_path: Path) -> None:
+    make_sources(tmp_path)
+
+    def script(request: dict[str, Any]) -> Reply:
+        prompt = GroupPrompt.of(request)
+        return status(400, words) if "Cy" in prompt.speakers else reply(request, good_answer(prompt))
+
+    with ChatServer(script) as server:
+        assert synthesize(tmp_path, server) == 1
+    told = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert told["finished"] and [(one["sample_id"], one["group"]) for one in told["set_aside"]] == [
+        ("c2", 1),
+        ("c2", 2),
+    ]
+    assert all(words.rstrip(".") in one["reason"] and "(400)" in one["reason"] for one in told["set_aside"])
+    assert [group["state"] for group in told["groups"]] == ["made", "made", "set aside", "set aside"]
 
 
 async def test_after_three_repeats_the_group_is_given_up(request_: GroupRequest, tmp_path: Path) -> None:

@@ -23,15 +23,12 @@ def test_a_folder_per_concept_needs_no_description(tmp_path: Path) -> None:
     assert (teapot.name, teapot.class_name, len(teapot.photos)) == ("Blue Tea Pot", "blue tea pot", 4)
 
 
-def test_described_concepts_carry_their_details_and_questions_about_settings(concepts: Path) -> None:
+def test_described_concepts_carry_their_details(concepts: Path) -> None:
     source = read_concepts(concepts)
     dog = next(concept for concept in source.concepts if concept.subject == "dog")
     assert source.name == "drawn" and len(source.files) == 8 * 3 + 1
     assert (dog.name, dog.live, dog.attributes[0].accepted) == ("Rosso", True, ("purple",))
-    assert next((one.text, one.answer) for one in dog.questions) == (
-        "Where is <sks> in this photo?",
-        "on a green bench",
-    )
+    assert dog.photos[0].setting == "on a green bench" and dog.questions == ()
 
 
 def yollava(folder: Path, file: Path | None = None) -> Path:
@@ -58,17 +55,23 @@ def test_yollava_questions_name_the_concept_and_keep_both_options(tmp_path: Path
     folder = yollava(tmp_path / "y", SHARED / "yollava" / "yollava-visual-qa.json" if real else None)
     plan = plan_run(locomo, folder, groups=1, seed=3)
     made(plan, tmp_path / "out")
-    questions = [q for sample in samples_of(tmp_path / "out") for q in sample["qa"] if q["category"] == 10]
+    samples = samples_of(tmp_path / "out")
+    asked = [(sample, q) for sample in samples for q in sample["qa"] if q["category"] == 10]
     names = {concept.name for concept in plan.source.concepts}
-    assert plan.source.name == "yollava" and "Pig Cup" in names and len(questions) >= 4
-    for question in questions:
+    own = [(sample, question) for sample, question in asked if question["source"] == "yollava-vqa"]
+    assert plan.source.name == "yollava" and "Pig Cup" in names and len(own) >= 4
+    for sample, question in own:
         assert "<sks>" not in question["question"] and any(name in question["question"] for name in names)
-        assert (
-            question["source"] == "yollava-vqa"
-            and question["question"].endswith("?)")
-            and " or " in question["question"]
-        )
-        assert question["answer"] in question["question"] and len(question["photos"]) == 1
+        assert question["question"].endswith("?)") and " or " in question["question"]
+        assert question["answer"] in question["question"] and question["photos"] == []
+        turns = {
+            turn["dia_id"]: turn
+            for turns in sample["conversation"].values()
+            if isinstance(turns, list)
+            for turn in turns
+        }
+        assert all(turns[reference]["photos"] for reference in question["evidence"])
+    assert all(question["photos"] for _, question in asked if question["source"] != "yollava-vqa")
 
 
 def test_mc_llava_layout_reads_both_forms_of_question(tmp_path: Path, locomo: Path) -> None:
@@ -91,6 +94,7 @@ def test_mc_llava_layout_reads_both_forms_of_question(tmp_path: Path, locomo: Pa
                 f"/workspace/test/{subject}/1.png": [
                     {"Human": f"<image>\nWhere is <{subject}>?", "AI": "At the beach."},
                     {"Human": "What is going on?", "AI": " ".join(["word"] * 30)},
+                    {"Human": f"What does <{subject}> hold for <Nobody>?", "AI": "A ladder"},
                 ]
             }
             (test / "choice.json").write_text(json.dumps(choice), encoding="utf-8")
@@ -101,9 +105,12 @@ def test_mc_llava_layout_reads_both_forms_of_question(tmp_path: Path, locomo: Pa
     assert [(one.text, one.options, one.answer) for one in alex.questions] == [
         ("What does <sks> wear?", ("A hat", "A scarf", "A coat"), "A scarf"),
         ("Where is <sks>?", (), "At the beach"),
+        ("What does <sks> hold for <Nobody>?", (), "A ladder"),
     ]
     outcome = made(plan_run(locomo, tmp_path / "mc", groups=1, seed=1), tmp_path / "out")
-    assert len(outcome.made) == 2
+    assert len(outcome.made) == 2  # a question that names who is not of the group is not asked
+    texts = [question["question"] for sample in samples_of(tmp_path / "out") for question in sample["qa"]]
+    assert any("Where is " in text for text in texts) and not any("Nobody" in text for text in texts)
 
 
 def lfs_pointer(folder: Path) -> None:

@@ -13,7 +13,7 @@ from data_synthesis.group import SynthesisError
 from data_synthesis.interpolation import MadeGroup, weave
 from data_synthesis.placement import place_groups, session_times
 from data_synthesis.plan import Plan, plan_run
-from data_synthesis.visual_questions import retrieval_questions
+from data_synthesis.retrieval_questions import retrieval_questions
 from m2a.benchmarks.locomo import dialogue_of, parse_date_time
 from tests.synthesis_runs import drawn_concepts, small_locomo  # noqa: F401
 from tests.tiny_generator import TinyGenerator
@@ -51,7 +51,8 @@ def woven(plan: Plan, number: int = 0) -> tuple[dict[str, Any], dict[str, Any]]:
     requests = plan.requests[number]
     groups = [asyncio.run(TinyGenerator().generate(request)) for request in requests]
     whole = [
-        replace(g, questions=(*g.questions, *retrieval_questions(r, g))) for r, g in zip(requests, groups, strict=True)
+        replace(g, questions=(*g.questions, *retrieval_questions(r, g.sessions)))
+        for r, g in zip(requests, groups, strict=True)
     ]
     parts = [MadeGroup(r, g, "tiny", "drawn-vqa") for r, g in zip(requests, whole, strict=True)]
     return weave(plan.samples[number], parts, lambda photo: f"photos/{photo.parent.name}-{photo.name}")
@@ -104,7 +105,12 @@ def test_inserted_sessions_are_where_and_when_they_were_placed(concepts: Path, l
             event = question["derivation"]["event"]
             assert event["expression"] in turns[event["turn"]]["text"]
         if question["category"] == 10:
-            assert all(question["photos"][0] in turns[reference]["photos"] for reference in question["evidence"])
+            (photo,) = question["photos"]
+            assert not any(photo in turn.get("photos", ()) for turn in turns.values())
+            group = sample["groups"][question["group"] - 1]
+            (concept,) = [one for one in group["concepts"] if photo in one["unseen_photos"]]
+            seen = {shown for reference in question["evidence"] for shown in turns[reference].get("photos", ())}
+            assert set(concept["photos"]) <= seen
 
 
 def all_turns(sample: dict[str, Any]) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from typer.testing import CliRunner
@@ -61,7 +61,9 @@ def test_a_good_folder_is_clean(good: Path) -> None:
     report = validate(good / "out", good / "locomo.json")
     assert report.ok, str(report)
     assert str(report).endswith("No faults.")
-    assert {rate.asked for rate in report.figures} == {26, 4, 6, 2, 8, 22}
+    assert {rate.asked for rate in report.figures} == {26, 4, 6, 2, 8, 24}
+    own = {rate.name.split(",")[0]: (rate.solved, rate.asked) for rate in report.figures if "come with" in rate.name}
+    assert own == {"with a photo that the dialogue shows": (0, 4), "answer neither said nor derived": (0, 4)}
     assert [rate.name for rate in report.figures if rate.limit is not None] == [
         "answered by BM25 over the text",
         "answered by a guess from the question alone",
@@ -130,7 +132,7 @@ def test_no_content_makes_it_crash(good: Path, copied: MergedFolder) -> None:
                 case _:
                     holder[key] = drawn.choice(RUBBISH)
             (copied.path / name).write_text(json.dumps(content), encoding="utf-8")
-            str(validate(copied.path, good / "locomo.json")).encode("utf-8")
+            assert str(validate(copied.path, good / "locomo.json")).encode("utf-8")
         write_json(copied.path / name, whole[name])
 
 
@@ -265,6 +267,24 @@ def test_answers_within_questions() -> None:
     assert answer_given_away("What does the dog resemble? (Cat or Dog?)", ["Dog"]) == "Dog"
     assert options_of("Is it tea or coffee?") is None
     assert bracketed_names("<3 and <Doctor Marmalade>, not <sks>") == ["Doctor Marmalade"]
+
+
+def test_leakage_counts_what_asks_no_memory() -> None:
+    turns = [("Ann", "Rosso came from Norbert.")]
+
+    def asked(answer: str, own_photo: Literal["shown", "unseen"], derived: bool = False) -> AskedQuestion:
+        text = "To whom does Ann owe the one in this photo?"
+        return AskedQuestion(
+            "visual retrieval", text, (answer,), turns, (turns[0][1],), own_photo=own_photo, derived=derived
+        )
+
+    good = [asked("Norbert", "unseen"), asked("7 May 2023", "unseen", derived=True)]
+    bad = [asked("Norbert", "shown"), asked("on a bench", "unseen")]
+    found = [
+        {rate.name.split(",")[0]: (rate.solved, rate.asked) for rate in leakage(few)} for few in (good, good + bad)
+    ]
+    assert [one["with a photo that the dialogue shows"] for one in found] == [(0, 2), (1, 4)]
+    assert [one["answer neither said nor derived"] for one in found] == [(0, 2), (1, 4)]
 
 
 def test_leakage_counts_what_words_and_habits_give() -> None:

@@ -4,16 +4,18 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import date
 
+from data_synthesis.accepted import too_little_fault
 from data_synthesis.check_group import (
     TEMPORAL,
-    VISUAL_RETRIEVAL,
     accepted_fault,
     ratio_fault,
     temporal_fault,
+    untold_fault,
     wording_faults,
 )
 from data_synthesis.checks.seen import Fault, SeenFolder, SeenGroup, SeenQuestion, SeenSample
 from data_synthesis.dates import resolve, stands_in
+from data_synthesis.group import VISUAL_RETRIEVAL
 from data_synthesis.wording import answer_given_away, holds, options_of, words_of
 
 
@@ -69,7 +71,7 @@ def _visual_faults(question: SeenQuestion, sample: SeenSample) -> Iterator[Fault
         head = f"{sample.sample_id}/g{group.number}/"
         if not question.question_id.startswith(head):
             yield Fault(question.place, "schema", f"its question_id must begin with {head!r}, for it is of that group.")
-        own_set = question.category == VISUAL_RETRIEVAL and question.source.endswith("-vqa")
+        own_set = question.category == VISUAL_RETRIEVAL and not question.photos and question.source.endswith("-vqa")
         if question.source != group.generator and not own_set:
             yield Fault(
                 question.place, "schema", f"its 'source' is {question.source!r}, its group's {group.generator!r}."
@@ -78,10 +80,9 @@ def _visual_faults(question: SeenQuestion, sample: SeenSample) -> Iterator[Fault
             yield from (Fault(question.place, "names", sentence) for sentence in wording_faults(text, group.names))
         if not _is_about_a_concept(question, sample, group):
             yield Fault(question.place, "evidence", "neither it nor its evidence is about a concept of its group.")
-        if question.category == VISUAL_RETRIEVAL and not any(holds(question.text, name) for name in group.names):
-            yield Fault(question.place, "names", "a question of category 10 must name its concept.")
+        yield from (Fault(question.place, "names", sentence) for sentence in _naming_faults(question, group))
     yield from (Fault(question.place, "evidence", sentence) for sentence in _evidence_faults(question, sample))
-    yield from (Fault(question.place, "answer", sentence) for sentence in _answer_faults(question))
+    yield from (Fault(question.place, "answer", sentence) for sentence in _answer_faults(question, sample))
     if question.category == TEMPORAL or question.derivation:
         yield from (Fault(question.place, "temporal", sentence) for sentence in _temporal_faults(question, sample))
 
@@ -107,12 +108,26 @@ def _is_about_a_concept(question: SeenQuestion, sample: SeenSample, group: SeenG
     return any(turn.photos for turn in turns) or any(holds(text, word) for text in texts for word in words)
 
 
-def _answer_faults(question: SeenQuestion) -> Iterator[str]:
+def _naming_faults(question: SeenQuestion, group: SeenGroup) -> Iterator[str]:
+    named = next((name for name in sorted(group.names) if holds(question.text, name)), None)
+    if question.photos and named:
+        yield f"it names {named}; what a question with a photo is about, only its photo may tell."
+    if question.category == VISUAL_RETRIEVAL and not question.photos and not named:
+        yield "a question of category 10 without a photo must name its concept."
+
+
+def _answer_faults(question: SeenQuestion, sample: SeenSample) -> Iterator[str]:
     given = answer_given_away(question.text, (question.answer, *question.accepted))
     if given:
         yield f"the answer {given!r} stands in the question."
     if not all(map(words_of, question.accepted)):
         yield "an accepted answer is empty."
+    if fault := too_little_fault(question.accepted):
+        yield fault
+    if question.photos and not question.derivation:
+        told = [turn.text for turn in sample.turns if turn.dia_id in question.evidence]
+        if fault := untold_fault(question.answer, told):
+            yield fault
     options = options_of(question.text) if question.category == VISUAL_RETRIEVAL else None
     if options and not any(words_of(question.answer) == words_of(option) for option in options):
         yield f"the answer {question.answer!r} is neither of its two options, {' and '.join(options)}."

@@ -160,6 +160,7 @@ def _counts(sample: SeenSample) -> Counter[str]:
             "distinct photos": len(set(photos)),
             "questions": len(sample.questions),
             "visual questions": sum(question.visual for question in sample.questions),
+            "visual retrieval with photo": sum(bool(question.photos) for question in sample.questions),
         }
     )
     counts.update(dict.fromkeys(CATEGORY_NAMES.values(), 0))

@@ -140,11 +140,13 @@ def _group(raw: dict[str, Json], place: str, faults: list[Fault]) -> SeenGroup:
     concepts = []
     for at, concept in objects_of(raw, "concepts", place, faults):
         here = f"{place}, concept {at}"
-        unknown_keys(concept, ("subject", "name", "class_name", "photos"), here, faults)
+        unknown_keys(concept, ("subject", "name", "class_name", "photos", "unseen_photos"), here, faults)
         subject = value_of(concept, "subject", str, here, faults) or ""
         name = value_of(concept, "name", str, here, faults) or ""
         class_name = value_of(concept, "class_name", str, here, faults, needed=False) or ""
-        concepts.append(SeenConcept(subject, name, class_name, texts_of(concept, "photos", here, faults)))
+        photos = texts_of(concept, "photos", here, faults)
+        unseen = texts_of(concept, "unseen_photos", here, faults, needed=False)
+        concepts.append(SeenConcept(subject, name, class_name, photos, unseen))
     sessions = value_of(raw, "sessions", list, place, faults) or []
     if not all(type(session) is int for session in sessions):
         faults.append(schema_fault(place, f"'sessions' must be a list of session numbers, but is {short(sessions)}."))

@@ -54,10 +54,13 @@ class SeenSession:
 
 @dataclass(frozen=True, slots=True)
 class SeenConcept:
+    """`photos` are those that the group shows, `unseen` those that only questions come with."""
+
     subject: str
     name: str
     class_name: str
     photos: tuple[str, ...]
+    unseen: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,9 @@ from data_synthesis.check_group import wording_faults
 from data_synthesis.checks.seen import Fault, IdMap, SeenFolder, SeenGroup, SeenSample, SeenSession
 from data_synthesis.group import SESSIONS_PER_GROUP, TURNS_PER_SESSION
 from data_synthesis.groups import CONCEPTS_PER_GROUP, PHOTOS_PER_CONCEPT
-from data_synthesis.wording import bracketed_names, sentences
+from data_synthesis.wording import LONG_SENTENCE, bracketed_names, sentences
 from m2a.benchmarks.locomo import format_date_time
 
-LONG_SENTENCE = 7  # a shorter one may be said again in another group; this many words are no coincidence
 _ROUNDING = timedelta(seconds=30)  # a session is dated to the minute
 
 

@@ -77,7 +77,9 @@ class Happened:
 
 @dataclass(slots=True)
 class Facts:
+    """`nicknamed` are the lines that together say what a concept of that name is also called."""
+
     shown: list[Shown] = field(default_factory=list)
     told: list[Told] = field(default_factory=list)
     happened: list[Happened] = field(default_factory=list)
-    nicknamed: dict[str, Line] = field(default_factory=dict)
+    nicknamed: dict[str, tuple[Line, ...]] = field(default_factory=dict)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from data_synthesis.accepted import written_out
 from data_synthesis.grammar.words import data, words_of
 from data_synthesis.group import Attribute, ConceptPhoto, PersonalConcept
 
@@ -126,6 +127,11 @@ def shared_surroundings(one: ConceptPhoto, other: ConceptPhoto) -> str:
 def visible_value(attribute: Attribute) -> str:
     """The value without notes about single photos."""
     return _NOTE.sub("", attribute.value).strip()
+
+
+def accepted_values(attribute: Attribute) -> tuple[str, ...]:
+    """Short answers that count as right; a bare number or "no" is given the attribute's name: "two horns", "no collar"."""
+    return written_out(attribute.accepted, attribute.key.split("_")[-1])
 
 
 def easily_seen(attribute: Attribute) -> bool:

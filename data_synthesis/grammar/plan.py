@@ -1,7 +1,7 @@
 """The plan of a group: which photos and which passages come in which session. No word is written yet."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
@@ -75,7 +75,8 @@ class Plan:
         return [moment.date() for moment in self.request.placement.times]
 
 
-def plan_of(request: GroupRequest) -> Plan:
+def plan_of(request: GroupRequest, told: Collection[str] = ()) -> Plan:
+    """`told` are the frame stories of other groups, by their ids: while there is another one, none is told again."""
     drawn = random.Random(f"{request.dialogue_id} {request.group.number} {request.seed} grammar")
     decks = Decks(request.dialogue_id, request.group.number, drawn)
     cast = Cast(drawn, decks, [*request.speakers, *(concept.name for concept in request.group.concepts)])
@@ -87,7 +88,7 @@ def plan_of(request: GroupRequest) -> Plan:
     members = _members(request, drawn, decks, cast)
     plan = Plan(
         *(request, drawn, decks, cast, speech, members),
-        frame=decks.draw("frames", data("text/frames.json")),
+        frame=decks.draw("frames", data("text/frames.json"), lambda one: one["id"] not in told),
         sessions=[[] for _ in request.placement.times],
     )
     _place_photos(plan)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
+from data_synthesis.accepted import says_too_little
 from data_synthesis.dates import accepted_days, accepted_forms, resolve, written, written_days
 from data_synthesis.grammar.facts import Happened, Shown
 from data_synthesis.grammar.known import ClassFact, class_facts, pictured
@@ -19,6 +20,7 @@ from data_synthesis.group import (
     GeneratedQuestion,
     TurnPlace,
 )
+from data_synthesis.retrieval_questions import Sessions
 from data_synthesis.wording import answer_given_away, words_of
 
 COUNTS = {6: 4, 7: 6, 8: 2, 9: 8}
@@ -35,8 +37,8 @@ class Candidate:
     question: GeneratedQuestion
 
 
-def questions_of(script: Script) -> tuple[GeneratedQuestion, ...]:
-    """4 multi-hop, 6 temporal, 2 open-domain, 8 single-hop, and what the concepts' photos are asked."""
+def questions_of(script: Script, sessions: Sessions) -> tuple[GeneratedQuestion, ...]:
+    """4 multi-hop, 6 temporal, 2 open-domain, 8 single-hop, and visual retrieval. `sessions` are the script's turns."""
     drawn = random.Random(f"{script.plan.request.seed} {script.plan.request.group.number} questions")
     chosen: list[GeneratedQuestion] = []
     for category, candidates in (
@@ -47,7 +49,7 @@ def questions_of(script: Script) -> tuple[GeneratedQuestion, ...]:
     ):
         chosen += _choose(list(candidates), COUNTS[category], chosen, drawn)
     told = {question.answer for question in chosen}
-    return (*chosen, *retrieval_questions(script, drawn, told))
+    return (*chosen, *retrieval_questions(script, sessions, drawn, told))
 
 
 def _candidates(
@@ -109,7 +111,9 @@ def _clean(candidate: Candidate) -> Candidate | None:
         return None
     accepted = tuple(
         dict.fromkeys(
-            one for one in question.accepted if one != question.answer and not answer_given_away(question.text, (one,))
+            one
+            for one in question.accepted
+            if one != question.answer and not says_too_little(one) and not answer_given_away(question.text, (one,))
         )
     )
     return replace(candidate, question=replace(question, accepted=accepted))

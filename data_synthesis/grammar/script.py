@@ -1,6 +1,6 @@
 """Puts a plan into words: lines of talk, and the facts that each line tells or shows."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from data_synthesis.grammar.cast import things
 from data_synthesis.grammar.dates_said import day_before
@@ -9,13 +9,14 @@ from data_synthesis.grammar.known import fits_photo, seasonal, secret_words, sui
 from data_synthesis.grammar.plan import Passage, Plan
 from data_synthesis.grammar.telling import TRIES, Slots, Telling, member_of, within
 from data_synthesis.grammar.words import data, fill, words_of, written_out
+from data_synthesis.wording import holds
 
 
 class Script(Telling):
-    """The lines of each session, passage by passage, and the facts in them."""
+    """The lines of each session, passage by passage, and the facts in them. `elsewhere` is what other groups said."""
 
-    def __init__(self, plan: Plan):
-        super().__init__(plan)
+    def __init__(self, plan: Plan, elsewhere: Collection[str] = ()):
+        super().__init__(plan, elsewhere)
         self.stages: list[list[Line]] = []
         self.passages: list[list[tuple[Passage, list[Line]]]] = []
         self.closings: list[list[Line]] = []
@@ -212,7 +213,8 @@ class Script(Telling):
         texts = data("text/talk.json")["nicknames"]
         _, lines = self._lines("nicknames", texts, member.owner, {"nick": member.nickname}, member, own_name=True)
         told = next(line for line in lines if line.speaker == member.owner)
-        self.facts.nicknamed[member.name] = told
+        asked = () if holds(told.text, member.nickname) else tuple(line for line in lines if line is not told)
+        self.facts.nicknamed[member.name] = (*asked, told)
         return lines
 
     def _class_distractor(self, passage: Passage) -> list[Line]:

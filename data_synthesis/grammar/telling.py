@@ -1,6 +1,6 @@
 """Fills templates with words: who speaks, whom they talk about, and sentences that are new to the group."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import date
 from typing import Any
 
@@ -18,9 +18,9 @@ Slots = Mapping[str, str]
 class Telling:
     """The words of one group so far: which sentences were said, who was introduced, and who has the word."""
 
-    def __init__(self, plan: Plan):
+    def __init__(self, plan: Plan, elsewhere: Collection[str] = ()):
         self.plan = plan
-        self.said = Said()
+        self.said = Said(elsewhere)
         self.facts = Facts()
         self._introduced: set[str] = set()
         self._first = 0

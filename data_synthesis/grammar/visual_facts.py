@@ -8,6 +8,7 @@ from itertools import combinations
 from data_synthesis.dates import written
 from data_synthesis.grammar.facts import Shown, Told
 from data_synthesis.grammar.known import (
+    accepted_values,
     asked_of,
     attribute_question,
     easily_seen,
@@ -58,7 +59,7 @@ def single_hop(script: Script, drawn: random.Random) -> Iterator[Found]:
         nickname = script.facts.nicknamed.get(member.name)
         if nickname is not None:
             text = f"By what other name is {member.name} known?"
-            yield "nickname?", member.name, text, member.nickname, [nickname.at], ()
+            yield "nickname?", member.name, text, member.nickname, [line.at for line in nickname], ()
     for told in script.facts.told:
         if told.kind in ("arc", "origin"):
             text = told.ask.format(owner=speakers[told.member.owner], N=told.member.name)
@@ -78,16 +79,21 @@ def multi_hop(script: Script, drawn: random.Random) -> Iterator[Found]:
         if nickname is not None:
             text = asked_of(told.ask, _nicknamed(told.member)).format(owner=speakers[told.member.owner])
             yield "told of a nickname?", told.member.name, text, told.answer, [
-                nickname.at, *(line.at for line in told.lines)
+                line.at for line in (*nickname, *told.lines)
             ], told.accepted  # fmt: skip
     for member in script.plan.members:
         places = _photo_places(script, member)
         text = f"How many different pictures of {member.name} did {speakers[member.owner]} share over all?"
-        yield "count?", member.name, text, _COUNTS[len(places) - 1], places, (str(len(places)),)
+        yield "count?", member.name, text, *_counted(places)
     for one, two in combinations(script.plan.members, 2):
         places = [*_photo_places(script, one), *_photo_places(script, two)]
         text = f"If one counts the pictures of {one.name} and those of {two.name}, how many were shared?"
-        yield "count of two?", one.name, text, _COUNTS[len(places) - 1], places, (str(len(places)),)
+        yield "count of two?", one.name, text, *_counted(places)
+
+
+def _counted(places: list[TurnPlace]) -> tuple[str, list[TurnPlace], tuple[str, ...]]:
+    """How many pictures there are, in words, with the turns that show them."""
+    return _COUNTS[len(places) - 1], places, (f"{len(places)} pictures", f"{len(places)} photos")
 
 
 def attributes(
@@ -103,7 +109,7 @@ def attributes(
             yield (
                 asked_of(text, called),
                 visible_value(attribute),
-                attribute.accepted,
+                accepted_values(attribute),
                 [one.line.at for one in shown],
             )
 
@@ -163,14 +169,15 @@ def _photo_and_words(script: Script, drawn: random.Random) -> Iterator[Found]:
         nickname = script.facts.nicknamed.get(member.name)
         if nickname is None:
             continue
+        named = [line.at for line in nickname]
         for asked, answer, accepted, places in attributes(script, member, drawn, _nicknamed(member)):
-            yield "look of a nickname", member.name, asked, answer, [nickname.at, *places], accepted
+            yield "look of a nickname", member.name, asked, answer, [*named, *places], accepted
         for shown in script.facts.shown:
             if shown.member is member and shown.place_asked:
                 asked = where(shown, f"that was shared on {written(shown.day)}").replace(
                     member.name, _nicknamed(member)
                 )
-                yield ("place of a nickname", member.name, asked, shown.photo.setting, [nickname.at, shown.line.at],
+                yield ("place of a nickname", member.name, asked, shown.photo.setting, [*named, shown.line.at],
                        short_places(shown.photo))  # fmt: skip
 
 

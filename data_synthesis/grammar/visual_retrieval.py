@@ -1,84 +1,69 @@
-"""Questions of category 10: about one photo that was shown, from the concept set or from the concept's attributes."""
+"""Questions of category 10 out of the facts of a script: what was told of the one in a photo that nobody has shown."""
 
 import random
-import re
-from collections.abc import Collection, Iterator, Mapping
-from pathlib import Path
+from collections import Counter
+from collections.abc import Collection, Iterator
 
-from data_synthesis.grammar.facts import Shown
-from data_synthesis.grammar.known import attribute_question, easily_seen, short_places, visible_in, visible_value
 from data_synthesis.grammar.plan import Member
 from data_synthesis.grammar.script import Script
-from data_synthesis.group import Attribute, GeneratedQuestion, VisualQuestion
-from data_synthesis.wording import answer_given_away, options_of, words_of
+from data_synthesis.group import GeneratedQuestion, TurnPlace
+from data_synthesis.retrieval_questions import (
+    THE_ONE,
+    Remembered,
+    Sessions,
+    Showing,
+    by_date,
+    by_name,
+    drawn_from_set,
+    showings_of,
+)
 
 PER_CONCEPT = 2
-VISUAL_RETRIEVAL = 10
-_PLACEHOLDER = "<sks>"
 
 
-def retrieval_questions(script: Script, drawn: random.Random, answered: Collection[str]) -> list[GeneratedQuestion]:
-    """Up to PER_CONCEPT for each concept, about different photos, and rather not what was `answered` before."""
+def retrieval_questions(
+    script: Script, sessions: Sessions, drawn: random.Random, answered: Collection[str]
+) -> list[GeneratedQuestion]:
+    """Up to PER_CONCEPT for each concept, one from its concept set if there is any, and rather not what was `answered`.
+
+    The kinds of things asked take turns. A concept without an unseen photo is asked nothing that needs one.
+    """
     questions: list[GeneratedQuestion] = []
+    forms: Counter[str] = Counter()
     for member in script.plan.members:
-        shown = {one.photo.path: one for one in script.facts.shown if one.member is member}
-        found = [*_own(script, member, shown, drawn)]
-        drawn.shuffle(found)
-        made = [*_from_attributes(script, member, drawn)]
-        found.sort(key=lambda question: question.answer in answered)
-        made.sort(key=lambda question: question.answer in answered)
-        chosen: list[GeneratedQuestion] = []
-        for pool in (found[:1], made, found[1:]):
-            for question in pool:
-                new = all(question.photos != other.photos and question.answer != other.answer for other in chosen)
-                if answer_given_away(question.text, (question.answer,)) and not options_of(question.text):
-                    continue
-                if len(chosen) < PER_CONCEPT and (new or len(shown) == 1):
-                    chosen.append(question)
+        showings = showings_of(member.concept, script.plan.request, sessions)
+        chosen = drawn_from_set(member.concept, showings, drawn)
+        unseen = drawn.sample(member.concept.unseen, len(member.concept.unseen))
+        told = [*_told(script, member, showings), *by_name(member.concept, showings, sessions), *by_date(showings)]
+        drawn.shuffle(told)
+        while told and unseen and len(chosen) < PER_CONCEPT:
+            best = min(told, key=lambda one: (forms[one.form], one.answer in answered))
+            told = [one for one in told if one.form != best.form and one.answer != best.answer]
+            forms[best.form] += 1
+            chosen.append(best.asked_with(unseen[len(chosen) % len(unseen)].path))
         questions += chosen
     return questions
 
 
-def _own(
-    script: Script, member: Member, shown: Mapping[Path, Shown], drawn: random.Random
-) -> Iterator[GeneratedQuestion]:
-    for one in member.concept.questions:
-        photo = shown[one.photo].photo if one.photo in shown else None
-        if photo is not None and (one.answer != photo.setting or shown[photo.path].place_asked):
-            text = _with_name(one, member.name, drawn)
-            if text is not None:
-                evidence = (shown[one.photo].line.at,)
-                accepted = short_places(photo) if one.answer == photo.setting else ()
-                yield GeneratedQuestion(VISUAL_RETRIEVAL, text, one.answer, evidence, accepted, (one.photo,))
+def _told(script: Script, member: Member, showings: list[Showing]) -> Iterator[Remembered]:
+    """Asked so that the words fit every concept of the same owner: only the photo tells which one is meant."""
+    owner = script.plan.request.speakers[member.owner]
+    shown = [showing.place for showing in showings]
 
+    def places(told: list[TurnPlace]) -> tuple[TurnPlace, ...]:
+        return (*shown, *told)
 
-def _with_name(question: VisualQuestion, name: str, drawn: random.Random) -> str | None:
-    text = question.text.replace(_PLACEHOLDER, name).strip()
-    if answer_given_away(text, (question.answer,)):
-        return None
-    wrong = [option for option in question.options if words_of(option) != words_of(question.answer)]
-    if question.options:
-        if not wrong:
-            return None
-        options = [question.answer, drawn.choice(wrong)]
-        if any(re.search(r"[()]| or ", option) for option in options):
-            return None
-        drawn.shuffle(options)
-        text = f"{text} ({options[0]} or {options[1]}?)"
-    return text
-
-
-def _from_attributes(script: Script, member: Member, drawn: random.Random) -> Iterator[GeneratedQuestion]:
-    for attribute in drawn.sample(member.concept.attributes, len(member.concept.attributes)):
-        photos = [one for one in script.facts.shown if one.member is member and visible_in(attribute, one.photo)]
-        if not photos or not easily_seen(attribute):
+    for told in script.facts.told:
+        if told.member is not member:
             continue
-        yield from (_about(attribute, shown, script) for shown in drawn.sample(photos, len(photos)))
-
-
-def _about(attribute: Attribute, shown: Shown, script: Script) -> GeneratedQuestion:
-    text = script.plan.speech[shown.member.owner].variant(attribute_question(attribute))
-    text = f"{text.replace('{N}', shown.member.name).removesuffix('?')} in this photo?"
-    answer = visible_value(attribute)
-    accepted = tuple(one for one in attribute.accepted if one != answer and not answer_given_away(text, (one,)))
-    return GeneratedQuestion(VISUAL_RETRIEVAL, text, answer, (shown.line.at,), accepted, (shown.photo.path,))
+        lines = places([line.at for line in told.lines])
+        if told.kind == "origin":
+            text = f"Whom does {owner} have to thank for {THE_ONE}?"
+            yield Remembered("origin", text, told.answer, lines, told.accepted)
+        elif told.kind == "job":
+            text = f"What is the profession of the person to whom {owner} owes {THE_ONE}?"
+            yield Remembered("job", text, told.answer, lines, told.accepted)
+    nickname = script.facts.nicknamed.get(member.name)
+    if nickname is not None:
+        text = f"By what nickname is {THE_ONE} known?"
+        yield Remembered("nickname", text, member.nickname, places([line.at for line in nickname]))

@@ -7,10 +7,12 @@ fixed, and each group begins at a place of its own, so that groups of one benchm
 import json
 import random
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
+
+from data_synthesis.wording import long_sentences
 
 T = TypeVar("T")
 
@@ -104,14 +106,17 @@ class Speech:
 
 
 class Said:
-    """The sentences of one group so far."""
+    """The sentences of one group so far. `elsewhere` are the long ones of other groups, which are not said again."""
 
-    def __init__(self) -> None:
+    def __init__(self, elsewhere: Collection[str] = ()) -> None:
         self._sentences: set[str] = set()
+        self._elsewhere = frozenset(elsewhere)
 
     def repeats(self, text: str) -> bool:
         new = sentences_of(text)
-        return len(set(new)) < len(new) or any(sentence in self._sentences for sentence in new)
+        if len(set(new)) < len(new) or any(sentence in self._sentences for sentence in new):
+            return True
+        return not self._elsewhere.isdisjoint(long_sentences(text))
 
     def add(self, text: str) -> None:
         self._sentences.update(sentences_of(text))

@@ -74,8 +74,10 @@ def requests_of(locomo: Path, concepts: Path, *, groups: int = 2, seed: int = 0)
 
 
 def generated(requests: Iterable[GroupRequest]) -> list[GeneratedGroup]:
+    generator = GrammarGenerator()  # one for all, as in a run
+
     async def all_of_them() -> list[GeneratedGroup]:
-        return [await GrammarGenerator().generate(request) for request in requests]
+        return [await generator.generate(request) for request in requests]
 
     return asyncio.run(all_of_them())
 
