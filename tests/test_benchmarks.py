@@ -153,6 +153,26 @@ def test_a_folder_is_searched_for_sample_files(tmp_path: Path) -> None:
     assert [dialogue.dialogue_id for dialogue in read_locomo(tmp_path).dialogues] == ["conv-1", "conv-2"]
 
 
+@pytest.mark.parametrize("changes", [{}, {"sample_id": "conv-2"}])
+def test_an_id_that_occurs_twice_is_named_with_its_files(tmp_path: Path, changes: dict[str, Any]) -> None:
+    question = {"question_id": "q-1", "question": "Who moved?", "answer": "Ben", "category": 4}
+    written(tmp_path, [changed(qa=[question])], "a.json")
+    assert len(read_locomo(tmp_path).dialogues) == 1
+    written(tmp_path, [changed(qa=[question], **changes)], "b.json")
+    told = "question_id 'q-1'" if changes else "sample_id 'conv-1'"
+    with pytest.raises(BenchmarkError, match=rf"b\.json and .*a\.json: {told} occurs twice"):
+        read_locomo(tmp_path)
+
+
+def test_a_question_id_that_occurs_twice_in_a_file(tmp_path: Path) -> None:
+    sample = json.loads((visual_folder(tmp_path) / "benchmark.json").read_text())[0]
+    sample["qa"].append(sample["qa"][-1])
+    written(tmp_path, [sample], "benchmark.json")
+    for read in (read_locomo, read_visual):
+        with pytest.raises(BenchmarkError, match=r"benchmark\.json: question_id 'conv-1/g1/1' occurs twice"):
+            read(tmp_path)
+
+
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     write_samples([SAMPLE], tmp_path / "out.json")
     assert read_samples(tmp_path / "out.json") == [SAMPLE]
@@ -194,6 +214,14 @@ def test_a_missing_photo_or_a_plain_set_is_refused(tmp_path: Path) -> None:
     (folder / "photos" / "ab.png").unlink()
     with pytest.raises(BenchmarkError, match=r"ab\.png of conv-1 is not there"):
         read_visual(folder)
+    photo = draw_teapot(folder / "photos" / "ab.png", 0)
+    read_visual(folder)
+    photo.write_bytes(photo.read_bytes()[:-600])
+    with pytest.raises(BenchmarkError, match=r"ab\.png of conv-1 cannot be decoded"):
+        read_visual(folder)
+    photo.write_bytes(b"no photo")
+    with pytest.raises(BenchmarkError, match=r"ab\.png of conv-1 cannot be decoded"):
+        read_visual(folder)
     with pytest.raises(BenchmarkError, match="no visual-centric question"):
         read_visual(written(tmp_path, [SAMPLE], "plain.json"))
 
@@ -206,18 +234,19 @@ def test_an_item_becomes_a_dialogue_in_the_order_of_time(tmp_path: Path) -> None
     assert [session.reference for session in dialogue.sessions] == ["early", "late"]
     (question,) = dialogue.questions
     assert (question.answer, question.evidence) == ("3", ("late:0",))
+    assert question.evidence_sessions == ("early", "late")
     assert question.asked_at == datetime(2023, 6, 1, 10, tzinfo=UTC)
     times = [turn.said_at for turn in dialogue.turns]
     assert times == sorted(set(times))
 
 
-def test_abstention_goes_by_the_id_and_unmarked_evidence_by_the_session(tmp_path: Path) -> None:
+def test_abstention_goes_by_the_id_and_without_marks_only_sessions_are_evidence(tmp_path: Path) -> None:
     item = copy.deepcopy(ITEM) | {"question_id": "q1_abs", "question_date": None}
     del item["haystack_sessions"][0][0]["has_answer"]
     (dialogue,) = read_longmemeval(written(tmp_path, [item])).dialogues
     (question,) = dialogue.questions
     assert (question.category, question.answer, question.asked_at) == ("abstention", None, None)
-    assert question.evidence == ("early:0", "late:0")
+    assert question.evidence == () and question.evidence_sessions == ("early", "late")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Metrics of answers and of retrieval, their intervals, and the summary of a run."""
 
 import random
+from dataclasses import replace
 
 import pytest
 import torch
@@ -8,10 +9,11 @@ from torchmetrics.functional.retrieval import retrieval_hit_rate, retrieval_reca
 from torchmetrics.functional.text import bleu_score, squad
 
 from m2a.evaluation.answer_metrics import accepted_match, bleu1, declines, exact_match, normalise, token_f1
-from m2a.evaluation.bootstrap import interval, paired_interval
-from m2a.evaluation.record import IngestionRecord, QuestionRecord
+from m2a.evaluation.bootstrap import interval, paired_interval, rate_interval
+from m2a.evaluation.facts import facts_of
+from m2a.evaluation.record import FailedAttempt, IngestionRecord, QuestionRecord
 from m2a.evaluation.retrieval_metrics import hit_at, recall_at
-from m2a.evaluation.summary import facts_of, summarise
+from m2a.evaluation.summary import summarise
 
 WORDS = "cat dog red ball park vet shelf river lamp seven kettle lamp red".split()
 
@@ -55,6 +57,9 @@ def test_bleu_agrees_with_torchmetrics() -> None:
         ("1,200 km and 3.0 m", ["1200", "km", "and", "3", "m"]),
         ("two dogs, an owl", ["2", "dogs", "owl"]),
         ("ﬁne ２", ["fine", "2"]),  # NFKC
+        ("1.5 hours, at 10:30.", ["1.5", "hours", "at", "10:30"]),
+        ("-3 degrees; 1–3 of covid-19", ["-3", "degrees", "1-3", "of", "covid19"]),
+        ("2023-05-07, version 3.0.1", ["20230507", "version", "3.0.1"]),
         ("may I march 12 people", ["may", "i", "march", "12", "people"]),
     ],
 )
@@ -65,6 +70,7 @@ def test_normalisation(text: str, words: list[str]) -> None:
 def test_exact_and_accepted_matches() -> None:
     assert exact_match("The red ball.", "red ball")
     assert not exact_match("a red ball of wool", "red ball")
+    assert not exact_match("1.5 hours", "15 hours") and not exact_match("-3", "3") and not exact_match("10:30", "1030")
     assert accepted_match("You said on May 7, 2023 that it was crimson red.", ["scarlet", "crimson red"])
     assert accepted_match("It was on 7 May 2023.", ["May 7th, 2023"])
     assert not accepted_match("a reddish ball", ["red"])
@@ -121,6 +127,14 @@ def test_an_interval_holds_the_mean_and_narrows_with_more_values() -> None:
         interval([])
 
 
+def test_a_rate_of_which_all_agree_is_not_certain() -> None:
+    # Wilson's interval for n successes of n: n / (n + 1.96²) to 1
+    assert rate_interval([1.0]) == pytest.approx((1 / (1 + 1.96**2), 1.0))
+    assert rate_interval([0.0] * 10) == pytest.approx((0.0, 1.96**2 / (10 + 1.96**2)))
+    assert rate_interval([0.0, 1.0] * 10) == interval([0.0, 1.0] * 10)
+    assert paired_interval([1.0, 1.0], [1.0, 1.0]) == (0.0, 0.0)
+
+
 def test_a_paired_interval_sees_what_two_intervals_do_not() -> None:
     before = [float(number % 10) for number in range(100)]
     after = [value + 0.5 + 0.01 * (number % 3) for number, value in enumerate(before)]
@@ -151,7 +165,14 @@ def test_a_summary_counts_failures_as_wrong_and_leaves_out_what_is_unknown() -> 
             seconds=2.0,
             search_seconds=0.5,
         ),
-        row(2, error="the service failed", verdicts={}, calls=1),
+        row(
+            2,
+            error="the service failed",
+            verdicts={"a": "wrong", "b": "wrong"},
+            calls=1,
+            input_tokens=9,
+            output_tokens=1,
+        ),
         row(
             3,
             gold=None,
@@ -163,6 +184,10 @@ def test_a_summary_counts_failures_as_wrong_and_leaves_out_what_is_unknown() -> 
             retrieved=(),
             input_tokens=50,
             output_tokens=10,
+            judge_calls=2,
+            judge_input_tokens=80,
+            judge_output_tokens=8,
+            judge_cost=0.25,
         ),
     ]
     ingestion = [IngestionRecord("m2a", "one", "1", False, 40, 2.0)]
@@ -170,7 +195,6 @@ def test_a_summary_counts_failures_as_wrong_and_leaves_out_what_is_unknown() -> 
     assert list(summary) == ["m2a"]
     figures = summary["m2a"]
     assert figures["n"] == 3
-    assert figures["n_evidence"] == 2
     assert figures["judge:a"] == 0.5
     assert figures["accuracy"] == 0.25  # the failed question is wrong; the one without an answer is another metric
     assert figures["judge_failed"] == pytest.approx(1 / 3)
@@ -179,10 +203,12 @@ def test_a_summary_counts_failures_as_wrong_and_leaves_out_what_is_unknown() -> 
     assert figures["abstention"] == 0.5  # by the judges, of whom one gave no verdict
     assert figures["recall@5"] == 0.5  # the failed question found nothing
     assert figures["hit@10"] == 0.5
-    assert figures["total_tokens"] == 85
-    assert "cost" not in figures  # two calls of unknown price: unknown, not 0.5 and not 0
-    assert figures["seconds_p50"] == 2.0
     facts = facts_of(rows, ingestion)["m2a"]
+    assert facts["n_evidence"] == 2
+    assert facts["total_tokens"] == (110 + 10 + 60) / 3  # the failed question's tokens among them
+    assert "cost" not in facts  # two calls of unknown price: unknown, not 0.5 and not 0
+    assert (facts["judge_calls"], facts["judge_cost"]) == (2, 0.25)
+    assert facts["seconds_p50"] == 2.0
     assert (facts["version"], facts["add_per_second"], facts["estimated_tokens"]) == ("1", 20, False)
     assert set(figures["categories"]) == {"single-hop", "adversarial"}
     assert figures["categories"]["adversarial"]["n"] == 1
@@ -192,21 +218,70 @@ def test_a_summary_counts_failures_as_wrong_and_leaves_out_what_is_unknown() -> 
     assert 0 <= low <= figures["accuracy"] <= high <= 1
 
 
-def numbers_alone(figures: dict[str, object], parts: tuple[str, ...] = ("categories",)) -> None:
-    means = {
-        key for key in figures if not key.endswith(("_ci95", "_p50", "_p95")) and key not in ("n", "n_evidence", *parts)
-    }
-    assert {f"{key}_ci95" for key in means} == {key for key in figures if key.endswith("_ci95")}
-    assert all(type(figures[key]) is float for key in means)
+def rates_alone(figures: dict[str, object], parts: tuple[str, ...] = ("n", "categories")) -> None:
+    rates = {key for key in figures if not key.endswith("_ci95") and key not in parts}
+    assert {f"{key}_ci95" for key in rates} == {key for key in figures if key.endswith("_ci95")}
+    for key in rates:
+        rate, (low, high) = figures[key], figures[f"{key}_ci95"]  # type: ignore[misc]
+        assert type(rate) is float and 0 <= low <= rate <= high <= 1
 
 
-def test_a_summary_holds_metrics_with_their_intervals_and_nothing_else() -> None:
+def test_a_summary_holds_rates_with_their_intervals_and_nothing_else() -> None:
     answered = row(1, reply="red", calls=2, input_tokens=90, output_tokens=9, context_tokens=60, seconds=2.0)
-    figures = summarise([answered, row(2, reply="blue", calls=1, input_tokens=50, output_tokens=5)])["m2a"]
-    assert figures["calls"] == 1.5 and figures["calls_ci95"] == [1.0, 2.0] and "total_tokens_ci95" in figures
-    numbers_alone(figures)
+    rows = [answered, row(2, reply="blue", calls=1, input_tokens=50, output_tokens=5, retrieved=("D1:1",))]
+    figures = summarise(rows)["m2a"]
+    rates_alone(figures)
     for category in figures["categories"].values():
-        numbers_alone(category, ())
+        rates_alone(category, ("n",))
+    facts = facts_of(rows, [])["m2a"]
+    assert facts["calls"] == 1.5 and facts["calls_ci95"] == [1.0, 2.0] and "total_tokens_ci95" in facts
+    assert facts["categories"]["single-hop"]["n_evidence"] == 2 and facts["longest_list"] == 1
+
+
+def test_who_judged_nothing_says_nothing() -> None:
+    by_one = [row(1, reply="red", verdicts={"a": "right"}), row(2, reply="red", verdicts={"a": "right"})]
+    by_other = [row(3, reply="red", verdicts={"b": "right"}), row(4, reply="red", verdicts={"b": "judge_failed"})]
+    figures = summarise([*by_one, *by_other])["m2a"]
+    assert (figures["judge:a"], figures["judge:b"]) == (1.0, 0.5)  # each over its own two; a judge that failed is wrong
+    assert "accuracy" not in figures and figures["judge_failed"] == 0.25
+
+
+def test_a_system_that_retrieves_nothing_has_no_recall_whatever_fails() -> None:
+    rows = [row(1, reply="red", retrieves=False), row(2, error="the service failed", retrieves=False)]
+    figures = summarise(rows)["m2a"]
+    assert figures["errors"] == 0.5 and not [key for key in figures if key.startswith(("recall", "hit"))]
+
+
+def test_a_rubric_is_no_answer_to_compare_words_with() -> None:
+    rows = [row(1, category="single-session-preference", reply="Try a lens for your Sony.", verdicts={"a": "right"})]
+    figures = summarise(rows)["m2a"]
+    assert figures["accuracy"] == 1.0 and not {"f1", "bleu1", "exact_match", "accepted_match"} & set(figures)
+
+
+def test_sessions_are_scored_where_the_data_names_those_alone() -> None:
+    asked = row(1, evidence=(), evidence_sessions=("one", "two"), retrieved=(*["one:3"] * 5, "three:1", "two:9"))
+    figures = summarise([asked])["m2a"]
+    assert (figures["session_recall@5"], figures["session_recall@10"]) == (0.5, 1.0)
+    assert not [key for key in figures if key.startswith(("recall", "hit"))]
+
+
+def test_what_failed_and_was_made_again_is_paid_for_all_the_same() -> None:
+    lost = FailedAttempt("m2a", "one", None, "no answer", calls=3, input_tokens=300, output_tokens=30, cost=0.75)
+    again = FailedAttempt("m2a", "one", "one/1", "no answer", calls=1, input_tokens=90, output_tokens=9, cost=0.25)
+    broken = IngestionRecord("m2a", "two", "1", False, 4, 1.0, 10, 1, calls=1, cost=0.5, error="no answer")
+    facts = facts_of([row(1, reply="red")], [broken], [lost, again])["m2a"]
+    assert (facts["failed_attempts"], facts["failed_tokens"], facts["failed_cost"]) == (3, 440, 1.5)
+
+
+def test_the_lowest_and_the_highest_dialogue_are_told() -> None:
+    rows = [
+        replace(
+            row(number, reply="red" if number % 10 < 8 - number // 10 else "no"), dialogue_id=f"conv-{number // 10}"
+        )
+        for number in range(20)
+    ]
+    facts = facts_of(rows, [])["m2a"]
+    assert facts["dialogues"] == 2 and facts["range_over_dialogues"] == {"accepted_match": [0.7, 0.8]}
 
 
 def test_a_memory_that_failed_in_a_run_of_retrieval_alone_is_no_wrong_answer() -> None:

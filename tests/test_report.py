@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from m2a.evaluation.command import report_app
 from m2a.evaluation.compare import compare
+from m2a.evaluation.facts import facts_of
 from m2a.evaluation.failures import telling_failures
 from m2a.evaluation.record import (
     EvidenceTurn,
@@ -22,7 +23,7 @@ from m2a.evaluation.record import (
     read_questions,
 )
 from m2a.evaluation.report import ReportError, merge, write_report
-from m2a.evaluation.summary import facts_of, summarise
+from m2a.evaluation.summary import summarise
 from m2a.evaluation.tables import tables_of
 
 CATEGORIES = ("multi-hop", "temporal", "single-hop", "visual single-hop", "visual temporal")
@@ -67,6 +68,7 @@ def run_folder(folder: Path, rows: list[QuestionRecord], chat_model: str = "open
     (folder / "questions.jsonl").write_text("".join(map(as_line, rows)), encoding="utf-8")
     (folder / "ingestion.jsonl").write_text("".join(map(as_line, ingestion)), encoding="utf-8")
     (folder / "summary.json").write_text(json.dumps(summarise(rows)), encoding="utf-8")
+    (folder / "facts.json").write_text(json.dumps(facts_of(rows, ingestion)), encoding="utf-8")
     told = {"benchmark": "visual", "chat_model": chat_model, "judges": ["judge"], "versions": {"m2a": "0.1"}}
     (folder / "run.json").write_text(json.dumps(told | settings), encoding="utf-8")
     return folder
@@ -148,6 +150,52 @@ def test_two_runs_are_compared_question_by_question(tmp_path: Path) -> None:
     assert "| 30 |" in line
     assert "100.0" in line
     assert "(+" in line  # the whole interval is above zero
+
+
+def test_only_judges_of_both_runs_are_compared(tmp_path: Path) -> None:
+    rows = [replace(row, reply="red") for row in rows_of("m2a", 1.0, seed=1)]
+    one, other, nobody = (
+        run_folder(tmp_path / str(at), [replace(row, verdicts=dict.fromkeys(judges, "right")) for row in rows])
+        for at, judges in enumerate((("a", "b"), ("b", "c"), ()))
+    )
+    told = compare(one, other)
+    assert (
+        "| judge:b | 40 | 100.0 | 100.0 | +0.0 (+0.0 to +0.0) |" in told and "| accuracy | 40 | 100.0 | 100.0 |" in told
+    )
+    assert "judge:a" not in told and "judge:c" not in told
+    assert "The first was judged by a, b, the second by b, c: only who judged both is counted." in told
+    unjudged = compare(one, nobody)
+    assert "accuracy" not in unjudged and "judge" in unjudged and "| f1 | 40 | 100.0 | 100.0 |" in unjudged
+
+
+def test_a_system_that_has_learned_from_the_dialogues_is_marked(tmp_path: Path) -> None:
+    rows = rows_of("m2a", 0.8, seed=1) + rows_of("m2a-paper", 0.4, seed=2)
+    folder = run_folder(tmp_path / "run", rows, learned_from={"m2a": ["conv-1"]})
+    write_report(folder)
+    for name in ("report.html", "report.md"):
+        page = (folder / name).read_text(encoding="utf-8")
+        assert "m2a †" in page and "m2a-paper †" not in page
+        assert "learned from questions about 1 of these dialogues (conv-1)" in page
+    told = compare(folder, folder)
+    assert "learned from questions about 1 of these dialogues" in told.split("### m2a-paper")[0]
+    assert "learned" not in told.split("### m2a-paper")[1]
+    merge([folder], tmp_path / "out")
+    assert "m2a †" in (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
+
+
+def test_the_ablations_stand_beside_their_own_full_system(tmp_path: Path) -> None:
+    rows = [row for name in ("m2a-paper", "m2a-dense-only") for row in rows_of(name, 0.5, seed=1)]
+    [table] = [one for one in tables_of(summarise(rows), facts_of(rows, [])) if one.title.startswith("Ablations")]
+    assert [(row[0], row[-1]) for row in table.rows] == [("m2a-paper (full)", "54.7"), ("m2a-dense-only", "50.6")]
+
+
+def test_a_list_that_ends_before_25_is_named() -> None:
+    short = rows_of("m2a-paper", 0.5, seed=1)
+    whole = [replace(row, system="rag", retrieved=tuple(f"D1:{n}" for n in range(25))) for row in short]
+    [table] = [
+        one for one in tables_of(summarise(short + whole), facts_of(short + whole, [])) if "Evidence" in one.title
+    ]
+    assert "m2a-paper gave at most 2 turns to a question" in table.note and "rag" not in table.note
 
 
 def test_what_is_no_run_is_named(tmp_path: Path) -> None:

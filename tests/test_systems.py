@@ -11,7 +11,7 @@ import pytest
 from m2a.benchmarks import read_locomo
 from m2a.systems import registry
 from m2a.systems.shared import Memory, Parts, Utterance
-from m2a.systems.system import MemorySystem, Question
+from m2a.systems.system import Answer, MemorySystem, Meter, Question
 from m2a.types import Message
 from tests.chat_server import ChatServer, say
 from tests.dialogues import model_of, parts_of, write_dialogues
@@ -38,6 +38,9 @@ class Place:
     def question(self, text: str, *photos: Path) -> Question:
         ids = self.memory.add_photos(photos)
         return Question(text, NOW, tuple(ids[path] for path in photos))
+
+    async def answer(self, text: str) -> Answer:
+        return await self.system.answer(self.question(text), Meter())
 
     def rows(self) -> dict[str, int]:
         """How many rows the tables of the memory hold."""
@@ -119,6 +122,22 @@ async def test_a_system_opened_again_knows_what_it_took_in(tmp_path: Path, retri
         )
 
 
+async def test_a_memory_opened_again_is_indexed_for_the_ranking_of_its_system(tmp_path: Path, retrieval: Parts) -> None:
+    here = await place(tmp_path, "rag", retrieval)
+    folder = retrieval.stores.folder / "memory.db"
+
+    def ranked(owner: str) -> int:
+        with sqlite3.connect(folder) as database:
+            found = database.execute("SELECT count(*) FROM ranked_record WHERE owner = ?", (owner,)).fetchone()
+            return int(found[0])
+
+    assert ranked(here.memory.owner) == 0
+    here.memory.leave_index()
+    memory = retrieval.stores.memory(here.memory.owner)
+    await registry.open_system("m2a", memory, retrieval)
+    assert memory.fusion == "best" and ranked(memory.owner) == 6
+
+
 def choose(prompt: Prompt) -> tuple[str, Mapping[str, Any]]:
     """Remembers every message whole, and looks for the words of the question."""
     if prompt.stage == "query":
@@ -151,7 +170,7 @@ async def test_m2a_updates_once_per_exchange_and_answers_without_a_trace(tmp_pat
         before = here.rows()
         assert before["entry"] == 3
 
-        answer = await here.system.answer(here.question("Who moved to Lisbon?"))
+        answer = await here.answer("Who moved to Lisbon?")
         assert answer.text == "Lisbon"
         assert [here.references[source] for source in answer.sources][:2] == ["D2:1", "D2:2"]
         assert answer.usage.calls == len(server.requests) - here.system.ingestion.calls
@@ -167,7 +186,7 @@ async def test_the_ablations_differ_in_what_they_are_named_for(tmp_path: Path) -
         here = await place(tmp_path, "m2a-semantic-only", parts)
         tools = {tool["function"]["name"] for request in server.requests for tool in request.json["tools"]}
         assert "search_semantic_memories" in tools and not any("raw" in tool for tool in tools)
-        answer = await here.system.answer(here.question("Who moved to Lisbon?"))
+        answer = await here.answer("Who moved to Lisbon?")
         assert answer.sources == ()
 
         contexts = {}
@@ -183,7 +202,7 @@ async def test_the_ablations_differ_in_what_they_are_named_for(tmp_path: Path) -
 async def test_without_a_model_the_rules_remember_who_said_it(tmp_path: Path) -> None:
     parts = parts_of()(tmp_path / "work")
     here = await place(tmp_path, "m2a", parts)
-    answer = await here.system.answer(here.question("When did Anna buy a canoe?"))
+    answer = await here.answer("When did Anna buy a canoe?")
     assert "canoe" in answer.text and "7 May 2023" in answer.text
     assert answer.usage.calls == 0 and here.references[answer.sources[0]] == "D1:1"
     parts.stores.close()
@@ -193,7 +212,7 @@ async def test_rag_passes_on_the_photos_of_what_it_found(tmp_path: Path) -> None
     with ChatServer(say("in its shed")) as server:
         parts = parts_of(model_of(server))(tmp_path / "work")
         here = await place(tmp_path, "rag", parts, photos=True)
-        answer = await here.system.answer(here.question("Where is the canoe?"))
+        answer = await here.answer("Where is the canoe?")
         assert len(server.requests[-1].photos) == 1
         assert len(answer.sources) == 5 and answer.text == "in its shed"
         assert "Monday 8 May 2023, 13:56, Anna: Here is the canoe" in server.requests[-1].text
@@ -203,14 +222,27 @@ async def test_rag_passes_on_the_photos_of_what_it_found(tmp_path: Path) -> None
 async def test_full_context_shows_the_newest_turns_that_fit(tmp_path: Path) -> None:
     with ChatServer(say("Bristol")) as server:
         whole = parts_of(model_of(server))(tmp_path / "whole")
-        answer = await (here := await place(tmp_path, "full-context", whole)).system.answer(here.question("Where?"))
+        answer = await (here := await place(tmp_path, "full-context", whole)).answer("Where?")
         assert len(answer.sources) == 6 and await here.system.retrieve(here.question("Where?"), 10) is None
         whole.stores.close()
         cut = parts_of(model_of(server), window=45)(tmp_path / "cut")
-        answer = await (here := await place(tmp_path, "full-context", cut)).system.answer(here.question("Where?"))
+        answer = await (here := await place(tmp_path, "full-context", cut)).answer("Where?")
         assert [here.references[source] for source in answer.sources] == ["D2:1", "D2:2"]
         assert answer.trace[0] == {"turns": 2, "left out": 4}
         cut.stores.close()
+
+
+def test_an_ablation_differs_from_the_system_of_the_paper_in_the_one_thing_it_is_named_for() -> None:
+    full = registry.settings_of("m2a-paper")
+
+    def changed(name: str) -> set[str]:
+        return {key for key, value in registry.settings_of(name).items() if value != full[key]} - {"needs_agents"}
+
+    assert changed("m2a-semantic-only") == {"raw_messages"}
+    assert changed("m2a-single-retrieval") == {"max_queries", "query_rounds"}
+    assert changed("m2a-dense-only") == {"paths"}
+    assert changed("m2a-context-0") == changed("m2a-context-20") == {"context_turns"} and not changed("m2a-context-5")
+    assert changed("m2a") == {"fusion", "relevance_floor"}
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from m2a.benchmarks.dialogue import Benchmark, BenchmarkError, Dialogue, Questio
 from m2a.evaluation.tune import Asked, Row, ladder, tune
 from m2a.evaluation.tune_fit import Dialogue as Material
 from m2a.evaluation.tune_fit import fit_head, fit_ranker
-from m2a.memory.ranking.ranker import Ranker
+from m2a.memory.ranking.ranker import Ranker, fingerprint
 from m2a.memory.ranking.token_head import TokenHead, unit
 from models.text_encoder import TokenStates
 from tests.encoders import HashingTokenEncoder
@@ -58,6 +58,8 @@ def test_weights_are_learned_and_their_worth_is_shown(tmp_path: Path):
     assert float(learned.split("|")[2]) == 1
     assert any(line.startswith("| their fusion as published") for line in said)
     ranker = Ranker.load(tmp_path / "new" / "ranker.json")
+    sessions = [session for one in benchmark(3).dialogues for session in one.sessions]
+    assert ranker.trained_on == {fingerprint(turn.text for turn in session.turns) for session in sessions}
     assert ranker.made_by == "m2a tune …" and np.abs(ranker.weights).max() > 0
     assert TokenHead.load(tmp_path / "new" / "head.npz").projection.shape == (64, 64)
 

@@ -52,7 +52,8 @@ class Question:
 
     `answer` is None where the right reply is that nothing was said of it. `accepted` are further short answers that
     count as right. `evidence` are references of turns that exist; `dropped_evidence` are strings of the data set that
-    name none. `asked_at` is None where the data set gives no date.
+    name none. `evidence_sessions` are references of sessions, where the data set names those. `asked_at` is None where
+    the data set gives no date.
     """
 
     question_id: str
@@ -63,6 +64,7 @@ class Question:
     accepted: tuple[str, ...] = ()
     photos: tuple[Path, ...] = ()
     dropped_evidence: tuple[str, ...] = ()
+    evidence_sessions: tuple[str, ...] = ()
     asked_at: datetime | None = None
     source: str = ""
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from m2a.benchmarks.dialogue import Benchmark, BenchmarkError, Dialogue, DialoguePhoto, Question, Session, Turn
+from m2a.benchmarks.photos import check_photos
 
 Sample = dict[str, Any]
 
@@ -40,13 +41,19 @@ _DATE_TIME = "%I:%M %p on %d %B, %Y"
 def read_locomo(path: Path) -> Benchmark:
     """The dialogues of a file, or of all JSON files of a folder, in order. Times without a zone are UTC.
 
-    Raises BenchmarkError with the place of the first fault.
+    Raises BenchmarkError with the place of the first fault: also where an id of a sample or a question occurs twice in
+    all files, and for a photo that is not there or cannot be decoded.
     """
-    dialogues = tuple(
-        dialogue_of(sample, file.parent, place=f"{file}: sample {number}")
+    found = [
+        (file, dialogue_of(sample, file.parent, place=f"{file}: sample {number}"))
         for file in sample_files(path)
         for number, sample in enumerate(read_samples(file), start=1)
-    )
+    ]
+    _check_once("sample_id", [(dialogue.dialogue_id, file) for file, dialogue in found])
+    _check_once("question_id", [(one.question_id, file) for file, dialogue in found for one in dialogue.questions])
+    for file, dialogue in found:
+        check_photos(dialogue, file)
+    dialogues = tuple(dialogue for _, dialogue in found)
     used = {question.category for dialogue in dialogues for question in dialogue.questions}
     return Benchmark("locomo", dialogues, tuple(name for name in CATEGORY_NAMES.values() if name in used))
 
@@ -148,6 +155,15 @@ def _holds_samples(file: Path) -> bool:
             return opened.read(4096).lstrip().startswith("[") and '"sample_id"' in file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return False
+
+
+def _check_once(name: str, found: Sequence[tuple[str, Path]]) -> None:
+    first: dict[str, Path] = {}
+    for one, file in found:
+        if one in first:
+            where = f"{file}" if first[one] == file else f"{file} and {first[one]}"
+            raise BenchmarkError(f"{where}: {name} {one!r} occurs twice; give each its own, or take one out.")
+        first[one] = file
 
 
 def _check_sample(sample: object, place: str) -> None:

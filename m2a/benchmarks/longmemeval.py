@@ -18,6 +18,9 @@ CATEGORIES = (
     "knowledge-update",
     ABSTENTION,
 )
+RUBRICS = frozenset({"single-session-preference"})
+"""Where the answer says what a good reply takes into account, and is not itself one."""
+
 _LISTS = ("haystack_session_ids", "haystack_dates", "haystack_sessions")
 
 
@@ -25,7 +28,7 @@ def read_longmemeval(path: Path) -> Benchmark:
     """A dialogue per question of the file, or of the one such file in a folder. Sessions are put in the order of time.
 
     Questions whose id ends in `_abs` have no answer. Evidence is the turns marked `has_answer`; where a file marks
-    none, every turn of the user in the answer sessions. Raises BenchmarkError with the place of the first fault.
+    none, the answer sessions alone are known. Raises BenchmarkError with the place of the first fault.
     """
     if path.is_dir():
         path = _file_in(path)
@@ -122,15 +125,7 @@ def _question(item: Mapping[str, Any], sessions: list[Session], place: str) -> Q
         for number, turn in enumerate(turns)
         if turn.get("has_answer")
     }
-    if not marked:
-        answer_sessions = item.get("answer_session_ids") or ()
-        marked = {
-            turn.reference
-            for session in sessions
-            if session.reference in answer_sessions
-            for turn in session.turns
-            if turn.role == "user"
-        }
+    answer_sessions = item.get("answer_session_ids") or ()
     asked = item.get("question_date") or None
     try:
         asked_at = parse_date(asked) if asked is not None else None
@@ -142,5 +137,6 @@ def _question(item: Mapping[str, Any], sessions: list[Session], place: str) -> Q
         category=category,
         answer=None if abstains else str(item["answer"]),
         evidence=tuple(turn.reference for session in sessions for turn in session.turns if turn.reference in marked),
+        evidence_sessions=tuple(one.reference for one in sessions if one.reference in answer_sessions),
         asked_at=asked_at,
     )

@@ -1,7 +1,8 @@
 """How close a reply's words come to the gold answer.
 
 The normalisation is that of ENGRAM (section 4.2): Unicode NFKC, lower case, without articles and punctuation, blanks
-squeezed, numbers and dates in one form. Relative times ("last week") stay as they are: the data sets do not say when a
+squeezed, numbers and dates in one form. A sign inside or before a number is no punctuation (`1.5`, `10:30`, `-3`): without
+it 1.5 hours would match 15 hours. Relative times ("last week") stay as they are: the data sets do not say when a
 question is asked, so there is no day to count from.
 """
 
@@ -21,7 +22,10 @@ _DAY_FIRST = re.compile(rf"\b{_DAY}(?:\s+of)?\s+{_MONTH}\.?,?\s+{_YEAR}\b")
 _MONTH_FIRST = re.compile(rf"\b{_MONTH}\.?\s+{_DAY},?\s+{_YEAR}\b")
 _MONTH_ALONE = re.compile(rf"\b{_MONTH}\.?,?\s+{_YEAR}\b")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
-_TRAILING_ZEROS = re.compile(r"\b(\d+)\.0+\b")
+_TRAILING_ZEROS = re.compile(r"(?<![.\d])(\d+)\.0+\b(?!\.\d)")
+_ISO_DATE = re.compile(r"\b(\d{4})-(\d{2})(?:-(\d{2}))?\b")
+_OF_A_NUMBER = r"(?<=\d)[.,:/–-](?=\d)|(?<![^\s(])-(?=\d)"
+_PUNCTUATION = re.compile(rf"({_OF_A_NUMBER})|[{re.escape(string.punctuation)}’‘“”–—…]")
 _NUMBER_WORDS = {
     word: str(number)
     for number, word in enumerate(
@@ -29,7 +33,6 @@ _NUMBER_WORDS = {
         "seventeen eighteen nineteen twenty".split()
     )
 }
-_PUNCTUATION = str.maketrans("", "", string.punctuation + "’‘“”–—…")
 _ARTICLES = frozenset({"a", "an", "the"})
 
 
@@ -39,8 +42,9 @@ def normalise(text: str) -> list[str]:
     text = _DAY_FIRST.sub(lambda match: _iso(match[3], match[2], match[1]), text)
     text = _MONTH_FIRST.sub(lambda match: _iso(match[3], match[1], match[2]), text)
     text = _MONTH_ALONE.sub(lambda match: _iso(match[2], match[1]), text)
+    text = _ISO_DATE.sub(lambda match: "".join(part or "" for part in match.groups()), text)
     text = _TRAILING_ZEROS.sub(r"\1", _THOUSANDS.sub("", text))
-    words = text.translate(_PUNCTUATION).split()
+    words = _PUNCTUATION.sub(lambda match: (match[1] or "").replace("–", "-"), text).split()
     return [_NUMBER_WORDS.get(word, word) for word in words if word not in _ARTICLES]
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 RESAMPLES = 2000
+_Z = 1.96
 
 
 def interval(values: Sequence[float], *, seed: int = 0) -> tuple[float, float]:
@@ -17,6 +18,14 @@ def interval(values: Sequence[float], *, seed: int = 0) -> tuple[float, float]:
     draws = np.random.default_rng(seed).integers(0, found.size, size=(RESAMPLES, found.size))
     low, high = np.percentile(found[draws].mean(axis=1), [2.5, 97.5])
     return float(low), float(high)
+
+
+def rate_interval(values: Sequence[float], *, seed: int = 0) -> tuple[float, float]:
+    """The same of values from 0 to 1. Where all are 0, or all 1, drawing again says nothing: then by Wilson (1927)."""
+    if values and set(values) in ({0.0}, {1.0}):
+        doubt = _Z**2 / (len(values) + _Z**2)
+        return (0.0, doubt) if values[0] == 0 else (1 - doubt, 1.0)
+    return interval(values, seed=seed)
 
 
 def paired_interval(first: Sequence[float], second: Sequence[float], *, seed: int = 0) -> tuple[float, float]:

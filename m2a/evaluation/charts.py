@@ -2,10 +2,11 @@
 
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import matplotlib as mpl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from m2a.evaluation.tables import categories_of
@@ -23,6 +24,9 @@ _COLOURS = (
     "#7d6a58",
     "#3d8f5f",
 )
+_MARKERS = ("o", "s", "^")  # where colours come again
+_INCHES_OF_MARK, _INCHES_OF_LETTER = 0.7, 0.085
+_LARGEST = 1.3
 _STYLE: Any = {
     "svg.fonttype": "none",
     "svg.hashsalt": "m2a",  # the same figures give the same bytes
@@ -40,8 +44,13 @@ _STYLE: Any = {
 }
 
 
-def charts_of(summary: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """Titles and drawings: the main rate by category, and against tokens and time, as far as the run has them."""
+def charts_of(
+    summary: Mapping[str, Mapping[str, Any]], facts: Mapping[str, Mapping[str, Any]]
+) -> list[tuple[str, str]]:
+    """Titles and drawings: the main rate by category, and against tokens and time, as far as the run has them.
+
+    `facts` are `facts_of` the same run.
+    """
     metric = next(
         (name for name in ("accuracy", "accepted_match", "recall@10") if any(name in one for one in summary.values())),
         None,
@@ -51,9 +60,9 @@ def charts_of(summary: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str]]
     drawn = [(f"{metric} by category", bars(summary, metric))]
     for key, label in (("total_tokens", "tokens a question"), ("seconds_p50", "seconds a question (p50)")):
         points = {
-            system: (float(one[key]), float(one[metric]))
+            system: (float(facts[system][key]), float(one[metric]))
             for system, one in summary.items()
-            if key in one and metric in one and one[key] > 0
+            if metric in one and facts.get(system, {}).get(key, 0) > 0
         }
         if len(points) > 1:
             drawn.append((f"{metric} against {label}", scatter(points, label, metric)))
@@ -69,8 +78,7 @@ def bars(summary: Mapping[str, Mapping[str, Any]], metric: str, categories: Sequ
     ]
     width = 0.8 / max(1, len(summary))
     with mpl.rc_context(_STYLE):
-        figure = Figure(figsize=(max(6.0, 1.3 * len(names) + 1), 3.4))
-        axes = figure.add_subplot()
+        figure, axes = _drawing(summary, across=1.3 * len(names) + 1)
         for number, (system, one) in enumerate(summary.items()):
             cells = [one["categories"].get(category, {}) for category in names]
             places = [place + (number - (len(summary) - 1) / 2) * width for place in range(len(names))]
@@ -81,23 +89,22 @@ def bars(summary: Mapping[str, Mapping[str, Any]], metric: str, categories: Sequ
                 [max(0.0, 100 * high - rate) for rate, high in zip(rates, highs, strict=True)],
             )
             colour = _COLOURS[number % len(_COLOURS)]
-            axes.bar(places, rates, width * 0.92, label=system, color=colour)
+            hatch = "////" if number >= len(_COLOURS) else None  # a colour that comes again
+            axes.bar(places, rates, width * 0.92, label=system, color=colour, hatch=hatch, edgecolor=_INK, linewidth=0)
             axes.errorbar(places, rates, yerr=errors, fmt="none", ecolor=_INK, elinewidth=0.8)
         axes.set_xticks(range(len(names)), [name.replace(" ", "\n") for name in names])
         axes.set_ylim(0, 100)
         axes.set_ylabel(f"{metric}, %")
-        figure.legend(loc="outside upper left", ncols=4)
         return _svg(figure)
 
 
 def scatter(points: Mapping[str, tuple[float, float]], label: str, metric: str) -> str:
-    """A named point per system; the way across is logarithmic."""
+    """A point per system, which the legend names: beside points that lie close, names would too; across is logarithmic."""
     with mpl.rc_context(_STYLE):
-        figure = Figure(figsize=(6.0, 3.4))
-        axes = figure.add_subplot()
+        figure, axes = _drawing(points)
         for number, (system, (across, rate)) in enumerate(points.items()):
-            axes.scatter(across, 100 * rate, color=_COLOURS[number % len(_COLOURS)], s=40)
-            axes.annotate(system, (across, 100 * rate), xytext=(6, 4), textcoords="offset points")
+            colour, marker = _COLOURS[number % len(_COLOURS)], _MARKERS[number // len(_COLOURS) % len(_MARKERS)]
+            axes.scatter(across, 100 * rate, color=colour, marker=marker, s=40, label=system)
         axes.set_xscale("log")
         axes.margins(x=0.2)
         axes.set_ylim(0, 100)
@@ -109,16 +116,27 @@ def scatter(points: Mapping[str, tuple[float, float]], label: str, metric: str) 
 def line(series: Mapping[str, Sequence[tuple[float, float]]], label: str, metric: str) -> str:
     """A line per series through its points, which rise along the way across."""
     with mpl.rc_context(_STYLE):
-        figure = Figure(figsize=(6.0, 3.4))
-        axes = figure.add_subplot()
+        figure, axes = _drawing(series)
         for number, (name, points) in enumerate(series.items()):
             colour = _COLOURS[number % len(_COLOURS)]
             axes.plot([x for x, _ in points], [100 * y for _, y in points], marker="o", label=name, color=colour)
         axes.set_ylim(0, 100)
         axes.set_xlabel(label)
         axes.set_ylabel(f"{metric}, %")
-        figure.legend(loc="outside upper left", ncols=3)
         return _svg(figure)
+
+
+def _drawing(names: Collection[str], across: float = 0.0) -> tuple[Figure, Axes]:
+    """A figure at least 6 inches wide with room above it for a legend of the names, and its axes."""
+    width = max(6.0, across)
+    rows = -(-len(names) // _columns(names, width))
+    figure = Figure(figsize=(width, 3.2 + 0.22 * rows))
+    return figure, figure.add_subplot()
+
+
+def _columns(names: Collection[str], width: float) -> int:
+    """How many names stand side by side in a legend of so many inches."""
+    return max(1, int(width / (_INCHES_OF_MARK + _INCHES_OF_LETTER * max(map(len, names), default=1))))
 
 
 def _interval(cell: Mapping[str, Any], metric: str) -> tuple[float, float]:
@@ -128,12 +146,19 @@ def _interval(cell: Mapping[str, Any], metric: str) -> tuple[float, float]:
 
 
 def _svg(figure: Figure) -> str:
+    _, names = figure.axes[0].get_legend_handles_labels()
+    figure.legend(loc="outside upper left", ncols=_columns(names, figure.get_figwidth()))
     written = io.StringIO()
     figure.savefig(written, format="svg", metadata={"Date": None})
     drawing = written.getvalue()
     drawing = drawing[drawing.index("<svg") :]
     drawing = re.sub(r"<metadata>.*?</metadata>", "", drawing, count=1, flags=re.DOTALL)
-    # The page decides on colour and width; matplotlib's own sizes are in points.
+    # The page decides on colour and, within what can be read, on width; matplotlib's own sizes are in points.
     drawing = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", drawing, count=1)
-    drawing = re.sub(r'(<svg[^>]*?) width="([\d.]+)pt"', r'\1 style="width:100%;max-width:\2px"', drawing, count=1)
+    drawing = re.sub(r'(<svg[^>]*?) width="([\d.]+)pt"', _size, drawing, count=1)
     return drawing.replace(_INK, "currentColor").replace("fill: #ffffff", "fill: none")
+
+
+def _size(match: re.Match[str]) -> str:
+    width = float(match[2])
+    return f'{match[1]} style="width:100%;min-width:{width:.0f}px;max-width:{_LARGEST * width:.0f}px"'

@@ -3,22 +3,26 @@
 import asyncio
 import os
 from collections.abc import Callable
-from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from pydantic import SecretStr
 
+from m2a.evaluation.judge import KEY as JUDGE_KEY
+from m2a.evaluation.options import Options, asked_of, is_left, names_in
 from m2a.evaluation.terminal import FAILED, UsageError, print_failures, print_table, told
 from m2a.settings import Settings, SettingsError, load_settings
 
 if TYPE_CHECKING:
+    from m2a.benchmarks import Benchmark
     from m2a.evaluation.runner import RunResult
     from m2a.systems.shared import PeerPlace
     from models.chat_model import ChatModel
 
 OPENAI = "https://api.openai.com/v1"
 DEFAULT_WINDOW = 100_000
+DECODING = "greedy: temperature 0, where the server takes one"
 _LATER = "Interrupted. What was answered is kept; the same command goes on from here."
 
 evaluate_app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -34,8 +38,11 @@ def evaluate(
     chat_model: Annotated[
         str | None, typer.Option(help="offline, transformers:NAME or provider:name; else as in the settings.")
     ] = None,
+    chat_base_url: Annotated[str | None, typer.Option(help="The chat model's server; else as in the settings.")] = None,
     judge: Annotated[str, typer.Option(help="Chat models that mark the answers, with commas between them.")] = "",
-    judge_base_url: Annotated[str | None, typer.Option(help="The judges' server, if it is another one.")] = None,
+    judge_base_url: Annotated[
+        str | None, typer.Option(help="The judges' server, if it is another one. Its key: M2A_JUDGE_API_KEY.")
+    ] = None,
     retrieval_only: Annotated[bool, typer.Option("--retrieval-only", help="Ask no language model.")] = False,
     limit: Annotated[
         int | None,
@@ -51,85 +58,117 @@ def evaluate(
 ) -> None:
     """Run memory systems on a benchmark, and write the run's tables, rows and report.
 
-    The same command goes on with a run, and asks again what failed. Exit code 0: all was asked, and judged. 1: some
-    questions failed, or a judge was not to be reached. 2: something in the input must be mended first.
+    The same command goes on with a run, and asks again what failed. Keys come from the environment alone:
+    M2A_CHAT_API_KEY, and M2A_JUDGE_API_KEY for judges. Exit code 0: all was asked, and judged. 1: some questions failed,
+    or the chat model or a judge is gone. 2: something in the input must be mended first.
     """
-    from m2a.benchmarks import READERS
-    from m2a.evaluation.estimate import estimate
-    from m2a.evaluation.judge import VERSION as JUDGE_VERSION
-    from m2a.evaluation.judge import Judge
-    from m2a.evaluation.prices import price_of
-    from m2a.evaluation.provenance import hash_of_code, hash_of_data, versions
-    from m2a.evaluation.report import write_report
-    from m2a.evaluation.runner import run
-    from m2a.evaluation.selection import select
-    from m2a.systems import registry
-    from m2a.wiring import OFFLINE, silence_telemetry
-
-    silence_telemetry()
-    if benchmark not in READERS:
-        raise UsageError(f"There is no benchmark {benchmark!r}; there are {', '.join(READERS)}.")
-    systems = tuple(name.strip() for name in system.split(",") if name.strip())
-    if not systems:
-        raise UsageError(f"No system is named with --system; there are {', '.join(registry.NAMES)}.")
-    judge_names = [name.strip() for name in judge.split(",") if name.strip()]
-    settings = load_settings(chat_model=chat_model)
-    has_model = not retrieval_only and settings.chat_model != OFFLINE
-    if retrieval_only and judge_names:
-        raise UsageError("A run of retrieval alone has no answers to judge: leave out --judge.")
-    registry.check(systems, retrieval_only=retrieval_only, has_model=has_model)
-    registry.check_peers(systems, _peer_place(settings), has_model=has_model)
-    asked = select(READERS[benchmark](data), categories=category or (), limit=limit, turns=turns)
-    judges = [Judge(_model(settings, name, judge_base_url)) for name in judge_names]
-    model = _answering(settings) if has_model else None
-    parts = _parts(settings, model, retrieval_only=retrieval_only, window=window)
-    for line in estimate(asked, systems, asks_model=has_model, judges=len(judges), window=window):
-        print(line.sentence)
-    silent = [name for name in systems if not has_model and not retrieval_only and not registry.answers_offline(name)]
-    if silent:
-        print(f"Without a chat model {', '.join(silent)} cannot answer: retrieval alone is measured.")
-    described = {
-        "benchmark": benchmark,
-        "data": data.name,
-        "data_sha256": hash_of_data(data),
-        "chat_model": settings.chat_model if not retrieval_only else None,
-        "judges": judge_names,
-        "judge_version": JUDGE_VERSION if judge_names else None,
-        "retrieval_only": retrieval_only,
-        "systems": list(systems),
-        "limit": limit,
-        "categories": list(category or ()),
-        "turns": turns,
-        "window": window,
-        "text_encoder": settings.text_encoder,
-        "image_encoder": settings.image_encoder,
-        "chat_sees_photos": settings.chat_sees_photos if has_model else None,
-        "system_settings": {name: registry.settings_of(name) for name in systems if registry.settings_of(name)},
-        "versions": versions(),
-        "code_sha256": hash_of_code(),
-    }
-
-    async def begin() -> "RunResult":
-        if model is not None:
-            await _reach(model)
-        return await run(
-            asked,
-            systems,
-            out,
-            parts=parts,
-            settings=described,
-            judges=judges,
-            concurrency=concurrency or _at_once(settings, has_model),
-            price=price_of(settings.chat_model if has_model else None, settings.chat_base_url),
-            report=write_report,
-        )
-
-    result = asyncio.run(begin())
-    print_table(result.summary)
+    judge_key = os.environ.pop(JUDGE_KEY, None)  # no setting of the app, and nothing for the processes of peers
+    settings = load_settings(chat_model=chat_model, chat_base_url=chat_base_url)
+    options = Options(
+        benchmark,
+        data,
+        names_in(system),
+        out,
+        names_in(judge),
+        judge_base_url,
+        judge_key,
+        retrieval_only,
+        limit,
+        tuple(category or ()),
+        turns,
+        window,
+        concurrency,
+    )
+    result = _run(options, settings)
+    print_table(result.summary, result.learned_from)
     print_failures(result)
     print(f"The report: {out / 'report.html'}", flush=True)
     if result.failed or result.unjudged:
         raise typer.Exit(FAILED)
+
+
+def _run(options: Options, settings: Settings) -> "RunResult":
+    """Check everything, say what will be asked, and ask it."""
+    from m2a.evaluation.estimate import estimate
+    from m2a.evaluation.judge import Judge
+    from m2a.evaluation.prices import price_of
+    from m2a.evaluation.report import write_report
+    from m2a.evaluation.runner import run
+    from m2a.systems import registry
+    from m2a.wiring import OFFLINE, silence_telemetry
+
+    silence_telemetry()
+    has_model = not options.retrieval_only and settings.chat_model != OFFLINE
+    asked = asked_of(options, _peer_place(settings), has_model=has_model)
+    address = options.judge_address(settings.chat_base_url)
+    judges = [Judge(_judging(settings, name, options), price_of(name, address)) for name in options.judges]
+    model = _answering(settings) if has_model else None
+    parts = _parts(settings, model, retrieval_only=options.retrieval_only, window=options.window)
+    for line in estimate(asked, options.systems, asks_model=has_model, judges=len(judges), window=options.window):
+        print(line.sentence)
+    dropped = sum(len(question.dropped_evidence) for dialogue in asked.dialogues for question in dialogue.questions)
+    if dropped:
+        print(f"{dropped} references of evidence name no turn of the data; they are left out of recall.")
+    silent = [name for name in options.systems if not registry.answers_offline(name)]
+    if silent and not has_model and not options.retrieval_only:
+        print(f"Without a chat model {', '.join(silent)} cannot answer: retrieval alone is measured.")
+
+    async def begin() -> "RunResult":
+        if model is not None and is_left(options, asked):
+            await _reach(model)
+        return await run(
+            asked,
+            options.systems,
+            options.out,
+            parts=parts,
+            settings=_described(options, settings, asked, has_model=has_model),
+            judges=judges,
+            concurrency=options.concurrency or _at_once(settings, has_model),
+            price=price_of(settings.chat_model if has_model else None, settings.chat_base_url),
+            report=write_report,
+        )
+
+    return asyncio.run(begin())
+
+
+def _described(options: Options, settings: Settings, asked: "Benchmark", *, has_model: bool) -> dict[str, Any]:
+    """All that an answer depends on, as it stands in run.json; and what its figures must be read with."""
+    from m2a.evaluation.judge import VERSION
+    from m2a.evaluation.provenance import hash_of_code, hash_of_data, hash_of_prompts, versions
+    from m2a.evaluation.seen import learned_from
+    from m2a.systems import registry
+    from models.provider_connection import public_address
+
+    def address(of: str | None) -> str | None:
+        return None if of is None else public_address(of)
+
+    questions = [question for dialogue in asked.dialogues for question in dialogue.questions]
+    return {
+        "benchmark": options.benchmark,
+        "data": options.data.name,
+        "data_sha256": hash_of_data(options.data),
+        "chat_model": settings.chat_model if not options.retrieval_only else None,
+        "chat_base_url": address(settings.chat_base_url) if has_model else None,
+        "judges": list(options.judges),
+        "judge_base_url": address(options.judge_address(settings.chat_base_url)) if options.judges else None,
+        "judge_version": VERSION if options.judges else None,
+        "decoding": DECODING if has_model or options.judges else None,
+        "prompts_sha256": hash_of_prompts() if has_model else None,
+        "retrieval_only": options.retrieval_only,
+        "systems": list(options.systems),
+        "limit": options.limit,
+        "categories": list(options.categories),
+        "turns": options.turns,
+        "window": options.window,
+        "text_encoder": settings.text_encoder,
+        "image_encoder": settings.image_encoder,
+        "chat_sees_photos": settings.chat_sees_photos if has_model else None,
+        "system_settings": {name: registry.settings_of(name) for name in options.systems if registry.settings_of(name)},
+        "learned_from": learned_from(asked, options.systems),
+        "dropped_evidence": sum(len(question.dropped_evidence) for question in questions),
+        "versions": versions(),
+        "code_sha256": hash_of_code(),
+    }
 
 
 report_app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -170,19 +209,18 @@ def _answering(settings: Settings) -> "ChatModel":
     from m2a.agents.language_policy import LanguagePolicy
     from m2a.wiring import load_policy
 
-    policy = load_policy(settings)
+    policy = load_policy(settings, greedy=True)
     assert isinstance(policy, LanguagePolicy)
     return policy.chat_model
 
 
 async def _reach(model: "ChatModel") -> None:
-    """One short call, so that a model which is not there stops the run before it begins. Raises `UsageError`."""
-    from models.chat_model import ChatMessage, ChatModelError
+    """So that a model which is not there stops the run before it begins. Raises `UsageError`."""
+    from m2a.evaluation.outage import reach
+    from models.chat_model import ChatModelError
 
     try:
-        async with aclosing(model.stream([ChatMessage("user", ("Say: ready.",))])) as pieces:
-            async for _ in pieces:
-                return
+        await reach(model)
     except ChatModelError as error:
         raise UsageError(f"The chat model {model.name} does not answer, so nothing was begun: {error}") from error
 
@@ -215,17 +253,23 @@ def _at_once(settings: Settings, has_model: bool) -> int:
     return 4 if has_model and not settings.chat_model.startswith("transformers:") else 1
 
 
-def _model(settings: Settings, name: str, base_url: str | None) -> Any:
+def _judging(settings: Settings, name: str, options: Options) -> "ChatModel":
+    """A judge. The key of the chat model goes to the server of the chat model, and to no other."""
     from m2a.wiring import OFFLINE, chat_model
 
     if name == OFFLINE:
         raise UsageError("The offline rules cannot judge: name a chat model with --judge.")
+    address = options.judge_address(settings.chat_base_url)
+    is_elsewhere = address != settings.chat_base_url
+    key = SecretStr(options.judge_key) if options.judge_key else None if is_elsewhere else settings.chat_api_key
     try:
         return chat_model(
-            settings.model_copy(update={"chat_model": name, "chat_base_url": base_url or settings.chat_base_url})
+            settings.model_copy(update={"chat_model": name, "chat_base_url": address, "chat_api_key": key}),
+            greedy=True,
         )
     except SettingsError as error:
-        raise UsageError(f"The judge {name!r} of --judge cannot be used: {error}") from error
+        reason = str(error).replace("M2A_CHAT_API_KEY", JUDGE_KEY)
+        raise UsageError(f"The judge {name!r} of --judge cannot be used: {reason}") from error
 
 
 def _peer_place(settings: Settings) -> "PeerPlace":

@@ -7,18 +7,22 @@ import numpy as np
 
 from m2a.evaluation.bootstrap import paired_interval
 from m2a.evaluation.record import QuestionRecord, read_questions
-from m2a.evaluation.report import ReportError, differences, read_settings
-from m2a.evaluation.summary import metrics_of, values_by_question
+from m2a.evaluation.report import ReportError, differences, learned_from, read_settings
+from m2a.evaluation.seen import note_on
+from m2a.evaluation.summary import judges_of, metrics_of, values_by_question
 from m2a.evaluation.tables import Table, markdown
+
+_NOTE = "The difference is second minus first, in points; in brackets its 95 % interval by paired bootstrap."
 
 
 def compare(first: Path, second: Path) -> str:
     """Markdown: for each system in both runs (or the one system of each), the paired difference of every metric.
 
-    Pairs are questions that both runs have a value for. Where the runs were not asked alike, that stands above. Raises
-    ReportError where there are no pairs.
+    Pairs are questions that both runs have a value for; only judges of both runs count. Where the runs were not asked
+    alike, that stands above. Raises ReportError where there are no pairs.
     """
-    unlike = differences([read_settings(folder) for folder in (first, second)])
+    settings = {folder: read_settings(folder) for folder in (first, second)}
+    unlike = differences(list(settings.values()))
     rows = {folder: _rows(folder) for folder in (first, second)}
     pairs = _systems(rows[first], rows[second])
     if not pairs:
@@ -33,7 +37,12 @@ def compare(first: Path, second: Path) -> str:
         if not compared:
             raise ReportError(f"{first} and {second} have no question of {before} and {after} in common.")
         title = before if before == after else f"{before} against {after}"
-        note = "The difference is second minus first, in points; in brackets its 95 % interval by paired bootstrap."
+        seen = {
+            before: learned_from(settings[first]).get(before, ()),
+            after: learned_from(settings[second]).get(after, ()),
+        }
+        notes = [_NOTE, _on_judges(rows[first], rows[second]), note_on([name for name in seen if seen[name]], seen)]
+        note = " ".join(filter(None, notes))
         tables.append(Table(title, ("metric", "pairs", "first", "second", "difference"), tuple(compared), note))
     return "\n".join([*([unlike, ""] if unlike else []), *map(markdown, tables)])
 
@@ -51,9 +60,19 @@ def _systems(first: Sequence[QuestionRecord], second: Sequence[QuestionRecord]) 
     return common or ([(before[0], after[0])] if len(before) == len(after) == 1 else [])
 
 
+def _on_judges(first: Sequence[QuestionRecord], second: Sequence[QuestionRecord]) -> str:
+    """A sentence where the runs were not judged alike."""
+    one, other = judges_of(first), judges_of(second)
+    if set(one) == set(other):
+        return ""
+    told = [", ".join(judges) or "nobody" for judges in (one, other)]
+    return f"The first was judged by {told[0]}, the second by {told[1]}: only who judged both is counted."
+
+
 def _compared(first: Sequence[QuestionRecord], second: Sequence[QuestionRecord]) -> list[tuple[str, ...]]:
     lines = []
-    for name, metric in metrics_of([*first, *second]).items():
+    judges = [judge for judge in judges_of(first) if judge in judges_of(second)]
+    for name, metric in metrics_of([*first, *second], judges).items():
         before, after = values_by_question(first, metric), values_by_question(second, metric)
         shared = [key for key in before if key in after]
         if not shared:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from m2a.benchmarks import Benchmark
+from models.chat_model import CHARACTERS_PER_TOKEN
 
-_CHARACTERS_PER_TOKEN = 4
 _PROMPT = 300  # instructions
 _REPLY = 60
 _MEMORY = 60  # a memory or a turn, as it stands in a prompt
@@ -45,7 +45,7 @@ def estimate(
     messages = sum(1 for dialogue in benchmark.dialogues for _ in dialogue.turns)
     questions = sum(len(dialogue.questions) for dialogue in benchmark.dialogues)
     history = sum(
-        min(window, sum(len(turn.text) + 60 for turn in dialogue.turns) // _CHARACTERS_PER_TOKEN)
+        min(window, sum(len(turn.text) + 60 for turn in dialogue.turns) // CHARACTERS_PER_TOKEN)
         * len(dialogue.questions)
         for dialogue in benchmark.dialogues
     )

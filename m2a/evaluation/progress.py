@@ -32,10 +32,6 @@ class Progress:
             self._shown_at, self._shown = now, part
             self._write(f"{self._bar()}: {what}")
 
-    def say(self, text: str) -> None:
-        """A line that stays."""
-        print(f"\r\033[K{text}" if self._is_watched else text, file=self._stream, flush=True)
-
     def close(self) -> None:
         if self._is_watched:
             print(file=self._stream, flush=True)

@@ -2,28 +2,65 @@
 
 import hashlib
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from m2a.benchmarks.visual import FILE_NAME
 
-_PACKAGES = ("numpy", "onnxruntime", "milvus-lite", "pymilvus", "rank-bm25", "sqlalchemy", "pydantic-ai-slim")
-_CODE = ("m2a/types", "m2a/benchmarks", "m2a/memory", "m2a/agents", "m2a/systems", "models")
-_CODE_SUFFIXES = (".py", ".md", ".txt", ".json", ".lock")
+_ROOT = Path(__file__).parents[2]
+_PACKAGES = (
+    "numpy",
+    "onnxruntime",
+    "torch",
+    "transformers",
+    "tokenizers",
+    "sentence-transformers",
+    "pillow",
+    "milvus-lite",
+    "pymilvus",
+    "rank-bm25",
+    "sqlalchemy",
+    "pydantic-ai-slim",
+    "genai-prices",
+)
+_CODE = (
+    "m2a/types",
+    "m2a/benchmarks",
+    "m2a/memory",
+    "m2a/agents",
+    "m2a/systems",
+    "m2a/evaluation",
+    "m2a/settings.py",
+    "m2a/wiring.py",
+    "models",
+)
+_PROMPTS = ("m2a/agents/prompts", "m2a/systems/prompts", "models/prompts")
 
 
 def hash_of_data(data: Path) -> str:
     """SHA-256 of the file; of a folder with several, over the hashes of its JSON files by name."""
     if data.is_dir() and (data / FILE_NAME).is_file():
         data = data / FILE_NAME  # its photos are named by their own hashes
-    return _hash([data] if data.is_file() else sorted(data.glob("*.json")))
+    if data.is_file():
+        return hashlib.sha256(data.read_bytes()).hexdigest()
+    files = sorted(data.glob("*.json"))
+    if len(files) == 1:
+        return hashlib.sha256(files[0].read_bytes()).hexdigest()
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()
 
 
-def hash_of_code() -> str:
-    """Over all files that can change an answer, prompts and weights among them."""
-    root = Path(__file__).parents[2]
-    return _hash([file for part in _CODE for file in sorted((root / part).rglob("*")) if file.suffix in _CODE_SUFFIXES])
+def hash_of_code(root: Path = _ROOT) -> str:
+    """Over all files that can change a figure: prompts, weights and the evaluation itself among them."""
+    return _hash(root, _CODE)
+
+
+def hash_of_prompts(root: Path = _ROOT) -> str:
+    """Over what chat models are told, the judges apart."""
+    return _hash(root, _PROMPTS)
 
 
 def versions() -> dict[str, str]:
@@ -37,10 +74,20 @@ def versions() -> dict[str, str]:
     return found
 
 
-def _hash(files: Sequence[Path]) -> str:
-    if len(files) == 1:
-        return hashlib.sha256(files[0].read_bytes()).hexdigest()
+def _hash(root: Path, parts: Sequence[str]) -> str:
     digest = hashlib.sha256()
-    for file in files:
-        digest.update(hashlib.sha256(file.read_bytes()).digest())
+    for part in parts:
+        for file in sorted(_files(root / part)):
+            digest.update(f"{file.relative_to(root).as_posix()}\n".encode())
+            digest.update(hashlib.sha256(file.read_bytes()).digest())
     return digest.hexdigest()
+
+
+def _files(path: Path) -> Iterator[Path]:
+    """Of a folder all files but caches, and what an editor or a system leaves there hidden."""
+    if path.is_file():
+        yield path
+    for file in path.rglob("*"):
+        inside = file.relative_to(path).parts
+        if file.is_file() and "__pycache__" not in inside and not any(name.startswith(".") for name in inside):
+            yield file

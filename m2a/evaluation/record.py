@@ -28,11 +28,11 @@ class EvidenceTurn:
 class QuestionRecord:
     """A row of `questions.jsonl`, JSON-ready.
 
-    `retrieved` are references of turns, best first; None where the system retrieves nothing or was not asked to.
-    `reply` is None in a run of retrieval alone (`asks_answer` is False then), and where the question failed: then
-    `error` says why, and the row counts as wrong. `verdicts` holds one per judge, by its name; `unheard` says why of
-    those that could not be reached, which are asked again. Token counts are None where no model was called; `cost` is
-    None where it is unknown. Times are seconds.
+    `retrieved` are references of turns, best first; None where the system retrieves nothing (`retrieves` is False then)
+    or the question failed before. `reply` is None in a run of retrieval alone (`asks_answer` is False then), and where
+    the question failed: then `error` says why, and the row counts as wrong. `verdicts` holds one per judge, by its name;
+    `unheard` says why of those that could not be reached, which are asked again. Token counts are None where no model
+    was called; a cost is None where it is unknown. What the judges took stands apart. Times are seconds.
     """
 
     system: str
@@ -43,12 +43,14 @@ class QuestionRecord:
     gold: str | None
     accepted: tuple[str, ...] = ()
     evidence: tuple[str, ...] = ()
+    evidence_sessions: tuple[str, ...] = ()
     evidence_turns: tuple[EvidenceTurn, ...] = ()
     photos: tuple[str, ...] = ()
     retrieved: tuple[str, ...] | None = None
     reply: str | None = None
     error: str | None = None
     asks_answer: bool = True
+    retrieves: bool = True
     verdicts: dict[str, Verdict] = field(default_factory=dict)
     unheard: dict[str, str] = field(default_factory=dict)
     context_tokens: int | None = None
@@ -57,6 +59,10 @@ class QuestionRecord:
     estimated_tokens: bool = False
     calls: int = 0
     cost: float | None = None
+    judge_calls: int = 0
+    judge_input_tokens: int | None = None
+    judge_output_tokens: int | None = None
+    judge_cost: float | None = None
     search_seconds: float | None = None
     seconds: float | None = None
     trace: tuple[object, ...] = ()
@@ -81,7 +87,25 @@ class IngestionRecord:
     error: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class FailedAttempt:
+    """What an attempt took that failed; a row of `failed_attempts.jsonl`, once it is made again.
+
+    `question_id` is None where a dialogue was not taken in.
+    """
+
+    system: str
+    dialogue_id: str
+    question_id: str | None
+    error: str
+    calls: int = 0
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost: float | None = None
+
+
 _QUESTION, _INGESTION = TypeAdapter(QuestionRecord), TypeAdapter(IngestionRecord)
+_FAILED = TypeAdapter(FailedAttempt)
 
 
 def read_questions(file: Path) -> list[QuestionRecord]:
@@ -97,10 +121,29 @@ def read_ingestion(file: Path) -> list[IngestionRecord]:
     return _read(file, _INGESTION)
 
 
-def as_line(record: QuestionRecord | IngestionRecord) -> str:
+def read_failed_attempts(file: Path) -> list[FailedAttempt]:
+    """The rows of a `failed_attempts.jsonl`, likewise."""
+    return _read(file, _FAILED)
+
+
+def failed_attempt(row: QuestionRecord | IngestionRecord) -> FailedAttempt:
+    """What is kept of a row that failed, before it is made again."""
+    return FailedAttempt(
+        row.system,
+        row.dialogue_id,
+        row.question_id if isinstance(row, QuestionRecord) else None,
+        row.error or "",
+        row.calls,
+        row.input_tokens,
+        row.output_tokens,
+        row.cost,
+    )
+
+
+def as_line(record: QuestionRecord | IngestionRecord | FailedAttempt) -> str:
     """A row as one line of JSON, with its line end."""
-    adapter: TypeAdapter[Any] = _QUESTION if isinstance(record, QuestionRecord) else _INGESTION
-    return adapter.dump_json(record).decode() + "\n"
+    adapters: dict[type, TypeAdapter[Any]] = {QuestionRecord: _QUESTION, IngestionRecord: _INGESTION}
+    return adapters.get(type(record), _FAILED).dump_json(record).decode() + "\n"
 
 
 def _read(file: Path, adapter: TypeAdapter[Any]) -> list[Any]:

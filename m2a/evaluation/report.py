@@ -13,8 +13,8 @@ from markupsafe import Markup
 from m2a.evaluation import published
 from m2a.evaluation.charts import bars, charts_of, line
 from m2a.evaluation.failures import Failure, telling_failures
-from m2a.evaluation.record import read_ingestion, read_questions
-from m2a.evaluation.summary import facts_of
+from m2a.evaluation.record import read_questions
+from m2a.evaluation.seen import LearnedFrom, marked, note_on
 from m2a.evaluation.tables import NONE, Table, categories_of, markdown, percent, tables_of
 
 SELECTION = ("limit", "categories", "turns")  # which questions of the benchmark
@@ -38,15 +38,20 @@ class ReportError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a run left behind: its settings (`run.json`) and figures (`summary.json`)."""
+    """What a run left behind: its settings (`run.json`), rates (`summary.json`) and what stands beside them (`facts.json`)."""
 
     folder: Path
     settings: Mapping[str, Any]
     summary: Mapping[str, Mapping[str, Any]]
+    facts: Mapping[str, Mapping[str, Any]]
 
     @property
     def chat_model(self) -> str:
         return str(self.settings.get("chat_model") or "no chat model")
+
+    @property
+    def learned_from(self) -> LearnedFrom:
+        return learned_from(self.settings)
 
     @property
     def asked(self) -> str:
@@ -58,12 +63,22 @@ class Run:
 def read_run(folder: Path) -> Run:
     """Raises ReportError where the folder holds no finished run."""
     settings = read_settings(folder)
-    if not (folder / "summary.json").is_file():
+    if not all((folder / name).is_file() for name in ("summary.json", "facts.json")):
         raise ReportError(f"The run in {folder} is not finished: the same `m2a evaluate` command goes on with it.")
-    summary = _object(folder / "summary.json", _WRITTEN_AGAIN)
-    if not all(isinstance(one, dict) and isinstance(one.get("categories"), dict) for one in summary.values()):
-        raise ReportError(f"{folder / 'summary.json'} is damaged (a system has no figures): {_WRITTEN_AGAIN}.")
-    return Run(folder, settings, summary)
+    return Run(folder, settings, _by_system(folder / "summary.json"), _by_system(folder / "facts.json"))
+
+
+def _by_system(file: Path) -> dict[str, Any]:
+    found = _object(file, _WRITTEN_AGAIN)
+    if not all(isinstance(one, dict) and isinstance(one.get("categories"), dict) for one in found.values()):
+        raise ReportError(f"{file} is damaged (a system has no figures): {_WRITTEN_AGAIN}.")
+    return found
+
+
+def learned_from(settings: Mapping[str, Any]) -> LearnedFrom:
+    """By system the dialogues of the run that its ranking was learned from."""
+    found = settings.get("learned_from")
+    return found if isinstance(found, dict) else {}
 
 
 def read_settings(folder: Path) -> Mapping[str, Any]:
@@ -104,11 +119,11 @@ def write_report(folder: Path) -> None:
     if not questions and run.summary:
         raise ReportError(f"{folder} holds no questions.jsonl with answers: {_WRITTEN_AGAIN}.")
     failures = telling_failures(questions)
-    tables = tables_of(run.summary, facts_of(questions, read_ingestion(folder / "ingestion.jsonl")))
+    tables = tables_of(run.summary, run.facts, run.learned_from)
     facts = [(key.replace("_", " "), _shown(value)) for key, value in run.settings.items() if _plain(value)]
     _write(
         folder / "report.html",
-        _page(f"Memory systems on {benchmark}", facts, tables, charts_of(run.summary), failures),
+        _page(f"Memory systems on {benchmark}", facts, tables, charts_of(run.summary, run.facts), failures),
     )
     _write(folder / "report.md", _markdown(f"Memory systems on {benchmark}", facts, tables, failures))
 
@@ -152,7 +167,7 @@ def _table_1(runs: Sequence[Run], metric: str) -> Table:
     rows = tuple(
         (
             run.chat_model,
-            system,
+            marked(system, run.learned_from),
             run.asked,
             str(one.get("n", NONE)),
             *(percent(one["categories"].get(category, {}), metric) for category in categories),
@@ -172,7 +187,8 @@ def _table_1(runs: Sequence[Run], metric: str) -> Table:
         *(judge.removeprefix("judge:") for judge in judges),
         total,
     )
-    note = differences([run.settings for run in runs])
+    on_seen = (note_on(list(run.summary), run.learned_from) for run in runs)
+    note = " ".join(filter(None, (differences([run.settings for run in runs]), *dict.fromkeys(on_seen))))
     return Table(f"{metric} by chat model and method (as table 1 of the paper), %", columns, rows, note)
 
 

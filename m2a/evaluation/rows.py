@@ -1,18 +1,26 @@
 """What a run writes down, made of what was asked, answered and measured."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 from m2a.benchmarks import Dialogue, Question, Turn
-from m2a.evaluation.prices import Price
+from m2a.evaluation.judge import Judgement
+from m2a.evaluation.prices import Price, unknown
 from m2a.evaluation.record import EvidenceTurn, IngestionRecord, QuestionRecord
 from m2a.systems.shared import Utterance
 from m2a.systems.system import Answer, MemorySystem, Usage
 
 
 def question_row(
-    system: str, dialogue: Dialogue, asked: Question, keep_photo: Callable[[Path], str], *, asks_answer: bool = True
+    system: str,
+    dialogue: Dialogue,
+    asked: Question,
+    keep_photo: Callable[[Path], str],
+    *,
+    asks_answer: bool = True,
+    retrieves: bool = True,
 ) -> QuestionRecord:
     """The row before anything came of it. `keep_photo` gives a photo's name in the run's folder."""
     rests_on = set(asked.evidence)
@@ -25,6 +33,7 @@ def question_row(
         gold=asked.answer,
         accepted=asked.accepted,
         evidence=asked.evidence,
+        evidence_sessions=asked.evidence_sessions,
         evidence_turns=tuple(
             EvidenceTurn(
                 turn.reference,
@@ -38,31 +47,51 @@ def question_row(
         ),
         photos=tuple(keep_photo(path) for path in asked.photos),
         asks_answer=asks_answer,
+        retrieves=retrieves,
     )
 
 
 def with_answer(row: QuestionRecord, answer: Answer, sources: list[str], price: Price) -> QuestionRecord:
     """`sources` are the references of the messages that were put before the model. Where none was called, no tokens."""
-    usage = answer.usage
-    called = usage.calls > 0
     return replace(
-        row,
+        _charged(row, answer.usage, price),
         reply=answer.text,
         context_tokens=answer.context_tokens,
-        input_tokens=usage.input_tokens if called else None,
-        output_tokens=usage.output_tokens if called else None,
-        estimated_tokens=usage.estimated,
-        calls=usage.calls,
-        cost=_cost(usage, price),
         search_seconds=answer.search_seconds,
         seconds=answer.seconds,
         trace=(*answer.trace, {"sources": sources}),
     )
 
 
-def with_error(row: QuestionRecord, reason: str, judges: Iterable[str]) -> QuestionRecord:
-    """It counts as wrong, whoever judges."""
-    return replace(row, error=reason, verdicts=dict.fromkeys(judges, "wrong"))
+def with_error(
+    row: QuestionRecord, reason: str, judges: Iterable[str], usage: Usage | None = None, price: Price = unknown
+) -> QuestionRecord:
+    """It counts as wrong, whoever judges. `usage` is what was spent on it all the same."""
+    return replace(_charged(row, usage or Usage(), price), error=reason, verdicts=dict.fromkeys(judges, "wrong"))
+
+
+def with_judgements(row: QuestionRecord, given: Mapping[str, Judgement]) -> QuestionRecord:
+    """By the judges' names; what they took is added to what judges took before."""
+    row = replace(
+        row,
+        verdicts=row.verdicts | {name: one.verdict for name, one in given.items()},
+        unheard={name: one.reason for name, one in given.items() if one.unheard},
+        trace=(
+            *row.trace,
+            *({"judge": name, "verdict": one.verdict, "reason": one.reason} for name, one in given.items()),
+        ),
+    )
+    for one in given.values():
+        if one.calls:
+            first = row.judge_calls == 0
+            row = replace(
+                row,
+                judge_calls=row.judge_calls + one.calls,
+                judge_input_tokens=_sum(0 if first else row.judge_input_tokens, one.usage.input_tokens),
+                judge_output_tokens=_sum(0 if first else row.judge_output_tokens, one.usage.output_tokens),
+                judge_cost=_sum(0.0 if first else row.judge_cost, one.cost),
+            )
+    return row
 
 
 def ingestion_row(
@@ -99,6 +128,26 @@ def utterance(turn: Turn) -> Utterance:
 def words_of(turn: Turn) -> str:
     """What is remembered of a turn: its words with the captions that the data set gives its photos."""
     return f"{turn.text} {turn.caption}".strip()
+
+
+def _charged(row: QuestionRecord, usage: Usage, price: Price) -> QuestionRecord:
+    called = usage.calls > 0
+    return replace(
+        row,
+        input_tokens=usage.input_tokens if called else None,
+        output_tokens=usage.output_tokens if called else None,
+        estimated_tokens=usage.estimated,
+        calls=usage.calls,
+        cost=_cost(usage, price),
+    )
+
+
+_Number = TypeVar("_Number", int, float)
+
+
+def _sum(one: _Number | None, other: _Number | None) -> _Number | None:
+    """Unknown where one of them is."""
+    return None if one is None or other is None else one + other
 
 
 def _cost(usage: Usage, price: Price) -> float | None:

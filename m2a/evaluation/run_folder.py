@@ -1,6 +1,5 @@
 """What a run keeps in its folder: settings, rows as they come, which memories are complete."""
 
-import fcntl
 import hashlib
 import json
 import os
@@ -12,12 +11,22 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from m2a.evaluation.record import IngestionRecord, QuestionRecord, as_line, read_ingestion, read_questions
+from m2a.benchmarks.folder_lock import FolderTakenError, lock_folder
+from m2a.evaluation.record import (
+    IngestionRecord,
+    QuestionRecord,
+    as_line,
+    failed_attempt,
+    read_ingestion,
+    read_questions,
+)
 
 Settings = Mapping[str, Any]
 
 # Kept in run.json, but no reason to refuse a run: most changes of the code change no answer.
 CODE, EARLIER_CODE = "code_sha256", "earlier_code_sha256"
+
+FIGURES = ("summary.json", "facts.json", "report.html", "report.md")
 
 
 class RunFolderError(ValueError):
@@ -87,16 +96,28 @@ class RunFolder:
         return folder
 
     def drop_failures(self) -> int:
-        """Forget the rows of questions that failed, so that they are asked again; how many."""
-        failed = [key for key, row in self.questions.items() if row.error is not None]
-        for key in failed:
-            del self.questions[key]
-        for row in [key for key, row in self.ingestion.items() if row.error is not None]:
-            del self.ingestion[row]
-        self._rewrite_rows()
+        """Forget the rows of questions that failed, so that they are asked again; how many. What they took is kept."""
+        failed = [row for row in self.questions.values() if row.error is not None]
+        not_taken_in = [row for row in self.ingestion.values() if row.error is not None]
+        if not failed and not not_taken_in:
+            return 0
+        self._drop_figures()
+        rows: list[QuestionRecord | IngestionRecord] = [*not_taken_in, *failed]
+        for row in rows:
+            _append(self.path / "failed_attempts.jsonl", as_line(failed_attempt(row)))
+        for one in not_taken_in:
+            del self.ingestion[one.system, one.dialogue_id]
+        self.forget((row.system, row.question_id) for row in failed)
         return len(failed)
 
+    def forget(self, questions: Iterable[tuple[str, str]]) -> None:
+        """Take rows out, by system and question."""
+        for key in questions:
+            self.questions.pop(key, None)
+        self._rewrite_rows()
+
     def add_question(self, row: QuestionRecord) -> None:
+        self._drop_figures()
         self.questions[row.system, row.question_id] = row
         _append(self.path / "questions.jsonl", as_line(row))
 
@@ -124,6 +145,11 @@ class RunFolder:
         mark = self._taken_in.get((system, dialogue_id))
         return None if mark is None else TakenIn(mark["owner"], mark["photos"])
 
+    def _drop_figures(self) -> None:
+        """Figures of other rows than those that are here would be old ones beside new ones."""
+        for name in FIGURES:
+            (self.path / name).unlink(missing_ok=True)
+
     def _rewrite_rows(self) -> None:
         _rewrite(self.path / "questions.jsonl", map(as_line, self.questions.values()))
         _rewrite(self.path / "ingestion.jsonl", map(as_line, self.ingestion.values()))
@@ -150,23 +176,23 @@ class RunFolder:
         return earlier
 
 
+def answered(path: Path) -> set[tuple[str, str]]:
+    """By system and question what the folder of a run holds an answer to; also of one that is not open."""
+    return {(row.system, row.question_id) for row in read_questions(path / "questions.jsonl") if row.error is None}
+
+
 def _locked(path: Path) -> int:
     """A lock on the folder, which goes with the process, however that ends."""
     try:
-        path.mkdir(parents=True, exist_ok=True)
-        handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        return lock_folder(path)
+    except FolderTakenError as error:
+        raise RunFolderError(
+            f"Another `m2a evaluate` is at work in {path}; wait for it, or name another folder with --out."
+        ) from error
     except OSError as error:
         raise RunFolderError(
             f"{path} cannot be written to ({error.strerror}); name another folder with --out."
         ) from error
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(handle)
-        raise RunFolderError(
-            f"Another `m2a evaluate` is at work in {path}; wait for it, or name another folder with --out."
-        ) from error
-    return handle
 
 
 def read_json(file: Path) -> dict[str, Any]:

@@ -4,23 +4,27 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from m2a.benchmarks import Benchmark, Dialogue
 from m2a.benchmarks import Question as Asked
-from m2a.evaluation.judge import Judge
+from m2a.evaluation.facts import facts_of
+from m2a.evaluation.judge import Judge, told
+from m2a.evaluation.outage import ServiceGone, Watch, first_of
 from m2a.evaluation.prices import Price, unknown
 from m2a.evaluation.progress import Progress
-from m2a.evaluation.record import QuestionRecord
+from m2a.evaluation.record import QuestionRecord, read_failed_attempts
 from m2a.evaluation.rows import in_a_sentence, ingestion_row, question_row, utterance, with_answer, with_error
 from m2a.evaluation.run_folder import RunFolder, TakenIn, write_json
+from m2a.evaluation.seen import LearnedFrom
 from m2a.evaluation.summary import summarise
+from m2a.evaluation.work import Work, judge_again, judged, watch
 from m2a.systems import registry
 from m2a.systems.shared import Memory, Parts
-from m2a.systems.system import MemorySystem, Question, RetrievedMessage
+from m2a.systems.system import MemorySystem, Meter, Question, RetrievedMessage
 from m2a.types import Message
 
 RETRIEVED = 25  # as deep as recall is measured
@@ -30,7 +34,8 @@ RETRIEVED = 25  # as deep as recall is measured
 class RunResult:
     """Where the run is, its figures, how many questions failed, and how many a judge was not to be reached for.
 
-    `why` is the most frequent reason of either; None where there is none.
+    `why` is the most frequent reason of either; None where there is none. `learned_from` are the dialogues that a system
+    has learned from.
     """
 
     path: Path
@@ -39,22 +44,7 @@ class RunResult:
     failed: int
     unjudged: int = 0
     why: str | None = None
-
-
-@dataclass(slots=True)
-class _Work:
-    """What every part of a run has at hand. `turn` bounds how much is done at once."""
-
-    folder: RunFolder
-    parts: Parts
-    judges: Sequence[Judge]
-    progress: Progress
-    turn: asyncio.Semaphore
-    price: Price
-
-    @property
-    def judge_names(self) -> list[str]:
-        return [judge.name for judge in self.judges]
+    learned_from: LearnedFrom = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -87,22 +77,42 @@ async def run(
     `parts` makes what systems share in a folder for it. `settings` are all that an answer depends on: they stand in
     run.json, and a folder with others is refused (`RunFolderError`). A question that fails is a row with its error.
     Without a chat model one thing is done after the other, so that its time can be measured.
-    Writes run.json, ingestion.jsonl, questions.jsonl, summary.json, and by `report` its pages.
+    Raises `ServiceGone` where the chat model or a judge is gone; what only failed for that is not written.
+    Writes run.json, ingestion.jsonl, questions.jsonl, summary.json, facts.json, and by `report` its pages; the figures of
+    an earlier start go with the first row that changes.
     """
     with RunFolder(out, settings) as folder:
         folder.drop_failures()
-        shown = _progress(folder, benchmark, systems)
-        work = _Work(folder, parts(folder.work), judges, shown, asyncio.Semaphore(concurrency), price)
+        shown, made = _progress(folder, benchmark, systems), parts(folder.work)
+        chat = None if made.chat_model is None else Watch(f"The chat model {made.chat_model.name}", made.chat_model)
+        courts = {judge.name: Watch(f"The judge {judge.name}", judge.chat_model, told) for judge in judges}
+        at_once = 1 if made.chat_model is None else concurrency  # times are measured
+        work = Work(folder, made, judges, shown, asyncio.Semaphore(at_once), price, chat, courts)
         registry.check(
             tuple(systems), retrieval_only=work.parts.retrieval_only, has_model=work.parts.chat_model is not None
         )
-        await _do_all(work, benchmark, systems, concurrency)
-        return finish(folder, benchmark, systems, report)
+        try:
+            await _do_all(work, benchmark, systems, concurrency)
+        except* ServiceGone as group:
+            gone = first_of(group)
+        else:
+            result = finish(folder, benchmark, systems, report)
+            return replace(result, learned_from=settings.get("learned_from", {}))
+        raise _stopped(folder, benchmark, systems, gone)
 
 
-async def _do_all(work: _Work, benchmark: Benchmark, systems: Sequence[str], concurrency: int) -> None:
+def _stopped(folder: RunFolder, benchmark: Benchmark, systems: Sequence[str], gone: ServiceGone) -> ServiceGone:
+    """What is said of a run that ends early; the rows that failed for nothing else are out of its folder."""
+    folder.forget(gone.questions)
+    done = sum(row.error is None for row in folder.questions.values())
+    asked = len(systems) * sum(len(dialogue.questions) for dialogue in benchmark.dialogues)
+    so_far = f"{done} of {asked} questions are answered, and the same command goes on from there."
+    return ServiceGone(f"The run stops: {str(gone)[0].lower()}{str(gone)[1:]} {so_far}", gone.questions)
+
+
+async def _do_all(work: Work, benchmark: Benchmark, systems: Sequence[str], concurrency: int) -> None:
     try:
-        await _judge_again(work)
+        await judge_again(work)
         pairs = [(dialogue, system) for dialogue in benchmark.dialogues for system in systems]
         if work.parts.chat_model is None:
             for dialogue, system in pairs:  # one after the other: their times are measured
@@ -129,6 +139,8 @@ def finish(
     order = [q.question_id for dialogue in benchmark.dialogues for q in dialogue.questions]
     rows = [folder.questions[system, question] for system in systems for question in order]
     summary = summarise(rows)
+    failures = read_failed_attempts(folder.path / "failed_attempts.jsonl")
+    write_json(folder.path / "facts.json", facts_of(rows, list(folder.ingestion.values()), failures))
     write_json(folder.path / "summary.json", summary)
     if report is not None:
         report(folder.path)
@@ -138,7 +150,7 @@ def finish(
     return RunResult(folder.path, summary, len(rows), len(failed), len(unheard), reasons[0][0] if reasons else None)
 
 
-async def _do(work: _Work, dialogue: Dialogue, name: str) -> None:
+async def _do(work: Work, dialogue: Dialogue, name: str) -> None:
     """One system on one dialogue. Only what is missing is done."""
     missing = [q for q in dialogue.questions if (name, q.question_id) not in work.folder.questions]
     if not missing:
@@ -147,6 +159,8 @@ async def _do(work: _Work, dialogue: Dialogue, name: str) -> None:
     try:
         opened = await _open(work, dialogue, name)
         if isinstance(opened, str):
+            if work.chat is not None:
+                await work.chat.doubted()
             for asked in missing:
                 row = _begun(work, dialogue, asked, name)
                 work.folder.add_question(with_error(row, f"The dialogue was not taken in: {opened}", work.judge_names))
@@ -162,7 +176,7 @@ async def _do(work: _Work, dialogue: Dialogue, name: str) -> None:
             await opened.system.close()
 
 
-async def _open(work: _Work, dialogue: Dialogue, name: str) -> _Opened | str:
+async def _open(work: Work, dialogue: Dialogue, name: str) -> _Opened | str:
     """The system with the dialogue in it, taken in now if it was not before; else why it could not be."""
     known = work.folder.taken_in(name, dialogue.dialogue_id)
     try:
@@ -172,11 +186,11 @@ async def _open(work: _Work, dialogue: Dialogue, name: str) -> _Opened | str:
             return _opened(system, memory, await asyncio.to_thread(memory.messages), known.photos)
         async with work.turn:
             return await _take_in(work, dialogue, name)
-    except Exception as error:  # one dialogue that fails stops no other
+    except Exception as error:  # whatever a system raises, packages of others too: one that fails stops no other
         return in_a_sentence(error)
 
 
-async def _take_in(work: _Work, dialogue: Dialogue, name: str) -> _Opened:
+async def _take_in(work: Work, dialogue: Dialogue, name: str) -> _Opened:
     memory = await asyncio.to_thread(work.parts.stores.fresh_memory, f"{name}/{dialogue.dialogue_id}")
     system = await registry.open_system(name, memory, work.parts)
     try:
@@ -186,7 +200,7 @@ async def _take_in(work: _Work, dialogue: Dialogue, name: str) -> _Opened:
         raise
 
 
-async def _hear(work: _Work, dialogue: Dialogue, system: MemorySystem, memory: Memory) -> _Opened:
+async def _hear(work: Work, dialogue: Dialogue, system: MemorySystem, memory: Memory) -> _Opened:
     photos = dict.fromkeys(path for question in dialogue.questions for path in question.photos)
     sessions = [[utterance(turn) for turn in session.turns] for session in dialogue.sessions if session.turns]
     written = [await asyncio.to_thread(memory.record, session) for session in sessions]
@@ -205,6 +219,7 @@ async def _hear(work: _Work, dialogue: Dialogue, system: MemorySystem, memory: M
         record = ingestion_row(system, dialogue, heard, seconds, work.price)
         work.folder.add_ingestion(replace(record, error=in_a_sentence(error)), None)
         raise
+    seconds += memory.spared_seconds  # as if nobody had looked at its photos before
     everything = [message for session in written for message in session]
     if work.parts.chat_model is None:  # as if no vector had been there
         seconds += await asyncio.to_thread(memory.reused_seconds, everything, encoded)
@@ -212,7 +227,7 @@ async def _hear(work: _Work, dialogue: Dialogue, system: MemorySystem, memory: M
     return _opened(system, memory, everything, taken.photos)
 
 
-async def _ask(work: _Work, dialogue: Dialogue, asked: Asked, opened: _Opened) -> None:
+async def _ask(work: Work, dialogue: Dialogue, asked: Asked, opened: _Opened) -> None:
     async with work.turn:
         row = _begun(work, dialogue, asked, opened.system.name)
         question = Question(
@@ -220,43 +235,31 @@ async def _ask(work: _Work, dialogue: Dialogue, asked: Asked, opened: _Opened) -
             asked.asked_at or opened.last_said_at,
             tuple(opened.photos[f"{asked.question_id} {at}"] for at in range(len(asked.photos))),
         )
+        meter = Meter()
         try:
             began = time.perf_counter()
             retrieved = await opened.system.retrieve(question, RETRIEVED)
             row = replace(row, retrieved=_references(retrieved, opened), search_seconds=time.perf_counter() - began)
             if registry.answers(opened.system.name, work.parts):
-                answer = await opened.system.answer(question)
+                answer = await opened.system.answer(question, meter)
                 row = with_answer(row, answer, [opened.references[source] for source in answer.sources], work.price)
-                row = await _judged(row, answer.text, work.judges)
-        except Exception as error:  # a question that fails is a row
-            row = with_error(row, in_a_sentence(error), work.judge_names)
+                row = await judged(row, answer.text, work.judges)
+        except Exception as error:  # whatever a system raises, packages of others too: a question that fails is a row
+            row = with_error(row, in_a_sentence(error), work.judge_names, meter.usage, work.price)
         work.folder.add_question(row)
         work.progress.step(f"{opened.system.name} on {dialogue.dialogue_id}")
+        await watch(work, row, work.judges)
 
 
-def _begun(work: _Work, dialogue: Dialogue, asked: Asked, name: str) -> QuestionRecord:
-    return question_row(name, dialogue, asked, work.folder.keep_photo, asks_answer=registry.answers(name, work.parts))
-
-
-async def _judge_again(work: _Work) -> None:
-    """Answers that are there already, by the judges that were not to be reached."""
-
-    async def judge(row: QuestionRecord) -> None:
-        async with work.turn:
-            again = [judge for judge in work.judges if judge.name in row.unheard]
-            work.folder.add_question(await _judged(row, row.reply or "", again))
-
-    unheard = [row for row in work.folder.questions.values() if row.unheard]
-    await asyncio.gather(*map(judge, unheard))
-
-
-async def _judged(row: QuestionRecord, reply: str, judges: Sequence[Judge]) -> QuestionRecord:
-    judgements = await asyncio.gather(*(judge.judge(row.question, row.gold, reply) for judge in judges))
-    given = dict(zip((judge.name for judge in judges), judgements, strict=True))
-    told = [{"judge": name, "verdict": one.verdict, "reason": one.reason} for name, one in given.items()]
-    verdicts = row.verdicts | {name: one.verdict for name, one in given.items()}
-    unheard = {name: one.reason for name, one in given.items() if one.unheard}
-    return replace(row, verdicts=verdicts, unheard=unheard, trace=(*row.trace, *told))
+def _begun(work: Work, dialogue: Dialogue, asked: Asked, name: str) -> QuestionRecord:
+    return question_row(
+        name,
+        dialogue,
+        asked,
+        work.folder.keep_photo,
+        asks_answer=registry.answers(name, work.parts),
+        retrieves=registry.retrieves(name),
+    )
 
 
 def _opened(system: MemorySystem, memory: Memory, messages: Sequence[Message], photos: Mapping[str, str]) -> _Opened:

@@ -88,7 +88,14 @@ def _cut(dialogue: Dialogue, turns: int) -> Dialogue:
             break
         kept.append(session)
     known = {turn.reference for session in kept for turn in session.turns}
-    questions = tuple(q for q in dialogue.questions if q.evidence and known.issuperset(q.evidence))
+    sessions = {session.reference for session in kept}
+    questions = tuple(
+        q
+        for q in dialogue.questions
+        if (q.evidence or q.evidence_sessions)
+        and known.issuperset(q.evidence)
+        and sessions.issuperset(q.evidence_sessions)
+    )
     return replace(dialogue, sessions=tuple(kept), questions=questions)
 
 

@@ -1,8 +1,7 @@
-"""From rows to the figures of a run.
+"""From rows to the rates of a run: `summary.json`. What is counted otherwise is in `facts.py`.
 
 Accuracy and the metrics of words are over questions that have an answer; those without one count in `abstention` alone.
-A failed question counts as wrong. What cannot be said is not there: a metric without a single value has no key, an
-unknown cost is not 0.
+A failed question counts as wrong. What cannot be said is not there: a metric without a single value has no key.
 """
 
 from collections import defaultdict
@@ -11,136 +10,121 @@ from typing import Any
 
 import numpy as np
 
+from m2a.benchmarks.longmemeval import RUBRICS
 from m2a.benchmarks.visual import VISUAL_CENTRIC
 from m2a.evaluation import answer_metrics
-from m2a.evaluation.bootstrap import interval
-from m2a.evaluation.record import IngestionRecord, QuestionRecord
-from m2a.evaluation.retrieval_metrics import CUTOFFS, hit_at, recall_at
+from m2a.evaluation.bootstrap import rate_interval
+from m2a.evaluation.record import QuestionRecord
+from m2a.evaluation.retrieval_metrics import CUTOFFS, hit_at, recall_at, sessions_of
 
 Metric = Callable[[QuestionRecord], float | None]
 Figures = dict[str, Any]
 
 
 def summarise(questions: Sequence[QuestionRecord], *, seed: int = 0) -> dict[str, Figures]:
-    """`{system: {metric: value, "<metric>_ci95": [low, high], "n": int, "n_evidence": int, "categories": {name: {…}}}}`.
+    """`{system: {metric: value, "<metric>_ci95": [low, high], "n": int, "categories": {name: {…}}}}`.
 
-    Rates are fractions from 0 to 1, times seconds, costs dollars. `n` counts questions; `recall@k` and `hit@k` are over
-    those with evidence (`n_evidence`). Every mean has an interval; percentiles of time (`…_p50`, `…_p95`) and the whole
-    cost have none. Systems and categories stand in the order of the rows; the visual categories stand together once more
-    as `visual-centric`. What is no metric is in `facts_of`.
+    Metrics are fractions from 0 to 1, each with its interval; `n` counts questions. Systems and categories stand in the
+    order of the rows; the visual categories stand together once more as `visual-centric`.
     """
-    by_system: dict[str, list[QuestionRecord]] = defaultdict(list)
-    for question in questions:
-        by_system[question.system].append(question)
-    summary = {}
-    for system, rows in by_system.items():
-        by_category: dict[str, list[QuestionRecord]] = defaultdict(list)
-        for row in rows:
-            by_category[row.category].append(row)
-        visual = [row for row in rows if row.category in VISUAL_CENTRIC]
-        if visual:
-            by_category["visual-centric"] = visual
-        summary[system] = {
+    return {
+        system: {
             **_figures(rows, seed),
-            "categories": {category: _figures(some, seed) for category, some in by_category.items()},
+            "categories": {category: _figures(some, seed) for category, some in by_category(rows).items()},
         }
-    return summary
+        for system, rows in by_system(questions).items()
+    }
 
 
-def facts_of(questions: Sequence[QuestionRecord], ingestion: Sequence[IngestionRecord]) -> dict[str, Figures]:
-    """By system: its version, how it took the dialogues in, and whether token counts are estimates."""
-    facts: dict[str, Figures] = {}
-    for system in dict.fromkeys(row.system for row in questions):
-        estimated = any(row.estimated_tokens for row in questions if row.system == system)
-        facts[system] = {"estimated_tokens": estimated} | _ingestion([one for one in ingestion if one.system == system])
-    return facts
+def by_system(questions: Iterable[QuestionRecord]) -> dict[str, list[QuestionRecord]]:
+    found: dict[str, list[QuestionRecord]] = defaultdict(list)
+    for question in questions:
+        found[question.system].append(question)
+    return found
 
 
-def metrics_of(rows: Iterable[QuestionRecord]) -> dict[str, Metric]:
-    """Every metric of one question that the rows can have, by its key. A metric gives None where it does not apply."""
-    judges = dict.fromkeys(judge for row in rows for judge in row.verdicts)
+def by_category(rows: Sequence[QuestionRecord]) -> dict[str, list[QuestionRecord]]:
+    """With the visual ones together once more."""
+    found: dict[str, list[QuestionRecord]] = defaultdict(list)
+    for row in rows:
+        found[row.category].append(row)
+    visual = [row for row in rows if row.category in VISUAL_CENTRIC]
+    if visual:
+        found["visual-centric"] = visual
+    return found
+
+
+def metrics_of(rows: Sequence[QuestionRecord], judges: Sequence[str] | None = None) -> dict[str, Metric]:
+    """Every metric of one question that the rows can have, by its key. A metric gives None where it does not apply.
+
+    `judges` are those whose verdicts count; None stands for all that the rows name.
+    """
+    if judges is None:
+        judges = judges_of(rows)
     metrics: dict[str, Metric] = {}
     if judges:
-        metrics["accuracy"] = _mean_of_judges(tuple(judges))
+        metrics["accuracy"] = _mean_of_judges(judges)
         metrics |= {f"judge:{judge}": _of_judge(judge) for judge in judges}
-        metrics["judge_failed"] = lambda row: float("judge_failed" in row.verdicts.values())
+        metrics["judge_failed"] = _judge_failed(judges)
     metrics |= {
         "f1": _of_answer(answer_metrics.token_f1),
         "bleu1": _of_answer(answer_metrics.bleu1),
         "exact_match": _of_answer(answer_metrics.exact_match),
         "accepted_match": _accepted,
-        "abstention": _abstention,
+        "abstention": _abstention(judges),
         "errors": lambda row: float(row.error is not None),
     }
     for k in CUTOFFS:
         metrics[f"recall@{k}"] = _of_evidence(recall_at, k)
         metrics[f"hit@{k}"] = _of_evidence(hit_at, k)
+        metrics[f"session_recall@{k}"] = _of_sessions(k)
     return metrics
 
 
+def judges_of(rows: Iterable[QuestionRecord]) -> tuple[str, ...]:
+    """Who judged them, in the order of the rows."""
+    return tuple(dict.fromkeys(judge for row in rows for judge in row.verdicts))
+
+
+def has_evidence(row: QuestionRecord) -> bool:
+    """Whether recall is counted over it."""
+    return bool(row.evidence) and row.gold is not None
+
+
 def _figures(rows: Sequence[QuestionRecord], seed: int) -> Figures:
-    figures: Figures = {"n": len(rows), "n_evidence": sum(_has_evidence(row) for row in rows)}
-    for name, metric in (metrics_of(rows) | _AMOUNTS).items():
+    figures: Figures = {"n": len(rows)}
+    for name, metric in metrics_of(rows).items():
         values = [value for row in rows if (value := metric(row)) is not None]
         if values:
             figures[name] = float(np.mean(values))
-            figures[f"{name}_ci95"] = list(interval(values, seed=seed))
-    called = [row for row in rows if row.calls]
-    if called and all(row.cost is not None for row in called):
-        figures["cost"] = float(sum(row.cost for row in called if row.cost is not None))
-    for name in ("search_seconds", "seconds"):
-        times = [value for row in rows if (value := getattr(row, name)) is not None]
-        if times:
-            figures[f"{name}_p50"], figures[f"{name}_p95"] = (float(x) for x in np.percentile(times, [50, 95]))
+            figures[f"{name}_ci95"] = list(rate_interval(values, seed=seed))
     return figures
-
-
-def _ingestion(records: Sequence[IngestionRecord]) -> Figures:
-    done = [record for record in records if record.error is None]
-    if not done:
-        return {}
-    seconds = sum(record.seconds for record in done)
-    figures: Figures = {
-        "version": done[0].version,
-        "store_only": any(record.store_only for record in done),
-        "messages": sum(record.messages for record in done),
-        "ingestion_seconds": seconds,
-        "ingestion_failures": sum(record.failures for record in done),
-    }
-    if seconds:
-        figures["add_per_second"] = figures["messages"] / seconds
-    if any(record.calls for record in done):
-        figures["ingestion_calls"] = sum(record.calls for record in done)
-        figures["ingestion_tokens"] = sum(record.input_tokens + record.output_tokens for record in done)
-        figures["ingestion_estimated_tokens"] = any(record.estimated_tokens for record in done)
-        if all(record.cost is not None for record in done if record.calls):
-            figures["ingestion_cost"] = sum(record.cost for record in done if record.cost is not None)
-    return figures
-
-
-def _total_tokens(row: QuestionRecord) -> float | None:
-    if row.input_tokens is None or row.output_tokens is None:
-        return None
-    return row.input_tokens + row.output_tokens
-
-
-_AMOUNTS: dict[str, Metric] = {
-    "context_tokens": lambda row: row.context_tokens if row.calls else None,
-    "calls": lambda row: row.calls or None,
-    "total_tokens": _total_tokens,
-}
 
 
 def _of_judge(judge: str) -> Metric:
-    return lambda row: None if row.gold is None else float(_right(row, judge))
+    return lambda row: None if row.gold is None else _right(row, judge)
 
 
 def _mean_of_judges(judges: Sequence[str]) -> Metric:
-    return lambda row: None if row.gold is None else float(np.mean([_right(row, judge) for judge in judges]))
+    def of(row: QuestionRecord) -> float | None:
+        given = [_right(row, judge) for judge in judges]
+        known = [one for one in given if one is not None]
+        return None if row.gold is None or len(known) < len(given) else float(np.mean(known))
+
+    return of
 
 
-def _right(row: QuestionRecord, judge: str) -> bool:
-    return row.verdicts.get(judge) == "right"
+def _judge_failed(judges: Sequence[str]) -> Metric:
+    def of(row: QuestionRecord) -> float | None:
+        verdicts = [row.verdicts[judge] for judge in judges if judge in row.verdicts]
+        return float("judge_failed" in verdicts) if verdicts else None
+
+    return of
+
+
+def _right(row: QuestionRecord, judge: str) -> float | None:
+    """None where this judge was not asked; a judge that failed counts as wrong."""
+    return float(row.verdicts[judge] == "right") if judge in row.verdicts else None
 
 
 def _answered(row: QuestionRecord) -> bool:
@@ -148,9 +132,14 @@ def _answered(row: QuestionRecord) -> bool:
     return row.reply is not None or (row.error is not None and row.asks_answer)
 
 
+def _has_words(row: QuestionRecord) -> bool:
+    """Whether the words of an answer can be held against those of the gold one."""
+    return row.gold is not None and row.category not in RUBRICS and _answered(row)
+
+
 def _of_answer(metric: Callable[[str, str], float]) -> Metric:
     def of(row: QuestionRecord) -> float | None:
-        if row.gold is None or not _answered(row):
+        if row.gold is None or not _has_words(row):
             return None
         return 0.0 if row.reply is None else float(metric(row.reply, row.gold))
 
@@ -158,30 +147,48 @@ def _of_answer(metric: Callable[[str, str], float]) -> Metric:
 
 
 def _accepted(row: QuestionRecord) -> float | None:
-    if row.gold is None or not _answered(row):
+    if row.gold is None or not _has_words(row):
         return None
     return float(row.reply is not None and answer_metrics.accepted_match(row.reply, (row.gold, *row.accepted)))
 
 
-def _abstention(row: QuestionRecord) -> float | None:
-    if row.gold is not None or not _answered(row):
-        return None
-    if row.verdicts:
-        return float(np.mean([_right(row, judge) for judge in row.verdicts]))
-    return float(row.reply is not None and answer_metrics.declines(row.reply))
+def _abstention(judges: Sequence[str]) -> Metric:
+    """By the judges; a rule over words where there is none."""
 
+    def of(row: QuestionRecord) -> float | None:
+        if row.gold is not None or not _answered(row):
+            return None
+        if judges:
+            known = [right for judge in judges if (right := _right(row, judge)) is not None]
+            return float(np.mean(known)) if known else None
+        return float(row.reply is not None and answer_metrics.declines(row.reply))
 
-def _has_evidence(row: QuestionRecord) -> bool:
-    return bool(row.evidence) and row.gold is not None
+    return of
 
 
 def _of_evidence(metric: Callable[[Sequence[str], Sequence[str], int], float], k: int) -> Metric:
     def of(row: QuestionRecord) -> float | None:
-        if not _has_evidence(row) or (row.retrieved is None and row.error is None):
+        if not has_evidence(row) or not _searched(row):
             return None
         return float(metric(row.retrieved or (), row.evidence, k))
 
     return of
+
+
+def _of_sessions(k: int) -> Metric:
+    """The part of the sessions with evidence among those of the first k turns."""
+
+    def of(row: QuestionRecord) -> float | None:
+        if not row.evidence_sessions or row.gold is None or not _searched(row):
+            return None
+        return recall_at(sessions_of((row.retrieved or ())[:k]), row.evidence_sessions, k)
+
+    return of
+
+
+def _searched(row: QuestionRecord) -> bool:
+    """Whether the system retrieves, and did or failed."""
+    return row.retrieves and (row.retrieved is not None or row.error is not None)
 
 
 def values_by_question(rows: Iterable[QuestionRecord], metric: Metric) -> Mapping[tuple[str, str], float]:

@@ -1,11 +1,12 @@
 """The tables of a run, in the shape of the M2A paper's, as plain cells; HTML and Markdown are made from them."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from m2a.evaluation import published
 from m2a.evaluation.retrieval_metrics import CUTOFFS
+from m2a.evaluation.seen import LearnedFrom, marked, note_on
 
 Summary = Mapping[str, Mapping[str, Any]]
 
@@ -43,10 +44,33 @@ def markdown(table: Table) -> str:
     return "\n".join([*lines, "", *([table.note, ""] if table.note else [])])
 
 
-def tables_of(summary: Summary, facts: Summary) -> list[Table]:
-    """Those that the run has figures for. `facts` are `facts_of` the same run."""
-    found = [_accuracy(summary), _ablations(summary), _words(summary), _retrieval(summary), _by_category(summary)]
-    return [table for table in (*found, _costs(summary, facts), _ingestion(facts)) if table is not None]
+def tables_of(summary: Summary, facts: Summary, learned: LearnedFrom | None = None) -> list[Table]:
+    """Those that the run has figures for. `facts` are `facts_of` the same run; systems that `learned` names are marked."""
+    found = [
+        _accuracy(summary, facts),
+        _ablations(summary),
+        _words(summary, facts),
+        _retrieval(summary, facts),
+        _by_category(summary, facts),
+    ]
+    of_rates = [_marked(table, learned or {}) for table in found if table is not None]
+    return [*of_rates, *(table for table in (_costs(summary, facts), _ingestion(facts)) if table is not None)]
+
+
+def _marked(table: Table, learned: LearnedFrom) -> Table:
+    systems = [row[0] for row in table.rows]
+    rows = tuple((marked(name, learned), *cells) for name, *cells in table.rows)
+    return replace(table, rows=rows, note=" ".join(filter(None, (table.note, note_on(systems, learned)))))
+
+
+def _on_intervals(facts: Summary, metric: str) -> str:
+    """What an interval says, and the lowest and the highest dialogue, which it does not say."""
+    told = "In brackets: 95 % bootstrap interval over questions; Wilson's where all of them agree."
+    ranges = {system: one.get("range_over_dialogues", {}).get(metric) for system, one in facts.items()}
+    shown = [f"{system} {100 * found[0]:.1f}–{100 * found[1]:.1f}" for system, found in ranges.items() if found]
+    if not shown:
+        return told
+    return f"{told} Questions about one dialogue are alike; {metric} from dialogue to dialogue: {', '.join(shown)}."
 
 
 def categories_of(summary: Summary) -> list[str]:
@@ -69,7 +93,7 @@ def _has(summary: Summary, metric: str) -> bool:
     return any(metric in figures for figures in summary.values())
 
 
-def _accuracy(summary: Summary) -> Table | None:
+def _accuracy(summary: Summary, facts: Summary) -> Table | None:
     if not _has(summary, "accuracy"):
         return None
     categories = [category for category in categories_of(summary) if not category.startswith("visual ")]
@@ -98,7 +122,7 @@ def _accuracy(summary: Summary) -> Table | None:
         "Accuracy by category (as table 1 of the paper), %",
         ("system", *categories, *(key.removeprefix("judge:") for key in judges), "mean of judges"),
         (*rows, *published_rows),
-        "Questions without an answer are not in it. In brackets: 95 % bootstrap interval."
+        f"Questions without an answer are not in it. {_on_intervals(facts, 'accuracy')}"
         + (f" Published rows: {published.SOURCE}, on the authors' own set." if published_rows else ""),
     )
 
@@ -114,7 +138,12 @@ def _ablations(summary: Summary) -> Table | None:
     if len(ours) < 2:
         return None
     rows = tuple(
-        (system, percent(figures, "accuracy"), percent(figures, "recall@10"), f"{published.TABLE_2[system][2]:.1f}")
+        (
+            f"{system} (full)" if system == published.FULL_SYSTEM else system,
+            percent(figures, "accuracy"),
+            percent(figures, "recall@10"),
+            f"{sum(published.TABLE_2[system]) / 2:.1f}",
+        )
         for system, figures in ours.items()
     )
     return Table(
@@ -124,32 +153,50 @@ def _ablations(summary: Summary) -> Table | None:
     )
 
 
-def _words(summary: Summary) -> Table | None:
+def _words(summary: Summary, facts: Summary) -> Table | None:
     metrics = ("accepted_match", "exact_match", "f1", "bleu1", "abstention", "judge_failed", "errors")
     there = [metric for metric in metrics if _has(summary, metric)]
     if not set(there) - {"errors"}:
         return None
     rows = tuple((system, *(percent(figures, metric) for metric in there)) for system, figures in summary.items())
-    return Table("Answers by their words, %", ("system", *there), rows)
+    return Table("Answers by their words, %", ("system", *there), rows, _on_intervals(facts, "accepted_match"))
 
 
-def _retrieval(summary: Summary) -> Table | None:
-    if not _has(summary, "recall@10"):
+def _retrieval(summary: Summary, facts: Summary) -> Table | None:
+    metrics = [f"{name}@{k}" for name in ("recall", "hit", "session_recall") for k in CUTOFFS]
+    metrics = [metric for metric in metrics if _has(summary, metric)]
+    if not metrics:
         return None
-    metrics = [f"{name}@{k}" for name in ("recall", "hit") for k in CUTOFFS]
     rows = tuple(
-        (system, str(figures["n_evidence"]), *(percent(figures, metric) for metric in metrics))
+        (
+            system,
+            str(facts.get(system, {}).get("n_evidence", NONE)),
+            *(percent(figures, metric) for metric in metrics),
+        )
         for system, figures in summary.items()
     )
+    notes = ["Recall is found/gold per question, then the mean, over questions that have an answer and evidence."]
+    if any(metric.startswith("session") for metric in metrics):
+        notes.append("session_recall: of the sessions with evidence, those of the first k turns.")
     return Table(
         "Evidence found, %",
         ("system", "questions", *metrics),
         rows,
-        "Recall is found/gold per question, then the mean, over questions that have an answer and evidence.",
+        " ".join([*notes, *_short_lists(facts), _on_intervals(facts, "recall@10")]),
     )
 
 
-def _by_category(summary: Summary) -> Table | None:
+def _short_lists(facts: Summary) -> list[str]:
+    """A list that ends before k holds fewer by its making, not by its ranking."""
+    lists = {system: one["longest_list"] for system, one in facts.items() if "longest_list" in one}
+    return [
+        f"{system} gave at most {length} turns to a question, so its figures beyond {length} are over those."
+        for system, length in lists.items()
+        if length < max(CUTOFFS)
+    ]
+
+
+def _by_category(summary: Summary, facts: Summary) -> Table | None:
     if not _has(summary, "recall@10"):
         return None
     categories = [
@@ -159,7 +206,7 @@ def _by_category(summary: Summary) -> Table | None:
     ]
 
     def counted(category: str) -> str:
-        counts = {figures["categories"].get(category, {}).get("n_evidence", 0) for figures in summary.values()}
+        counts = {one.get("categories", {}).get(category, {}).get("n_evidence", 0) for one in facts.values()}
         return f"{category} (n = {'/'.join(map(str, sorted(counts)))})"
 
     rows = tuple(
@@ -174,7 +221,8 @@ def _costs(summary: Summary, facts: Summary) -> Table | None:
         "context tokens": lambda one: _number(one, "context_tokens"),
         "tokens a question": lambda one: _tokens(one, "total_tokens", "estimated_tokens"),
         "calls a question": lambda one: _number(one, "calls", "{:.1f}"),
-        "cost of the answers": lambda one: f"${one['cost']:.2f}" if "cost" in one else _unknown(one, "calls"),
+        "cost of the answers": lambda one: _cost(one, "cost", "calls"),
+        "cost of the judges": lambda one: _cost(one, "judge_cost", "judge_calls"),
         "search p50 / p95": lambda one: _times(one, "search_seconds"),
         "whole p50 / p95": lambda one: _times(one, "seconds"),
         "failed questions": lambda one: (
@@ -189,8 +237,22 @@ def _costs(summary: Summary, facts: Summary) -> Table | None:
         "What a question takes",
         ("system", *columns),
         rows,
-        "≈: estimated, for the server did not count all of them. Cost unknown is said, never 0.",
+        " ".join(
+            [
+                "≈: estimated, for the server did not count all of them. Cost unknown is said, never 0.",
+                *_failed_attempts(facts),
+            ]
+        ),
     )
+
+
+def _failed_attempts(facts: Summary) -> list[str]:
+    return [
+        f"Beside it {system} took {_number(one, 'failed_tokens')} tokens in {one['failed_attempts']} attempts that failed "
+        f"(cost {_cost(one, 'failed_cost', 'failed_tokens')})."
+        for system, one in facts.items()
+        if one.get("failed_attempts")
+    ]
 
 
 def _ingestion(facts: Summary) -> Table | None:
@@ -210,9 +272,7 @@ def _ingestion(facts: Summary) -> Table | None:
             kept(figures),
             _number(figures, "add_per_second", "{:,.1f}"),
             _tokens(figures, "ingestion_tokens", "ingestion_estimated_tokens"),
-            f"${figures['ingestion_cost']:.2f}"
-            if "ingestion_cost" in figures
-            else _unknown(figures, "ingestion_calls"),
+            _cost(figures, "ingestion_cost", "ingestion_calls"),
             str(figures.get("ingestion_failures", NONE)),
         )
         for system, figures in facts.items()
@@ -229,7 +289,9 @@ def _tokens(figures: Mapping[str, Any], key: str, estimated: str) -> str:
     return ("≈ " if figures.get(estimated) else "") + _number(figures, key) if key in figures else NONE
 
 
-def _unknown(figures: Mapping[str, Any], calls: str) -> str:
+def _cost(figures: Mapping[str, Any], key: str, calls: str) -> str:
+    if key in figures:
+        return f"${figures[key]:.2f}"
     return "unknown" if figures.get(calls) else NONE
 
 

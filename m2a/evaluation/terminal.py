@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from m2a.evaluation.outage import ServiceGone
+from m2a.evaluation.seen import LearnedFrom, marked, note_on
+
 if TYPE_CHECKING:
     from m2a.evaluation.runner import RunResult
 
@@ -21,12 +24,18 @@ class UsageError(ValueError):
 
 @contextmanager
 def told(interrupted: str = "Interrupted.") -> Iterator[None]:
-    """What the user must mend is one sentence on standard error and exit code 2; `interrupted` is said at Ctrl+C."""
+    """What the user must mend is one sentence on standard error and exit code 2; `interrupted` is said at Ctrl+C.
+
+    A service that is gone is another one, and exit code 1: the same command goes on later.
+    """
     try:
         yield
     except KeyboardInterrupt as error:
         _say(interrupted)
         raise typer.Exit(INTERRUPTED) from error
+    except ServiceGone as error:
+        _say(str(error))
+        raise typer.Exit(FAILED) from error
     except OSError as error:
         if not error.strerror:
             raise
@@ -39,14 +48,18 @@ def told(interrupted: str = "Interrupted.") -> Iterator[None]:
         raise typer.Exit(BAD_INPUT) from error
 
 
-def print_table(summary: Mapping[str, Any]) -> None:
-    """The figures in the terminal; the report has them all."""
+def print_table(summary: Mapping[str, Any], learned: LearnedFrom) -> None:
+    """The figures in the terminal; the report has them all. Systems that `learned` names are marked, and that is said."""
+    note = note_on(list(summary), learned)
+    summary = {marked(name, learned): figures for name, figures in summary.items()}
     columns = [column for column in _COLUMNS if any(column in figures for figures in summary.values())]
     width = max(len(name) for name in summary)
     print(f"{'':{width}}  {'n':>5}  " + "  ".join(f"{column:>14}" for column in columns))
     for name, figures in summary.items():
         cells = [f"{figures[column]:.3f}" if column in figures else "–" for column in columns]
         print(f"{name:{width}}  {figures['n']:>5}  " + "  ".join(f"{cell:>14}" for cell in cells))
+    if note:
+        print(note)
 
 
 def print_failures(result: "RunResult") -> None:

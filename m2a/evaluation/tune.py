@@ -2,8 +2,9 @@
 
 What is measured goes through `Retriever.search`, as the product does. Every figure of the ranking is of a dialogue that
 neither its weights nor its choices have seen: for each dialogue the head, the weights, the regularisation and the depth are
-learned from the others alone. The ranker is fed by the head, so it learns from scores of heads that have not seen the
-dialogue in question either.
+learned from the others alone. The row with the relevance floor is no such figure: its floor was chosen once, with half of
+LoCoMo in sight. The ranker is fed by the head, so it learns from scores of heads that have not seen the dialogue in question
+either.
 """
 
 import tempfile
@@ -19,6 +20,7 @@ from sqlalchemy import Connection
 
 from m2a.benchmarks.dialogue import Benchmark, BenchmarkError, Dialogue
 from m2a.evaluation import tune_fit
+from m2a.evaluation.rows import words_of
 from m2a.evaluation.tune_fit import fit_head, fit_ranker
 from m2a.memory.database import Database
 from m2a.memory.index import IndexEncoders, MemoryIndex
@@ -26,8 +28,8 @@ from m2a.memory.indexer import Indexer
 from m2a.memory.owners import owner_named
 from m2a.memory.ranking.encoding import RecordEncoder
 from m2a.memory.ranking.features import FEATURES, Record
-from m2a.memory.ranking.learned_ranking import DEPTH, LearnedRanking
-from m2a.memory.ranking.ranker import Ranker
+from m2a.memory.ranking.learned_ranking import DEPTH, LearnedRanking, RankedQuestion
+from m2a.memory.ranking.ranker import Ranker, fingerprint
 from m2a.memory.ranking.record_store import RankedRecord, RankedRecordStore, RecordKey
 from m2a.memory.ranking.token_head import TokenHead, unit
 from m2a.memory.raw_message_store import RawMessageStore
@@ -116,17 +118,23 @@ class _Watcher(LearnedRanking):
 
     found: tuple[Mapping[RecordKey, int], Sequence[RecordKey]] = ({}, ())
 
-    def order(
+    def ask(
         self,
         connection: Connection,
         owner: str,
         kinds: Collection[RecordKind],
         text: str,
         states: TokenStates,
-        found: Mapping[RecordKey, int],
-        by_words: Sequence[RecordKey],
+    ) -> RankedQuestion:
+        return _Watched(self, connection, owner, kinds, text, states)
+
+
+class _Watched(RankedQuestion):
+    def order(
+        self, connection: Connection, found: Mapping[RecordKey, int], by_words: Sequence[RecordKey]
     ) -> list[RecordKey]:
-        self.found = (found, by_words)
+        assert isinstance(self.ranking, _Watcher)
+        self.ranking.found = (found, by_words)
         return sorted(found)
 
 
@@ -167,6 +175,8 @@ class Workshop:
             record_encoder=self._keeping,
         )
         self.owners = [owner_named(self.database, dialogue.dialogue_id) for dialogue in dialogues]
+        sessions = (session for dialogue in dialogues for session in dialogue.sessions)
+        self.trained_on = frozenset(fingerprint(turn.text for turn in session.turns) for session in sessions)
         self.asked: list[Asked] = []
         self._of_dialogue: list[list[tuple[str, int]]] = []
         for number, dialogue in enumerate(dialogues):
@@ -188,7 +198,7 @@ class Workshop:
                         chat,
                         role=turn.role,
                         speaker=turn.speaker,
-                        text=f"{turn.text} {turn.caption}".strip(),
+                        text=words_of(turn),
                         said_at=turn.said_at,
                     )
                     places[turn.reference] = (chat, message.message_id)
@@ -293,7 +303,8 @@ class Tables:
                     for at, one in enumerate(workshop.asked):
                         if one.dialogue in unseen:
                             owner = workshop.owners[one.dialogue]
-                            keys, table = ranking.table(connection, owner, _MESSAGES, one.text, one.states, *found[at])
+                            asked = ranking.ask(connection, owner, _MESSAGES, one.text, one.states)
+                            keys, table = asked.table(connection, *found[at])
                             self._tables[depth, unseen, at] = ([key.record_id for key in keys], table)
 
     def of(self, depth: int, unseen: Unseen, at: int) -> tuple[list[int], np.ndarray]:
@@ -373,7 +384,7 @@ def _tune(
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
         ranker = tables.fit(Choice(DEPTH, max(L2)), list(numbers), frozenset())
-        replace(ranker, made_by=made_by).save(out / "ranker.json")
+        replace(ranker, made_by=made_by, trained_on=workshop.trained_on).save(out / "ranker.json")
         workshop.head(frozenset()).save(out / "head.npz")
         say(f"The weights of all dialogues are in {out}.")
 

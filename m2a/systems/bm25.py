@@ -8,7 +8,7 @@ from importlib.metadata import version
 
 from m2a.systems.prompting import ask, message_line
 from m2a.systems.shared import Memory, Parts
-from m2a.systems.system import Answer, Question, RetrievedMessage, Usage
+from m2a.systems.system import Answer, Meter, Question, RetrievedMessage, Usage
 from m2a.types import Message
 
 TURNS = 5
@@ -39,7 +39,7 @@ class Bm25:
     async def retrieve(self, question: Question, k: int) -> list[RetrievedMessage] | None:
         return await asyncio.to_thread(self._search, question, k)
 
-    async def answer(self, question: Question) -> Answer:
+    async def answer(self, question: Question, meter: Meter) -> Answer:
         assert self._chat_model is not None
         began = time.perf_counter()
         found = await asyncio.to_thread(self._search, question, TURNS)
@@ -51,6 +51,7 @@ class Bm25:
             question,
             [message_line(message) for message in messages],
             self._memory,
+            meter,
             sources=[message.message_id for message in messages],
             began=began,
             search_seconds=searched,

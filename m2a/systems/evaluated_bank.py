@@ -15,7 +15,8 @@ T = TypeVar("T")
 
 
 class EvaluatedBank(MemoryBank):
-    """`search` ranks in place of the stores' retriever. Without `raw_messages` nobody finds or opens a message."""
+    """`search` ranks in place of the stores' retriever, with a floor or without. Without `raw_messages` nobody finds or opens
+    a message."""
 
     def __init__(
         self, owner: str, stores: Stores, clock: Callable[[], datetime], search: Search, *, raw_messages: bool
@@ -24,7 +25,14 @@ class EvaluatedBank(MemoryBank):
         self._ranked = search
         self._raw_messages = raw_messages
 
-    def search(self, query: Query, kinds: Collection[RecordKind] = frozenset({"entry"}), k: int = 10) -> list[Hit]:
+    def search(
+        self,
+        query: Query,
+        kinds: Collection[RecordKind] = frozenset({"entry"}),
+        k: int = 10,
+        *,
+        relevance_floor: bool = True,
+    ) -> list[Hit]:
         self.index()
         return self._ranked(self.owner, query, kinds, k)
 
@@ -62,7 +70,14 @@ class QuestionBank(EvaluatedBank):
         self.spent = Spent()
         self._captions: dict[str, str] = {}
 
-    def search(self, query: Query, kinds: Collection[RecordKind] = frozenset({"entry"}), k: int = 10) -> list[Hit]:
+    def search(
+        self,
+        query: Query,
+        kinds: Collection[RecordKind] = frozenset({"entry"}),
+        k: int = 10,
+        *,
+        relevance_floor: bool = True,
+    ) -> list[Hit]:
         return self.spent.time(lambda: self._ranked(self.owner, query, kinds, k))
 
     def messages_in_ranges(self, ranges: Iterable[EvidenceRange]) -> list[Message]:

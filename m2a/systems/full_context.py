@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from m2a.systems.metered import tokens_of
 from m2a.systems.prompting import ask, message_line
 from m2a.systems.shared import Memory, Parts
-from m2a.systems.system import Answer, Question, RetrievedMessage, Usage
+from m2a.systems.system import Answer, Meter, Question, RetrievedMessage, Usage
 from m2a.types import Message
 
 
@@ -30,7 +30,7 @@ class FullContext:
     async def retrieve(self, question: Question, k: int) -> list[RetrievedMessage] | None:
         return None
 
-    async def answer(self, question: Question) -> Answer:
+    async def answer(self, question: Question, meter: Meter) -> Answer:
         assert self._chat_model is not None
         began = time.perf_counter()
         lines = [message_line(message) for message in self._messages]
@@ -43,6 +43,7 @@ class FullContext:
             question,
             lines[first:],
             self._memory,
+            meter,
             sources=[message.message_id for message in shown],
             began=began,
             search_seconds=0.0,

@@ -18,7 +18,7 @@ from m2a.systems.evaluated_bank import EvaluatedBank, QuestionBank
 from m2a.systems.metered import MeteredChatModel, tokens_of
 from m2a.systems.prompting import render
 from m2a.systems.shared import Memory, Parts, ReplayClock, Search
-from m2a.systems.system import Answer, Question, RetrievedMessage, Usage
+from m2a.systems.system import Answer, Meter, Question, RetrievedMessage, Usage
 from m2a.systems.variants import Variant
 from m2a.types import (
     Change,
@@ -53,7 +53,6 @@ class M2ASystem:
         self.ingestion = Usage()
         self._variant = variant
         self._memory = memory
-        memory.fusion = "paper" if variant.paths == "dense" else variant.fusion
         self._parts = parts
         self._kind: RecordKind = "message" if parts.retrieval_only else "entry"
         self._failures_in_a_row = 0
@@ -81,9 +80,9 @@ class M2ASystem:
                         found.setdefault(message_id, hit.score)
         return [RetrievedMessage(message_id, score) for message_id, score in found.items()][:k]
 
-    async def answer(self, question: Question) -> Answer:
+    async def answer(self, question: Question, meter: Meter) -> Answer:
         began = time.perf_counter()
-        metered = self._metered()
+        metered = self._metered(meter)
         policy = _Answering(OfflineRules() if metered is None else LanguagePolicy(metered))
         clock = ReplayClock(question.asked_at)
         bank = QuestionBank(self._memory.owner, self._stores(), clock, self._search(), raw_messages=self._has_raw)
@@ -113,7 +112,7 @@ class M2ASystem:
         return Answer(
             text,
             sources,
-            Usage() if metered is None else metered.usage,
+            meter.usage,
             context_tokens,
             search_seconds=bank.spent.seconds,
             seconds=time.perf_counter() - began,
@@ -125,12 +124,13 @@ class M2ASystem:
 
     async def _take(self, said: Sequence[Message], start: int) -> None:
         """The Update stage of one exchange, which begins at `start`; an exchange that gets no answer is counted."""
-        metered = self._metered()
+        meter = Meter()
+        metered = self._metered(meter)
         policy: Policy = OfflineRules() if metered is None else LanguagePolicy(metered)
         clock = ReplayClock(said[-1].said_at)
         bank = EvaluatedBank(self._memory.owner, self._stores(), clock, self._search(), raw_messages=self._has_raw)
         try:
-            changes = await self._changes(bank, policy, metered, said, start)
+            changes = await self._changes(bank, policy, meter, said, start)
             changes = tuple(_resting_on(change, said[start:]) for change in changes)
             if metered is None:
                 changes = tuple(_by_name(change, said[-1].speaker) for change in changes)
@@ -143,22 +143,21 @@ class M2ASystem:
         except (GaveUpError, RejectedWriteError):
             self.ingestion += Usage(failures=1)
         finally:
-            if metered is not None:
-                self.ingestion += metered.usage
+            self.ingestion += meter.usage
 
     async def _changes(
         self,
         bank: EvaluatedBank,
         policy: Policy,
-        metered: MeteredChatModel | None,
+        meter: Meter,
         said: Sequence[Message],
         start: int,
     ) -> tuple[Change, ...]:
-        captioner = self._parts.captioner(metered)
+        captioner = self._parts.captioner(self._metered(meter))
         exchange, before = said[start:], said[max(0, start - 2 * self._variant.context_turns) : start]
         photos = []
         for number, photo_id in enumerate((p for message in exchange for p in message.photos), start=1):
-            caption = await self._memory.caption(photo_id, captioner)
+            caption = await self._memory.caption(photo_id, self._parts, meter)
             await asyncio.to_thread(bank.set_caption, photo_id, caption)
             data = await asyncio.to_thread(bank.photo_data, photo_id)
             photos.append(PhotoView(number, photo_id, caption, data, "image/jpeg"))
@@ -173,12 +172,12 @@ class M2ASystem:
             preferences=tuple(await asyncio.to_thread(bank.standing_preferences)),
             concepts=tuple(await asyncio.to_thread(bank.concepts)),
         )
-        meter = UsageMeter()
-        action, state = await next_action(policy, state, meter)
+        used = UsageMeter()
+        action, state = await next_action(policy, state, used)
         changes: tuple[Change, ...] = ()
         if isinstance(action, UpdateMemory):
             manager = MemoryManager(bank, policy, captioner, max_rounds=self._variant.update_rounds)
-            async for event in manager.update(state, action.request, meter):
+            async for event in manager.update(state, action.request, used):
                 if isinstance(event, tuple):
                     changes = event
         return changes
@@ -187,10 +186,10 @@ class M2ASystem:
     def _has_raw(self) -> bool:
         return self._variant.raw_messages
 
-    def _metered(self) -> MeteredChatModel | None:
+    def _metered(self, meter: Meter) -> MeteredChatModel | None:
         without = () if self._has_raw else _RAW_TOOLS
         model = self._parts.chat_model
-        return None if model is None else MeteredChatModel(model, without=without)
+        return None if model is None else MeteredChatModel(model, meter, without=without)
 
     def _search(self) -> Search:
         shared, variant = self._memory.shared, self._variant

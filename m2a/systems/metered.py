@@ -3,8 +3,9 @@
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
-from m2a.systems.system import Usage
+from m2a.systems.system import Meter, Usage
 from models.chat_model import (
+    CHARACTERS_PER_TOKEN,
     ChatMessage,
     ChatModel,
     ChatModelError,
@@ -14,7 +15,6 @@ from models.chat_model import (
     ToolCall,
 )
 
-CHARACTERS_PER_TOKEN = 4
 PHOTO_TOKENS = 500  # what a photo is taken for where the server does not count
 
 
@@ -24,13 +24,17 @@ def tokens_of(text: str) -> int:
 
 
 class MeteredChatModel:
-    """Passes everything on. `without` names tools that the model is not offered."""
+    """Passes everything on, and tells the meter. `without` names tools that the model is not offered."""
 
-    def __init__(self, chat_model: ChatModel, *, without: Sequence[str] = ()) -> None:
+    def __init__(self, chat_model: ChatModel, meter: Meter | None = None, *, without: Sequence[str] = ()) -> None:
         self.name = chat_model.name
-        self.usage = Usage()
+        self._meter = meter or Meter()
         self._chat_model = chat_model
         self._without = frozenset(without)
+
+    @property
+    def usage(self) -> Usage:
+        return self._meter.usage
 
     @property
     def sees_photos(self) -> bool:
@@ -44,7 +48,7 @@ class MeteredChatModel:
             self._count(messages, error.text, error.usage)
             raise
         except ChatModelError:
-            self.usage += Usage(failures=1)
+            self._meter.usage += Usage(failures=1)
             raise
         self._count(messages, str(call.arguments), call.usage)
         return call
@@ -60,12 +64,12 @@ class MeteredChatModel:
                         said += piece
                     yield piece
         except ChatModelError:
-            self.usage += Usage(failures=1)
+            self._meter.usage += Usage(failures=1)
             raise
         self._count(messages, said, counted)
 
     def _count(self, messages: Sequence[ChatMessage], said: str, counted: TokenUsage) -> None:
-        self.usage += Usage(
+        self._meter.usage += Usage(
             prompt_tokens(messages) if counted.input_tokens is None else counted.input_tokens,
             tokens_of(said) if counted.output_tokens is None else counted.output_tokens,
             calls=1,

@@ -5,16 +5,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
 
-from m2a.systems.metered import MeteredChatModel
 from m2a.systems.peers.child import PeerChat, PeerChild, PeerMemory, PeerMessage
 from m2a.systems.peers.environment import PeerName
 from m2a.systems.peers.model_gateway import GatewayCounts, ModelGateway
 from m2a.systems.prompting import ask
 from m2a.systems.shared import Memory, Parts, PeerPlace
-from m2a.systems.system import Answer, Question, RetrievedMessage, Usage
+from m2a.systems.system import Answer, Meter, Question, RetrievedMessage, Usage
 from m2a.types import Message
 
 MEMORIES = 10
+_AT_ONCE = 2  # messages in one call, whose time limit they share: an exchange, which mem0 takes together
 
 
 class PeerUnusableError(ValueError):
@@ -40,12 +40,16 @@ class PeerSystem:
         self._apart = Usage()  # what did not go through the gateway
 
     async def observe(self, session: Sequence[Message]) -> None:
-        heard = [
-            PeerMessage(m.message_id, m.speaker, m.role, m.said_at, m.text, await self._captions_of(m)) for m in session
-        ]
-        observed = await self._child.observe(heard)
-        self._apart += Usage(failures=len(observed.failed))
-        self.ingestion = self._apart if self._gateway is None else self._apart + _usage(self._gateway.counts)
+        try:
+            heard = [
+                PeerMessage(m.message_id, m.speaker, m.role, m.said_at, m.text, await self._captions_of(m))
+                for m in session
+            ]
+            for start in range(0, len(heard), _AT_ONCE):
+                observed = await self._child.observe(heard[start : start + _AT_ONCE])
+                self._apart += Usage(failures=len(observed.failed))
+        finally:  # what was spent is known also where the peer failed
+            self.ingestion = self._apart if self._gateway is None else self._apart + _usage(self._gateway.counts)
 
     async def retrieve(self, question: Question, k: int) -> list[RetrievedMessage] | None:
         found: dict[int, float] = {}
@@ -54,7 +58,7 @@ class PeerSystem:
                 found.setdefault(message_id, memory.score)
         return [RetrievedMessage(message_id, score) for message_id, score in found.items()][:k]
 
-    async def answer(self, question: Question) -> Answer:
+    async def answer(self, question: Question, meter: Meter) -> Answer:
         assert self._parts.chat_model is not None
         began = time.perf_counter()
         before = self._gateway.counts if self._gateway else GatewayCounts()
@@ -65,6 +69,7 @@ class PeerSystem:
             question,
             _lines(found),
             self._memory,
+            meter,
             sources=list(dict.fromkeys(m for memory in found for m in memory.message_ids)),
             began=began,
             search_seconds=searched,
@@ -82,11 +87,11 @@ class PeerSystem:
         """Without a chat model nobody looks at a photo."""
         if self.store_only or not message.photos:
             return ()
-        metered = None if self._parts.chat_model is None else MeteredChatModel(self._parts.chat_model)
-        captioner = self._parts.captioner(metered)
-        captions = [await self._memory.caption(photo, captioner) for photo in message.photos]
-        if metered is not None:
-            self._apart += metered.usage
+        meter = Meter()
+        try:
+            captions = [await self._memory.caption(photo, self._parts, meter) for photo in message.photos]
+        finally:
+            self._apart += meter.usage
         return tuple(caption for caption in captions if caption)
 
 

@@ -12,7 +12,7 @@ from m2a.agents.prompting import Boundary
 from m2a.agents.prompting import render as render_of_agents
 from m2a.systems.metered import MeteredChatModel, tokens_of
 from m2a.systems.shared import Memory
-from m2a.systems.system import Answer, Question
+from m2a.systems.system import Answer, Meter, Question
 from m2a.types import Message
 from models.chat_model import ChatMessage, ChatModel, ChatModelError, PhotoPart
 
@@ -57,6 +57,7 @@ async def ask(
     question: Question,
     lines: Sequence[str],
     memory: Memory,
+    meter: Meter,
     *,
     sources: Sequence[int],
     began: float,
@@ -65,7 +66,7 @@ async def ask(
     trace: Sequence[object] = (),
 ) -> Answer:
     """Put what was found before the model. `began` is by `time.perf_counter`. Raises `ChatModelError`."""
-    metered = MeteredChatModel(chat_model)
+    metered = MeteredChatModel(chat_model, meter)
     prompt = answer_messages(question, lines, memory, photos=photos, sees_photos=metered.sees_photos)
     text = ""
     async with aclosing(metered.stream(prompt)) as pieces:

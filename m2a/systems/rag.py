@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from m2a.systems.prompting import ask, message_line
 from m2a.systems.shared import Memory, Parts
-from m2a.systems.system import Answer, Question, RetrievedMessage, Usage
+from m2a.systems.system import Answer, Meter, Question, RetrievedMessage, Usage
 from m2a.types import Hit, Message, Query
 
 TURNS = 5
@@ -31,7 +31,7 @@ class Rag:
         hits = await asyncio.to_thread(self._search, question, k)
         return [RetrievedMessage(m.message_id, hit.score) for hit in hits if isinstance(m := hit.record, Message)]
 
-    async def answer(self, question: Question) -> Answer:
+    async def answer(self, question: Question, meter: Meter) -> Answer:
         assert self._chat_model is not None
         began = time.perf_counter()
         hits = await asyncio.to_thread(self._search, question, TURNS)
@@ -44,6 +44,7 @@ class Rag:
             question,
             lines,
             self._memory,
+            meter,
             sources=[message.message_id for message in found],
             began=began,
             search_seconds=searched,

@@ -1,7 +1,7 @@
 """Every system by its name."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, cast
 
@@ -42,7 +42,7 @@ def check(names: tuple[str, ...], *, retrieval_only: bool, has_model: bool) -> N
             raise UnknownSystemError("full-context retrieves nothing: leave it out of a run of retrieval alone.")
         if retrieval_only and name in VARIANTS and VARIANTS[name].needs_agents:
             raise UnknownSystemError(
-                f"{name} differs from m2a only where agents answer: leave it out of a run of retrieval alone."
+                f"{name} differs from m2a-paper only where agents answer: leave it out of a run of retrieval alone."
             )
         if not retrieval_only and not has_model and name == "full-context":
             raise UnknownSystemError("full-context needs a chat model: name one with --chat-model, or leave it out.")
@@ -70,6 +70,21 @@ def answers_offline(name: str) -> bool:
     return name in VARIANTS
 
 
+def retrieves(name: str) -> bool:
+    """Whether it retrieves messages at all, so that it can miss some."""
+    return name != FullContext.name
+
+
+def has_learned_from(name: str, sessions: Sequence[Sequence[str]]) -> bool:
+    """Whether the ranking of the system was learned from one of these sessions, each given by the words of its turns."""
+    from m2a.memory.ranking.ranker import fingerprint, shipped_ranker
+
+    if name not in VARIANTS or VARIANTS[name].fusion != "best":
+        return False
+    trained_on = shipped_ranker().trained_on
+    return any(fingerprint(session) in trained_on for session in sessions)
+
+
 def settings_of(name: str) -> Mapping[str, object]:
     """The frozen settings of a system that has any."""
     return asdict(VARIANTS[name]) if name in VARIANTS else {}
@@ -77,6 +92,8 @@ def settings_of(name: str) -> Mapping[str, object]:
 
 async def open_system(name: str, memory: Memory, parts: Parts) -> MemorySystem:
     """The system on a memory, fresh or taken in before. Raises `UnknownSystemError`, and for a peer `PeerError`."""
+    if name in VARIANTS:
+        memory.fusion = VARIANTS[name].fusion
     if name in INDEXED:  # it may have left the index since
         await asyncio.to_thread(memory.ensure_index)
     if name in VARIANTS:

@@ -4,7 +4,7 @@ Vectors are kept by content in the same database, so that what one system had en
 """
 
 import hashlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -19,6 +19,8 @@ from m2a.memory.photo_store import PhotoStore
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
 from m2a.memory.stores import Retrieval, Stores
+from m2a.systems.captions import Captions
+from m2a.systems.system import Meter
 from m2a.systems.timed_encoder import TimedEncoder
 from m2a.types import EvidenceRange, Hit, Message, Photo, Query, RecordKind, Role
 from models.captioner import Captioner
@@ -83,8 +85,6 @@ class SharedStores:
         self.photos = PhotoStore(
             self.database, folder / "photos", lambda: datetime.now().astimezone(), _RememberingDecoder()
         )
-        self.captions: dict[tuple[str, str], str] = {}
-        """By captioner and photo: a photo that several systems hear of is captioned once."""
         self._retrievers: dict[tuple[Fusion, bool], Retriever] = {}
         self._indexers: dict[Fusion, Indexer] = {}
 
@@ -183,13 +183,16 @@ class SharedStores:
 class Memory:
     """One system's memory of one dialogue: a raw log with photos of its own, and room for what the system makes of it.
 
-    The system that ranks by what was learned sets `fusion` before anything is indexed.
+    Whoever opens a system on it sets `fusion` before anything is indexed: a system that ranks by what was learned has more
+    kept of each message. `spared_seconds` is the time of captions that were there already.
     """
 
     def __init__(self, owner: str, shared: SharedStores) -> None:
         self.owner = owner
         self.shared = shared
         self.fusion: Fusion = "paper"
+        self.spared_seconds = 0.0
+        self._captioned: dict[str, str] = {}
 
     def record(self, session: Sequence[Utterance]) -> list[Message]:
         """Write one session into the raw log, in one transaction; the messages in order."""
@@ -262,12 +265,14 @@ class Memory:
         if "index" in self.shared.__dict__:
             self.shared.index.drop(self.owner)
 
-    async def caption(self, photo_id: str, captioner: Captioner) -> str:
-        """Made once per captioner and photo. Raises what the captioner raises."""
-        key = (captioner.captioner_id, photo_id)
-        if key not in self.shared.captions:
-            self.shared.captions[key] = await captioner.caption(self.photo_data(photo_id))
-        return self.shared.captions[key]
+    async def caption(self, photo_id: str, parts: "Parts", meter: Meter) -> str:
+        """Made once for all systems; at its first use here `meter` is told what it took. Raises what the captioner raises."""
+        if photo_id not in self._captioned:
+            data = self.photo_data(photo_id)
+            text, spared = await parts.captions.of(photo_id, data, parts.chat_model, meter)
+            self._captioned[photo_id] = text
+            self.spared_seconds += spared
+        return self._captioned[photo_id]
 
     def _write(self, path: Path) -> Photo:
         return self.shared.photos.write_blob(self.owner, path.read_bytes())
@@ -283,7 +288,7 @@ class PeerPlace:
     chat_key: str | None = field(default=None, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Parts:
     """What systems are made of.
 
@@ -298,7 +303,11 @@ class Parts:
     captioner: Callable[[ChatModel | None], Captioner]
     window: int
     peers: PeerPlace | None = None
-    versions: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def captions(self) -> Captions:
+        """Of all photos of the run."""
+        return Captions(self.stores.folder / "captions.jsonl", self.captioner)
 
 
 class _RememberingDecoder(PhotoDecoder):

@@ -27,7 +27,7 @@ class RetrievedMessage:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens and calls of the chat model. `estimated` where the server did not say; `cost` in dollars, None = unknown.
+    """Tokens and calls of the chat model. `estimated` where the server did not say.
 
     `failures` are calls that failed, those among them that a package swallowed included.
     """
@@ -37,18 +37,22 @@ class Usage:
     calls: int = 0
     failures: int = 0
     estimated: bool = False
-    cost: float | None = None
 
     def __add__(self, other: "Usage") -> "Usage":
-        known = [usage.cost for usage in (self, other) if usage.calls]
         return Usage(
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
             self.calls + other.calls,
             self.failures + other.failures,
             self.estimated or other.estimated,
-            None if not known or None in known else sum(cost for cost in known if cost is not None),
         )
+
+
+@dataclass(slots=True)
+class Meter:
+    """Sums what is asked of a chat model, for whoever must know it also where that fails."""
+
+    usage: Usage = field(default_factory=Usage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +93,8 @@ class MemorySystem(Protocol):
         """At most k messages, best first; an entry's evidence expands in rank order. None: it retrieves nothing."""
         ...
 
-    async def answer(self, question: Question) -> Answer:
-        """Raises what the chat model raises; the runner makes a row of it."""
+    async def answer(self, question: Question, meter: Meter) -> Answer:
+        """Raises what the chat model raises; the runner makes a row of it. `meter` is told of every call as it ends."""
         ...
 
     async def close(self) -> None: ...

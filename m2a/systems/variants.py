@@ -9,8 +9,8 @@ from m2a.systems.shared import Fusion
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """`update_every` messages make an exchange, which gets one Update stage. `needs_agents`: it differs from `m2a` only
-    where agents answer, so that a run of retrieval alone has nothing to show for it."""
+    """`update_every` messages make an exchange, which gets one Update stage. `needs_agents`: it differs from `m2a-paper`
+    only where agents answer, so that a run of retrieval alone has nothing to show for it."""
 
     fusion: Fusion = "best"
     paths: Literal["all", "dense"] = "all"
@@ -26,13 +26,15 @@ class Variant:
 
 
 M2A = Variant()
+PAPER = replace(M2A, fusion="paper", relevance_floor=False)
 
 VARIANTS: Mapping[str, Variant] = {
     "m2a": M2A,
-    "m2a-paper": replace(M2A, fusion="paper", relevance_floor=False),
-    "m2a-semantic-only": replace(M2A, raw_messages=False, needs_agents=True),
+    "m2a-paper": PAPER,
+    # The paper's ablations: each differs from its system in the one thing that it is named for.
+    "m2a-semantic-only": replace(PAPER, raw_messages=False, needs_agents=True),
     # One search, and one look at what it found.
-    "m2a-single-retrieval": replace(M2A, max_queries=1, query_rounds=2, needs_agents=True),
-    "m2a-dense-only": replace(M2A, paths="dense"),
-    **{f"m2a-context-{turns}": replace(M2A, context_turns=turns, needs_agents=True) for turns in (0, 1, 5, 10, 20)},
+    "m2a-single-retrieval": replace(PAPER, max_queries=1, query_rounds=2, needs_agents=True),
+    "m2a-dense-only": replace(PAPER, paths="dense"),
+    **{f"m2a-context-{turns}": replace(PAPER, context_turns=turns, needs_agents=True) for turns in (0, 1, 5, 10, 20)},
 }

@@ -8,7 +8,6 @@ import asyncio
 import contextlib
 import hashlib
 import json
-import re
 import secrets
 import socket
 from collections import Counter
@@ -19,11 +18,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import httpx
 
+from m2a.systems.metered import tokens_of
+
 if TYPE_CHECKING:
     from fastapi import FastAPI, Request, Response
-
-_CHARACTERS_PER_TOKEN = 4
-_FENCED = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +30,13 @@ class GatewayCounts:
 
     `requests` counts every attempt, those of a package that tries again too; `failures` those that gave no usable reply, by
     kind ("status 500", "time limit", "no connection", "unreadable body", "refused here"); `lost` the requests whose last
-    attempt failed: as many replies the package did without, whatever it says. `not_json` counts replies that were asked to
-    be JSON and are not, which a package may or may not cope with. Tokens are the server's own figures; where it gave none
-    they are estimated at four characters each, and `estimated` counts those replies.
+    attempt failed: as many replies the package did without, whatever it says. Tokens are the server's own figures; where
+    it gave none they are estimated, and `estimated` counts those replies.
     """
 
     requests: int = 0
     failures: Mapping[str, int] = field(default_factory=dict)
     lost: int = 0
-    not_json: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
     estimated: int = 0
@@ -51,7 +47,6 @@ class GatewayCounts:
             self.requests - earlier.requests,
             dict(Counter(self.failures) - Counter(earlier.failures)),
             self.lost - earlier.lost,
-            self.not_json - earlier.not_json,
             self.prompt_tokens - earlier.prompt_tokens,
             self.completion_tokens - earlier.completion_tokens,
             self.estimated - earlier.estimated,
@@ -61,7 +56,8 @@ class GatewayCounts:
 class ModelGateway:
     """An OpenAI-compatible chat endpoint at `base_url`, open to whoever has `key`; an async context manager.
 
-    It passes on `chat/completions` without streaming and refuses the rest. It never tries again: that is the package's
+    It passes on `chat/completions` without streaming and refuses the rest. Every request goes out with temperature 0, as
+    those of all systems, until the endpoint refuses one; then without. It never tries again: that is the package's
     own affair, and part of what is compared. `time_limit` is in seconds, for one attempt. `usable(reply)` in tests of
     other layers is a plain 200 with a message in it.
     """
@@ -71,9 +67,10 @@ class ModelGateway:
         self._upstream = upstream_base_url.rstrip("/")
         self._upstream_key = upstream_key
         self._time_limit = time_limit
+        self._greedy = True
         self._failures: Counter[str] = Counter()
         self._lost: Counter[str] = Counter()
-        self._requests = self._not_json = self._prompt_tokens = self._completion_tokens = self._estimated = 0
+        self._requests = self._prompt_tokens = self._completion_tokens = self._estimated = 0
 
     @property
     def counts(self) -> GatewayCounts:
@@ -82,7 +79,6 @@ class ModelGateway:
             self._requests,
             dict(self._failures),
             self._lost.total(),
-            self._not_json,
             self._prompt_tokens,
             self._completion_tokens,
             self._estimated,
@@ -115,9 +111,9 @@ class ModelGateway:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        await self._client.aclose()  # what is still asked ends at once, so that the server need not cut it off
         self._server.should_exit = True
         await self._serving
-        await self._client.aclose()
 
     def _app(self) -> "FastAPI":
         from fastapi import FastAPI, HTTPException, Request, Response
@@ -156,7 +152,7 @@ class ModelGateway:
             headers["Authorization"] = f"Bearer {self._upstream_key}"
         try:
             async with asyncio.timeout(self._time_limit):
-                reply = await self._client.post(f"{self._upstream}/chat/completions", content=body, headers=headers)
+                reply = await self._send(asked, headers)
         except (TimeoutError, httpx.TimeoutException):
             self._fail(name, "time limit", is_retry=is_retry)
             return JSONResponse({"error": {"message": "The chat model did not answer in time."}}, 504)
@@ -178,6 +174,16 @@ class ModelGateway:
         }
         return Response(reply.content, reply.status_code, passed)
 
+    async def _send(self, asked: dict[str, Any], headers: dict[str, str]) -> httpx.Response:
+        address = f"{self._upstream}/chat/completions"
+        without = {name: value for name, value in asked.items() if name != "temperature"}
+        if self._greedy:
+            reply = await self._client.post(address, json={**without, "temperature": 0}, headers=headers)
+            if reply.status_code != 400 or "temperature" not in reply.text.lower():
+                return reply
+            self._greedy = False
+        return await self._client.post(address, json=without, headers=headers)
+
     def _fail(self, name: str, kind: str, *, is_retry: bool) -> None:
         self._failures[kind] += 1
         if not is_retry:
@@ -193,12 +199,8 @@ class ModelGateway:
             self._completion_tokens += figures[1]
         else:
             self._estimated += 1
-            self._prompt_tokens += _estimate(json.dumps(asked.get("messages"), ensure_ascii=False))
-            self._completion_tokens += _estimate(content)
-        wanted = asked.get("response_format")
-        wants_json = isinstance(wanted, dict) and str(wanted.get("type", "")).startswith("json")
-        if wants_json and not _is_json(content):
-            self._not_json += 1
+            self._prompt_tokens += tokens_of(json.dumps(asked.get("messages"), ensure_ascii=False))
+            self._completion_tokens += tokens_of(content)
 
 
 def _object(body: bytes) -> dict[str, Any] | None:
@@ -219,16 +221,3 @@ def _content(said: dict[str, Any]) -> str | None:
     if isinstance(content, str) and content:
         return content
     return json.dumps(calls) if calls else None
-
-
-def _is_json(content: str) -> bool:
-    fenced = _FENCED.search(content)
-    for text in (content, fenced[1] if fenced else ""):
-        with contextlib.suppress(ValueError):
-            json.loads(text)
-            return True
-    return False
-
-
-def _estimate(text: str) -> int:
-    return -(-len(text) // _CHARACTERS_PER_TOKEN)

@@ -1,0 +1,64 @@
+"""The options of `m2a evaluate`: which go together, what they ask for, and whether anything of it is left."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from m2a.evaluation.terminal import UsageError
+
+if TYPE_CHECKING:
+    from m2a.benchmarks import Benchmark
+    from m2a.systems.shared import PeerPlace
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What stands on the command line, beside the settings."""
+
+    benchmark: str
+    data: Path
+    systems: tuple[str, ...]
+    out: Path
+    judges: tuple[str, ...]
+    judge_base_url: str | None
+    judge_key: str | None = field(repr=False)
+    retrieval_only: bool
+    limit: int | None
+    categories: tuple[str, ...]
+    turns: int | None
+    window: int
+    concurrency: int | None
+
+    def judge_address(self, chat_base_url: str | None) -> str | None:
+        return self.judge_base_url or chat_base_url
+
+
+def names_in(listed: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in listed.split(",") if name.strip())
+
+
+def asked_of(options: Options, peers: "PeerPlace", *, has_model: bool) -> "Benchmark":
+    """What is to be asked. Raises `UsageError`, and what readers and registry raise, for options that cannot be."""
+    from m2a.benchmarks import READERS
+    from m2a.evaluation.selection import select
+    from m2a.systems import registry
+
+    if options.benchmark not in READERS:
+        raise UsageError(f"There is no benchmark {options.benchmark!r}; there are {', '.join(READERS)}.")
+    if not options.systems:
+        raise UsageError(f"No system is named with --system; there are {', '.join(registry.NAMES)}.")
+    if options.retrieval_only and options.judges:
+        raise UsageError("A run of retrieval alone has no answers to judge: leave out --judge.")
+    registry.check(options.systems, retrieval_only=options.retrieval_only, has_model=has_model)
+    registry.check_peers(options.systems, peers, has_model=has_model)
+    benchmark = READERS[options.benchmark](options.data)
+    return select(benchmark, categories=options.categories, limit=options.limit, turns=options.turns)
+
+
+def is_left(options: Options, asked: "Benchmark") -> bool:
+    """Whether the chat model has anything to answer that the folder does not hold."""
+    from m2a.evaluation.run_folder import answered
+
+    done = answered(options.out)
+    questions = [question.question_id for dialogue in asked.dialogues for question in dialogue.questions]
+    return any((system, question) not in done for system in options.systems for question in questions)
