@@ -209,14 +209,19 @@ def test_positions_and_context_do_not_hang_on_the_batch(memory, owner):
     assert np.allclose(positions, range(7), atol=1e-4)
 
 
-def test_the_floor_holds_before_ranking(memory, owner, monkeypatch):
+def test_the_floor_is_asked_of_the_question(memory, owner, monkeypatch):
     near, far = talk(memory, owner, "Bobo loves the blue ball", "Well, and the weather was blue all of Sunday long")
     assert set(memory.found(owner, "blue ball", kinds=MESSAGES)) == {near, far}
     monkeypatch.setattr(memory.retriever, "_floor", RelevanceFloor(message_cosine=0.99, message_words=0.9))
     memory.indexer.drain(owner)
     hits = memory.retriever.search(owner, Query("blue ball"), MESSAGES)
-    assert hits[0].record.message_id == near
+    assert [hit.record.message_id for hit in hits] == [near, far]  # one is near: both are ranked
     assert memory.found(owner, "trains to Paris", kinds=MESSAGES) == []
+    # Near on one path is enough; on none, nothing is found, neighbours of what words found included.
+    monkeypatch.setattr(memory.retriever, "_floor", RelevanceFloor(message_cosine=0.999, message_words=0.2))
+    assert memory.found(owner, "blue trains to Paris", kinds=MESSAGES)
+    monkeypatch.setattr(memory.retriever, "_floor", RelevanceFloor(message_cosine=0.999, message_words=0.9))
+    assert memory.found(owner, "blue trains to Paris", kinds=MESSAGES) == []
 
 
 def test_another_owners_words_count_for_nothing(memory, owner):

@@ -38,8 +38,10 @@ def test_nothing_gives_nothing():
 
 
 def test_photos_join_a_ranking_of_text():
-    joined = [item for item, _ in with_photos(["a", "b", "c", "d", "e"], ["x", "d", "y"])]
-    # In both first; else two of text to one photo.
-    assert joined == ["d", "a", "b", "x", "c", "e", "y"]
-    assert with_photos([], ["x", "y"]) == reciprocal_rank_fusion([["x", "y"]])
-    assert [item for item, _ in with_photos(["a", "b"], [])] == ["a", "b"]
+    text, photos = ["a", "b", "c", "d", "e", "f", "g"], ["x", "d", "y"]
+    # In both first; else one photo to five of text, or to one.
+    assert [item for item, _ in with_photos(text, photos, as_equals=False)] == list("dabcexfgy")
+    assert [item for item, _ in with_photos(text, photos, as_equals=True)] == list("daxbcyefg")
+    for as_equals in (True, False):
+        assert with_photos([], ["x", "y"], as_equals=as_equals) == reciprocal_rank_fusion([["x", "y"]])
+        assert [item for item, _ in with_photos(["a", "b"], [], as_equals=as_equals)] == ["a", "b"]

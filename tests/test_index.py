@@ -467,6 +467,28 @@ def test_a_search_waits_for_a_purge(open_lite, owner):
     assert set(found) == {50}
 
 
+def test_a_search_beside_a_drop_finds_all_or_nothing(index, owner):
+    rows = [row(i, "blue ball") for i in range(50)]
+    found: list[object] = []
+    done = threading.Event()
+
+    def search():
+        while not done.is_set():
+            try:
+                found.append(len(index.search_dense(owner, unit(1), ALL, 99)))
+            except IndexUnavailableError as error:
+                found.append(str(error))
+
+    thread = threading.Thread(target=search)
+    thread.start()
+    for _ in range(10):
+        index.put(owner, rows)
+        index.drop(owner)
+    done.set()
+    thread.join()
+    assert set(found) <= {0, 50}
+
+
 def test_importing_the_index_does_not_import_pymilvus():
     code = "import sys, m2a.memory.index, m2a.memory.retriever, m2a.memory.indexer; print('pymilvus' in sys.modules)"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "False"

@@ -8,7 +8,7 @@ import pytest
 
 from m2a.memory.ranking.encoding import InContext, RecordEncoder
 from m2a.memory.ranking.features import FEATURES, TRAITS, Asked, Record, WordStatistics, features, traits_of
-from m2a.memory.ranking.ranker import Ranker
+from m2a.memory.ranking.ranker import Ranker, fingerprint
 from m2a.memory.ranking.token_head import TokenHead, unit
 from m2a.types import DateInterval, EvidenceRange, MemoryEntry, Message
 from tests.encoders import HashingTokenEncoder
@@ -115,10 +115,13 @@ def slowly(asked: Asked, records: list[Record], near: list[list[str]], statistic
 def test_features_are_what_they_are_called(seed):
     random = np.random.default_rng(seed)
     records = random_records(random, 23)
-    near = [record.words + random.choice(VOCABULARY, size=4).tolist() for record in records]
+    beside = random.choice(VOCABULARY, size=(len(records), 4)).tolist()
+    near = [record.words + more for record, more in zip(records, beside, strict=True)]
     asked = ask(random, "What did Anna paint at the lake?", ["anna", "paint", "lake"], {"Anna"})
     statistics = WordStatistics(500, 4_000, {"paint": 20, "lake": 3})
-    table = features(asked, records, near, statistics)
+    table = features(
+        asked, records, [[record.words, more] for record, more in zip(records, beside, strict=True)], statistics
+    )
     expected = slowly(asked, records, near, statistics)
     assert table.shape == (23, len(FEATURES))
     for column, name in enumerate(FEATURES):
@@ -137,7 +140,7 @@ def dates(question: str, *moments: datetime) -> list[dict[str, float]]:
         Record(r.conversation, r.number, r.speaker, moment, r.words, r.vector, r.tokens, r.traits)
         for r, moment in zip(records, moments, strict=True)
     ]
-    table = features(ask(random, question, [], set()), records, [r.words for r in records], WordStatistics(1, 1, {}))
+    table = features(ask(random, question, [], set()), records, [[r.words] for r in records], WordStatistics(1, 1, {}))
     return [dict(zip(FEATURES, row, strict=True)) for row in table]
 
 
@@ -193,7 +196,7 @@ def test_a_record_without_words_is_like_nothing(encoder, text):
     [record] = encoder.messages([InContext(Message(1, "owner", "chat", "user", "", text, (), MAY), (), 0)])
     assert record.tokens.shape[0] >= 1 and np.isfinite(record.vector).all()
     asked = encoder.asked("?!", encoder.states("?!"), ["Anna"])
-    assert np.isfinite(features(asked, [record], [record.words], WordStatistics(0, 0, {}))).all()
+    assert np.isfinite(features(asked, [record], [[record.words]], WordStatistics(0, 0, {}))).all()
 
 
 def test_a_question_knows_its_names_and_its_content(encoder):
@@ -206,9 +209,11 @@ def test_a_question_knows_its_names_and_its_content(encoder):
 
 
 def test_weights_come_from_a_file_that_says_how_it_was_made(tmp_path):
-    ranker = Ranker(np.arange(len(FEATURES)) / 7, "m2a tune")
+    trained_on = frozenset({fingerprint(["I moved.", "Where to?"]), fingerprint(["Hello."])})
+    ranker = Ranker(np.arange(len(FEATURES)) / 7, "m2a tune", trained_on)
     ranker.save(tmp_path / "ranker.json")
     again = Ranker.load(tmp_path / "ranker.json")
+    assert again.trained_on == trained_on and fingerprint([" I  moved.", "Where to?\n"]) in trained_on
     assert np.allclose(again.weights, ranker.weights, atol=1e-5) and again.made_by == "m2a tune"
     assert again.scores(np.eye(len(FEATURES))).argmax() == len(FEATURES) - 1
     text = (tmp_path / "ranker.json").read_text().replace('"dense"', '"other"')

@@ -1,3 +1,4 @@
+import time
 from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
@@ -106,6 +107,8 @@ def test_ranges_are_merged_and_a_day_is_whole(raw, database, owner):
         day = date(2026, 3, 12)
         assert raw.between(connection, owner, day, day, UTC) == said[1:3]
         assert raw.between(connection, owner, times[1], times[1], UTC) == said[1:2]
+        for zone in (UTC, timezone(timedelta(hours=14)), timezone(timedelta(hours=-12))):
+            assert raw.between(connection, owner, date.min, date.max, zone) == said
 
 
 def test_merge_ranges():
@@ -121,6 +124,33 @@ def test_full_text_search_finds_word_forms_best_first(raw, database, owner):
         assert [m.message_id for m in raw.find(connection, owner, "lake dog", 10)] == [2, 1]
         assert [m.message_id for m in raw.find(connection, owner, 'phrase" OR (', 10)] == [3]
         assert raw.find(connection, owner, "the of", 10) == []
+
+
+def test_another_owners_messages_shift_no_full_text_ranking(raw, database, owner):
+    conversation_id = start(raw, database, owner)
+    for words in ("apple pie", "banana pie", "banana cake", "thing 0 other", "thing 1 other", "thing 2 other"):
+        say(raw, database, owner, conversation_id, words)
+
+    def found() -> list[int]:
+        with database.read() as connection:
+            return [m.message_id for m in raw.find(connection, owner, "apple banana", 10)]
+
+    before = found()
+    other = owner_named(database, "bert")
+    his = start(raw, database, other)
+    for number in range(200):
+        say(raw, database, other, his, f"apple {number}")
+    assert found() == before
+
+
+@pytest.mark.parametrize("query", ["lake " * 800, "lake " + " ".join(f"w{n}q" for n in range(20_000))])
+def test_a_long_search_takes_no_longer_than_a_short_one(raw, database, owner, query):
+    conversation_id = start(raw, database, owner)
+    said = [say(raw, database, owner, conversation_id, "I like the lake. " * 1_000) for _ in range(5)]
+    before = time.thread_time()
+    with database.read() as connection:
+        assert raw.find(connection, owner, query, 10) == said
+    assert time.thread_time() - before < 3
 
 
 def test_newest_and_up_to(raw, database, owner):

@@ -459,10 +459,25 @@ def test_the_floor_drops_what_is_far_on_every_path(memory, owner, monkeypatch):
     assert len(memory.search(owner, "blue ball")) == 2
     floor = RelevanceFloor(entry_cosine=0.6, entry_words=0.6, photo_cosine=0.9, photo_to_words_cosine=0.6)
     monkeypatch.setattr(memory.retriever, "_floor", floor)
-    [hit] = memory.search(owner, "blue ball")
+    hit, *others = memory.search(owner, "blue ball")
     assert (_id(hit), dict(hit.ranks)) == (near, {"dense": 1, "bm25": 1, "photo": 1})
+    # What is ranked by learned weights is refused by the question, not by the record.
+    assert len(others) == (1 if memory.best else 0)
     assert memory.found(owner, photos=(blue,)) == [near]
     assert memory.search(owner, "trains to Paris") == []
+    # A photo that is shown has to be near itself, whatever the words are near to.
+    by_photo = {_id(hit): dict(hit.ranks) for hit in memory.search(owner, "blue ball", photos=(blue,))}
+    assert by_photo[near]["photo"] == 1 and not any("photo" in by_photo.get(_id(other), ()) for other in others)
+
+
+def test_a_search_may_do_without_the_floor(memory, owner, monkeypatch):
+    blue = memory.show(owner, "blue")
+    added = memory.add(owner, "Bobo loves the blue ball", (blue,))
+    floor = RelevanceFloor(entry_cosine=0.9, entry_words=0.9, photo_cosine=0.9, photo_to_words_cosine=0.9)
+    monkeypatch.setattr(memory.retriever, "_floor", floor)
+    assert memory.search(owner, "trains to Paris") == []
+    [hit] = memory.retriever.search(owner, Query("trains to Paris"), ENTRIES, relevance_floor=False)
+    assert _id(hit) == added
 
 
 def test_a_floor_holds_for_the_encoders_that_it_was_measured_with():

@@ -1,3 +1,4 @@
+import threading
 from dataclasses import replace
 from datetime import UTC, date, datetime
 
@@ -89,6 +90,27 @@ def test_the_same_text_is_not_remembered_twice(database, owner, messages, semant
         semantic.add(connection, owner, DRAFT, **BY)
     with pytest.raises(RejectedWriteError, match="Memory 1 already says this"), database.write() as connection:
         semantic.add(connection, owner, replace(DRAFT, text="BOBO loves the blue ball. "), **BY)
+
+
+def test_the_same_text_from_two_writers_at_once_is_remembered_once(database, owner, messages, semantic):
+    reasons: list[str] = []
+
+    def add() -> None:
+        try:
+            with database.write() as connection:
+                semantic.add(connection, owner, DRAFT, **BY)
+        except RejectedWriteError as error:
+            reasons.append(str(error))
+
+    second = threading.Thread(target=add)
+    with database.write() as connection:
+        semantic.add(connection, owner, DRAFT, **BY)
+        second.start()
+        second.join(0.5)  # it waits for this transaction to end
+    second.join()
+    assert reasons == ["Memory 1 already says this."]
+    with database.read() as connection:
+        assert len(semantic.all(connection, owner)) == 1
 
 
 def test_a_deleted_entry_is_gone_but_its_history_stays_and_its_id_is_not_reused(database, owner, messages, semantic):

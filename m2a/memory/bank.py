@@ -1,11 +1,13 @@
 """One owner's memory: the only door to the stores, the photos and the index."""
 
 import json
+import logging
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 
 from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy.exc import SQLAlchemyError
 
 from m2a.memory.database import pending_update, trace
 from m2a.memory.database import photo as photo_table
@@ -31,6 +33,12 @@ from m2a.types import (
 )
 
 STANDING_PREFERENCES = 10
+
+logger = logging.getLogger(__name__)
+
+
+class MessageRefusedError(ValueError):
+    """A message is not taken; the message is a sentence for the user."""
 
 
 class MemoryBank:
@@ -73,34 +81,55 @@ class MemoryBank:
     ) -> Message:
         """Store a message with its photos in one transaction; without a conversation it starts one.
 
-        Raises `PhotoRefusedError` before anything is stored, `UnknownConversationError`, and `ValueError` for a
-        message that is empty or whose `replaces` is not a message of the same role in that conversation.
+        Raises `PhotoRefusedError`, `UnknownConversationError`, and `MessageRefusedError` for a message that is empty or
+        whose `replaces` is not a message of the same role in that conversation; no photo's file stays behind then.
         """
         if not text.strip() and not photos:
-            raise ValueError("The message is empty; write something or add a photo.")
-        stored = [self._photos.write_blob(self.owner, data) for data in photos]
-        now = said_at or self._clock()
-        with self._database.write() as connection:
-            if conversation_id is None:
-                conversation_id = self._raw.start_conversation(connection, self.owner, now).conversation_id
-            if replaces is not None:
-                replaced = self._raw.get(connection, self.owner, [replaces]).get(replaces)
-                if replaced is None or replaced.conversation_id != conversation_id or replaced.role != role:
-                    raise ValueError(f"Message {replaces} cannot be replaced: it is not a {role} message of this chat.")
-            for item in stored:
-                self._photos.insert(connection, item)
-            return self._raw.append(
-                connection,
-                self.owner,
-                conversation_id,
-                role=role,
-                speaker=speaker,
-                text=text,
-                photos=[item.photo_id for item in stored],
-                said_at=now,
-                replaces=replaces,
-                reference=reference,
+            raise MessageRefusedError("The message is empty; write something or add a photo.")
+        decoded = [self._photos.decode(data) for data in photos]
+        stored: list[Photo] = []
+        try:
+            for photo in decoded:
+                stored.append(self._photos.write_blob(self.owner, photo))  # one by one: the second may not fit the disk
+            now = said_at or self._clock()
+            with self._database.write() as connection:
+                if conversation_id is None:
+                    conversation_id = self._raw.start_conversation(connection, self.owner, now).conversation_id
+                if replaces is not None:
+                    self._check_replaced(connection, conversation_id, role, replaces)
+                for item in stored:
+                    self._photos.insert(connection, item)
+                return self._raw.append(
+                    connection,
+                    self.owner,
+                    conversation_id,
+                    role=role,
+                    speaker=speaker,
+                    text=text,
+                    photos=[item.photo_id for item in stored],
+                    said_at=now,
+                    replaces=replaces,
+                    reference=reference,
+                )
+        except BaseException:
+            self._take_back(stored)
+            raise
+
+    def _check_replaced(self, connection: Connection, conversation_id: str, role: Role, message_id: int) -> None:
+        replaced = self._raw.get(connection, self.owner, [message_id]).get(message_id)
+        if replaced is None or replaced.conversation_id != conversation_id or replaced.role != role:
+            raise MessageRefusedError(
+                f"Message {message_id} cannot be replaced: it is not a {role} message of this chat."
             )
+
+    def _take_back(self, photos: Sequence[Photo]) -> None:
+        """Remove the files of photos that no row names, after a transaction that failed."""
+        if not photos:
+            return
+        try:
+            self._photos.remove_files(self.owner, [photo.photo_id for photo in photos])
+        except (SQLAlchemyError, OSError):  # the caller is told of what failed first; `m2a repair` removes the files
+            logger.warning("The files of a refused message's photos stay behind.", exc_info=True)
 
     def record_reply(
         self,
@@ -307,11 +336,23 @@ class MemoryBank:
 
     # Retrieval
 
-    def search(self, query: Query, kinds: Collection[RecordKind] = frozenset({"entry"}), k: int = 10) -> list[Hit]:
-        """The one retrieval of the product. What was written before the call is found by it."""
+    def search(
+        self,
+        query: Query,
+        kinds: Collection[RecordKind] = frozenset({"entry"}),
+        k: int = 10,
+        *,
+        relevance_floor: bool = True,
+    ) -> list[Hit]:
+        """The one retrieval of the product. What was written before the call is found by it.
+
+        Without `relevance_floor` the nearest come, however far: for who judges every hit.
+        """
         retrieval = self._retrieval()
-        retrieval.indexer.drain(self.owner)
-        return retrieval.retriever.search(self.owner, query, kinds, k)
+        return retrieval.indexer.when_current(
+            self.owner,
+            lambda: retrieval.retriever.search(self.owner, query, kinds, k, relevance_floor=relevance_floor),
+        )
 
     def index(self) -> None:
         """Bring the index up to date."""

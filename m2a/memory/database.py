@@ -1,9 +1,11 @@
 """The SQL database: its tables, its triggers, and how to open it. SQL is the truth; everything else can be rebuilt."""
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta, timezone
+from functools import cache
 from typing import Any, Literal, TypeVar
 
 from sqlalchemy import (
@@ -19,11 +21,13 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
+    Select,
     String,
     Table,
     Text,
     UniqueConstraint,
     any_,
+    bindparam,
     cast,
     create_engine,
     event,
@@ -35,8 +39,8 @@ from sqlalchemy import (
     text,
     update,
 )
-from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, OperationalError
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
 
 SCHEMA_VERSION = 1
 
@@ -298,15 +302,10 @@ class Database:
     """An opened database, SQLite or PostgreSQL. Reads see one snapshot; writes are serialised and durable."""
 
     def __init__(self, url: str) -> None:
-        try:
-            address = make_url(url)
-        except ArgumentError as error:
-            raise DatabaseError(
-                f"database_url {url!r} is not a database address; write postgresql+psycopg://user@host/name."
-            ) from error
+        address = _address(url)
         self.is_sqlite = address.get_backend_name() == "sqlite"
         try:
-            self._engine = self._open_sqlite(url) if self.is_sqlite else create_engine(url, pool_pre_ping=True)
+            self._engine = self._open_sqlite(url) if self.is_sqlite else _engine(url, pool_pre_ping=True)
         except ModuleNotFoundError as error:
             raise DatabaseError(
                 f"The database driver {error.name!r} is missing; run `pip install 'psycopg[binary]'`."
@@ -318,7 +317,8 @@ class Database:
 
     @staticmethod
     def _open_sqlite(url: str) -> Engine:
-        engine = create_engine(url, connect_args={"timeout": 30})
+        _make_private(make_url(url).database)
+        engine = _engine(url, connect_args={"timeout": 30})
 
         @event.listens_for(engine, "connect")
         def _configure(connection: Any, _record: Any) -> None:
@@ -337,8 +337,6 @@ class Database:
 
     def _create_tables(self) -> None:
         with self.write() as connection:
-            if not self.is_sqlite:
-                connection.execute(text("SELECT pg_advisory_xact_lock(20261)"))
             if inspect(connection).has_table("setting"):
                 found = connection.scalar(select(setting.c.value).where(setting.c.key == "schema_version"))
                 if found != str(SCHEMA_VERSION):
@@ -362,12 +360,49 @@ class Database:
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """One transaction: committed (and on disk) when the block ends, rolled back when it raises."""
+        """One transaction: committed (and on disk) when the block ends, rolled back when it raises.
+
+        It waits for the one before it, so that what it reads holds until it writes.
+        """
         with self._engine.connect().execution_options(m2a_write=True) as connection, connection.begin():
+            if not self.is_sqlite:
+                connection.execute(text("SELECT pg_advisory_xact_lock(20261)"))
             yield connection
 
     def close(self) -> None:
         self._engine.dispose()
+
+
+def _address(url: str) -> URL:
+    """The address in parts. Raises `DatabaseError`, which tells no password."""
+    try:
+        address = make_url(url)
+        with suppress(ModuleNotFoundError):  # the driver's: what to install is said when it is opened
+            address.get_dialect()
+        if address.get_backend_name() in ("postgresql", "sqlite"):
+            return address
+        fault = f"names {address.drivername!r}, which is neither PostgreSQL nor SQLite"
+    except NoSuchModuleError as error:
+        fault = f"names a database that M2A does not know ({error})"
+    except (ArgumentError, ValueError):  # the latter for a port that is no number
+        fault = f"{'' if set(url) & set(':@?') else f'{url!r} '}is not a database address"
+    raise DatabaseError(f"database_url {fault}; write postgresql+psycopg://user@host/name.")
+
+
+def _engine(url: str, **options: Any) -> Engine:
+    """Its errors name statements without the values, which are what people said."""
+    return create_engine(url, hide_parameters=True, **options)
+
+
+def _make_private(file: str | None) -> None:
+    """Readable to its owner alone, before anything is in it: SQLite makes its other files as this one is."""
+    if not file or file == ":memory:":
+        return
+    with suppress(OSError):  # what is wrong with the place, SQLite says
+        try:
+            os.close(os.open(file, os.O_CREAT | os.O_EXCL, 0o600))
+        except FileExistsError:  # not opened: to close it would end the locks that this process has on it
+            os.chmod(file, 0o600)
 
 
 def to_microseconds(moment: datetime) -> int:
@@ -402,9 +437,37 @@ def chunks(items: Sequence[T], size: int = 500) -> Iterator[Sequence[T]]:
 def among(connection: Connection, column: Column[int], numbers: Collection[int]) -> ColumnElement[bool]:
     """Whether the column is one of the numbers, however many: one parameter, where `IN` takes one for each."""
     if connection.dialect.name == "sqlite":
-        listed = func.json_each(json.dumps(sorted(numbers))).table_valued("value")
-        return column.in_(select(listed.c.value))
+        return _is_listed(column, literal(json.dumps(sorted(numbers))))
     return column == any_(cast(literal(sorted(numbers), ARRAY(BigInteger)), ARRAY(BigInteger)))
+
+
+def rows_among(
+    connection: Connection, columns: tuple[Column[Any], ...], owner_key: str, numbers: Collection[int]
+) -> Sequence[tuple[Any, ...]]:
+    """The columns of the owner's rows whose first column is one of the numbers.
+
+    The statement is made once: where a search asks, making it takes as long as its answer.
+    """
+    statement, listed = _rows_among(columns, connection.dialect.name)
+    return connection.execute(statement, {"owner": owner_key, "numbers": listed(sorted(numbers))}).tuples().all()
+
+
+@cache
+def _rows_among(
+    columns: tuple[Column[Any], ...], dialect: str
+) -> tuple[Select[Any], Callable[[list[int]], str | list[int]]]:
+    table, number = columns[0].table, columns[0]
+    statement = select(*columns).where(table.c.owner == bindparam("owner"))
+    if dialect == "sqlite":
+        return statement.where(_is_listed(number, bindparam("numbers", type_=String))), json.dumps
+    numbers = bindparam("numbers", type_=ARRAY(BigInteger))
+    return statement.where(number == any_(cast(numbers, ARRAY(BigInteger)))), list
+
+
+def _is_listed(column: Column[int], json_list: ColumnElement[str]) -> ColumnElement[bool]:
+    """Of SQLite: whether the column is one of a JSON list."""
+    listed = func.json_each(json_list).table_valued("value")
+    return column.in_(select(listed.c.value))
 
 
 def grouped(rows: Iterable[tuple[K, V]]) -> dict[K, list[V]]:

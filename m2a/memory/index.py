@@ -20,6 +20,7 @@ import fcntl
 import hashlib
 import json
 import logging
+import os
 import re
 import sqlite3
 import threading
@@ -41,6 +42,7 @@ from models.text_encoder import TextEncoder
 
 if TYPE_CHECKING:
     from pymilvus import MilvusClient
+    from pymilvus.client.search_result import HybridHits
 
 Space = Literal["text", "photo", "photo_text"]
 SPACES: tuple[Space, ...] = ("text", "photo", "photo_text")
@@ -156,6 +158,7 @@ class MemoryIndex:
         self._token = token
         self._lock = threading.RLock()  # of writers: Milvus Lite wants the writes to a collection one by one
         self._loaded: dict[tuple[Space, str], str] = {}
+        self._drops = 0
         self._file_lock = _FileLock(Path(uri + ".lock")) if self.is_lite else None
         try:
             self._client = self._open()
@@ -222,11 +225,14 @@ class MemoryIndex:
         if owner is not None:
             _check_owner(owner)
         with self._lock, self._service():
-            for name in self._client.list_collections(timeout=_TIMEOUT):
-                found = _NAME.fullmatch(name)
-                if found and owner in (None, found[2]):
-                    self._client.drop_collection(name, timeout=_SLOW_TIMEOUT)
-                    self._loaded.pop((found[1], found[2]), None)  # type: ignore[arg-type]
+            try:
+                for name in self._client.list_collections(timeout=_TIMEOUT):
+                    found = _NAME.fullmatch(name)
+                    if found and owner in (None, found[2]):
+                        self._client.drop_collection(name, timeout=_SLOW_TIMEOUT)
+                        self._loaded.pop((found[1], found[2]), None)  # type: ignore[arg-type]
+            finally:
+                self._drops += 1  # last: a search that looked before it tries again
 
     def purge(self) -> None:
         """Wipe what was deleted from the file: Milvus Lite leaves deleted rows readable in it (a server compacts later)."""
@@ -324,6 +330,8 @@ class MemoryIndex:
                 logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # what goes wrong is raised
             if self.is_lite:
                 _start_quietly()
+                with suppress(OSError):
+                    os.chmod(self.uri, 0o600)
         for attempt in range(_OPEN_ATTEMPTS if self.is_lite else 1):
             if attempt:
                 time.sleep(attempt / 2)  # a process before us may still be letting go of the file
@@ -482,14 +490,16 @@ class MemoryIndex:
         output: Sequence[str] = ("version",),
     ) -> list[list[IndexHit]]:
         """A list of hits for each query."""
-        client = self._client
+        client, drops = self._client, self._drops
         try:
             return self._search_once(space, owner, field, queries, limit, condition, output)
         except IndexUnavailableError:
             with self._lock:
                 # Milvus Lite now and then fails a BM25 search while a row is written ("negative value"): once more,
-                # with no write under way. Or a purge closed the client under us and opened another.
-                if self._client is client and not (self.is_lite and field == "sparse"):
+                # with no write under way. Or a purge closed the client under us and opened another, or a rebuild dropped
+                # the collection.
+                unmoved = self._client is client and self._drops == drops
+                if unmoved and not (self.is_lite and field == "sparse"):
                     raise
                 return self._search_once(space, owner, field, queries, limit, condition, output)
 
@@ -517,7 +527,7 @@ class MemoryIndex:
                 timeout=_TIMEOUT,
             )
         wanted = frozenset(queries[0].split()) if field == "sparse" else frozenset()
-        return [sorted((_hit(row, wanted) for row in rows), key=_order) for rows in found]
+        return [sorted(_hits(rows, wanted), key=_order) for rows in found]
 
 
 class _FileLock:
@@ -528,6 +538,7 @@ class _FileLock:
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch(0o600)
         self._file = path.open("a")
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -548,7 +559,13 @@ def _start_quietly() -> None:
 
     import milvus_lite.server
 
-    popen = partial(subprocess.Popen, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    popen = partial(
+        subprocess.Popen,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        umask=0o077,  # the file holds everybody's words
+    )
     milvus_lite.server.subprocess = SimpleNamespace(Popen=popen, TimeoutExpired=subprocess.TimeoutExpired)
 
 
@@ -587,15 +604,17 @@ def _photo_row(photo_id: str, vector: np.ndarray | None) -> dict[str, Any]:
     return {"key": photo_id, "version": 1, "vector": vector}
 
 
-def _hit(row: Mapping[str, Any], wanted: frozenset[str]) -> IndexHit:
-    entity = row["entity"]
-    # Rounded: equal records differ in the last bits, and equal scores are put in order by id.
-    score = round(row["distance"], 5)
-    kind, _, number = row["key"].partition(":") if "key" in row else row["id"].partition(":")
-    if not number:
-        return IndexHit("photo", kind, entity["version"], score)
-    matched = len(wanted.intersection(entity["words"].split())) / len(wanted) if wanted else 1.0
-    return IndexHit(kind, int(number), entity["version"], score, matched)
+def _hits(rows: "HybridHits", wanted: frozenset[str]) -> Iterator[IndexHit]:
+    of_photos = rows and ":" not in rows.ids[0]
+    for key, distance, row in zip(rows.ids, rows.distances, rows, strict=True):
+        # Rounded: equal records differ in the last bits, and equal scores are put in order by id.
+        score, entity = round(distance, 5), row["entity"]
+        if of_photos:
+            yield IndexHit("photo", key, entity["version"], score)
+            continue
+        kind, _, number = key.partition(":")
+        matched = len(wanted.intersection(entity["words"].split())) / len(wanted) if wanted else 1.0
+        yield IndexHit(kind, int(number), entity["version"], score, matched)
 
 
 def _order(hit: IndexHit) -> tuple[float, str, int | str]:

@@ -2,9 +2,10 @@
 
 import logging
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 from sqlalchemy import ColumnElement, Connection, String, cast, delete, func, insert, literal, select
@@ -26,6 +27,7 @@ from models.text_encoder import TextEncoder
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+T = TypeVar("T")
 Record = Literal["entry", "message", "photo"]
 
 MESSAGE_VERSION = 1  # messages never change
@@ -90,6 +92,7 @@ class Indexer:
         self._embeddings = EmbeddingCache(database)
         self._lock = threading.Lock()
         self._owner_locks: dict[str, threading.Lock] = {}
+        self._emptied = 0  # how often, by `rebuild`
         self._looked_for_loss = False
 
     def drain(self, owner: str | None = None) -> int:
@@ -102,6 +105,16 @@ class Indexer:
         owners = [owner] if owner is not None else self._owners_with_changes()
         return sum(self._drain_owner(of) for of in owners if self.backlog(of))
 
+    def when_current(self, owner: str, read: Callable[[], T]) -> T:
+        """What `read` finds in an index that has all of the owner's records that were written before the call."""
+        while True:
+            with self._lock_of(owner):  # not half-way through a rebuild
+                emptied = self._emptied
+            self.drain(owner)
+            found = read()
+            if self._emptied == emptied:
+                return found
+
     def backlog(self, owner: str | None = None) -> int:
         """How many changes the index has not been told; 0 means that it is complete."""
         with self._database.read() as connection:
@@ -109,13 +122,17 @@ class Indexer:
 
     def rebuild(self, owner: str | None = None) -> int:
         """Empty the index and fill it from SQL; how many records. After a crash half-way the next `drain` finishes it."""
-        with self._database.write() as connection:
-            owners = [owner] if owner is not None else connection.scalars(select(owner_table.c.owner)).all()
-            for one in owners:
-                self._ranked.drop(connection, one)
-                self._enqueue_all(connection, one)
-        self._index.drop(owner)
-        return self.drain(owner)
+        # What a drain has told the index and still has in the outbox would be dropped here and crossed off there.
+        with self._no_drains(owner):
+            self._emptied += 1
+            with self._database.write() as connection:
+                owners = [owner] if owner is not None else connection.scalars(select(owner_table.c.owner)).all()
+                for one in owners:
+                    self._ranked.drop(connection, one)
+                records = sum(self._enqueue_all(connection, one) for one in owners)
+            self._index.drop(owner)
+        self.drain(owner)
+        return records
 
     def differences(self, owner: str) -> list[Difference]:
         """Compare every row of the owner's index with SQL; what waits in the outbox is no difference."""
@@ -188,6 +205,18 @@ class Indexer:
         """One owner's photos, which take long, keep no other owner waiting."""
         with self._lock:
             return self._owner_locks.setdefault(owner, threading.Lock())
+
+    @contextmanager
+    def _no_drains(self, owner: str | None) -> Iterator[None]:
+        """Nobody tells the index anything about the owner, or about anyone, meanwhile."""
+        if owner is not None:
+            with self._lock_of(owner):
+                yield
+            return
+        with self._lock, ExitStack() as held:  # with `_lock` nobody gets a lock that is not there yet
+            for lock in self._owner_locks.values():
+                held.enter_context(lock)
+            yield
 
     def _owners_with_changes(self) -> list[str]:
         with self._database.read() as connection:
@@ -366,8 +395,9 @@ class Indexer:
             return self._ranked.owners_with_gaps(connection)
 
     @staticmethod
-    def _enqueue_all(connection: Connection, owner: str) -> None:
-        """Every living record of the owner that is not waiting already."""
+    def _enqueue_all(connection: Connection, owner: str) -> int:
+        """Let every living record of the owner wait that does not already; how many living ones there are."""
+        records = 0
         sources = [
             (entry, cast(entry.c.memory_id, String), "entry", [entry.c.alive]),
             (message, cast(message.c.message_id, String), "message", []),
@@ -375,10 +405,11 @@ class Indexer:
         ]
         for table, record_id, record, conditions in sources:
             waiting = select(outbox.c.record_id).where(outbox.c.owner == owner, outbox.c.record == record)
-            rows = select(table.c.owner, literal(record), record_id).where(
-                table.c.owner == owner, record_id.not_in(waiting), *conditions
-            )
+            living = [table.c.owner == owner, *conditions]
+            rows = select(table.c.owner, literal(record), record_id).where(*living, record_id.not_in(waiting))
             connection.execute(insert(outbox).from_select(["owner", "record", "record_id"], rows))
+            records += connection.scalar(select(func.count()).select_from(table).where(*living)) or 0
+        return records
 
 
 def _of(owner: str | None) -> ColumnElement[bool]:

@@ -37,6 +37,14 @@ SENTENCES = {
         "This is a HEIC photo, which M2A reads only with the `heic` extra (`pip install pillow-heif`); or export it as a "
         "JPEG (on an iPhone: Settings › Camera › Formats › Most Compatible) and send that."
     ),
+    "broken": (
+        "M2A cannot read photos here, since a part of Pillow is missing or broken: install it again "
+        "(`pip install --force-reinstall pillow`), and send the photo once more."
+    ),
+    "unstarted": (
+        "M2A cannot start its photo decoder ({reason}): close other programs or start M2A again, and send the photo once "
+        "more."
+    ),
     "stopped": f"This photo made the decoder stop; it may be damaged or too complex: {_AS_JPEG}.",
 }
 
@@ -88,17 +96,7 @@ class PhotoDecoder:
         return _read_reply(reply)
 
     def _ask_child(self, data: bytes) -> bytes:
-        # A session of its own, so that whatever the child started ends with it; no secrets of ours in its environment.
-        with subprocess.Popen(
-            self._command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            bufsize=0,
-            cwd=os.sep,
-            env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
-            start_new_session=True,
-        ) as child:
+        with self._start_child() as child:
             try:
                 return _exchange(child, data, time.monotonic() + self._seconds)
             finally:
@@ -106,6 +104,22 @@ class PhotoDecoder:
                     os.killpg(child.pid, signal.SIGKILL)  # not reaped yet, so the number is still this child's
                 except (ProcessLookupError, PermissionError):  # macOS answers so for a process that has ended
                     child.kill()
+
+    def _start_child(self) -> subprocess.Popen[bytes]:
+        try:
+            # A session of its own, so that whatever the child started ends with it; no secrets of ours in its environment.
+            return subprocess.Popen(
+                self._command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                bufsize=0,
+                cwd=os.sep,
+                env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
+                start_new_session=True,
+            )
+        except OSError as error:  # no memory, no more open files, no program
+            raise PhotoRefusedError(SENTENCES["unstarted"].format(reason=error.strerror)) from error
 
 
 _ENVIRONMENT = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "LANG", "LC_ALL")

@@ -217,13 +217,22 @@ def _prepare(image_format: str) -> None:
     warnings.filterwarnings("ignore", module=r"PIL\.(Tiff|Jpeg|Png)ImagePlugin")
 
 
+def _prepare_or_refuse(image_format: str) -> None:
+    try:
+        _prepare(image_format)
+    except Refused:
+        raise
+    except Exception as error:  # whatever an incomplete installation brings: it is no fault of the photo
+        raise Refused("broken") from error
+
+
 def main() -> None:
     data = sys.stdin.buffer.read(MAX_BYTES)
     try:
         image_format = format_of(data)
         if image_format is None:
             raise Refused("damaged")
-        _prepare(image_format)
+        _prepare_or_refuse(image_format)
         _limit_resources()
         image = decode(data, image_format)
         del data

@@ -21,7 +21,7 @@ from sqlalchemy import Connection, func, insert, select
 
 from m2a.memory.database import Database, from_microseconds, outbox, to_microseconds
 from m2a.memory.database import photo as photo_table
-from m2a.memory.photo_decoder import PhotoDecoder, PhotoRefusedError
+from m2a.memory.photo_decoder import DecodedPhoto, PhotoDecoder, PhotoRefusedError
 from m2a.memory.photo_decoder_child import thumbnail_of
 from m2a.types import Photo
 
@@ -41,8 +41,8 @@ class PhotoNotFoundError(LookupError):
     """This owner has no such photo."""
 
 
-class PhotoDamagedError(Exception):
-    """The file of a stored photo is missing or is not what was stored."""
+class PhotoDamagedError(LookupError):
+    """The file of a stored photo is missing or is not what was stored: the photo is not to be had any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +75,14 @@ class PhotoStore:
         with self._database.write() as connection:
             return self.insert(connection, photo)
 
-    def write_blob(self, owner: str, data: bytes) -> Photo:
+    def decode(self, data: bytes) -> DecodedPhoto:
+        """Re-encoded as it would be stored; nothing is. Raises `PhotoRefusedError`."""
+        return self._decoder.decode(data)
+
+    def write_blob(self, owner: str, data: bytes | DecodedPhoto) -> Photo:
         """Decode, re-encode and put the files on disk; `insert` then makes the photo exist. Raises `PhotoRefusedError`."""
         folder = self._owner_folder(owner)
-        decoded = self._decoder.decode(data)
+        decoded = data if isinstance(data, DecodedPhoto) else self.decode(data)
         photo_id = hashlib.sha256(decoded.data).hexdigest()
         _make_folder(folder)
         if not _is_intact(folder / _file_name(photo_id), photo_id):

@@ -1,7 +1,9 @@
 """Layer 1: the append-only log of everything said and shown."""
 
+import math
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta, tzinfo
 from uuid import uuid4
 
@@ -9,7 +11,6 @@ from sqlalchemy import Connection, Row, func, insert, select, text, update
 
 from m2a.memory.database import (
     Database,
-    among,
     chunks,
     conversation,
     from_microseconds,
@@ -18,12 +19,14 @@ from m2a.memory.database import (
     message_photo,
     next_id,
     outbox,
+    rows_among,
     to_microseconds,
 )
 from m2a.memory.words import finished_words, message_words
 from m2a.types import Conversation, EvidenceRange, Message, Role
 
 TITLE_LENGTH = 60
+_MOST_WORDS = 64  # of a search: FTS5 takes time with their square
 
 
 class UnknownConversationError(LookupError):
@@ -138,11 +141,7 @@ class RawMessageStore:
     ) -> list[Message]:
         """The messages said from start to end, both included; a date stands for its whole day in the zone."""
         first = start if isinstance(start, datetime) else datetime.combine(start, time.min, zone)
-        last = (
-            end
-            if isinstance(end, datetime)
-            else datetime.combine(end + timedelta(days=1), time.min, zone) - timedelta(microseconds=1)
-        )
+        last = end if isinstance(end, datetime) else datetime.combine(end, time.max, zone)
         return self._load(connection, owner, message.c.said_at.between(to_microseconds(first), to_microseconds(last)))
 
     def in_conversation(
@@ -163,13 +162,7 @@ class RawMessageStore:
 
     def existing(self, connection: Connection, owner: str, message_ids: Collection[int]) -> set[int]:
         """Those among the ids that are messages of the owner."""
-        return set(
-            connection.scalars(
-                select(message.c.message_id).where(
-                    message.c.owner == owner, among(connection, message.c.message_id, message_ids)
-                )
-            )
-        )
+        return {message_id for (message_id,) in rows_among(connection, (message.c.message_id,), owner, message_ids)}
 
     def count_before(self, connection: Connection, owner: str, conversation_id: str, message_id: int) -> int:
         """How many of the conversation's messages came before that one."""
@@ -185,31 +178,34 @@ class RawMessageStore:
         )
 
     def find(self, connection: Connection, owner: str, query: str, limit: int) -> list[Message]:
-        """Full-text search: messages with any of the words, best first (BM25 in SQLite, ts_rank in PostgreSQL)."""
-        words = finished_words(query)
+        """Full-text search: messages with any of the words, best first (BM25 in SQLite, ts_rank in PostgreSQL).
+
+        Of a long query the first words count. What other owners said shifts no ranking.
+        """
+        words = list(dict.fromkeys(finished_words(query)))[:_MOST_WORDS]
         if not words:
             return []
         if self._database.is_sqlite:
-            ids = connection.scalars(
+            rows = connection.execute(
                 text(
-                    "SELECT message_id FROM message_words WHERE message_words MATCH :words AND owner = :owner "
-                    "ORDER BY bm25(message_words), message_id LIMIT :limit"
+                    "SELECT message_id, words FROM message_words WHERE message_words MATCH :words AND owner = :owner "
+                    "ORDER BY message_id"
                 ),
-                {
-                    "words": "words : (" + " OR ".join(f'"{word}"' for word in words) + ")",
-                    "owner": owner,
-                    "limit": limit,
-                },
-            ).all()
+                {"words": "words : (" + " OR ".join(f'"{word}"' for word in words) + ")", "owner": owner},
+            )
+            holding = {message_id: of_message.split() for message_id, of_message in rows}
+            total = connection.scalar(select(func.count()).where(message.c.owner == owner)) or 0
+            ids = _by_bm25(words, holding, total)[:limit]
         else:
-            ids = connection.scalars(
+            rows = connection.execute(
                 text(
                     "SELECT message_id FROM message, to_tsquery('simple', :words) AS query "
                     "WHERE owner = :owner AND to_tsvector('simple', words) @@ query "
                     "ORDER BY ts_rank(to_tsvector('simple', words), query) DESC, message_id LIMIT :limit"
                 ),
                 {"words": " | ".join(words), "owner": owner, "limit": limit},
-            ).all()
+            )
+            ids = [message_id for (message_id,) in rows]
         found = self.get(connection, owner, ids)
         return [found[message_id] for message_id in ids]
 
@@ -274,6 +270,25 @@ def merge_ranges(ranges: Iterable[EvidenceRange], *, adjoining: bool = True) -> 
         else:
             merged.append(EvidenceRange(first, last))
     return merged
+
+
+def _by_bm25(wanted: Collection[str], holding: Mapping[int, Sequence[str]], total: int) -> list[int]:
+    """The messages that hold any of the wanted words, among `total` messages, best first; equals in the order given.
+
+    FTS5 has a BM25 of its own, which counts everyone's messages. With its constants, and an idf that is never negative;
+    the mean length is that of the messages given.
+    """
+    counts = {message_id: Counter(words) for message_id, words in holding.items()}
+    frequency = {word: sum(word in found for found in counts.values()) for word in wanted}
+    rarity = {word: math.log((total - n + 0.5) / (n + 0.5) + 1) for word, n in frequency.items()}
+    mean = sum(map(len, holding.values())) / len(holding) if holding else 1.0
+    k1, b = 1.2, 0.75
+
+    def score(message_id: int) -> float:
+        found, norm = counts[message_id], k1 * (1 - b + b * len(holding[message_id]) / mean)
+        return sum(rarity[word] * found[word] * (k1 + 1) / (found[word] + norm) for word in wanted)
+
+    return sorted(holding, key=score, reverse=True)
 
 
 def _message(row: Row, photos: Sequence[str]) -> Message:  # type: ignore[type-arg]

@@ -3,11 +3,27 @@
 import hashlib
 from collections.abc import Collection, Iterable, Sequence
 from datetime import date, datetime
+from typing import Any
 
-from sqlalchemy import Connection, Row, delete, insert, select, update
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    String,
+    Table,
+    bindparam,
+    cast,
+    delete,
+    insert,
+    null,
+    select,
+    union_all,
+    update,
+)
 
 from m2a.memory.database import (
-    among,
     chunks,
     concept,
     concept_alias,
@@ -23,6 +39,7 @@ from m2a.memory.database import (
     next_id,
     outbox,
     photo,
+    rows_among,
     to_microseconds,
 )
 from m2a.memory.raw_message_store import merge_ranges
@@ -184,10 +201,8 @@ class SemanticMemoryStore:
         """The version of each living entry among the ids."""
         # Whether it is alive is asked here: for SQLite it would be a reason to go through all that are.
         columns = (entry.c.memory_id, entry.c.version, entry.c.alive)
-        rows = connection.execute(
-            select(*columns).where(entry.c.owner == owner, among(connection, entry.c.memory_id, memory_ids))
-        )
-        return {memory_id: version for memory_id, version, alive in rows.all() if alive}
+        rows = rows_among(connection, columns, owner, memory_ids)
+        return {memory_id: version for memory_id, version, alive in rows if alive}
 
     def all(self, connection: Connection, owner: str, kinds: Collection[MemoryKind] | None = None) -> list[MemoryEntry]:
         """Every living entry, of the given kinds if there are any."""
@@ -415,28 +430,31 @@ class SemanticMemoryStore:
         evidence: dict[int, list[EvidenceRange]] = {}
         concepts: dict[int, list[int]] = {}
         for ids in chunks([row.memory_id for row in rows]):
-            for row in connection.execute(
-                select(entry_photo.c.memory_id, entry_photo.c.photo_id)
-                .where(entry_photo.c.owner == owner, entry_photo.c.memory_id.in_(ids))
-                .order_by(entry_photo.c.position)
-            ):
-                photos.setdefault(row.memory_id, []).append(row.photo_id)
-            for row in connection.execute(
-                select(entry_evidence)
-                .where(entry_evidence.c.owner == owner, entry_evidence.c.memory_id.in_(ids))
-                .order_by(entry_evidence.c.position)
-            ):
-                evidence.setdefault(row.memory_id, []).append(EvidenceRange(row.first_id, row.last_id))
-            for row in connection.execute(
-                select(entry_concept)
-                .where(entry_concept.c.owner == owner, entry_concept.c.memory_id.in_(ids))
-                .order_by(entry_concept.c.concept_id)
-            ):
-                concepts.setdefault(row.memory_id, []).append(row.concept_id)
+            for memory_id, _, photo_id, first, last in connection.execute(_PARTS, {"owner": owner, "ids": ids}):
+                if photo_id is not None:
+                    photos.setdefault(memory_id, []).append(photo_id)
+                elif last is not None:
+                    evidence.setdefault(memory_id, []).append(EvidenceRange(first, last))
+                else:
+                    concepts.setdefault(memory_id, []).append(first)
         return [
             _entry(row, photos.get(row.memory_id, ()), evidence.get(row.memory_id, ()), concepts.get(row.memory_id, ()))
             for row in rows
         ]
+
+
+def _part(table: Table, position: ColumnElement[int], *columns: ColumnElement[Any]) -> Select[Any]:
+    these = (table.c.owner == bindparam("owner"), table.c.memory_id.in_(bindparam("ids", expanding=True)))
+    return select(table.c.memory_id, position.label("position"), *columns).where(*these)
+
+
+# What entries hold several of, in one statement: a photo, else the first and last message of a range, else a concept.
+_NO_NUMBER, _NO_PHOTO = cast(null(), BigInteger), cast(null(), String)
+_PARTS = union_all(
+    _part(entry_photo, entry_photo.c.position, entry_photo.c.photo_id, _NO_NUMBER, _NO_NUMBER),
+    _part(entry_evidence, entry_evidence.c.position, _NO_PHOTO, entry_evidence.c.first_id, entry_evidence.c.last_id),
+    _part(entry_concept, entry_concept.c.concept_id, _NO_PHOTO, entry_concept.c.concept_id, _NO_NUMBER),
+).order_by("position")
 
 
 def _folded_hash(text: str) -> str:

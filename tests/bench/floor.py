@@ -9,6 +9,8 @@ questions should find their evidence in it; the questions of the other conversat
 A floor is a cosine on the dense path together with a share of the query's words on the BM25 path. Chosen is the one that
 refuses most among those that no conversation of the first half pays with more than 1 % of its recall: the worst of three
 conversations and half of the 2 % that a default may cost, because it will meet memories that it was not chosen on.
+As published it drops each record that is under it; with a learned ranking (`fusion = best`) it drops a question of which every
+record is under it. What that takes is measured on the published fusion all the same: it is a share of what was found.
 
 Photos: DreamBooth, subjects halved. A photo should find another photo of its subject, a description its subject's photos;
 photos of subjects that the memory does not hold, and descriptions of other classes, should find nothing.
@@ -38,8 +40,8 @@ from models.text_encoder import MINILM, TextEncoder, load_text_encoder
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 FIRST_HALF = ("conv-26", "conv-42", "conv-48")
-COSINES = np.round(np.arange(0.2, 0.61, 0.05), 2)
-SHARES = np.round(np.arange(0, 0.61, 0.05), 2)
+COSINES = np.round(np.arange(0.2, 0.71, 0.05), 2)
+SHARES = np.round(np.arange(0, 0.81, 0.05), 2)
 PHOTO_COSINES = np.round(np.arange(0, 0.91, 0.01), 2)
 MOST_LOST = 0.01
 MOST_LOST_BY_PHOTO = 0.02  # few photos: one is more than 1 %
@@ -63,12 +65,14 @@ class Asked:
     bm25: list[IndexHit]
     evidence: frozenset[str] | None
 
-    def found(self, cosine: float, share: float) -> list[int | str]:
-        """The ten that are left over the floor, fused."""
+    def found(self, cosine: float, share: float, *, by_question: bool) -> list[int | str]:
+        """The ten that are left over the floor, fused; all or none where it is asked of the question."""
         near = [
             [hit.record_id for hit in self.dense if hit.score >= cosine],
             [hit.record_id for hit in self.bm25 if hit.matched >= share],
         ]
+        if by_question and any(near):
+            near = [[hit.record_id for hit in self.dense], [hit.record_id for hit in self.bm25]]
         return [record_id for record_id, _ in reciprocal_rank_fusion(near)][:10]
 
 
@@ -143,31 +147,36 @@ def ask_everything(
     return answers
 
 
-def recall(asked: Sequence[Asked], turns: dict[int, frozenset[str]], cosine: float, share: float) -> float:
+def recall(
+    asked: Sequence[Asked], turns: dict[int, frozenset[str]], cosine: float, share: float, *, by_question: bool
+) -> float:
     """Of the conversation's own questions."""
+    found_for = [one.found(cosine, share, by_question=by_question) for one in asked]
     shares = [
-        len(one.evidence & frozenset().union(*(turns[int(found)] for found in one.found(cosine, share))))
-        / len(one.evidence)
-        for one in asked
+        len(one.evidence & frozenset().union(*(turns[int(found)] for found in found_for[at]))) / len(one.evidence)
+        for at, one in enumerate(asked)
         if one.evidence is not None
     ]
     return float(np.mean(shares))
 
 
 def refused(asked: Sequence[Asked], cosine: float, share: float) -> float:
-    return float(np.mean([not one.found(cosine, share) for one in asked if one.evidence is None]))
+    return float(np.mean([not one.found(cosine, share, by_question=False) for one in asked if one.evidence is None]))
 
 
 Curve = dict[tuple[float, float], dict[str, tuple[float, float]]]
 
 
-def measure(answers: dict[str, tuple[list[Asked], dict[int, frozenset[str]]]]) -> Curve:
+def measure(answers: dict[str, tuple[list[Asked], dict[int, frozenset[str]]]], *, by_question: bool) -> Curve:
     """By floor and conversation: the share of recall lost, and the share of others' questions refused."""
-    without = {name: recall(*answers[name], -1, 0) for name in answers}
+    without = {name: recall(*answers[name], -1, 0, by_question=by_question) for name in answers}
     print("  recall@10 without a floor: " + ", ".join(f"{name} {value:.3f}" for name, value in without.items()))
     return {
         (float(cosine), float(share)): {
-            name: (1 - recall(asked, turns, cosine, share) / without[name], refused(asked, cosine, share))
+            name: (
+                1 - recall(asked, turns, cosine, share, by_question=by_question) / without[name],
+                refused(asked, cosine, share),
+            )
             for name, (asked, turns) in answers.items()
         }
         for cosine, share in product(COSINES, SHARES)
@@ -209,19 +218,22 @@ def print_curve(curve: Curve, marks: dict[tuple[float, float], str]) -> None:
 
 def floors_of_words(text_encoder: TextEncoder) -> None:
     conversations = read_locomo()
-    shipped = floor_of(text_encoder.encoder_id, "")
     with tempfile.TemporaryDirectory() as folder:
         index = MemoryIndex(
             f"{folder}/index.db", IndexEncoders(text_encoder.encoder_id, text_encoder.dimensions, "none", 2, None)
         )
         for kind in ("message", "entry"):
-            print(f"\nLoCoMo, {kind} floor, chosen on {', '.join(FIRST_HALF)}:")
-            curve = measure(ask_everything(conversations, kind, index, text_encoder))
-            marks = {choose(curve): "chosen"}
-            default = (shipped.cosine(kind), shipped.words(kind))
-            if default in curve:
-                marks[default] = marks.get(default, "") + " shipped"
-            print_curve(curve, marks)
+            answers = ask_everything(conversations, kind, index, text_encoder)
+            for by_question in (False, True):
+                what = "question" if by_question else "record"
+                print(f"\nLoCoMo, {kind} floor asked of each {what}, chosen on {', '.join(FIRST_HALF)}:")
+                curve = measure(answers, by_question=by_question)
+                marks = {choose(curve): "chosen"}
+                floor = floor_of(text_encoder.encoder_id, "", by_question=by_question)
+                default = (floor.cosine(kind), floor.words(kind))
+                if default in curve:
+                    marks[default] = marks.get(default, "") + " shipped"
+                print_curve(curve, marks)
         index.close()
 
 

@@ -127,17 +127,19 @@ def traits_of(text: str, position: int, text_before: str) -> np.ndarray:
 
 
 def features(
-    asked: Asked, records: Sequence[Record], near_words: Sequence[Sequence[str]], statistics: WordStatistics
+    asked: Asked, records: Sequence[Record], near_words: Sequence[Sequence[Sequence[str]]], statistics: WordStatistics
 ) -> np.ndarray:
     """A row for each candidate, of which there must be one, a column for each of FEATURES.
 
-    `near_words` are, for each candidate, its words and those of its neighbours, two to each side.
+    `near_words` are, for each candidate, its words and those of each of its neighbours, two to each side. The same list
+    of words may be there many times: it is counted once.
     """
     before, after = _neighbours(records)
     vectors = np.concatenate([record.vector for record in records]).reshape(len(records), -1)
     idf = {word: statistics.idf(word) for word in set(asked.words) - asked.names}
-    bm25, coverage, matched = _lexical(idf, [record.words for record in records], statistics.average_length)
-    bm25_near, coverage_near, _ = _lexical(idf, near_words, statistics.average_length * _NEAR_LENGTHS)
+    counts, near_counts = _word_counts(list(idf), [record.words for record in records], near_words)
+    bm25, coverage, matched = _lexical(idf, counts, statistics.average_length)
+    bm25_near, coverage_near, _ = _lexical(idf, near_counts, statistics.average_length * _NEAR_LENGTHS)
     best = _best_matches(asked.tokens, records)
     weights = asked.token_weights / asked.token_weights.sum()
     maxsim = weights @ best
@@ -181,18 +183,30 @@ def _neighbours(records: Sequence[Record]) -> tuple[np.ndarray, np.ndarray]:
     return np.array(before), np.array(after)
 
 
-def _lexical(
-    idf: Mapping[str, float], documents: Sequence[Sequence[str]], average_length: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """BM25 of the words, the share of their idf that a document holds, and how many of them it holds."""
-    column = {word: at for at, word in enumerate(idf)}
-    lengths = np.array([len(document) for document in documents])
+def _word_counts(
+    words: Sequence[str], own: Sequence[Sequence[str]], near: Sequence[Sequence[Sequence[str]]]
+) -> tuple[np.ndarray, np.ndarray]:
+    """How often each of the words (columns) is in each record's own and near words (rows); last, how many words those are."""
+    column = {word: at for at, word in enumerate(words)}
+    documents = {id(document): document for document in chain(own, chain.from_iterable(near))}
+    place = {key: at for at, key in enumerate(documents)}
+    lengths = np.fromiter(map(len, documents.values()), dtype=np.int64, count=len(documents))
     # Every word of every document by its column, the last for all that the question does not hold, then counted at once.
-    columns = map(column.get, chain.from_iterable(documents), repeat(len(column)))
+    columns = map(column.get, chain.from_iterable(documents.values()), repeat(len(column)))
     cells = np.fromiter(columns, dtype=np.int64, count=int(lengths.sum()))
     cells += np.repeat(np.arange(len(documents)) * (len(column) + 1), lengths)
-    size = len(documents) * (len(column) + 1)
-    counts = np.bincount(cells, minlength=size).reshape(len(documents), -1)[:, :-1]
+    counts = np.bincount(cells, minlength=len(documents) * (len(column) + 1)).reshape(len(documents), -1)
+    counts[:, -1] = lengths
+    starts = np.cumsum([0] + [len(some) for some in near[:-1]])
+    of_near = counts[[place[id(document)] for some in near for document in some]]
+    return counts[[place[id(document)] for document in own]], np.add.reduceat(of_near, starts, axis=0)
+
+
+def _lexical(
+    idf: Mapping[str, float], counts: np.ndarray, average_length: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """BM25 of the words, the share of their idf that a document holds, and how many of them it holds."""
+    counts, lengths = counts[:, :-1], counts[:, -1]
     weights = np.array(list(idf.values()))
     norm = BM25_K1 * (1 - BM25_B + BM25_B * lengths / average_length)
     holds = counts > 0

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 from m2a.memory.ranking.encoding import RecordEncoder
 from m2a.memory.ranking.features import features
 from m2a.memory.ranking.ranker import Ranker
-from m2a.memory.ranking.record_store import RankedRecordStore, RecordKey
+from m2a.memory.ranking.record_store import Place, RankedRecord, RankedRecordStore, RecordKey
 from m2a.memory.ranking.token_head import TokenHead
 from m2a.types import RecordKind
 from models.text_encoder import TextEncoder, TokenEncoder, TokenStates
@@ -49,60 +49,91 @@ class LearnedRanking:
         with as_file(folder / "ranker.json") as ranker, as_file(folder / "head.npz") as head:
             return cls(store, RecordEncoder(encoder, TokenHead.load(head)), Ranker.load(ranker))
 
-    def order(
+    def ask(
         self,
         connection: Connection,
         owner: str,
         kinds: Collection[RecordKind],
         text: str,
         states: TokenStates,
-        found: Mapping[RecordKey, int],
-        by_words: Sequence[RecordKey],
+    ) -> "RankedQuestion":
+        """A question to an owner's records of these kinds, with all that can be known before anything is found."""
+        return RankedQuestion(self, connection, owner, kinds, text, states)
+
+    def scores(self, table: np.ndarray) -> np.ndarray:
+        return self._ranker.scores(table)
+
+
+class RankedQuestion:
+    """What the ranker needs for one question, read as soon as it is known to be needed: a search waits for its slowest path."""
+
+    def __init__(
+        self,
+        ranking: LearnedRanking,
+        connection: Connection,
+        owner: str,
+        kinds: Collection[RecordKind],
+        text: str,
+        states: TokenStates,
+    ) -> None:
+        self.ranking = ranking
+        self._store = ranking.store
+        self._owner = owner
+        self._asked = ranking.encoder.asked(text, states, self._store.speakers(connection, owner))
+        self._statistics = self._store.statistics(connection, owner, kinds, self._asked.words)
+        self._kept: dict[RecordKey, RankedRecord] = {}
+        self._places: dict[int, Place] = {}
+        self._looked_for: set[RecordKey | int] = set()
+
+    def read(self, connection: Connection, found: Collection[RecordKey], by_words: Sequence[RecordKey]) -> None:
+        """Get ready for `order` with these among what is found."""
+        messages = {key.record_id for key in found if key.kind == "message"}
+        seeds = _seeds(by_words)
+        around = {number + step for number in messages for step in _steps(_REACH)}
+        around |= {number + step for number in seeds for step in _steps(2 * _REACH)}
+        if missing := around - self._looked_for:
+            self._looked_for |= missing
+            self._places |= self._store.places(connection, self._owner, missing)
+        wanted = {*found, *(RecordKey("message", number) for number in self._neighbours(seeds))}
+        if unread := wanted - self._looked_for:
+            self._looked_for |= unread
+            self._kept |= self._store.get(connection, self._owner, unread)
+
+    def order(
+        self, connection: Connection, found: Mapping[RecordKey, int], by_words: Sequence[RecordKey]
     ) -> list[RecordKey]:
         """What the paths `found`, each in its version, and the neighbours of what words found; the best first."""
-        keys, table = self.table(connection, owner, kinds, text, states, found, by_words)
-        scores = self._ranker.scores(table).round(9).tolist() if keys else []
+        keys, table = self.table(connection, found, by_words)
+        scores = self.ranking.scores(table).round(9).tolist() if keys else []
         return [key for _, key in sorted(zip(scores, keys, strict=True), key=lambda one: (-one[0], one[1]))]
 
     def table(
-        self,
-        connection: Connection,
-        owner: str,
-        kinds: Collection[RecordKind],
-        text: str,
-        states: TokenStates,
-        found: Mapping[RecordKey, int],
-        by_words: Sequence[RecordKey],
+        self, connection: Connection, found: Mapping[RecordKey, int], by_words: Sequence[RecordKey]
     ) -> tuple[list[RecordKey], np.ndarray]:
         """The candidates, and what the ranker sees of each."""
-        seeds = [key.record_id for key in by_words if key.kind == "message"][:_SEEDS]
-        messages = {key.record_id for key in found if key.kind == "message"}
-        around = {number + step for number in messages for step in _steps(_REACH)}
-        around |= {number + step for number in seeds for step in _steps(2 * _REACH)}
-        places = self.store.places(connection, owner, around)
-
-        def beside(number: int) -> list[int]:
-            """The message and its neighbours, as far as they are of its conversation."""
-            home = places[number].conversation
-            steps = (number + step for step in _steps(_REACH))
-            return [there for there in steps if there in places and places[there].conversation == home]
-
-        neighbours = {there for number in seeds if number in places for there in beside(number)}
-        wanted = found.keys() | {RecordKey("message", number) for number in neighbours}
-        kept = self.store.get(connection, owner, wanted)
-        keys = [key for key in sorted(kept) if key not in found or kept[key].version == found[key]]
+        self.read(connection, found.keys(), by_words)
+        kept = self._kept
+        wanted = {*found, *(RecordKey("message", number) for number in self._neighbours(_seeds(by_words)))}
+        keys = [key for key in sorted(wanted & kept.keys()) if key not in found or kept[key].version == found[key]]
         if not keys:
             return [], np.empty((0, 0))
         records = [kept[key].record for key in keys]
         near_words = [
-            [word for there in beside(key.record_id) for word in places[there].words]
-            if key.kind == "message" and key.record_id in places
-            else record.words
+            [self._places[there].words for there in self._beside(key.record_id)]
+            if key.kind == "message" and key.record_id in self._places
+            else [record.words]
             for key, record in zip(keys, records, strict=True)
         ]
-        asked = self.encoder.asked(text, states, self.store.speakers(connection, owner))
-        statistics = self.store.statistics(connection, owner, kinds, asked.words)
-        return keys, features(asked, records, near_words, statistics)
+        return keys, features(self._asked, records, near_words, self._statistics)
+
+    def _neighbours(self, seeds: Collection[int]) -> set[int]:
+        return {there for number in seeds if number in self._places for there in self._beside(number)}
+
+    def _beside(self, number: int) -> list[int]:
+        """The message and its neighbours, as far as they are of its conversation."""
+        places, home = self._places, self._places[number].conversation
+        steps = (number + step for step in _steps(_REACH))
+        return [there for there in steps if there in places and places[there].conversation == home]
 
 
 _TRAINED_ON = "all-MiniLM-L6-v2@"
@@ -110,3 +141,7 @@ _TRAINED_ON = "all-MiniLM-L6-v2@"
 
 def _steps(reach: int) -> range:
     return range(-reach, reach + 1)
+
+
+def _seeds(by_words: Sequence[RecordKey]) -> list[int]:
+    return [key.record_id for key in by_words if key.kind == "message"][:_SEEDS]

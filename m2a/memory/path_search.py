@@ -1,0 +1,106 @@
+"""One path of a search: the hits of the index, and which records SQL confirms behind them."""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from sqlalchemy import Connection
+
+from m2a.memory.index import IndexHit
+from m2a.memory.indexer import MESSAGE_VERSION
+from m2a.memory.ranking.record_store import RecordKey
+from m2a.memory.raw_message_store import RawMessageStore
+from m2a.memory.semantic_memory_store import SemanticMemoryStore
+from m2a.types import RecordKind
+
+PATH_DEPTH = 10  # as published: the best ten of each path are fused
+
+# A few more than the depth, as some hits may be stale, and ties at the last must be seen to be put in order.
+_SPARE = 6
+_MORE = 8  # times as many where that was not enough
+
+
+class Candidate(NamedTuple):
+    """A record as a path found it; `version` is None where a photo led to it."""
+
+    score: float
+    matched: float
+    version: int | None
+
+
+@dataclass(slots=True)
+class PathSearch:
+    """One path's hits so far, and how to get more of them."""
+
+    fetch: Callable[[int], list[IndexHit]]
+    last_limit: int
+    depth: int = PATH_DEPTH
+    limit: int = 0
+    hits: list[IndexHit] = field(default_factory=list)
+    ranking: dict[RecordKey, Candidate] = field(default_factory=dict)
+
+    def fetch_more(self) -> None:
+        self.limit = min(self.limit * _MORE, self.last_limit) if self.limit else self.depth + _SPARE
+        self.hits = self.fetch(self.limit)
+
+    @property
+    def is_settled(self) -> bool:
+        """Nothing further down can get among the first: enough of them are confirmed, and no tie goes on unseen."""
+        if len(self.hits) < self.limit or self.limit >= self.last_limit:
+            return True
+        confirmed = list(self.ranking.values())
+        return len(confirmed) >= self.depth and confirmed[self.depth - 1].score > self.hits[-1].score
+
+
+class Confirmation:
+    """Confirms the hits of one search: a record that is this owner's, alive, and of the version that was found."""
+
+    def __init__(
+        self, raw: RawMessageStore, semantic: SemanticMemoryStore, owner: str, kinds: Collection[RecordKind]
+    ) -> None:
+        self._raw = raw
+        self._semantic = semantic
+        self._owner = owner
+        self._kinds = kinds
+        self._versions: dict[RecordKey, int] = {}
+
+    def confirm(self, connection: Connection, search: PathSearch) -> None:
+        """Fill the path's ranking with what is confirmed of its hits."""
+        found = self._candidates(connection, search.hits)
+        self._look_up(connection, found.keys() - self._versions.keys())
+        versions = self._versions
+        search.ranking = {
+            key: candidate._replace(version=versions[key]) if candidate.version is None else candidate
+            for key, candidate in found.items()
+            if key in versions and candidate.version in (None, versions[key])
+        }
+
+    def _candidates(self, connection: Connection, hits: Sequence[IndexHit]) -> dict[RecordKey, Candidate]:
+        """Records in the order of the hits; a photo stands for all that hold it, oldest first."""
+        photo_ids = [str(hit.record_id) for hit in hits if hit.kind == "photo"]
+        holders: dict[RecordKind, dict[str, list[int]]] = {}
+        if photo_ids and "entry" in self._kinds:
+            holders["entry"] = self._semantic.with_photos(connection, self._owner, photo_ids)
+        if photo_ids and "message" in self._kinds:
+            holders["message"] = self._raw.with_photos(connection, self._owner, photo_ids)
+        found: dict[RecordKey, Candidate] = {}
+        for hit in hits:
+            if hit.kind != "photo":
+                found[RecordKey(hit.kind, int(hit.record_id))] = Candidate(hit.score, hit.matched, hit.version)
+                continue
+            for kind, of_photo in holders.items():
+                for record_id in of_photo.get(str(hit.record_id), ()):
+                    found.setdefault(RecordKey(kind, record_id), Candidate(hit.score, hit.matched, None))
+        return found
+
+    def _look_up(self, connection: Connection, keys: Iterable[RecordKey]) -> None:
+        """The versions of those among the keys that are alive and this owner's."""
+        keys = list(keys)
+        memory_ids = [key.record_id for key in keys if key.kind == "entry"]
+        message_ids = [key.record_id for key in keys if key.kind == "message"]
+        if memory_ids:
+            versions = self._semantic.versions(connection, self._owner, memory_ids)
+            self._versions |= {RecordKey("entry", memory_id): version for memory_id, version in versions.items()}
+        if message_ids:
+            existing = self._raw.existing(connection, self._owner, message_ids)
+            self._versions |= {RecordKey("message", message_id): MESSAGE_VERSION for message_id in existing}
