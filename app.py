@@ -116,14 +116,16 @@ def main() -> None:
 
 def _prepare_environment(settings: "Settings") -> Path:
     """No telemetry, no tunnel, uploads in a private folder. Returns that folder."""
+    from m2a.data_folder import make_folder
     from m2a.wiring import silence_telemetry
 
     if os.environ.get("GRADIO_SHARE", "").lower() in ("1", "true"):
         raise SystemExit("GRADIO_SHARE would put M2A on a public address; unset it and start again.")
     uploads = settings.data_dir.resolve() / "uploads"
-    uploads.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_folder(uploads)
     uploads.chmod(0o700)
     silence_telemetry()
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what it logs of Milvus Lite's connection tells a user nothing
     os.environ.update(
         GRADIO_TEMP_DIR=str(uploads),
         GRADIO_MCP_SERVER="False",

@@ -2,9 +2,15 @@
 (() => {
   'use strict';
   const THEMES = { system: 'Theme: as the system', light: 'Theme: light', dark: 'Theme: dark' };
+  // Stands for a file that this browser cannot draw, such as a HEIC photo.
+  const NO_PREVIEW = 'data:image/svg+xml,' + encodeURIComponent(
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40 40" fill="none" stroke="#888" stroke-width="1.5">'
+    + '<rect x="9" y="11" width="22" height="18" rx="3"/><circle cx="15" cy="17" r="2"/><path d="m9 27 8-7 5 4 4-3 5 4"/></svg>',
+  );
   const dark = window.matchMedia('(prefers-color-scheme: dark)');
   const opened = new Set();
   let following = true;
+  let moved = -Infinity;
   let shown = null;
 
   const talk = () => document.getElementById('m2a-talk');
@@ -49,6 +55,11 @@
   function scrollDown() {
     const place = talk();
     if (place) place.scrollTop = place.scrollHeight;
+  }
+
+  function follow() {
+    following = true;
+    moved = -Infinity;
   }
 
   function keepOpen() {
@@ -121,8 +132,20 @@
     if (place && !place.hasAttribute('tabindex')) {
       place.tabIndex = 0;
       place.setAttribute('aria-label', 'Messages');
+      for (const kind of ['wheel', 'touchmove', 'pointerdown', 'pointermove', 'focusin']) {
+        place.addEventListener(kind, (event) => {
+          if (kind !== 'pointermove' || event.buttons) moved = performance.now();
+        }, { passive: true });
+      }
+      let top = place.scrollTop;
       place.addEventListener('scroll', () => {
-        following = place.scrollTop + place.clientHeight >= place.scrollHeight - 60;
+        // A photo that loads or an answer that grows moves the end away too; only the reader stops the following.
+        const byReader = performance.now() - moved < 1000;
+        const up = place.scrollTop < top;
+        top = place.scrollTop;
+        const atEnd = top + place.clientHeight >= place.scrollHeight - 60;
+        if (byReader && (up || !atEnd)) following = false;
+        else if (atEnd) following = true;
       }, { passive: true });
     }
   }
@@ -161,17 +184,25 @@
       else opened.add(details.dataset.key);
       following = false;
     }
-    if (target.closest('.submit-button')) following = true;
+    if (target.closest('.submit-button')) follow();
   }, true);
   document.addEventListener('keydown', (key) => {
     if (key.key === 'Escape') setDrawer(false);
-    if (key.key === 'Enter' && key.target instanceof HTMLTextAreaElement) following = true;
+    const typing = key.target instanceof HTMLTextAreaElement;
+    if (!typing) moved = performance.now();
+    else if (key.key === 'Enter') follow();
   });
   document.addEventListener('input', (input) => {
     if (input.target.closest?.('#m2a-composer')) sessionStorage.setItem('m2a-draft', input.target.value);
   });
   document.addEventListener('load', (load) => {
     if (following && load.target instanceof HTMLImageElement) scrollDown();
+  }, true);
+  document.addEventListener('error', (error) => {
+    const image = error.target;
+    if (!(image instanceof HTMLImageElement) || !image.closest('#m2a-composer') || image.src === NO_PREVIEW) return;
+    image.src = NO_PREVIEW;
+    image.alt = image.title = 'No preview of this file';
   }, true);
   window.addEventListener('popstate', () => {
     const id = new URLSearchParams(location.search).get('conversation') || '';

@@ -2,23 +2,28 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from m2a.agents.chat_agent import ChatAgent
 from m2a.agents.memory_manager import MemoryManager
 from m2a.agents.state import Policy
 from m2a.agents.steps import GaveUpError
+from m2a.agents.stopping import in_thread, until_stopped
 from m2a.agents.traces import Explanation, answered_message_id, load_trace
 from m2a.data_folder import DataFolder
 from m2a.loading import Loading
 from m2a.memory.bank import MemoryBank
 from m2a.memory.owners import owner_named, owners_with_pending_updates
+from m2a.memory.photo_decoder import PhotoRefusedError
 from m2a.memory.semantic_memory_store import RejectedWriteError
 from m2a.memory.stores import Stores
+from m2a.sentences import sentence_of
 from m2a.settings import Settings, load_settings
 from m2a.types import Conversation, Failed, MemoryChanged, Message, MessageRecorded, ReplyFinished, TurnEvent
 from m2a.wiring import (
@@ -37,6 +42,10 @@ USER = "You"
 GIVE_UP_AFTER = 3
 
 logger = logging.getLogger(__name__)
+
+
+class ClosedError(RuntimeError):
+    """The assistant was closed and takes nothing more."""
 
 
 class Assistant:
@@ -62,8 +71,11 @@ class Assistant:
         self.stores: Stores = replace(sql, retrieval=self._retrieval.get)
         self.local_owner = owner_named(sql.database, LOCAL_OWNER)
         self._turns: dict[str, asyncio.Lock] = {}
-        self._stops: dict[tuple[str, str], asyncio.Event] = {}
+        # Of each turn that has not ended: set, it stops the turn; and of whom and in which conversation that is.
+        self._stops: dict[asyncio.Event, tuple[str, str | None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._recordings: set[asyncio.Task[Message]] = set()
+        self._closed = False
 
     @classmethod
     def open(
@@ -92,18 +104,20 @@ class Assistant:
 
     async def start(self) -> None:
         """Resume the updates that an earlier process left pending."""
-        for owner in await asyncio.to_thread(owners_with_pending_updates, self.stores.database):
+        for owner in await in_thread(owners_with_pending_updates, self.stores.database):
             self._spawn(self._resume(owner))
 
     async def close(self) -> None:
         """Stop what runs and release the data folder. What was acknowledged stays; a pending update is resumed later."""
-        for task in list(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        for loading in self._loadings():
-            await asyncio.to_thread(loading.close)
-        self.stores.database.close()
-        self.folder.release()
+        self._closed = True
+        async with AsyncExitStack() as last:  # whatever breaks on the way, the folder is free in the end
+            last.callback(self.folder.release)
+            last.callback(self.stores.database.close)
+            for loading in self._loadings():
+                last.push_async_callback(in_thread, loading.close)
+            for task in list(self._tasks):
+                task.cancel()
+            await asyncio.gather(*self._tasks, *self._recordings, return_exceptions=True)
 
     async def __aenter__(self) -> "Assistant":
         await self.start()
@@ -125,24 +139,50 @@ class Assistant:
         """Record a message, answer it, and update the memory; what happens comes as events.
 
         Leaving the iterator does not cancel the turn; `stop` does. Without a conversation a new one begins.
-        Raises `PhotoRefusedError`, `ValueError` and `UnknownConversationError` before anything is stored; what
-        fails later comes as `Failed`.
+        Raises `PhotoRefusedError`, `ValueError`, `UnknownConversationError` and `ClosedError` before anything is stored;
+        what fails later comes as `Failed`.
         """
+        if self._closed:
+            raise ClosedError("M2A is closed; start it again and send your message then.")
         bank = self.memory(owner)
-        data = [photo.read_bytes() if isinstance(photo, Path) else photo for photo in photos]
-        message = await asyncio.to_thread(
-            bank.record, conversation_id, role="user", speaker=USER, text=text, photos=data, replaces=replaces
-        )
+        stop = asyncio.Event()
+        self._stops[stop] = (owner, conversation_id)
+
+        def record() -> Message:
+            data = [_read(photo) if isinstance(photo, Path) else photo for photo in photos]
+            return bank.record(conversation_id, role="user", speaker=USER, text=text, photos=data, replaces=replaces)
+
+        recording = asyncio.create_task(asyncio.to_thread(record))
+        self._recordings.add(recording)
+        recording.add_done_callback(self._recordings.discard)
+        try:
+            message = await asyncio.shield(recording)
+        except BaseException:
+            del self._stops[stop]
+            raise
+        if self._closed:
+            del self._stops[stop]
+            yield MessageRecorded(message)
+            yield Failed("reply", "M2A was closed before it answered; your message is kept.")
+            return
+        self._stops[stop] = (owner, message.conversation_id)
         events: asyncio.Queue[TurnEvent | None] = asyncio.Queue()
         events.put_nowait(MessageRecorded(message))
-        self._spawn(self._run_turn(bank, message, events))
+
+        def end(_task: asyncio.Task[None]) -> None:
+            del self._stops[stop]
+            events.put_nowait(None)
+
+        # Not in the turn itself: one that is cancelled before its first step would never come to it.
+        self._spawn(self._run_turn(bank, message, events, stop)).add_done_callback(end)
         while (event := await events.get()) is not None:
             yield event
 
     def stop(self, owner: str, conversation_id: str) -> None:
-        """End the reply that is being written in a conversation; what there is of it is kept, marked as partial."""
-        if event := self._stops.get((owner, conversation_id)):
-            event.set()
+        """End the replies that a conversation waits for; what there is of them is kept, marked as partial."""
+        for event, stopped in self._stops.items():
+            if stopped == (owner, conversation_id):
+                event.set()
 
     def memory(self, owner: str) -> MemoryBank:
         """The owner's memory, to read and to write."""
@@ -170,73 +210,76 @@ class Assistant:
     def _loadings(self) -> list[Loading]:  # type: ignore[type-arg]
         return [self._text_encoder, self._image_encoder, self._retrieval, self._policy, self._captioner]
 
-    async def _run_turn(self, bank: MemoryBank, message: Message, events: asyncio.Queue[TurnEvent | None]) -> None:
-        key = (bank.owner, message.conversation_id)
-        stop = self._stops[key] = asyncio.Event()
+    async def _run_turn(
+        self, bank: MemoryBank, message: Message, events: asyncio.Queue[TurnEvent | None], stop: asyncio.Event
+    ) -> None:
         stage: str = "reply"
         try:
             async with self._turn_of(bank.owner):
-                await self._run_updates(bank, None)
+                # A reply that is stopped queries nothing, so the updates may as well be done after it.
+                async for _done in until_stopped(self._updates(bank), stop):
+                    pass
                 agent = await self._agent(bank)
                 async for event in agent.reply(message, self._clock(), stop):
                     events.put_nowait(event)
                     if isinstance(event, ReplyFinished):
                         stage = "update"
                 if stage == "update":
-                    await self._run_updates(bank, events)
-                await asyncio.to_thread(bank.index)
+                    async for event in self._updates(bank, replied=True):
+                        events.put_nowait(event)
+                await in_thread(bank.index)
         except Exception as error:  # the boundary of a turn: whatever broke, the user is told and the next turn runs
             logger.exception("The %s failed.", stage)
             events.put_nowait(Failed("update" if stage == "update" else "reply", _sentence(error)))
-        finally:
-            if self._stops.get(key) is stop:
-                del self._stops[key]
-            events.put_nowait(None)
 
-    async def _run_updates(self, bank: MemoryBank, events: asyncio.Queue[TurnEvent | None] | None) -> None:
+    async def _updates(self, bank: MemoryBank, *, replied: bool = False) -> AsyncGenerator[TurnEvent, None]:
         """Do the owner's pending updates in order. One that fails stays pending, and so do those after it.
 
-        `events` are those of the turn whose reply was just finished, None before a reply. An update that failed
-        `GIVE_UP_AFTER` times while replies came is given up.
+        What changed comes as events, and after a reply (`replied`) why an update failed. One that the model got wrong
+        `GIVE_UP_AFTER` times is given up, after a reply, where its user is told. Any other fault, such as an index that
+        cannot be reached, lies in the set-up, which somebody will mend: no reason to forget what was said.
         """
-        for reply_id in await asyncio.to_thread(bank.pending_updates):
+        for reply_id in await in_thread(bank.pending_updates):
             try:
                 changed = await self._update(bank, reply_id)
-            except Exception as error:  # a broken update must not hold up the conversation for ever
+            except Exception as error:  # a broken update must not break the turn
                 if not isinstance(error, ChatModelError | GaveUpError | RejectedWriteError):
                     logger.exception("The update of reply %s failed.", reply_id)
                 reason = f"I could not update my memory. {_sentence(error)}"
                 # Before the reply a failing service may be an outage, which no number of tries outlasts; after it
                 # the service works, and something about this update does not.
-                if events is not None or not isinstance(error, ChatModelError):
-                    failures = await asyncio.to_thread(bank.note_failed_update, reply_id, str(error))
-                    if failures >= GIVE_UP_AFTER:
-                        await asyncio.to_thread(bank.drop_pending_update, reply_id)
+                if isinstance(error, GaveUpError | RejectedWriteError) or (
+                    replied and isinstance(error, ChatModelError)
+                ):
+                    failures = await in_thread(bank.note_failed_update, reply_id, str(error))
+                    if replied and failures >= GIVE_UP_AFTER:
+                        await in_thread(bank.drop_pending_update, reply_id)
+                        logger.warning("The update of reply %s was given up after %s failures.", reply_id, failures)
                         reason += " I gave up on it; if it matters, tell me again."
-                if events is not None:
-                    events.put_nowait(Failed("update", reason))
+                if replied:
+                    yield Failed("update", reason)
                 return
             for change in changed:
-                if events is not None:
-                    events.put_nowait(change)
+                yield change
 
     async def _update(self, bank: MemoryBank, reply_id: int) -> list[MemoryChanged]:
         """One reply's update: decided first, then written in one transaction with the mark that it is done."""
-        answered = await asyncio.to_thread(answered_message_id, bank, reply_id)
-        messages = await asyncio.to_thread(bank.messages, [answered, reply_id])
+        answered = await in_thread(answered_message_id, bank, reply_id)
+        messages = await in_thread(bank.messages, [answered, reply_id])
         message, reply = messages[answered], messages[reply_id]
         agent = await self._agent(bank)
         changes = await agent.update(message, reply, message.said_at)
-        who = (await asyncio.to_thread(self._policy.get)).name
-        return await asyncio.to_thread(lambda: bank.write(changes, who=who, update_of=reply_id))
+        who = (await in_thread(self._policy.get)).name
+        return await in_thread(lambda: bank.write(changes, who=who, update_of=reply_id))
 
     async def _resume(self, owner: str) -> None:
         async with self._turn_of(owner):
-            await self._run_updates(self.memory(owner), None)
+            async for _done in self._updates(self.memory(owner)):
+                pass
 
     async def _agent(self, bank: MemoryBank) -> ChatAgent:
-        policy = await asyncio.to_thread(self._policy.get)
-        captioner = await asyncio.to_thread(self._captioner.get)
+        policy = await in_thread(self._policy.get)
+        captioner = await in_thread(self._captioner.get)
         manager = MemoryManager(bank, policy, captioner, max_rounds=self.settings.max_rounds)
         return ChatAgent(
             bank,
@@ -251,18 +294,21 @@ class Assistant:
     def _turn_of(self, owner: str) -> asyncio.Lock:
         return self._turns.setdefault(owner, asyncio.Lock())
 
-    def _spawn(self, work) -> None:  # type: ignore[no-untyped-def]
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
 
 def _sentence(error: Exception) -> str:
-    """What the user is told: errors of ours are sentences already."""
-    return (
-        str(error)
-        if type(error).__module__.startswith(("m2a.", "models."))
-        else (
-            f"Something went wrong ({type(error).__name__}); your message is kept. The log of the server has the details."
-        )
+    return sentence_of(error) or (
+        f"Something went wrong ({type(error).__name__}); your message is kept. The log of the server has the details."
     )
+
+
+def _read(photo: Path) -> bytes:
+    try:
+        return photo.read_bytes()
+    except OSError as error:
+        raise PhotoRefusedError(f"The photo {photo} cannot be read ({error.strerror}); name another file.") from error

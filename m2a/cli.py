@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from m2a.settings import Settings, load_settings
+from m2a.settings import Settings, SettingsError, load_settings
 
 if TYPE_CHECKING:
     from m2a.assistant import Assistant
@@ -34,6 +34,15 @@ _PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
 # How long a command waits for another that has the data folder, or for an app that is starting.
 _WAIT_SECONDS = 15
 
+
+def _memory_number(value: str) -> int:
+    """A memory's number as `m2a memory list` prints it. Raises `typer.BadParameter`."""
+    if not value.isdecimal() or len(value) > 9:  # no database numbers further
+        raise typer.BadParameter(f"{value!r} is no memory's number; `m2a memory list` shows them.")
+    return int(value)
+
+
+MemoryNumber = Annotated[int, typer.Argument(parser=_memory_number, metavar="NUMBER", help="The memory's number.")]
 Photos = Annotated[list[Path] | None, typer.Option("--photo", help="A photo's file; may be given several times.")]
 
 
@@ -80,6 +89,8 @@ def search_memories(
     as_json: AsJson = False,
 ) -> None:
     """Search as the assistant does: by meaning, by words, and by what photos show."""
+    if not text.strip():
+        _fail("There are no words to look for; write some, as in `m2a memory search dog`.")
     found = 0
     for piece in _do("search", text=text, limit=limit):
         found += 1
@@ -93,9 +104,7 @@ def search_memories(
 
 
 @memory.command("show")
-def show_memory(
-    memory_id: Annotated[int, typer.Argument(help="The memory's number.")], as_json: AsJson = False
-) -> None:
+def show_memory(memory_id: MemoryNumber, as_json: AsJson = False) -> None:
     """One memory with the original words it rests on, and its history."""
     from m2a.commands import entry_piece, message_piece
 
@@ -131,11 +140,11 @@ def show_memory(
         print(f"  {message.said_at:%Y-%m-%d %H:%M}  {message.speaker}: {message.text}")
     print("History:")
     for row in history:
-        print(f"  {row.changed_at:%Y-%m-%d %H:%M}  {row.change} by {row.who}: {row.why}")
+        print(f"  {row.changed_at:%Y-%m-%d %H:%M}  {row.change} by {row.who}: {' '.join(row.why.split())}")
 
 
 @memory.command("delete")
-def delete_memory(memory_id: Annotated[int, typer.Argument(help="The memory's number.")]) -> None:
+def delete_memory(memory_id: MemoryNumber) -> None:
     """Forget one memory. The conversation in which it was said stays."""
     from m2a.memory.semantic_memory_store import RejectedWriteError
 
@@ -170,8 +179,13 @@ def doctor() -> None:
     """Every setting and where it came from, which models answer, what is missing and how to get it."""
     from m2a.doctor import examine
 
+    try:
+        settings = _settings()
+    except SettingsError:  # it sends people here for the names
+        print("The settings are " + ", ".join(f"M2A_{name.upper()}" for name in Settings.model_fields) + ".")
+        raise
     healthy = True
-    for line, good in examine(_settings()):
+    for line, good in examine(settings):
         print(line)
         healthy &= good
     if not healthy:

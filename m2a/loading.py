@@ -1,5 +1,6 @@
 """Heavy parts load in the background while the page is up; who needs one waits for it."""
 
+import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Generic, TypeVar
@@ -15,11 +16,13 @@ class Loading(Generic[T]):
         self._load = load
         self._executor = ThreadPoolExecutor(1, thread_name_prefix=f"load {name}")
         self._future: Future[T] | None = None
+        self._beginning = threading.Lock()  # several callers that meet a failed attempt begin one new one
 
     def start(self) -> None:
         """Begin to load, if that has not begun."""
-        if self._future is None:
-            self._future = self._executor.submit(self._load)
+        with self._beginning:
+            if self._future is None:
+                self._future = self._executor.submit(self._load)
 
     @property
     def done(self) -> bool:
@@ -32,11 +35,11 @@ class Loading(Generic[T]):
 
     def get(self) -> T:
         """The value; waits for it, and raises what loading it raised."""
-        if self.error is not None:
-            self._future = None
-        self.start()
-        assert self._future is not None
-        return self._future.result()
+        with self._beginning:
+            if self._future is None or self.error is not None:
+                self._future = self._executor.submit(self._load)
+            attempt = self._future
+        return attempt.result()
 
     def close(self) -> None:
         """Wait for an attempt that is under way; no new one begins by itself."""

@@ -2,18 +2,27 @@
 
 import asyncio
 import json
+import logging
 import secrets
 from collections.abc import AsyncIterator, Generator
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from inspect import signature
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from m2a.data_folder import Holder
+from m2a.sentences import sentence_of
 
 if TYPE_CHECKING:
+    import httpx
     from fastapi import APIRouter
 
     from m2a.assistant import Assistant
 
 PATH = "/local"
+
+_log = logging.getLogger(__name__)
 
 
 class LocalApiError(Exception):
@@ -34,8 +43,15 @@ def router(assistant: "Assistant", token: str) -> "APIRouter":
         if not secrets.compare_digest(authorization.encode(), f"Bearer {token}".encode()):
             raise HTTPException(401)
         if name not in COMMANDS:
-            raise HTTPException(404)
-        pieces = COMMANDS[name](assistant, **await request.json())
+            raise HTTPException(404, f"There is no command {name!r}; there are {', '.join(COMMANDS)}.")
+        try:
+            arguments = _arguments_of(name).model_validate_json(await request.body(), strict=True)
+        except ValidationError as error:
+            faults = "; ".join(
+                f"{'.'.join(map(str, fault['loc'])) or 'body'}: {fault['msg']}" for fault in error.errors()
+            )
+            raise HTTPException(422, f"The arguments of {name} are wrong: {faults}.") from None
+        pieces = COMMANDS[name](assistant, **dict(arguments))
         return StreamingResponse(_lines(pieces), media_type="application/x-ndjson")
 
     return routes
@@ -48,7 +64,22 @@ async def _lines(pieces: AsyncIterator[dict[str, Any]]) -> AsyncIterator[str]:
     except asyncio.CancelledError:
         raise
     except Exception as error:  # the status line is long sent: the error is the last piece
-        yield json.dumps({"error": str(error)}) + "\n"
+        sentence = sentence_of(error)
+        if sentence is None:
+            _log.exception("A command that came over /local failed.")
+            sentence = f"Something went wrong ({type(error).__name__}); the log of the app has the details."
+        yield json.dumps({"error": sentence}) + "\n"
+
+
+@cache
+def _arguments_of(name: str) -> type[BaseModel]:
+    """What a command takes besides the assistant, all of it required and nothing else."""
+    from m2a.commands import COMMANDS
+
+    types = get_type_hints(COMMANDS[name])
+    fields = {argument: (types[argument], ...) for argument in list(signature(COMMANDS[name]).parameters)[1:]}
+    model: type[BaseModel] = create_model(name, __config__=ConfigDict(extra="forbid"), **fields)  # type: ignore[call-overload]
+    return model
 
 
 def call(holder: Holder, name: str, arguments: dict[str, Any]) -> Generator[dict[str, Any], None, None]:
@@ -67,8 +98,17 @@ def call(holder: Holder, name: str, arguments: dict[str, Any]) -> Generator[dict
             client.stream("POST", f"{holder.address}{PATH}/{name}", json=arguments, headers=headers) as response,
         ):
             if response.status_code != 200:
-                raise LocalApiError(f"The app at {holder.address} answered {response.status_code}; restart it.")
+                raise LocalApiError(f"The app at {holder.address} answered {_told(response)}; restart it.")
             for line in response.iter_lines():
                 yield json.loads(line)
     except httpx.HTTPError as error:
         raise LocalApiError(f"The app at {holder.address} does not answer ({error}); restart it.") from error
+
+
+def _told(response: "httpx.Response") -> str:
+    """The status, and the sentence that came with it."""
+    try:
+        detail = json.loads(response.read())["detail"]
+    except (ValueError, KeyError, TypeError):
+        return str(response.status_code)
+    return f"{response.status_code} ({str(detail).rstrip('.')})"

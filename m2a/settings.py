@@ -1,4 +1,8 @@
-"""The settings: defaults < `m2a.toml` (data folder, else current folder) < `M2A_<KEY>` < flags."""
+"""The settings: defaults < `m2a.toml` < `M2A_<KEY>` < flags.
+
+The file is the data folder's. The current folder's is read where no data folder was given: else a folder that the user
+only happens to stand in could say where the memory and the key are sent.
+"""
 
 import os
 from collections.abc import Mapping
@@ -118,7 +122,7 @@ def _origin(name: str, flags: Mapping[str, Any]) -> str | None:
 # Their values are never printed.
 _SECRET = ("chat_api_key", "database_url")
 # Read by the test suite, not by the program.
-_OUTSIDE_SETTINGS = ("M2A_REQUIRE_ALL", "M2A_TEST_", "M2A_SCREENSHOTS")
+_OUTSIDE_SETTINGS = ("M2A_JUDGE_API_KEY", "M2A_REQUIRE_ALL", "M2A_TEST_", "M2A_SCREENSHOTS")
 
 
 def _unknown(variable: str) -> bool:
@@ -133,6 +137,8 @@ def _toml_file(flags: PydanticBaseSettingsSource) -> Path:
 
 
 def _toml_path(data_dir: str | Path | None) -> Path:
-    """`m2a.toml` of the data folder if there is one, else of the current folder."""
-    in_data_dir = Path(data_dir or Settings.model_fields["data_dir"].default) / "m2a.toml"
-    return in_data_dir if in_data_dir.exists() else Path("m2a.toml")
+    """`m2a.toml` of the data folder that was given, else of the default one if it has one, else of the current folder."""
+    if data_dir:
+        return Path(data_dir) / "m2a.toml"
+    in_default = Path(Settings.model_fields["data_dir"].default) / "m2a.toml"
+    return in_default if in_default.exists() else Path("m2a.toml")

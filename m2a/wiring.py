@@ -103,8 +103,7 @@ class RetrievalLoading(Loading[Retrieval]):
             text_encoder,
             image_encoder,
             indexer.photo_vectors,
-            # The rules judge every memory that is found by a decision of their own, finer than a floor for each path.
-            relevance_floor=self._settings.relevance_floor and self._settings.chat_model != OFFLINE,
+            relevance_floor=self._settings.relevance_floor,
             ranking=ranking,
         )
         return Retrieval(index, indexer, retriever)
@@ -140,7 +139,7 @@ def open_sql_stores(settings: Settings, clock: Callable[[], datetime]) -> Stores
     )
 
 
-def load_policy(settings: Settings) -> Policy:
+def load_policy(settings: Settings, *, greedy: bool = False) -> Policy:
     """Who decides the agents' steps. A model that runs in this process is loaded."""
     if settings.chat_model == OFFLINE:
         from m2a.agents.offline import OfflineRules
@@ -150,14 +149,17 @@ def load_policy(settings: Settings) -> Policy:
     from m2a.agents.language_policy import LanguagePolicy
     from models.transformers_chat_model import TransformersChatModel
 
-    model = chat_model(settings)
+    model = chat_model(settings, greedy=greedy)
     if isinstance(model, TransformersChatModel):
         model.load()
     return LanguagePolicy(model)
 
 
-def chat_model(settings: Settings) -> ChatModel:
-    """The chat model of the settings, not `offline`. Raises `SettingsError` with the remedy where there is no such."""
+def chat_model(settings: Settings, *, greedy: bool = False) -> ChatModel:
+    """The chat model of the settings, not `offline`; `greedy` so that what it says can be measured again.
+
+    Raises `SettingsError` with the remedy where there is no such.
+    """
     try:
         return load_chat_model(
             settings.chat_model,
@@ -165,6 +167,7 @@ def chat_model(settings: Settings) -> ChatModel:
             api_key=settings.chat_api_key.get_secret_value() if settings.chat_api_key else None,
             sees_photos=settings.chat_sees_photos,
             timeout=settings.chat_timeout,
+            greedy=greedy,
         )
     except (ValueError, ImportError) as error:
         raise SettingsError(str(error)) from error

@@ -4,6 +4,8 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+CHARACTERS_PER_TOKEN = 4  # where nobody counts
+
 
 @dataclass(frozen=True, slots=True)
 class PhotoPart:
@@ -102,9 +104,12 @@ def load_chat_model(
     api_key: str | None = None,
     sees_photos: bool = True,
     timeout: float = 120.0,
+    greedy: bool = False,
 ) -> ChatModel:
     """The chat model of `transformers:NAME_OR_FOLDER` or `provider:name`; `offline` is the caller's.
 
+    `greedy` takes the likeliest word each time, so that a measurement can be repeated: temperature 0 at a provider, as
+    long as its model takes one. Else it samples as its makers or its server have it.
     Connects to nothing and loads no weights yet. Raises `ValueError` that names the value and the remedy.
     """
     form, _, which = name.partition(":")
@@ -116,7 +121,9 @@ def load_chat_model(
     if form == "transformers":
         from models.transformers_chat_model import TransformersChatModel
 
-        return TransformersChatModel(which, sees_photos=sees_photos)
+        return TransformersChatModel(which, sees_photos=sees_photos, greedy=greedy)
     from models.provider_chat_model import ProviderChatModel
 
-    return ProviderChatModel(name, base_url=base_url, api_key=api_key, sees_photos=sees_photos, timeout=timeout)
+    return ProviderChatModel(
+        name, base_url=base_url, api_key=api_key, sees_photos=sees_photos, timeout=timeout, greedy=greedy
+    )

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 _exporting = threading.Lock()  # torch.onnx.export keeps global state
 
 
+class ModelFileError(RuntimeError):
+    """A model cannot be loaded from its file; the message says why and what to do."""
+
+
 @dataclass(frozen=True, slots=True)
 class Export:
     """A module, the names of its inputs and outputs, and two sets of inputs of different shapes.
@@ -40,7 +44,10 @@ class Export:
 
 
 def open_session(path: Path, prepare: Callable[[], Export]) -> "InferenceSession":
-    """A session over the file at `path`, on one thread. The file is made first where it is missing or unreadable."""
+    """A session over the file at `path`, on one thread. The file is made first where it is missing or damaged.
+
+    Raises `ModelFileError` where it cannot be loaded for another cause, such as too little memory.
+    """
     session = _session_or_none(path)
     if session is not None:
         return session
@@ -56,10 +63,19 @@ def open_session(path: Path, prepare: Callable[[], Export]) -> "InferenceSession
 def _session_or_none(path: Path) -> "InferenceSession | None":
     if not path.exists():
         return None
+    from onnxruntime.capi.onnxruntime_pybind11_state import InvalidArgument, InvalidGraph, InvalidProtobuf, NoSuchFile
+
     try:
         return _session(path)
-    except Exception:  # onnxruntime raises a type per cause; whatever ails the file, it is made again
+    except (InvalidArgument, InvalidGraph, InvalidProtobuf, NoSuchFile):  # the file is damaged; it is made again
         return None
+    except (
+        Exception
+    ) as error:  # onnxruntime's own types have no base; most likely memory is short, and the file is whole
+        raise ModelFileError(
+            f"The model file {path} cannot be loaded ({' '.join(str(error).split())}); free some memory and try again, "
+            "or remove the file, which is then made again."
+        ) from error
 
 
 def _session(path: Path) -> "InferenceSession":

@@ -6,8 +6,10 @@ nothing is instrumented. What a fault means, whether to try again and how to ask
 
 import asyncio
 import itertools
+import logging
 import random
 import re
+import traceback
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -42,8 +44,11 @@ _CONNECT_TIMEOUT = 10.0
 _RETRIED_STATUS = frozenset({408, 409, 429})
 _REFUSAL_STATUS = frozenset({400, 404, 422, 500, 501})
 _ABOUT_TOOLS = re.compile(r"tool|function|response_format|json|schema|grammar|guided|structured|jinja", re.IGNORECASE)
+_ABOUT_TEMPERATURE = re.compile(r"temperature", re.IGNORECASE)
 _ABOUT_PHOTOS = re.compile(r"image|vision|multimodal|photo", re.IGNORECASE)
 _QUOTED = 200
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,7 @@ class _Fault:
     retry_after: float | None = None
     status: int | None = None
     about_tools: bool = False
+    about_temperature: bool = False
     final: bool = False
     """No other way to ask for a tool would help."""
 
@@ -69,7 +75,8 @@ class ProviderChatModel:
     """`provider:name` in pydantic-ai's form; with `base_url`, any OpenAI-compatible server.
 
     A wrong name, a provider that is not installed and a missing key raise `ValueError` here, before any call. `backoff`
-    is the first wait in seconds, doubled each time; `Retry-After` is honoured up to `longest_retry_after`.
+    is the first wait in seconds, doubled each time; `Retry-After` is honoured up to `longest_retry_after`. `greedy` asks
+    for temperature 0 until the server refuses one.
     """
 
     def __init__(
@@ -80,6 +87,7 @@ class ProviderChatModel:
         api_key: str | None = None,
         sees_photos: bool = True,
         timeout: float = 120.0,
+        greedy: bool = False,
         backoff: float = 0.5,
         longest_retry_after: float = 30.0,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -90,6 +98,8 @@ class ProviderChatModel:
         """The way to ask for a tool that works here, as far as is known."""
         self._model_name = name.partition(":")[2]
         self._key = SecretStr(api_key or "")
+        self.greedy = greedy
+        """Whether it asks for temperature 0; no more, once the server has refused one."""
         self._timeout = timeout
         self._backoff = backoff
         self._longest_retry_after = longest_retry_after
@@ -199,7 +209,32 @@ class ProviderChatModel:
         parameters: "ModelRequestParameters",
         tool_choice: Literal["required"] | None = None,
     ) -> AsyncGenerator[tuple["StreamedResponse", Any]]:
-        """The events of one request, then None. Every failure of the service is a `_FaultError`."""
+        """The events of one request, then None. Every failure of the service is a `_FaultError`.
+
+        A server that takes no temperature is asked once more without one, and with none from then on.
+        """
+        greedy = self.greedy
+        try:
+            async with aclosing(self._request(messages, parameters, tool_choice, greedy=greedy)) as events:
+                async for event in events:
+                    yield event
+            return
+        except _FaultError as error:
+            if not (greedy and error.fault.about_temperature):
+                raise
+        self.greedy = False
+        async with aclosing(self._request(messages, parameters, tool_choice, greedy=False)) as events:
+            async for event in events:
+                yield event
+
+    async def _request(
+        self,
+        messages: Sequence[ChatMessage],
+        parameters: "ModelRequestParameters",
+        tool_choice: Literal["required"] | None,
+        *,
+        greedy: bool,
+    ) -> AsyncGenerator[tuple["StreamedResponse", Any]]:
         import httpx2
         from pydantic_ai.direct import model_request_stream
         from pydantic_ai.settings import ModelSettings
@@ -209,6 +244,8 @@ class ProviderChatModel:
         settings = ModelSettings(max_retries=0, timeout=timeout)
         if tool_choice:
             settings["tool_choice"] = tool_choice
+        if greedy:
+            settings["temperature"] = 0.0
         prompt = _prompt(messages, self.sees_photos)
         has_photos = self.sees_photos and any(isinstance(part, PhotoPart) for m in messages for part in m.parts)
         try:
@@ -305,6 +342,12 @@ class ProviderChatModel:
             return _Fault(f"{self._model_at} failed{words}; {remedy}.", True, about_tools=about_tools)
         if isinstance(error, failed.UserError):
             return _Fault(f"{self._model_at} cannot take this request{self._words(error)}.", final=True)
+        if not isinstance(error, failed.AgentRunError):
+            # A mistake in the SDK or here looks no different, so its place is logged; its words might hold the key.
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            _log.warning(
+                "%s at %s:%s, over what %s answers.", type(error).__name__, place.filename, place.lineno, where
+            )
         return _Fault(
             f"What {where} answers is no chat completion; is it the address of an OpenAI-compatible server? "
             "(M2A_CHAT_BASE_URL, which usually ends in /v1)",
@@ -338,7 +381,8 @@ class ProviderChatModel:
         sentence = f"{self._model_at} refuses the request ({status}){words}."
         if has_photos and _ABOUT_PHOTOS.search(words):
             sentence += " If it sees no photos, set M2A_CHAT_SEES_PHOTOS=false."
-        return _Fault(sentence, status=status, about_tools=about_tools)
+        about_temperature = bool(_ABOUT_TEMPERATURE.search(words))
+        return _Fault(sentence, status=status, about_tools=about_tools, about_temperature=about_temperature)
 
     def _words(self, error: Any) -> str:
         """What the server said, as the end of a sentence; short, on one line and without the key."""

@@ -43,14 +43,17 @@ class TransformersChatModel:
     """`name_or_folder` is loaded on first use or by `load`; a folder is never looked up on the hub.
 
     One thread does all the work, so calls queue. `choose` parses JSON out of the model's text, which is sampled
-    greedily there; a reply follows the generation settings that come with the model.
+    greedily there; a reply follows the generation settings that come with the model, unless all is to be `greedy`.
     """
 
-    def __init__(self, name_or_folder: str, *, sees_photos: bool = True, max_new_tokens: int = 1024) -> None:
+    def __init__(
+        self, name_or_folder: str, *, sees_photos: bool = True, max_new_tokens: int = 1024, greedy: bool = False
+    ) -> None:
         self.name = f"transformers:{name_or_folder}"
         self._where = name_or_folder
         self._show_photos = sees_photos
         self._max_new_tokens = max_new_tokens
+        self._sampling: dict[str, Any] = {"do_sample": False} if greedy else {}
         self._jobs = ThreadPoolExecutor(1, thread_name_prefix="chat-model")
         self._loaded: _Loaded | None = None
 
@@ -89,7 +92,7 @@ class TransformersChatModel:
         """Pieces of the reply, then its usage; see `ChatModel.stream`."""
         thoughts = ThoughtFilter()
         empty = True
-        async with aclosing(self._generate(messages)) as pieces:
+        async with aclosing(self._generate(messages, **self._sampling)) as pieces:
             async for piece in pieces:
                 visible = thoughts.finish() if isinstance(piece, TokenUsage) else thoughts.feed(piece)
                 if visible:

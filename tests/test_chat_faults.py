@@ -5,6 +5,7 @@ kept, the user is told in a sentence, either both facts are in the memory or non
 the update is done exactly once.
 """
 
+import asyncio
 import logging
 import re
 import socket
@@ -23,6 +24,7 @@ from m2a.settings import load_settings
 from m2a.types import Failed, ReplyFinished, TextDelta, TurnEvent
 from models.provider_chat_model import ProviderChatModel
 from tests.chat_server import ChatServer, Reply, call, hang, mode_of, raw, refusing, say, status
+from tests.chat_server import Fault as ServerFault
 from tests.drawings import draw_teapot
 from tests.scripted_model import Prompt, PromptStage, ScriptedModel
 
@@ -299,6 +301,38 @@ async def test_a_fault_loses_nothing_and_writes_nothing_half(
         assert [len(world.bank.history(entry.memory_id)) for entry in entries] == [1, 1]
         assert all(len(entry.photo_ids) == len(photos) for entry in entries)
     assert world.bank.pending_updates() == []
+
+
+@pytest.mark.parametrize(
+    ("stage", "fault", "kept"),
+    [
+        ("query", "hang before headers", "(stopped)"),
+        ("manage query", "hang before the first piece", "(stopped)"),
+        ("generate", "hang before headers", "(stopped)"),
+        ("generate", "hang after the first piece", "never finished"),
+    ],
+)
+async def test_stop_ends_a_call_that_hangs(
+    world: World, stage: PromptStage, fault: ServerFault, kept: str, quiet_log: None
+) -> None:
+    asked, loop = asyncio.Event(), asyncio.get_running_loop()
+
+    def hold(prompt: Prompt) -> Reply:
+        loop.call_soon_threadsafe(asked.set)
+        return hang(fault)
+
+    world.connect(timeout=60)
+    world.endpoint.break_down(Case("stopped", stage, (hold,)))
+    events = world.assistant.turn(world.assistant.local_owner, "Is anybody there?")
+    recorded = (await anext(events)).message  # type: ignore[union-attr]
+    async with asyncio.timeout(20):
+        await asked.wait()
+        while fault == "hang after the first piece" and not isinstance(await anext(events), TextDelta):
+            pass
+        world.assistant.stop(world.assistant.local_owner, recorded.conversation_id)
+        rest = [event async for event in events]
+    [reply] = [event.message for event in rest if isinstance(event, ReplyFinished)]
+    assert reply.partial and kept.startswith(reply.text) and not [event for event in rest if isinstance(event, Failed)]
 
 
 async def test_nothing_listens(world: World, quiet_log: None) -> None:

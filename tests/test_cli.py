@@ -249,6 +249,7 @@ class TestCommands:
         (["memory", "list"], {"M2A_PORT": "many"}, "port .environment. cannot be 'many'"),
         (["run", "--port", "70000"], {}, "port .flag. cannot be 70000"),
         (["ask", "hello", "--photo", "nowhere.png"], {}, "photo nowhere.png cannot be read: No such file"),
+        (["memory", "search", " "], {}, "no words to look for; write some"),
         (["memory", "show", "7"], {}, "no memory 7; `m2a memory list`"),
         (["memory", "delete", "7"], {}, "no memory 7; `m2a memory list`"),
         (["memory", "list"], {"M2A_DATABASE_URL": "rubbish"}, "'rubbish' is not a database address"),
@@ -258,14 +259,41 @@ class TestCommands:
         (["memory", "list"], {"M2A_DATA_DIR": "/proc/self/data"}, "/proc/self/data cannot be used"),
         (["ask", "hello"], {"M2A_DATA_DIR": "{tmp}/broken"}, "database is damaged .file is not a database.; restore"),
         (["verify"], {"M2A_DATA_DIR": "{tmp}/broken"}, "database is damaged .file is not a database.; restore"),
+        (
+            ["run", "--port", str(free_port())],
+            {"M2A_DATA_DIR": "{tmp}/odd"},
+            "/odd/uploads cannot be used: .*; set M2A",
+        ),
     ],
 )
 def test_a_failure_is_one_clear_sentence(tmp_path, words, settings, sentence):
     (tmp_path / "file").touch()
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "memory.db").write_bytes(b"no database " * 1000)
+    (tmp_path / "odd").mkdir()
+    (tmp_path / "odd" / "uploads").touch()
     settings = {name: value.format(tmp=tmp_path) for name, value in settings.items()}
     assert re.search(sentence, quick(tmp_path / "data", *words, **settings).sentence)
+
+
+def test_doctor_names_the_settings_where_one_is_wrong(tmp_path):
+    done = quick(tmp_path, "doctor", M2A_CHAT_MODLE="offline")
+    assert done.code == 1 and "M2A_CHAT_MODLE is not a setting of M2A; `m2a doctor` lists them." in done.err
+    assert "M2A_CHAT_MODEL, " in done.out
+
+
+@pytest.mark.parametrize("command", ["show", "delete"])
+@pytest.mark.parametrize("number", ["seven", "1.5", "99999999999999999999"])
+def test_what_is_no_number_of_a_memory_is_named(tmp_path, command, number):
+    done = quick(tmp_path / "data", "memory", command, number)
+    said = " ".join(done.err.replace("│", " ").split())
+    assert done.code == 2 and f"'{number}' is no memory's number; `m2a memory list` shows them." in said
+
+
+def test_each_change_of_a_memory_is_a_line(tmp_path):
+    quick(tmp_path, "ask", "My dog Bobo loves the blue ball. My sister Anna plays the violin.")
+    [_, history] = quick(tmp_path, "memory", "show", "1").out.split("History:\n")
+    assert re.fullmatch(r"  [\d-]+ [\d:]+  added by .*Bobo .*Anna .*\n", history)
 
 
 def test_a_failure_in_a_process_of_its_own_has_no_traceback(tmp_path):

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from m2a.data_folder import DataFolder, DataFolderError, DataFolderInUseError, Holder, holder_of
+from tests.test_audit import jpeg, opened
 
 HOLD = """
 import sys, time
@@ -29,6 +30,22 @@ def test_a_folder_is_made_for_its_owner_alone(tmp_path):
     DataFolder(path).release()
     assert stat.S_IMODE(path.stat().st_mode) == 0o700
     assert stat.S_IMODE((path / "lock").stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_the_memory_is_readable_to_its_owner_alone_where_the_folder_is_not(tmp_path, before):
+    tmp_path.chmod(0o755)
+    if before:  # an M2A that did not see to it left them so
+        for name in ("memory.db", "index.db"):
+            (tmp_path / name).touch(0o644)
+    with opened(tmp_path) as memory:
+        memory.bank.record(None, role="user", speaker="You", text="hello", photos=[jpeg("red")])
+        memory.bank.index()
+        files = [path for path in tmp_path.rglob("*") if path.is_file() and path.stat().st_size]
+        assert {path.name for path in files} >= {"memory.db", "memory.db-wal", "index.db"}
+        shown = [path for path in files if "photos" not in path.parts and stat.S_IMODE(path.stat().st_mode) != 0o600]
+        assert shown == []
+    assert stat.S_IMODE((tmp_path / "photos").stat().st_mode) == 0o700
 
 
 def test_the_token_is_readable_to_its_owner_alone_even_where_the_lock_file_was_not(tmp_path):

@@ -194,6 +194,21 @@ def test_a_decoder_killed_from_outside_gives_a_refusal_and_the_next_photo_works(
     assert PhotoStore(database, tmp_path / "photos", _clock).add(OWNER, data).width == 240
 
 
+def test_an_incomplete_pillow_is_not_taken_for_a_damaged_photo() -> None:
+    program = (
+        "import runpy, sys; sys.modules['PIL.ImageCms'] = None; "
+        f"runpy.run_path({photo_decoder_child.__file__!r}, run_name='__main__')"
+    )
+    with pytest.raises(PhotoRefusedError, match="part of Pillow is missing or broken: install it again") as refusal:
+        PhotoDecoder([sys.executable, "-c", program]).decode(encode(picture(random.Random(2)), "JPEG"))
+    assert "damaged" not in str(refusal.value)
+
+
+def test_a_decoder_that_cannot_be_started_is_a_refusal_that_says_why(tmp_path: Path) -> None:
+    with pytest.raises(PhotoRefusedError, match=r"cannot start its photo decoder \(No such file or directory\): close"):
+        PhotoDecoder([str(tmp_path / "nowhere")]).decode(encode(picture(random.Random(2)), "JPEG"))
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux's limits are tested here.")
 @pytest.mark.parametrize(
     "attempt",

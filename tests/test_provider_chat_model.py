@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import socket
 import traceback
 from collections.abc import Callable, Iterator
@@ -595,3 +596,35 @@ async def test_the_factory_passes_every_setting_on(serve):
     assert request.json["model"] == "org/name:v1"
     assert request.headers["authorization"] == f"Bearer {KEY}"
     assert request.headers["x-stainless-read-timeout"] == "5"
+
+
+# Drawing lots
+
+
+async def test_a_greedy_model_asks_for_temperature_0_and_any_other_for_none(serve):
+    server = serve(replies(say("Rex."), call("search", REX), say("Rex.")))
+    model = load_chat_model("openai:small", base_url=server.base_url, api_key=KEY, greedy=True)
+    await reply_of(model)
+    await model.choose(PROMPT, TOOLS)
+    await reply_of(model_of(server))
+    assert [request.json.get("temperature") for request in server.requests] == [0, 0, None]
+
+
+async def test_a_server_that_takes_no_temperature_is_asked_without_from_then_on(serve):
+    refusal = status(400, "Unsupported value: 'temperature' does not support 0.0 with this model.")
+    server = serve(replies(refusal, call("search", REX), say("Rex.")))
+    model = model_of(server, greedy=True)
+    assert await model.choose(PROMPT, TOOLS) == REX_CALL and model.mode == "tools"
+    await reply_of(model)
+    assert [request.json.get("temperature") for request in server.requests] == [0, None, None]
+    assert not model.greedy
+
+
+async def test_an_answer_that_nobody_foresaw_is_logged_with_its_place_and_without_the_key(
+    serve: Callable[[Script | Reply], ChatServer], caplog: pytest.LogCaptureFixture
+) -> None:
+    server = serve(raw(b"data: [1, 2]\n\n"))
+    with pytest.raises(ChatModelError, match="no chat completion"):
+        await model_of(server).choose(PROMPT, TOOLS)
+    assert re.search(r"Error at \S+\.py:\d+, over what http://127.0.0.1:\d+", caplog.text)
+    assert KEY not in caplog.text and "Rex" not in caplog.text

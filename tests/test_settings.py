@@ -42,7 +42,18 @@ def test_the_file_of_the_data_folder_is_read_instead_of_the_current_folders(tmp_
     settings = load_settings()
     assert (settings.port, settings.max_rounds) == (1002, 5)
     assert setting_origins()["port"] == "m2a.toml"
-    assert load_settings(data_dir=tmp_path / "elsewhere").port == 1001
+
+
+@pytest.mark.parametrize("by_flag", [True, False])
+def test_the_file_of_the_current_folder_has_no_say_over_a_data_folder_that_was_given(tmp_path, monkeypatch, by_flag):
+    toml(tmp_path, 'chat_base_url = "http://strange.example/v1"\nmilvus_uri = "http://strange.example:19530"')
+    monkeypatch.setenv("M2A_CHAT_API_KEY", "geheim")
+    flags = {"data_dir": tmp_path / "mine"} if by_flag else {}
+    if not by_flag:
+        monkeypatch.setenv("M2A_DATA_DIR", str(tmp_path / "mine"))
+    settings = load_settings(**flags)
+    assert (settings.chat_base_url, settings.milvus_uri) == (None, None)
+    assert setting_origins(**flags)["chat_base_url"] == "default"
 
 
 def test_the_file_of_the_current_folder_may_name_the_data_folder(tmp_path):
@@ -93,7 +104,7 @@ def test_a_broken_file_is_one_sentence(tmp_path):
 
 
 def test_keys_and_passwords_are_never_printed(tmp_path, monkeypatch):
-    toml(tmp_path, 'database_url = "postgresql+psycopg://anna:geheim@127.0.0.1:1/m2a"')
+    toml(tmp_path / "data", 'database_url = "postgresql+psycopg://anna:geheim@127.0.0.1:1/m2a"')
     monkeypatch.setenv("M2A_CHAT_API_KEY", "geheim-key")
     settings = load_settings(data_dir=tmp_path / "data")
     lines = "\n".join(line for line, _ in examine(settings))

@@ -102,6 +102,24 @@ def test_second_load_needs_no_torch(encoder, cache_dir):
     assert [path.name for path in cache_dir.iterdir()] == [f"{encoder.encoder_id.replace('@', '-')}-v2.onnx"]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="Other systems bound a process's memory in other ways.")
+def test_too_little_memory_is_not_taken_for_a_broken_cache_file(encoder, cache_dir):
+    program = (
+        "import resource, sys, onnxruntime, pathlib; from models.onnx_session import open_session;"
+        "used = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize();"
+        "resource.setrlimit(resource.RLIMIT_AS, (used + 40_000_000, resource.RLIM_INFINITY));"
+        "open_session(pathlib.Path(sys.argv[1]), lambda: sys.exit('made again'))"
+    )
+    path = next(cache_dir.iterdir())
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(path)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (
+        done.returncode == 1 and "ModelFileError: The model file" in done.stderr and "free some memory" in done.stderr
+    )
+    assert "made again" not in done.stderr.splitlines()
+
+
 def test_broken_cache_file_is_made_again(encoder, cache_dir, tmp_path):
     name = next(cache_dir.iterdir()).name
     (tmp_path / name).write_bytes(b"half a fi")

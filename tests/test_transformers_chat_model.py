@@ -19,6 +19,7 @@ from tokenizers import models as token_models
 from transformers import (
     CLIPImageProcessorPil,
     CLIPVisionConfig,
+    GenerationConfig,
     LlamaConfig,
     LlamaForCausalLM,
     LlavaConfig,
@@ -141,6 +142,16 @@ async def test_a_reply_comes_in_pieces_and_then_its_usage(tmp_path):
     assert await pieces_of(model) == ["Rex ", "is ", "a ", "dog.", TokenUsage(4, 5)]
     assert not model.sees_photos
     await model.aclose()
+
+
+async def test_a_greedy_model_draws_no_lots_whatever_its_makers_say(tmp_path):
+    folder = text_model(tmp_path, ["Rex ", "is ", "a ", "dog."])
+    settings = GenerationConfig.from_pretrained(folder)
+    settings.update(do_sample=True, temperature=1e6, top_k=0, max_new_tokens=12)
+    settings.save_pretrained(folder)
+    alike = [TransformersChatModel(folder, greedy=True), TransformersChatModel(folder, greedy=True)]
+    said = [await pieces_of(model) for model in alike]
+    assert "".join(said[0][:-1]) == "Rex is a dog." and said[0] == said[1]
 
 
 async def test_thoughts_are_not_shown(tmp_path):

@@ -1,21 +1,19 @@
 """Turns of the assistant on real stores; a scripted policy stands for the model's judgement."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from datetime import UTC, datetime, timedelta
-from io import BytesIO
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from PIL import Image, ImageDraw
 
 from m2a import Assistant
+from m2a.memory.audit import verify
+from m2a.memory.bank import MessageRefusedError
 from m2a.memory.photo_decoder import PhotoRefusedError
+from m2a.memory.raw_message_store import UnknownConversationError
 from m2a.settings import load_settings
 from m2a.types import (
-    Action,
     AddMemory,
-    ConceptMention,
     DeleteMemory,
     Failed,
     FetchRawMessages,
@@ -24,28 +22,17 @@ from m2a.types import (
     MemoryChanged,
     MemorySearched,
     MessageRecorded,
+    Query,
     QueryMemory,
     ReplaceMemory,
     ReplyFinished,
     SearchRawMessages,
     SearchSemanticMemories,
     TextDelta,
-    TurnEvent,
-    UpdateMemory,
 )
 from models.chat_model import ChatModelError, MalformedReplyError
 from tests.scripted_policy import ScriptedPolicy
-
-START = datetime(2026, 3, 12, 18, 0, tzinfo=UTC)
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> datetime:
-        self.now += timedelta(seconds=1)
-        return self.now
+from tests.turns import START, Clock, of_this_turn, only, photo, recall, remember, told_about_bobo, turn
 
 
 @pytest.fixture
@@ -62,43 +49,6 @@ def clock() -> Clock:
 async def assistant(tmp_path: Path, policy: ScriptedPolicy, clock: Clock) -> AsyncIterator[Assistant]:
     async with Assistant.open(load_settings(data_dir=tmp_path), policy=policy, clock=clock) as opened:
         yield opened
-
-
-def photo(colour: str) -> bytes:
-    image = Image.new("RGB", (320, 240), "white")
-    ImageDraw.Draw(image).ellipse((60, 40, 260, 200), fill=colour)
-    file = BytesIO()
-    image.save(file, "PNG")
-    return file.getvalue()
-
-
-async def turn(assistant: Assistant, text: str, *photos: bytes, conversation_id: str | None = None) -> list[TurnEvent]:
-    return [event async for event in assistant.turn(assistant.local_owner, text, photos, conversation_id)]
-
-
-def only(kind: type, events: list[TurnEvent]) -> list:
-    return [event for event in events if isinstance(event, kind)]
-
-
-def of_this_turn(make: Callable[..., Action], **values) -> Callable:
-    """An action whose evidence is the user's message of the turn."""
-    return lambda state: make(evidence_ids=((state.message.message_id, state.message.message_id),), **values)
-
-
-def remember(policy: ScriptedPolicy, *writes: object) -> None:
-    policy.steps["update"] = [UpdateMemory(request="remember this")]
-    policy.steps["manage update"] = list(writes)
-
-
-def recall(policy: ScriptedPolicy, *looks: object) -> None:
-    policy.steps["query"] = [QueryMemory(query="Bobo's toys")]
-    policy.steps["manage query"] = list(looks)
-
-
-async def told_about_bobo(assistant: Assistant, policy: ScriptedPolicy) -> None:
-    bobo = (ConceptMention(name="Bobo", kind="pet"),)
-    remember(policy, of_this_turn(AddMemory, text="Bobo loves the blue ball.", photos=(1,), concepts=bobo))
-    await turn(assistant, "My dog Bobo loves the blue ball", photo("brown"))
 
 
 async def test_what_was_told_is_remembered_with_its_photo_and_found_again(assistant, policy):
@@ -296,16 +246,49 @@ async def test_leaving_the_turn_does_not_cancel_it(assistant, policy):
 
 
 async def test_two_turns_at_once_are_answered_one_after_the_other(assistant, policy):
-    both = await asyncio.gather(turn(assistant, "first"), turn(assistant, "second"))
-    assert all(only(ReplyFinished, events) for events in both)
+    happened: list[tuple[str, type]] = []
+
+    async def follow(text: str) -> None:
+        async for event in assistant.turn(assistant.local_owner, text):
+            happened.append((text, type(event)))
+
+    policy.text = "a reply of several words that both write"
+    remember(policy, of_this_turn(AddMemory, text="Anna likes tea"), Finish())
+    await asyncio.gather(follow("Anna likes tea"), follow("Hello"))
+    assert {text for text, _ in happened[:2]} == {"Anna likes tea", "Hello"}  # both are taken in at once
+    done = [text for text, kind in happened if kind is not MessageRecorded]
+    first = done[0]
+    changed = done.index("Hello" if first != "Hello" else "Anna likes tea")
+    assert done.count(first) == changed, "the one had not ended when the other began"
+    assert [kind for _, kind in happened].count(ReplyFinished) == 2
     assert len(assistant.conversations(assistant.local_owner)) == 2
 
 
 async def test_bad_input_is_refused_before_anything_is_stored(assistant):
-    for text, photos, error in [("", (), ValueError), ("look", (photo("red"), b"no photo"), PhotoRefusedError)]:
+    owner = assistant.local_owner
+    known = (await turn(assistant, "Hello"))[0].message
+    for text, photos, conversation_id, replaces, error in [
+        ("", (), None, None, MessageRefusedError),
+        ("look", (photo("red"), b"no photo"), None, None, PhotoRefusedError),
+        ("look", (Path("nowhere.png"),), None, None, PhotoRefusedError),
+        ("look", (photo("red"),), "unknown", None, UnknownConversationError),
+        ("look", (photo("red"),), known.conversation_id, 99, MessageRefusedError),
+        ("look", (photo("red"),), known.conversation_id, known.message_id + 1, MessageRefusedError),
+    ]:
         with pytest.raises(error):
-            await turn(assistant, text, *photos)
-    assert assistant.conversations(assistant.local_owner) == []
+            async for _event in assistant.turn(owner, text, photos, conversation_id, replaces):
+                pass
+        assert await asyncio.to_thread(verify, assistant.stores) == []
+    assert len(assistant.conversations(owner)) == 1
+    assert len(assistant.messages(owner, known.conversation_id)) == 2
+
+
+async def test_a_photo_of_a_refused_message_that_another_shows_stays(assistant):
+    shown = (await turn(assistant, "look", photo("red")))[0].message
+    with pytest.raises(UnknownConversationError):
+        await turn(assistant, "look", photo("red"), conversation_id="unknown")
+    assert assistant.memory(assistant.local_owner).photo_data(shown.photos[0])
+    assert await asyncio.to_thread(verify, assistant.stores) == []
 
 
 async def test_a_photo_without_words_and_several_photos_are_kept(assistant):
@@ -345,3 +328,14 @@ async def test_what_was_replaced_stays_explained_until_it_is_forgotten(assistant
     assert assistant.memory(assistant.local_owner).entries() == []
     assert assistant.explanation(assistant.local_owner, finished.message.message_id).changes == ()
     assert assistant.explanation(assistant.local_owner, 2).changes == ()
+
+
+async def test_only_a_model_is_spared_what_is_far(assistant, policy):
+    await told_about_bobo(assistant, policy)
+    far = "the price of copper in Antofagasta"
+    assert assistant.memory(assistant.local_owner).search(Query(far)) == []  # as `m2a memory search` asks
+    for calls_model, found in ((True, 0), (False, 1)):  # rules judge every memory themselves
+        policy.calls_model = calls_model
+        recall(policy, SearchSemanticMemories(query=far), Finish())
+        [searched] = only(MemorySearched, await turn(assistant, "What does copper cost?"))
+        assert len(searched.hits) == found

@@ -1,17 +1,22 @@
 """The ChatAgent: Query → Generate, then Update (M2A, section 4.3). It sees the memory through the manager alone."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+import itertools
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import datetime
 
 from m2a.agents.marks import MarkReader
 from m2a.agents.memory_manager import MemoryManager
+from m2a.agents.prompt_photo import for_prompt
 from m2a.agents.state import MemoryContext, PhotoView, Policy, Step, TurnState
 from m2a.agents.steps import GaveUpError, UsageMeter, next_action, pieces, with_step
+from m2a.agents.stopping import in_thread, until_stopped
 from m2a.agents.traces import dump_trace
 from m2a.memory.bank import MemoryBank
+from m2a.memory.photo_store import PhotoDamagedError
 from m2a.types import (
     Change,
     Failed,
@@ -26,11 +31,12 @@ from m2a.types import (
     UpdateMemory,
 )
 from models.captioner import Captioner
-from models.chat_model import ChatModelError
+from models.chat_model import CHARACTERS_PER_TOKEN, ChatModelError
 
 RECALLED_PHOTOS = 4
-CHARACTERS_PER_TOKEN = 4
 ASSISTANT = "M2A"
+
+logger = logging.getLogger(__name__)
 
 
 class ChatAgent:
@@ -61,38 +67,27 @@ class ChatAgent:
         Once `stop` is set, what was written so far is kept, marked as partial.
         """
         meter = UsageMeter()
-        state = await self._state(message, now)
         searches: list[MemorySearched] = []
         contexts: list[MemoryContext] = []
         marks = MarkReader()
         text = ""
         failure: Failed | None = None
-        views: tuple[PhotoView, ...] = ()
+        photos: tuple[PhotoView, ...] = ()
         try:
-            async for event in self._query(state, meter, stop):
-                if isinstance(event, MemoryContext):
-                    contexts.append(event)
-                    continue
-                if isinstance(event, MemorySearched):
-                    searches.append(event)
-                yield event
-            views = await asyncio.to_thread(self._recalled, contexts, len(state.photos))
-            generate = replace(
-                state,
-                stage="generate",
-                steps=(),
-                context=tuple(contexts),
-                recalled=views,
-                recent=await asyncio.to_thread(self._history, message),
-            )
-            if not stop.is_set():
-                async with aclosing(pieces(self._policy, generate, meter)) as stream:
-                    async for piece in stream:
-                        if shown := marks.feed(piece):
+            async with aclosing(until_stopped(self._compose(message, now, meter), stop)) as composing:
+                async for event in composing:
+                    if isinstance(event, TurnState):
+                        photos = (*event.photos, *event.recalled)
+                    elif isinstance(event, MemoryContext):
+                        contexts.append(event)
+                    elif isinstance(event, str):
+                        if shown := marks.feed(event):
                             text += shown
                             yield TextDelta(shown)
-                        if stop.is_set():
-                            break
+                    else:
+                        if isinstance(event, MemorySearched):
+                            searches.append(event)
+                        yield event
         except ChatModelError as error:
             failure = Failed("reply", str(error))
         if rest := marks.finish():
@@ -104,8 +99,8 @@ class ChatAgent:
             yield failure
             return
         sources = self._sources(contexts, marks.memories)
-        shown_photos = {view.number: view.photo_id for view in (*state.photos, *views)}
-        reply = await asyncio.to_thread(
+        shown_photos = {view.number: view.photo_id for view in photos}
+        reply = await in_thread(
             self._bank.record_reply,
             message.conversation_id,
             text.strip() or ("(stopped)" if stop.is_set() else ""),
@@ -136,12 +131,31 @@ class ChatAgent:
                     changes = event
         return changes
 
-    async def _query(
-        self, state: TurnState, meter: UsageMeter, stop: asyncio.Event
-    ) -> AsyncIterator[TurnEvent | MemoryContext]:
+    async def _compose(
+        self, message: Message, now: datetime, meter: UsageMeter
+    ) -> AsyncGenerator[TurnEvent | MemoryContext | TurnState | str, None]:
+        """What the two stages bring: the state from which the reply is generated, and the reply in pieces of text."""
+        state = await self._state(message, now)
+        contexts: list[MemoryContext] = []
+        async for event in self._query(state, meter):
+            if isinstance(event, MemoryContext):
+                contexts.append(event)
+            yield event
+        generate = replace(
+            state,
+            stage="generate",
+            steps=(),
+            context=tuple(contexts),
+            recalled=await in_thread(self._recalled, contexts, len(message.photos)),
+            recent=await in_thread(self._history, message),
+        )
+        yield generate
+        async with aclosing(pieces(self._policy, generate, meter)) as stream:
+            async for piece in stream:
+                yield piece
+
+    async def _query(self, state: TurnState, meter: UsageMeter) -> AsyncIterator[TurnEvent | MemoryContext]:
         for rounds_left in range(self._max_queries, 0, -1):
-            if stop.is_set():
-                return
             try:
                 action, state = await next_action(self._policy, replace(state, rounds_left=rounds_left), meter)
             except GaveUpError:
@@ -155,7 +169,7 @@ class ChatAgent:
 
     async def _state(self, message: Message, now: datetime) -> TurnState:
         photos = await self._photo_views(message)
-        recent, preferences, concepts = await asyncio.to_thread(
+        recent, preferences, concepts = await in_thread(
             lambda: (self._recent(message), self._bank.standing_preferences(), self._bank.concepts())
         )
         return TurnState(
@@ -172,14 +186,27 @@ class ChatAgent:
         """The message's photos. Without a language model a caption is all that there is to see, so it is made now."""
         views = []
         for number, photo_id in enumerate(message.photos, start=1):
-            data = await asyncio.to_thread(self._bank.photo_data, photo_id)
-            caption = await asyncio.to_thread(self._bank.caption, photo_id)
-            if not caption and not self._policy.calls_model:
-                caption = await self._captioner.caption(data)
-                await asyncio.to_thread(self._bank.set_caption, photo_id, caption)
-            media_type = (await asyncio.to_thread(self._bank.photo, photo_id)).media_type
-            views.append(PhotoView(number, photo_id, caption, data, media_type))
+            view = await in_thread(self._view, number, photo_id)
+            if view is None:
+                continue
+            if not view.caption and not self._policy.calls_model:
+                view = replace(view, caption=await self._captioner.caption(view.data))
+                await in_thread(self._bank.set_caption, photo_id, view.caption)
+            views.append(view)
         return tuple(views)
+
+    def _view(self, number: int, photo_id: str, memory: MemoryEntry | None = None) -> PhotoView | None:
+        """The photo as the policy is shown it; None where its file is gone or damaged, since words can still be answered."""
+        try:
+            data = self._bank.photo_data(photo_id)
+        except PhotoDamagedError as error:
+            logger.warning("A photo is left out of the prompt. %s", error)
+            return None
+        if self._policy.calls_model:
+            data = for_prompt(data)
+        return PhotoView(
+            number, photo_id, self._bank.caption(photo_id), data, self._bank.photo(photo_id).media_type, memory
+        )
 
     def _recent(self, message: Message) -> tuple[Message, ...]:
         """The newest turns before the message, as many as fit into `history_tokens`; a turn is two messages."""
@@ -211,20 +238,9 @@ class ChatAgent:
             for entry in entries:
                 if position < len(entry.photo_ids):
                     chosen.setdefault(entry.photo_ids[position], entry)
-        views = []
-        for number, (photo_id, entry) in enumerate(list(chosen.items())[:RECALLED_PHOTOS], start=numbered + 1):
-            photo = self._bank.photo(photo_id)
-            views.append(
-                PhotoView(
-                    number,
-                    photo_id,
-                    self._bank.caption(photo_id),
-                    self._bank.photo_data(photo_id),
-                    photo.media_type,
-                    entry,
-                )
-            )
-        return tuple(views)
+        numbers = itertools.count(numbered + 1)
+        views = (self._view(next(numbers), photo_id, entry) for photo_id, entry in chosen.items())
+        return tuple(itertools.islice((view for view in views if view is not None), RECALLED_PHOTOS))
 
     def _sources(self, contexts: Sequence[MemoryContext], cited: Sequence[int]) -> tuple[Source, ...]:
         """The records that the reply rests on: those that it cites, or all that it was given if it cites none."""

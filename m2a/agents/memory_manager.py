@@ -1,11 +1,11 @@
 """The MemoryManager: the only agent with read-write access to the memory (M2A, section 4.3)."""
 
-import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import replace
 
 from m2a.agents.state import MemoryContext, Opened, Policy, Rejected, Searched, Staged, Step, TurnState
 from m2a.agents.steps import GaveUpError, UsageMeter, next_action, with_step
+from m2a.agents.stopping import in_thread
 from m2a.agents.writes import draft_change
 from m2a.memory.bank import MemoryBank
 from m2a.memory.semantic_memory_store import RejectedWriteError
@@ -32,6 +32,7 @@ from models.captioner import Captioner
 
 SEARCH_HITS = 10
 MESSAGES_OPENED = 40
+MESSAGES_IN_RANGES = 1000
 WRITES_AT_MOST = 10
 
 
@@ -58,17 +59,17 @@ class MemoryManager:
             except GaveUpError:
                 break
             if isinstance(action, Finish):
-                outcome = await asyncio.to_thread(self._finish_query, state, action)
+                outcome = await in_thread(self._finish_query, state, action)
                 if isinstance(outcome, MemoryContext):
                     yield outcome
                     return
                 state = with_step(state, Step(action, outcome))
                 continue
-            step, events = await asyncio.to_thread(self._look, state, action)
+            step, events = await in_thread(self._look, state, action)
             for event in events:
                 yield event
             state = with_step(state, step)
-        yield await asyncio.to_thread(self._unfinished, state)
+        yield await in_thread(self._unfinished, state)
 
     async def update(
         self, state: TurnState, request: str, meter: UsageMeter
@@ -86,11 +87,11 @@ class MemoryManager:
             if isinstance(action, AddMemory | DeleteMemory):
                 if isinstance(action, AddMemory):
                     await self._ensure_captions(state, action)
-                step = await asyncio.to_thread(self._stage, state, action, changes)
+                step = await in_thread(self._stage, state, action, changes)
                 if isinstance(step.observation, Staged):
                     changes = (*changes, step.observation.change)
             else:
-                step, events = await asyncio.to_thread(self._look, state, action)
+                step, events = await in_thread(self._look, state, action)
                 for event in events:
                     yield event
             state = with_step(state, step)
@@ -102,7 +103,8 @@ class MemoryManager:
             if not action.query.strip() and not photo_ids:
                 return Step(action, Rejected("Give words to look for, or use_photos where photos are attached.")), []
             query = Query(action.query, photo_ids)
-            hits = tuple(self._bank.search(query, k=SEARCH_HITS))
+            # Rules judge every memory that is found by a decision of their own, finer than the floor.
+            hits = tuple(self._bank.search(query, k=SEARCH_HITS, relevance_floor=self._policy.calls_model))
             return Step(action, Searched(hits)), [MemorySearched(query, hits)]
         if isinstance(action, SearchRawMessages):
             found = self._bank.find_messages(action.query, SEARCH_HITS + len(state.recent) + 1)
@@ -115,6 +117,9 @@ class MemoryManager:
         else:
             assert isinstance(action, FetchRawMessages)
             ranges = tuple(EvidenceRange(first, last) for first, last in action.ranges)
+            if (asked := sum(max(0, last - first + 1) for first, last in ranges)) > MESSAGES_IN_RANGES:
+                reason = f"These ranges hold {asked} ids, and {MESSAGES_IN_RANGES} is the most; ask for fewer."
+                return Step(action, Rejected(reason)), []
             messages = self._bank.messages_in_ranges(ranges)
         shown = tuple(messages[:MESSAGES_OPENED])
         observation = Opened(shown, more=len(messages) - len(shown))
@@ -164,9 +169,9 @@ class MemoryManager:
 
     async def _ensure_captions(self, state: TurnState, action: AddMemory) -> None:
         for photo in state.photos:
-            if photo.number in action.photos and not await asyncio.to_thread(self._bank.caption, photo.photo_id):
+            if photo.number in action.photos and not await in_thread(self._bank.caption, photo.photo_id):
                 caption = await self._captioner.caption(photo.data)
-                await asyncio.to_thread(self._bank.set_caption, photo.photo_id, caption)
+                await in_thread(self._bank.set_caption, photo.photo_id, caption)
 
 
 def _hits(state: TurnState) -> Iterable[Hit]:

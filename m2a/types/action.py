@@ -4,9 +4,28 @@ The class docstrings and field descriptions are what a language model reads as t
 """
 
 from datetime import date
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+LARGEST_ID = 2**53
+EARLIEST, LATEST = date(1000, 1, 1), date(9000, 12, 31)
+
+
+def _stored(number: int) -> int:
+    if not 1 <= number <= LARGEST_ID:
+        raise ValueError(f"{number} is no id; ids are the numbers that you were shown")
+    return number
+
+
+def _in_reach(day: date) -> date:
+    return min(max(day, EARLIEST), LATEST)
+
+
+# A model makes up numbers that no database takes, and writes the last day of the calendar for "until now". The bounds
+# stand in no schema: a model has no use for them, and a server may refuse a schema with words that it does not know.
+Id = Annotated[int, AfterValidator(_stored)]
+Day = Annotated[date, AfterValidator(_in_reach)]
 
 
 class _Action(BaseModel):
@@ -39,7 +58,7 @@ class SearchSemanticMemories(_Action):
 class FetchRawMessages(_Action):
     """Read raw messages by ranges of message ids, such as a memory's evidence_ids."""
 
-    ranges: tuple[tuple[int, int], ...] = Field(min_length=1, description="[first, last] pairs, both included.")
+    ranges: tuple[tuple[Id, Id], ...] = Field(min_length=1, description="[first, last] pairs, both included.")
 
 
 class SearchRawMessages(_Action):
@@ -51,8 +70,8 @@ class SearchRawMessages(_Action):
 class FetchRawMessagesByTime(_Action):
     """Read the raw messages said between two days, both included."""
 
-    start: date
-    end: date
+    start: Day
+    end: Day
 
 
 class ConceptMention(_Action):
@@ -67,7 +86,7 @@ class AddMemory(_Action):
     """Create a memory: one observation that stands on its own, with names and absolute dates."""
 
     text: str = Field(min_length=1, max_length=2000)
-    evidence_ids: tuple[tuple[int, int], ...] = Field(
+    evidence_ids: tuple[tuple[Id, Id], ...] = Field(
         min_length=1, description="Ranges of raw message ids that support it, [first, last], both included."
     )
     kind: Literal["event", "fact", "preference", "procedure"] = "fact"
@@ -80,16 +99,16 @@ class AddMemory(_Action):
 class ReplaceMemory(AddMemory):
     """Replace a memory that is outdated or wrong; old and new are recorded together."""
 
-    memory_id: int
+    memory_id: Id
     reason: str = Field(min_length=1)
 
 
 class DeleteMemory(_Action):
     """Delete a memory that the user no longer wants or that no longer holds."""
 
-    memory_id: int
+    memory_id: Id
     reason: str = Field(min_length=1)
-    evidence_ids: tuple[tuple[int, int], ...] = Field(
+    evidence_ids: tuple[tuple[Id, Id], ...] = Field(
         min_length=1, description="The raw messages in which the user said so."
     )
 
@@ -98,8 +117,8 @@ class Finish(_Action):
     """End the request. After a query: give the relevant context and the memories it rests on."""
 
     context: str = Field(default="", description="What was found, in a few sentences; empty after an update.")
-    memory_ids: tuple[int, ...] = Field(default=(), description="The memories that the context rests on.")
-    message_ids: tuple[int, ...] = Field(default=(), description="Raw messages that it rests on besides theirs.")
+    memory_ids: tuple[Id, ...] = Field(default=(), description="The memories that the context rests on.")
+    message_ids: tuple[Id, ...] = Field(default=(), description="Raw messages that it rests on besides theirs.")
 
 
 Action = (

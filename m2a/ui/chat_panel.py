@@ -32,6 +32,8 @@ SHOWN = 80
 FRAME_SECONDS = 0.04
 TABS = 1000
 TYPED = 20_000
+# Gradio makes a file of a longer text that is pasted, and then refuses it because it is no photo.
+PASTED = 1_000_000_000
 
 _ON_TALK = """
 element.addEventListener('click', (click) => {
@@ -71,9 +73,13 @@ class Update:
 
 @dataclass(slots=True)
 class _Tab:
-    """A browser tab and who may write to it. The lock is held until Gradio has sent what was yielded."""
+    """A browser tab and who may write to it. The lock is held until Gradio has sent what was yielded.
+
+    `begun` is the turn that began the new conversation which the tab shows: the page may not know its name yet.
+    """
 
     writer: object | None = None
+    begun: LiveTurn | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
@@ -114,7 +120,7 @@ class ChatPanel:
                 file_types=["image", ".heic", ".heif"],
                 sources=["upload"],
                 max_lines=8,
-                max_plain_text_length=TYPED,
+                max_plain_text_length=PASTED,
                 autofocus=True,
                 container=False,
             )
@@ -167,13 +173,19 @@ class ChatPanel:
         if not text and not paths:
             return
         if len(text) > TYPED:
-            gr.Warning(f"This has more than {TYPED:,} characters; send it in parts.", title="Too long")
+            reason = f"It has {len(text):,} characters; M2A takes up to {TYPED:,} at once: send it in parts."
+            yield Update(live=refusal_html(reason))
             return
-        if any(not turn.unlocked for turn in self._turns.under_way(owner, conversation_id)):
+        tab = self._tab(request)
+        # Nothing is awaited from here to the beginning of the turn: a second click would get in between.
+        under_way = self._turns.under_way(owner, conversation_id)
+        if conversation_id is None and tab.begun is not None:
+            under_way.append(tab.begun)
+        if any(not turn.unlocked for turn in under_way):
             gr.Info("One moment, the last answer is still being written. Your text stays in the box.", title="M2A")
             return
-        photos = await asyncio.to_thread(lambda: [path.read_bytes() for path in paths])
-        turn = self._turns.begin(owner, text, photos, conversation_id=conversation_id)
+        turn = self._turns.begin(owner, text, paths, conversation_id=conversation_id)
+        tab.begun = turn if conversation_id is None else None
         async for update in self._follow(request, owner, turn, sent=True):
             if turn.refusal and update.composer is not None:
                 update.composer["value"] = {"text": text, "files": [str(path) for path in paths]}
@@ -191,13 +203,18 @@ class ChatPanel:
         if asked is None or any(not turn.unlocked for turn in self._turns.under_way(owner, current)):
             return
         bank = self._assistant.memory(owner)
-        photos = await asyncio.to_thread(lambda: [bank.photo_path(one).read_bytes() for one in asked.photos])
+        try:
+            photos = [bank.photo_path(one) for one in asked.photos]
+        except LookupError as error:
+            yield Update(live=refusal_html(str(error)))
+            return
         turn = self._turns.begin(owner, asked.text, photos, conversation_id=current, replaces=asked.message_id)
         async for update in self._follow(request, owner, turn, sent=True):
             yield update
 
     def on_stop(self, current: str, request: gr.Request) -> None:
-        self._turns.stop(owner_of(request), current or None)
+        begun = self._tab(request).begun
+        self._turns.stop(owner_of(request), current or (begun.conversation_id if begun else None))
 
     def on_example(self, event: gr.EventData) -> list[Any]:
         """Puts an example into the message box; the user sends it, or changes it first."""
@@ -232,6 +249,7 @@ class ChatPanel:
 
     async def _open(self, request: gr.Request, asked_for: str | None) -> AsyncIterator[Update]:
         owner = owner_of(request)
+        self._tab(request).begun = None
         conversation_id = asked_for if asked_for in self._known(owner) else None
         turns = self._turns.under_way(owner, conversation_id)
         if turns:
@@ -349,12 +367,16 @@ class ChatPanel:
         """The paths that lie in the folder of uploads; Gradio lets no others through."""
         return [path for path in map(Path, files) if path.resolve().is_relative_to(self._uploads)]
 
-    async def _take_over(self, request: gr.Request) -> tuple["_Tab", object]:
-        """From now on the returned writer alone writes to the browser tab; older followers fall silent."""
+    def _tab(self, request: gr.Request) -> "_Tab":
         tab = self._tabs.setdefault(request.session_hash or "", _Tab())
         self._tabs.move_to_end(request.session_hash or "")
         while len(self._tabs) > TABS:
             self._tabs.popitem(last=False)
+        return tab
+
+    async def _take_over(self, request: gr.Request) -> tuple["_Tab", object]:
+        """From now on the returned writer alone writes to the browser tab; older followers fall silent."""
+        tab = self._tab(request)
         async with tab.lock:
             tab.writer = object()
             return tab, tab.writer

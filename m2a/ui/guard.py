@@ -2,7 +2,7 @@
 
 - A page of another site cannot reach it under a name of its own (DNS rebinding): the Host header must be ours.
 - A page of another site, or of another local port, cannot make it do something: a request that changes anything and
-  names an Origin must name ours.
+  names an Origin must name ours. Nor can it read what is answered: no response lets another origin in.
 - Bodies have a limit, responses a policy that lets the page load nothing from another host. Gradio's page needs
   `unsafe-eval` (its templates are compiled in the browser) but no inline script: those it ships carry a nonce.
 """
@@ -111,6 +111,9 @@ class _Exchange:
         await self._send(message)
 
     def _add_headers(self, headers: MutableHeaders) -> None:
+        for name in set(headers):  # Gradio lets pages of other local ports read its answers
+            if name.lower().startswith("access-control-"):
+                del headers[name]
         headers.setdefault("Content-Security-Policy", _policy(self._nonce))
         headers["X-Content-Type-Options"] = "nosniff"
         headers["X-Frame-Options"] = "DENY"

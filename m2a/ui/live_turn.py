@@ -4,8 +4,10 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from m2a.sentences import sentence_of
 from m2a.types import (
     EvidenceOpened,
     Failed,
@@ -93,7 +95,7 @@ class LiveTurns:
         self,
         owner: str,
         text: str,
-        photos: Sequence[bytes],
+        photos: Sequence[bytes | Path],
         *,
         conversation_id: str | None,
         replaces: int | None = None,
@@ -117,7 +119,7 @@ class LiveTurns:
                 if turn.conversation_id is not None and turn.so_far.asked is not None:
                     self._assistant.stop(owner, turn.conversation_id)
 
-    async def _run(self, turn: LiveTurn, text: str, photos: Sequence[bytes], replaces: int | None) -> None:
+    async def _run(self, turn: LiveTurn, text: str, photos: Sequence[bytes | Path], replaces: int | None) -> None:
         conversation_id = turn.conversation_id
         try:
             async for event in self._assistant.turn(
@@ -130,8 +132,8 @@ class LiveTurns:
             if turn.so_far.asked is not None:
                 _log.exception("A turn failed")
                 turn.take(Failed("update" if turn.so_far.reply else "reply", UNEXPECTED))
-            elif isinstance(error, (ValueError, LookupError)):
-                turn.refusal = str(error)  # a photo or a message that is not taken; the sentence is for the user
+            elif sentence := sentence_of(error):
+                turn.refusal = sentence  # such as a photo or a message that is not taken
             else:
                 _log.exception("A message could not be stored")
                 turn.refusal = UNEXPECTED

@@ -40,9 +40,9 @@ def _change(change: MemoryChanged) -> str:
             )
             title, words = "Changed", f"{before}<ins>{_words(change.entry)}</ins>"
         case "deleted":
-            # Its words are gone from the store too, once the page is opened again.
-            title = "Forgot"
-            words = f"<del>{_words(change.previous)}</del>" if change.previous else "a memory, as you asked"
+            # Not erased: no search finds it and no list shows it, but the database keeps its history and the messages.
+            what = f"<del>{_words(change.previous)}</del>" if change.previous else "a memory, as you asked"
+            title, words = "Forgot", f"{what} <small>It is no longer a memory; the chat keeps what was said.</small>"
     return f'<li class="m-change m-{change.change}"><strong>{title}</strong> <span dir="auto">{words}</span></li>'
 
 

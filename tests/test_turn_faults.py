@@ -1,0 +1,218 @@
+"""What a model makes up, what is broken in the set-up, and photos whose files are gone: the turn goes on."""
+
+import io
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from m2a import Assistant
+from m2a.agents.language_policy import LanguagePolicy
+from m2a.memory.database import DatabaseError
+from m2a.memory.index import IndexUnavailableError
+from m2a.settings import load_settings
+from m2a.types import AddMemory, Failed, Finish, ReplyFinished, SearchSemanticMemories
+from models.chat_model import ChatMessage, ChatModelError, MalformedReplyError, PhotoPart, TokenUsage, Tool, ToolCall
+from tests.scripted_policy import ScriptedPolicy
+from tests.turns import Clock, of_this_turn, only, photo, recall, remember, told_about_bobo, turn
+
+
+class ScriptedChat:
+    """Makes the calls that it was given, in order, and then none; keeps every prompt."""
+
+    name = "scripted chat"
+    sees_photos = True
+
+    def __init__(self, *calls: tuple[str, Mapping[str, Any]]) -> None:
+        self.calls = list(calls)
+        self.prompts: list[Sequence[ChatMessage]] = []
+
+    async def choose(self, messages: Sequence[ChatMessage], tools: Sequence[Tool]) -> ToolCall:
+        self.prompts.append(messages)
+        names = [tool.name for tool in tools]
+        if self.calls and self.calls[0][0] in names:
+            name, arguments = self.calls.pop(0)
+            return ToolCall(name, arguments, TokenUsage())
+        return ToolCall("answer" if "answer" in names else "finish", {}, TokenUsage())
+
+    async def stream(self, messages: Sequence[ChatMessage]) -> AsyncGenerator[str | TokenUsage, None]:
+        self.prompts.append(messages)
+        yield "Noted."
+        yield TokenUsage()
+
+    def told(self, words: str) -> bool:
+        """Whether a prompt held the words."""
+        return any(
+            words in part for prompt in self.prompts for m in prompt for part in m.parts if isinstance(part, str)
+        )
+
+
+@pytest.fixture
+def policy() -> ScriptedPolicy:
+    return ScriptedPolicy()
+
+
+@pytest.fixture
+async def assistant(tmp_path: Path, policy: ScriptedPolicy) -> AsyncIterator[Assistant]:
+    async with Assistant.open(load_settings(data_dir=tmp_path), policy=policy, clock=Clock()) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "observed"),
+    [
+        ("fetch_raw_messages_by_time", {"start": "0001-01-01", "end": "9999-12-31"}, "Anna likes tea"),
+        ("fetch_raw_messages", {"ranges": [[1, 10**9]]}, "1000000000 ids, and 1000 is the most"),
+        ("fetch_raw_messages", {"ranges": [[1, 10**9], [10**9, 1]]}, "1000000000 ids, and 1000 is the most"),
+        ("fetch_raw_messages", {"ranges": [[2**63, 2**63]]}, f"{2**63} is no id"),
+        ("fetch_raw_messages", {"ranges": [[0, 3]]}, "0 is no id"),
+        ("finish", {"context": "x", "message_ids": [10**20]}, f"{10**20} is no id"),
+        ("finish", {"context": "x", "memory_ids": [10**20]}, f"{10**20} is no id"),
+    ],
+)
+async def test_what_a_model_makes_up_goes_back_to_it(
+    tmp_path: Path, name: str, arguments: dict[str, Any], observed: str
+) -> None:
+    chat = ScriptedChat(("query_memory", {"query": "tea"}), (name, arguments))
+    async with Assistant.open(
+        load_settings(data_dir=tmp_path), policy=LanguagePolicy(chat), clock=Clock()
+    ) as assistant:
+        calls, chat.calls = chat.calls, []
+        await turn(assistant, "Anna likes tea")
+        chat.calls, chat.prompts = calls, []
+        events = await turn(assistant, "What does she like?")
+    assert only(Failed, events) == [] and only(ReplyFinished, events)
+    assert chat.told(observed)
+
+
+@pytest.mark.parametrize("name", ["delete_memory", "replace_memory"])
+async def test_an_update_of_a_memory_that_no_database_could_hold_goes_back_to_the_model(
+    tmp_path: Path, name: str
+) -> None:
+    write = {"memory_id": 10**20, "reason": "x", "evidence_ids": [[1, 1]]}
+    chat = ScriptedChat(
+        ("update_memory", {"request": "remember"}),
+        (name, write | ({"text": "Anna likes tea"} if name == "replace_memory" else {})),
+        ("add_memory", {"text": "Anna likes tea", "evidence_ids": [[1, 1]], "happened_to": "9999-12-31"}),
+    )
+    async with Assistant.open(
+        load_settings(data_dir=tmp_path), policy=LanguagePolicy(chat), clock=Clock()
+    ) as assistant:
+        events = await turn(assistant, "Anna likes tea")
+        bank = assistant.memory(assistant.local_owner)
+        assert only(Failed, events) == [] and chat.told(f"{10**20} is no id")
+        [entry] = bank.entries()
+        assert entry.happened == (date(9999, 12, 31), date(9999, 12, 31))
+        chat.calls = [("query_memory", {"query": "tea"}), ("search_semantic_memories", {"query": "Anna tea"})]
+        assert only(Failed, await turn(assistant, "What does Anna like?")) == []
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        IndexUnavailableError("The Milvus server at http://x does not answer."),
+        DatabaseError("The database cannot be opened."),
+        OSError(28, "No space left on device"),
+        OverflowError("too large"),
+    ],
+)
+async def test_a_fault_of_the_set_up_makes_nothing_forgotten(
+    assistant: Assistant, policy: ScriptedPolicy, fault: Exception
+) -> None:
+    policy.steps["update"] = [fault] * 100
+    for text in ("Anna likes tea", "Hello", "Hi", "Hey"):
+        [failed] = only(Failed, await turn(assistant, text))
+        assert failed.reason.startswith("I could not update my memory.") and "gave up" not in failed.reason
+    bank = assistant.memory(assistant.local_owner)
+    assert bank.pending_updates() == [2, 4, 6, 8]
+    remember(policy, of_this_turn(AddMemory, text="Anna likes tea"))
+    assert only(Failed, await turn(assistant, "Thank you")) == []
+    assert bank.pending_updates() == [] and [entry.text for entry in bank.entries()] == ["Anna likes tea"]
+
+
+async def test_starts_with_a_broken_set_up_give_up_no_update(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    policy = ScriptedPolicy()
+    remember(policy, ChatModelError("The server is gone."))
+    async with Assistant.open(load_settings(data_dir=tmp_path), policy=policy, clock=Clock()) as assistant:
+        await turn(assistant, "Anna likes tea")
+    for _start in range(3):
+        broken = load_settings(data_dir=tmp_path, chat_model="openai:x")
+        async with Assistant.open(broken, clock=Clock()) as assistant:
+            [failed] = only(Failed, await turn(assistant, "Hello?"))
+            assert failed.stage == "reply"
+    remember(policy, of_this_turn(AddMemory, text="Anna likes tea"))
+    async with Assistant.open(load_settings(data_dir=tmp_path), policy=policy, clock=Clock()) as assistant:
+        await turn(assistant, "Hello again")
+        assert [entry.text for entry in assistant.memory(assistant.local_owner).entries()] == ["Anna likes tea"]
+
+
+async def test_no_update_is_given_up_without_a_word(
+    assistant: Assistant, policy: ScriptedPolicy, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The third failure comes before a reply, where nobody is told of failures."""
+    malformed = [MalformedReplyError("no")] * 4
+    policy.steps["update"] = list(malformed)
+    assert "gave up" not in only(Failed, await turn(assistant, "Anna likes tea"))[0].reason
+    policy.steps["update"], policy.text = list(malformed), ChatModelError("The server is gone.")
+    await turn(assistant, "Hello")
+    policy.steps["update"], policy.text = malformed * 2, "Fine."
+    with caplog.at_level(logging.WARNING, "m2a.assistant"):
+        [failed] = only(Failed, await turn(assistant, "Hello"))
+    assert failed.reason.endswith("I gave up on it; if it matters, tell me again.")
+    assert "The update of reply 2 was given up after 4 failures." in caplog.text
+    assert "tea" not in caplog.text
+
+
+async def test_a_recalled_photo_whose_file_is_gone_is_left_out_of_the_reply(
+    assistant: Assistant, policy: ScriptedPolicy, caplog: pytest.LogCaptureFixture
+) -> None:
+    await told_about_bobo(assistant, policy)
+    bank = assistant.memory(assistant.local_owner)
+    [entry] = bank.entries()
+    bank.photo_path(entry.photo_ids[0]).unlink()
+    recall(policy, SearchSemanticMemories(query="Bobo ball"), Finish(context="a ball", memory_ids=(entry.memory_id,)))
+    policy.text = "The blue ball. [photo 1]"
+    events = await turn(assistant, "What does Bobo love?")
+    assert only(Failed, events) == []
+    [finished] = only(ReplyFinished, events)
+    assert (finished.message.text, finished.message.photos) == ("The blue ball.", ())
+    assert [source.hit.record for source in finished.sources] == [entry]
+    assert "left out of the prompt" in caplog.text and entry.photo_ids[0] in caplog.text
+
+
+async def test_an_update_about_a_photo_whose_file_is_gone_holds_up_no_other(
+    assistant: Assistant, policy: ScriptedPolicy
+) -> None:
+    remember(policy, ChatModelError("The server is gone."))
+    shown = (await turn(assistant, "Anna likes tea", photo("red"), photo("blue")))[0].message
+    bank = assistant.memory(assistant.local_owner)
+    bank.photo_path(shown.photos[0]).unlink()
+    remember(policy, of_this_turn(AddMemory, text="Anna likes tea"))
+    assert only(Failed, await turn(assistant, "Hello")) == []
+    assert [entry.text for entry in bank.entries()] == ["Anna likes tea"]
+    update = next(state for state in reversed(policy.seen) if state.message == shown)
+    assert [(view.number, view.photo_id) for view in update.photos] == [(2, shown.photos[1])]
+
+
+async def test_photos_go_into_prompts_no_larger_than_a_model_looks_at(tmp_path: Path) -> None:
+    chat = ScriptedChat(("query_memory", {"query": "dog"}), ("search_semantic_memories", {"query": "dog"}))
+    noise = Image.frombytes("RGB", (400, 300), Random(1).randbytes(400 * 300 * 3)).resize((4000, 3000))
+    large = io.BytesIO()
+    noise.save(large, "JPEG")
+    async with Assistant.open(
+        load_settings(data_dir=tmp_path), policy=LanguagePolicy(chat), clock=Clock()
+    ) as assistant:
+        shown = (await turn(assistant, "My dogs", large.getvalue(), photo("red")))[0].message
+        stored = [assistant.memory(assistant.local_owner).photo_data(photo_id) for photo_id in shown.photos]
+    parts = [[part for m in prompt for part in m.parts if isinstance(part, PhotoPart)] for prompt in chat.prompts]
+    assert len(parts) >= 5 and all(len(one) == 2 for one in parts)
+    for first, second in parts:
+        assert Image.open(io.BytesIO(first.data)).size == (1024, 768)
+        assert len(first.data) < len(stored[0]) / 4
+        assert second.data == stored[1]
