@@ -18,6 +18,13 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+_EMBEDDED_TEXT_ENCODER = "all-MiniLM-L6-v2"
+
+
+def _default_fusion(set_before: dict[str, Any]) -> Literal["best", "paper"]:
+    """The learned ranking that ships knows one encoder."""
+    return "best" if set_before.get("text_encoder") == _EMBEDDED_TEXT_ENCODER else "paper"
+
 
 class Settings(BaseSettings):
     """One flat object. Build it with `load_settings`, which also knows where each value came from."""
@@ -37,7 +44,7 @@ class Settings(BaseSettings):
     chat_timeout: float = Field(default=120, gt=0, description="Seconds without a byte before a call is given up.")
 
     text_encoder: str = Field(
-        default="all-MiniLM-L6-v2", description="The embedded all-MiniLM-L6-v2, or a sentence-transformers model."
+        default=_EMBEDDED_TEXT_ENCODER, description="The embedded all-MiniLM-L6-v2, or a sentence-transformers model."
     )
     image_encoder: str = Field(
         default="efficientnet-lite0",
@@ -49,8 +56,8 @@ class Settings(BaseSettings):
     )
 
     fusion: Literal["best", "paper"] = Field(
-        default="paper",
-        description="How what is found is ranked: paper is reciprocal rank fusion, best a learned ranker.",
+        default_factory=_default_fusion,
+        description="How what is found is ranked: best is a learned ranker, paper is reciprocal rank fusion.",
     )
     relevance_floor: bool = Field(default=True, description="Drop hits that are too far from the question.")
     context_turns: int = Field(default=5, ge=0, description="Newest turns that go with each memory request.")
@@ -121,7 +128,7 @@ def _origin(name: str, flags: Mapping[str, Any]) -> str | None:
 
 # Their values are never printed.
 _SECRET = ("chat_api_key", "database_url")
-# Read by the test suite, not by the program.
+# Read by the evaluation and by the test suite.
 _OUTSIDE_SETTINGS = ("M2A_JUDGE_API_KEY", "M2A_REQUIRE_ALL", "M2A_TEST_", "M2A_SCREENSHOTS")
 
 

@@ -15,8 +15,10 @@ README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8"
 def settings_table() -> list[str]:
     """`python -m tests.test_readme` prints it."""
     rows = ["| setting | default | what it is |", "| --- | --- | --- |"]
+    defaults = Settings.model_construct()
     for name, field in Settings.model_fields.items():
-        default = "" if field.default is None else f"`{field.default}`"
+        value = getattr(defaults, name)
+        default = "" if value is None else f"`{value}`"
         rows.append(f"| `{name}` | {default} | {field.description} |")
     return rows
 

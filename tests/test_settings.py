@@ -128,3 +128,9 @@ def test_the_doctor_says_where_each_value_came_from(tmp_path, monkeypatch):
     assert "data_dir = data  (environment)" in lines
     assert "max_rounds = 5  (default)" in lines
     assert {line.split(" =")[0] for line in lines if " = " in line} == set(Settings.model_fields)
+
+
+def test_the_learned_ranking_is_the_default_for_the_encoder_that_it_knows():
+    assert load_settings().fusion == "best"
+    assert load_settings(text_encoder="BAAI/bge-small-en-v1.5").fusion == "paper"
+    assert load_settings(text_encoder="BAAI/bge-small-en-v1.5", fusion="best").fusion == "best"

@@ -42,7 +42,7 @@ from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.retriever import PATH_DEPTH, Retriever
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
 from m2a.memory.words import finished_words
-from m2a.settings import Settings
+from m2a.settings import load_settings
 from m2a.types import EntryDraft, EvidenceRange, Query, RecordKind
 from models.text_encoder import TokenStates
 
@@ -295,7 +295,7 @@ def measure(size: int, fusion: str, kind: RecordKind) -> None:
 def main(arguments: Iterable[str] = ()) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench retrieval")
     parser.add_argument("--sizes", default=",".join(map(str, SIZES)), help="memories, such as 1000,10000")
-    parser.add_argument("--fusion", choices=("paper", "best"), default=Settings.model_fields["fusion"].default)
+    parser.add_argument("--fusion", choices=("paper", "best"), default=load_settings().fusion)
     parser.add_argument("--kind", choices=("entry", "message"), default="entry")
     chosen = parser.parse_args(list(arguments))
     sizes = [int(size) for size in chosen.sizes.split(",")]

@@ -1,10 +1,12 @@
 """Candidates of a question in the order of the learned ranker."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib.resources import as_file, files
 
 import numpy as np
 from sqlalchemy import Connection
+from threadpoolctl import ThreadpoolController
 
 from m2a.memory.ranking.encoding import RecordEncoder
 from m2a.memory.ranking.features import features
@@ -79,7 +81,9 @@ class RankedQuestion:
         self.ranking = ranking
         self._store = ranking.store
         self._owner = owner
-        self._asked = ranking.encoder.asked(text, states, self._store.speakers(connection, owner))
+        speakers = self._store.speakers(connection, owner)
+        with _on_one_thread():
+            self._asked = ranking.encoder.asked(text, states, speakers)
         self._statistics = self._store.statistics(connection, owner, kinds, self._asked.words)
         self._kept: dict[RecordKey, RankedRecord] = {}
         self._places: dict[int, Place] = {}
@@ -124,7 +128,8 @@ class RankedQuestion:
             else [record.words]
             for key, record in zip(keys, records, strict=True)
         ]
-        return keys, features(self._asked, records, near_words, self._statistics)
+        with _on_one_thread():
+            return keys, features(self._asked, records, near_words, self._statistics)
 
     def _neighbours(self, seeds: Collection[int]) -> set[int]:
         return {there for number in seeds if number in self._places for there in self._beside(number)}
@@ -137,6 +142,15 @@ class RankedQuestion:
 
 
 _TRAINED_ON = "all-MiniLM-L6-v2@"
+
+_BLAS = ThreadpoolController()
+
+
+@contextmanager
+def _on_one_thread() -> Iterator[None]:
+    """So few rows gain nothing from a second thread of BLAS, which afterwards spins on the core that Milvus needs."""
+    with _BLAS.limit(limits=1, user_api="blas"):
+        yield
 
 
 def _steps(reach: int) -> range:
