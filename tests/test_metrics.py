@@ -59,6 +59,7 @@ def test_bleu_agrees_with_torchmetrics() -> None:
         ("ﬁne ２", ["fine", "2"]),  # NFKC
         ("1.5 hours, at 10:30.", ["1.5", "hours", "at", "10:30"]),
         ("-3 degrees; 1–3 of covid-19", ["-3", "degrees", "1-3", "of", "covid19"]),
+        ("−3 or -$3, and .5 or -.5 ...7", ["-3", "or", "-3", "and", "0.5", "or", "-0.5", "7"]),
         ("2023-05-07, version 3.0.1", ["20230507", "version", "3.0.1"]),
         ("may I march 12 people", ["may", "i", "march", "12", "people"]),
     ],
@@ -71,6 +72,7 @@ def test_exact_and_accepted_matches() -> None:
     assert exact_match("The red ball.", "red ball")
     assert not exact_match("a red ball of wool", "red ball")
     assert not exact_match("1.5 hours", "15 hours") and not exact_match("-3", "3") and not exact_match("10:30", "1030")
+    assert not exact_match(".5 hours", "5 hours") and exact_match("0.5 hours", ".5 hours")
     assert accepted_match("You said on May 7, 2023 that it was crimson red.", ["scarlet", "crimson red"])
     assert accepted_match("It was on 7 May 2023.", ["May 7th, 2023"])
     assert not accepted_match("a reddish ball", ["red"])

@@ -12,10 +12,12 @@ from m2a.benchmarks import Benchmark, read_locomo
 from m2a.evaluation.command import evaluate_app
 from m2a.evaluation.judge import Judge
 from m2a.evaluation.outage import FAILURES_IN_A_ROW, LONG, ServiceGone, Watch
-from m2a.evaluation.record import QuestionRecord, read_questions
+from m2a.evaluation.record import QuestionRecord, read_failed_attempts, read_questions
 from m2a.evaluation.runner import RunResult, run
-from tests.chat_server import ChatServer, Reply, say, status
+from tests.chat_server import ChatServer, Reply, mode_of, say, status
 from tests.dialogues import model_of, parts_of, write_dialogues
+from tests.scripted_model import Prompt, ScriptedModel
+from tests.test_systems import choose
 
 Script = Callable[[dict[str, Any]], Reply]
 REFUSED = status(401, "no key")
@@ -64,6 +66,22 @@ async def test_a_chat_model_that_dies_stops_the_run_and_its_failures_are_not_kep
         asked = len(server.requests)
         again = await evaluated(benchmark, out, server, concurrency=concurrency)
         assert (again.failed, len(rows_of(out)), len(server.requests) - asked) == (0, 12, 9)
+
+
+async def test_what_questions_took_is_kept_though_their_model_died(benchmark: Benchmark, tmp_path: Path) -> None:
+    answering = ScriptedModel(choose, lambda prompt: "a canoe")
+
+    def dying(request: dict[str, Any]) -> Reply:
+        if "Say: ready" in json.dumps(request):
+            return REFUSED
+        is_reply = not request.get("tools") and mode_of(request) == "text" and Prompt.of(request).stage == "generate"
+        return REFUSED if is_reply else answering(request)
+
+    with ChatServer(dying) as server, pytest.raises(ServiceGone):
+        await evaluated(benchmark, tmp_path / "out", server, "m2a")
+    assert rows_of(tmp_path / "out") == []
+    lost = read_failed_attempts(tmp_path / "out" / "failed_attempts.jsonl")
+    assert len(lost) == FAILURES_IN_A_ROW and all(one.calls > 1 and one.input_tokens == 11 * one.calls for one in lost)
 
 
 async def test_questions_that_fail_by_themselves_stop_nothing(benchmark: Benchmark, tmp_path: Path) -> None:

@@ -3,11 +3,15 @@
 The packages are run where `make peers` has made their environments; the rest needs none.
 """
 
+import asyncio
+import contextlib
 import json
 import re
 import shutil
 import subprocess
 import sys
+import threading
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -253,6 +257,40 @@ async def test_the_gateway_opens_to_its_own_key_and_for_chat_alone() -> None:
             assert (await ask(gateway, stream=True)).status_code == 400
             assert (await ask(gateway)).status_code == 200
     assert len(server.requests) == 1 and gateway.counts.failures == {"refused here": 1}
+
+
+async def test_closing_while_a_request_hangs_ends_it_at_once_and_quietly(capfd: pytest.CaptureFixture[str]) -> None:
+    asked = threading.Event()
+    with ChatServer(lambda request: asked.set() or hang()) as server:
+        async with asyncio.timeout(60):
+            gateway = await ModelGateway(server.base_url, None).__aenter__()
+            asking = asyncio.create_task(ask(gateway))
+            await asyncio.to_thread(asked.wait, 30)
+            began = time.monotonic()
+            await gateway.__aexit__(None, None, None)
+            took = time.monotonic() - began
+            answer = await asking
+    assert answer.status_code == 502 and "cannot be reached" in answer.text
+    assert took < 1  # uvicorn would cut it off after a second, and the request's own limit is two minutes
+    assert gateway.counts.failures == {"no connection": 1} and gateway.counts.lost == 1
+    assert capfd.readouterr().err == ""
+
+
+async def test_a_package_that_tries_again_while_the_gateway_closes_is_told_so(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    asked = threading.Event()
+    with ChatServer(lambda request: asked.set() or hang()) as server:
+        async with asyncio.timeout(60):
+            gateway = await ModelGateway(server.base_url, None).__aenter__()
+            asking = asyncio.create_task(ask(gateway))
+            await asyncio.to_thread(asked.wait, 30)
+            closing = asyncio.create_task(gateway.__aexit__(None, None, None))
+            assert (await asking).status_code == 502
+            with contextlib.suppress(httpx.TransportError):  # where it has closed already
+                assert (await ask(gateway, retry=1)).status_code == 502
+            await closing
+    assert capfd.readouterr().err == ""
 
 
 # The packages

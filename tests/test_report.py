@@ -98,6 +98,7 @@ def test_a_report_has_tables_charts_and_failures_and_runs_nothing(tmp_path: Path
     assert set(re.findall(r"https?://[^/\"]*", page)) <= {"http://www.w3.org"}  # names of namespaces, never fetched
     text = (folder / "report.md").read_text(encoding="utf-8")
     assert "| m2a | " in text
+    assert "as ENGRAM normalises them, but the signs of numbers stay: 1.5 is not 15." in text.split("### Answers by")[1]
     assert [path.name for path in folder.iterdir() if path.suffix == ".part"] == []
 
 
@@ -178,9 +179,19 @@ def test_a_system_that_has_learned_from_the_dialogues_is_marked(tmp_path: Path) 
         assert "learned from questions about 1 of these dialogues (conv-1)" in page
     told = compare(folder, folder)
     assert "learned from questions about 1 of these dialogues" in told.split("### m2a-paper")[0]
-    assert "learned" not in told.split("### m2a-paper")[1]
+    assert told.startswith("### m2a †\n") and "learned" not in told.split("### m2a-paper")[1]
     merge([folder], tmp_path / "out")
     assert "m2a †" in (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
+    for page in (folder / "report.html", tmp_path / "out" / "report.html"):
+        drawn = re.findall(r">([^<>]*)</text>", page.read_text(encoding="utf-8"))
+        assert "m2a †" in drawn and "m2a-paper" in drawn and "m2a" not in drawn
+
+
+def test_a_comparison_marks_the_run_that_has_learned_from_the_dialogues(tmp_path: Path) -> None:
+    rows = rows_of("m2a", 0.8, seed=1)
+    seen = run_folder(tmp_path / "seen", rows, learned_from={"m2a": ["conv-1"]})
+    told = compare(seen, run_folder(tmp_path / "unseen", rows))
+    assert told.startswith("### m2a † against m2a\n") and told.count("learned from questions about 1") == 1
 
 
 def test_the_ablations_stand_beside_their_own_full_system(tmp_path: Path) -> None:

@@ -1,9 +1,9 @@
 """How close a reply's words come to the gold answer.
 
 The normalisation is that of ENGRAM (section 4.2): Unicode NFKC, lower case, without articles and punctuation, blanks
-squeezed, numbers and dates in one form. A sign inside or before a number is no punctuation (`1.5`, `10:30`, `-3`): without
-it 1.5 hours would match 15 hours. Relative times ("last week") stay as they are: the data sets do not say when a
-question is asked, so there is no day to count from.
+squeezed, numbers and dates in one form. One thing differs, for all metrics alike: a sign inside or before a number is no
+punctuation (`1.5`, `10:30`, `-3`), or 1.5 hours would match 15 hours. Relative times ("last week") stay as they are: the data
+sets do not say when a question is asked, so there is no day to count from.
 """
 
 import re
@@ -13,6 +13,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from math import exp
+
+NORMALISATION = "Words are compared as ENGRAM normalises them, but the signs of numbers stay: 1.5 is not 15."
 
 _MONTHS = "january february march april may june july august september october november december".split()
 _MONTH = "(" + "|".join(f"{month[:3]}(?:{month[3:]})?" for month in _MONTHS).replace("sep(?:", "sep(?:t|") + ")"
@@ -24,7 +26,8 @@ _MONTH_ALONE = re.compile(rf"\b{_MONTH}\.?,?\s+{_YEAR}\b")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
 _TRAILING_ZEROS = re.compile(r"(?<![.\d])(\d+)\.0+\b(?!\.\d)")
 _ISO_DATE = re.compile(r"\b(\d{4})-(\d{2})(?:-(\d{2}))?\b")
-_OF_A_NUMBER = r"(?<=\d)[.,:/–-](?=\d)|(?<![^\s(])-(?=\d)"
+_LEADING_POINT = re.compile(r"(?<![^\s($-])\.(?=\d)")  # .5
+_OF_A_NUMBER = r"(?<=\d)[.,:/–-](?=\d)|(?<![^\s($])-(?=\$?\d)"
 _PUNCTUATION = re.compile(rf"({_OF_A_NUMBER})|[{re.escape(string.punctuation)}’‘“”–—…]")
 _NUMBER_WORDS = {
     word: str(number)
@@ -38,12 +41,12 @@ _ARTICLES = frozenset({"a", "an", "the"})
 
 def normalise(text: str) -> list[str]:
     """The words that are compared. A date becomes one word (`20230507`, or `202305` for a month)."""
-    text = unicodedata.normalize("NFKC", text).lower()
+    text = unicodedata.normalize("NFKC", text).lower().replace("−", "-")  # the sign that typographers set
     text = _DAY_FIRST.sub(lambda match: _iso(match[3], match[2], match[1]), text)
     text = _MONTH_FIRST.sub(lambda match: _iso(match[3], match[1], match[2]), text)
     text = _MONTH_ALONE.sub(lambda match: _iso(match[2], match[1]), text)
     text = _ISO_DATE.sub(lambda match: "".join(part or "" for part in match.groups()), text)
-    text = _TRAILING_ZEROS.sub(r"\1", _THOUSANDS.sub("", text))
+    text = _TRAILING_ZEROS.sub(r"\1", _LEADING_POINT.sub("0.", _THOUSANDS.sub("", text)))
     words = _PUNCTUATION.sub(lambda match: (match[1] or "").replace("–", "-"), text).split()
     return [_NUMBER_WORDS.get(word, word) for word in words if word not in _ARTICLES]
 

@@ -8,7 +8,7 @@ import numpy as np
 from m2a.evaluation.bootstrap import paired_interval
 from m2a.evaluation.record import QuestionRecord, read_questions
 from m2a.evaluation.report import ReportError, differences, learned_from, read_settings
-from m2a.evaluation.seen import note_on
+from m2a.evaluation.seen import marked, note_on
 from m2a.evaluation.summary import judges_of, metrics_of, values_by_question
 from m2a.evaluation.tables import Table, markdown
 
@@ -36,13 +36,10 @@ def compare(first: Path, second: Path) -> str:
         )
         if not compared:
             raise ReportError(f"{first} and {second} have no question of {before} and {after} in common.")
-        title = before if before == after else f"{before} against {after}"
-        seen = {
-            before: learned_from(settings[first]).get(before, ()),
-            after: learned_from(settings[second]).get(after, ()),
-        }
-        notes = [_NOTE, _on_judges(rows[first], rows[second]), note_on([name for name in seen if seen[name]], seen)]
-        note = " ".join(filter(None, notes))
+        sides = [(before, learned_from(settings[first])), (after, learned_from(settings[second]))]
+        title = " against ".join(dict.fromkeys(marked(system, learned) for system, learned in sides))
+        on_seen = dict.fromkeys(note_on([system], learned) for system, learned in sides)
+        note = " ".join(filter(None, (_NOTE, _on_judges(rows[first], rows[second]), *on_seen)))
         tables.append(Table(title, ("metric", "pairs", "first", "second", "difference"), tuple(compared), note))
     return "\n".join([*([unlike, ""] if unlike else []), *map(markdown, tables)])
 

@@ -14,14 +14,12 @@ from m2a.evaluation import published
 from m2a.evaluation.charts import bars, charts_of, line
 from m2a.evaluation.failures import Failure, telling_failures
 from m2a.evaluation.record import read_questions
-from m2a.evaluation.seen import LearnedFrom, marked, note_on
+from m2a.evaluation.seen import LearnedFrom, marked, named, note_on
 from m2a.evaluation.tables import NONE, Table, categories_of, markdown, percent, tables_of
 
 SELECTION = ("limit", "categories", "turns")  # which questions of the benchmark
 
 _WRITTEN_AGAIN = "the command of the run writes it again"
-
-Summaries = Sequence[tuple[str, Mapping[str, Mapping[str, Any]]]]
 
 _TEMPLATES = jinja2.Environment(
     loader=jinja2.PackageLoader("m2a.evaluation"),
@@ -120,10 +118,11 @@ def write_report(folder: Path) -> None:
         raise ReportError(f"{folder} holds no questions.jsonl with answers: {_WRITTEN_AGAIN}.")
     failures = telling_failures(questions)
     tables = tables_of(run.summary, run.facts, run.learned_from)
+    charts = charts_of(named(run.summary, run.learned_from), named(run.facts, run.learned_from))
     facts = [(key.replace("_", " "), _shown(value)) for key, value in run.settings.items() if _plain(value)]
     _write(
         folder / "report.html",
-        _page(f"Memory systems on {benchmark}", facts, tables, charts_of(run.summary, run.facts), failures),
+        _page(f"Memory systems on {benchmark}", facts, tables, charts, failures),
     )
     _write(folder / "report.md", _markdown(f"Memory systems on {benchmark}", facts, tables, failures))
 
@@ -208,7 +207,7 @@ def _figures(runs: Sequence[Run], metric: str) -> list[tuple[str, str]]:
             drawn.append(
                 (
                     f"{metric} on visual-centric questions, {run.chat_model} (figure 4)",
-                    bars(run.summary, metric, visual),
+                    bars(named(run.summary, run.learned_from), metric, visual),
                 )
             )
     series = {run.chat_model: points for run in runs if len(points := _context_points(run, metric)) > 1}

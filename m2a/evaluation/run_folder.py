@@ -101,23 +101,23 @@ class RunFolder:
         not_taken_in = [row for row in self.ingestion.values() if row.error is not None]
         if not failed and not not_taken_in:
             return 0
-        self._drop_figures()
-        rows: list[QuestionRecord | IngestionRecord] = [*not_taken_in, *failed]
-        for row in rows:
-            _append(self.path / "failed_attempts.jsonl", as_line(failed_attempt(row)))
+        self.drop_figures()
         for one in not_taken_in:
+            self._keep_spent(one)
             del self.ingestion[one.system, one.dialogue_id]
         self.forget((row.system, row.question_id) for row in failed)
         return len(failed)
 
     def forget(self, questions: Iterable[tuple[str, str]]) -> None:
-        """Take rows out, by system and question."""
+        """Take rows of questions that failed out, by system and question. What they took is kept."""
         for key in questions:
-            self.questions.pop(key, None)
+            row = self.questions.pop(key, None)
+            if row is not None:
+                self._keep_spent(row)
         self._rewrite_rows()
 
     def add_question(self, row: QuestionRecord) -> None:
-        self._drop_figures()
+        self.drop_figures()
         self.questions[row.system, row.question_id] = row
         _append(self.path / "questions.jsonl", as_line(row))
 
@@ -145,10 +145,13 @@ class RunFolder:
         mark = self._taken_in.get((system, dialogue_id))
         return None if mark is None else TakenIn(mark["owner"], mark["photos"])
 
-    def _drop_figures(self) -> None:
-        """Figures of other rows than those that are here would be old ones beside new ones."""
+    def drop_figures(self) -> None:
+        """Take away what an earlier start made of its rows: beside other rows, or too few, those figures would be wrong."""
         for name in FIGURES:
             (self.path / name).unlink(missing_ok=True)
+
+    def _keep_spent(self, row: QuestionRecord | IngestionRecord) -> None:
+        _append(self.path / "failed_attempts.jsonl", as_line(failed_attempt(row)))
 
     def _rewrite_rows(self) -> None:
         _rewrite(self.path / "questions.jsonl", map(as_line, self.questions.values()))

@@ -79,7 +79,7 @@ async def run(
     Without a chat model one thing is done after the other, so that its time can be measured.
     Raises `ServiceGone` where the chat model or a judge is gone; what only failed for that is not written.
     Writes run.json, ingestion.jsonl, questions.jsonl, summary.json, facts.json, and by `report` its pages; the figures of
-    an earlier start go with the first row that changes.
+    an earlier start go as soon as anything is left to do.
     """
     with RunFolder(out, settings) as folder:
         folder.drop_failures()
@@ -155,6 +155,7 @@ async def _do(work: Work, dialogue: Dialogue, name: str) -> None:
     missing = [q for q in dialogue.questions if (name, q.question_id) not in work.folder.questions]
     if not missing:
         return
+    work.folder.drop_figures()
     opened = None
     try:
         opened = await _open(work, dialogue, name)

@@ -1,12 +1,13 @@
 """Which systems of a run rank by what was learned from the run's own dialogues: their figures are said to be so."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from m2a.benchmarks import Benchmark
 
 LearnedFrom = Mapping[str, Sequence[str]]
+T = TypeVar("T")
 
 
 def learned_from(benchmark: "Benchmark", systems: Sequence[str]) -> dict[str, list[str]]:
@@ -27,6 +28,11 @@ def learned_from(benchmark: "Benchmark", systems: Sequence[str]) -> dict[str, li
 def marked(system: str, learned: LearnedFrom) -> str:
     """The system's name as tables show it."""
     return f"{system} †" if learned.get(system) else system
+
+
+def named(by_system: Mapping[str, T], learned: LearnedFrom) -> dict[str, T]:
+    """The same by the names that are shown."""
+    return {marked(system, learned): one for system, one in by_system.items()}
 
 
 def note_on(systems: Sequence[str], learned: LearnedFrom) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from m2a.evaluation import published
+from m2a.evaluation.answer_metrics import NORMALISATION
 from m2a.evaluation.retrieval_metrics import CUTOFFS
 from m2a.evaluation.seen import LearnedFrom, marked, note_on
 
@@ -159,7 +160,8 @@ def _words(summary: Summary, facts: Summary) -> Table | None:
     if not set(there) - {"errors"}:
         return None
     rows = tuple((system, *(percent(figures, metric) for metric in there)) for system, figures in summary.items())
-    return Table("Answers by their words, %", ("system", *there), rows, _on_intervals(facts, "accepted_match"))
+    note = f"{NORMALISATION} {_on_intervals(facts, 'accepted_match')}"
+    return Table("Answers by their words, %", ("system", *there), rows, note)
 
 
 def _retrieval(summary: Summary, facts: Summary) -> Table | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from m2a.evaluation.outage import ServiceGone
-from m2a.evaluation.seen import LearnedFrom, marked, note_on
+from m2a.evaluation.seen import LearnedFrom, named, note_on
 
 if TYPE_CHECKING:
     from m2a.evaluation.runner import RunResult
@@ -51,7 +51,7 @@ def told(interrupted: str = "Interrupted.") -> Iterator[None]:
 def print_table(summary: Mapping[str, Any], learned: LearnedFrom) -> None:
     """The figures in the terminal; the report has them all. Systems that `learned` names are marked, and that is said."""
     note = note_on(list(summary), learned)
-    summary = {marked(name, learned): figures for name, figures in summary.items()}
+    summary = named(summary, learned)
     columns = [column for column in _COLUMNS if any(column in figures for figures in summary.values())]
     width = max(len(name) for name in summary)
     print(f"{'':{width}}  {'n':>5}  " + "  ".join(f"{column:>14}" for column in columns))

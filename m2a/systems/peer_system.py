@@ -46,10 +46,12 @@ class PeerSystem:
                 for m in session
             ]
             for start in range(0, len(heard), _AT_ONCE):
+                before = self._counts
                 observed = await self._child.observe(heard[start : start + _AT_ONCE])
-                self._apart += Usage(failures=len(observed.failed))
+                lost = (self._counts - before).lost  # what failed for want of a reply is counted with that already
+                self._apart += Usage(failures=max(0, len(observed.failed) - max(0, lost)))
         finally:  # what was spent is known also where the peer failed
-            self.ingestion = self._apart if self._gateway is None else self._apart + _usage(self._gateway.counts)
+            self.ingestion = self._apart + _usage(self._counts)
 
     async def retrieve(self, question: Question, k: int) -> list[RetrievedMessage] | None:
         found: dict[int, float] = {}
@@ -61,7 +63,7 @@ class PeerSystem:
     async def answer(self, question: Question, meter: Meter) -> Answer:
         assert self._parts.chat_model is not None
         began = time.perf_counter()
-        before = self._gateway.counts if self._gateway else GatewayCounts()
+        before = self._counts
         found = await self._child.retrieve(question.text, MEMORIES)
         searched = time.perf_counter() - began
         answer = await ask(
@@ -74,7 +76,7 @@ class PeerSystem:
             began=began,
             search_seconds=searched,
         )
-        if self._gateway and (lost := (self._gateway.counts - before).lost) > 0:
+        if (lost := (self._counts - before).lost) > 0:
             return _with_failures(answer, lost)
         return answer
 
@@ -82,6 +84,11 @@ class PeerSystem:
         await self._child.close()
         if self._gateway is not None:
             await self._gateway.__aexit__(None, None, None)
+
+    @property
+    def _counts(self) -> GatewayCounts:
+        """What went through so far; nothing without a chat model."""
+        return GatewayCounts() if self._gateway is None else self._gateway.counts
 
     async def _captions_of(self, message: Message) -> tuple[str, ...]:
         """Without a chat model nobody looks at a photo."""

@@ -58,8 +58,7 @@ class ModelGateway:
 
     It passes on `chat/completions` without streaming and refuses the rest. Every request goes out with temperature 0, as
     those of all systems, until the endpoint refuses one; then without. It never tries again: that is the package's
-    own affair, and part of what is compared. `time_limit` is in seconds, for one attempt. `usable(reply)` in tests of
-    other layers is a plain 200 with a message in it.
+    own affair, and part of what is compared. `time_limit` is in seconds, for one attempt.
     """
 
     def __init__(self, upstream_base_url: str, upstream_key: str | None, *, time_limit: float = 120) -> None:
@@ -178,11 +177,16 @@ class ModelGateway:
         address = f"{self._upstream}/chat/completions"
         without = {name: value for name, value in asked.items() if name != "temperature"}
         if self._greedy:
-            reply = await self._client.post(address, json={**without, "temperature": 0}, headers=headers)
+            reply = await self._post(address, {**without, "temperature": 0}, headers)
             if reply.status_code != 400 or "temperature" not in reply.text.lower():
                 return reply
             self._greedy = False
-        return await self._client.post(address, json=without, headers=headers)
+        return await self._post(address, without, headers)
+
+    async def _post(self, address: str, asked: dict[str, Any], headers: dict[str, str]) -> httpx.Response:
+        if self._client.is_closed:  # a package that tries again while this ends
+            raise httpx.ConnectError("the gateway is closing")
+        return await self._client.post(address, json=asked, headers=headers)
 
     def _fail(self, name: str, kind: str, *, is_retry: bool) -> None:
         self._failures[kind] += 1
