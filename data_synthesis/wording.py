@@ -18,7 +18,12 @@ _ARTICLES = frozenset(("a", "an", "the"))
 
 def words_of(text: str) -> list[str]:
     """In lower case, without the 's of a genitive."""
-    return [word.replace("’", "'").removesuffix("'s") for word in _WORD.findall(text.lower())]
+    return [word.removesuffix("'s") for word in whole_words(text)]
+
+
+def whole_words(text: str) -> list[str]:
+    """The same with it."""
+    return _WORD.findall(text.lower().replace("’", "'"))
 
 
 def bracketed_names(text: str) -> list[str]:

@@ -4,7 +4,8 @@ import random
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from data_synthesis.grammar.words import Decks, data, words_of
+from data_synthesis.grammar.words import Decks, data
+from data_synthesis.wording import whole_words
 
 HELPERS = 3
 THINGS = ("town", "cafe", "street", "shop", "dish", "drink", "show", "hobby", "club", "instrument", "gadget")
@@ -47,7 +48,7 @@ class Cast:
 
     def __init__(self, drawn: random.Random, decks: Decks, taken: Collection[str]):
         names = data("text/cast.json")
-        used = {word for text in taken for word in words_of(text)}
+        used = {word for text in taken for word in whole_words(text)}
         self._names = {
             woman: [name for name in names[key] if name.lower() not in used]
             for woman, key in ((True, "women"), (False, "men"))

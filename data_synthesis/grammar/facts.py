@@ -6,8 +6,8 @@ from pathlib import Path
 
 from data_synthesis.grammar.known import class_words, is_place, tells_apart
 from data_synthesis.grammar.plan import Member
-from data_synthesis.grammar.words import words_of
 from data_synthesis.group import ConceptPhoto, TurnPlace
+from data_synthesis.wording import whole_words
 
 
 @dataclass(slots=True, eq=False)
@@ -43,7 +43,7 @@ class Shown:
         """Whether questions may name the photo by its setting. Then no question asks for that setting."""
         photos = self.member.concept.photos
         first = next((photo for photo in photos if tells_apart(photo, photos)), None)
-        hidden = class_words(self.member.concept) & set(words_of(self.photo.setting))
+        hidden = class_words(self.member.concept) & set(whole_words(self.photo.setting))
         return first is self.photo and not hidden
 
     @property

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from data_synthesis.accepted import written_out
-from data_synthesis.grammar.words import data, words_of
+from data_synthesis.grammar.words import data
 from data_synthesis.group import Attribute, ConceptPhoto, PersonalConcept
+from data_synthesis.wording import whole_words
 
 UNKNOWN = "unknown"
 _PLACED = re.compile(
@@ -37,7 +38,7 @@ class ClassFact:
 def known_class(concept: PersonalConcept) -> str:
     """The entry of the class in the table of facts, or UNKNOWN."""
     table = data("class_facts.json")
-    name = " ".join(words_of(concept.class_name.replace("_", " ")))
+    name = " ".join(whole_words(concept.class_name.replace("_", " ")))
     for form in (name, name.removesuffix("s"), name.split(" ")[-1] if name else ""):
         form = table["synonyms"].get(form, form)
         if form in table["classes"]:
@@ -69,7 +70,7 @@ def secret_words(concept: PersonalConcept) -> set[str]:
     """What only the photos may tell: the words of the settings and of the attributes."""
     texts = [photo.setting for photo in concept.photos]
     texts += [text for attribute in concept.attributes for text in (attribute.value, *attribute.accepted)]
-    return {word for text in texts for word in words_of(text)} - _COMMON - set(words_of(concept.name))
+    return {word for text in texts for word in whole_words(text)} - _COMMON - set(whole_words(concept.name))
 
 
 def is_place(photo: ConceptPhoto) -> bool:
@@ -84,7 +85,7 @@ def seasonal(photo: ConceptPhoto) -> bool:
 def short_places(photo: ConceptPhoto) -> tuple[str, ...]:
     """The setting without what follows its main part, as a further right answer."""
     head = re.split(r",| with | in front of | seen | behind\b", photo.setting)[0].strip()
-    return (head,) if head != photo.setting and len(words_of(head)) > 1 else ()
+    return (head,) if head != photo.setting and len(whole_words(head)) > 1 else ()
 
 
 def fits_photo(text: str, photo: ConceptPhoto, drawing: bool) -> bool:
@@ -105,8 +106,8 @@ def suits_hour(text: str, hour: int) -> bool:
 
 def tells_apart(photo: ConceptPhoto, photos: Sequence[ConceptPhoto]) -> bool:
     """Whether the words of its setting fit this photo alone among those of its concept."""
-    own = set(words_of(photo.setting)) - _COMMON
-    others = (set(words_of(f"{other.setting} {other.description}")) for other in photos if other.path != photo.path)
+    own = set(whole_words(photo.setting)) - _COMMON
+    others = (set(whole_words(f"{other.setting} {other.description}")) for other in photos if other.path != photo.path)
     return bool(own) and not any(own <= other for other in others)
 
 

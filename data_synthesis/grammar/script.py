@@ -8,8 +8,8 @@ from data_synthesis.grammar.facts import Happened, Line, Shown, Told
 from data_synthesis.grammar.known import fits_photo, seasonal, secret_words, suits_hour
 from data_synthesis.grammar.plan import Passage, Plan
 from data_synthesis.grammar.telling import TRIES, Slots, Telling, member_of, within
-from data_synthesis.grammar.words import data, fill, words_of, written_out
-from data_synthesis.wording import holds
+from data_synthesis.grammar.words import data, fill, written_out
+from data_synthesis.wording import holds, whole_words
 
 
 class Script(Telling):
@@ -119,7 +119,7 @@ class Script(Telling):
             if plainly:
                 template[1:] = [f"F {plan.decks.draw('plain', data('text/talk.json')['plain'])}"]
             slots, lines = self._lines("", [template], member.owner, {"when": when}, member, attempts=1)
-            secret = secret_words(member.concept) & {word for line in lines for word in words_of(line.text)}
+            secret = secret_words(member.concept) & {word for line in lines for word in whole_words(line.text)}
             if not self._repeated and (not secret or attempt > TRIES // 2):
                 break
             self._introduced = before

@@ -9,7 +9,8 @@ from data_synthesis.grammar.dates_said import expression_for
 from data_synthesis.grammar.facts import Facts, Line
 from data_synthesis.grammar.known import class_words
 from data_synthesis.grammar.plan import Member, Passage, Plan
-from data_synthesis.grammar.words import Said, data, words_of, written_out
+from data_synthesis.grammar.words import Said, data, written_out
+from data_synthesis.wording import whole_words
 
 TRIES = 40
 Slots = Mapping[str, str]
@@ -80,7 +81,7 @@ class Telling:
                 speaker = owner if mine_speaks else 1 - owner
                 lines.append(Line(speaker, self._said_by(speaker, text[2:], {**slots, **people})))
             self._repeated = any(self.said.repeats(line.text) for line in lines)
-            leaks = hidden & {word for line in lines for word in words_of(line.text)}
+            leaks = hidden & {word for line in lines for word in whole_words(line.text)}
             if not self._repeated and (not leaks or attempt > attempts // 2):
                 break
             if attempt < attempts - 1:

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from data_synthesis.wording import long_sentences
+from data_synthesis.wording import long_sentences, whole_words
 
 T = TypeVar("T")
 
@@ -20,7 +20,6 @@ _FOLDER = Path(__file__).parent
 _SLOT = re.compile(r"\{(\w+)\}")
 _SENTENCE_START = re.compile(r"(^|(?<=[.!?])\s+|(?<=[.!?]['\"])\s+)(['\"]?)([a-z])")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"'”’)]*\s+")
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _DIALOGUE_STEP, _GROUP_STEP = 0.525, 0.25  # spread two groups each of LoCoMo's conversations most evenly
 
 
@@ -30,12 +29,8 @@ def data(name: str) -> Any:
     return json.loads((_FOLDER / name).read_text(encoding="utf-8"))
 
 
-def words_of(text: str) -> list[str]:
-    return _WORD.findall(text.lower().replace("’", "'"))
-
-
 def sentences_of(text: str) -> list[str]:
-    return [" ".join(words_of(sentence)) for sentence in _SENTENCE_END.split(text)]
+    return [" ".join(whole_words(sentence)) for sentence in _SENTENCE_END.split(text)]
 
 
 def fill(template: str, slots: Mapping[str, str]) -> str:
