@@ -149,8 +149,15 @@ class Assistant:
         self._stops[stop] = (owner, conversation_id)
 
         def record() -> Message:
-            data = [_read(photo) if isinstance(photo, Path) else photo for photo in photos]
-            return bank.record(conversation_id, role="user", speaker=USER, text=text, photos=data, replaces=replaces)
+            return bank.record(
+                conversation_id,
+                role="user",
+                speaker=USER,
+                text=text,
+                photos=[_read(photo) if isinstance(photo, Path) else photo for photo in photos],
+                photo_names=[photo.name if isinstance(photo, Path) else None for photo in photos],
+                replaces=replaces,
+            )
 
         recording = asyncio.create_task(asyncio.to_thread(record))
         self._recordings.add(recording)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from m2a.sentences import sentence_of
 from m2a.settings import Settings, SettingsError, load_settings
 
 if TYPE_CHECKING:
@@ -132,7 +133,7 @@ def show_memory(memory_id: MemoryNumber, as_json: AsJson = False) -> None:
             else f"When: {entry.happened.first}"
         )
     for photo_id in entry.photo_ids:
-        print(f"Photo: {bank.photo_path(photo_id)}")
+        print(f"Photo: {_path_or_reason(bank, photo_id)}")
     if entry.caption:
         print(f"In the photo: {entry.caption}")
     print("Rests on:")
@@ -283,8 +284,8 @@ class _Unforeseen(logging.Handler):
 
 def _sentence(error: Exception) -> str | None:
     """What to tell the user; None for a failure that nobody foresaw, whose traceback says more."""
-    if type(error).__module__.startswith(("m2a.", "models.")) or type(error) is ValueError:
-        return str(error)
+    if (sentence := sentence_of(error)) is not None or type(error) is ValueError:  # the latter: a bad argument
+        return sentence or str(error)
     if type(error).__module__ == "sqlalchemy.exc":
         return _database_sentence(str(getattr(error, "orig", None) or error))
     if isinstance(error, OSError) and error.strerror:
@@ -310,6 +311,14 @@ def _fail(reason: str) -> NoReturn:
 def _complain(reason: str) -> None:
     """On one line, whatever a driver put into the reason."""
     print("m2a:", " ".join(reason.split()), file=sys.stderr)
+
+
+def _path_or_reason(bank: "MemoryBank", photo_id: str) -> str:
+    """Where the photo is; where its file is gone, that, since the memory can be shown all the same."""
+    try:
+        return str(bank.photo_path(photo_id))
+    except LookupError as error:
+        return str(error)
 
 
 def _readable(photos: list[Path] | None) -> list[str]:

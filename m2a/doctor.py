@@ -3,13 +3,12 @@
 import asyncio
 import importlib.util
 import os
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 from m2a.data_folder import holder_of
 from m2a.settings import Settings, setting_origins
 from m2a.wiring import OFFLINE, chat_model, image_encoder_loading, text_encoder_loading
+from models.availability import install_command
 
 # What installs a feature. Installing an extra of ours instead would let pip put an older Pillow back.
 _PACKAGES = {
@@ -73,6 +72,12 @@ def _data_folder(settings: Settings) -> Iterator[tuple[str, bool]]:
             memories = connection.scalar(select(func.count()).select_from(entry).where(entry.c.alive))
             messages = connection.scalar(select(func.count()).select_from(message))
             pending = connection.scalar(select(func.count()).select_from(pending_update))
+            failure = connection.scalar(
+                select(pending_update.c.last_error)
+                .where(pending_update.c.last_error.is_not(None))
+                .order_by(pending_update.c.message_id.desc())
+                .limit(1)
+            )
         database.close()
     except DatabaseError as error:
         yield f"  {error}", False
@@ -82,6 +87,8 @@ def _data_folder(settings: Settings) -> Iterator[tuple[str, bool]]:
         yield f"  {folder}: {messages} messages, {memories} memories", True
         if pending:
             yield f"  replies whose update is still to come: {pending}; the next turn, or `m2a run`, does it", True
+        if failure:
+            yield f"  the last attempt at such an update failed: {failure}", True
 
 
 def _models(settings: Settings) -> Iterator[tuple[str, bool]]:
@@ -124,7 +131,6 @@ def _packages() -> Iterator[tuple[str, bool]]:
     recent = int(PIL.__version__.split(".")[0]) >= 13
     remedy = "" if recent else ": older than 13, whose decoders have known holes; run `make run`, which installs 13"
     yield f"  Pillow {PIL.__version__}{remedy}", recent
-    pip = Path(sys.executable).with_name("pip")
     for module, (feature, packages) in _PACKAGES.items():
         found = importlib.util.find_spec(module) is not None
-        yield f"  {feature}: {'installed' if found else f'not installed; {pip} install {packages} adds it'}", True
+        yield f"  {feature}: {'installed' if found else f'not installed; {install_command(packages)} adds it'}", True

@@ -4,6 +4,8 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+from models.availability import ModelUnavailableError
+
 CHARACTERS_PER_TOKEN = 4  # where nobody counts
 
 
@@ -110,11 +112,11 @@ def load_chat_model(
 
     `greedy` takes the likeliest word each time, so that a measurement can be repeated: temperature 0 at a provider, as
     long as its model takes one. Else it samples as its makers or its server have it.
-    Connects to nothing and loads no weights yet. Raises `ValueError` that names the value and the remedy.
+    Connects to nothing and loads no weights yet. Raises `ModelUnavailableError`.
     """
     form, _, which = name.partition(":")
     if not form or not which:
-        raise ValueError(
+        raise ModelUnavailableError(
             f"chat_model {name!r} is none of offline, transformers:NAME_OR_FOLDER and provider:name "
             "(such as openai:gpt-4o, or with chat_base_url openai:NAME_ON_YOUR_SERVER)."
         )

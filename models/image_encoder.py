@@ -7,6 +7,7 @@ from typing import Protocol
 import numpy as np
 from PIL.Image import Image
 
+from models.availability import ModelUnavailableError
 from models.text_encoder import TextEncoder
 
 EFFICIENTNET = "efficientnet-lite0"
@@ -39,8 +40,8 @@ class ImageEncoder(Protocol):
 def load_image_encoder(name: str, text_encoder: TextEncoder, cache_dir: Path) -> ImageEncoder:
     """`efficientnet-lite0`, `siglip:NAME_OR_FOLDER` or `open-clip:NAME`; the text encoder serves the first alone.
 
-    Raises `ValueError` for an unknown name or a model that is not on this machine and `ImportError` for a missing
-    extra, each with the remedy.
+    Raises `ModelUnavailableError` for an unknown name or a model that is not on this machine and `PackageMissingError`
+    for a missing extra, each with the remedy.
     """
     kind, _, model = name.partition(":")
     if name == EFFICIENTNET:
@@ -56,7 +57,7 @@ def load_image_encoder(name: str, text_encoder: TextEncoder, cache_dir: Path) ->
         from models.open_clip_encoder import OpenClipEncoder
 
         return OpenClipEncoder(model)
-    raise ValueError(
+    raise ModelUnavailableError(
         f"Unknown image_encoder {name!r}: use {EFFICIENTNET}, siglip:NAME_OR_FOLDER (such as "
         "siglip:google/siglip-base-patch16-384) or open-clip:NAME (such as open-clip:ViT-B-16-SigLIP-384)."
     )

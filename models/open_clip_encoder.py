@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from PIL.Image import Image
 
+from models.availability import VISION, ModelUnavailableError, PackageMissingError, install_command
 from models.text_encoder import well_formed
 from models.weights import module_hash
 
@@ -26,9 +27,9 @@ class OpenClipEncoder:
             import open_clip
             import torch
         except Exception as error:  # a torchvision of another build raises RuntimeError on import
-            raise ImportError(
+            raise PackageMissingError(
                 f"image_encoder 'open-clip:{name}' needs open_clip with a torchvision that fits torch: "
-                "pip install -e '.[vision]', or use siglip:NAME_OR_FOLDER."
+                f"{install_command(VISION)} in the folder of M2A, or use siglip:NAME_OR_FOLDER."
             ) from error
         model_name = f"local-dir:{_folder(name, open_clip)}"
         model, self._prepare = open_clip.create_model_from_pretrained(model_name)
@@ -70,7 +71,7 @@ class OpenClipEncoder:
 
 
 def _folder(name: str, open_clip) -> Path:  # type: ignore[no-untyped-def]
-    """The folder of the weights on this machine; raises `ValueError` with the remedy where there is none."""
+    """The folder of the weights on this machine; raises `ModelUnavailableError` with the remedy where there is none."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
@@ -82,10 +83,12 @@ def _folder(name: str, open_clip) -> Path:  # type: ignore[no-untyped-def]
         hubs = [open_clip.get_pretrained_cfg(name, tag).get("hf_hub", "").strip("/") for tag in tags]
         repository = next((hub for hub in hubs if hub.count("/") == 1), "")
         if not repository:
-            raise ValueError(f"open_clip knows no weights for {name!r}: use a name such as ViT-B-16-SigLIP-384.")
+            raise ModelUnavailableError(
+                f"open_clip knows no weights for {name!r}: use a name such as ViT-B-16-SigLIP-384."
+            )
     try:
         return Path(snapshot_download(repository, local_files_only=True))
     except (LocalEntryNotFoundError, HFValidationError) as error:
-        raise ValueError(
+        raise ModelUnavailableError(
             f"image_encoder 'open-clip:{name}' is not on this machine: fetch it once with `hf download {repository}`."
         ) from error

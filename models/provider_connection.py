@@ -1,8 +1,11 @@
 """From the settings of a provider to pydantic-ai's model of it; nothing is sent yet."""
 
 import inspect
+import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+
+from models.availability import ModelUnavailableError, install_command
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
@@ -12,6 +15,7 @@ _OPENAI_PREFIXES = ("openai", "openai-chat")
 # With a base URL these all mean "the OpenAI-compatible server at that address".
 _COMPATIBLE_PREFIXES = (*_OPENAI_PREFIXES, "openai-compatible", "vllm", "ollama", "litellm", "llamacpp", "lmstudio")
 _SERVER_PREFIXES = ("openai-compatible", "llamacpp", "lmstudio")
+_WANTS_KEY = re.compile(r"`([A-Z0-9_]*(?:KEY|TOKEN)[A-Z0-9_]*)` environment variable")
 _THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 
 # No chunk equals these, so pydantic-ai leaves the tags in the text to `ThoughtFilter`, which also knows cut ones.
@@ -19,7 +23,7 @@ _NO_THINKING_TAGS = ("", "")
 
 
 def connect(name: str, base_url: str | None, api_key: str | None) -> "Model[Any]":
-    """The model with connections of its own, opened on first use. Raises `ValueError` that names value and remedy."""
+    """The model with connections of its own, opened on first use. Raises `ModelUnavailableError`."""
     prefix, _, model_name = name.partition(":")
     try:
         if base_url and prefix in _COMPATIBLE_PREFIXES:
@@ -32,7 +36,8 @@ def connect(name: str, base_url: str | None, api_key: str | None) -> "Model[Any]
             return _openai_model(model_name, OpenAIProvider(api_key=api_key))
         return _other_model(name, base_url, api_key)
     except ImportError as error:
-        problem = f'its package is not installed: pip install "pydantic-ai-slim[{prefix}]"'
+        command = install_command(f"'pydantic-ai-slim[{prefix}]'")
+        problem = f"its package is not installed: {command}"
         if prefix in _COMPATIBLE_PREFIXES:
             problem = str(error)
     except Exception as error:
@@ -40,7 +45,12 @@ def connect(name: str, base_url: str | None, api_key: str | None) -> "Model[Any]
         problem = str(error).partition(" To try Pydantic AI")[0].rstrip(".")
         if api_key:
             problem = problem.replace(api_key, "***")
-    raise ValueError(
+        elif wanted := _WANTS_KEY.search(problem):
+            own = ", or M2A_CHAT_BASE_URL to the address of a server of yours" if prefix in _OPENAI_PREFIXES else ""
+            raise ModelUnavailableError(
+                f"chat_model {name!r} needs a key: set M2A_CHAT_API_KEY ({wanted[1]} is read as well){own}."
+            ) from None
+    raise ModelUnavailableError(
         f"chat_model {name!r} cannot be used: {problem}. Check M2A_CHAT_MODEL, M2A_CHAT_BASE_URL and M2A_CHAT_API_KEY."
     )
 

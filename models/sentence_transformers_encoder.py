@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from models.availability import ModelUnavailableError, PackageMissingError, install_command
 from models.text_encoder import MINILM, well_formed
 from models.weights import module_hash
 
@@ -19,14 +20,14 @@ class SentenceTransformersEncoder:
         try:
             from sentence_transformers import SentenceTransformer
         except ImportError as error:
-            raise ImportError(
+            raise PackageMissingError(
                 f"text_encoder {name!r} needs the extra sentence-transformers: "
-                "pip install -e '.[sentence-transformers]'."
+                f"{install_command('sentence-transformers')}."
             ) from error
         try:
             self._model = SentenceTransformer(name, local_files_only=True)
         except (OSError, ValueError) as error:
-            raise ValueError(
+            raise ModelUnavailableError(
                 f"text_encoder {name!r} is not on this machine: fetch it once with `hf download`, name a folder, "
                 f"or use {MINILM}."
             ) from error

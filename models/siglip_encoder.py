@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from PIL.Image import Image
 
+from models.availability import ModelUnavailableError, PackageMissingError
 from models.text_encoder import well_formed
 from models.weights import module_hash
 
@@ -27,9 +28,9 @@ class SiglipEncoder:
             self._tokenizer = AutoTokenizer.from_pretrained(name_or_folder, local_files_only=True)
             model: Any = SiglipModel.from_pretrained(name_or_folder, local_files_only=True, dtype=torch.float32)
         except ImportError as error:
-            raise ImportError(f"image_encoder 'siglip:{name_or_folder}' lacks a package: {error}") from error
+            raise PackageMissingError(f"image_encoder 'siglip:{name_or_folder}' lacks a package: {error}") from error
         except (OSError, ValueError) as error:
-            raise ValueError(
+            raise ModelUnavailableError(
                 f"image_encoder 'siglip:{name_or_folder}' is not on this machine or is no SigLIP model with fixed "
                 "image size: fetch it once with `hf download`, name a folder, or use efficientnet-lite0."
             ) from error

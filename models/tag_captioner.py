@@ -5,6 +5,7 @@ from io import BytesIO
 
 from PIL import Image
 
+from models.captioner import guess
 from models.efficientnet import EfficientNet
 
 _MINIMUM_PROBABILITY = 0.2
@@ -23,4 +24,4 @@ class TagCaptioner:
     def _caption(self, photo: bytes) -> str:
         with Image.open(BytesIO(photo)) as image:
             tags = self._network.tags(image, _MINIMUM_PROBABILITY)
-        return f"perhaps {' or '.join(tag.phrase for tag in tags[:2])}" if tags else ""
+        return guess(tag.phrase for tag in tags[:2])

@@ -47,8 +47,8 @@ class TokenEncoder(TextEncoder, Protocol):
 def load_text_encoder(name: str, cache_dir: Path) -> TextEncoder:
     """The embedded all-MiniLM-L6-v2, or any other name through sentence-transformers.
 
-    Raises `ValueError` for a model that is not on this machine and `ImportError` for a missing extra, each with the
-    remedy.
+    Raises `ModelUnavailableError` for a model that is not on this machine and `PackageMissingError` for a missing extra,
+    each with the remedy.
     """
     if name == MINILM:
         from models.minilm_encoder import MiniLMEncoder

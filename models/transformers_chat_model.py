@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from models import json_reply
+from models.availability import VISION, install_command
 from models.chat_model import (
     ChatMessage,
     ChatModelError,
@@ -223,7 +224,7 @@ class TransformersChatModel:
                 raise ChatModelError(f"{self._called} cannot be loaded: {_first_line(error)}.") from None
             raise ChatModelError(
                 f"{self._called} needs torchvision to read photos: install the vision extra with "
-                "pip install -e '.[vision]', or set M2A_CHAT_SEES_PHOTOS=false."
+                f"{install_command(VISION)} in the folder of M2A, or set M2A_CHAT_SEES_PHOTOS=false."
             ) from None
         except Exception as error:
             # A damaged folder shows as OSError, ValueError, KeyError, SafetensorError or JSONDecodeError.

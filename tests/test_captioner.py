@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from models.captioner import together
 from models.chat_captioner import ChatCaptioner
 from models.chat_model import ChatModelError, PhotoPart, TokenUsage
 from models.efficientnet import EfficientNet, Tag
@@ -70,6 +71,22 @@ def test_tags_are_worded_as_a_guess(tags, caption):
     captioner = TagCaptioner(FixedTags(*tags))
     assert asyncio.run(captioner.caption(photo_bytes())) == caption
     assert captioner.captioner_id == "tags:fixed@1"
+
+
+@pytest.mark.parametrize(
+    ("captions", "caption"),
+    [
+        ((), ""),
+        (("", "perhaps a mug", ""), "perhaps a mug"),
+        (("perhaps a mug", "perhaps a mug"), "perhaps a mug"),
+        (("perhaps an otter or a mink", "perhaps a mink"), "perhaps an otter or a mink"),
+        (("perhaps a mink", "perhaps an otter or a mink"), "perhaps a mink; perhaps an otter"),
+        (("perhaps a mug", "perhaps a teapot"), "perhaps a mug; perhaps a teapot"),
+        (("A mug or a cup.", "A mug or a cup.", "A cup."), "A mug or a cup.; A cup."),
+    ],
+)
+def test_one_caption_for_several_photos_says_nothing_twice(captions, caption):
+    assert together(captions) == caption
 
 
 @pytest.mark.skipif(not DREAMBOOTH.exists(), reason="the DreamBooth photos are not on this machine")

@@ -253,10 +253,15 @@ class TestCommands:
         (["memory", "show", "7"], {}, "no memory 7; `m2a memory list`"),
         (["memory", "delete", "7"], {}, "no memory 7; `m2a memory list`"),
         (["memory", "list"], {"M2A_DATABASE_URL": "rubbish"}, "'rubbish' is not a database address"),
-        (["verify"], {"M2A_DATABASE_URL": "postgresql+psycopg://127.0.0.1:1/m2a"}, "Cannot open the database"),
+        (
+            ["verify"],
+            {"M2A_DATABASE_URL": "postgresql+psycopg://127.0.0.1:1/m2a"},
+            "Cannot open .*; check M2A_DATABASE",
+        ),
         (["memory", "list"], {"M2A_DATA_DIR": "{tmp}/file"}, "/file cannot be used: it is a file; set M2A_DATA_DIR"),
         (["verify"], {"M2A_DATA_DIR": "{tmp}/file"}, "/file cannot be used: it is a file; set M2A_DATA_DIR"),
         (["memory", "list"], {"M2A_DATA_DIR": "/proc/self/data"}, "/proc/self/data cannot be used"),
+        (["memory", "list"], {"M2A_DATA_DIR": "/proc/self"}, "set M2A_DATA_DIR to a folder that you can write to"),
         (["ask", "hello"], {"M2A_DATA_DIR": "{tmp}/broken"}, "database is damaged .file is not a database.; restore"),
         (["verify"], {"M2A_DATA_DIR": "{tmp}/broken"}, "database is damaged .file is not a database.; restore"),
         (
@@ -316,6 +321,16 @@ def test_a_port_that_is_taken_is_named(tmp_path):
         port = taken.getsockname()[1]
         done = quick(tmp_path, "run", "--port", str(port))
     assert done.code == 1 and f"Port {port} is in use" in done.err and "Traceback" not in done.err
+
+
+def test_a_memory_whose_photo_is_gone_is_shown_all_the_same(template, tmp_path):
+    data = Path(shutil.copytree(template, tmp_path / "data"))
+    [photo_id] = json.loads(quick(data, "memory", "show", "1", "--json").out)["photos"]
+    [file] = data.glob(f"photos/*/{photo_id}.jpg")
+    file.unlink()
+    done = quick(data, "memory", "show", "1")
+    assert done.code == 0 and f"Photo: The file of photo {photo_id} is missing" in done.out
+    assert "You: My dog Bobo loves the blue ball." in done.out
 
 
 def test_an_index_of_other_encoders_is_refused_and_reindex_builds_it_anew(template, tmp_path):

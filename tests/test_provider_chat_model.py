@@ -574,15 +574,21 @@ async def test_a_password_in_the_address_is_not_said():
         (":gpt-4o", None, "':gpt-4o' is none of"),
         ("nobody:gpt-4o", None, "'nobody' is no provider"),
         ("nobody:gpt-4o", "http://127.0.0.1/v1", "'nobody' is no provider"),
-        ("openai:gpt-4o", None, "OPENAI_API_KEY"),
+        (
+            "openai:gpt-4o",
+            None,
+            r"needs a key: set M2A_CHAT_API_KEY \(OPENAI_API_KEY is read as well\), or M2A_CHAT_BASE",
+        ),
+        ("deepseek:deepseek-chat", None, r"needs a key: set M2A_CHAT_API_KEY \(DEEPSEEK_API_KEY is read as well\)\.$"),
         ("lmstudio:small", None, "needs the server's address in M2A_CHAT_BASE_URL"),
         ("openai:gpt-4o", "localhost:8000/v1", "must start with http"),
         ("deepseek:deepseek-chat", "http://127.0.0.1/v1", "'deepseek' takes no chat_base_url"),
-        ("anthropic:claude", None, r'not installed: pip install "pydantic-ai-slim\[anthropic\]"'),
+        ("anthropic:claude", None, r"not installed: \S+ -m pip install 'pydantic-ai-slim\[anthropic\]'"),
     ],
 )
 def test_a_setting_that_cannot_work_is_named(name, base_url, complaint, monkeypatch):
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    for provider in ("OPENAI", "DEEPSEEK"):
+        monkeypatch.delenv(f"{provider}_API_KEY", raising=False)
     with pytest.raises(ValueError, match=complaint):
         load_chat_model(name, base_url=base_url)
 

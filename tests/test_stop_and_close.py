@@ -207,6 +207,19 @@ async def test_a_turn_that_close_cancels_before_its_first_step_ends(tmp_path: Pa
     assert policy.seen == []
 
 
+async def test_a_close_that_breaks_off_frees_the_folder_all_the_same(tmp_path: Path, policy: HangingPolicy) -> None:
+    assistant = Assistant.open(load_settings(data_dir=tmp_path), policy=policy, clock=Clock())
+    policy.hangs_at = "query"
+    await turn_until_it_hangs(assistant, policy)
+    closing = asyncio.create_task(assistant.close())
+    await asyncio.sleep(0)  # it waits for what runs
+    closing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await closing
+    DataFolder(tmp_path).release()
+    assert policy.cancelled == 1 and stored(tmp_path) == 1
+
+
 async def test_a_cancelled_thread_is_waited_for() -> None:
     started, release, done = threading.Event(), threading.Event(), []
 

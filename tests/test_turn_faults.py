@@ -1,5 +1,6 @@
 """What a model makes up, what is broken in the set-up, and photos whose files are gone: the turn goes on."""
 
+import asyncio
 import io
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
@@ -13,6 +14,7 @@ from PIL import Image
 
 from m2a import Assistant
 from m2a.agents.language_policy import LanguagePolicy
+from m2a.doctor import examine
 from m2a.memory.database import DatabaseError
 from m2a.memory.index import IndexUnavailableError
 from m2a.settings import load_settings
@@ -135,6 +137,22 @@ async def test_a_fault_of_the_set_up_makes_nothing_forgotten(
     assert bank.pending_updates() == [] and [entry.text for entry in bank.entries()] == ["Anna likes tea"]
 
 
+@pytest.mark.parametrize(
+    ("setting", "value", "sentence"),
+    [
+        ("text_encoder", "no-such/model", "text_encoder 'no-such/model' is not on this machine: fetch it once"),
+        ("image_encoder", "nonsense", "Unknown image_encoder 'nonsense': use efficientnet-lite0"),
+    ],
+)
+async def test_an_encoder_that_is_not_there_is_named_in_the_turn(
+    tmp_path: Path, policy: ScriptedPolicy, setting: str, value: str, sentence: str
+) -> None:
+    settings = load_settings(data_dir=tmp_path, **{setting: value})
+    async with Assistant.open(settings, policy=policy, clock=Clock()) as assistant:
+        [failed] = only(Failed, await turn(assistant, "Hello"))
+    assert failed.reason.startswith(sentence)
+
+
 async def test_starts_with_a_broken_set_up_give_up_no_update(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     policy = ScriptedPolicy()
@@ -150,6 +168,15 @@ async def test_starts_with_a_broken_set_up_give_up_no_update(tmp_path: Path, mon
     async with Assistant.open(load_settings(data_dir=tmp_path), policy=policy, clock=Clock()) as assistant:
         await turn(assistant, "Hello again")
         assert [entry.text for entry in assistant.memory(assistant.local_owner).entries()] == ["Anna likes tea"]
+
+
+async def test_the_doctor_tells_why_an_update_is_still_to_come(tmp_path: Path, policy: ScriptedPolicy) -> None:
+    settings = load_settings(data_dir=tmp_path)
+    remember(policy, ChatModelError("The server at http://x is gone."))
+    async with Assistant.open(settings, policy=policy, clock=Clock()) as assistant:
+        await turn(assistant, "Anna likes tea")
+    lines = [line.strip() for line, _good in await asyncio.to_thread(lambda: list(examine(settings)))]
+    assert "the last attempt at such an update failed: The server at http://x is gone." in lines
 
 
 async def test_no_update_is_given_up_without_a_word(

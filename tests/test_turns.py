@@ -283,6 +283,35 @@ async def test_bad_input_is_refused_before_anything_is_stored(assistant):
     assert len(assistant.messages(owner, known.conversation_id)) == 2
 
 
+async def test_of_several_photos_the_refused_one_is_named(assistant, tmp_path):
+    notes, dog = tmp_path / "notes.txt", tmp_path / "dog.png"
+    notes.write_text("no photo")
+    dog.write_bytes(photo("brown"))
+    for photos, words in [
+        ((photo("red"), b"no photo", photo("blue")), "Photo 2 of 3: This is not a photo"),
+        ((dog, photo("red"), notes), "Photo 3 of 3 (notes.txt): This is not a photo"),
+        ((photo("red"), b""), "Photo 2 of 2: This file is empty"),
+        ((notes,), "This is not a photo"),
+    ]:
+        with pytest.raises(PhotoRefusedError) as refusal:
+            async for _event in assistant.turn(assistant.local_owner, "look", photos):
+                pass
+        assert str(refusal.value).startswith(words)
+    assert await asyncio.to_thread(verify, assistant.stores) == []
+
+
+async def test_a_memory_of_photos_that_look_alike_says_each_guess_once(assistant, policy):
+    bank = assistant.memory(assistant.local_owner)
+    guesses = {"brown": "perhaps a Pembroke or a Cardigan", "tan": "perhaps a Cardigan"}
+    for colour, caption in guesses.items():
+        shown = bank.record(None, role="user", speaker="You", text="", photos=[photo(colour)])
+        bank.set_caption(shown.photos[0], caption)
+    remember(policy, of_this_turn(AddMemory, text="Bobo loves the blue ball.", photos=(1, 2)))
+    await turn(assistant, "My dog Bobo loves the blue ball.", *map(photo, guesses))
+    [entry] = bank.entries()
+    assert (len(entry.photo_ids), entry.caption) == (2, "perhaps a Pembroke or a Cardigan")
+
+
 async def test_a_photo_of_a_refused_message_that_another_shows_stays(assistant):
     shown = (await turn(assistant, "look", photo("red")))[0].message
     with pytest.raises(UnknownConversationError):

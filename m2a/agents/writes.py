@@ -28,6 +28,7 @@ from m2a.types import (
     ReplaceMemory,
     Replacement,
 )
+from models.captioner import together
 
 # Of the words of each clause that are new in a memory, the share that the user must have typed: low enough for a
 # paraphrase, and per clause so that the user's words before a planted sentence do not carry it.
@@ -188,12 +189,11 @@ def _draft(
     photo_ids = tuple(numbers[number] for number in action.photos)
     if previous is not None and not photo_ids:
         photo_ids = previous.photo_ids
-    captions = [bank.caption(photo_id) for photo_id in photo_ids]
     return EntryDraft(
         text=action.text,
         evidence_ids=evidence,
         kind=action.kind,
-        caption="; ".join(dict.fromkeys(caption for caption in captions if caption)),
+        caption=together(bank.caption(photo_id) for photo_id in photo_ids),
         photo_ids=photo_ids,
         concepts=action.concepts or (_mentions(bank, previous) if previous else ()),
         happened=_happened(action),

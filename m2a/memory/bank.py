@@ -4,6 +4,7 @@ import json
 import logging
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import UTC, date, datetime
+from itertools import zip_longest
 from pathlib import Path
 
 from sqlalchemy import Connection, delete, insert, select, update
@@ -11,6 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from m2a.memory.database import pending_update, trace
 from m2a.memory.database import photo as photo_table
+from m2a.memory.photo_decoder import DecodedPhoto, PhotoRefusedError
 from m2a.memory.stores import Stores
 from m2a.types import (
     Addition,
@@ -75,6 +77,7 @@ class MemoryBank:
         speaker: str,
         text: str,
         photos: Sequence[bytes] = (),
+        photo_names: Sequence[str | None] = (),
         said_at: datetime | None = None,
         replaces: int | None = None,
         reference: str | None = None,
@@ -83,10 +86,11 @@ class MemoryBank:
 
         Raises `PhotoRefusedError`, `UnknownConversationError`, and `MessageRefusedError` for a message that is empty or
         whose `replaces` is not a message of the same role in that conversation; no photo's file stays behind then.
+        Of several photos it says which one is refused, with its name where `photo_names` has one in its place.
         """
         if not text.strip() and not photos:
             raise MessageRefusedError("The message is empty; write something or add a photo.")
-        decoded = [self._photos.decode(data) for data in photos]
+        decoded = self._decoded(photos, photo_names)
         stored: list[Photo] = []
         try:
             for photo in decoded:
@@ -114,6 +118,18 @@ class MemoryBank:
         except BaseException:
             self._take_back(stored)
             raise
+
+    def _decoded(self, photos: Sequence[bytes], names: Sequence[str | None]) -> list[DecodedPhoto]:
+        decoded: list[DecodedPhoto] = []
+        for number, (data, name) in enumerate(zip_longest(photos, names[: len(photos)]), start=1):
+            try:
+                decoded.append(self._photos.decode(data))
+            except PhotoRefusedError as error:
+                if len(photos) == 1:
+                    raise
+                which = f"Photo {number} of {len(photos)}{f' ({name})' if name else ''}"
+                raise PhotoRefusedError(f"{which}: {error}") from error
+        return decoded
 
     def _check_replaced(self, connection: Connection, conversation_id: str, role: Role, message_id: int) -> None:
         replaced = self._raw.get(connection, self.owner, [message_id]).get(message_id)

@@ -42,7 +42,10 @@ from sqlalchemy import (
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
 
+from models.availability import install_command
+
 SCHEMA_VERSION = 1
+_DRIVER = "'psycopg[binary]'"
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -308,12 +311,22 @@ class Database:
             self._engine = self._open_sqlite(url) if self.is_sqlite else _engine(url, pool_pre_ping=True)
         except ModuleNotFoundError as error:
             raise DatabaseError(
-                f"The database driver {error.name!r} is missing; run `pip install 'psycopg[binary]'`."
+                f"The database driver {error.name!r} is missing; run `{install_command(_DRIVER)}`."
             ) from error
         try:
             self._create_tables()
         except OperationalError as error:
-            raise DatabaseError(f"Cannot open the database {address!r}: {error.orig}") from error
+            reason = " ".join(str(error.orig).split()).rstrip(".")
+            raise DatabaseError(f"Cannot open the database {address!r} ({reason}); {self._remedy(reason)}") from error
+
+    def _remedy(self, reason: str) -> str:
+        if not self.is_sqlite:
+            return "check M2A_DATABASE_URL, and that the server runs."
+        if "locked" in reason:
+            return "another program is writing to it, try again when it has ended."
+        if "unable to open" in reason or "readonly" in reason:
+            return "set M2A_DATA_DIR to a folder that you can write to."
+        return "is the disk full or damaged?"
 
     @staticmethod
     def _open_sqlite(url: str) -> Engine:

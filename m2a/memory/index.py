@@ -36,6 +36,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from m2a.memory import words as word_rules
+from m2a.memory.keys import checked_owner, is_photo_id
 from m2a.types import RecordKind
 from models.image_encoder import ImageEncoder
 from models.text_encoder import TextEncoder
@@ -54,8 +55,6 @@ BM25_B = 0.5
 
 _SCHEMA_VERSION = 1
 _NAME = re.compile(r"(text|photo|photo_text)_([0-9a-f]{32})_([0-9a-f]{8})")
-_OWNER = re.compile(r"[0-9a-f]{32}")
-_PHOTO_ID = re.compile(r"[0-9a-f]{64}")
 _LONGEST_WORDS = 60_000  # bytes; Milvus takes 65,535
 _LARGEST_LIMIT = 16_384  # Milvus allows no more rows in one answer
 _OPEN_ATTEMPTS = 4
@@ -216,14 +215,14 @@ class MemoryIndex:
         self._delete("text", owner, [f"{kind}:{record_id}" for kind, record_id in records])
 
     def delete_photos(self, owner: str, photo_ids: Collection[str]) -> None:
-        keys = [photo_id for photo_id in photo_ids if _PHOTO_ID.fullmatch(photo_id)]
+        keys = [photo_id for photo_id in photo_ids if is_photo_id(photo_id)]
         self._delete("photo", owner, keys)
         self._delete("photo_text", owner, keys)
 
     def drop(self, owner: str | None = None) -> None:
         """Remove all rows of an owner, or of everyone."""
         if owner is not None:
-            _check_owner(owner)
+            checked_owner(owner)
         with self._lock, self._service():
             try:
                 for name in self._client.list_collections(timeout=_TIMEOUT):
@@ -388,7 +387,7 @@ class MemoryIndex:
                 )
 
     def _name(self, space: Space, owner: str) -> str:
-        return f"{space}_{_check_owner(owner)}_{self.encoders.fingerprint(space)}"
+        return f"{space}_{checked_owner(owner)}_{self.encoders.fingerprint(space)}"
 
     def _collection(self, space: Space, owner: str) -> str | None:
         """The name of the owner's collection, ready to be searched; None before the owner's first write."""
@@ -569,13 +568,6 @@ def _start_quietly() -> None:
     milvus_lite.server.subprocess = SimpleNamespace(Popen=popen, TimeoutExpired=subprocess.TimeoutExpired)
 
 
-def _check_owner(owner: str) -> str:
-    """The one place that lets an owner key into a collection's name."""
-    if not _OWNER.fullmatch(owner):
-        raise ValueError(f"{owner!r} is not an owner key of 32 hexadecimal digits.")
-    return owner
-
-
 _FILTERS: Mapping[frozenset[str], str] = {
     frozenset({"entry"}): 'kind == "entry"',
     frozenset({"message"}): 'kind == "message"',
@@ -599,7 +591,7 @@ def _shortened(words: Sequence[str]) -> str:
 
 
 def _photo_row(photo_id: str, vector: np.ndarray | None) -> dict[str, Any]:
-    if not _PHOTO_ID.fullmatch(photo_id):
+    if not is_photo_id(photo_id):
         raise ValueError(f"{photo_id!r} is not a photo id of 64 hexadecimal digits.")
     return {"key": photo_id, "version": 1, "vector": vector}
 

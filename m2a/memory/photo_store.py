@@ -8,7 +8,6 @@ database's write lock only: that keeps a repair from taking a file whose row ano
 import hashlib
 import io
 import os
-import re
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -21,6 +20,7 @@ from sqlalchemy import Connection, func, insert, select
 
 from m2a.memory.database import Database, from_microseconds, outbox, to_microseconds
 from m2a.memory.database import photo as photo_table
+from m2a.memory.keys import checked_owner, is_owner_key, is_photo_id
 from m2a.memory.photo_decoder import DecodedPhoto, PhotoDecoder, PhotoRefusedError
 from m2a.memory.photo_decoder_child import thumbnail_of
 from m2a.types import Photo
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PhotoAudit", "PhotoDamagedError", "PhotoNotFoundError", "PhotoRefusedError", "PhotoStore"]
 
-_OWNER = re.compile(r"[0-9a-f]{32}")
-_PHOTO_ID = re.compile(r"[0-9a-f]{64}")
 _THUMBNAIL = ".thumbnail.jpg"
 _UNFINISHED = ".part"
 _UNFINISHED_AFTER_SECONDS = 600
@@ -163,7 +161,7 @@ class PhotoStore:
         with self._database.write() as connection:
             _lock(connection, owner)
             gone = [photo_id for photo_id in photo_ids if self._find(connection, owner, photo_id) is None]
-            for photo_id in filter(_PHOTO_ID.fullmatch, gone):
+            for photo_id in filter(is_photo_id, gone):
                 for name in (_file_name(photo_id), photo_id + _THUMBNAIL):
                     (folder / name).unlink(missing_ok=True)
         if folder.exists():
@@ -198,19 +196,17 @@ class PhotoStore:
     def _files(self) -> Iterator[Path]:
         """All files but those that are still being written."""
         for folder in self._folder.iterdir() if self._folder.exists() else ():
-            if not _OWNER.fullmatch(folder.name):
+            if not is_owner_key(folder.name):
                 continue
             for path in folder.iterdir():
                 if not (path.name.endswith(_UNFINISHED) and _is_fresh(path)):
                     yield path
 
     def _owner_folder(self, owner: str) -> Path:
-        if not _OWNER.fullmatch(owner):
-            raise ValueError(f"{owner!r} is not an owner key of 32 hexadecimal digits.")
-        return self._folder / owner
+        return self._folder / checked_owner(owner)
 
     def _file(self, owner: str, photo_id: str) -> Path:
-        if not _PHOTO_ID.fullmatch(photo_id):
+        if not is_photo_id(photo_id):
             raise PhotoNotFoundError(f"There is no photo {photo_id!r}.")
         return self._owner_folder(owner) / _file_name(photo_id)
 
