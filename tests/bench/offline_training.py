@@ -25,6 +25,7 @@ PAIRS = SHORT.with_name("offline_pairs.json")
 _TODAY = datetime(2026, 5, 4, 12, tzinfo=UTC)
 _STEPS = 50
 _OF_PAIR = 1.0
+_OF_CORRECTED_PAIR = 2.0
 _OF_SENTENCE = 0.3
 _OF_SHORT = 0.5
 ANSWER_PENALTY = 10.0
@@ -157,7 +158,7 @@ def corrected_examples(path: Path, sense: Sense) -> list[Example]:
             for observation in read(message, (), (), sense).observations:
                 found = contradiction_features(observation, said, known, newest, (), sense)
                 examples += [
-                    Example(features, index in gone, f"{path.stem} {number}", weight=_OF_PAIR)
+                    Example(features, index in gone, f"{path.stem} {number}", weight=_OF_CORRECTED_PAIR)
                     for index, features in enumerate(found)
                 ]
     return examples

@@ -101,6 +101,19 @@ _ASKS = (
         r"should) (?:i|we|you|he|she|they)\b",
         re.IGNORECASE,
     ),
+    re.compile(
+        rf"\b(?:can(?:'t|not| never| not)|if i can|trying to|struggling to) (?:for the life of me )?"
+        rf"(?:remember|recall|think) (?:of )?{_WH}\b(?! to\b)",
+        re.IGNORECASE,
+    ),
+)
+# "HR want to know which day I'm off": whoever asks, it is asked here.
+_ASKED_ON = re.compile(
+    rf"\b(?:(?:wants?|needs?|would like|is dying|are dying) (?:me )?to (?:know|hear)|(?:is|are|was|were|keeps?|'s|'re) asking"
+    rf"(?: me| us)?|(?:wants?|needs?|asks?|asks for|is after|are after) (?:me |us )?(?=the (?:total )?(?:number|name|date|"
+    rf"address)\b)|(?:just|has|have|'s|'ve) asked (?:me|us))(?: again)?,? (?:about )?(?:{_WH}\b|if\b|whether\b|the (?:total )?"
+    r"(?:number|name|date|address) of\b)",
+    re.IGNORECASE,
 )
 _PLEASE = re.compile(
     r"^(?:and |also )?(?:(?:the|his|her|their|my|our)\b|\w+'s\b)(?!.*\d).*\b(?:please|pls)\W*$", re.IGNORECASE
@@ -190,7 +203,7 @@ def _read(sentence: str, whole: str, sense: Sense, *, alone: bool, marked: bool)
         if act_of(f"{told}.", sense) == "tell":
             return Utterance("tell", told)
         return Utterance("chat" if whole == "chat" else "ask", sentence)
-    if any(pattern.search(sentence) for pattern in _ASKS) or _wants_said(sentence):
+    if any(pattern.search(sentence) for pattern in (*_ASKS, _ASKED_ON)) or _wants_said(sentence):
         return Utterance("ask", sentence)
     if alone:
         return Utterance("ask" if asks else whole, sentence)  # type: ignore[arg-type]

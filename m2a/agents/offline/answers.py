@@ -126,6 +126,7 @@ def _counted(
 ) -> str:
     """The sum over what the memories count or name: two cats and a tortoise are three pets."""
     nouns = set(equivalents(stem(question.noun)))
+    species = {breed: noun for noun in nouns for breed in equivalents(noun) - nouns}
     per_noun: dict[str, int] = {}
     names: dict[str, set[int]] = {}
     for concept in concepts:
@@ -138,11 +139,13 @@ def _counted(
         if _TWIN in said:  # "the twins, our two boys" are counted once
             per_noun[_TWIN] = 2
             said = []
-        for word in said:
-            count = amount_of(match.text, {word})
+        said = said or [one for one in stems(match.text) if one in species][:1]
+        for mentioned in said:
+            word = species.get(mentioned, mentioned)
+            count = amount_of(match.text, {mentioned})
             if count is not None:
                 per_noun[word] = max(per_noun.get(word, 0), count)
-            elif word not in per_noun and _is_owned(match.text, word):
+            elif word not in per_noun and _is_owned(match.text, mentioned):
                 per_noun[word] = 1
     for word, ids in names.items():
         if _TWIN in per_noun and ids <= names.get(_TWIN, set()) and word != _TWIN:

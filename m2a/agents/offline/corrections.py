@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 
+from m2a.agents.offline.change_words import CHANGE, TAKES_BACK
 from m2a.agents.offline.clauses import find_subject
 from m2a.agents.offline.dates import number
 from m2a.agents.offline.names import find_names, mentioned, names_of
@@ -16,21 +17,13 @@ from m2a.agents.offline.values import find_values
 from m2a.types import Concept, Hit, MemoryEntry
 
 ENOUGH = 0.5
-_CHANGE = re.compile(
-    r"\b(?:now|moved|changed|switched|swapped|pushed|postponed|put (?:back|off)|brought forward|cancell?ed|sold|quit|"
-    r"left|new|instead|these days|from now on|extended|no longer|any ?more|used to|gone (?:up|down)|turned|"
-    r"rather than|not|n't|isn't|only)\b",
-    re.IGNORECASE,
+# Where something is.
+_PLACE = re.compile(
+    r"\b(?:in|on|at|under|behind|beside|near|inside|above|below|beneath|next to) "
+    r"(?:(?:the|my|our|his|her|their|a|an) )?((?:(?!and\b|or\b|with\b|on\b|in\b|at\b)[a-z'-]+ ?){1,3})",
 )
 # What is said to come on top takes nothing's place.
 _ADDS = re.compile(r"\b(?:also|too|(?<!to )(?<!in )another|as well|one more|besides|second)\b", re.IGNORECASE)
-_TAKES_BACK = re.compile(
-    r"\b(?:actually|scratch|correction|my (?:mistake|bad)|strike that|second thought|was wrong|got .{1,20} wrong|"
-    r"mixed up|i meant|make that|turns out|change of plan|wait,? no|hang on|hold on|i (?:told|said|gave)|after all|"
-    r"fib|wrong|misinformed|mistaken)\b|"
-    r"^\W*(?:no|nope|oops|sorry)\b",
-    re.IGNORECASE,
-)
 
 
 def find_target(
@@ -43,7 +36,7 @@ def find_target(
 ) -> Target | None:
     """The memory that the observation contradicts, or None. `said` is the message that it is from, `newest` the ids of
     the newest user messages, last first."""
-    if _ADDS.search(observation.text) and not _TAKES_BACK.search(said):
+    if _ADDS.search(observation.text) and not TAKES_BACK.search(said):
         return None
     model = sense.models["contradicts"]
     entries = [entry for entry in entries_of(hits) if content(entry.text) != content(observation.text)]
@@ -99,7 +92,9 @@ def _features(
     same_values = sum(any(one.text.casefold() == other.text.casefold() for one in ours) for other in theirs)
     names = {stem(name.split()[0]) for name in (*find_names(new), *called)}
     old_names = {stem(name.split()[0]) for name in find_names(old)}
-    same_subject = _subject_stems(new, concepts) & _subject_stems(old, concepts)
+    old_subject = _subject_stems(old, concepts)
+    same_subject = _subject_stems(new, concepts) & old_subject
+    subject_met = old_subject & content(" ".join([new, *called]))
     found = {
         "cosine": sense.cosine(new, old),
         "cosine of the message": sense.cosine(said, old),
@@ -107,11 +102,15 @@ def _features(
         "old met": sum(backwards) / max(1, len(backwards)),
         "names differ": float(bool(names and old_names and not names & old_names)),
         "same subject": float(bool(same_subject)),
+        "subject met": float(bool(subject_met)),
         "another value": min(2, other_values),
         "the same value": min(2, same_values),
+        "a name met": float(bool(names & old_names)),
+        "put to a value": float(any(new[: value.start].lower().endswith(" to ") for value in ours)),
+        "another place": float(_elsewhere(new, old)),
         "refuted": float(_refuted(new, old)),
-        "takes back": float(bool(_TAKES_BACK.search(said))),
-        "changes": float(bool(_CHANGE.search(new))),
+        "takes back": float(bool(TAKES_BACK.search(said))),
+        "changes": float(bool(CHANGE.search(new))),
         "fragment": float(find_subject(new) is None),
         "newest": float(bool(newest) and rests_on(entry, newest[:1])),
         "length": min(30, len(old_words)) / 10,
@@ -121,6 +120,12 @@ def _features(
         "changes and near": found["changes"] * found["cosine"],
         "another value and taken": min(1, other_values) * taken,
         "same subject and taken": found["same subject"] * taken,
+        "same subject and another value": found["same subject"] * min(1, other_values),
+        "subject met and another value": found["subject met"] * min(1, other_values),
+        "subject met and taken": found["subject met"] * taken,
+        "subject met in another place": found["subject met"] * found["another place"] * taken,
+        "another place and taken": found["another place"] * taken,
+        "a name met and taken": found["a name met"] * taken,
         "newest and taken back": found["newest"] * found["takes back"],
     }
 
@@ -146,6 +151,12 @@ def _refuted(new: str, old: str) -> bool:
         if wanted and all(_same_number(word, said) for word in wanted):
             return True
     return False
+
+
+def _elsewhere(new: str, old: str) -> bool:
+    """Whether both say where something is, and not the same."""
+    here, there = ({word for match in _PLACE.finditer(text) for word in content(match[1])} for text in (new, old))
+    return bool(here and there) and not here & there
 
 
 def _same_number(word: str, said: set[str]) -> bool:

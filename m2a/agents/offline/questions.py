@@ -48,7 +48,7 @@ _KINDS: tuple[tuple[Asks, str], ...] = (
     ("age", r"\bhow old\b|\b(?:what|which) age\b|\bthe age of\b|\bhow many (?:weeks|months|years) old\b"),
     ("frequency", r"\bhow (?:often|frequently|regularly|many times)\b"),
     ("duration", rf"\bhow (?:long'?s?|many {_UNIT})\b|\bsince when\b"),
-    ("count", r"\bhow many (?:more |other |different )?(?P<noun>[\w'-]+)"),
+    ("count", r"\b(?:how many (?:more |other |different )?|(?:the |a )(?:total )?(?:number|count) of )(?P<noun>[\w'-]+)"),
     (
         "money",
         r"\b(?:price|costs?|set (?:me|us) back|pay|paid|paying|spen[dt]|salary|shelling out|worth)\b|"
@@ -112,7 +112,7 @@ _LIGHT = frozenset(
     "think happen thing something anything someone kind type sort go take want need new same else other s t m re ve ll d "
     "going gonna supposed lol goodness meant got get yet today moment everything "
     "anyone somebody true possible asking ask n w u im ive ill "
-    "need day date time long old year month week name called call number reason person put back".split()
+    "need day date time long old year month week name called call until till til ago since number reason person put back".split()
 )  # fmt: skip
 
 

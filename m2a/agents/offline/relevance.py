@@ -11,14 +11,14 @@ from m2a.agents.offline.clauses import segments
 from m2a.agents.offline.names import mentioned, names_of
 from m2a.agents.offline.questions import Question, content_words
 from m2a.agents.offline.sense import Sense
-from m2a.agents.offline.text import meets, stem, stems
+from m2a.agents.offline.text import meets, members, stem, stems
 from m2a.types import Concept, Hit, MemoryEntry
 
 _SYNONYM = 0.9  # what a word of the lists meets, where the same word meets 1 and any other its cosine
 _NEARBY = 0.8  # what a word is worth that was said in the same message, though not in the memory
 _UNMET = 0.5  # a word met by less has not been spoken of
 _NAME_MET = 0.7
-_SURE_KINDS = ("time", "money", "frequency", "day", "until", "ago")
+_SURE_KINDS = ("time", "money", "frequency", "day", "until", "ago", "name")
 _VALUES = ("age", "time", "money", "amount", "frequency", "day", "until", "ago")  # known by their looks
 _RULED_OUT = 0.5  # what is left of the probability where the kind of answer is missing: the memory may be near, no more
 SURE = 0.5  # the probability from which a memory is the answer
@@ -49,14 +49,51 @@ def judged(
 ) -> list[Match]:
     """Every memory with the probability that it answers, best first; of equals the newer first."""
     model = sense.models["answers"]
+    counted = _counted_kind(question)
     found = [
-        Match(entry, _score(question, features, model.probability(features)))
+        Match(entry, _score(question, features, model.probability(features), is_counted=_has_one(entry.text, counted)))
         for entry, features in zip(entries, features_of(question, entries, concepts, sense), strict=True)
     ]
     return sorted(found, key=lambda match: (match.score, match.entry.memory_id), reverse=True)
 
 
-def _score(question: Question, features: Mapping[str, float], probability: float) -> float:
+def _counted_kind(question: Question) -> frozenset[str]:
+    """What is counted by "how many pets have I got in all?": all of a kind, whoever has it."""
+    if question.asks != "count" or question.names:
+        return frozenset()
+    noun = stem(question.noun)
+    others = {stem(word) for word in question.words} - {noun}
+    return members(noun) if others - members(noun) <= _OF_ALL else frozenset()
+
+
+_KIN = frozenset(
+    (
+        "aunt brother brother-in-law cousin dad daughter daughter-in-law father father-in-law fiance fiancee gran grandad "
+        "granddad granddaughter grandfather grandma grandmother grandpa grandson husband mom mother mother-in-law mum nan "
+        "nephew niece sister sister-in-law son son-in-law uncle wife"
+    ).split()
+)
+_OF_ALL = frozenset(
+    map(
+        stem,
+        "total altogether all told count counting every each have got own keep family household home house now today "
+        "currently".split(),
+    )
+)
+# Of the household, by whoever speaks.
+_OURS = (
+    r"\b(?:my|our|us|we|i've|have|has|had|got|adopted|bought|inherited|fostering|rescued|picked up|took in|taken in)\b"
+)
+
+
+def _has_one(text: str, kind: frozenset[str]) -> bool:
+    """Whether it tells of having one of the kind."""
+    return bool(kind) and not kind.isdisjoint(stems(text)) and bool(re.search(_OURS, text, re.IGNORECASE))
+
+
+def _score(question: Question, features: Mapping[str, float], probability: float, *, is_counted: bool) -> float:
+    if is_counted:
+        return SURE + (1 - SURE) * probability
     of_everything = question.asks == "about" and not question.words  # "what do you know about me?"
     if of_everything or (_asks_of_it(question) and features["literal share"] == 1.0):
         return SURE + (1 - SURE) * probability  # whatever is told of the thing by its name answers
@@ -71,9 +108,11 @@ def _asks_of_it(question: Question) -> bool:
 
 
 def _is_ruled_out(question: Question, features: Mapping[str, float]) -> bool:
-    """No time in it answers "what time", and nothing of food "what's Rex's favourite food?", however near it is."""
-    return bool(features["kind missing"]) and (
-        question.asks in _SURE_KINDS or (question.asks == "noun" and bool(features["name met"]))
+    """No time in it answers "what time", and nothing of food "what's Rex's favourite food?", however near it is; nor does
+    what is told of the granddaughter answer what is asked of the sister-in-law."""
+    return bool(features["kin unmet"]) or (
+        bool(features["kind missing"])
+        and (question.asks in _SURE_KINDS or (question.asks == "noun" and bool(features["name met"])))
     )
 
 
@@ -143,6 +182,7 @@ def _features(
         "literal and coverage of a part": of_part if literal else 0.0,
         "rare literal": max((rarity[word] for word in literal), default=0.0),
         "about": float(question.asks == "about"),
+        "kin unmet": float(any(met.get(word, 1.0) < _SYNONYM for word in question.words if word.lower() in _KIN)),
     }
 
 

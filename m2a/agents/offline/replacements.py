@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from m2a.agents.offline.change_words import CHANGE, TAKES_BACK
 from m2a.agents.offline.clauses import find_subject, sentences
 from m2a.agents.offline.dates import number
 from m2a.agents.offline.names import find_names
@@ -26,8 +27,8 @@ _FROM = re.compile(r"\bfrom (?:[^,.;]|\.\d)*? to (?!\d+ [A-Z]\w+ to)", re.IGNORE
 
 # Says when something is told, and seldom to which day it is put.
 _OF_THE_TELLING = re.compile(r"(?:today|yesterday|tonight|this (?:morning|afternoon|evening))\b", re.IGNORECASE)
+_BOUND = re.compile(r"(before|until|till|by|after|from) ", re.IGNORECASE)
 _CLOSE_BEHIND = 12  # characters
-_LITTLE_MORE = 3  # words of the correction that need not be kept beside the corrected value
 _UNTOUCHED = 0.3  # a sentence less near to the correction than this still holds
 
 
@@ -48,8 +49,10 @@ def replacement(new: str, entry: MemoryEntry, sense: Sense) -> Target:
     ours = find_values(_FROM.sub("to ", _without_opposition(new)))
     exchanged = _exchange_values(entry.text, ours, find_names(new))
     if exchanged and content(without_values(entry.text)) - content(new):
-        more = content(new) - content(exchanged)
-        return Target(entry, exchanged if len(more) <= _LITTLE_MORE else f"{exchanged} {new}", True)
+        more = [part for part in sentences(new) if _more(part) - content(exchanged)]
+        return Target(
+            entry, " ".join([exchanged, *(_FROM.sub("to ", _without_opposition(part)) for part in more)]), True
+        )
     subject = find_subject(entry.text)
     if (
         find_subject(new) is None
@@ -61,6 +64,11 @@ def replacement(new: str, entry: MemoryEntry, sense: Sense) -> Target:
         return Target(entry, f"{subject.text} {subject.rest.split()[0]} {start}{new[1:]}", True)
     rest = [part for part in sentences(entry.text) if sense.cosine(part, new) < _UNTOUCHED]
     return Target(entry, " ".join([*rest, new]) if len(rest) < len(sentences(entry.text)) else new, bool(rest))
+
+
+def _more(part: str) -> set[str]:
+    """The words of a correction without those that only say that it is one."""
+    return content(CHANGE.sub("", TAKES_BACK.sub("", without_values(part))))
 
 
 def _exchange_values(old: str, ours: Sequence[Value], names: Sequence[str]) -> str | None:
@@ -78,12 +86,20 @@ def _exchange_values(old: str, ours: Sequence[Value], names: Sequence[str]) -> s
             continue
         if fitting[0].text.casefold() == value.text.casefold():
             continue
+        if value.kind == "time" and _opposed(value.text, fitting[0].text):
+            return None
         before = exchanged[: value.start]
         if value.kind in ("job", "colour"):
             before = re.sub(r"\ban? $", "an " if fitting[0].text[0].lower() in "aeiou" else "a ", before)
         exchanged = before + _fitted(exchanged, value, fitting[0]) + exchanged[value.end :]
         done = True
     return exchanged if done else None
+
+
+def _opposed(left: str, right: str) -> bool:
+    """ "No calls before 9" and "calls from 8": the hour alone would say the contrary."""
+    ends = [match[1].lower() for match in (_BOUND.match(left), _BOUND.match(right)) if match]
+    return len(ends) == 2 and ends[0] != ends[1]
 
 
 def _value_of(names: Sequence[str], old: str, rivals: Sequence[Value]) -> Value | None:
@@ -111,6 +127,8 @@ def _fitted(old: str, value: Value, new: Value) -> str:
         return f"on {text}"
     if value.kind == "time" and value.text.startswith("at ") and not text.startswith(("at ", "between ", "from ")):
         return f"at {text}"
+    if value.kind == "time" and re.match(r"\d|half ", value.text):
+        return re.sub(r"^(?:at|by|around|about) ", "", text)
     return text
 
 

@@ -113,6 +113,13 @@ def equivalents(wanted: str) -> frozenset[str]:
     return frozenset(same | members | {wanted})
 
 
+@lru_cache(maxsize=512)
+def members(kind: str) -> frozenset[str]:
+    """The stems of what is of that kind, and of their kinds: a dog and a beagle are pets. None for what is no kind."""
+    named = equivalents(kind) if any(one in _kinds() for one in equivalents(kind)) else frozenset()
+    return frozenset(under for one in named for under in equivalents(one))
+
+
 def is_kind(word: str, kind: str) -> bool:
     """`word` and `kind` are stems: is it one of that kind (a cat a pet)?"""
     return word in _kinds().get(kind, set())

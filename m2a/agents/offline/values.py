@@ -17,7 +17,8 @@ _NUMBER = (
 )
 _CLOCK = re.compile(
     rf"\b(?:(?:at|from|until|till|by|around|about|before|after) )?(?:(?:half|quarter|twenty|ten|five) (?:past|"
-    rf"to) \w+|[012]?\d[:.][0-5]\d(?: ?[ap]\.?m\b\.?)?|"
+    rf"to) \w+|half (?:\d\d?|one|two|three|four|five|six|seven|eight|"
+    rf"nine|ten|eleven|twelve)\b|[012]?\d[:.][0-5]\d(?: ?[ap]\.?m\b\.?)?|"
     rf"[01]?\d ?(?:[ap]\.?m\b\.?|o'?clock)|noon|midnight|midday)|\bat (?:\d\d?|"
     rf"{'|'.join(w for w in NUMBERS if len(w) > 2)})\b(?! [a-z]+s\b)|"
     rf"\bbetween {_NUMBER} and {_NUMBER}\b(?! [A-Z])",
@@ -93,8 +94,9 @@ def find_values(text: str) -> list[Value]:
         if match[2].lower() not in _NO_UNITS:
             take(f"amount:{stem(match[2])}", match.start(), match.end())
     for token in tokens(text):
-        if is_kind(stem(token.text), stem("colour")):
-            take("colour", token.start, token.end)
+        word = re.sub(r"'s$", "", token.text)
+        if is_kind(stem(word), stem("colour")):
+            take("colour", token.start, token.start + len(word))
         elif token.lower in lexicon.JOBS:
             take("job", token.start, token.end)
         elif text[token.end : token.end + 4] == " of ":
