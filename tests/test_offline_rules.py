@@ -137,6 +137,9 @@ async def test_forgetting_one_half_of_a_memory_keeps_the_other(talk: Talk) -> No
     assert talk.known() == ["I'm allergic to peanuts."]
     await talk.say("forget everything about peanuts")
     assert talk.known() == []
+    await talk.say("The passport is in the top drawer, in case I should ask.")
+    await talk.say("Forget what I said about the passport")
+    assert talk.known() == []
 
 
 async def test_who_one_is_and_all_that_is_known(talk: Talk) -> None:

@@ -24,6 +24,10 @@ def find_forgotten(what: str, hits: Sequence[Hit], previous: Sequence[int]) -> l
     return [entry for entry in entries if _is_of(wanted, entry.text)]
 
 
+# It says nothing without the clause that it hangs on.
+_LEANS = re.compile(r"(?:in case|because|so that|since|when|if|although|though|while)\b", re.IGNORECASE)
+
+
 def what_stays(what: str, text: str) -> str:
     """The clauses of the memory that "forget …" does not mean; empty where it means all of it."""
     wanted = _wanted(what)
@@ -41,6 +45,7 @@ def what_stays(what: str, text: str) -> str:
     kept = [clause.strip(" .") for clause in clauses if not _is_of(wanted, clause)]
     if len(kept) == len(clauses) or not all(find_subject(clause) for clause in kept):
         return ""  # the words lie across the clauses
+    kept = [clause for clause in kept if not _LEANS.match(clause)]
     return ". ".join(clause[:1].upper() + clause[1:] for clause in kept) + "." if kept else ""
 
 
