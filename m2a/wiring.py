@@ -67,7 +67,8 @@ class RetrievalLoading(Loading[Retrieval]):
             retrieval.index.close()
 
     def _open(self) -> Retrieval:
-        from m2a.memory.index import IndexEncoders, MemoryIndex
+        from m2a.memory.index import MemoryIndex
+        from m2a.memory.index_schema import IndexEncoders
         from m2a.memory.indexer import Indexer
         from m2a.memory.ranking.learned_ranking import LearnedRanking
         from m2a.memory.ranking.record_store import RankedRecordStore

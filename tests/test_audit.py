@@ -21,7 +21,8 @@ from sqlalchemy import text
 from m2a.memory.audit import repair, verify
 from m2a.memory.bank import MemoryBank
 from m2a.memory.database import Database
-from m2a.memory.index import IndexEncoders, IndexMismatchError, MemoryIndex, PhotoRow, TextRow
+from m2a.memory.index import IndexMismatchError, MemoryIndex, PhotoRow, TextRow
+from m2a.memory.index_schema import IndexEncoders
 from m2a.memory.indexer import Indexer
 from m2a.memory.owners import owner_named
 from m2a.memory.photo_store import PhotoStore

@@ -12,7 +12,8 @@ from sqlalchemy import delete, func, insert, select, update
 
 from m2a.memory.database import Database, erasure, message, outbox, ranked_count, ranked_record, setting
 from m2a.memory.floor import RelevanceFloor
-from m2a.memory.index import IndexEncoders, MemoryIndex
+from m2a.memory.index import MemoryIndex
+from m2a.memory.index_schema import IndexEncoders
 from m2a.memory.owners import owner_named
 from m2a.memory.ranking.learned_ranking import LearnedRanking
 from m2a.memory.ranking.record_store import RankedRecordStore, RecordKey

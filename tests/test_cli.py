@@ -23,7 +23,8 @@ from PIL import Image
 
 from m2a import cli
 from m2a.data_folder import DataFolder, holder_of
-from m2a.memory.index import IndexEncoders, MemoryIndex, TextRow
+from m2a.memory.index import MemoryIndex, TextRow
+from m2a.memory.index_schema import IndexEncoders
 from tests.test_turns import photo
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -12,8 +12,10 @@ from sqlalchemy import delete, func, insert, select, update
 from m2a.memory.database import Database, embedding, entry, entry_photo, outbox, photo
 from m2a.memory.embedding_cache import EmbeddingCache, content_hash
 from m2a.memory.floor import NO_FLOOR, RelevanceFloor, floor_of
-from m2a.memory.index import IndexEncoders, IndexUnavailableError, MemoryIndex
+from m2a.memory.index import MemoryIndex
+from m2a.memory.index_schema import IndexEncoders
 from m2a.memory.indexer import Indexer, entry_text, message_text
+from m2a.memory.milvus import IndexUnavailableError
 from m2a.memory.photo_store import PhotoDamagedError, PhotoNotFoundError
 from m2a.memory.ranking.encoding import RecordEncoder
 from m2a.memory.ranking.features import FEATURES

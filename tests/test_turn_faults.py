@@ -16,7 +16,7 @@ from m2a import Assistant
 from m2a.agents.language_policy import LanguagePolicy
 from m2a.doctor import examine
 from m2a.memory.database import DatabaseError
-from m2a.memory.index import IndexUnavailableError
+from m2a.memory.milvus import IndexUnavailableError
 from m2a.settings import load_settings
 from m2a.types import AddMemory, Failed, Finish, ReplyFinished, SearchSemanticMemories
 from models.chat_model import ChatMessage, ChatModelError, MalformedReplyError, PhotoPart, TokenUsage, Tool, ToolCall

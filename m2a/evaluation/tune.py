@@ -23,7 +23,8 @@ from m2a.evaluation import tune_fit
 from m2a.evaluation.rows import words_of
 from m2a.evaluation.tune_fit import fit_head, fit_ranker
 from m2a.memory.database import Database
-from m2a.memory.index import IndexEncoders, MemoryIndex
+from m2a.memory.index import MemoryIndex
+from m2a.memory.index_schema import IndexEncoders
 from m2a.memory.indexer import Indexer
 from m2a.memory.owners import owner_named
 from m2a.memory.ranking.encoding import RecordEncoder

@@ -16,98 +16,42 @@ Search is exact (FLAT). Milvus Lite 2.5.1 does not heed `nprobe`: at 100,000 ran
 took 15, and found one in ten of the nearest.
 """
 
-import fcntl
-import hashlib
 import json
-import logging
-import os
 import re
 import sqlite3
 import threading
-import time
-import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from m2a.memory import words as word_rules
+from m2a.memory.index_schema import IndexEncoders, Space, collection_schema, fields_of, index_params
 from m2a.memory.keys import checked_owner, is_photo_id
+from m2a.memory.milvus import (
+    SLOW_TIMEOUT,
+    TIMEOUT,
+    FileLock,
+    IndexUnavailableError,
+    answering,
+    end_lite,
+    is_lite,
+    open_client,
+)
 from m2a.types import RecordKind
-from models.image_encoder import ImageEncoder
-from models.text_encoder import TextEncoder
 
 if TYPE_CHECKING:
-    from pymilvus import MilvusClient
     from pymilvus.client.search_result import HybridHits
 
-Space = Literal["text", "photo", "photo_text"]
-SPACES: tuple[Space, ...] = ("text", "photo", "photo_text")
-
-# The paper names none. Against rank_bm25's 1.5 and 0.75, over six LoCoMo conversations after fusion: recall@10 of turns
-# 0.641 and 0.626, of observations 0.640 and 0.642.
-BM25_K1 = 1.2
-BM25_B = 0.5
-
-_SCHEMA_VERSION = 1
 _NAME = re.compile(r"(text|photo|photo_text)_([0-9a-f]{32})_([0-9a-f]{8})")
 _LONGEST_WORDS = 60_000  # bytes; Milvus takes 65,535
 _LARGEST_LIMIT = 16_384  # Milvus allows no more rows in one answer
-_OPEN_ATTEMPTS = 4
-_CONNECT_TIMEOUT = 8  # seconds
-# Milvus Lite hangs up on a client that pings while it is idle, and gRPC then complains on standard error.
-_WITHOUT_PINGS = {"grpc.keepalive_time_ms": 2**31 - 1, "grpc.keepalive_permit_without_calls": False}
-_TIMEOUT = 20  # seconds; without one pymilvus tries again for minutes
-_SLOW_TIMEOUT = 300  # for making, loading and writing
 
 
 class IndexMismatchError(Exception):
     """The index was built with other encoders or word rules; the message names the remedy."""
-
-
-class IndexUnavailableError(Exception):
-    """The index cannot be opened or does not answer; the message says why and what to do."""
-
-
-@dataclass(frozen=True, slots=True)
-class IndexEncoders:
-    """What the vectors come from. `word_dimensions` is None where words and photos share one space."""
-
-    text_id: str
-    text_dimensions: int
-    photo_id: str
-    photo_dimensions: int
-    word_dimensions: int | None
-
-    @classmethod
-    def of(cls, text_encoder: TextEncoder, image_encoder: ImageEncoder) -> "IndexEncoders":
-        return cls(
-            text_encoder.encoder_id,
-            text_encoder.dimensions,
-            image_encoder.encoder_id,
-            image_encoder.dimensions,
-            image_encoder.word_dimensions,
-        )
-
-    def description(self, space: Space) -> dict[str, object]:
-        """All that a row of the space depends on."""
-        if space == "text":
-            return {
-                "schema": _SCHEMA_VERSION,
-                "encoder": self.text_id,
-                "dimensions": self.text_dimensions,
-                "words": word_rules.VERSION,
-                "bm25": [BM25_K1, BM25_B],
-            }
-        dimensions = self.photo_dimensions if space == "photo" else self.word_dimensions
-        return {"schema": _SCHEMA_VERSION, "encoder": self.photo_id, "dimensions": dimensions}
-
-    def fingerprint(self, space: Space) -> str:
-        return hashlib.sha256(json.dumps(self.description(space)).encode()).hexdigest()[:8]
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,17 +97,17 @@ class MemoryIndex:
     def __init__(self, uri: str, encoders: IndexEncoders, *, token: str = "", discard_mismatch: bool = False) -> None:
         self.uri = uri
         self.encoders = encoders
-        self.is_lite = "://" not in uri
+        self.is_lite = is_lite(uri)
         self._token = token
         self._lock = threading.RLock()  # of writers: Milvus Lite wants the writes to a collection one by one
         self._loaded: dict[tuple[Space, str], str] = {}
         self._drops = 0
-        self._file_lock = _FileLock(Path(uri + ".lock")) if self.is_lite else None
+        self._file_lock = FileLock(Path(uri + ".lock")) if self.is_lite else None
         try:
-            self._client = self._open()
+            self._client = open_client(self.uri, self._token)
             self._refuse_mismatch(discard_mismatch)
         except (IndexUnavailableError, IndexMismatchError):
-            self._end_lite()
+            end_lite(self.uri)
             self._unlock()
             raise
 
@@ -175,7 +119,7 @@ class MemoryIndex:
 
     def _shut(self) -> None:
         self._client.close()
-        self._end_lite()
+        end_lite(self.uri)
 
     def _unlock(self) -> None:
         if self._file_lock is not None:
@@ -223,12 +167,12 @@ class MemoryIndex:
         """Remove all rows of an owner, or of everyone."""
         if owner is not None:
             checked_owner(owner)
-        with self._lock, self._service():
+        with self._lock, answering(self.uri):
             try:
-                for name in self._client.list_collections(timeout=_TIMEOUT):
+                for name in self._client.list_collections(timeout=TIMEOUT):
                     found = _NAME.fullmatch(name)
                     if found and owner in (None, found[2]):
-                        self._client.drop_collection(name, timeout=_SLOW_TIMEOUT)
+                        self._client.drop_collection(name, timeout=SLOW_TIMEOUT)
                         self._loaded.pop((found[1], found[2]), None)  # type: ignore[arg-type]
             finally:
                 self._drops += 1  # last: a search that looked before it tries again
@@ -244,7 +188,7 @@ class MemoryIndex:
                     file.execute("VACUUM")
             finally:
                 self._loaded.clear()
-                self._client = self._open()
+                self._client = open_client(self.uri, self._token)
 
     # Searching
 
@@ -288,7 +232,7 @@ class MemoryIndex:
 
     def has(self, owner: str, space: Space) -> bool:
         """Whether the owner ever wrote to that collection."""
-        with self._service():
+        with answering(self.uri):
             return self._collection(space, owner) is not None
 
     def has_photos(self, owner: str) -> bool:
@@ -297,12 +241,12 @@ class MemoryIndex:
 
     def versions(self, owner: str, space: Space) -> dict[str, int]:
         """Every row's version by key: `entry:7`, `message:12` or a photo id."""
-        with self._service():
+        with answering(self.uri):
             name = self._collection(space, owner)
             if name is None:
                 return {}
             pages = self._client.query_iterator(
-                name, batch_size=1000, filter="", output_fields=["key", "version"], timeout=_SLOW_TIMEOUT
+                name, batch_size=1000, filter="", output_fields=["key", "version"], timeout=SLOW_TIMEOUT
             )
             found: dict[str, int] = {}
             while page := pages.next():
@@ -311,73 +255,22 @@ class MemoryIndex:
             return found
 
     def _has_words(self, owner: str) -> bool:
-        with self._service():
+        with answering(self.uri):
             name = self._collection("text", owner)
             return name is not None and bool(
-                self._client.query(name, filter='words != ""', output_fields=["key"], limit=1, timeout=_TIMEOUT)
+                self._client.query(name, filter='words != ""', output_fields=["key"], limit=1, timeout=TIMEOUT)
             )
 
-    def _open(self) -> "MilvusClient":
-        with suppress(ImportError):
-            import scipy.sparse  # noqa: F401  # pymilvus imports it in its first search: two threads there can deadlock
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # milvus-lite's use of pkg_resources
-            from pymilvus import MilvusClient
-            from pymilvus.exceptions import MilvusException
-
-            for name in ("pymilvus", "milvus_lite"):
-                logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # what goes wrong is raised
-            if self.is_lite:
-                _start_quietly()
-                with suppress(OSError):
-                    os.chmod(self.uri, 0o600)
-        for attempt in range(_OPEN_ATTEMPTS if self.is_lite else 1):
-            if attempt:
-                time.sleep(attempt / 2)  # a process before us may still be letting go of the file
-            try:
-                options = _WITHOUT_PINGS if self.is_lite else {}
-                return MilvusClient(self.uri, token=self._token, timeout=_CONNECT_TIMEOUT, grpc_options=options)
-            except (MilvusException, RuntimeError, OSError) as error:
-                failure: Exception = error
-                self._end_lite()
-        reason = getattr(failure, "message", None) or str(failure)
-        remedy = " If it stays so, delete that file: the index is built anew from the database." if self.is_lite else ""
-        raise IndexUnavailableError(f"Cannot open the index {self.uri}: {reason.rstrip('.')}.{remedy}") from failure
-
-    def _end_lite(self) -> None:
-        """Milvus Lite's process, if there is one."""
-        if self.is_lite:
-            from milvus_lite.server_manager import server_manager_instance
-
-            if str(Path(self.uri).resolve()) in server_manager_instance._servers:  # else it complains
-                server_manager_instance.release_server(self.uri)
-
-    @contextmanager
-    def _service(self) -> Iterator[None]:
-        """A failure of Milvus, as an error of ours."""
-        from grpc import RpcError
-        from pymilvus.exceptions import MilvusException
-
-        try:
-            yield
-        except (MilvusException, RpcError, ValueError) as error:
-            if isinstance(error, ValueError) and "channel" not in str(
-                error
-            ):  # grpc: "Cannot invoke RPC on closed channel!"
-                raise
-            reason = getattr(error, "message", None) or str(error)
-            raise IndexUnavailableError(f"The index {self.uri} does not answer: {reason}") from error
-
     def _refuse_mismatch(self, discard: bool) -> None:
-        with self._service():
-            for name in self._client.list_collections(timeout=_TIMEOUT):
+        with answering(self.uri):
+            for name in self._client.list_collections(timeout=TIMEOUT):
                 found = _NAME.fullmatch(name)
                 if not found or found[3] == self.encoders.fingerprint(found[1]):  # type: ignore[arg-type]
                     continue
                 if discard:
-                    self._client.drop_collection(name, timeout=_SLOW_TIMEOUT)
+                    self._client.drop_collection(name, timeout=SLOW_TIMEOUT)
                     continue
-                built = json.loads(self._client.describe_collection(name, timeout=_TIMEOUT)["description"])
+                built = json.loads(self._client.describe_collection(name, timeout=TIMEOUT)["description"])
                 now = self.encoders.description(found[1])  # type: ignore[arg-type]
                 different = next((key for key in now if built.get(key) != now[key]), "encoder")
                 self._client.close()
@@ -396,87 +289,49 @@ class MemoryIndex:
             return known
         name = self._name(space, owner)
         with self._lock:
-            if not self._client.has_collection(name, timeout=_TIMEOUT):
+            if not self._client.has_collection(name, timeout=TIMEOUT):
                 return None
             self._make_ready(space, owner, name)
             return name
 
     def _make_ready(self, space: Space, owner: str, name: str) -> None:
         """Indexes, where a crash came before them, and load. Without waiting: pymilvus sleeps half a second for each."""
-        fields = ("vector", "sparse") if space == "text" else ("vector",)
-        missing = set(fields) - set(self._client.list_indexes(name, timeout=_TIMEOUT))
+        missing = fields_of(space) - set(self._client.list_indexes(name, timeout=TIMEOUT))
         if missing:
-            indexes = self._client.prepare_index_params()
-            if "vector" in missing:
-                indexes.add_index("vector", index_name="vector", index_type="FLAT", metric_type="COSINE")
-            if "sparse" in missing:
-                indexes.add_index(
-                    "sparse",
-                    index_name="sparse",
-                    index_type="SPARSE_INVERTED_INDEX",
-                    metric_type="BM25",
-                    params={"bm25_k1": BM25_K1, "bm25_b": BM25_B},
-                )
-            self._client.create_index(name, indexes, timeout=_SLOW_TIMEOUT, sync=False)
-        self._client.load_collection(name, timeout=_SLOW_TIMEOUT)
+            self._client.create_index(name, index_params(missing), timeout=SLOW_TIMEOUT, sync=False)
+        self._client.load_collection(name, timeout=SLOW_TIMEOUT)
         self._loaded[space, owner] = name
 
     def _make_collection(self, space: Space, owner: str) -> str:
-        from pymilvus import DataType, Function, FunctionType, MilvusClient
-
-        description = self.encoders.description(space)
-        schema = MilvusClient.create_schema(
-            auto_id=False, enable_dynamic_field=False, description=json.dumps(description)
-        )
-        schema.add_field("key", DataType.VARCHAR, max_length=64, is_primary=True)
-        schema.add_field("version", DataType.INT64)
-        schema.add_field("vector", DataType.FLOAT_VECTOR, dim=description["dimensions"])
-        if space == "text":
-            schema.add_field("kind", DataType.VARCHAR, max_length=8)
-            schema.add_field(
-                "words",
-                DataType.VARCHAR,
-                max_length=65_535,
-                enable_analyzer=True,
-                analyzer_params={"tokenizer": "whitespace"},
-            )
-            schema.add_field("sparse", DataType.SPARSE_FLOAT_VECTOR)
-            schema.add_function(
-                Function(
-                    name="bm25",
-                    function_type=FunctionType.BM25,
-                    input_field_names=["words"],
-                    output_field_names=["sparse"],
-                )
-            )
+        schema = collection_schema(space, self.encoders)
         name = self._name(space, owner)
-        self._client.create_collection(name, schema=schema, consistency_level="Strong", timeout=_SLOW_TIMEOUT)
+        self._client.create_collection(name, schema=schema, consistency_level="Strong", timeout=SLOW_TIMEOUT)
         self._make_ready(space, owner, name)
         return name
 
     def _put(self, space: Space, owner: str, rows: list[dict[str, Any]]) -> None:
         if not rows:
             return
-        with self._lock, self._service():
+        with self._lock, answering(self.uri):
             name = self._collection(space, owner) or self._make_collection(space, owner)
             if not self.is_lite:
-                self._client.upsert(name, rows, timeout=_SLOW_TIMEOUT)
+                self._client.upsert(name, rows, timeout=SLOW_TIMEOUT)
                 return
             # Milvus Lite's upsert reads the whole collection (45 ms at 100,000 rows), a look at the keys does not.
             keys = [row["key"] for row in rows]
-            known = {row["key"] for row in self._client.get(name, keys, output_fields=["key"], timeout=_TIMEOUT)}
+            known = {row["key"] for row in self._client.get(name, keys, output_fields=["key"], timeout=TIMEOUT)}
             if new := [row for row in rows if row["key"] not in known]:
-                self._client.insert(name, new, timeout=_SLOW_TIMEOUT)
+                self._client.insert(name, new, timeout=SLOW_TIMEOUT)
             if old := [row for row in rows if row["key"] in known]:
-                self._client.upsert(name, old, timeout=_SLOW_TIMEOUT)
+                self._client.upsert(name, old, timeout=SLOW_TIMEOUT)
 
     def _delete(self, space: Space, owner: str, keys: list[str]) -> None:
         if not keys:
             return
-        with self._lock, self._service():
+        with self._lock, answering(self.uri):
             name = self._collection(space, owner)
             if name is not None:
-                self._client.delete(name, ids=keys, timeout=_SLOW_TIMEOUT)
+                self._client.delete(name, ids=keys, timeout=SLOW_TIMEOUT)
 
     def _search(
         self,
@@ -512,7 +367,7 @@ class MemoryIndex:
         condition: str,
         output: Sequence[str],
     ) -> list[list[IndexHit]]:
-        with self._service():
+        with answering(self.uri):
             name = self._collection(space, owner)
             if name is None:
                 return [[] for _ in queries]
@@ -523,49 +378,10 @@ class MemoryIndex:
                 limit=min(limit, _LARGEST_LIMIT),
                 filter=condition,
                 output_fields=list(output),
-                timeout=_TIMEOUT,
+                timeout=TIMEOUT,
             )
         wanted = frozenset(queries[0].split()) if field == "sparse" else frozenset()
         return [sorted(_hits(rows, wanted), key=_order) for rows in found]
-
-
-class _FileLock:
-    """Held while the index is open; the system lets go of it with the process.
-
-    Milvus Lite has one of its own, but whom it refuses deletes it on the way out, and then the next is let in.
-    """
-
-    def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch(0o600)
-        self._file = path.open("a")
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            self._file.close()
-            raise IndexUnavailableError(
-                f"Cannot open the index {path.with_suffix('')}: another process has it open."
-            ) from error
-
-    def release(self) -> None:
-        self._file.close()
-
-
-def _start_quietly() -> None:
-    """Make Milvus Lite's process keep off our standard output, which is for answers, and out of the way of Ctrl-C."""
-    import subprocess
-    from types import SimpleNamespace
-
-    import milvus_lite.server
-
-    popen = partial(
-        subprocess.Popen,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-        umask=0o077,  # the file holds everybody's words
-    )
-    milvus_lite.server.subprocess = SimpleNamespace(Popen=popen, TimeoutExpired=subprocess.TimeoutExpired)
 
 
 _FILTERS: Mapping[frozenset[str], str] = {

@@ -13,7 +13,8 @@ from sqlalchemy import ColumnElement, Connection, String, cast, delete, func, in
 from m2a.memory.database import Database, chunks, entry, grouped, message, outbox, photo
 from m2a.memory.database import owner as owner_table
 from m2a.memory.embedding_cache import EmbeddingCache
-from m2a.memory.index import MemoryIndex, PhotoRow, Space, TextRow
+from m2a.memory.index import MemoryIndex, PhotoRow, TextRow
+from m2a.memory.index_schema import Space
 from m2a.memory.photo_store import PhotoDamagedError, PhotoNotFoundError
 from m2a.memory.ranking.encoding import CONTEXT, InContext, RecordEncoder
 from m2a.memory.ranking.record_store import RankedRecord, RankedRecordStore, RecordKey

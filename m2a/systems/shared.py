@@ -98,7 +98,8 @@ class SharedStores:
 
     @cached_property
     def index(self) -> "MemoryIndex":
-        from m2a.memory.index import IndexEncoders, MemoryIndex
+        from m2a.memory.index import MemoryIndex
+        from m2a.memory.index_schema import IndexEncoders
 
         return MemoryIndex(str(self.folder / "index.db"), IndexEncoders.of(self.text_encoder, self.image_encoder))
 

@@ -33,7 +33,8 @@ from m2a.memory.database import (
 )
 from m2a.memory.database import owner as owner_table
 from m2a.memory.fusion import reciprocal_rank_fusion
-from m2a.memory.index import BM25_B, BM25_K1, IndexEncoders, MemoryIndex
+from m2a.memory.index import MemoryIndex
+from m2a.memory.index_schema import BM25_B, BM25_K1, IndexEncoders
 from m2a.memory.indexer import Indexer
 from m2a.memory.owners import owner_named
 from m2a.memory.ranking.learned_ranking import LearnedRanking

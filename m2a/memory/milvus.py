@@ -1,0 +1,126 @@
+"""A connection to Milvus: to Milvus Lite, which keeps a file in a process of its own, or to a server."""
+
+import fcntl
+import logging
+import os
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pymilvus import MilvusClient
+
+_OPEN_ATTEMPTS = 4
+_CONNECT_TIMEOUT = 8  # seconds
+# Milvus Lite hangs up on a client that pings while it is idle, and gRPC then complains on standard error.
+_WITHOUT_PINGS = {"grpc.keepalive_time_ms": 2**31 - 1, "grpc.keepalive_permit_without_calls": False}
+TIMEOUT = 20  # seconds; without one pymilvus tries again for minutes
+SLOW_TIMEOUT = 300  # for making, loading and writing
+
+
+class IndexUnavailableError(Exception):
+    """The index cannot be opened or does not answer; the message says why and what to do."""
+
+
+def is_lite(uri: str) -> bool:
+    """A file's path is of Milvus Lite, an address of a server."""
+    return "://" not in uri
+
+
+def open_client(uri: str, token: str) -> "MilvusClient":
+    """Raises `IndexUnavailableError`."""
+    lite = is_lite(uri)
+    with suppress(ImportError):
+        import scipy.sparse  # noqa: F401  # pymilvus imports it in its first search: two threads there can deadlock
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # milvus-lite's use of pkg_resources
+        from pymilvus import MilvusClient
+        from pymilvus.exceptions import MilvusException
+
+        for name in ("pymilvus", "milvus_lite"):
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # what goes wrong is raised
+        if lite:
+            _start_quietly()
+            with suppress(OSError):
+                os.chmod(uri, 0o600)
+    for attempt in range(_OPEN_ATTEMPTS if lite else 1):
+        if attempt:
+            time.sleep(attempt / 2)  # a process before us may still be letting go of the file
+        try:
+            options = _WITHOUT_PINGS if lite else {}
+            return MilvusClient(uri, token=token, timeout=_CONNECT_TIMEOUT, grpc_options=options)
+        except (MilvusException, RuntimeError, OSError) as error:
+            failure: Exception = error
+            end_lite(uri)
+    reason = getattr(failure, "message", None) or str(failure)
+    remedy = " If it stays so, delete that file: the index is built anew from the database." if lite else ""
+    raise IndexUnavailableError(f"Cannot open the index {uri}: {reason.rstrip('.')}.{remedy}") from failure
+
+
+def end_lite(uri: str) -> None:
+    """Milvus Lite's process, if there is one."""
+    if is_lite(uri):
+        from milvus_lite.server_manager import server_manager_instance
+
+        if str(Path(uri).resolve()) in server_manager_instance._servers:  # else it complains
+            server_manager_instance.release_server(uri)
+
+
+@contextmanager
+def answering(uri: str) -> Iterator[None]:
+    """A failure of Milvus, as an error of ours."""
+    from grpc import RpcError
+    from pymilvus.exceptions import MilvusException
+
+    try:
+        yield
+    except (MilvusException, RpcError, ValueError) as error:
+        if isinstance(error, ValueError) and "channel" not in str(
+            error
+        ):  # grpc: "Cannot invoke RPC on closed channel!"
+            raise
+        reason = getattr(error, "message", None) or str(error)
+        raise IndexUnavailableError(f"The index {uri} does not answer: {reason}") from error
+
+
+class FileLock:
+    """Held while the index is open; the system lets go of it with the process.
+
+    Milvus Lite has one of its own, but whom it refuses deletes it on the way out, and then the next is let in.
+    """
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch(0o600)
+        self._file = path.open("a")
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            self._file.close()
+            raise IndexUnavailableError(
+                f"Cannot open the index {path.with_suffix('')}: another process has it open."
+            ) from error
+
+    def release(self) -> None:
+        self._file.close()
+
+
+def _start_quietly() -> None:
+    """Make Milvus Lite's process keep off our standard output, which is for answers, and out of the way of Ctrl-C."""
+    import subprocess
+    from types import SimpleNamespace
+
+    import milvus_lite.server
+
+    popen = partial(
+        subprocess.Popen,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        umask=0o077,  # the file holds everybody's words
+    )
+    milvus_lite.server.subprocess = SimpleNamespace(Popen=popen, TimeoutExpired=subprocess.TimeoutExpired)
