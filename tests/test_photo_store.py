@@ -396,9 +396,8 @@ def test_heic_is_read_with_the_extra_and_explained_without(store: PhotoStore) ->
     try:
         import pillow_heif
     except ImportError:
-        with pytest.raises(PhotoRefusedError, match="or export it as a JPEG") as refusal:
+        with pytest.raises(PhotoRefusedError, match=r"`m2a doctor` says how.*or export it as a JPEG"):
             store.add(OWNER, b"\0\0\0\x18ftypheic\0\0\0\0mif1heic" + bytes(200))
-        assert f"`{sys.executable} -m pip install pillow-heif`" in str(refusal.value)
         return
     pillow_heif.register_heif_opener()
     exif = Image.Exif()

@@ -18,15 +18,9 @@ from dataclasses import dataclass
 
 from m2a.memory import photo_decoder_child
 from m2a.memory.photo_decoder_child import MAX_BYTES, MAX_PIXELS, MAX_SIDE, STORED_SIDE, brands_of, format_of
-from models.availability import install_command
 
 _SMALLER = "make it smaller and send it again"
 _AS_JPEG = "open it in a photo program, save it as a JPEG, and send that"
-
-
-def _command(packages: str) -> str:
-    """What installs the packages, as a part of a sentence that is formatted."""
-    return install_command(packages).replace("{", "{{").replace("}", "}}")
 
 
 SENTENCES = {
@@ -41,12 +35,12 @@ SENTENCES = {
     ),
     "complex": f"This photo has too much detail to be kept in {MAX_BYTES // 1_000_000} MB: {_SMALLER}.",
     "heic": (
-        f"This is a HEIC photo, which M2A reads once pillow-heif is installed (`{_command('pillow-heif')}`); or "
+        "This is a HEIC photo, which M2A reads once pillow-heif is installed (`m2a doctor` says how); or "
         "export it as a JPEG (on an iPhone: Settings › Camera › Formats › Most Compatible) and send that."
     ),
     "broken": (
         "M2A cannot read photos here, since a part of Pillow is missing or broken: install it again "
-        f"(`{_command('--force-reinstall pillow')}`), and send the photo once more."
+        "(`.venv/bin/pip install --force-reinstall pillow`), and send the photo once more."
     ),
     "unstarted": (
         "M2A cannot start its photo decoder ({reason}): close other programs or start M2A again, and send the photo once "
