@@ -39,9 +39,16 @@ def test_nothing_gives_nothing():
 
 def test_photos_join_a_ranking_of_text():
     text, photos = ["a", "b", "c", "d", "e", "f", "g"], ["x", "d", "y"]
-    # In both first; else one photo to five of text, or to one.
-    assert [item for item, _ in with_photos(text, photos, as_equals=False)] == list("dabcexfgy")
+    # One photo to five of text, and what is near in both first; as equals one to one.
+    assert [item for item, _ in with_photos(text, photos, as_equals=False)] == list("abcdexfgy")
+    assert [item for item, _ in with_photos(text, photos, as_equals=False, near={"d"})] == list("dabcexfgy")
     assert [item for item, _ in with_photos(text, photos, as_equals=True)] == list("daxbcyefg")
     for as_equals in (True, False):
         assert with_photos([], ["x", "y"], as_equals=as_equals) == reciprocal_rank_fusion([["x", "y"]])
         assert [item for item, _ in with_photos(["a", "b"], [], as_equals=as_equals)] == ["a", "b"]
+
+
+def test_a_photo_of_something_else_is_not_put_before_the_answer():
+    """In a small memory every item is ranked by its text, far down though it is."""
+    text = ["the key", "the code", "my dogs", "a teapot"]
+    assert with_photos(text, ["my dogs", "a teapot"], as_equals=False)[0][0] == "the key"

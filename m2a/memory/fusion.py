@@ -1,6 +1,6 @@
 """How the rankings of the three paths become one. Pure functions."""
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from math import fsum
 from typing import TypeVar
 
@@ -24,16 +24,20 @@ def reciprocal_rank_fusion(rankings: Iterable[Sequence[T]], *, k: int = 60) -> l
     return sorted(scores, key=lambda scored: scored[1], reverse=True)
 
 
-def with_photos(ranked: Sequence[T], photos: Sequence[T], *, as_equals: bool, k: int = 60) -> list[tuple[T, float]]:
+def with_photos(
+    ranked: Sequence[T], photos: Sequence[T], *, as_equals: bool, near: Collection[T] = (), k: int = 60
+) -> list[tuple[T, float]]:
     """A ranking of text that stands for two paths, with the third, of photos.
 
-    As reciprocal rank fusion, but that a photo's rank counts five times where they are no equals: after every fourth or
-    fifth of the text comes one of the photos. Equal scores keep text first.
+    As equals: reciprocal rank fusion. Else a photo's rank counts five times: after every fourth or fifth of the text comes
+    one of the photos. An item of both that is among the `near` gets the sum of the two; any other stands where the better of
+    the two puts it, since in a small memory every item is ranked, and whatever has a photo would come first. Equal scores
+    keep text first.
     """
-    if not ranked:
-        return reciprocal_rank_fusion([photos], k=k)
-    step = 1 if as_equals else _PHOTO_STEP
+    if not ranked or as_equals:
+        return reciprocal_rank_fusion([ranked, photos], k=k)
     shares = {item: 1 / (k + rank) for rank, item in enumerate(ranked, start=1)}
     for rank, item in enumerate(photos, start=1):
-        shares[item] = shares.get(item, 0) + 1 / (k + step * rank)
+        of_photo = 1 / (k + _PHOTO_STEP * rank)
+        shares[item] = shares.get(item, 0) + of_photo if item in near else max(shares.get(item, 0), of_photo)
     return sorted(shares.items(), key=lambda scored: scored[1], reverse=True)

@@ -62,8 +62,8 @@ class Retriever:
         self._text_encoder = text_encoder
         self._image_encoder = image_encoder
         self._photo_vectors = photo_vectors
-        measured = floor_of(text_encoder.encoder_id, image_encoder.encoder_id, by_question=ranking is not None)
-        self._floor = measured if relevance_floor else NO_FLOOR
+        self._measured = floor_of(text_encoder.encoder_id, image_encoder.encoder_id, by_question=ranking is not None)
+        self._floor = self._measured if relevance_floor else NO_FLOOR
         self._ranking = ranking
         self._threads = ThreadPoolExecutor(max_workers=6, thread_name_prefix="retrieval")
 
@@ -88,7 +88,9 @@ class Retriever:
                 fused = reciprocal_rank_fusion([list(ranking) for ranking in near.values()])
             else:
                 in_order = ranked.order(connection, _found(paths, near), list(near["bm25"]))
-                fused = with_photos(in_order, list(near.get("photo", ())), as_equals=by_photo)
+                photos = near.get("photo", {})
+                agreed = {key for key in photos if _is_near(key, photos[key], near["dense"].get(key), self._measured)}
+                fused = with_photos(in_order, list(photos), as_equals=by_photo, near=agreed)
             records = self._load(connection, owner, [key for key, _ in fused[:k]])
         return [
             Hit(
@@ -206,6 +208,11 @@ def _near(path: Path, search: PathSearch, floor: RelevanceFloor, *, by_photo: bo
         if is_near:
             near[key] = candidate.score
     return near
+
+
+def _is_near(key: RecordKey, photo: float, words: float | None, floor: RelevanceFloor) -> bool:
+    """Whether the words are near to what a photo shows, or to what is said beside it."""
+    return photo >= floor.photo_to_words_cosine or (words is not None and words >= floor.cosine(key.kind))
 
 
 def _found(paths: Mapping[Path, PathSearch], near: Mapping[Path, Mapping[RecordKey, float]]) -> dict[RecordKey, int]:
