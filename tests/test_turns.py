@@ -1,12 +1,13 @@
 """Turns of the assistant on real stores; a scripted policy stands for the model's judgement."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from m2a import Assistant
+from m2a.agents.state import TurnState
 from m2a.memory.audit import verify
 from m2a.memory.bank import MessageRefusedError
 from m2a.memory.photo_decoder import PhotoRefusedError
@@ -30,7 +31,7 @@ from m2a.types import (
     SearchSemanticMemories,
     TextDelta,
 )
-from models.chat_model import ChatModelError, MalformedReplyError
+from models.chat_model import ChatModelError, MalformedReplyError, TokenUsage
 from tests.scripted_policy import ScriptedPolicy
 from tests.turns import START, Clock, of_this_turn, only, photo, recall, remember, told_about_bobo, turn
 
@@ -245,23 +246,39 @@ async def test_leaving_the_turn_does_not_cancel_it(assistant, policy):
     assert [entry.text for entry in assistant.memory(assistant.local_owner).entries()] == ["Anna likes tea"]
 
 
-async def test_two_turns_at_once_are_answered_one_after_the_other(assistant, policy):
+class PausedPolicy(ScriptedPolicy):
+    """Says nothing until it is let go on."""
+
+    def __init__(self) -> None:
+        super().__init__(reply="a reply of several words that both write")
+        self.goes_on = asyncio.Event()
+
+    async def reply(self, state: TurnState) -> AsyncGenerator[str | TokenUsage, None]:
+        await self.goes_on.wait()
+        async for piece in super().reply(state):
+            yield piece
+
+
+async def test_two_turns_at_once_are_taken_in_and_answered_one_after_the_other(tmp_path, clock):
+    policy = PausedPolicy()
     happened: list[tuple[str, type]] = []
 
-    async def follow(text: str) -> None:
+    async def follow(assistant: Assistant, text: str) -> None:
         async for event in assistant.turn(assistant.local_owner, text):
             happened.append((text, type(event)))
+            if len(happened) == 2:
+                policy.goes_on.set()
 
-    policy.text = "a reply of several words that both write"
-    remember(policy, of_this_turn(AddMemory, text="Anna likes tea"), Finish())
-    await asyncio.gather(follow("Anna likes tea"), follow("Hello"))
-    assert {text for text, _ in happened[:2]} == {"Anna likes tea", "Hello"}  # both are taken in at once
-    done = [text for text, kind in happened if kind is not MessageRecorded]
-    first = done[0]
-    changed = done.index("Hello" if first != "Hello" else "Anna likes tea")
-    assert done.count(first) == changed, "the one had not ended when the other began"
+    async with Assistant.open(load_settings(data_dir=tmp_path), policy=policy, clock=clock) as assistant:
+        remember(policy, of_this_turn(AddMemory, text="Anna likes tea"), Finish())
+        await asyncio.gather(follow(assistant, "Anna likes tea"), follow(assistant, "Hello"))
+        assert len(assistant.conversations(assistant.local_owner)) == 2
+    assert set(happened[:2]) == {("Anna likes tea", MessageRecorded), ("Hello", MessageRecorded)}
+    answered = [text for text, _ in happened[2:]]
+    first = answered[0]
+    ended = answered.count(first)
+    assert answered[:ended] == [first] * ended, "the one had not ended when the other began"
     assert [kind for _, kind in happened].count(ReplyFinished) == 2
-    assert len(assistant.conversations(assistant.local_owner)) == 2
 
 
 async def test_bad_input_is_refused_before_anything_is_stored(assistant):
