@@ -131,6 +131,26 @@ async def test_forgetting(talk: Talk) -> None:
     assert (await talk.say("Where are my passports?")).startswith(DECLINED)
 
 
+async def test_a_thing_is_forgotten_by_its_name(talk: Talk) -> None:
+    await talk.say("The spare key is under the mat")
+    await talk.say("My bike is in the cellar")
+    await talk.say("forget the spare key")
+    assert talk.known() == ["My bike is in the cellar."]
+
+
+async def test_a_sentence_without_a_verb_is_not_put_behind_its_own_subject(talk: Talk) -> None:
+    await talk.say("The spare key is under the mat")
+    await talk.say("Lost the spare key!")
+    assert not any("is lost the spare key" in text.lower() for text in talk.known())
+
+
+async def test_a_time_is_corrected_and_the_sentence_goes_on(talk: Talk) -> None:
+    await talk.say("My dentist appointment is next Friday at 3pm with Dr. Hale.")
+    await talk.say("The dentist moved me to 4pm.")
+    [told] = talk.known()
+    assert "at 4pm with Dr. Hale." in told
+
+
 async def test_forgetting_one_half_of_a_memory_keeps_the_other(talk: Talk) -> None:
     await talk.say("I'm allergic to peanuts and I prefer green tea over coffee.")
     await talk.say("forget that I prefer green tea")

@@ -52,9 +52,9 @@ _FORMS = {
 }
 
 FORGET = re.compile(
-    r"^(?:please |can you |could you |you can |would you |kindly )*(?:forget|delete|erase|remove|drop|wipe|disregard|"
-    r"scratch)\b(?! to\b)(?P<what> (?:that|what|everything|all|anything|about|the (?:thing|bit|part|memory|note|fact)"
-    r"|my|our|it|this|her|his)\b.*)",
+    r"^(?:please |can you |could you |you can |would you |kindly )*(?:(?:forget|delete|erase)\b|"
+    r"(?:remove|drop|wipe|disregard|scratch)(?= (?:that|what|everything|all|anything|about|the (?:thing|bit|part|memory|note"
+    r"|fact)|my|our|it|this|her|his)\b))(?! to\b)(?P<what> \w.*)",
     re.IGNORECASE,
 )
 REMEMBER = re.compile(

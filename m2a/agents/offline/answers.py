@@ -159,7 +159,7 @@ def _counted(
         return listed
     what = next((word for word in plain(question.text).split() if word.strip("?,.").lower() == question.noun), "")
     counted = f"{total} {what.strip('?')}".strip() if total > 1 else str(total)
-    return f"{counted}, from what you told me. {listed}"
+    return f"{counted} by my count. {listed}"
 
 
 _TWIN = stem("twin")

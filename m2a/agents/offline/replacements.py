@@ -57,6 +57,7 @@ def replacement(new: str, entry: MemoryEntry, sense: Sense) -> Target:
     if (
         find_subject(new) is None
         and subject
+        and not content(subject.text) & content(new)
         and len(new.split()) <= 6
         and subject.rest.split()[0] in ("is", "are", "was")
     ):

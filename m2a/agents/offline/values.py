@@ -18,8 +18,8 @@ _NUMBER = (
 _CLOCK = re.compile(
     rf"\b(?:(?:at|from|until|till|by|around|about|before|after) )?(?:(?:half|quarter|twenty|ten|five) (?:past|"
     rf"to) \w+|half (?:\d\d?|one|two|three|four|five|six|seven|eight|"
-    rf"nine|ten|eleven|twelve)\b|[012]?\d[:.][0-5]\d(?: ?[ap]\.?m\b\.?)?|"
-    rf"[01]?\d ?(?:[ap]\.?m\b\.?|o'?clock)|noon|midnight|midday)|\bat (?:\d\d?|"
+    rf"nine|ten|eleven|twelve)\b|[012]?\d[:.][0-5]\d(?: ?(?:[ap]m\b|[ap]\.m\b\.?))?|"
+    rf"[01]?\d ?(?:[ap]m\b|[ap]\.m\b\.?|o'?clock)|noon|midnight|midday)|\bat (?:\d\d?|"
     rf"{'|'.join(w for w in NUMBERS if len(w) > 2)})\b(?! [a-z]+s\b)|"
     rf"\bbetween {_NUMBER} and {_NUMBER}\b(?! [A-Z])",
     re.IGNORECASE,
