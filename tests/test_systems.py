@@ -1,7 +1,7 @@
 """Every memory system on a small dialogue: what it remembers, finds, shows to the model, and leaves as it was."""
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -10,9 +10,10 @@ import pytest
 
 from m2a.benchmarks import read_locomo
 from m2a.systems import registry
+from m2a.systems.evaluated_bank import EvaluatedBank, QuestionBank
 from m2a.systems.shared import Memory, Parts, Utterance
 from m2a.systems.system import Answer, MemorySystem, Meter, Question
-from m2a.types import Message
+from m2a.types import Hit, Message, Query, RecordKind
 from tests.chat_server import ChatServer, say
 from tests.dialogues import model_of, parts_of, write_dialogues
 from tests.scripted_model import Prompt, ScriptedModel
@@ -206,6 +207,26 @@ async def test_without_a_model_the_rules_remember_who_said_it(tmp_path: Path) ->
     assert "canoe" in answer.text and "7 May 2023" in answer.text
     assert answer.usage.calls == 0 and here.references[answer.sources[0]] == "D1:1"
     parts.stores.close()
+
+
+@pytest.mark.parametrize("kind", [EvaluatedBank, QuestionBank])
+async def test_whoever_judges_every_hit_is_not_held_to_the_floor(
+    tmp_path: Path, retrieval: Parts, kind: type[EvaluatedBank]
+) -> None:
+    here = await place(tmp_path, "m2a", retrieval)
+    retriever = here.parts.stores.retriever("best", relevance_floor=True)
+    floors: list[bool] = []
+
+    def search(
+        owner: str, query: Query, kinds: Collection[RecordKind], k: int, *, relevance_floor: bool = True
+    ) -> list[Hit]:
+        floors.append(relevance_floor)
+        return retriever.search(owner, query, kinds, k, relevance_floor=relevance_floor)
+
+    bank = kind(here.memory.owner, here.memory.stores(lambda: retriever), lambda: NOW, search, raw_messages=True)
+    assert bank.search(Query("Lisbon"), {"message"})
+    assert bank.search(Query("Lisbon"), {"message"}, relevance_floor=False)
+    assert floors == [True, False]
 
 
 async def test_rag_passes_on_the_photos_of_what_it_found(tmp_path: Path) -> None:

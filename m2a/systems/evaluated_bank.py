@@ -34,7 +34,7 @@ class EvaluatedBank(MemoryBank):
         relevance_floor: bool = True,
     ) -> list[Hit]:
         self.index()
-        return self._ranked(self.owner, query, kinds, k)
+        return self._ranked(self.owner, query, kinds, k, relevance_floor=relevance_floor)
 
     def messages_in_ranges(self, ranges: Iterable[EvidenceRange]) -> list[Message]:
         return super().messages_in_ranges(ranges) if self._raw_messages else []
@@ -66,19 +66,19 @@ class QuestionBank(EvaluatedBank):
     def __init__(
         self, owner: str, stores: Stores, clock: Callable[[], datetime], search: Search, *, raw_messages: bool
     ) -> None:
-        super().__init__(owner, stores, clock, search, raw_messages=raw_messages)
-        self.spent = Spent()
+        spent = Spent()
+
+        def timed(
+            owner: str, query: Query, kinds: Collection[RecordKind], k: int, *, relevance_floor: bool = True
+        ) -> list[Hit]:
+            return spent.time(lambda: search(owner, query, kinds, k, relevance_floor=relevance_floor))
+
+        super().__init__(owner, stores, clock, timed, raw_messages=raw_messages)
+        self.spent = spent
         self._captions: dict[str, str] = {}
 
-    def search(
-        self,
-        query: Query,
-        kinds: Collection[RecordKind] = frozenset({"entry"}),
-        k: int = 10,
-        *,
-        relevance_floor: bool = True,
-    ) -> list[Hit]:
-        return self.spent.time(lambda: self._ranked(self.owner, query, kinds, k))
+    def index(self) -> None:
+        """What was taken in is indexed."""
 
     def messages_in_ranges(self, ranges: Iterable[EvidenceRange]) -> list[Message]:
         return self.spent.time(lambda: super(QuestionBank, self).messages_in_ranges(ranges))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 from uuid import uuid4
 
 from m2a.memory.database import Database
@@ -36,7 +36,15 @@ if TYPE_CHECKING:
     from models.text_encoder import TextEncoder
 
 Fusion = Literal["best", "paper"]
-Search = Callable[[str, Query, Collection[RecordKind], int], list[Hit]]
+
+
+class Search(Protocol):
+    """Ranks as `Retriever.search` does; one that has no floor takes no notice of `relevance_floor`."""
+
+    def __call__(
+        self, owner: str, query: Query, kinds: Collection[RecordKind], k: int, *, relevance_floor: bool = True
+    ) -> list[Hit]: ...
+
 
 _EVERYTHING = EvidenceRange(1, 2**62)
 
@@ -147,8 +155,11 @@ class SharedStores:
             )
         return self._retrievers[key]
 
-    def dense(self, owner: str, query: Query, kinds: Collection[RecordKind], k: int) -> list[Hit]:
-        """The retriever's dense path alone, as deep as is asked for; photos of the query are not looked at."""
+    def dense(
+        self, owner: str, query: Query, kinds: Collection[RecordKind], k: int, *, relevance_floor: bool = True
+    ) -> list[Hit]:
+        """The retriever's dense path alone, without a floor and as deep as is asked for; photos of the query are not
+        looked at."""
         vector = self.text_encoder.encode([query.text])[0]
         found = self.index.search_dense(owner, vector, kinds, k)
         with self.database.read() as connection:
