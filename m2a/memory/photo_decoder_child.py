@@ -122,7 +122,7 @@ def _turn(image: "Image") -> "Transpose | None":
     }
     try:
         return turns.get(image.getexif().get(0x0112, 1))
-    except Exception:
+    except Exception:  # Pillow reads Exif lazily, and what is broken in it raises whatever it likes: it is no turn
         return None
 
 
@@ -242,7 +242,7 @@ def main() -> None:
         _reply({"refused": refusal.reason, "width": refusal.width, "height": refusal.height})
     except MemoryError:
         _reply({"refused": "memory"})
-    except Exception as error:
+    except Exception as error:  # decoders raise what they like on broken bytes: struct.error, IndexError, …
         bomb = type(error).__name__.startswith("DecompressionBomb")
         _reply({"refused": "memory" if bomb else "damaged"})
     else:
