@@ -180,6 +180,51 @@ async def test_an_age_is_corrected_where_it_stands(talk: Talk) -> None:
     assert "Kofi who's 11 and Wren who's 7" in told
 
 
+@pytest.mark.parametrize(
+    ("told", "corrected", "known"),
+    [
+        (
+            "Car's in for its MOT on Monday. Dropping it at Hartley's before the 8.02 train.",
+            "No sorry, I meant Brennan's for the MOT.",
+            "at Brennan's before the 8.02 train",
+        ),
+        (
+            "Signed up for the Bristol half marathon with Priya from accounts.",
+            "Sorry, I meant the Bath half marathon",
+            "the Bath half marathon with Priya",
+        ),
+        (
+            "We got married in 2017, and last year I forgot our anniversary.",
+            "Hang on, sorry, it was 2016 we got married.",
+            "married in 2016, and last year (2025) I forgot",
+        ),
+        (
+            "The gym's on Tuesdays at 6:30am with a trainer called Marek.",
+            "Actually the gym is at 7:15 now",
+            "at 7:15 with a",
+        ),
+    ],
+)
+async def test_the_value_that_was_meant_takes_the_place_of_its_own(
+    talk: Talk, told: str, corrected: str, known: str
+) -> None:
+    await talk.say(told)
+    await talk.say(corrected)
+    [kept] = talk.known()
+    assert known in kept
+
+
+async def test_what_takes_the_place_of_something_forgotten_is_named(talk: Talk) -> None:
+    await talk.say("My passport is in the grey filing box")
+    await talk.say("Scratch what I told you about the passport. It's in the bedside cabinet.")
+    assert talk.known() == ["The passport's in the bedside cabinet."]
+
+
+async def test_he_is_the_one_named_behind_the_hour(talk: Talk) -> None:
+    await talk.say("Gym's Tuesdays and Thursdays at 6:30am with a trainer called Marek. He's a bit of a sadist.")
+    assert any("Marek is a bit of a sadist" in text or "Marek. He's a bit" in text for text in talk.known())
+
+
 async def test_what_is_said_twice_in_one_message_is_kept_once(talk: Talk) -> None:
     reply = await talk.say("The key is under the mat. The key is under the mat.")
     assert reply == 'I\'ll remember: "The key is under the mat."'

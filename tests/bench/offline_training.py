@@ -12,7 +12,7 @@ import numpy as np
 from m2a.agents.offline.acts import LEARNED_ACTS
 from m2a.agents.offline.acts import features as act_features
 from m2a.agents.offline.clauses import sentences
-from m2a.agents.offline.corrections import features_of as contradiction_features
+from m2a.agents.offline.contradictions import features_of as contradiction_features
 from m2a.agents.offline.questions import Question, parse, questions_of
 from m2a.agents.offline.relevance import features_of
 from m2a.agents.offline.sense import Sense

@@ -108,6 +108,9 @@ def find_namings(text: str) -> list[Naming]:
     return [naming for naming in found.values() if not _is_no_name(naming.name.split()[0], False)]
 
 
+_A_PHRASE = 5  # words
+
+
 def antecedent(clauses: Sequence[str], concepts: Sequence[Concept]) -> str | None:
     """Whom "he" or "she" means after these clauses, newest last: a name, or the noun that a person goes by."""
     known = {name.casefold() for concept in concepts if concept.kind in ("person", "pet") for name in names_of(concept)}
@@ -135,6 +138,8 @@ def _animate_subject(clause: str, known: set[str]) -> str | None:
     if re.fullmatch(NAME, text) and not _is_no_name(text.split()[0], False) and text not in find_places(clause):
         return text
     words = text.lower().split()
+    if len(words) > _A_PHRASE or "with" in words:  # "Tuesdays at 6 with a trainer"
+        return None
     if text.lower() not in PRONOUNS and (words[-1] in lexicon.RELATIONS or words[-1] in lexicon.PETS):
         return text[0].lower() + text[1:] if words[0] in ("my", "our", "the") else text
     return None

@@ -4,10 +4,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from m2a.agents.offline.change_words import CHANGE, TAKES_BACK
+from m2a.agents.offline.change_words import without_change
 from m2a.agents.offline.clauses import find_subject, sentences
 from m2a.agents.offline.dates import number
-from m2a.agents.offline.names import find_names
+from m2a.agents.offline.names import NAME, find_names
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import content
 from m2a.agents.offline.values import Value, find_values
@@ -22,6 +22,10 @@ _NOT = (
         r"(?P<new>[^,.;]+)",
         re.IGNORECASE,
     ),
+)
+_NAMED = re.compile(rf"(?<![\w'])(?P<name>{NAME})(?P<behind> [a-z]+)?")
+_MEANT = re.compile(
+    r"\b(?:I meant|I'd meant|[Ss]hould (?:be|say|have been)|[Mm]ake (?:it|that)) (?:the |my |an? )?" + _NAMED.pattern
 )
 _FROM = re.compile(r"\bfrom (?:[^,.;]|\.\d)*? to (?!\d+ [A-Z]\w+ to)", re.IGNORECASE)
 
@@ -46,6 +50,8 @@ def replacement(new: str, entry: MemoryEntry, sense: Sense) -> Target:
     for refuted, put in oppositions(new):
         if exchanged := _exchange_words(entry.text, refuted, put):
             return Target(entry, exchanged, True)
+    if exchanged := _exchange_name(entry.text, new):
+        return Target(entry, exchanged, True)
     ours = find_values(_FROM.sub("to ", _without_opposition(new)))
     exchanged = _exchange_values(entry.text, ours, find_names(new))
     if exchanged and content(without_values(entry.text)) - content(new):
@@ -67,9 +73,34 @@ def replacement(new: str, entry: MemoryEntry, sense: Sense) -> Target:
     return Target(entry, " ".join([*rest, new]) if len(rest) < len(sentences(entry.text)) else new, bool(rest))
 
 
+def _exchange_name(old: str, new: str) -> str | None:
+    """The old text with the name that was meant in the place of its own: Bath for Bristol by "I meant the Bath half marathon",
+    Brennan's for Hartley's by "I meant Brennan's". None where the old text has none in such a place, or several."""
+    found = _MEANT.search(new)
+    if found is None:
+        return None
+    meant, known = _bare(found["name"]), find_names(old)
+    if meant in old:
+        return None
+    theirs = [one for one in _NAMED.finditer(old) if _bare(one["name"]) in known and _bare(one["name"]) not in new]
+    alike = [one for one in theirs if one["name"].endswith("'s") == found["name"].endswith("'s")]
+    if len(alike) > 1:  # a sentence begins with a capital, name or not
+        alike = [one for one in alike if not re.search(r"(?:^|[.!?] )$", old[: one.start()])]
+    if len(alike) > 1:
+        alike = [one for one in alike if one["behind"] == found["behind"]]
+    if len(alike) != 1:
+        return None
+    start = alike[0].start("name")
+    return old[:start] + meant + old[start + len(_bare(alike[0]["name"])) :]
+
+
+def _bare(name: str) -> str:
+    return name.removesuffix("'s")
+
+
 def _more(part: str) -> set[str]:
     """The words of a correction without those that only say that it is one."""
-    return content(CHANGE.sub("", TAKES_BACK.sub("", without_values(part))))
+    return content(without_change(without_values(part)))
 
 
 def _exchange_values(old: str, ours: Sequence[Value], names: Sequence[str]) -> str | None:

@@ -36,7 +36,10 @@ _MONEY = re.compile(
     re.IGNORECASE,
 )
 _AMOUNT = re.compile(rf"\b({_NUMBER}) ?-?(?:more |other |new |old |big |small |whole )?([a-zA-Z%°]+)", re.IGNORECASE)
+# A bare one, which no unit follows: "it was 2016 we tied the knot".
+_YEAR = re.compile(r"\b(?:in|was|is|it's|since|from|until|not) ((?:19|20)\d\d)\b(?![.,:]\d| ?[€$£%])", re.IGNORECASE)
 _AGE = re.compile(
+    rf"\b(?:turn(?:s|ed|ing)?) ({_NUMBER})\b(?! ?[ap]\.?m| o'?clock)|"
     rf"\b(?:turn(?:s|ed|ing)?|is|was|are|am|'s|'m|s?hes|aged?) (?:already |now |only |just )?({_NUMBER})(?= ?(?:$|"
     rf"[,.!;]|years? old|and\b|now\b|today\b|yesterday\b|on\b|in\b|last\b|next\b|the day\b|\())|"
     rf"\b({_NUMBER})[- ]years?[- ]old|\b({_NUMBER}) (?:months?|weeks?) old|\bborn (?:in|on)\b",
@@ -80,7 +83,9 @@ def find_values(text: str) -> list[Value]:
             found.append(Value(kind, start, end, text[start:end]))
 
     for start, end in find_days(text):
-        take("day", start, end)
+        take("year" if text[start:end].isdigit() else "day", start, end)
+    for match in _YEAR.finditer(text):
+        take("year", match.start(1), match.end(1))
     for match in _CLOCK.finditer(text):
         take("time", match.start(), match.end())
     for match in _RECURRING.finditer(text):
@@ -88,7 +93,7 @@ def find_values(text: str) -> list[Value]:
     for match in _MONEY.finditer(text):
         take("amount:money", match.start(), match.end())
     for match in _AGE.finditer(text):
-        if years := next((group for group in (1, 2) if match[group]), None):
+        if years := next((group for group in (1, 2, 3) if match[group]), None):
             take("age", match.start(years), match.end(years))
     for match in _AMOUNT.finditer(text):
         if match[2].lower() not in _NO_UNITS:
@@ -207,5 +212,6 @@ def find_days(text: str) -> list[tuple[int, int]]:
         elif spans and re.fullmatch(r" (?:to|and) ", text[spans[-1][1] : start]):
             spans[-1] = (spans[-1][0], end + (text[end : end + 1] == ")"))
         else:
-            spans.append((start, end))
+            bracketed = re.match(r" \((?:19|20)\d\d\)", text[end:])  # "last year (2025)"
+            spans.append((start, end + (bracketed.end() if bracketed else 0)))
     return spans
