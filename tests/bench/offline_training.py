@@ -28,7 +28,7 @@ _OF_PAIR = 1.0
 _OF_CORRECTED_PAIR = 2.0
 _OF_SENTENCE = 0.3
 _OF_SHORT = 0.5
-ANSWER_PENALTY = 10.0
+ANSWER_PENALTY = 30.0
 CONTRADICTION_PENALTY = 10.0
 _ACTS = {"statement": "tell", "correction": "tell", "question": "ask", "never_said": "ask", "chit_chat": "chat"}
 

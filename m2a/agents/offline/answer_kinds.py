@@ -5,7 +5,7 @@ import re
 from m2a.agents.offline import lexicon, values
 from m2a.agents.offline.names import find_names, find_namings, find_places
 from m2a.agents.offline.questions import Question
-from m2a.agents.offline.text import equivalents, meets, plain, stem, stems, tokens
+from m2a.agents.offline.text import equivalents, meets, members, plain, stem, stems, tokens
 
 _REASON = re.compile(
     r"\b(?:because|since|as|so that|so|due to|thanks to|for|cos|reason|to (?=[a-z]+))\b", re.IGNORECASE
@@ -13,6 +13,18 @@ _REASON = re.compile(
 _BIRTH = re.compile(r"\bbirthdays?\b|\bborn\b|\bturn(?:s|ed|ing)?\b|\bbaby\b", re.IGNORECASE)
 _IS_A = re.compile(
     r"\b(?:is|was|be|am|as|became|'s|'m) (?:now |training to be )?an? (?:[a-z]+ ){0,2}[a-z]+(?:er|or|ist|ian|ess|man|eer|ant)\b"
+)
+_PEOPLE = frozenset(
+    stem(word)
+    for word in (
+        *"person chap bloke man woman lady guy girl boy fella lad kid baby friend mate pal colleague neighbour teammate".split(),
+        *lexicon.RELATIONS,
+        *lexicon.JOBS,
+    )
+)
+_INSTITUTION = re.compile(
+    r"\b(?:College|University|School|Academy|Hospital|Infirmary|Clinic|Surgery|Street|Road|Avenue|Lane|Court|Hotel|Inn|"
+    r"Club|Church|Park|Bank|Ltd|Inc|Zoom|Teams|Skype)\b"
 )
 
 
@@ -32,6 +44,8 @@ def holds_kind(question: Question, said: str, *, dated: bool = False) -> bool | 
             return values.has_place(text)
         case "person":
             return bool(_new_people(question, text))
+        case "name" if _PEOPLE & set(stems(question.text)):
+            return bool(_new_people(question, text, relations=False))
         case "name":
             return bool(_new_names(question, text))
         case "count":
@@ -45,7 +59,7 @@ def holds_kind(question: Question, said: str, *, dated: bool = False) -> bool | 
         case "amount":
             return values.has_number(text)
         case "age":
-            return values.has_age(text)
+            return values.has_age(text) or (values.has_day(text) and bool(_BIRTH.search(text)))
         case "duration":
             return values.has_duration(text) or dated
         case "frequency":
@@ -55,8 +69,11 @@ def holds_kind(question: Question, said: str, *, dated: bool = False) -> bool | 
         case "job":
             return names_job(text) or values.speaks_of_work(text)
         case "noun":
-            others = {word for word in stems(text) if word not in stems(question.text) or word == stem(question.noun)}
-            return meets(stem(question.noun), others)
+            noun = stem(question.noun)
+            if noun in _PEOPLE:
+                return bool(_new_people(question, text, relations=False))
+            others = {word for word in stems(text) if word not in stems(question.text) or word == noun}
+            return meets(noun, others) or (False if members(noun) else None)
     return None
 
 
@@ -70,17 +87,19 @@ def _new_names(question: Question, text: str) -> list[str]:
     return [name for name in find_names(text) if not set(stems(name)) & asked]
 
 
-def _new_people(question: Question, text: str) -> list[str]:
+def _new_people(question: Question, text: str, *, relations: bool = True) -> list[str]:
+    """Who is named in the text and not in the question, by a name or, with `relations`, by what they are to somebody."""
     places = find_places(text)
     people = [
         name
         for name in _new_names(question, text)
-        if name not in places or re.search(rf"\b(?:from|to) {re.escape(name)}", text)
+        if (name not in places or re.search(rf"\b(?:from|to) {re.escape(name)}", text))
+        and not _INSTITUTION.search(name)
     ]
     asked = set(stems(question.text))
-    relations = [
+    called = [
         token.lower
         for token in tokens(text)
-        if token.lower in lexicon.RELATIONS and not meets(stem(token.lower), asked)
+        if relations and token.lower in lexicon.RELATIONS and not meets(stem(token.lower), asked)
     ]
-    return people + relations
+    return people + called

@@ -48,7 +48,11 @@ _KINDS: tuple[tuple[Asks, str], ...] = (
     ("age", r"\bhow old\b|\b(?:what|which) age\b|\bthe age of\b|\bhow many (?:weeks|months|years) old\b"),
     ("frequency", r"\bhow (?:often|frequently|regularly|many times)\b"),
     ("duration", rf"\bhow (?:long'?s?|many {_UNIT})\b|\bsince when\b"),
-    ("count", r"\b(?:how many (?:more |other |different )?|(?:the |a )(?:total )?(?:number|count) of )(?P<noun>[\w'-]+)"),
+    (
+        "count",
+        r"\b(?:how many (?:more |other |different |of (?:my|our|the|her|his|their) )?|"
+        r"(?:the |a )(?:total )?(?:number|count) of )(?P<noun>[\w'-]+)",
+    ),
     (
         "money",
         r"\b(?:price|costs?|set (?:me|us) back|pay|paid|paying|spen[dt]|salary|shelling out|worth)\b|"
@@ -58,22 +62,27 @@ _KINDS: tuple[tuple[Asks, str], ...] = (
     (
         "amount",
         r"\bhow (?:much|far|big|tall|high|heavy|large|fast|wide|warm)\b|\b(?:what|which)(?:'?s| is|"
-        r" was)?(?: (?:my|the|our|his|her))? (?P<noun>(?:\w+ )?(?:size|dose|dosage|height|weight|amount|"
+        r" was)?(?: (?:my|the|our|his|her))? (?P<noun>(?:\w+ )?(?:size|dose|dosage|height|weight|amount|distance|quantity|"
         r"numbers?|code|pin))\b|\b(?:phone|mobile|room) number\b",
     ),
-    ("time", r"\b(?:what|which) (?:exact )?time\b|\bwhat time'|\bhow (?:late|early)\b"),
+    ("time", r"\b(?:what|which) (?:exact )?(?:time|hour)\b(?! of (?:the )?year)|\bwhat time'|\bhow (?:late|early)\b"),
     (
         "day",
-        r"\bwhen(?:'?s|'re)?\b(?! (?:i'm|we're|you're|i |you |he |she |they |handhold))|\b(?:what|which)(?:'s|"
-        r" is| was)?(?: the)?(?: exact| actual)? (?:day|date|days|month|year|weekday|week|season|deadline)\b|"
-        r"\bby when\b|^(?!.*\bwhat did\b).*\bbirthday\b",
+        r"^(?!.*\b(?:where|what|which|who|how)\b.*\bwhen\b).*"
+        r"\bwhen\b(?! (?:i'm|we're|you're|i |you |he |she |they |handhold))|"
+        r"\bwhen(?:'?s|'re| is| are| was| were| do| does| did| will| am| should| can)\b|"
+        r"\b(?:what|which)(?:'s| is| was)?(?: (?:the|my|our))?(?: exact| actual| moving| due| start)? "
+        r"(?:days?|dates?|month|year|weekdays?|week|weekend|season|deadline|time of year)\b|"
+        r"\b(?:what|which) (?:mornings|evenings|nights|afternoons|weekends)\b|\bby when\b|"
+        r"^(?!.*\bfor (?:my|your|his|her|their|our|\w+'s) birthday).*\bwhat(?:'?s| is| was) [\w' -]{2,30}\bbirthday\b"
+        r"(?! present| party| cake| gift)|^(?!.*\b(?:what|where|which|who|how|why)\b).*\bbirthday\b",
     ),
     (
         "place",
         r"\bwhere(?:'?s|'re|abouts)?\b|\b(?:what|which) (?:city|town|place|country|village|street|part|bit|"
         r"room|floor|airport|neighbou?rhood|district|suburb|area|region|county)\b",
     ),
-    ("name", r"\b(?:what|which|who)\b.*\b(?:called|call|named?|names)\b|\bwhat's .* called\b|\bname of\b"),
+    ("name", r"\b(?:what'?s?|which|who'?s?)\b.*\b(?:called|call|named?|names)\b|\bwhat's .* called\b|\bname of\b"),
     (
         "job",
         r"\bwhat (?:does|do|did) [^,?]* do(?: (?:at|for|in|as|again|now|these)\b[^,?]*)?(?=[?,.]|$)|"

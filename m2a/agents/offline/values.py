@@ -36,6 +36,11 @@ _MONEY = re.compile(
     re.IGNORECASE,
 )
 _AMOUNT = re.compile(rf"\b({_NUMBER}) ?-?(?:more |other |new |old |big |small |whole )?([a-zA-Z%°]+)", re.IGNORECASE)
+# Without a day: "before July", "an autumn wedding".
+_SEASON = re.compile(
+    r"\b(?:January|February|March|April|June|July|August|September|October|November|December|spring|summer|autumn|winter|"
+    r"Christmas|Easter)\b|\b(?:in|to|before|until|by|since|next|last) May\b"
+)
 # A bare one, which no unit follows: "it was 2016 we tied the knot".
 _YEAR = re.compile(r"\b(?:in|was|is|it's|since|from|until|not) ((?:19|20)\d\d)\b(?![.,:]\d| ?[€$£%])", re.IGNORECASE)
 _AGE = re.compile(
@@ -146,7 +151,7 @@ def has_day(text: str) -> bool:
         re.IGNORECASE,
     ):
         return True
-    return bool(find_days(text)) or bool(_RECURRING.search(text))
+    return bool(find_days(text)) or bool(_RECURRING.search(text)) or bool(_SEASON.search(text))
 
 
 def has_age(text: str) -> bool:
@@ -169,7 +174,9 @@ def has_frequency(text: str) -> bool:
 
 
 def has_number(text: str) -> bool:
-    return bool(re.search(rf"\b{_NUMBER}\b", text, re.IGNORECASE))
+    return bool(
+        re.search(rf"\b{_NUMBER}\b|\b(?:a|the) (?:whole|half|quarter|single|full|couple)\b", text, re.IGNORECASE)
+    )
 
 
 def has_place(text: str) -> bool:
