@@ -40,6 +40,8 @@ _FORGETTING = frozenset(
     finished_words("forget delete remove erase drop wipe memory memories remember note stop wrong longer please")
 )
 
+_BEGINNING = 5  # letters
+
 _SENTENCE_END = re.compile(r"(?<=[.!?…。！？])\s+|\n+")
 _CLAUSE_END = re.compile(r"[.;:!?,…]+(?:\s|$)|\n|\s(?:and|but)\s")
 _TAG = re.compile(
@@ -160,10 +162,16 @@ def _is_name_or_number(word: str) -> bool:
 
 def _check_subject(bank: MemoryBank, entry: MemoryEntry, words: frozenset[str]) -> None:
     mentions = [mention.name for mention in _mentions(bank, entry)]
-    if not words & _words(" ".join([entry.text, entry.caption, *mentions])):
+    known = _words(" ".join([entry.text, entry.caption, *mentions]))
+    if not words & known and not _beginnings(words) & _beginnings(known):
         raise RejectedWriteError(
             f"The user's cited messages do not speak of memory {entry.memory_id}; cite those that do."
         )
+
+
+def _beginnings(words: frozenset[str]) -> frozenset[str]:
+    """By which "allergy" speaks of what "allergic" tells."""
+    return frozenset(word[:_BEGINNING] for word in words if len(word) >= _BEGINNING)
 
 
 def _check_forgetting(state: TurnState) -> None:

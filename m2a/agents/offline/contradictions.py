@@ -13,7 +13,7 @@ from m2a.agents.offline.relevance import rests_on
 from m2a.agents.offline.replacements import oppositions, same_kind, same_words, without_values
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.statements import Observation
-from m2a.agents.offline.text import content, stem, stems
+from m2a.agents.offline.text import content, meets, stem, stems
 from m2a.agents.offline.values import Value, find_values
 from m2a.types import Concept, MemoryEntry
 
@@ -35,6 +35,7 @@ def features_of(
     known = [_Told.of(entry.text, concepts) for entry in entries]
     holders = Counter(root for one in known for root in one.words)
     taken_back = bool(TAKES_BACK.search(said))
+    message = _Told.of(said, concepts)
     nearest = [max(sense.nearest(new.sentences, one.sentences)) for one in known]
     cosines = [sense.cosine(new.text, one.text) for one in known]
     found = []
@@ -42,6 +43,7 @@ def features_of(
         entries, known, nearest, _leads(cosines), _leads(nearest), strict=True
     ):
         features = _features(new, old, holders, near, sense, taken_back=taken_back)
+        features["rare words of the message met"] = min(_MANY, sum(_rarities(message, old, holders)))
         features["cosine of the message"] = sense.cosine(said, old.text)
         features["cosine lead"], features["sentence lead"] = lead, near_lead
         features["newest and taken back"] = float(taken_back and bool(newest) and rests_on(entry, newest[:1]))
@@ -86,7 +88,8 @@ def _features(
     """`holders` counts the memories that hold a word, `near` is the cosine of the two nearest sentences."""
     others = [value for value in old.values if _is_another(value, new.values)]
     another = float(bool(others))
-    rarities = [1 / holders[root] for root in new.words.keys() & old.words.keys()]
+    rarities = _rarities(new, old, holders)
+    synonyms = [1 / holders[root] for root in old.words if root not in new.words and meets(root, frozenset(new.words))]
     rarest = max(rarities, default=0.0)
     subject_met = float(bool(old.subject & (content(new.text) | new.names)))
     counterpart = _counterpart(new, old, sense)
@@ -109,10 +112,12 @@ def _features(
         "rare words met": min(_MANY, sum(rarities)),
         "rarest word and another value": rarest * another,
         "rarest word and taken": rarest * taken,
+        "a synonym and taken": max(synonyms, default=0.0) * taken,
         "a name met and taken": name_met,
         "same subject and taken": same_subject,
         "a name met in another place": name_met * elsewhere,
         "same subject in another place": same_subject * elsewhere,
+        "same subject and another name lately": float(_have_other_names(new, old)) * lately,
         "counterpart and subject met": counterpart * subject_met,
         "counterpart and taken": counterpart * taken,
         "counterpart and lately": counterpart * lately,
@@ -122,6 +127,18 @@ def _features(
         "subject met and moved": subject_met * moves,
         "near sentence and moved": near * moves,
     }
+
+
+def _rarities(new: _Told, old: _Told, holders: Mapping[str, int]) -> list[float]:
+    """Of each word that both have: 1 where no other memory has it, less the more have it."""
+    return [1 / holders[root] for root in new.words.keys() & old.words.keys()]
+
+
+def _have_other_names(new: _Told, old: _Told) -> bool:
+    """Of one subject, and each with a name that the other lacks: "Anna is with Shell now" and "Anna joined Siemens"."""
+    subjects = new.subject | old.subject
+    ours, theirs = new.names - old.names - subjects, old.names - new.names - subjects
+    return bool(new.subject & old.subject and ours and theirs)
 
 
 def _leads(values: Sequence[float]) -> list[float]:

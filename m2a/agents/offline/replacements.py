@@ -87,7 +87,7 @@ def _exchange_name(old: str, new: str) -> str | None:
     if len(alike) > 1:  # a sentence begins with a capital, name or not
         alike = [one for one in alike if not re.search(r"(?:^|[.!?] )$", old[: one.start()])]
     if len(alike) > 1:
-        alike = [one for one in alike if one["behind"] == found["behind"]]
+        alike = [one for one in alike if one["behind"] and one["behind"] == found["behind"]]
     if len(alike) != 1:
         return None
     start = alike[0].start("name")
@@ -154,6 +154,8 @@ def _fitted(old: str, value: Value, new: Value) -> str:
         value.kind.startswith("amount:") and len(text.split()) == 1 and len(value.text.split()) > 1
     ):
         return text if value.kind == "amount:" else f"{text} {' '.join(value.text.split()[1:])}"
+    if value.kind == "age" and value.text.endswith("old") and not text.endswith("old"):
+        return f"{text}-year-old" if "-" in value.text else f"{text} years old"
     bare = re.match(r"(?:\d|the |[A-Z])", text) is not None
     if value.kind == "day" and bare and not re.match(r"(?:\d|the |[A-Z])", value.text):
         return f"on {text}"

@@ -47,7 +47,7 @@ _AGE = re.compile(
     rf"\b(?:turn(?:s|ed|ing)?) ({_NUMBER})\b(?! ?[ap]\.?m| o'?clock)|"
     rf"\b(?:turn(?:s|ed|ing)?|is|was|are|am|'s|'m|s?hes|aged?) (?:already |now |only |just )?({_NUMBER})(?= ?(?:$|"
     rf"[,.!;]|years? old|and\b|now\b|today\b|yesterday\b|on\b|in\b|last\b|next\b|the day\b|\())|"
-    rf"\b({_NUMBER})[- ]years?[- ]old|\b({_NUMBER}) (?:months?|weeks?) old|\bborn (?:in|on)\b",
+    rf"\b((?:{_NUMBER}|an?)[- ](?:year|month|week)s?[- ]old)\b|\bborn (?:in|on)\b",
     re.IGNORECASE,
 )
 _DURATION = re.compile(
