@@ -42,6 +42,8 @@ _DAY = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th)?"
 _YEAR = r"(?P<year>(?:19|20)\d\d)"
 _WEEKDAY = r"(?P<weekday>monday|tuesday|wednesday|thursday|friday|saturday|sunday)"
 _SHORT_WEEKDAY = r"(?P<weekday>mon|tues?|wed|thu(?:rs?)?|fri|sat|sun)"
+# Before a full date it adds nothing: "Thursday 23 April", "Tues, the 5th of May".
+_ITS_WEEKDAY = r"(?:(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|mon|tues?|wed|thu(?:rs?)?|fri|sat|sun)\b\.?,? )?"
 # "Thursday evenings" and "Friday night is pizza night" tell of every week.
 _NOT_WEEKLY = r"(?! (?:mornings|afternoons|evenings|nights)\b| (?:morning|afternoon|evening|night) is\b)"
 _WHICH = r"(?:the )?(?P<which>last|past|this past|this coming|coming|this|next)"
@@ -379,12 +381,12 @@ def _rule(pattern: str, resolve: _Resolve) -> tuple[re.Pattern[str], _Resolve]:
 
 # Longest and surest first: what one rule took, no later one reads.
 _RULES: tuple[tuple[re.Pattern[str], _Resolve], ...] = (
-    _rule(r"(?P<iso>\d{4}-\d\d-\d\d)", _iso),
-    _rule(r"(?P<d>[0-3]?\d)[./](?P<m>[01]?\d)[./](?P<year>(?:19|20)\d\d)", _numeric),
-    _rule(rf"{_FIRST} ?{_TO} ?(?:the )?{_DAY} (?:of )?{_MONTH}(?:,? {_YEAR})?", _day_range),
-    _rule(rf"{_MONTH} {_FIRST} ?{_TO} ?(?:the )?{_DAY}(?:,? {_YEAR})?", _day_range),
-    _rule(rf"(?:the )?{_DAY} (?:of )?{_MONTH}(?:,? {_YEAR})?", _day_month),
-    _rule(rf"{_MONTH} (?:the )?{_DAY}(?!\d)(?:,? {_YEAR})?", _day_month),
+    _rule(rf"{_ITS_WEEKDAY}(?P<iso>\d{{4}}-\d\d-\d\d)", _iso),
+    _rule(rf"{_ITS_WEEKDAY}(?P<d>[0-3]?\d)[./](?P<m>[01]?\d)[./](?P<year>(?:19|20)\d\d)", _numeric),
+    _rule(rf"{_ITS_WEEKDAY}{_FIRST} ?{_TO} ?{_ITS_WEEKDAY}(?:the )?{_DAY} (?:of )?{_MONTH}(?:,? {_YEAR})?", _day_range),
+    _rule(rf"{_ITS_WEEKDAY}{_MONTH} {_FIRST} ?{_TO} ?(?:the )?{_DAY}(?:,? {_YEAR})?", _day_range),
+    _rule(rf"{_ITS_WEEKDAY}(?:the )?{_DAY} (?:of )?{_MONTH}(?:,? {_YEAR})?", _day_month),
+    _rule(rf"{_ITS_WEEKDAY}{_MONTH} (?:the )?{_DAY}(?!\d)(?:,? {_YEAR})?", _day_month),
     _rule(rf"{_MONTH}(?: of)?,? {_YEAR}", _whole_month),
     _rule(rf"{_COUNT} {_UNIT} (?:(?:from|after) (?:now|today)|hence|today)", _ahead),
     _rule(rf"{_COUNT} {_UNIT} from (?P<tomorrow>tomorrow)", _from_tomorrow),

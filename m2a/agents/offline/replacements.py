@@ -167,7 +167,7 @@ def _fitted(old: str, value: Value, new: Value) -> str:
 
 
 def same_kind(left: str, right: str) -> bool:
-    if left == right:
+    if left == right or {left, right} == {"age", "amount:"}:  # "she's six" and "only four"
         return True
     return left.startswith("amount:") and right.startswith("amount:") and (left == "amount:" or right == "amount:")
 

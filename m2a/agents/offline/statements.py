@@ -73,8 +73,11 @@ def read(message: Message, recent: Sequence[Message], concepts: Sequence[Concept
     forgets = tuple(utterance.text for utterance in said if utterance.act == "forget")
     kept = [utterance for utterance in said if utterance.act in ("tell", "preference")]
     before = [part for earlier in recent[-6:] if earlier.role == "user" for part in sentences(plain(earlier.text))]
-    if said and said[0].act == "forget":  # "Scratch what I said about the passport. It's in the drawer."
-        before.append(said[0].text)
+    if kept and said[0].act == "forget" and (topic := topic_of([said[0].text])):
+        # "Scratch what I said about the passport. I've put it in the drawer."
+        kept[0] = replace(
+            kept[0], text=re.sub(r"\b(?:it|them|they)\b(?!self)", topic, kept[0].text, count=1, flags=re.I)
+        )
     observations = _observations(kept, before, concepts, message.said_at.date())
     if message.photos and not observations and not any(one.act in ("ask", "forget", "command") for one in said):
         namings = find_namings(message.text)  # a name under a photo is kept though no sentence was made of it: "Bobo!"
