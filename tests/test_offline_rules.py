@@ -235,6 +235,17 @@ async def test_one_dog_is_no_dogs(talk: Talk) -> None:
     assert "1 dogs" not in await talk.say("How many dogs do I have?")
 
 
+async def test_years_are_counted_to_the_month_that_is_asked_of(talk: Talk) -> None:
+    await talk.say("Andrés and I married in Zaragoza on 21 June 2008")
+    assert "18 years (6574 days" in await talk.say("How many years will we have been married this June?")
+    assert "17 years and 8 months" in await talk.say("How long have we been married?")
+
+
+async def test_a_place_is_nobodys_name(talk: Talk) -> None:
+    await talk.say("Anjali and her husband relocated to Sacramento")
+    assert (await talk.say("what's Anjali's husband's name?")).startswith(DECLINED)
+
+
 async def test_numbers_are_computed(talk: Talk) -> None:
     await talk.say("My son Emil was born on 5 October 2020")
     await talk.say("We're flying to Oslo on 20 March 2026")

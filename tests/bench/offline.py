@@ -17,7 +17,7 @@ from tests.bench.offline_training import examples_of, train, write
 from tests.offline_cases import BEHAVIOURS, Played, Score, play_file, score
 
 DATA = Path(__file__).parents[1] / "data"
-SETS = ("build", "unseen", "final", *"defghijklmnopqrstu")
+SETS = ("build", "unseen", "final", *"defghijklmnopqrstuvw")
 
 
 def main(arguments: Sequence[str] = ()) -> int:

@@ -109,7 +109,7 @@ _ASKS = (
 )
 # "HR want to know which day I'm off": whoever asks, it is asked here.
 _ASKED_ON = re.compile(
-    rf"\b(?:(?:wants?|needs?|would like|is dying|are dying) (?:me )?to (?:know|hear)|(?:is|are|was|were|keeps?|'s|'re) asking"
+    rf"\b(?:(?:wants?|needs?|would like|is dying|are dying) (?:me )?to (?:know|hear)|(?:is|are|was|were|keeps?|'s|'re) askin[g']?"
     rf"(?: me| us)?|(?:wants?|needs?|asks?|asks for|is after|are after) (?:me |us )?(?=the (?:total )?(?:number|name|date|"
     rf"address)\b)|(?:just|has|have|'s|'ve) asked (?:me|us))(?: again)?,? (?:about )?(?:{_WH}\b|if\b|whether\b|the (?:total )?"
     r"(?:number|name|date|address) of\b)",

@@ -17,7 +17,8 @@ _IS_A = re.compile(
 _PEOPLE = frozenset(
     stem(word)
     for word in (
-        *"person chap bloke man woman lady guy girl boy fella lad kid baby friend mate pal colleague neighbour teammate".split(),
+        *"person chap bloke man woman lady guy girl boy fella lad kid baby friend mate pal colleague neighbour".split(),
+        *"teammate landlord landlady host owner guide tutor coach trainer instructor".split(),
         *lexicon.RELATIONS,
         *lexicon.JOBS,
     )
@@ -61,7 +62,7 @@ def holds_kind(question: Question, said: str, *, dated: bool = False) -> bool | 
         case "age":
             return values.has_age(text) or (values.has_day(text) and bool(_BIRTH.search(text)))
         case "duration":
-            return values.has_duration(text) or dated
+            return values.has_duration(text) or dated or values.has_day(text)
         case "frequency":
             return values.has_frequency(text)
         case "reason":
@@ -83,7 +84,7 @@ def names_job(text: str) -> bool:
 
 
 def _new_names(question: Question, text: str) -> list[str]:
-    asked = set(stems(question.text))
+    asked = set(stems(f"{question.context} {question.text}"))
     return [name for name in find_names(text) if not set(stems(name)) & asked]
 
 
@@ -93,7 +94,7 @@ def _new_people(question: Question, text: str, *, relations: bool = True) -> lis
     people = [
         name
         for name in _new_names(question, text)
-        if (name not in places or re.search(rf"\b(?:from|to) {re.escape(name)}", text))
+        if (name not in places or (relations and re.search(rf"\b(?:from|to) {re.escape(name)}", text)))
         and not _INSTITUTION.search(name)
     ]
     asked = set(stems(question.text))

@@ -175,13 +175,16 @@ def _is_owned(text: str, word: str) -> bool:
 
 def _computed(question: Question, found: Sequence[MemoryEntry], messages: Sequence[Message], today: date) -> str:
     best = found[0]
-    quoted = quote(best, messages)
     if question.asks == "age":
-        age = _age(best, messages, today)
+        age, quoted = _age(best, messages, today), quote(best, messages)
         return f"{age} {quoted}" if age else quoted
-    interval = best.happened or _first_date(best)
+    if question.asks == "duration":  # it has begun: the wedding, and not the next anniversary
+        best = next((one for one in found if (when := _happened(one)) and when.first <= today), best)
+    quoted, interval = quote(best, messages), _happened(best)
     if interval is None:
         return quoted
+    if question.asks == "duration" and question.within and interval.first < today < question.within.last:
+        return f"{_span_to(_anniversary(interval, question.within), interval, question.unit)}. {quoted}"
     if question.asks == "duration" and interval.first > today:
         return quoted
     if interval.first > today:
@@ -207,25 +210,48 @@ def _day(day: date) -> str:
     return written(DateInterval(day, day))
 
 
+def _happened(entry: MemoryEntry) -> DateInterval | None:
+    return entry.happened or _first_date(entry)
+
+
+def _anniversary(interval: DateInterval, within: DateInterval) -> date:
+    """The day to count to where "this November" is asked of: that of the year, where it lies there; else the last."""
+    day = interval.first
+    if interval.first == interval.last and (day.month, day.day) != (2, 29):
+        for year in (within.first.year, within.last.year):
+            if within.first <= day.replace(year=year) <= within.last:
+                return day.replace(year=year)
+    return within.last
+
+
+def _span_to(until: date, interval: DateInterval, unit: str) -> str:
+    if interval.first == interval.last:
+        return f"{_span((until - interval.first).days, interval.first, until, unit)} on {_day(until)}"
+    return f"About {_count(until.year - interval.first.year, 'year')} by {_day(until)}"
+
+
 def _first_date(entry: MemoryEntry) -> DateInterval | None:
     found = find_dates(entry.text, entry.recorded_at.date(), past=False)
     return found[0].interval if found else None
 
 
 def _span(days: int, first: date, second: date, unit: str) -> str:
-    """Days, and beside them the larger units that one thinks in: "77 days (11 weeks, or 2 months and 18 days)"."""
+    """In the unit asked for, and beside it the others that one thinks in: "77 days (11 weeks, or 2 months)"."""
     earlier, later = min(first, second), max(first, second)
     months = (later.year - earlier.year) * 12 + later.month - earlier.month - (later.day < earlier.day)
-    parts = []
+    years, rest_months = divmod(months, 12)
+    weeks, rest_days = divmod(days, 7)
+    told = {"day": _count(days, "day")}
     if days >= 14 or unit == "week":
-        weeks, rest = divmod(days, 7)
-        parts.append(_count(weeks, "week") + (f" and {_count(rest, 'day')}" if rest else ""))
-    if months >= 1:
-        years, rest_months = divmod(months, 12)
-        parts.append(
-            " and ".join(_count(count, name) for count, name in ((years, "year"), (rest_months, "month")) if count)
-        )
-    return _count(days, "day") + (f" ({', or '.join(parts)})" if parts else "")
+        told["week"] = _counts((weeks, "week"), (rest_days, "day"))
+    if months:
+        told["year" if years else "month"] = _counts((years, "year"), (rest_months, "month"))
+    first_told = told.pop(unit, None) or told.pop("day")
+    return first_told + (f" ({', or '.join(told.values())})" if told else "")
+
+
+def _counts(*counted: tuple[int, str]) -> str:
+    return " and ".join(_count(count, name) for count, name in counted if count) or _count(*counted[0])
 
 
 def _count(count: int, noun: str) -> str:

@@ -9,7 +9,7 @@ from m2a.agents.offline.clauses import find_subject, sentences
 from m2a.agents.offline.dates import number
 from m2a.agents.offline.names import find_names, find_places, mentioned, names_of
 from m2a.agents.offline.questions import content_words
-from m2a.agents.offline.relevance import rests_on
+from m2a.agents.offline.relevance import rests_on, share_evidence
 from m2a.agents.offline.replacements import oppositions, same_kind, same_words, without_values
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.statements import Observation
@@ -43,6 +43,12 @@ def features_of(
         entries, known, nearest, _leads(cosines), _leads(nearest), strict=True
     ):
         features = _features(new, old, holders, near, sense, taken_back=taken_back)
+        beside = [other.words.keys() for one, other in zip(entries, known, strict=True) if share_evidence(one, entry)]
+        rarest = max(
+            (1 / holders[root] for roots in beside for root in roots & (new.words.keys() - old.words.keys())),
+            default=0.0,
+        )
+        features["a word met beside and another value"] = rarest * features["another value"]
         features["rare words of the message met"] = min(_MANY, sum(_rarities(message, old, holders)))
         features["cosine of the message"] = sense.cosine(said, old.text)
         features["cosine lead"], features["sentence lead"] = lead, near_lead

@@ -2,13 +2,16 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from m2a.agents.offline.change_words import TAKES_BACK
+from m2a.agents.offline.clauses import sentences
 from m2a.agents.offline.contradictions import features_of
+from m2a.agents.offline.names import find_names
 from m2a.agents.offline.relevance import entries_of
 from m2a.agents.offline.replacements import Target, replacement
 from m2a.agents.offline.sense import Sense
-from m2a.agents.offline.statements import Observation
+from m2a.agents.offline.statements import Observation, leans, standing_alone
 from m2a.agents.offline.text import content
 from m2a.types import Concept, Hit, MemoryEntry
 
@@ -38,7 +41,32 @@ def find_target(
         for entry, features in zip(entries, found, strict=True)
     ]
     best = max((one for one in rated if one[1] >= ENOUGH), default=None)
-    return replacement(observation.text, best[-1], sense) if best is not None else None
+    if best is None:
+        return None
+    entry = best[-1]
+    parts = sentences(entry.text)
+    named = [replace(entry, text=_by_name(part, parts[:index], concepts)) for index, part in enumerate(parts)]
+    of_parts = features_of(observation, said, named, newest, concepts, sense)
+    chances = [model.probability(features) for features in of_parts]
+    return replacement(observation.text, entry, _still_true(parts, chances))
+
+
+def _by_name(part: str, before: Sequence[str], concepts: Sequence[Concept]) -> str:
+    """The sentence with a name for its first pronoun, if only the last one named."""
+    named = standing_alone(part, before, concepts)
+    names = find_names(" ".join(before))
+    return re.sub(r"^(?:he|she|they)\b", names[-1], part, flags=re.IGNORECASE) if named == part and names else named
+
+
+def _still_true(parts: Sequence[str], chances: Sequence[float]) -> list[str]:
+    """The sentences of a contradicted memory that hold: not the likeliest to be meant, nor one that leans on a fallen one."""
+    held: list[str] = []
+    fallen = False
+    for part, chance in zip(parts, chances, strict=True):
+        fallen = chance >= min(ENOUGH, max(chances)) or (fallen and leans(part))
+        if not fallen:
+            held.append(part)
+    return held
 
 
 def _says_it_already(features: Mapping[str, float]) -> bool:

@@ -8,7 +8,6 @@ from m2a.agents.offline.change_words import without_change
 from m2a.agents.offline.clauses import find_subject, sentences
 from m2a.agents.offline.dates import number
 from m2a.agents.offline.names import NAME, find_names
-from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import content
 from m2a.agents.offline.values import Value, find_values
 from m2a.types import MemoryEntry
@@ -31,9 +30,9 @@ _FROM = re.compile(r"\bfrom (?:[^,.;]|\.\d)*? to (?!\d+ [A-Z]\w+ to)", re.IGNORE
 
 # Says when something is told, and seldom to which day it is put.
 _OF_THE_TELLING = re.compile(r"(?:today|yesterday|tonight|this (?:morning|afternoon|evening))\b", re.IGNORECASE)
+_WEEKLY = re.compile(r"(?:every )?\w+days\b|every\b", re.IGNORECASE)
 _BOUND = re.compile(r"(before|until|till|by|after|from) ", re.IGNORECASE)
 _CLOSE_BEHIND = 12  # characters
-_UNTOUCHED = 0.3  # a sentence less near to the correction than this still holds
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +44,8 @@ class Target:
     keeps_old: bool  # the old text with one value exchanged: it rests on the old evidence too
 
 
-def replacement(new: str, entry: MemoryEntry, sense: Sense) -> Target:
-    """The old text with the new value in the place of its own; else the new text, and what of the old is untouched."""
+def replacement(new: str, entry: MemoryEntry, held: Sequence[str]) -> Target:
+    """The old text with the new value in the place of its own; else the new text behind the sentences that are `held`."""
     for refuted, put in oppositions(new):
         if exchanged := _exchange_words(entry.text, refuted, put):
             return Target(entry, exchanged, True)
@@ -69,8 +68,7 @@ def replacement(new: str, entry: MemoryEntry, sense: Sense) -> Target:
     ):
         start = new[0] if find_names(new) else new[0].lower()
         return Target(entry, f"{subject.text} {subject.rest.split()[0]} {start}{new[1:]}", True)
-    rest = [part for part in sentences(entry.text) if sense.cosine(part, new) < _UNTOUCHED]
-    return Target(entry, " ".join([*rest, new]) if len(rest) < len(sentences(entry.text)) else new, bool(rest))
+    return Target(entry, " ".join([*held, new]), bool(held))
 
 
 def _exchange_name(old: str, new: str) -> str | None:
@@ -114,6 +112,8 @@ def _exchange_values(old: str, ours: Sequence[Value], names: Sequence[str]) -> s
     for value in reversed(theirs):
         fitting = [one for one in ours if same_kind(one.kind, value.kind) and not _OF_THE_TELLING.match(one.text)]
         rivals = [one for one in theirs if same_kind(one.kind, value.kind)]
+        if len(rivals) > 1 and fitting:  # "Tuesdays" gives way to "Thursdays", and "today" stays
+            rivals = [one for one in rivals if bool(_WEEKLY.match(one.text)) == bool(_WEEKLY.match(fitting[0].text))]
         if len(fitting) != 1 or value != (rivals[0] if len(rivals) == 1 else _value_of(names, old, rivals)):
             continue
         if fitting[0].text.casefold() == value.text.casefold():

@@ -100,7 +100,7 @@ def _observations(
         body = _FILLER.sub("", utterance.text).strip(" ,")
         if not body:
             continue
-        if texts and _leans(body) and not (_PERSONAL.match(body) and antecedent([texts[-1][0]], concepts)):
+        if texts and leans(body) and not (_PERSONAL.match(body) and antecedent([texts[-1][0]], concepts)):
             texts[-1] = (f"{texts[-1][0].rstrip(' .!?')}. {body}", texts[-1][1])
         elif (
             _PERSONAL.match(body) and (named := antecedent([*before, *(text for text, _ in texts)], concepts))
@@ -109,14 +109,13 @@ def _observations(
         elif _PERSONAL.match(body) and texts:  # "We adopted a greyhound. He's called Duke."
             texts[-1] = (f"{texts[-1][0].rstrip(' .!?')}. {body}", texts[-1][1])
         else:
-            if not texts and re.match(r"its?\b", body, re.IGNORECASE) and (topic := topic_of(before)):
-                body = re.sub(r"^its\b", f"{topic}'s", body, count=1, flags=re.IGNORECASE)
-                body = re.sub(r"^it\b", topic, body, count=1, flags=re.IGNORECASE)
-            texts.append((body, utterance))
+            texts.append(
+                (body if texts or _PERSONAL.match(body) else standing_alone(body, before, concepts), utterance)
+            )
     return [_observation(text, utterance, today) for text, utterance in texts if len(tokens(text)) >= 2]
 
 
-def _leans(body: str) -> bool:
+def leans(body: str) -> bool:
     """Whether the sentence needs the one before it to be understood."""
     if _LOOSE.match(body) or _OBJECT.search(body) or len(tokens(body)) < 3:
         return True
@@ -137,6 +136,16 @@ def topic_of(before: Sequence[str]) -> str | None:
             if match[1].split()[-1].lower() not in lexicon.RELATIONS:
                 return re.sub(r"^(?:an?|the) ", "the ", match[1], flags=re.IGNORECASE)
     return None
+
+
+def standing_alone(part: str, before: Sequence[str], concepts: Sequence[Concept]) -> str:
+    """The sentence with what its first pronoun means, after the sentences `before` it: "She's four" → "Olive is four"."""
+    if _PERSONAL.match(part) and (named := antecedent(before, concepts)):
+        return _with_name(part, named)
+    if re.match(r"its?\b", part, re.IGNORECASE) and (topic := topic_of(before)):
+        part = re.sub(r"^its\b", f"{topic}'s", part, count=1, flags=re.IGNORECASE)
+        return re.sub(r"^it\b", topic, part, count=1, flags=re.IGNORECASE)
+    return part
 
 
 def _with_name(clause: str, named: str) -> str:

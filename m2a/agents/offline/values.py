@@ -20,7 +20,7 @@ _CLOCK = re.compile(
     rf"to) \w+|half (?:\d\d?|one|two|three|four|five|six|seven|eight|"
     rf"nine|ten|eleven|twelve)\b|[012]?\d[:.][0-5]\d(?: ?(?:[ap]m\b|[ap]\.m\b\.?))?|"
     rf"[01]?\d ?(?:[ap]m\b|[ap]\.m\b\.?|o'?clock)|noon|midnight|midday)|\bat (?:\d\d?|"
-    rf"{'|'.join(w for w in NUMBERS if len(w) > 2)})\b(?! [a-z]+s\b)|"
+    rf"{'|'.join(w for w in NUMBERS if len(w) > 2)})\b(?! [a-z]+s\b|[.,:]\d)|"
     rf"\bbetween {_NUMBER} and {_NUMBER}\b(?! [A-Z])",
     re.IGNORECASE,
 )
@@ -45,7 +45,7 @@ _SEASON = re.compile(
 _YEAR = re.compile(r"\b(?:in|was|is|it's|since|from|until|not) ((?:19|20)\d\d)\b(?![.,:]\d| ?[€$£%])", re.IGNORECASE)
 _AGE = re.compile(
     rf"\b(?:turn(?:s|ed|ing)?) ({_NUMBER})\b(?! ?[ap]\.?m| o'?clock)|"
-    rf"\b(?:turn(?:s|ed|ing)?|is|was|are|am|'s|'m|s?hes|aged?) (?:already |now |only |just )?({_NUMBER})(?= ?(?:$|"
+    rf"\b(?:turn(?:s|ed|ing)?|is|was|are|am|'s|'m|s?hes|aged?) (?:already |now |only |just )?({_NUMBER})(?![.,]?\d)(?= ?(?:$|"
     rf"[,.!;]|years? old|and\b|now\b|today\b|yesterday\b|on\b|in\b|last\b|next\b|the day\b|\())|"
     rf"\b((?:{_NUMBER}|an?)[- ](?:year|month|week)s?[- ]old)\b|\bborn (?:in|on)\b",
     re.IGNORECASE,
