@@ -25,7 +25,7 @@ PAIRS = SHORT.with_name("offline_pairs.json")
 _TODAY = datetime(2026, 5, 4, 12, tzinfo=UTC)
 _STEPS = 50
 _OF_PAIR = 1.0
-_OF_CORRECTED_PAIR = 2.0
+_OF_CORRECTED_PAIR = 1.0
 _OF_SENTENCE = 0.3
 _OF_SHORT = 0.5
 ANSWER_PENALTY = 30.0

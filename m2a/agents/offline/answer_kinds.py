@@ -23,6 +23,15 @@ _PEOPLE = frozenset(
         *lexicon.JOBS,
     )
 )
+# What goes by a name of its own.
+_PROPER = frozenset(
+    stem(word)
+    for word in (
+        "school college university hospital hotel hostel restaurant pub cafe bar shop store company firm airline band team club "
+        "brand make model church nursery daycare surgery clinic bank supplier garage museum film movie book album song series "
+        "game opera play musical magazine newspaper app"
+    ).split()
+)
 _INSTITUTION = re.compile(
     r"\b(?:College|University|School|Academy|Hospital|Infirmary|Clinic|Surgery|Street|Road|Avenue|Lane|Court|Hotel|Inn|"
     r"Club|Church|Park|Bank|Ltd|Inc|Zoom|Teams|Skype)\b"
@@ -52,27 +61,32 @@ def holds_kind(question: Question, said: str, *, dated: bool = False) -> bool | 
         case "count":
             noun = stem(question.noun)
             counted = values.amount_of(text, set(equivalents(noun))) is not None or values.amount_left(text)
-            return counted or any(
+            named = any(
                 naming.aliases and meets(noun, stems(" ".join(naming.aliases))) for naming in find_namings(text)
             )
+            return counted or named or (None if values.has_amount(text) else False)
         case "money":
             return values.has_money(text)
         case "amount":
-            return values.has_number(text)
+            return values.has_amount(text)
         case "age":
-            return values.has_age(text) or (values.has_day(text) and bool(_BIRTH.search(text)))
+            return values.has_age(text) or (bool(_BIRTH.search(text)) and bool(re.search(r"\b(?:19|20)\d\d\b", text)))
         case "duration":
+            if re.search(r"\bhow long (?:is|are|does|do|will|would)\b(?!.*\bbeen\b)", question.text, re.IGNORECASE):
+                return values.has_duration(text)
             return values.has_duration(text) or dated or values.has_day(text)
         case "frequency":
             return values.has_frequency(text)
         case "reason":
-            return bool(_REASON.search(text))
+            return bool(_REASON.search(text)) or None
         case "job":
-            return names_job(text) or values.speaks_of_work(text)
+            return names_job(text) or values.speaks_of_work(text) or None
         case "noun":
             noun = stem(question.noun)
             if noun in _PEOPLE:
                 return bool(_new_people(question, text, relations=False))
+            if noun in _PROPER:
+                return bool(_new_names(question, text)) or meets(noun, set(stems(text)) - set(stems(question.text)))
             others = {word for word in stems(text) if word not in stems(question.text) or word == noun}
             return meets(noun, others) or (False if members(noun) else None)
     return None
@@ -84,6 +98,7 @@ def names_job(text: str) -> bool:
 
 
 def _new_names(question: Question, text: str) -> list[str]:
+    """Who and what is named in the text, and not in the message that asks."""
     asked = set(stems(f"{question.context} {question.text}"))
     return [name for name in find_names(text) if not set(stems(name)) & asked]
 

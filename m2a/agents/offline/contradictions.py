@@ -11,7 +11,7 @@ from m2a.agents.offline.names import find_names, find_places, mentioned, names_o
 from m2a.agents.offline.questions import content_words
 from m2a.agents.offline.relevance import rests_on, share_evidence
 from m2a.agents.offline.replacements import oppositions, same_kind, same_words, without_values
-from m2a.agents.offline.sense import Sense
+from m2a.agents.offline.sense import Sense, leads
 from m2a.agents.offline.statements import Observation
 from m2a.agents.offline.text import content, meets, stem, stems
 from m2a.agents.offline.values import Value, find_values
@@ -39,9 +39,7 @@ def features_of(
     nearest = [max(sense.nearest(new.sentences, one.sentences)) for one in known]
     cosines = [sense.cosine(new.text, one.text) for one in known]
     found = []
-    for entry, old, near, lead, near_lead in zip(
-        entries, known, nearest, _leads(cosines), _leads(nearest), strict=True
-    ):
+    for entry, old, near, lead, near_lead in zip(entries, known, nearest, leads(cosines), leads(nearest), strict=True):
         features = _features(new, old, holders, near, sense, taken_back=taken_back)
         beside = [other.words.keys() for one, other in zip(entries, known, strict=True) if share_evidence(one, entry)]
         rarest = max(
@@ -145,13 +143,6 @@ def _have_other_names(new: _Told, old: _Told) -> bool:
     subjects = new.subject | old.subject
     ours, theirs = new.names - old.names - subjects, old.names - new.names - subjects
     return bool(new.subject & old.subject and ours and theirs)
-
-
-def _leads(values: Sequence[float]) -> list[float]:
-    """How far each is above the best of the others."""
-    ordered = sorted(values, reverse=True)
-    others = [ordered[1:2] if value == ordered[0] else ordered[:1] for value in values]
-    return [value - other[0] if other else 0.0 for value, other in zip(values, others, strict=True)]
 
 
 def _counterpart(new: _Told, old: _Told, sense: Sense) -> float:

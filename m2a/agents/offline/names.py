@@ -84,7 +84,7 @@ def find_names(text: str) -> list[str]:
 def find_places(text: str) -> list[str]:
     """Names that follow a word of place: "in Graz", "at Lake Bled"."""
     found = []
-    for match in re.finditer(rf"\b(?:{'|'.join(_PLACE_PREPOSITIONS)}) (?:the )?({NAME})", text):
+    for match in re.finditer(rf"\b(?:{'|'.join(_PLACE_PREPOSITIONS)}) (?:[Tt]he )?({NAME})", text):
         name = re.sub(r"'s$", "", match[1])
         if not _is_no_name(name.split()[0], False):
             found.append(name)

@@ -10,7 +10,7 @@ from m2a.agents.offline.answer_kinds import holds_kind
 from m2a.agents.offline.clauses import segments
 from m2a.agents.offline.names import mentioned, names_of
 from m2a.agents.offline.questions import Question, content_words
-from m2a.agents.offline.sense import Sense
+from m2a.agents.offline.sense import Sense, leads
 from m2a.agents.offline.text import meets, members, stem, stems
 from m2a.types import Concept, Hit, MemoryEntry
 
@@ -21,7 +21,16 @@ _NAME_MET = 0.7
 _SURE_KINDS = ("time", "money", "frequency", "day", "until", "ago", "name")
 _VALUES = ("age", "time", "money", "amount", "frequency", "day", "until", "ago")  # known by their looks
 _RULED_OUT = 0.5  # what is left of the probability where the kind of answer is missing: the memory may be near, no more
-SURE = 0.5  # the probability from which a memory is the answer
+# In which a memory may stand out among the others.
+_LEADING = (
+    "cosine of a part",
+    "cosine of the message",
+    "coverage of a part",
+    "least covered",
+    "literal share",
+    "rare literal",
+)
+SURE = 0.6  # the probability from which a memory is the answer
 NEAR = 0.01  # from here it is told as the nearest to what is asked
 
 
@@ -124,11 +133,17 @@ def entries_of(hits: Sequence[Hit]) -> list[MemoryEntry]:
 
 def features_of(
     question: Question, entries: Sequence[MemoryEntry], concepts: Sequence[Concept], sense: Sense
-) -> list[Mapping[str, float]]:
+) -> list[dict[str, float]]:
     """What the decision rests on, for each memory."""
     words = {entry.memory_id: _said(entry, concepts) for entry in entries}
     rarity = _rarity(question, words)
-    return [_features(question, entry, entries, words, rarity, sense) for entry in entries]
+    found = [_features(question, entry, entries, words, rarity, sense) for entry in entries]
+    for name in _LEADING:
+        for features, lead in zip(found, leads([features[name] for features in found]), strict=True):
+            features[f"{name}: lead"] = lead
+    for features in found:
+        features[f"asks: {question.asks}"] = 1.0
+    return found
 
 
 def _features(

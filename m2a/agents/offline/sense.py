@@ -6,7 +6,7 @@ The vectors are those of the embedded all-MiniLM-L6-v2, for which `learned.json`
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -46,6 +46,13 @@ def as_decisions(models: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Logist
         name: Logistic(model["bias"], model["features"], tuple(model.get("vector", ())))
         for name, model in models.items()
     }
+
+
+def leads(values: Sequence[float]) -> list[float]:
+    """How far each value is above the best of the others; one alone leads by all of it."""
+    ordered = sorted(values, reverse=True)
+    others = [ordered[1:2] if value == ordered[0] else ordered[:1] for value in values]
+    return [value - other[0] if other else value for value, other in zip(values, others, strict=True)]
 
 
 class Sense:

@@ -30,16 +30,22 @@ _RECURRING = re.compile(
     rf"\b(?:{'|'.join(WEEKDAYS)})\b",
     re.IGNORECASE,
 )
+_CURRENCY = (
+    r"(?:€|\$|£|₹|euros?|dollars?|pounds?|quid|bucks|cents?|pence|francs?|kr(?:oner)?|yen|yuan|won|rupees?|pesos?|naira|cedis?|"
+    r"rand|bob|shillings?|ringgit|baht|lira|dirhams?|zloty|usd|eur|gbp|chf|cad|aud|grand)"
+)
 _MONEY = re.compile(
-    rf"[€$£] ?\d+(?:[.,]\d+)*|\b{_NUMBER} ?(?:€|\$|£|euros?|dollars?|pounds?|quid|bucks|cents?|francs?|"
-    rf"kr(?:oner)?|yen|usd|eur|gbp|chf|grand)\b|\b\d+k\b",
+    rf"(?:[€$£¥₹₦]|\b(?:Rs\.?|R)) ?\d+(?:[., ]\d{{3}})*(?:[.,]\d+)*k?|"
+    rf"\b{_NUMBER}(?: (?:hundred|thousand|million|lakh))? ?{_CURRENCY}\b|\b\d+k\b",
     re.IGNORECASE,
 )
 _AMOUNT = re.compile(rf"\b({_NUMBER}) ?-?(?:more |other |new |old |big |small |whole )?([a-zA-Z%°]+)", re.IGNORECASE)
 # Without a day: "before July", "an autumn wedding".
 _SEASON = re.compile(
     r"\b(?:January|February|March|April|June|July|August|September|October|November|December|spring|summer|autumn|winter|"
-    r"Christmas|Easter)\b|\b(?:in|to|before|until|by|since|next|last) May\b"
+    r"Christmas|Easter)\b|"
+    r"\b(?:every|on the|by the|the first|the last) (?:\d+(?:st|nd|rd|th)|weekend|week)\b|"
+    r"\b(?:in|to|before|until|by|since|next|last) May\b"
 )
 # A bare one, which no unit follows: "it was 2016 we tied the knot".
 _YEAR = re.compile(r"\b(?:in|was|is|it's|since|from|until|not) ((?:19|20)\d\d)\b(?![.,:]\d| ?[€$£%])", re.IGNORECASE)
@@ -47,7 +53,7 @@ _AGE = re.compile(
     rf"\b(?:turn(?:s|ed|ing)?) ({_NUMBER})\b(?! ?[ap]\.?m| o'?clock)|"
     rf"\b(?:turn(?:s|ed|ing)?|is|was|are|am|'s|'m|s?hes|aged?) (?:already |now |only |just )?({_NUMBER})(?![.,]?\d)(?= ?(?:$|"
     rf"[,.!;]|years? old|and\b|now\b|today\b|yesterday\b|on\b|in\b|last\b|next\b|the day\b|\())|"
-    rf"\b((?:{_NUMBER}|an?)[- ](?:year|month|week)s?[- ]old)\b|\bborn (?:in|on)\b",
+    rf"\b((?:{_NUMBER}|an?)[- ](?:year|month|week)s?[- ]old)\b|\bborn (?:in|on)\b[^.]*\b(?:19|20)\d\d\b",
     re.IGNORECASE,
 )
 _DURATION = re.compile(
@@ -170,6 +176,14 @@ def has_frequency(text: str) -> bool:
             text,
             re.IGNORECASE,
         )
+    )
+
+
+def has_amount(text: str) -> bool:
+    """A number that is no date and no time: "half a tablet", "62 cows", "code 4471"."""
+    known = ("day", "year", "time", "colour", "job")
+    return any(value.kind not in known for value in find_values(text)) or bool(
+        re.search(r"\b(?:a|the) (?:whole|half|quarter|single|full|couple|dozen)\b|\bhalf an? ", text, re.IGNORECASE)
     )
 
 
