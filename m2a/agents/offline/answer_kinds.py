@@ -23,15 +23,15 @@ _PEOPLE = frozenset(
         *lexicon.JOBS,
     )
 )
-# What goes by a name of its own.
-_PROPER = frozenset(
-    stem(word)
-    for word in (
-        "school college university hospital hotel hostel restaurant pub cafe bar shop store company firm airline band team club "
-        "brand make model church nursery daycare surgery clinic bank supplier garage museum film movie book album song series "
-        "game opera play musical magazine newspaper app"
-    ).split()
-)
+# What goes by a name of its own; the first are places too, and "to King Edward's" may name one.
+_NAMED_PLACES = (
+    "school college university hospital hotel hostel restaurant pub cafe bar shop store church nursery daycare surgery clinic "
+    "bank garage museum company firm"
+).split()
+_NAMED_THINGS = (
+    "airline brand band team make model supplier film movie book album song series game opera play musical magazine newspaper app"
+).split()
+_PROPER = {stem(word): word in _NAMED_PLACES for word in (*_NAMED_PLACES, *_NAMED_THINGS)}
 _INSTITUTION = re.compile(
     r"\b(?:College|University|School|Academy|Hospital|Infirmary|Clinic|Surgery|Street|Road|Avenue|Lane|Court|Hotel|Inn|"
     r"Club|Church|Park|Bank|Ltd|Inc|Zoom|Teams|Skype)\b"
@@ -86,10 +86,17 @@ def holds_kind(question: Question, said: str, *, dated: bool = False) -> bool | 
             if noun in _PEOPLE:
                 return bool(_new_people(question, text, relations=False))
             if noun in _PROPER:
-                return bool(_new_names(question, text)) or meets(noun, set(stems(text)) - set(stems(question.text)))
+                places = [] if _PROPER[noun] else find_places(text)
+                names = [name for name in _new_names(question, text) if name not in places]
+                return bool(names) or meets(noun, set(stems(text)) - set(stems(question.text)))
             others = {word for word in stems(text) if word not in stems(question.text) or word == noun}
             return meets(noun, others) or (False if members(noun) else None)
     return None
+
+
+def goes_by_a_name(question: Question) -> bool:
+    """ "Which airline", "what school": without a name nothing answers that."""
+    return question.asks == "noun" and stem(question.noun) in _PROPER
 
 
 def names_job(text: str) -> bool:

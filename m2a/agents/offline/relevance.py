@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from m2a.agents.offline.answer_kinds import holds_kind
+from m2a.agents.offline.answer_kinds import goes_by_a_name, holds_kind
 from m2a.agents.offline.clauses import segments
 from m2a.agents.offline.names import mentioned, names_of
 from m2a.agents.offline.questions import Question, content_words
@@ -121,7 +121,11 @@ def _is_ruled_out(question: Question, features: Mapping[str, float]) -> bool:
     what is told of the granddaughter answer what is asked of the sister-in-law."""
     return bool(features["kin unmet"]) or (
         bool(features["kind missing"])
-        and (question.asks in _SURE_KINDS or (question.asks == "noun" and bool(features["name met"])))
+        and (
+            question.asks in _SURE_KINDS
+            or goes_by_a_name(question)
+            or (question.asks == "noun" and bool(features["name met"]))
+        )
     )
 
 
