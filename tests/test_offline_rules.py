@@ -199,6 +199,11 @@ async def test_an_age_is_corrected_where_it_stands(talk: Talk) -> None:
             "married in 2016, and last year (2025) I forgot",
         ),
         (
+            "My sister Ana lives in Graz and works as a nurse.",
+            "Ana lives in Linz now",
+            "Ana lives in Linz and works as a nurse",
+        ),
+        (
             "The gym's on Tuesdays at 6:30am with a trainer called Marek.",
             "Actually the gym is at 7:15 now",
             "at 7:15 with a",
@@ -228,6 +233,13 @@ async def test_he_is_the_one_named_behind_the_hour(talk: Talk) -> None:
 async def test_what_is_said_twice_in_one_message_is_kept_once(talk: Talk) -> None:
     reply = await talk.say("The key is under the mat. The key is under the mat.")
     assert reply == 'I\'ll remember: "The key is under the mat."'
+
+
+async def test_pets_are_counted_by_what_they_are(talk: Talk) -> None:
+    await talk.say("We picked up a whippet puppy called Juniper")
+    await talk.say("Pickle the tortoise came out of hibernation fine, 910 grams this morning")
+    await talk.say("We've taken on two rats as well, Domino and Fig.")
+    assert (await talk.say("how many pets have we got now, all told?")).startswith("4 pets")
 
 
 async def test_one_dog_is_no_dogs(talk: Talk) -> None:

@@ -168,7 +168,10 @@ _TWIN = stem("twin")
 def _is_owned(text: str, word: str) -> bool:
     return bool(
         re.search(
-            rf"\b(?:my|our|us|have|got|adopted|bought|a|an|her|his)\b[^.]*\b{re.escape(word[:4])}", text, re.IGNORECASE
+            rf"\b(?:my|our|us|have|got|adopted|bought|a|an|her|his)\b[^.]*\b{re.escape(word[:4])}|"
+            rf"\b(?-i:[A-Z])\w+,? (?:the|our|my|a) {re.escape(word[:4])}",  # "Pickle the tortoise"
+            text,
+            re.IGNORECASE,
         )
     )
 

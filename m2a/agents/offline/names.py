@@ -174,9 +174,12 @@ def _is_no_name(word: str, first: bool) -> bool:
         return True
     if lower in _LANGUAGES:
         return True
+    if first and lower.endswith(("ed", "ing")) and stem(lower) in _VERB_STEMS:  # "Signed up for …"
+        return True
     return first and (lower in lexicon.VERBS or lower in lexicon.RELATIONS or lower in _COMMON_STARTS)
 
 
+_VERB_STEMS = frozenset(map(stem, lexicon.VERBS))
 _COMMON_STARTS = frozenset(
     "meet call let's let grandma grandpa allergic one two three four five six seven eight nine ten some most "
     "many all both "

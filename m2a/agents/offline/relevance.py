@@ -85,13 +85,14 @@ _KIN = frozenset(
 _OF_ALL = frozenset(
     map(
         stem,
-        "total altogether all told count counting every each have got own keep family household home house now today "
+        "total altogether all told count counting every each have got own keep family household home house live here now today "
         "currently".split(),
     )
 )
 # Of the household, by whoever speaks.
 _OURS = (
-    r"\b(?:my|our|us|we|i've|have|has|had|got|adopted|bought|inherited|fostering|rescued|picked up|took in|taken in)\b"
+    r"\b(?:my|our|us|we|i've|have|has|had|got|adopted|bought|inherited|fostering|rescued|picked up|took in|taken in)\b|"
+    r"\b(?-i:[A-Z])\w+,? the \w+"  # "Pickle the tortoise"
 )
 
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from m2a.agents.offline.change_words import without_change
-from m2a.agents.offline.clauses import find_subject, sentences
+from m2a.agents.offline.clauses import find_subject, is_past, segments, sentences
 from m2a.agents.offline.dates import number
-from m2a.agents.offline.names import NAME, find_names
+from m2a.agents.offline.names import NAME, find_names, find_places
 from m2a.agents.offline.text import content
 from m2a.agents.offline.values import Value, find_values
 from m2a.types import MemoryEntry
@@ -51,13 +51,12 @@ def replacement(new: str, entry: MemoryEntry, held: Sequence[str]) -> Target:
             return Target(entry, exchanged, True)
     if exchanged := _exchange_name(entry.text, new):
         return Target(entry, exchanged, True)
+    if exchanged := _exchange_place(entry.text, new):
+        return Target(entry, _with_the_rest(exchanged, new), True)
     ours = find_values(_FROM.sub("to ", _without_opposition(new)))
     exchanged = _exchange_values(entry.text, ours, find_names(new))
     if exchanged and content(without_values(entry.text)) - content(new):
-        more = [part for part in sentences(new) if _more(part) - content(exchanged)]
-        return Target(
-            entry, " ".join([exchanged, *(_FROM.sub("to ", _without_opposition(part)) for part in more)]), True
-        )
+        return Target(entry, _with_the_rest(exchanged, new), True)
     subject = find_subject(entry.text)
     if (
         find_subject(new) is None
@@ -92,8 +91,33 @@ def _exchange_name(old: str, new: str) -> str | None:
     return old[:start] + meant + old[start + len(_bare(alike[0]["name"])) :]
 
 
+def _exchange_place(old: str, new: str) -> str | None:
+    """The old text with the place where somebody or something is now: "he's a paramedic in Limerick". None where it tells of
+    the past, or of several places."""
+    theirs, ours = set(find_places(old)) - set(find_places(new)), set(find_places(new)) - set(find_places(old))
+    if len(theirs) != 1 or len(ours) != 1 or len(sentences(old)) > 1 or find_values(new):
+        return None
+    put = re.search(rf"\b(?:in|at) ({re.escape(ours.pop())})", new)
+    at = re.search(rf"\b(?:in|at) ({re.escape(theirs.pop())})", old)
+    if (
+        put is None
+        or at is None
+        or any(start <= at.start() < end and is_past(old[start:end]) for start, end in segments(old))
+    ):
+        return None
+    if not content(old) - content(new) - content(at[0]):
+        return None  # it tells nothing else
+    return old[: at.start(1)] + put[1] + old[at.end(1) :]
+
+
 def _bare(name: str) -> str:
     return name.removesuffix("'s")
+
+
+def _with_the_rest(exchanged: str, new: str) -> str:
+    """The old text as mended, and what the correction tells besides."""
+    rest = [part for part in sentences(new) if _more(part) - content(exchanged)]
+    return " ".join([exchanged, *(_FROM.sub("to ", _without_opposition(part)) for part in rest)])
 
 
 def _more(part: str) -> set[str]:
