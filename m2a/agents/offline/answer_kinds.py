@@ -11,6 +11,12 @@ _REASON = re.compile(
     r"\b(?:because|since|as|so that|so|due to|thanks to|for|cos|reason|to (?=[a-z]+))\b", re.IGNORECASE
 )
 _BIRTH = re.compile(r"\bbirthdays?\b|\bborn\b|\bturn(?:s|ed|ing)?\b|\bbaby\b", re.IGNORECASE)
+_ASKS_OF_TASTE = re.compile(r"\b(?:do|does|did)\b.*\b(?:like|love|enjoy|prefer|fancy|hate|dislike)\b", re.IGNORECASE)
+_TELLS_OF_TASTE = re.compile(
+    r"\b(?:(?:dis)?likes?|loves?|loved|enjoys?|prefers?|hates?|adores?|favou?rite|fond of|keen on|mad (?:on|about)|crazy about|"
+    r"obsessed|into|can't stand|cannot stand|won't touch|go-to)\b",
+    re.IGNORECASE,
+)
 _IS_A = re.compile(
     r"\b(?:is|was|be|am|as|became|'s|'m) (?:now |training to be )?an? (?:[a-z]+ ){0,2}[a-z]+(?:er|or|ist|ian|ess|man|eer|ant)\b"
 )
@@ -79,6 +85,8 @@ def holds_kind(question: Question, said: str, *, dated: bool = False) -> bool | 
             return values.has_frequency(text)
         case "reason":
             return bool(_REASON.search(text)) or None
+        case "thing" if _ASKS_OF_TASTE.search(question.text):
+            return bool(_TELLS_OF_TASTE.search(text))
         case "job":
             return names_job(text) or values.speaks_of_work(text) or None
         case "noun":
@@ -92,6 +100,19 @@ def holds_kind(question: Question, said: str, *, dated: bool = False) -> bool | 
             others = {word for word in stems(text) if word not in stems(question.text) or word == noun}
             return meets(noun, others) or (False if members(noun) else None)
     return None
+
+
+def gives_the_name(question: Question, text: str) -> bool:
+    """Whether it names what is asked for by what it is to the user: "my wife Anna" for "what's my wife called?"."""
+    if question.asks not in ("name", "person"):
+        return False
+    if re.search(r"\bmy (?:own |full |first )?name\b", question.text, re.IGNORECASE):
+        return bool(re.search(r"\b(?:I'm|I am|[Mm]y name(?:'s| is)|[Cc]all me) (?!I\b)[A-Z]", plain(text)))
+    asked = set(stems(question.text))
+    return any(
+        set(stems(" ".join(naming.aliases))) & asked and not set(stems(naming.name)) & asked
+        for naming in find_namings(text)
+    )
 
 
 def goes_by_a_name(question: Question) -> bool:

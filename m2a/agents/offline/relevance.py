@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from m2a.agents.offline.answer_kinds import goes_by_a_name, holds_kind
+from m2a.agents.offline.answer_kinds import gives_the_name, goes_by_a_name, holds_kind
 from m2a.agents.offline.clauses import segments
 from m2a.agents.offline.names import mentioned, names_of
 from m2a.agents.offline.questions import Question, content_words
@@ -30,7 +30,7 @@ _LEADING = (
     "literal share",
     "rare literal",
 )
-SURE = 0.6  # the probability from which a memory is the answer
+SURE = 0.55  # the probability from which a memory is the answer
 NEAR = 0.01  # from here it is told as the nearest to what is asked
 
 
@@ -201,6 +201,7 @@ def _features(
         "literal and cosine of a part": near if literal else 0.0,
         "literal and coverage of a part": of_part if literal else 0.0,
         "rare literal": max((rarity[word] for word in literal), default=0.0),
+        "gives the name": float(gives_the_name(question, entry.text)),
         "about": float(question.asks == "about"),
         "kin unmet": float(any(met.get(word, 1.0) < _SYNONYM for word in question.words if word.lower() in _KIN)),
     }
