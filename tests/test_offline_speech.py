@@ -5,10 +5,12 @@ from datetime import UTC, datetime
 import pytest
 
 from m2a.agents.offline.acts import utterances
+from m2a.agents.offline.answer_kinds import holds_kind
 from m2a.agents.offline.names import find_namings
 from m2a.agents.offline.questions import parse
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.statements import read
+from m2a.agents.offline.values import find_values
 from m2a.types import Message
 from m2a.wiring import cache_dir
 from models.text_encoder import MINILM, load_text_encoder
@@ -127,7 +129,51 @@ def test_nothing_is_kept_of_questions_and_small_talk(text: str, sense: Sense) ->
         ("Does Ana have kids?", "yes or no"),
         ("What do you know about Ana?", "about"),
         ("Show me my teapot", "show"),
+        ("whats hectors wifes name again", "name"),
+        ("In what neighbourhood did we sleep when we were in Lisbon?", "place"),
+        ("where did we go for Dad's birthday?", "place"),
+        ("What did Nora get for her birthday?", "thing"),
+        ("At what hour am I expected?", "time"),
+        ("which weekend does Radu come?", "day"),
+        ("What time of year is the wedding?", "day"),
+        ("How much will the service be?", "money"),
+        ("Where does Gladstone spend the winter?", "place"),
     ],
 )
 def test_what_a_question_asks_for(text: str, asks: str) -> None:
     assert parse(text, NOON.date()).asks == asks
+
+
+@pytest.mark.parametrize(
+    ("question", "memory", "holds"),
+    [
+        ("What's the name of Anjali's husband?", "Anjali and her husband moved to Sacramento", False),
+        ("what was the surgeon called?", "The operation is at the Royal Infirmary", False),
+        ("what was the surgeon called?", "The operation is by Mr Patel at the Royal Infirmary", True),
+        ("Which airline are we on?", "We fly to Ljubljana on 24 April 2026", False),
+        ("Which school does Imran go to?", "Imran goes to King Edward's", True),
+        ("How long is a piano lesson?", "The piano lessons are on Mondays at 17:30", False),
+        ("How long have we been married?", "We married on 21 June 2008", True),
+        ("How much does Bilal get?", "I give Bilal 32,000 rupees", True),
+        ("how old is my wife turning?", "My wife's birthday is 9 June", False),
+        ("When is Linda back?", "Linda isn't back before July", True),
+        ("What does Rex like?", "Rex is mad about his ball", True),
+    ],
+)
+def test_whether_a_memory_holds_such_an_answer(question: str, memory: str, *, holds: bool) -> None:
+    assert bool(holds_kind(parse(question, NOON.date()), memory)) is holds
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("he's 1.65kg now", [("amount:kg", "1.65kg")]),
+        ("she's a terrier, nine months old", [("age", "nine months old")]),
+        ("Pendle turned twelve this morning", [("age", "twelve"), ("day", "this morning")]),
+        ("it was 2016 we married", [("year", "2016")]),
+        ("see Dr. Hale at 4pm. Bring the card", [("time", "at 4pm")]),
+        ("rent is R9 500 or Rs 9,500", [("amount:money", "R9 500"), ("amount:money", "Rs 9,500")]),
+    ],
+)
+def test_the_values_that_a_text_holds(text: str, values: list[tuple[str, str]]) -> None:
+    assert [(value.kind, value.text) for value in find_values(text)] == values

@@ -96,7 +96,7 @@ def holds_kind(question: Question, said: str, *, dated: bool = False) -> bool | 
             if noun in _PROPER:
                 places = [] if _PROPER[noun] else find_places(text)
                 names = [name for name in _new_names(question, text) if name not in places]
-                return bool(names) or meets(noun, set(stems(text)) - set(stems(question.text)))
+                return bool(names) or noun in stems(text)
             others = {word for word in stems(text) if word not in stems(question.text) or word == noun}
             return meets(noun, others) or (False if members(noun) else None)
     return None

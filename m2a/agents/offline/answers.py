@@ -20,6 +20,7 @@ _LISTED = 8
 _QUOTED = 2
 _NEAREST = 3
 _BESIDE = 2
+_AS_NEAR = 0.1  # of the best memory's probability: what is told beside it as the nearest
 _LOOSELY_CLOSE = 0.3  # of the best memory's probability: what is counted or told beside it
 _CLOSE = 0.6  # the same for what is quoted beside it
 
@@ -62,7 +63,7 @@ def selected(question: Question, found: Sequence[Match]) -> list[MemoryEntry]:
     if not found:
         return []
     if not is_sure(found):
-        close = [match.entry for match in found[:_NEAREST]]
+        close = [match.entry for match in found[:_NEAREST] if match.score >= _AS_NEAR * found[0].score]
         return _with_its_message(close, found)
     wide = question.asks in ("count", "about", "show")
     share = _LOOSELY_CLOSE if wide else _CLOSE

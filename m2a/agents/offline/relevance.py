@@ -31,7 +31,7 @@ _LEADING = (
     "rare literal",
 )
 SURE = 0.55  # the probability from which a memory is the answer
-NEAR = 0.01  # from here it is told as the nearest to what is asked
+NEAR = 0.04  # from here it is told as the nearest to what is asked
 
 
 @dataclass(frozen=True, slots=True)
