@@ -57,7 +57,8 @@ _KINDS: tuple[tuple[Asks, str], ...] = (
         "money",
         r"\b(?:price|costs?|set (?:me|us) back|pay|paid|paying|spen[dt](?! (?:the|a|an|my|our|his|her|their|christmas)\b)|"
         r"salary|day rate|hourly rate|shelling out|worth)\b|"
-        r"\bhow much (?:rent|money|(?:do|did) (?:i|we|you|they) (?:give|hand over|fork out|part with))\b",
+        r"\bhow much (?:rent|money|(?:do|did) (?:i|we|you|they) "
+        r"(?:give|hand over|fork out|part with|pay|offer|bid|owe|lend|borrow|charge|sell))\b",
     ),
     ("money", r"\bhow much (?:will|would|does|did)\b.*\b(?:be|come to)\b"),
     ("money", r"\bhow (?:much (?:is|are|was|were|an?|per)|expensive|pricey)\b"),

@@ -30,8 +30,8 @@ _LEADING = (
     "literal share",
     "rare literal",
 )
-SURE = 0.55  # the probability from which a memory is the answer
-NEAR = 0.04  # from here it is told as the nearest to what is asked
+SURE = 0.6  # the probability from which a memory is the answer
+NEAR = 0.03  # from here it is told as the nearest to what is asked
 
 
 @dataclass(frozen=True, slots=True)
