@@ -253,6 +253,28 @@ async def test_years_are_counted_to_the_month_that_is_asked_of(talk: Talk) -> No
     assert "17 years and 8 months" in await talk.say("How long have we been married?")
 
 
+async def test_what_somebody_likes_is_whatever_was_told_of_it(talk: Talk) -> None:
+    await talk.say("We have a dog called Rex, he's 4")
+    await talk.say("Rex loves his blue ball")
+    await talk.say("My favourite colour is green")
+    assert "blue ball" in (said := await talk.say("what does Rex like?")) and not said.startswith(DECLINED)
+    assert "green" not in said
+
+
+async def test_what_is_told_in_one_breath_is_found_by_a_plain_question(talk: Talk) -> None:
+    await talk.say("I'm Tom and I live in Leeds with my wife Anna")
+    await talk.say("My dentist is Dr. Hale, next appointment is Friday at 3pm")
+    for question, answer in (
+        ("what's my name?", "Tom"),
+        ("what's my wife's name?", "Anna"),
+        ("where do I live?", "Leeds"),
+        ("who is my dentist?", "Hale"),
+        ("when's my dentist appointment?", "Friday"),
+    ):
+        assert answer in (said := await talk.say(question)) and not said.startswith(DECLINED)
+    assert (await talk.say("what's my wife's phone number?")).startswith(DECLINED)
+
+
 async def test_a_place_is_nobodys_name(talk: Talk) -> None:
     await talk.say("Anjali and her husband relocated to Sacramento")
     assert (await talk.say("what's Anjali's husband's name?")).startswith(DECLINED)

@@ -11,7 +11,8 @@ _REASON = re.compile(
     r"\b(?:because|since|as|so that|so|due to|thanks to|for|cos|reason|to (?=[a-z]+))\b", re.IGNORECASE
 )
 _BIRTH = re.compile(r"\bbirthdays?\b|\bborn\b|\bturn(?:s|ed|ing)?\b|\bbaby\b", re.IGNORECASE)
-_ASKS_OF_TASTE = re.compile(r"\b(?:do|does|did)\b.*\b(?:like|love|enjoy|prefer|fancy|hate|dislike)\b", re.IGNORECASE)
+_TASTE = re.compile(r"like|love|enjoy|prefer|fancy|hate|dislike", re.IGNORECASE)
+_ASKS_OF_TASTE = re.compile(rf"\b(?:do|does|did)\b.*\b(?:{_TASTE.pattern})\b", re.IGNORECASE)
 _TELLS_OF_TASTE = re.compile(
     r"\b(?:(?:dis)?likes?|loves?|loved|enjoys?|prefers?|hates?|adores?|favou?rite|fond of|keen on|mad (?:on|about)|crazy about|"
     r"obsessed|into|can't stand|cannot stand|won't touch|go-to)\b",
@@ -112,6 +113,17 @@ def gives_the_name(question: Question, text: str) -> bool:
     return any(
         set(stems(" ".join(naming.aliases))) & asked and not set(stems(naming.name)) & asked
         for naming in find_namings(text)
+    )
+
+
+def asks_of_taste(question: Question) -> bool:
+    """ "What does Rex like?": of whatever there is, and not "what toys does Rex like?"."""
+    named = {word.lower() for name in question.names for word in name.split()}
+    return (
+        question.asks == "thing"
+        and bool(named)
+        and bool(_ASKS_OF_TASTE.search(question.text))
+        and all(word in named or _TASTE.fullmatch(word) for word in question.words)
     )
 
 

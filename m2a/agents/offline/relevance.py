@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from m2a.agents.offline.answer_kinds import gives_the_name, goes_by_a_name, holds_kind
+from m2a.agents.offline.answer_kinds import asks_of_taste, gives_the_name, goes_by_a_name, holds_kind
 from m2a.agents.offline.clauses import segments
 from m2a.agents.offline.names import mentioned, names_of
 from m2a.agents.offline.questions import Question, content_words
@@ -105,7 +105,8 @@ def _score(question: Question, features: Mapping[str, float], probability: float
     if is_counted:
         return SURE + (1 - SURE) * probability
     of_everything = question.asks == "about" and not question.words  # "what do you know about me?"
-    if of_everything or (_asks_of_it(question) and features["literal share"] == 1.0):
+    of_taste = asks_of_taste(question) and bool(features["name met"]) and bool(features["kind met"])
+    if of_everything or of_taste or (_asks_of_it(question) and features["literal share"] == 1.0):
         return SURE + (1 - SURE) * probability  # whatever is told of the thing by its name answers
     return probability * _RULED_OUT if _is_ruled_out(question, features) else probability
 
