@@ -179,6 +179,14 @@ def test_a_memory_written_as_published_is_caught_up_with(memory, owner):
     assert RecordKey("entry", added) not in kept(memory, owner)
 
 
+def test_what_is_said_before_the_first_search_of_a_start_is_all_that_is_taken_in(memory, owner):
+    talk(memory, owner, "Bobo loves the ball", "So does Rex", "And Greta")
+    assert memory.indexer.drain(owner) == 3
+    memory.restart()
+    talk(memory, owner, "Where is the ball?")
+    assert memory.indexer.drain(owner) == 1
+
+
 def test_rows_of_another_encoder_are_made_again(memory, owner):
     added = memory.add(owner, "Bobo loves the ball")
     memory.indexer.drain(owner)

@@ -249,7 +249,7 @@ class RankedRecordStore:
         return {RecordKey(kind, record_id): version for kind, record_id, version in rows}
 
     def owners_with_gaps(self, connection: Connection) -> set[str]:
-        """Those of whom a living record is not kept."""
+        """Those of whom a living record is not kept, and does not wait in the outbox to be."""
         found: set[str] = set()
         for table, kind, record_id, alive in (
             (entry, "entry", entry.c.memory_id, entry.c.alive),
@@ -264,7 +264,11 @@ class RankedRecordStore:
                 )
                 .exists()
             )
-            found |= set(connection.scalars(select(table.c.owner).distinct().where(alive, ~kept)))
+            missing = connection.execute(select(table.c.owner, record_id).where(alive, ~kept)).all()
+            if missing:
+                rows = connection.execute(select(outbox.c.owner, outbox.c.record_id).where(outbox.c.record == kind))
+                waiting = {(owner, int(waits)) for owner, waits in rows}
+                found |= {owner for owner, number in missing if (owner, number) not in waiting}
         return found
 
     def _forget_decoded(self, keys: Iterable[tuple[str, RecordKey]] | None = None) -> None:
