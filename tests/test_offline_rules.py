@@ -219,6 +219,24 @@ async def test_the_value_that_was_meant_takes_the_place_of_its_own(
     assert known in kept
 
 
+@pytest.mark.parametrize(
+    ("told", "said", "known"),
+    [
+        (
+            "I'm hosting the block party on June 13 2027.",
+            "we moved the block party to June 27 2027, too many folks away",
+            1,
+        ),
+        ("The cello is in the loft.", "The cello's at Mum's house now, far too damp up there", 1),
+        ("Rex loves the blue ball.", "Rex loves the red ball too", 2),
+    ],
+)
+async def test_too_many_adds_nothing(talk: Talk, told: str, said: str, known: int) -> None:
+    await talk.say(told)
+    await talk.say(said)
+    assert len(talk.known()) == known
+
+
 async def test_what_takes_the_place_of_something_forgotten_is_named(talk: Talk) -> None:
     await talk.say("My passport is in the grey filing box")
     await talk.say("Scratch what I told you about the passport. It's in the bedside cabinet.")

@@ -18,7 +18,10 @@ from m2a.types import Concept, Hit, MemoryEntry
 # One that is missed stays beside the new memory with its date, so that both are found; one that is taken wrongly is gone.
 ENOUGH = 0.4
 # What is said to come on top takes nothing's place.
-_ADDS = re.compile(r"\b(?:also|too|(?<!to )(?<!in )another|as well|one more|besides|second)\b", re.IGNORECASE)
+_ADDS = re.compile(
+    r"\b(?:also|too(?=\W*(?:$|[,.;!?)]))|(?<!to )(?<!in )another|as well|one more|besides|a second(?![ -]hand))\b",
+    re.IGNORECASE,
+)
 
 
 def find_target(
