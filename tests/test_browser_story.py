@@ -58,6 +58,7 @@ def test_the_story(
 
     visitor.say("What toys does Bobo like?")
     assert "ball" in visitor.answer and "rope" in visitor.answer
+    assert "have that in memory" not in visitor.answer
     assert "red ball" in visitor.sources()
     expect(page.locator(".m-assistant").last.locator(".m-source .m-photo img").first).to_be_visible()
     visitor.photos_load()

@@ -279,6 +279,13 @@ async def test_what_somebody_likes_is_whatever_was_told_of_it(talk: Talk) -> Non
     assert "green" not in said
 
 
+async def test_what_toys_somebody_likes(talk: Talk) -> None:
+    await talk.say("This is my dog Bobo. He loves the blue ball and hates thunder.")
+    await talk.say("I have two cats, Minka and Tom.")
+    assert "blue ball" in (said := await talk.say("what toys does Bobo like?")) and not said.startswith(DECLINED)
+    assert (await talk.say("what food does Bobo like?")).startswith(DECLINED)
+
+
 async def test_what_is_told_in_one_breath_is_found_by_a_plain_question(talk: Talk) -> None:
     await talk.say("I'm Tom and I live in Leeds with my wife Anna")
     await talk.say("My dentist is Dr. Hale, next appointment is Friday at 3pm")

@@ -116,15 +116,13 @@ def gives_the_name(question: Question, text: str) -> bool:
     )
 
 
-def asks_of_taste(question: Question) -> bool:
-    """ "What does Rex like?": of whatever there is, and not "what toys does Rex like?"."""
-    named = {word.lower() for name in question.names for word in name.split()}
-    return (
-        question.asks == "thing"
-        and bool(named)
-        and bool(_ASKS_OF_TASTE.search(question.text))
-        and all(word in named or _TASTE.fullmatch(word) for word in question.words)
-    )
+def tells_the_taste(question: Question, text: str) -> bool:
+    """Whether it tells what somebody likes where just that is asked: "what does Rex like?", "what toys does Rex like?"."""
+    if question.asks not in ("thing", "noun") or not question.names or not _ASKS_OF_TASTE.search(question.text):
+        return False
+    asked = {stem(word) for word in question.words if not _TASTE.fullmatch(word)}
+    asked -= {stem(word) for name in question.names for word in name.split()} | {stem(question.noun)}
+    return not asked and bool(_TELLS_OF_TASTE.search(text))
 
 
 def goes_by_a_name(question: Question) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from m2a.agents.offline.answer_kinds import asks_of_taste, gives_the_name, goes_by_a_name, holds_kind
+from m2a.agents.offline.answer_kinds import gives_the_name, goes_by_a_name, holds_kind, tells_the_taste
 from m2a.agents.offline.clauses import segments
 from m2a.agents.offline.names import mentioned, names_of
 from m2a.agents.offline.questions import Question, content_words
@@ -60,7 +60,16 @@ def judged(
     model = sense.models["answers"]
     counted = _counted_kind(question)
     found = [
-        Match(entry, _score(question, features, model.probability(features), is_counted=_has_one(entry.text, counted)))
+        Match(
+            entry,
+            _score(
+                question,
+                features,
+                model.probability(features),
+                is_counted=_has_one(entry.text, counted),
+                tells_taste=tells_the_taste(question, entry.text),
+            ),
+        )
         for entry, features in zip(entries, features_of(question, entries, concepts, sense), strict=True)
     ]
     return sorted(found, key=lambda match: (match.score, match.entry.memory_id), reverse=True)
@@ -101,11 +110,13 @@ def _has_one(text: str, kind: frozenset[str]) -> bool:
     return bool(kind) and not kind.isdisjoint(stems(text)) and bool(re.search(_OURS, text, re.IGNORECASE))
 
 
-def _score(question: Question, features: Mapping[str, float], probability: float, *, is_counted: bool) -> float:
+def _score(
+    question: Question, features: Mapping[str, float], probability: float, *, is_counted: bool, tells_taste: bool
+) -> float:
     if is_counted:
         return SURE + (1 - SURE) * probability
     of_everything = question.asks == "about" and not question.words  # "what do you know about me?"
-    of_taste = asks_of_taste(question) and bool(features["name met"]) and bool(features["kind met"])
+    of_taste = tells_taste and bool(features["name met"]) and bool(features["kind met"])
     if of_everything or of_taste or (_asks_of_it(question) and features["literal share"] == 1.0):
         return SURE + (1 - SURE) * probability  # whatever is told of the thing by its name answers
     return probability * _RULED_OUT if _is_ruled_out(question, features) else probability
