@@ -187,12 +187,6 @@ def has_amount(text: str) -> bool:
     )
 
 
-def has_number(text: str) -> bool:
-    return bool(
-        re.search(rf"\b{_NUMBER}\b|\b(?:a|the) (?:whole|half|quarter|single|full|couple)\b", text, re.IGNORECASE)
-    )
-
-
 def has_place(text: str) -> bool:
     return bool(find_places(text)) or bool(
         re.search(
