@@ -15,19 +15,21 @@ from m2a.types.action import (
     SearchSemanticMemories,
     UpdateMemory,
 )
-from m2a.types.change import Addition, Change, Deletion, Replacement
+from m2a.types.change import Addition, Change, Forgetting, MessageSpan, Replacement, Restoration, Supersession
 from m2a.types.concept import Concept, ConceptKind
-from m2a.types.entry import DateInterval, EntryDraft, EvidenceRange, HistoryRow, MemoryEntry, MemoryKind
+from m2a.types.entry import DateInterval, EntryDraft, EvidenceRange, HistoryRow, MemoryEntry, MemoryKind, RestsOn
 from m2a.types.event import (
     EvidenceOpened,
     Failed,
     MemoryChanged,
     MemorySearched,
     MessageRecorded,
+    NotKept,
     ReplyFinished,
     Source,
     TextDelta,
     TurnEvent,
+    UnaskedChanges,
     Usage,
 )
 from m2a.types.hit import Hit, Path, Query, RecordKind
@@ -46,7 +48,6 @@ __all__ = [
     "Conversation",
     "DateInterval",
     "DeleteMemory",
-    "Deletion",
     "EntryDraft",
     "EvidenceOpened",
     "EvidenceRange",
@@ -54,6 +55,7 @@ __all__ = [
     "FetchRawMessages",
     "FetchRawMessagesByTime",
     "Finish",
+    "Forgetting",
     "HistoryRow",
     "Hit",
     "MemoryChanged",
@@ -62,6 +64,8 @@ __all__ = [
     "MemorySearched",
     "Message",
     "MessageRecorded",
+    "MessageSpan",
+    "NotKept",
     "Path",
     "Photo",
     "Query",
@@ -70,12 +74,16 @@ __all__ = [
     "ReplaceMemory",
     "Replacement",
     "ReplyFinished",
+    "Restoration",
+    "RestsOn",
     "Role",
     "SearchRawMessages",
     "SearchSemanticMemories",
     "Source",
+    "Supersession",
     "TextDelta",
     "TurnEvent",
+    "UnaskedChanges",
     "UpdateMemory",
     "Usage",
 ]

@@ -1,19 +1,32 @@
 """What an update does to the memory: a list of these is written together or not at all."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from m2a.types.entry import EntryDraft
 
 
+class MessageSpan(NamedTuple):
+    """`text[first:last]` of a raw message."""
+
+    message_id: int
+    first: int
+    last: int
+
+
 @dataclass(frozen=True, slots=True)
 class Addition:
+    """Adds an entry. `rivals` are living entries that may say the same of the same thing: they stay, and the user is
+    offered to put the new one in their place."""
+
     draft: EntryDraft
     why: str
+    rivals: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """Deletes a memory, adds its successor, and adds an update record that holds old and new together."""
+    """Adds an entry in the place of an older one, which stays as history."""
 
     memory_id: int
     draft: EntryDraft
@@ -21,9 +34,33 @@ class Replacement:
 
 
 @dataclass(frozen=True, slots=True)
-class Deletion:
+class Supersession:
+    """Puts a living entry in the place of another living one, which stays as history."""
+
+    memory_id: int
+    successor_id: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Forgetting:
+    """Takes entries out of the memory, and words out of the messages: neither is found, shown or used again.
+
+    The words of the entries in their evidence, their photos and the assistant's repetitions are withheld with them; `spans`
+    are the words that no entry holds, such as the request to forget.
+    """
+
+    memory_ids: tuple[int, ...]
+    why: str
+    spans: tuple[MessageSpan, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Restoration:
+    """Brings a superseded entry back beside the one that took its place: both are true."""
+
     memory_id: int
     why: str
 
 
-Change = Addition | Replacement | Deletion
+Change = Addition | Replacement | Supersession | Forgetting | Restoration

@@ -6,7 +6,11 @@ from typing import Literal, NamedTuple
 
 from m2a.types.action import ConceptMention
 
-MemoryKind = Literal["event", "fact", "preference", "procedure", "update record"]
+MemoryKind = Literal["event", "fact", "preference", "procedure"]
+
+# What an entry rests on: the user's own words, the assistant's words that the user took, or what a photo shows or a
+# pasted text says. "unchecked" are the entries that a language model wrote before its writes were checked.
+RestsOn = Literal["stated", "agreed", "shown", "unchecked"]
 
 
 class EvidenceRange(NamedTuple):
@@ -25,7 +29,10 @@ class DateInterval(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class EntryDraft:
-    """What a writer proposes; the store gives it an id, a version and a time."""
+    """What a writer proposes; the store gives it an id, a version and a time.
+
+    `corrects` names a living entry of which this one corrects a part: both stay, and are told together.
+    """
 
     text: str
     evidence_ids: tuple[EvidenceRange, ...]
@@ -34,13 +41,16 @@ class EntryDraft:
     photo_ids: tuple[str, ...] = ()
     concepts: tuple[ConceptMention, ...] = ()
     happened: DateInterval | None = None
+    rests_on: RestsOn = "stated"
+    corrects: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryEntry:
     """An observation with its photos, their captions and the raw messages that support it (M2A, equation 2).
 
-    `memory_id` rises per owner and is never reused; `version` rises with every change of the entry.
+    `memory_id` rises per owner and is never reused; `version` rises with every change of the entry. `corrects` is the
+    entry of which this one corrects a part; `superseded_by` is None while the entry holds, else what took its place.
     """
 
     memory_id: int
@@ -54,16 +64,19 @@ class MemoryEntry:
     concept_ids: tuple[int, ...]
     recorded_at: datetime
     happened: DateInterval | None = None
+    rests_on: RestsOn = "stated"
+    corrects: int | None = None
+    superseded_by: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryRow:
-    """One change of one memory: who made it, when and why. `text` is the entry's text after it (before a deletion)."""
+    """One change of one memory: who made it, when and why. `text` is the entry's text then."""
 
     history_id: int
     memory_id: int
     version: int
-    change: Literal["added", "deleted", "changed"]
+    change: Literal["added", "superseded", "deleted", "undone", "restored"]
     text: str
     who: str
     why: str

@@ -52,11 +52,37 @@ class ReplyFinished:
 
 @dataclass(frozen=True, slots=True)
 class MemoryChanged:
-    """The memory was written. `previous` is the entry that a replacement or a deletion removed."""
+    """The memory was written.
 
-    change: Literal["added", "replaced", "deleted"]
+    `added`: `entry` is new; `rivals` stay beside it, and the user may put it in their place. `corrected`: `entry` corrects a
+    part of `previous`, which stays. `replaced`: `entry` took the place of `previous`. `forgotten`: `previous` is no more,
+    or, where it is None, words that only a message held. `restored`: `entry` holds again.
+    """
+
+    change: Literal["added", "corrected", "replaced", "forgotten", "restored"]
     entry: MemoryEntry | None
     previous: MemoryEntry | None = None
+    rivals: tuple[MemoryEntry, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NotKept:
+    """The user asked for a change of the memory that was not made. `text` says which, `reason` is a sentence.
+
+    `number` is its place among what was refused in this turn, by which the user can have it done anyway; None where nothing
+    can be done.
+    """
+
+    text: str
+    reason: str
+    number: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UnaskedChanges:
+    """So many changes were proposed that nobody had asked for. None was made."""
+
+    count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,5 +103,14 @@ class Failed:
 
 
 TurnEvent = (
-    MessageRecorded | MemorySearched | EvidenceOpened | TextDelta | ReplyFinished | MemoryChanged | Usage | Failed
+    MessageRecorded
+    | MemorySearched
+    | EvidenceOpened
+    | TextDelta
+    | ReplyFinished
+    | MemoryChanged
+    | NotKept
+    | UnaskedChanges
+    | Usage
+    | Failed
 )
