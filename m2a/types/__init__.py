@@ -15,7 +15,7 @@ from m2a.types.action import (
     SearchSemanticMemories,
     UpdateMemory,
 )
-from m2a.types.change import Addition, Change, Forgetting, MessageSpan, Replacement, Restoration, Supersession
+from m2a.types.change import Addition, Change, Forgetting, MessageSpan, Refusal, Replacement, Restoration, Supersession
 from m2a.types.concept import Concept, ConceptKind
 from m2a.types.entry import DateInterval, EntryDraft, EvidenceRange, HistoryRow, MemoryEntry, MemoryKind, RestsOn
 from m2a.types.event import (
@@ -71,6 +71,7 @@ __all__ = [
     "Query",
     "QueryMemory",
     "RecordKind",
+    "Refusal",
     "ReplaceMemory",
     "Replacement",
     "ReplyFinished",

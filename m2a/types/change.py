@@ -64,3 +64,15 @@ class Restoration:
 
 
 Change = Addition | Replacement | Supersession | Forgetting | Restoration
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A change that the user asked for and that was not made.
+
+    `text` says which, `reason` is a sentence; `change` is what to write if the user insists, None where nothing can be done.
+    """
+
+    text: str
+    reason: str
+    change: Change | None

@@ -71,7 +71,10 @@ class MemoryEntry:
 
 @dataclass(frozen=True, slots=True)
 class HistoryRow:
-    """One change of one memory: who made it, when and why. `text` is the entry's text then."""
+    """One change of one memory: who made it, when and why. `text` is the entry's text then.
+
+    `successor_id` is what took its place, of a supersession.
+    """
 
     history_id: int
     memory_id: int
@@ -81,3 +84,4 @@ class HistoryRow:
     who: str
     why: str
     changed_at: datetime
+    successor_id: int | None = None
