@@ -9,13 +9,25 @@ from m2a.types.action import (
     FetchRawMessages,
     FetchRawMessagesByTime,
     Finish,
+    ForgetWords,
     QueryMemory,
     ReplaceMemory,
+    RestoreMemory,
     SearchRawMessages,
     SearchSemanticMemories,
     UpdateMemory,
 )
-from m2a.types.change import Addition, Change, Forgetting, MessageSpan, Refusal, Replacement, Restoration, Supersession
+from m2a.types.change import (
+    Addition,
+    Change,
+    Forgetting,
+    MessageSpan,
+    Refusal,
+    Replacement,
+    Restoration,
+    Supersession,
+    Update,
+)
 from m2a.types.concept import Concept, ConceptKind
 from m2a.types.entry import DateInterval, EntryDraft, EvidenceRange, HistoryRow, MemoryEntry, MemoryKind, RestsOn
 from m2a.types.event import (
@@ -55,6 +67,7 @@ __all__ = [
     "FetchRawMessages",
     "FetchRawMessagesByTime",
     "Finish",
+    "ForgetWords",
     "Forgetting",
     "HistoryRow",
     "Hit",
@@ -76,6 +89,7 @@ __all__ = [
     "Replacement",
     "ReplyFinished",
     "Restoration",
+    "RestoreMemory",
     "RestsOn",
     "Role",
     "SearchRawMessages",
@@ -85,6 +99,7 @@ __all__ = [
     "TextDelta",
     "TurnEvent",
     "UnaskedChanges",
+    "Update",
     "UpdateMemory",
     "Usage",
 ]

@@ -7,6 +7,7 @@ from datetime import date
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic.json_schema import SkipJsonSchema
 
 LARGEST_ID = 2**53
 EARLIEST, LATEST = date(1000, 1, 1), date(9000, 12, 31)
@@ -83,34 +84,69 @@ class ConceptMention(_Action):
 
 
 class AddMemory(_Action):
-    """Create a memory: one observation that stands on its own, with names and absolute dates."""
+    """Keep one observation, in a sentence that stands on its own, with names and absolute dates."""
 
     text: str = Field(min_length=1, max_length=2000)
     evidence_ids: tuple[tuple[Id, Id], ...] = Field(
-        min_length=1, description="Ranges of raw message ids that support it, [first, last], both included."
+        min_length=1,
+        description="Ranges of message ids that it rests on, [first, last], both included: the new message, and "
+        "earlier ones of this conversation where it needs them.",
+    )
+    rests_on: Literal["stated", "agreed", "shown"] = Field(
+        default="stated",
+        description="stated: the user says it. agreed: the assistant proposed it and the user takes it. shown: a "
+        "photo of the user shows it, or a text that the user pasted says it.",
     )
     kind: Literal["event", "fact", "preference", "procedure"] = "fact"
-    photos: tuple[int, ...] = Field(default=(), description="Numbers of the photos it is about, as labelled.")
+    photos: tuple[int, ...] = Field(
+        default=(), description="Numbers of the photos of the new message that it is about."
+    )
     concepts: tuple[ConceptMention, ...] = ()
     happened_from: date | None = None
     happened_to: date | None = None
+    corrects: Id | None = Field(
+        default=None, description="Id of a memory of which this corrects or adds to a part; both are kept together."
+    )
+    # Living memories that may say the same of the same thing; the user is offered to replace them.
+    rivals: Annotated[tuple[Id, ...], SkipJsonSchema()] = ()
 
 
 class ReplaceMemory(AddMemory):
-    """Replace a memory that is outdated or wrong; old and new are recorded together."""
+    """Put a new memory in the place of one of which the user says that it changed or was wrong.
+
+    Write all of it that still holds: the old one is history then.
+    """
 
     memory_id: Id
     reason: str = Field(min_length=1)
 
 
 class DeleteMemory(_Action):
-    """Delete a memory that the user no longer wants or that no longer holds."""
+    """Forget a memory because the user asks to, together with the user's words that it rests on."""
 
     memory_id: Id
     reason: str = Field(min_length=1)
     evidence_ids: tuple[tuple[Id, Id], ...] = Field(
-        min_length=1, description="The raw messages in which the user said so."
+        min_length=1, description="The messages in which the user asks for it."
     )
+    words: str = Field(
+        default="",
+        description="To forget a part alone: its words, exactly as in the original message. Add the rest anew.",
+    )
+
+
+class ForgetWords(_Action):
+    """Forget words that stand in a message and in no memory, because the user asks to."""
+
+    message_id: Id
+    words: str = Field(min_length=1, description="The words, exactly as they stand in the message.")
+
+
+class RestoreMemory(_Action):
+    """Bring back a memory that another one replaced, because the user says that both are true."""
+
+    memory_id: Id
+    reason: str = Field(min_length=1)
 
 
 class Finish(_Action):
@@ -132,5 +168,7 @@ Action = (
     | AddMemory
     | ReplaceMemory
     | DeleteMemory
+    | ForgetWords
+    | RestoreMemory
     | Finish
 )

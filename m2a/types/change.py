@@ -76,3 +76,13 @@ class Refusal:
     text: str
     reason: str
     change: Change | None
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """What one exchange does to the memory: the changes to write, what the user asked for and is not done, and how many
+    further changes were proposed that nobody had asked for."""
+
+    changes: tuple[Change, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    unasked: int = 0
