@@ -77,7 +77,10 @@
     if (id === shown) return;
     const first = shown === null;
     const was = new URLSearchParams(location.search).get('conversation') || '';
+    const byLink = navigated;
+    navigated = false;
     shown = id;
+    if (first || byLink) openDraft(id, first);
     if (id !== was) {
       const address = id ? `/?conversation=${encodeURIComponent(id)}` : '/?conversation=';
       history[first ? 'replaceState' : 'pushState'](null, '', address);
@@ -150,21 +153,91 @@
     }
   }
 
-  // What was typed and not sent survives a reload, such as after a restart of the server.
+  // What was typed stays in the box until it is stored, and survives a reload, such as after the server was killed.
 
-  let restored = false;
-  function keepDraft() {
-    const box = document.querySelector('#m2a-composer textarea');
-    if (!box) return;
-    if (restored) {
-      if (!box.value) sessionStorage.removeItem('m2a-draft');
-      return;
+  const NOTHING_SENT = { text: null, conversation: '', after: 0 };
+  let typed = '';
+  let sent = NOTHING_SENT;
+  let navigated = false;
+
+  const box = () => document.querySelector('#m2a-composer textarea');
+  const draftKey = (conversation) => `m2a-draft:${conversation}`;
+
+  function lastAsked() {
+    return [...document.querySelectorAll('.m-user[id]')].map((one) => ({
+      id: Number(one.id.slice(1)), text: one.querySelector('.m-plain')?.textContent.trim() || '',
+    })).sort((one, other) => one.id - other.id).at(-1) || { id: 0, text: '' };
+  }
+
+  // The text, and where it was sent already: after which message.
+  function saveDraft(conversation, text, after = null) {
+    try {
+      if (text) localStorage.setItem(draftKey(conversation), JSON.stringify({ text, after }));
+      else localStorage.removeItem(draftKey(conversation));
+    } catch { /* a browser that keeps nothing */ }
+  }
+
+  function loadDraft(conversation) {
+    try {
+      const draft = JSON.parse(localStorage.getItem(draftKey(conversation)));
+      return typeof draft?.text === 'string' ? draft : { text: '', after: null };
+    } catch {
+      return { text: '', after: null };
     }
-    restored = true;
-    const draft = sessionStorage.getItem('m2a-draft');
-    if (!draft || box.value) return;
-    box.value = draft;
-    box.dispatchEvent(new Event('input', { bubbles: true }));
+  }
+
+  function fillBox(text) {
+    const place = box();
+    if (!place || place.value === text) return;
+    place.value = text;
+    place.dispatchEvent(new Event('input', { bubbles: true }));
+  }
+
+  function onTyping(text) {
+    typed = text;
+    if (!text) sent = NOTHING_SENT;
+    saveDraft(shown || '', text);
+  }
+
+  function onSubmit() {
+    const text = box()?.value || '';
+    if (!text.trim()) return;
+    typed = text;
+    sent = { text, conversation: shown || '', after: lastAsked().id };
+    saveDraft(sent.conversation, text, sent.after);
+  }
+
+  function openDraft(conversation, first) {
+    const draft = loadDraft(conversation);
+    sent = draft.after === null ? NOTHING_SENT : { text: draft.text, conversation, after: draft.after };
+    if (first && (box()?.value || !draft.text)) return;
+    const was = sent;
+    fillBox(draft.text);
+    sent = was;
+    if (was.text !== null) saveDraft(conversation, was.text, was.after);
+  }
+
+  function keepDraft() {
+    const place = box();
+    if (!place || sent.text === null) return;
+    const asked = lastAsked();
+    const isStored = asked.id > sent.after && asked.text === sent.text.trim();
+    if (place.value && !(isStored && place.value === sent.text)) return;
+    // Stored: whatever was typed since stays.
+    const rest = typed === sent.text ? '' : typed.startsWith(sent.text) ? typed.slice(sent.text.length).trimStart() : typed;
+    saveDraft(sent.conversation, '');
+    sent = NOTHING_SENT;
+    typed = rest;
+    fillBox(rest);
+  }
+
+  // A button that changed the memory is gone with its line: the keyboard goes on from the line in its place.
+  let acted = null;
+  function keepFocus() {
+    if (!acted || acted.line.isConnected) return;
+    const place = document.getElementById(acted.line.id) || document.getElementById(acted.list);
+    acted = null;
+    place?.focus({ preventScroll: true });
   }
 
   // Wiring
@@ -184,16 +257,28 @@
       else opened.add(details.dataset.key);
       following = false;
     }
-    if (target.closest('.submit-button')) follow();
+    if (target.closest('[data-new], [data-open]')) navigated = true;
+    const act = target.closest('[data-act]');
+    if (act) {
+      acted = { line: act.closest('li'), list: act.closest('ul').id };
+      following = false;
+    }
+    if (target.closest('.submit-button')) {
+      follow();
+      onSubmit();
+    }
   }, true);
   document.addEventListener('keydown', (key) => {
     if (key.key === 'Escape') setDrawer(false);
     const typing = key.target instanceof HTMLTextAreaElement;
     if (!typing) moved = performance.now();
-    else if (key.key === 'Enter') follow();
+    else if (key.key === 'Enter') {
+      follow();
+      if (!key.shiftKey && !key.isComposing) onSubmit();
+    }
   });
   document.addEventListener('input', (input) => {
-    if (input.target.closest?.('#m2a-composer')) sessionStorage.setItem('m2a-draft', input.target.value);
+    if (input.target === box()) onTyping(input.target.value);
   });
   document.addEventListener('load', (load) => {
     if (following && load.target instanceof HTMLImageElement) scrollDown();
@@ -220,6 +305,7 @@
     showConversation();
     keepOpen();
     keepDraft();
+    keepFocus();
     applyTheme();
     if (!showMessage() && following && !document.querySelector('.m-welcome')) scrollDown();
   }

@@ -13,19 +13,28 @@ from typing import Any
 from m2a.agents.chat_agent import ChatAgent
 from m2a.agents.memory_manager import MemoryManager
 from m2a.agents.state import Policy
-from m2a.agents.steps import GaveUpError
 from m2a.agents.stopping import in_thread, until_stopped
-from m2a.agents.traces import Explanation, answered_message_id, load_trace
+from m2a.agents.traces import Explanation, load_trace
 from m2a.data_folder import DataFolder
+from m2a.incoming import check_message, read_photo
 from m2a.loading import Loading
 from m2a.memory.bank import MemoryBank
 from m2a.memory.owners import owner_named, owners_with_pending_updates
-from m2a.memory.photo_decoder import PhotoRefusedError
-from m2a.memory.semantic_memory_store import RejectedWriteError
 from m2a.memory.stores import Stores
-from m2a.sentences import sentence_of
+from m2a.sentences import place_of, sentence_of
 from m2a.settings import Settings, load_settings
-from m2a.types import Conversation, Failed, MemoryChanged, Message, MessageRecorded, ReplyFinished, TurnEvent
+from m2a.types import (
+    Conversation,
+    Failed,
+    MemoryChanged,
+    Message,
+    MessageRecorded,
+    NotKept,
+    ReplyFinished,
+    Supersession,
+    TurnEvent,
+    UnaskedChanges,
+)
 from m2a.wiring import (
     RetrievalLoading,
     image_encoder_loading,
@@ -39,7 +48,10 @@ from models.chat_model import ChatModelError
 
 LOCAL_OWNER = "local"
 USER = "You"
-GIVE_UP_AFTER = 3
+SET_ASIDE_AFTER = 3
+THE_USER = "the user"
+
+_QUOTED = 60
 
 logger = logging.getLogger(__name__)
 
@@ -139,11 +151,13 @@ class Assistant:
         """Record a message, answer it, and update the memory; what happens comes as events.
 
         Leaving the iterator does not cancel the turn; `stop` does. Without a conversation a new one begins.
-        Raises `PhotoRefusedError`, `ValueError`, `UnknownConversationError` and `ClosedError` before anything is stored;
-        what fails later comes as `Failed`.
+        After `ReplyFinished` comes what the memory kept of this exchange (`MemoryChanged`, of which the first has number 0
+        for `undo`), and what it did not. Raises `PhotoRefusedError`, `MessageRefusedError`, `UnknownConversationError` and
+        `ClosedError` before anything is stored; what fails later comes as `Failed`.
         """
         if self._closed:
             raise ClosedError("M2A is closed; start it again and send your message then.")
+        check_message(text, photos)
         bank = self.memory(owner)
         stop = asyncio.Event()
         self._stops[stop] = (owner, conversation_id)
@@ -154,7 +168,7 @@ class Assistant:
                 role="user",
                 speaker=USER,
                 text=text,
-                photos=[_read(photo) if isinstance(photo, Path) else photo for photo in photos],
+                photos=[read_photo(photo) if isinstance(photo, Path) else photo for photo in photos],
                 photo_names=[photo.name if isinstance(photo, Path) else None for photo in photos],
                 replaces=replaces,
             )
@@ -206,6 +220,35 @@ class Assistant:
         """What was searched for a reply, what it rests on, and what was remembered after it."""
         return load_trace(self.memory(owner), message_id)
 
+    def undo(self, owner: str, reply_id: int, number: int) -> bool:
+        """Take back a change that a turn made; False where that was done before.
+
+        Raises `RejectedWriteError` where it cannot be taken back any more, and `LookupError` where there is no such change.
+        """
+        return self.memory(owner).undo(reply_id, number, who=THE_USER)
+
+    def insist(self, owner: str, reply_id: int, number: int) -> list[MemoryChanged]:
+        """Do what was asked for in a turn and was not done; empty where that was done before. Raises like `undo`."""
+        return self.memory(owner).insist(reply_id, number, who=THE_USER)
+
+    def supersede(self, owner: str, reply_id: int, number: int, memory_id: int) -> list[MemoryChanged]:
+        """Put what a turn added in the place of one of its rivals, which stays as history; empty where it no longer is one.
+
+        Raises like `undo`.
+        """
+        change = next((one for one in self.explanation(owner, reply_id).changes if one.number == number), None)
+        if change is None or change.changed.entry is None:
+            raise LookupError("There is no such change any more.")
+        if change.undone or memory_id not in {rival.memory_id for rival in change.changed.rivals}:
+            return []
+        replacing = Supersession(memory_id, change.changed.entry.memory_id, "the user chose the newer one")
+        return self.memory(owner).write([replacing], who=THE_USER, trace_of=reply_id)
+
+    def waiting_updates(self, owner: str) -> dict[int, bool]:
+        """The replies after which the memory was not updated yet, and whether that is set aside."""
+        bank = self.memory(owner)
+        return dict.fromkeys(bank.pending_updates(), False) | dict.fromkeys(bank.set_aside_updates(), True)
+
     def rebuild_index(self) -> int:
         """Build the whole index anew, with the encoders of the settings; how many records it holds."""
         return self._retrieval.get_for_rebuilding().indexer.rebuild()
@@ -223,66 +266,81 @@ class Assistant:
         stage: str = "reply"
         try:
             async with self._turn_of(bank.owner):
-                # A reply that is stopped queries nothing, so the updates may as well be done after it.
-                async for _done in until_stopped(self._updates(bank), stop):
-                    pass
                 agent = await self._agent(bank)
+                late: list[TurnEvent] = []
+                # A reply that is stopped queries nothing, so the updates may as well be done after it.
+                async for event in until_stopped(self._updates(bank, agent), stop):
+                    late.append(event)
+                reply: Message | None = None
                 async for event in agent.reply(message, self._clock(), stop):
                     events.put_nowait(event)
                     if isinstance(event, ReplyFinished):
-                        stage = "update"
-                if stage == "update":
-                    async for event in self._updates(bank, replied=True):
+                        stage, reply = "update", event.message
+                for event in late:
+                    events.put_nowait(event)
+                if reply is not None:
+                    async for event in self._updates(bank, agent, after=reply):
                         events.put_nowait(event)
                 await in_thread(bank.index)
         except Exception as error:  # the boundary of a turn: whatever broke, the user is told and the next turn runs
-            logger.exception("The %s failed.", stage)
+            _log(error, f"The {stage}")
             events.put_nowait(Failed("update" if stage == "update" else "reply", _sentence(error)))
 
-    async def _updates(self, bank: MemoryBank, *, replied: bool = False) -> AsyncGenerator[TurnEvent, None]:
-        """Do the owner's pending updates in order. One that fails stays pending, and so do those after it.
+    async def _updates(
+        self, bank: MemoryBank, agent: ChatAgent, *, after: Message | None = None, told: bool = True
+    ) -> AsyncGenerator[TurnEvent, None]:
+        """Do the owner's pending updates in order, and set aside one that failed `SET_ASIDE_AFTER` times.
 
-        What changed comes as events, and after a reply (`replied`) why an update failed. One that the model got wrong
-        `GIVE_UP_AFTER` times is given up, after a reply, where its user is told. Any other fault, such as an index that
-        cannot be reached, lies in the set-up, which somebody will mend: no reason to forget what was said.
+        What came of the update of the reply `after` comes as events, and that an update was set aside: where nobody is
+        `told`, none is. Until then a failing update holds up those behind it, which may build on what it remembers.
         """
         for reply_id in await in_thread(bank.pending_updates):
+            is_own = after is not None and reply_id == after.message_id
             try:
-                changed = await self._update(bank, reply_id)
+                outcome = await self._update(bank, agent, reply_id)
             except Exception as error:  # a broken update must not break the turn
-                if not isinstance(error, ChatModelError | GaveUpError | RejectedWriteError):
-                    logger.exception("The update of reply %s failed.", reply_id)
-                reason = f"I could not update my memory. {_sentence(error)}"
-                # Before the reply a failing service may be an outage, which no number of tries outlasts; after it
-                # the service works, and something about this update does not.
-                if isinstance(error, GaveUpError | RejectedWriteError) or (
-                    replied and isinstance(error, ChatModelError)
-                ):
-                    failures = await in_thread(bank.note_failed_update, reply_id, str(error))
-                    if replied and failures >= GIVE_UP_AFTER:
-                        await in_thread(bank.drop_pending_update, reply_id)
-                        logger.warning("The update of reply %s was given up after %s failures.", reply_id, failures)
-                        reason += " I gave up on it; if it matters, tell me again."
-                if replied:
-                    yield Failed("update", reason)
+                _log(error, f"The update of reply {reply_id}")
+                failures = 0
+                if _is_of_the_update(error, replied=after is not None):
+                    failures = await in_thread(bank.note_failed_update, reply_id, _sentence(error))
+                if told and failures >= SET_ASIDE_AFTER:
+                    await in_thread(bank.set_aside_update, reply_id)
+                    logger.warning("The update of reply %s was set aside after %s failures.", reply_id, failures)
+                    yield Failed("update", await in_thread(_set_aside, bank, reply_id, error))
+                    continue
+                if after is not None:
+                    yield Failed("update", f"I could not update my memory, and try it again later. {_sentence(error)}")
                 return
-            for change in changed:
-                yield change
+            if is_own:
+                for event in outcome:
+                    yield event
 
-    async def _update(self, bank: MemoryBank, reply_id: int) -> list[MemoryChanged]:
+    async def _update(self, bank: MemoryBank, agent: ChatAgent, reply_id: int) -> list[TurnEvent]:
         """One reply's update: decided first, then written in one transaction with the mark that it is done."""
-        answered = await in_thread(answered_message_id, bank, reply_id)
+        answered = await in_thread(bank.answered, reply_id)
         messages = await in_thread(bank.messages, [answered, reply_id])
         message, reply = messages[answered], messages[reply_id]
-        agent = await self._agent(bank)
-        changes = await agent.update(message, reply, message.said_at)
+        update = await agent.update(message, reply, message.said_at)
         who = (await in_thread(self._policy.get)).name
-        return await in_thread(lambda: bank.write(changes, who=who, update_of=reply_id))
+        changed = await in_thread(
+            lambda: bank.write(
+                update.changes, who=who, update_of=reply_id, refusals=update.refusals, unasked=update.unasked
+            )
+        )
+        not_kept = (
+            NotKept(refusal.text, refusal.reason, None if refusal.change is None else number)
+            for number, refusal in enumerate(update.refusals)
+        )
+        return [*changed, *not_kept, *([UnaskedChanges(update.unasked)] if update.unasked else [])]
 
     async def _resume(self, owner: str) -> None:
         async with self._turn_of(owner):
-            async for _done in self._updates(self.memory(owner)):
-                pass
+            bank = self.memory(owner)
+            try:
+                async for _done in self._updates(bank, await self._agent(bank), told=False):
+                    pass
+            except Exception as error:  # the next turn tries again, and tells of it
+                _log(error, "Resuming the updates")
 
     async def _agent(self, bank: MemoryBank) -> ChatAgent:
         policy = await in_thread(self._policy.get)
@@ -314,8 +372,24 @@ def _sentence(error: Exception) -> str:
     )
 
 
-def _read(photo: Path) -> bytes:
-    try:
-        return photo.read_bytes()
-    except OSError as error:
-        raise PhotoRefusedError(f"The photo {photo} cannot be read ({error.strerror}); name another file.") from error
+def _log(error: Exception, what: str) -> None:
+    """A fault that nobody foresaw, for whoever reads the log; of any other the user is told what to do."""
+    if sentence_of(error) is None:
+        logger.error("%s failed: %s", what, place_of(error))
+
+
+def _is_of_the_update(error: Exception, *, replied: bool) -> bool:
+    """Whether the failure is one of the update, and not that the model's server cannot be reached, which no number of
+    tries outlasts. Of what else a server answers, only a reply before it tells that the server works."""
+    return not isinstance(error, ChatModelError) or (replied and not error.unreachable)
+
+
+def _set_aside(bank: MemoryBank, reply_id: int, error: Exception) -> str:
+    """What the user is told of an update that is set aside."""
+    answered = bank.answered(reply_id)
+    words = " ".join(bank.messages([answered])[answered].text.split())
+    said = f"“{words[:_QUOTED]}{'…' * (len(words) > _QUOTED)}”" if words else "the photo that you sent"
+    return (
+        f"I tried {SET_ASIDE_AFTER} times to update my memory after {said}, and it failed. {_sentence(error)} I set it aside, "
+        "so that nothing waits for it: what you said stays in the chat, and `m2a repair` tries it again."
+    )

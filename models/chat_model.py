@@ -57,7 +57,14 @@ class ToolCall:
 
 
 class ChatModelError(Exception):
-    """The service failed after retries; the message is a sentence for the user."""
+    """The service failed after retries; the message is a sentence for the user.
+
+    `unreachable` where that says nothing of the request: nobody answers, or answers nobody.
+    """
+
+    def __init__(self, message: str, *, unreachable: bool = False) -> None:
+        super().__init__(message)
+        self.unreachable = unreachable
 
 
 class MalformedReplyError(Exception):

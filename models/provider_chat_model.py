@@ -42,6 +42,7 @@ _RETRIES = 3
 _LONGEST_BACKOFF = 8.0
 _CONNECT_TIMEOUT = 10.0
 _RETRIED_STATUS = frozenset({408, 409, 429})
+_ANSWERS_NOBODY = frozenset({429, 502, 503, 504})
 _REFUSAL_STATUS = frozenset({400, 404, 422, 500, 501})
 _ABOUT_TOOLS = re.compile(r"tool|function|response_format|json|schema|grammar|guided|structured|jinja", re.IGNORECASE)
 _ABOUT_TEMPERATURE = re.compile(r"temperature", re.IGNORECASE)
@@ -63,6 +64,8 @@ class _Fault:
     about_temperature: bool = False
     final: bool = False
     """No other way to ask for a tool would help."""
+    unreachable: bool = False
+    """Says nothing of the request: nobody answers, or answers nobody."""
 
 
 class _FaultError(Exception):
@@ -141,7 +144,7 @@ class ProviderChatModel:
                     explained = explained and self._unexplained[mode] > 1
                     break
                 else:
-                    raise ChatModelError(fault.sentence)
+                    raise ChatModelError(fault.sentence, unreachable=fault.unreachable)
         raise AssertionError("the last rung of the ladder returns or raises")
 
     async def stream(self, messages: Sequence[ChatMessage]) -> AsyncGenerator[str | TokenUsage]:
@@ -157,7 +160,7 @@ class ProviderChatModel:
             except _FaultError as error:
                 fault = error.fault
             if started or not fault.retry or attempt == _RETRIES:
-                raise ChatModelError(fault.sentence)
+                raise ChatModelError(fault.sentence, unreachable=fault.unreachable)
             await self._wait(attempt, fault)
 
     async def aclose(self) -> None:
@@ -327,14 +330,14 @@ class ProviderChatModel:
             return self._status_fault(error, has_photos)
         if isinstance(error, failed.ModelTimeoutError | TimeoutError | httpx2.TimeoutException):
             if getattr(error, "phase", None) == "connect" or isinstance(error, httpx2.ConnectTimeout):
-                return _Fault(f"Nothing answers at {where}; is the server running there?", retry=True)
+                return _Fault(f"Nothing answers at {where}; is the server running there?", retry=True, unreachable=True)
             sentence = (
                 f"The server at {where} sent nothing for {self._timeout:g} seconds; is it stuck? (M2A_CHAT_TIMEOUT)"
             )
             return _Fault(sentence, retry=True)
         if isinstance(error, failed.ModelConnectionError | httpx2.TransportError | OSError):
             if getattr(error, "phase", None) == "connect" or isinstance(error, httpx2.ConnectError):
-                return _Fault(f"Cannot connect to {where}; is the server running there?", retry=True)
+                return _Fault(f"Cannot connect to {where}; is the server running there?", retry=True, unreachable=True)
             return self._cut()
         if isinstance(error, failed.ModelAPIError) and error.in_stream:
             words = self._words(error)
@@ -361,9 +364,10 @@ class ProviderChatModel:
         about_tools = bool(_ABOUT_TOOLS.search(words))
         if status in (401, 403):
             sentence = f"The server at {where} refuses the key ({status}); set M2A_CHAT_API_KEY to one that may use this model."
-            return _Fault(sentence, status=status, final=True)
+            return _Fault(sentence, status=status, final=True, unreachable=True)
         if isinstance(error, failed.ModelQuotaExceededError):
-            return _Fault(f"The account at {where} has no quota left ({status}){words}.", status=status, final=True)
+            sentence = f"The account at {where} has no quota left ({status}){words}."
+            return _Fault(sentence, status=status, final=True, unreachable=True)
         if status == 404 and not about_tools:
             if "model" in words.lower():
                 sentence = (
@@ -371,13 +375,14 @@ class ProviderChatModel:
                 )
             else:
                 sentence = f"There is no chat server at {where} (404); M2A_CHAT_BASE_URL usually ends in /v1{words}."
-            return _Fault(sentence, status=status, final=True)
+            return _Fault(sentence, status=status, final=True, unreachable=True)
         if status in _RETRIED_STATUS or status >= 500:
             if status == 429:
                 sentence = f"The server at {where} takes no more requests for now (429); try again later{words}."
             else:
                 sentence = f"{self._model_at} failed ({status}); try again later or look at its log{words}."
-            return _Fault(sentence, status != 501, error.retry_after, status, about_tools)
+            unreachable = status in _ANSWERS_NOBODY
+            return _Fault(sentence, status != 501, error.retry_after, status, about_tools, unreachable=unreachable)
         sentence = f"{self._model_at} refuses the request ({status}){words}."
         if has_photos and _ABOUT_PHOTOS.search(words):
             sentence += " If it sees no photos, set M2A_CHAT_SEES_PHOTOS=false."

@@ -5,19 +5,31 @@ from dataclasses import dataclass
 from typing import Any
 
 from m2a.memory.bank import MemoryBank
-from m2a.types import Hit, MemoryChanged, MemoryEntry, MemorySearched, Message, Query, Source
+from m2a.types import Hit, MemoryChanged, MemoryEntry, MemorySearched, Message, NotKept, Query, Source
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedChange:
+    """A change of the memory, and its `number` among those of its turn, by which it can be undone."""
+
+    number: int
+    changed: MemoryChanged
+    undone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What was searched for a reply, what it rests on, and what was remembered after it.
+    """What was searched for a reply, what it rests on, what the memory kept after it, and what it did not.
 
-    Memories that were replaced since stand as they were; forgotten ones are left out.
+    Memories that were replaced since stand as they were. Forgotten ones are left out: of a change that names one, no words
+    are left but that it was made. What was not kept and then done all the same is among the changes.
     """
 
     searches: tuple[MemorySearched, ...] = ()
     sources: tuple[Source, ...] = ()
-    changes: tuple[MemoryChanged, ...] = ()
+    changes: tuple[RecordedChange, ...] = ()
+    not_kept: tuple[NotKept, ...] = ()
+    unasked: int = 0
 
 
 def dump_trace(message: Message, searches: Sequence[MemorySearched], sources: Sequence[Source]) -> dict[str, Any]:
@@ -57,15 +69,18 @@ def load_trace(bank: MemoryBank, message_id: int) -> Explanation:
             for source in steps["sources"]
             if (hit := records.hit(source["hit"]))
         ),
-        changes=tuple(change for stored in steps.get("changes", ()) if (change := records.change(stored)) is not None),
+        changes=tuple(
+            RecordedChange(number, change, bool(stored.get("undone")))
+            for number, stored in enumerate(steps.get("changes", ()))
+            if (change := records.change(stored)) is not None
+        ),
+        not_kept=tuple(
+            NotKept(stored["text"], stored["reason"], None if stored["change"] is None else number)
+            for number, stored in enumerate(steps.get("refusals", ()))
+            if not stored.get("done")
+        ),
+        unasked=steps.get("unasked", 0),
     )
-
-
-def answered_message_id(bank: MemoryBank, reply_id: int) -> int:
-    """The user's message that a reply answers."""
-    steps = bank.steps(reply_id)
-    assert isinstance(steps, dict)
-    return int(steps["answers"])
 
 
 class _Records:
@@ -80,11 +95,12 @@ class _Records:
         memory_ids |= {
             memory_id
             for change in steps.get("changes", ())
-            for memory_id in (change["memory_id"], change["previous_id"])
+            for memory_id in (change["memory_id"], change["previous_id"], *change.get("rival_ids", ()))
             if memory_id is not None
         }
         self._messages = bank.messages(message_ids)
-        self._entries = bank.replaced_entries(memory_ids) | bank.entries_by_id(memory_ids)
+        self._living = bank.entries_by_id(memory_ids)
+        self._entries = bank.replaced_entries(memory_ids) | self._living
 
     def hit(self, stored: Mapping[str, Any]) -> Hit | None:
         record: Message | MemoryEntry | None = (
@@ -96,10 +112,14 @@ class _Records:
         return tuple(self._messages[message_id] for message_id in message_ids if message_id in self._messages)
 
     def change(self, stored: Mapping[str, Any]) -> MemoryChanged | None:
+        """None for one that is not to be shown: of an entry that was forgotten since."""
         entry = self._entries.get(stored["memory_id"])
-        if stored["change"] != "deleted" and entry is None:
+        if stored["change"] != "forgotten" and entry is None and not stored.get("undone"):
             return None
-        return MemoryChanged(stored["change"], entry, self._entries.get(stored["previous_id"]))
+        rivals: tuple[MemoryEntry, ...] = ()
+        if stored["memory_id"] in self._living:
+            rivals = tuple(self._living[rival] for rival in stored.get("rival_ids", ()) if rival in self._living)
+        return MemoryChanged(stored["change"], entry, self._entries.get(stored["previous_id"]), rivals)
 
 
 def _dump_hit(hit: Hit) -> dict[str, Any]:

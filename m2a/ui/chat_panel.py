@@ -8,37 +8,37 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, replace
-from datetime import datetime
+from dataclasses import dataclass, field
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from m2a.types import Conversation, Failed
+from m2a.memory.semantic_memory_store import RejectedWriteError
 from m2a.ui import welcome
-from m2a.ui.conversations_panel import NEW, conversations_html, title_of
+from m2a.ui.chat_view import SHOWN, ChatView, Update
 from m2a.ui.live_turn import LiveTurn, LiveTurns
 from m2a.ui.markup import text as escaped
 from m2a.ui.notices import refusal_html
 from m2a.ui.plain_words import in_plain_words
-from m2a.ui.transcript import Because, messages_html, turn_html
 
 if TYPE_CHECKING:
     from m2a.assistant import Assistant
 
-SHOWN = 80
 FRAME_SECONDS = 0.04
 TABS = 1000
-TYPED = 20_000
 # Gradio makes a file of a longer text that is pasted, and then refuses it because it is no photo.
 PASTED = 1_000_000_000
 
 _ON_TALK = """
 element.addEventListener('click', (click) => {
-  const button = click.target.closest('[data-example], [data-earlier], [data-retry]');
+  const button = click.target.closest('[data-example], [data-earlier], [data-retry], [data-act]');
   if (!button) return;
+  const {act, reply, number, memory} = button.dataset;
+  if (['undo', 'insist', 'supersede'].includes(act)) {
+    trigger(act, {reply_id: Number(reply), number: Number(number), memory_id: Number(memory || 0)});
+  }
   if ('example' in button.dataset) trigger('example', {index: Number(button.dataset.example)});
   if ('earlier' in button.dataset) trigger('earlier', {});
   if ('retry' in button.dataset) trigger('retry', {message_id: Number(button.dataset.retry)});
@@ -52,23 +52,6 @@ element.addEventListener('click', (click) => {
   trigger('open', {conversation: link.dataset.open});
 });
 """
-
-
-@dataclass(slots=True)
-class Update:
-    """New contents of the page's parts; None leaves a part as it is."""
-
-    current: str | None = None
-    heading: str | None = None
-    conversations: str | None = None
-    history: str | None = None
-    live: str | None = None
-    composer: dict[str, Any] | None = None
-    shown: int | None = None
-
-    def outputs(self) -> list[Any]:
-        values = (getattr(self, part.name) for part in fields(self))
-        return [gr.skip() if value is None else value for value in values]
 
 
 @dataclass(slots=True)
@@ -89,6 +72,7 @@ class ChatPanel:
     def __init__(self, assistant: "Assistant", turns: LiveTurns, uploads: Path) -> None:
         self._assistant = assistant
         self._turns = turns
+        self._view = ChatView(assistant, turns)
         self._uploads = uploads.resolve()
         self._tabs: OrderedDict[str, _Tab] = OrderedDict()
 
@@ -145,6 +129,12 @@ class ChatPanel:
         self.history.example(in_plain_words(self.on_example), inputs=None, **quiet)
         self.history.earlier(in_plain_words(self.on_earlier), inputs=[self.current, self.shown], **quiet)
         self.history.retry(_streamed(self.on_retry), inputs=[self.current], **quiet)
+        for event, handler in (
+            (self.history.undo, self.on_undo),
+            (self.history.insist, self.on_insist),
+            (self.history.supersede, self.on_supersede),
+        ):
+            event(in_plain_words(handler), inputs=[self.current, self.shown], **quiet)
 
     # Handlers
 
@@ -152,7 +142,7 @@ class ChatPanel:
         """Opens what the address names, else the conversation that was continued last."""
         owner = owner_of(request)
         asked_for = request.query_params.get("conversation")
-        known = self._known(owner)
+        known = self._view.known(owner)
         if asked_for is None and known:
             asked_for = max(known.values(), key=lambda one: one.last_said_at or one.started_at).conversation_id
         async for update in self._open(request, asked_for):
@@ -169,12 +159,8 @@ class ChatPanel:
     async def on_send(self, value: dict[str, Any], current: str, request: gr.Request) -> AsyncIterator[Update]:
         owner = owner_of(request)
         text, paths = (value.get("text") or "").strip(), self._uploaded(value.get("files") or [])
-        conversation_id = current if current in self._known(owner) else None
+        conversation_id = current if current in self._view.known(owner) else None
         if not text and not paths:
-            return
-        if len(text) > TYPED:
-            reason = f"It has {len(text):,} characters; M2A takes up to {TYPED:,} at once: send it in parts."
-            yield Update(live=refusal_html(reason))
             return
         tab = self._tab(request)
         # Nothing is awaited from here to the beginning of the turn: a second click would get in between.
@@ -187,8 +173,6 @@ class ChatPanel:
         turn = self._turns.begin(owner, text, paths, conversation_id=conversation_id)
         tab.begun = turn if conversation_id is None else None
         async for update in self._follow(request, owner, turn, sent=True):
-            if turn.refusal and update.composer is not None:
-                update.composer["value"] = {"text": text, "files": [str(path) for path in paths]}
             yield update
         if not turn.refusal:
             _remove(paths)
@@ -196,7 +180,7 @@ class ChatPanel:
     async def on_retry(self, current: str, event: gr.EventData, request: gr.Request) -> AsyncIterator[Update]:
         """Sends a message again that got no answer; the new one replaces it."""
         owner = owner_of(request)
-        if current not in self._known(owner):
+        if current not in self._view.known(owner):
             return
         messages = self._assistant.messages(owner, current)
         asked = next((one for one in messages if one.message_id == event.message_id and one.role == "user"), None)
@@ -209,8 +193,34 @@ class ChatPanel:
             yield Update(live=refusal_html(str(error)))
             return
         turn = self._turns.begin(owner, asked.text, photos, conversation_id=current, replaces=asked.message_id)
-        async for update in self._follow(request, owner, turn, sent=True):
+        async for update in self._follow(request, owner, turn):
             yield update
+
+    def on_undo(self, current: str, shown: int, event: gr.EventData, request: gr.Request) -> list[Any]:
+        """Takes back a change of the memory."""
+        act = self._assistant.undo
+        return self._acted(current, shown, request, lambda owner: act(owner, *_numbers(event, "reply_id", "number")))
+
+    def on_insist(self, current: str, shown: int, event: gr.EventData, request: gr.Request) -> list[Any]:
+        """Does what was asked for and was not done."""
+        act = self._assistant.insist
+        return self._acted(current, shown, request, lambda owner: act(owner, *_numbers(event, "reply_id", "number")))
+
+    def on_supersede(self, current: str, shown: int, event: gr.EventData, request: gr.Request) -> list[Any]:
+        """Puts a memory in the place of another that it was kept beside."""
+        act, names = self._assistant.supersede, ("reply_id", "number", "memory_id")
+        return self._acted(current, shown, request, lambda owner: act(owner, *_numbers(event, *names)))
+
+    def _acted(self, current: str, shown: int, request: gr.Request, act: Callable[[str], object]) -> list[Any]:
+        """The conversation after something was done to the owner's memory, or after a word on why it was not."""
+        owner = owner_of(request)
+        try:
+            act(owner)
+        except RejectedWriteError as error:
+            gr.Warning(escaped(error), title="M2A")
+        except LookupError:
+            gr.Warning("This is not there any more; open the conversation anew.", title="M2A")
+        return Update(history=self._view.history(owner, current or None, shown or SHOWN)).outputs()
 
     def on_stop(self, current: str, request: gr.Request) -> None:
         begun = self._tab(request).begun
@@ -231,7 +241,7 @@ class ChatPanel:
 
     def on_earlier(self, current: str, shown: int, request: gr.Request) -> list[Any]:
         shown = (shown or SHOWN) + SHOWN
-        return Update(history=self._history(owner_of(request), current or None, shown), shown=shown).outputs()
+        return Update(history=self._view.history(owner_of(request), current or None, shown), shown=shown).outputs()
 
     async def on_loading(self) -> AsyncIterator[str]:
         """The progress line, until every model is there."""
@@ -250,7 +260,7 @@ class ChatPanel:
     async def _open(self, request: gr.Request, asked_for: str | None) -> AsyncIterator[Update]:
         owner = owner_of(request)
         self._tab(request).begun = None
-        conversation_id = asked_for if asked_for in self._known(owner) else None
+        conversation_id = asked_for if asked_for in self._view.known(owner) else None
         turns = self._turns.under_way(owner, conversation_id)
         if turns:
             async for update in self._follow(request, owner, turns[-1]):
@@ -258,7 +268,7 @@ class ChatPanel:
                 yield update
             return
         tab, writer = await self._take_over(request)
-        update = await asyncio.to_thread(self._all, owner, conversation_id, _ready())
+        update = await asyncio.to_thread(self._view.whole, owner, conversation_id, _ready())
         update.shown = SHOWN
         async with tab.lock:
             if tab.writer is writer:
@@ -267,14 +277,15 @@ class ChatPanel:
     async def _follow(
         self, request: gr.Request, owner: str, turn: LiveTurn, *, sent: bool = False
     ) -> AsyncIterator[Update]:
-        """Updates of the page until the turn is over or the page shows something else."""
+        """Updates of the page until the turn is over or the page shows something else.
+
+        What was `sent` from this page leaves the box once it is stored, and not before.
+        """
         tab, writer = await self._take_over(request)
-        known_as, unlocked = turn.conversation_id, turn.unlocked
+        known_as, unlocked, in_box = turn.conversation_id, turn.unlocked, sent
         composer = _ready() if unlocked else _busy()
-        if sent:
-            composer["value"] = {"text": "", "files": []}
         version = turn.version
-        first = await asyncio.to_thread(self._all, owner, turn.conversation_id, composer, turn)
+        first = await asyncio.to_thread(self._view.whole, owner, turn.conversation_id, composer, turn)
         async with tab.lock:
             if tab.writer is writer:
                 yield first
@@ -283,85 +294,29 @@ class ChatPanel:
             if not turn.done:
                 await asyncio.sleep(FRAME_SECONDS)
             version = turn.version
-            update = Update(live=self._live(owner, turn))
+            update = Update(live=self._view.live(owner, turn))
             if turn.conversation_id != known_as:
                 known_as = turn.conversation_id
                 update.current = known_as
             if turn.unlocked and not unlocked:
                 unlocked = True
                 update.composer = _ready()
+            if in_box and turn.so_far.asked:
+                in_box = False
+                update.composer = _emptied(_ready() if unlocked else _busy())
             if update.current or update.composer or turn.done:
-                update.heading, update.conversations = self._names(owner, turn.conversation_id)
+                update.heading, update.conversations = self._view.names(owner, turn.conversation_id)
             async with tab.lock:
                 if tab.writer is not writer:
                     return
                 if not turn.done:
                     yield update
-        final = await asyncio.to_thread(self._all, owner, turn.conversation_id, _ready(), turn)
+        composer = _emptied(_ready()) if in_box and turn.so_far.asked else _ready()
+        final = await asyncio.to_thread(self._view.whole, owner, turn.conversation_id, composer, turn)
         final.live = refusal_html(turn.refusal) if turn.refusal else ""
         async with tab.lock:
             if tab.writer is writer:
                 yield final
-
-    def _all(
-        self, owner: str, conversation_id: str | None, composer: dict[str, Any] | None, turn: LiveTurn | None = None
-    ) -> Update:
-        heading, conversations = self._names(owner, conversation_id)
-        return Update(
-            current=conversation_id or "",
-            heading=heading,
-            conversations=conversations,
-            history=self._history(owner, conversation_id, SHOWN, turn),
-            live=self._live(owner, turn) if turn else "",
-            composer=composer,
-        )
-
-    def _names(self, owner: str, conversation_id: str | None) -> tuple[str, str]:
-        known = self._known(owner)
-        listed = conversations_html(
-            list(known.values()), current=conversation_id, today=datetime.now().astimezone().date()
-        )
-        return _heading(known.get(conversation_id or "")), listed
-
-    def _history(self, owner: str, conversation_id: str | None, shown: int, turn: LiveTurn | None = None) -> str:
-        """The stored messages that no turn under way shows; the welcome where there are none.
-
-        `turn` is the one that the page follows: it knows what went wrong, which the store does not.
-        """
-        known = self._known(owner)
-        if conversation_id not in known:
-            return "" if turn and not turn.refusal else self._welcome(returning=bool(known))
-        messages = self._assistant.messages(owner, conversation_id)
-        live = [one.so_far.asked for one in self._turns.under_way(owner, conversation_id) if one.so_far.asked]
-        if live:
-            again = {one.replaces for one in live}
-            first = min(one.message_id for one in live)
-            messages = [one for one in messages if one.message_id < first and one.message_id not in again]
-        hidden = max(0, len(messages) - shown)
-        messages = messages[hidden:]
-        because = {one.message_id: self._because(owner, one.message_id) for one in messages if one.role == "assistant"}
-        failures: Sequence[Failed] = ()
-        if turn and turn.done:
-            failures = turn.so_far.because.failures
-            if turn.so_far.reply:
-                because[turn.so_far.reply.message_id] = replace(turn.so_far.because, failures=())
-        open_end = not (turn and (turn.refusal or not turn.done))
-        return messages_html(messages, because, hidden=hidden, failures=failures, open_end=open_end)
-
-    def _because(self, owner: str, message_id: int) -> Because:
-        explanation = self._assistant.explanation(owner, message_id)
-        return Because(explanation.searches, explanation.sources, explanation.changes)
-
-    def _live(self, owner: str, turn: LiveTurn) -> str:
-        turns = self._turns.under_way(owner, turn.conversation_id) or [turn]
-        return "".join(turn_html(one.so_far) for one in turns)
-
-    def _welcome(self, *, returning: bool) -> str:
-        hello = welcome.welcome_html(offline=self._assistant.settings.chat_model == "offline", returning=returning)
-        return hello if returning else hello + welcome.examples_html()
-
-    def _known(self, owner: str) -> dict[str, Conversation]:
-        return {one.conversation_id: one for one in self._assistant.conversations(owner)}
 
     def _uploaded(self, files: Sequence[str]) -> list[Path]:
         """The paths that lie in the folder of uploads; Gradio lets no others through."""
@@ -402,14 +357,17 @@ def owner_of(request: gr.Request) -> str:
     return request.username
 
 
-def _heading(conversation: Conversation | None) -> str:
-    conversation_id = conversation.conversation_id if conversation else ""
-    title = title_of(conversation) if conversation else NEW
-    return (
-        '<header class="m-heading"><button type="button" class="m-menu" data-menu aria-label="Conversations" '
-        'aria-expanded="false" aria-controls="m2a-side"><span aria-hidden="true">☰</span></button>'
-        f'<h1 data-conversation="{escaped(conversation_id)}" dir="auto">{escaped(title)}</h1></header>'
-    )
+def _numbers(event: gr.EventData, *names: str) -> list[int]:
+    """The numbers that a click names. Raises `LookupError` for what the page's own script does not send."""
+    sent = [getattr(event, name, None) for name in names]
+    numbers = [number for number in sent if type(number) is int and 0 <= number < 2**53]
+    if len(numbers) < len(names):
+        raise LookupError("There is no such change.")
+    return numbers
+
+
+def _emptied(composer: dict[str, Any]) -> dict[str, Any]:
+    return composer | {"value": {"text": "", "files": []}}
 
 
 def _ready() -> dict[str, Any]:

@@ -7,16 +7,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from m2a.sentences import sentence_of
+from m2a.agents.traces import RecordedChange
+from m2a.sentences import place_of, sentence_of
 from m2a.types import (
     EvidenceOpened,
     Failed,
     MemoryChanged,
     MemorySearched,
     MessageRecorded,
+    NotKept,
     ReplyFinished,
     TextDelta,
     TurnEvent,
+    UnaskedChanges,
 )
 from m2a.ui.transcript import TurnSoFar
 
@@ -43,7 +46,12 @@ def advance(so_far: TurnSoFar, event: TurnEvent) -> TurnSoFar:
         case ReplyFinished():
             return replace(so_far, reply=event.message, because=replace(because, sources=event.sources))
         case MemoryChanged():
-            return replace(so_far, because=replace(because, changes=(*because.changes, event)))
+            change = RecordedChange(len(because.changes), event)
+            return replace(so_far, because=replace(because, changes=(*because.changes, change)))
+        case NotKept():
+            return replace(so_far, because=replace(because, not_kept=(*because.not_kept, event)))
+        case UnaskedChanges():
+            return replace(so_far, because=replace(because, unasked=event.count))
         case Failed():
             return replace(so_far, because=replace(because, failures=(*because.failures, event)))
         case _:
@@ -129,14 +137,13 @@ class LiveTurns:
                 if isinstance(event, MessageRecorded) and turn.so_far.stopping:
                     self._assistant.stop(turn.owner, event.message.conversation_id)
         except Exception as error:
+            sentence = sentence_of(error)  # such as of a photo or a message that is not taken
+            if sentence is None:
+                _log.error("A turn failed: %s", place_of(error))
             if turn.so_far.asked is not None:
-                _log.exception("A turn failed")
-                turn.take(Failed("update" if turn.so_far.reply else "reply", UNEXPECTED))
-            elif sentence := sentence_of(error):
-                turn.refusal = sentence  # such as a photo or a message that is not taken
+                turn.take(Failed("update" if turn.so_far.reply else "reply", sentence or UNEXPECTED))
             else:
-                _log.exception("A message could not be stored")
-                turn.refusal = UNEXPECTED
+                turn.refusal = sentence or UNEXPECTED
         finally:
             del self._turns[turn]
             turn.done = True

@@ -18,8 +18,8 @@ _LINKS = re.compile(r"(https?|mailto):", re.IGNORECASE)
 
 
 def text(value: object) -> str:
-    """Escaped, for an element's content and for a quoted attribute alike."""
-    return escape(str(value), quote=True)
+    """Escaped, for an element's content and for a quoted attribute alike; half a character is a question mark."""
+    return escape(str(value).encode("utf-8", "replace").decode(), quote=True)
 
 
 def plain(value: str) -> str:

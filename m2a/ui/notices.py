@@ -1,15 +1,48 @@
-"""The quiet lines below an answer: what was remembered, changed or forgotten, and what failed."""
+"""The quiet lines below an answer: what the memory kept, corrected, changed, forgot and brought back, what it did not, with
+buttons to have it otherwise, and what failed."""
 
 from collections.abc import Sequence
+from typing import Literal
 
-from m2a.types import Failed, MemoryChanged, MemoryEntry
+from m2a.agents.traces import RecordedChange
+from m2a.types import Failed, MemoryChanged, MemoryEntry, NotKept
 from m2a.ui import markup
 
+_RESTS_ON = {
+    "agreed": "You agreed to this; they are not your own words.",
+    "shown": "A photo or a text of yours shows this; you did not say it.",
+}
+_FORGOTTEN = "Nothing finds, shows or uses it any more, in our conversations either. It is not erased from the disk."
 
-def changes_html(changes: Sequence[MemoryChanged]) -> str:
-    """One line per change of the memory; update records, which only repeat a change, have none."""
-    lines = "".join(_change(change) for change in changes if _is_shown(change))
-    return f'<ul class="m-changes" aria-label="Changes to the memory">{lines}</ul>' if lines else ""
+
+def memory_html(
+    changes: Sequence[RecordedChange],
+    not_kept: Sequence[NotKept] = (),
+    unasked: int = 0,
+    *,
+    waiting: Literal["later", "aside"] | None = None,
+    reply_id: int | None = None,
+) -> str:
+    """One line per change, then what was not done. With the reply's id each has its button."""
+    lines = [_change(change, reply_id) for change in changes]
+    lines += [_not_kept(one, reply_id) for one in not_kept]
+    if unasked:
+        were = "was" if unasked == 1 else "were"
+        what = f"{markup.plural(unasked, 'change')} that you did not ask for {were} not made."
+        lines.append(f'<li class="m-change m-not-kept">{what}</li>')
+    if waiting:
+        lines.append(f'<li class="m-change m-not-kept"><strong>Not in my memory{_WAITING[waiting]}</li>')
+    if not lines:
+        return ""
+    anchor = f' id="m{reply_id}-notices" tabindex="-1"' if reply_id else ""
+    return f'<ul class="m-changes" aria-label="Changes to the memory"{anchor}>{"".join(lines)}</ul>'
+
+
+_WAITING = {
+    "later": " yet</strong> The update did not come about; I try it again with your next message.",
+    "aside": "</strong> The update failed again and again and was set aside. What you said stays here, and "
+    "<code>m2a repair</code> tries it again.",
+}
 
 
 def failures_html(failures: Sequence[Failed]) -> str:
@@ -22,29 +55,92 @@ def failure_html(failure: Failed) -> str:
 
 
 def refusal_html(reason: str) -> str:
-    """A message that was not taken at all; its words are back in the box."""
+    """A message that was not taken at all; its words are still in the box."""
     return f'<div class="m-failure" role="alert"><strong>I did not take this.</strong> {markup.text(reason)}</div>'
 
 
-def _is_shown(change: MemoryChanged) -> bool:
-    return change.entry is None or change.entry.kind != "update record"
+def _change(recorded: RecordedChange, reply_id: int | None) -> str:
+    changed = recorded.changed
+    anchor = f' id="m{reply_id}-c{recorded.number}" tabindex="-1"' if reply_id else ""
+    if recorded.undone:
+        return f'<li class="m-change m-undone"{anchor}><strong>Undone</strong> <span>{_undone(changed)}</span></li>'
+    title, words = _told(changed)
+    note = (
+        _FORGOTTEN if changed.change == "forgotten" else _RESTS_ON.get(changed.entry.rests_on if changed.entry else "")
+    )
+    small = f" <small>{note}</small>" if note else ""
+    undo = _button("Undo", "undo", reply_id, recorded.number, about=changed.entry or changed.previous)
+    rivals = "".join(_rival(rival, reply_id, recorded.number) for rival in changed.rivals)
+    return (
+        f'<li class="m-change m-{changed.change}"{anchor}><strong>{title}</strong> <span dir="auto">{words}</span>'
+        f"{small}{undo}{rivals}</li>"
+    )
 
 
-def _change(change: MemoryChanged) -> str:
-    match change.change:
+def _told(changed: MemoryChanged) -> tuple[str, str]:
+    entry, previous = _quoted(changed.entry), _quoted(changed.previous)
+    match changed.change:
         case "added":
-            title, words = "Remembered", _words(change.entry)
-        case "replaced":
-            before = (
-                f"<del>{_words(change.previous)}</del> <span aria-hidden='true'>→</span> " if change.previous else ""
+            return "Remembered", entry
+        case "corrected":
+            return "Corrected", f"<ins>{entry}</ins>" + (
+                f" <small>I tell it with {previous}.</small>" if previous else ""
             )
-            title, words = "Changed", f"{before}<ins>{_words(change.entry)}</ins>"
-        case "deleted":
-            # Not erased: no search finds it and no list shows it, but the database keeps its history and the messages.
-            what = f"<del>{_words(change.previous)}</del>" if change.previous else "a memory, as you asked"
-            title, words = "Forgot", f"{what} <small>It is no longer a memory; the chat keeps what was said.</small>"
-    return f'<li class="m-change m-{change.change}"><strong>{title}</strong> <span dir="auto">{words}</span></li>'
+        case "replaced":
+            before = f"<del>{previous}</del> <span aria-hidden='true'>→</span> " if previous else ""
+            return "Changed", f"{before}<ins>{entry}</ins>"
+        case "forgotten":
+            return "Forgot", previous or "what you asked me to forget."
+        case "restored":
+            return "Brought back", entry
 
 
-def _words(entry: MemoryEntry | None) -> str:
-    return markup.text(entry.text or entry.caption or "a photo") if entry else ""
+def _undone(changed: MemoryChanged) -> str:
+    entry, previous = _quoted(changed.entry), _quoted(changed.previous)
+    match changed.change:
+        case "added":
+            return "This is not in my memory."
+        case "restored":
+            return f"{entry or 'This'} is history again."
+        case _:
+            return f"I keep {previous or 'what there was'}."
+
+
+def _rival(rival: MemoryEntry, reply_id: int | None, number: int) -> str:
+    kept = f'I also keep <span dir="auto">{_quoted(rival)}</span> ({markup.day(rival.recorded_at.astimezone())}).'
+    replace = _button("Replace it", "supersede", reply_id, number, about=rival, memory_id=rival.memory_id)
+    return f'<div class="m-rival">{kept}{replace}</div>'
+
+
+def _not_kept(one: NotKept, reply_id: int | None) -> str:
+    act = "" if one.number is None else _button("Do it anyway", "insist", reply_id, one.number, label=one.text)
+    return (
+        f'<li class="m-change m-not-kept"><strong>Not done</strong> <span dir="auto">“{markup.text(one.text)}”</span> '
+        f'<small dir="auto">{markup.text(one.reason)}</small>{act}</li>'
+    )
+
+
+def _button(
+    name: str,
+    act: str,
+    reply_id: int | None,
+    number: int,
+    *,
+    about: MemoryEntry | None = None,
+    label: str = "",
+    memory_id: int | None = None,
+) -> str:
+    """A button of the page's script; nothing while the turn still runs, when there is no reply to name yet."""
+    if reply_id is None:
+        return ""
+    what = label or (about.text or about.caption if about else "")
+    named = f' aria-label="{markup.text(f"{name}: {what}")}"' if what else ""
+    memory = f' data-memory="{memory_id}"' if memory_id is not None else ""
+    return (
+        f' <button type="button" class="m-act" data-act="{act}" data-reply="{reply_id}" data-number="{number}"{memory}{named}>'
+        f"{name}</button>"
+    )
+
+
+def _quoted(entry: MemoryEntry | None) -> str:
+    return f"“{markup.text(entry.text or entry.caption or 'a photo')}”" if entry else ""

@@ -8,13 +8,15 @@ from typing import Any
 
 import gradio as gr
 
+from m2a.sentences import place_of, sentence_of
 from m2a.ui.live_turn import UNEXPECTED
+from m2a.ui.markup import text as escaped
 
 _log = logging.getLogger(__name__)
 
 
 def in_plain_words(handler: Callable[..., Any]) -> Callable[..., Any]:
-    """The same handler; an unexpected error is logged and shown as one sentence."""
+    """The same handler; an error is shown as one sentence, and logged where it is unexpected."""
     if inspect.isasyncgenfunction(handler):
 
         @wraps(handler)
@@ -23,7 +25,7 @@ def in_plain_words(handler: Callable[..., Any]) -> Callable[..., Any]:
                 async for output in handler(*inputs):
                     yield output
             except Exception as error:
-                raise _shown(error) from error
+                raise _shown(error) from None
 
         return stream
 
@@ -32,7 +34,7 @@ def in_plain_words(handler: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return handler(*inputs)
         except Exception as error:
-            raise _shown(error) from error
+            raise _shown(error) from None
 
     return call
 
@@ -40,5 +42,7 @@ def in_plain_words(handler: Callable[..., Any]) -> Callable[..., Any]:
 def _shown(error: Exception) -> gr.Error:
     if isinstance(error, gr.Error):
         return error
-    _log.error("A handler of the page failed", exc_info=error)
-    return gr.Error(UNEXPECTED, title="M2A", print_exception=False)
+    sentence = sentence_of(error)
+    if sentence is None:
+        _log.error("A handler of the page failed: %s", place_of(error))
+    return gr.Error(escaped(sentence or UNEXPECTED), title="M2A", print_exception=False)

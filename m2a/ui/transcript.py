@@ -3,18 +3,23 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from typing import Literal
 
-from m2a.types import Failed, MemoryChanged, MemorySearched, Message, Source
+from m2a.agents.traces import RecordedChange
+from m2a.types import Failed, MemorySearched, Message, NotKept, Source
 from m2a.ui import markup, notices, sources
 
 
 @dataclass(frozen=True, slots=True)
 class Because:
-    """What stands below an answer."""
+    """What stands below an answer. `waiting` where the memory was not updated after it: until the next message, or aside."""
 
     searches: Sequence[MemorySearched] = ()
     sources: Sequence[Source] = ()
-    changes: Sequence[MemoryChanged] = ()
+    changes: Sequence[RecordedChange] = ()
+    not_kept: Sequence[NotKept] = ()
+    unasked: int = 0
+    waiting: Literal["later", "aside"] | None = None
     failures: Sequence[Failed] = ()
 
 
@@ -73,14 +78,16 @@ def unanswered_html(message: Message, failures: Sequence[Failed]) -> str:
     return f'<div class="m-unanswered">{why}{retry}</div>'
 
 
-def message_html(message: Message, because: Because) -> str:
+def message_html(message: Message, because: Because, *, acts: bool = True) -> str:
+    """A message with what stands below it; `acts` with the buttons that undo what was done to the memory."""
     if message.role == "user":
         return _article("user", _user_body(message), message=message)
     body = markup.reply(message.text) if message.text else ""
     body += markup.photos(message.photos, caption="Photo from memory", large=True)
     if message.partial:
         body += '<p class="m-partial">This reply was stopped before its end.</p>'
-    return _article("assistant", body + _below(because, key=f"m{message.message_id}"), message=message)
+    below = _below(because, key=f"m{message.message_id}", reply_id=message.message_id if acts else None)
+    return _article("assistant", body + below, message=message)
 
 
 def turn_html(turn: TurnSoFar) -> str:
@@ -93,7 +100,7 @@ def turn_html(turn: TurnSoFar) -> str:
         )
     question = _article("user", _user_body(turn.asked), message=turn.asked)
     if turn.reply is not None:
-        return question + message_html(turn.reply, turn.because)
+        return question + message_html(turn.reply, turn.because, acts=False)
     body = markup.reply(turn.text) if turn.text else ""
     if not turn.because.failures:
         body += _thinking(_doing(turn))
@@ -123,10 +130,12 @@ def _user_body(message: Message) -> str:
     return markup.photos(message.photos, caption="Your photo", large=True) + words
 
 
-def _below(because: Because, *, key: str) -> str:
+def _below(because: Because, *, key: str, reply_id: int | None = None) -> str:
     return (
         notices.failures_html(because.failures)
-        + notices.changes_html(because.changes)
+        + notices.memory_html(
+            because.changes, because.not_kept, because.unasked, waiting=because.waiting, reply_id=reply_id
+        )
         + sources.why_html(because.sources, key=key)
         + sources.searched_html(because.searches, key=key)
     )

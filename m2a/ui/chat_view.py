@@ -1,0 +1,135 @@
+"""What the chat shows of the store and of the turns under way."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import gradio as gr
+
+from m2a.types import Conversation, Failed
+from m2a.ui import welcome
+from m2a.ui.conversations_panel import NEW, conversations_html, title_of
+from m2a.ui.live_turn import LiveTurn, LiveTurns
+from m2a.ui.markup import text as escaped
+from m2a.ui.transcript import Because, messages_html, turn_html
+
+if TYPE_CHECKING:
+    from m2a.assistant import Assistant
+
+SHOWN = 80
+
+
+@dataclass(slots=True)
+class Update:
+    """New contents of the page's parts; None leaves a part as it is."""
+
+    current: str | None = None
+    heading: str | None = None
+    conversations: str | None = None
+    history: str | None = None
+    live: str | None = None
+    composer: dict[str, Any] | None = None
+    shown: int | None = None
+
+    def outputs(self) -> list[Any]:
+        values = (getattr(self, part.name) for part in fields(self))
+        return [gr.skip() if value is None else value for value in values]
+
+
+class ChatView:
+    """Looks up what an owner may see, and has it written as HTML."""
+
+    def __init__(self, assistant: "Assistant", turns: LiveTurns) -> None:
+        self._assistant = assistant
+        self._turns = turns
+
+    def known(self, owner: str) -> dict[str, Conversation]:
+        return {one.conversation_id: one for one in self._assistant.conversations(owner)}
+
+    def whole(
+        self, owner: str, conversation_id: str | None, composer: dict[str, Any] | None, turn: LiveTurn | None = None
+    ) -> Update:
+        heading, conversations = self.names(owner, conversation_id)
+        return Update(
+            current=conversation_id or "",
+            heading=heading,
+            conversations=conversations,
+            history=self.history(owner, conversation_id, SHOWN, turn),
+            live=self.live(owner, turn) if turn else "",
+            composer=composer,
+        )
+
+    def names(self, owner: str, conversation_id: str | None) -> tuple[str, str]:
+        known = self.known(owner)
+        listed = conversations_html(
+            list(known.values()), current=conversation_id, today=datetime.now().astimezone().date()
+        )
+        return _heading(known.get(conversation_id or "")), listed
+
+    def history(self, owner: str, conversation_id: str | None, shown: int, turn: LiveTurn | None = None) -> str:
+        """The stored messages that no turn under way shows; the welcome where there are none.
+
+        `turn` is the one that the page follows: it knows what went wrong, which the store does not.
+        """
+        known = self.known(owner)
+        if conversation_id not in known:
+            return "" if turn and not turn.refusal else self._welcome(returning=bool(known))
+        messages = self._assistant.messages(owner, conversation_id)
+        live = [one.so_far.asked for one in self._turns.under_way(owner, conversation_id) if one.so_far.asked]
+        if live:
+            again = {one.replaces for one in live}
+            first = min(one.message_id for one in live)
+            messages = [one for one in messages if one.message_id < first and one.message_id not in again]
+        hidden = max(0, len(messages) - shown)
+        messages = messages[hidden:]
+        waiting = self._assistant.waiting_updates(owner)
+        because = {
+            one.message_id: self._because(owner, one.message_id, waiting) for one in messages if one.role == "assistant"
+        }
+        failures: Sequence[Failed] = ()
+        if turn and turn.done:
+            failures = turn.so_far.because.failures
+            if (reply := turn.so_far.reply) and reply.message_id in because:
+                because[reply.message_id] = _as_told(because[reply.message_id], turn.so_far.because)
+        open_end = not (turn and (turn.refusal or not turn.done))
+        return messages_html(messages, because, hidden=hidden, failures=failures, open_end=open_end)
+
+    def _because(self, owner: str, message_id: int, waiting: Mapping[int, bool]) -> Because:
+        told = self._assistant.explanation(owner, message_id)
+        return Because(
+            told.searches,
+            told.sources,
+            told.changes,
+            told.not_kept,
+            told.unasked,
+            ("aside" if waiting[message_id] else "later") if message_id in waiting else None,
+        )
+
+    def live(self, owner: str, turn: LiveTurn) -> str:
+        turns = self._turns.under_way(owner, turn.conversation_id) or [turn]
+        return "".join(turn_html(one.so_far) for one in turns)
+
+    def _welcome(self, *, returning: bool) -> str:
+        hello = welcome.welcome_html(offline=self._assistant.settings.chat_model == "offline", returning=returning)
+        return hello if returning else hello + welcome.examples_html()
+
+
+def _heading(conversation: Conversation | None) -> str:
+    conversation_id = conversation.conversation_id if conversation else ""
+    title = title_of(conversation) if conversation else NEW
+    return (
+        '<header class="m-heading"><button type="button" class="m-menu" data-menu aria-label="Conversations" '
+        'aria-expanded="false" aria-controls="m2a-side"><span aria-hidden="true">☰</span></button>'
+        f'<h1 data-conversation="{escaped(conversation_id)}" dir="auto">{escaped(title)}</h1></header>'
+    )
+
+
+def _as_told(stored: Because, live: Because) -> Because:
+    """What the store says, with the words of what was just forgotten: they are told once, and stand nowhere after that."""
+    words = {one.number: one.changed.previous for one in live.changes if one.changed.change == "forgotten"}
+    changes = [
+        replace(one, changed=replace(one.changed, previous=words[one.number])) if one.number in words else one
+        for one in stored.changes
+    ]
+    return replace(stored, changes=changes)
