@@ -30,8 +30,11 @@ def verify(stores: Stores) -> list[str]:
         return faults
     faults = list(_photo_faults(stores))
     indexer = stores.retrieval().indexer
+    faults += (broken := indexer.faults())
     for owner in all_owners(stores.database):
         faults += _record_faults(stores.database, owner)
+        if broken:  # what it holds cannot be compared
+            continue
         faults += [
             f"The index is wrong about {difference.record} {difference.record_id}: {difference.problem}."
             for difference in indexer.differences(owner)
@@ -52,6 +55,9 @@ def repair(stores: Stores) -> list[str]:
     ):
         done.append(f"Removed {_counted(removed, 'photo file')} that no message shows.")
     indexer = stores.retrieval().indexer
+    if indexer.faults():
+        indexer.mend()
+        done.append("The index was broken; it is built anew from the database.")
     for owner in all_owners(stores.database):
         wrong = indexer.differences(owner)  # before the drain, which fills a lost collection by itself
         indexer.drain(owner)

@@ -18,31 +18,23 @@ took 15, and found one in ten of the nearest.
 
 import json
 import re
-import sqlite3
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from m2a.memory import lite_file
+from m2a.memory.index_connection import IndexConnection
 from m2a.memory.index_schema import IndexEncoders, Space, collection_schema, fields_of, index_params
 from m2a.memory.keys import checked_owner, is_photo_id
-from m2a.memory.milvus import (
-    SLOW_TIMEOUT,
-    TIMEOUT,
-    FileLock,
-    IndexUnavailableError,
-    answering,
-    end_lite,
-    is_lite,
-    open_client,
-)
+from m2a.memory.milvus import SLOW_TIMEOUT, TIMEOUT, IndexUnavailableError, answering
 from m2a.types import RecordKind
 
 if TYPE_CHECKING:
+    from pymilvus import MilvusClient
     from pymilvus.client.search_result import HybridHits
 
 _NAME = re.compile(r"(text|photo|photo_text)_([0-9a-f]{32})_([0-9a-f]{8})")
@@ -91,39 +83,33 @@ class MemoryIndex:
     `discard_mismatch`, which drops that: only who fills the index again may ask for it. Every call raises
     `IndexUnavailableError` if Milvus does not answer; nothing found is an empty list, as is an owner without rows.
 
+    A file of Milvus Lite that cannot be opened is put aside and an empty one begun: all in it can be made again.
+
     Results come best first, equal scores by kind and id.
     """
 
     def __init__(self, uri: str, encoders: IndexEncoders, *, token: str = "", discard_mismatch: bool = False) -> None:
         self.uri = uri
         self.encoders = encoders
-        self.is_lite = is_lite(uri)
-        self._token = token
         self._lock = threading.RLock()  # of writers: Milvus Lite wants the writes to a collection one by one
         self._loaded: dict[tuple[Space, str], str] = {}
         self._drops = 0
-        self._file_lock = FileLock(Path(uri + ".lock")) if self.is_lite else None
+        self._connection = IndexConnection(uri, token)
+        self.is_lite = self._connection.is_lite
         try:
-            self._client = open_client(self.uri, self._token)
             self._refuse_mismatch(discard_mismatch)
         except (IndexUnavailableError, IndexMismatchError):
-            end_lite(self.uri)
-            self._unlock()
+            self._connection.close()
             raise
 
     def close(self) -> None:
         """Also ends Milvus Lite's process and frees its file."""
         with self._lock:
-            self._shut()
-            self._unlock()
+            self._connection.close()
 
-    def _shut(self) -> None:
-        self._client.close()
-        end_lite(self.uri)
-
-    def _unlock(self) -> None:
-        if self._file_lock is not None:
-            self._file_lock.release()
+    @property
+    def _client(self) -> "MilvusClient":
+        return self._connection.client
 
     # Writing
 
@@ -178,17 +164,72 @@ class MemoryIndex:
                 self._drops += 1  # last: a search that looked before it tries again
 
     def purge(self) -> None:
-        """Wipe what was deleted from the file: Milvus Lite leaves deleted rows readable in it (a server compacts later)."""
-        if not self.is_lite:
-            return
+        """Wipe what was deleted from the file."""
         with self._lock:
-            self._shut()
+            self._loaded.clear()
+            self._connection.compact()
+
+    def mend(self) -> None:
+        """Open it anew; where a search fails even so, begin with nothing in it: whoever calls fills it again.
+
+        Of a server, the collections that cannot be searched are dropped. Raises `IndexUnavailableError`.
+        """
+        with self._lock:
             try:
-                with closing(sqlite3.connect(self.uri)) as file:
-                    file.execute("VACUUM")
-            finally:
-                self._loaded.clear()
-                self._client = open_client(self.uri, self._token)
+                broken = not self._reopen() or bool(self._broken())
+            except IndexUnavailableError:
+                if not self.is_lite or self._connection.is_closed:
+                    raise
+                broken = True
+            if broken and self.is_lite:
+                self._connection.begin_anew()
+            elif broken:
+                for name in self._broken():
+                    self._client.drop_collection(name, timeout=SLOW_TIMEOUT)
+            self._loaded.clear()
+            self._drops += 1
+
+    def faults(self) -> list[str]:
+        """What is wrong with the file, read anew, and what a search of each collection meets, a sentence each."""
+        with self._lock:
+            try:
+                if not self._reopen():
+                    return [f"The file of the index, {self.uri}, is damaged."]
+                return [f"The index fails in {name}: {why}" for name, why in self._broken().items()]
+            except IndexUnavailableError as error:
+                return [str(error)]
+
+    def _reopen(self) -> bool:
+        self._loaded.clear()
+        return self._connection.reopen()
+
+    def _broken(self) -> dict[str, str]:
+        """The collections that do not find what they hold, and why."""
+        broken: dict[str, str] = {}
+        with answering(self.uri):
+            for name in self._client.list_collections(timeout=TIMEOUT):
+                if found := _NAME.fullmatch(name):
+                    try:
+                        self._probe(found[1], found[2])  # type: ignore[arg-type]
+                    except IndexUnavailableError as error:
+                        broken[name] = str(error)
+        return broken
+
+    def _probe(self, space: Space, owner: str) -> None:
+        """Search a collection on each of its paths. Raises `IndexUnavailableError`."""
+        rows = self.count(owner, space)
+        name = self._name(space, owner)
+        if self.is_lite and lite_file.row_count(Path(self.uri), name) != rows:
+            raise IndexUnavailableError("some of its rows cannot be read.")
+        if not rows:
+            return
+        vector = np.zeros(self.encoders.dimensions(space), dtype=np.float32)
+        vector[0] = 1
+        found = [self._search_once(space, owner, "vector", [vector], 1, "", ["version"])]
+        if space == "text" and (words := self._some_words(owner)):
+            found.append(self._search_once(space, owner, "sparse", [words], 1, "", ["version", "words"]))
+        if not all(hits for [hits] in found):
+            raise IndexUnavailableError("nothing is found in it.")
 
     # Searching
 
@@ -208,7 +249,7 @@ class MemoryIndex:
         try:
             [found] = self._search("text", owner, "sparse", [query], limit, condition, ["version", "words"])
         except IndexUnavailableError:
-            if self._has_words(owner):
+            if self._some_words(owner):
                 raise
             return []  # Milvus Lite fails where the average length is 0: no rows, or none with a word
         return found
@@ -254,12 +295,23 @@ class MemoryIndex:
             pages.close()
             return found
 
-    def _has_words(self, owner: str) -> bool:
+    def count(self, owner: str, space: Space) -> int:
+        """How many rows the owner has."""
+        with answering(self.uri):
+            name = self._collection(space, owner)
+            if name is None:
+                return 0
+            [row] = self._client.query(name, filter="", output_fields=["count(*)"], timeout=TIMEOUT)
+            return int(row["count(*)"])
+
+    def _some_words(self, owner: str) -> str:
+        """The words of one row, "" where none has any."""
         with answering(self.uri):
             name = self._collection("text", owner)
-            return name is not None and bool(
-                self._client.query(name, filter='words != ""', output_fields=["key"], limit=1, timeout=TIMEOUT)
-            )
+            if name is None:
+                return ""
+            rows = self._client.query(name, filter='words != ""', output_fields=["words"], limit=1, timeout=TIMEOUT)
+            return str(rows[0]["words"]) if rows else ""
 
     def _refuse_mismatch(self, discard: bool) -> None:
         with answering(self.uri):

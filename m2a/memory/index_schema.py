@@ -45,6 +45,11 @@ class IndexEncoders:
             image_encoder.word_dimensions,
         )
 
+    def dimensions(self, space: Space) -> int:
+        if space == "text":
+            return self.text_dimensions
+        return self.photo_dimensions if space == "photo" else self.word_dimensions or 0
+
     def description(self, space: Space) -> dict[str, object]:
         """All that a row of the space depends on."""
         if space == "text":

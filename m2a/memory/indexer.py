@@ -15,6 +15,7 @@ from m2a.memory.database import owner as owner_table
 from m2a.memory.embedding_cache import EmbeddingCache
 from m2a.memory.index import MemoryIndex, PhotoRow, TextRow
 from m2a.memory.index_schema import Space
+from m2a.memory.milvus import IndexUnavailableError
 from m2a.memory.photo_store import PhotoDamagedError, PhotoNotFoundError
 from m2a.memory.ranking.encoding import CONTEXT, InContext, RecordEncoder
 from m2a.memory.ranking.record_store import RankedRecord, RankedRecordStore, RecordKey
@@ -92,6 +93,7 @@ class Indexer:
         self._record_encoder = record_encoder
         self._embeddings = EmbeddingCache(database)
         self._lock = threading.Lock()
+        self._looking_for_loss = threading.Lock()
         self._owner_locks: dict[str, threading.Lock] = {}
         self._emptied = 0  # how often, by `rebuild`
         self._looked_for_loss = False
@@ -100,21 +102,52 @@ class Indexer:
         """Tell the index what changed, of one owner or of all; how many changes that was.
 
         Returns once the index has all that was written before the call. A photo whose file is damaged stays in the
-        outbox and is logged.
+        outbox and is logged. An index that fails is mended, once.
         """
-        self._refill_lost_collections()
-        owners = [owner] if owner is not None else self._owners_with_changes()
-        return sum(self._drain_owner(of) for of in owners if self.backlog(of))
+        try:
+            return self._drain(owner)
+        except IndexUnavailableError:
+            self.mend()
+            return self._drain(owner)
 
     def when_current(self, owner: str, read: Callable[[], T]) -> T:
-        """What `read` finds in an index that has all of the owner's records that were written before the call."""
+        """What `read` finds in an index that has all of the owner's records that were written before the call.
+
+        An index that fails is mended, once.
+        """
+        mended = False
         while True:
             with self._lock_of(owner):  # not half-way through a rebuild
                 emptied = self._emptied
             self.drain(owner)
-            found = read()
+            try:
+                found = read()
+            except IndexUnavailableError:
+                if mended:
+                    raise
+                mended = True
+                self.mend()
+                continue
             if self._emptied == emptied:
                 return found
+
+    def mend(self) -> None:
+        """Have an index that fails opened anew, without its file where that is damaged; the next `drain` fills it again.
+
+        Raises `IndexUnavailableError` where not even that helps.
+        """
+        _log.warning("The index does not do its work; it is opened anew.")
+        with self._no_drains(None):
+            self._emptied += 1
+            self._looked_for_loss = False
+            self._index.mend()
+
+    def faults(self) -> list[str]:
+        """What is broken in the index, a sentence each; `mend` and `drain` put it right."""
+        with self._no_drains(None):
+            self._emptied += 1  # what it could not read of its file is missing from now on
+            self._looked_for_loss = False
+            return self._index.faults()
 
     def backlog(self, owner: str | None = None) -> int:
         """How many changes the index has not been told; 0 means that it is complete."""
@@ -131,7 +164,11 @@ class Indexer:
                 for one in owners:
                     self._ranked.drop(connection, one)
                 records = sum(self._enqueue_all(connection, one) for one in owners)
-            self._index.drop(owner)
+            try:
+                self._index.drop(owner)
+            except IndexUnavailableError:
+                self._index.mend()
+                self._index.drop(owner)
         self.drain(owner)
         return records
 
@@ -143,13 +180,7 @@ class Indexer:
                     (row.record, row.record_id)
                     for row in connection.execute(select(outbox.c.record, outbox.c.record_id).where(_of(owner)))
                 }
-                entries = connection.execute(
-                    select(entry.c.memory_id, entry.c.version).where(entry.c.owner == owner, entry.c.alive)
-                )
-                texts = {f"entry:{memory_id}": version for memory_id, version in entries}
-                ids = connection.scalars(select(message.c.message_id).where(message.c.owner == owner))
-                texts |= {f"message:{message_id}": MESSAGE_VERSION for message_id in ids}
-                photos = dict.fromkeys(connection.scalars(select(photo.c.photo_id).where(photo.c.owner == owner)), 1)
+                texts, photos = self._living(connection, owner)
                 ranked = {
                     f"{key.kind}:{key.record_id}": v for key, v in self._ranked.versions(connection, owner).items()
                 }
@@ -170,8 +201,24 @@ class Indexer:
         unique = {(difference.record, difference.record_id): difference for difference in found}
         return [difference for key, difference in unique.items() if key not in waiting]
 
+    @staticmethod
+    def _living(connection: Connection, owner: str) -> tuple[dict[str, int], dict[str, int]]:
+        """The versions of the texts and of the photos that the index is to hold, by its keys."""
+        entries = connection.execute(
+            select(entry.c.memory_id, entry.c.version).where(entry.c.owner == owner, entry.c.alive)
+        )
+        texts = {f"entry:{memory_id}": version for memory_id, version in entries}
+        ids = connection.scalars(select(message.c.message_id).where(message.c.owner == owner))
+        texts |= {f"message:{message_id}": MESSAGE_VERSION for message_id in ids}
+        return texts, dict.fromkeys(connection.scalars(select(photo.c.photo_id).where(photo.c.owner == owner)), 1)
+
     def repair(self, differences: Iterable[Difference]) -> int:
         """Put the records right in the index; how many."""
+        records = self._enqueue(differences)
+        self.drain()
+        return records
+
+    def _enqueue(self, differences: Iterable[Difference]) -> int:
         rows = [
             {"owner": difference.owner, "record": difference.record, "record_id": difference.record_id}
             for difference in differences
@@ -179,7 +226,6 @@ class Indexer:
         if rows:
             with self._database.write() as connection:
                 connection.execute(insert(outbox), rows)
-        self.drain()
         return len(rows)
 
     def photo_vectors(self, owner: str, photo_ids: Sequence[str]) -> np.ndarray:
@@ -218,6 +264,11 @@ class Indexer:
             for lock in self._owner_locks.values():
                 held.enter_context(lock)
             yield
+
+    def _drain(self, owner: str | None) -> int:
+        self._refill_what_was_lost()
+        owners = [owner] if owner is not None else self._owners_with_changes()
+        return sum(self._drain_owner(of) for of in owners if self.backlog(of))
 
     def _owners_with_changes(self) -> list[str]:
         with self._database.read() as connection:
@@ -365,26 +416,31 @@ class Indexer:
         ]
         return np.concatenate(parts)
 
-    def _refill_lost_collections(self) -> None:
-        """An index file that was deleted or dropped half-way must not look like an empty memory: fill it again.
+    def _refill_what_was_lost(self) -> None:
+        """An index file that was deleted, damaged or dropped half-way must not look like an empty memory: fill it again.
 
-        Once, before this process first writes to the index.
+        Before this process first writes to the index, and after it was opened anew.
         """
-        with self._lock:
+        with self._looking_for_loss:
             if self._looked_for_loss:
                 return
             with self._database.read() as connection:
-                of_texts = set(connection.scalars(select(message.c.owner).distinct()))
-                of_texts |= set(connection.scalars(select(entry.c.owner).where(entry.c.alive).distinct()))
-                of_photos = set(connection.scalars(select(photo.c.owner).distinct()))
-            lost = {owner for owner in of_texts if not self._index.has(owner, "text")}
-            lost |= {owner for owner in of_photos if not all(self._index.has(owner, s) for s in self._photo_spaces)}
-            lost |= self._owners_with_gaps()
-            if lost:
-                with self._database.write() as connection:
-                    for owner in sorted(lost):
-                        self._enqueue_all(connection, owner)
-            self._looked_for_loss = True
+                owners = connection.scalars(select(owner_table.c.owner)).all()
+                living = {owner: self._living(connection, owner) for owner in owners}
+            gaps = self._owners_with_gaps()
+            self._looked_for_loss = True  # before the look: who mends the index meanwhile wants another
+            try:
+                for owner, (texts, photos) in living.items():
+                    if owner in gaps:
+                        with self._database.write() as connection:
+                            self._enqueue_all(connection, owner)
+                    elif self._index.count(owner, "text") != len(texts) or any(
+                        self._index.count(owner, space) != len(photos) for space in self._photo_spaces
+                    ):
+                        self._enqueue(self.differences(owner))
+            except BaseException:
+                self._looked_for_loss = False
+                raise
 
     def _owners_with_gaps(self) -> set[str]:
         """Those of whom records are not kept for ranking: they were written without, or for another encoder."""

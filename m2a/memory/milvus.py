@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pymilvus import MilvusClient
 
 _OPEN_ATTEMPTS = 4
+_STARTING = 0.5  # seconds that Milvus Lite's starter waits
 _CONNECT_TIMEOUT = 8  # seconds
 # Milvus Lite hangs up on a client that pings while it is idle, and gRPC then complains on standard error.
 _WITHOUT_PINGS = {"grpc.keepalive_time_ms": 2**31 - 1, "grpc.keepalive_permit_without_calls": False}
@@ -31,8 +32,8 @@ def is_lite(uri: str) -> bool:
     return "://" not in uri
 
 
-def open_client(uri: str, token: str) -> "MilvusClient":
-    """Raises `IndexUnavailableError`."""
+def open_client(uri: str, token: str, *, again: bool = False) -> "MilvusClient":
+    """Raises `IndexUnavailableError`. `again`: this process had it open, and nobody else can hold the file."""
     lite = is_lite(uri)
     with suppress(ImportError):
         import scipy.sparse  # noqa: F401  # pymilvus imports it in its first search: two threads there can deadlock
@@ -47,18 +48,28 @@ def open_client(uri: str, token: str) -> "MilvusClient":
             _start_quietly()
             with suppress(OSError):
                 os.chmod(uri, 0o600)
-    for attempt in range(_OPEN_ATTEMPTS if lite else 1):
+    for attempt in range(_OPEN_ATTEMPTS if lite and not again else 1):
         if attempt:
             time.sleep(attempt / 2)  # a process before us may still be letting go of the file
         try:
             options = _WITHOUT_PINGS if lite else {}
-            return MilvusClient(uri, token=token, timeout=_CONNECT_TIMEOUT, grpc_options=options)
+            client = MilvusClient(uri, token=token, timeout=_CONNECT_TIMEOUT, grpc_options=options)
+            if lite:
+                _make_private(Path(uri))
+            return client
         except (MilvusException, RuntimeError, OSError) as error:
             failure: Exception = error
             end_lite(uri)
     reason = getattr(failure, "message", None) or str(failure)
     remedy = " If it stays so, delete that file: the index is built anew from the database." if lite else ""
     raise IndexUnavailableError(f"Cannot open the index {uri}: {reason.rstrip('.')}.{remedy}") from failure
+
+
+def _make_private(file: Path) -> None:
+    """Milvus Lite makes its lock file readable to everybody."""
+    for made in (file, file.with_name(f".{file.name}.lock")):
+        with suppress(OSError):
+            made.chmod(0o600)
 
 
 def end_lite(uri: str) -> None:
@@ -94,9 +105,12 @@ class FileLock:
     """
 
     def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch(0o600)
-        self._file = path.open("a")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch(0o600)
+            self._file = path.open("a")
+        except OSError as error:
+            raise IndexUnavailableError(f"Cannot open the index {path.with_suffix('')}: {error.strerror}.") from error
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -116,8 +130,22 @@ def _start_quietly() -> None:
 
     import milvus_lite.server
 
+    class LiteProcess(subprocess.Popen[bytes]):
+        """Its starter waits half a second to see whether it ends; that it listens says as much, and sooner."""
+
+        def wait(self, timeout: float | None = None) -> int:
+            socket = str(self.args[2]).removeprefix("unix:")  # type: ignore[index]
+            deadline = time.monotonic() + (timeout or 0)
+            while timeout == _STARTING and time.monotonic() < deadline:
+                if self.poll() is None and os.path.exists(socket):
+                    raise subprocess.TimeoutExpired(self.args, timeout)
+                if self.poll() is not None:
+                    break
+                time.sleep(0.005)
+            return super().wait(timeout)
+
     popen = partial(
-        subprocess.Popen,
+        LiteProcess,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,

@@ -1,0 +1,107 @@
+"""The index's connection: whose it is, and how it is opened again where Milvus Lite or its file has failed."""
+
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from m2a.memory import lite_file
+from m2a.memory.milvus import FileLock, IndexUnavailableError, end_lite, is_lite, open_client
+
+if TYPE_CHECKING:
+    from pymilvus import MilvusClient
+
+
+class IndexConnection:
+    """A client of Milvus, and for Milvus Lite its process and its file, which this process alone may have open.
+
+    A file that cannot be opened is put aside and an empty one begun: all in it can be made again. `client` changes
+    whenever the connection is opened again. Whoever opens it again sees to it that nobody writes meanwhile.
+    """
+
+    client: "MilvusClient"
+
+    def __init__(self, uri: str, token: str) -> None:
+        """Raises `IndexUnavailableError`."""
+        self.uri = uri
+        self.is_lite = is_lite(uri)
+        self.is_closed = False
+        self._token = token
+        self._file = Path(uri)
+        self._lock = FileLock(Path(uri + ".lock")) if self.is_lite else None
+        try:
+            self._open()
+        except IndexUnavailableError:
+            self._release()
+            raise
+
+    def close(self) -> None:
+        """Also ends Milvus Lite's process and frees its file."""
+        self.is_closed = True
+        self._end()
+        self._release()
+
+    def reopen(self) -> bool:
+        """Read the file of Milvus Lite anew, and say whether it is whole; one that is not stays closed.
+
+        Raises `IndexUnavailableError`.
+        """
+        if self.is_closed:
+            raise IndexUnavailableError(f"The index {self.uri} was closed.")
+        if not self.is_lite:
+            return True
+        self._end()
+        if not lite_file.is_sound(self._file):
+            return False
+        self.client = open_client(self.uri, self._token, again=True)
+        return True
+
+    def begin_anew(self) -> None:
+        """Put the file of Milvus Lite aside for an empty one; it is back in its place where none can be opened.
+
+        Raises `IndexUnavailableError`.
+        """
+        self._end()
+        try:
+            aside = lite_file.put_aside(self._file)
+        except OSError as error:
+            raise IndexUnavailableError(
+                f"The index {self.uri} cannot be read, nor be replaced ({error.strerror}); delete it and start again."
+            ) from error
+        try:
+            self.client = open_client(self.uri, self._token, again=True)
+        except IndexUnavailableError:
+            if aside is not None:
+                lite_file.bring_back(self._file, aside)
+            raise
+
+    def compact(self) -> None:
+        """Wipe what was deleted from the file: Milvus Lite leaves deleted rows readable in it (a server compacts later)."""
+        if not self.is_lite:
+            return
+        self._end()
+        try:
+            with closing(sqlite3.connect(self.uri)) as file:
+                file.execute("VACUUM")
+        finally:
+            self.client = open_client(self.uri, self._token, again=True)
+
+    def _open(self) -> None:
+        try:
+            if not self.is_lite or lite_file.is_sound(self._file):
+                self.client = open_client(self.uri, self._token)
+                return
+        except IndexUnavailableError:
+            if not self.is_lite or not os.path.lexists(self._file):
+                raise
+        self.begin_anew()
+
+    def _end(self) -> None:
+        if hasattr(self, "client"):
+            self.client.close()
+        end_lite(self.uri)
+
+    def _release(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
