@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 import os
+import stat
 import sys
 import time
 from collections.abc import Generator, Iterator
@@ -59,28 +60,32 @@ def run(port: Annotated[int | None, typer.Option(help="Port of the web app.")] =
 def ask(
     text: Annotated[str, typer.Argument(help="What to say.")] = "", photo: Photos = None, as_json: AsJson = False
 ) -> None:
-    """Say something to the assistant, in a conversation of its own; the answer goes to standard output."""
+    """Say something to the assistant, in a conversation of its own. The answer goes to standard output, and what the memory
+    kept of it, and what it did not, to standard error."""
+    from m2a.printed import notices
+
     for piece in _do("ask", text=text, photos=_readable(photo)):
         if "text" in piece and not as_json:
             print(piece["text"], end="", flush=True)
+        elif "turn" in piece and as_json:
+            print(json.dumps(piece["turn"], ensure_ascii=False, indent=2))
         elif "turn" in piece:
-            print(json.dumps(piece["turn"], ensure_ascii=False, indent=2) if as_json else "")
+            print(flush=True)
+            for notice in notices(piece["turn"]):
+                print(notice, file=sys.stderr)
 
 
 @memory.command("list")
 def list_memories(as_json: AsJson = False) -> None:
     """Every memory, the oldest first."""
     from m2a.commands import entry_piece
+    from m2a.printed import memory_line
 
     entries = _sql_bank().entries()
     if not entries:
         print(f"There is nothing in the memory of {_settings().data_dir} yet.", file=sys.stderr)
     for entry in entries:
-        if as_json:
-            print(json.dumps(entry_piece(entry), ensure_ascii=False))
-        else:
-            photos = f"  [{len(entry.photo_ids)} photo{'s' * (len(entry.photo_ids) != 1)}]" if entry.photo_ids else ""
-            print(f"{entry.memory_id:>5}  {entry.recorded_at.date()}  {entry.kind:<13}  {entry.text}{photos}")
+        print(json.dumps(entry_piece(entry), ensure_ascii=False) if as_json else memory_line(entry))
 
 
 @memory.command("search")
@@ -106,54 +111,64 @@ def search_memories(
 
 @memory.command("show")
 def show_memory(memory_id: MemoryNumber, as_json: AsJson = False) -> None:
-    """One memory with the original words it rests on, and its history."""
-    from m2a.commands import entry_piece, message_piece
+    """One memory with what it rests on, what corrects it, and its history; also one that another took the place of."""
+    from m2a.commands import entry_piece, history_piece, message_piece
+    from m2a.printed import history_line, memory_lines
 
     bank = _sql_bank()
-    entry = bank.entry(memory_id)
+    entry = bank.entry(memory_id) or bank.replaced_entries([memory_id]).get(memory_id)
     if entry is None:
         _fail(f"There is no memory {memory_id}; `m2a memory list` shows what there is.")
     messages = bank.messages_in_ranges(entry.evidence_ids)
+    corrections = bank.corrections_of([memory_id]).get(memory_id, [])
     history = bank.history(memory_id)
     if as_json:
         piece = entry_piece(entry) | {
             "messages": [message_piece(message) for message in messages],
-            "history": [
-                {"change": row.change, "who": row.who, "why": row.why, "at": row.changed_at.isoformat()}
-                for row in history
-            ],
+            "corrections": [entry_piece(correction) for correction in corrections],
+            "history": [history_piece(row) for row in history],
         }
         print(json.dumps(piece, ensure_ascii=False, indent=2))
         return
-    print(f"Memory {entry.memory_id} ({entry.kind}): {entry.text}")
-    if entry.happened:
-        print(
-            f"When: {entry.happened.first} to {entry.happened.last}"
-            if len(set(entry.happened)) > 1
-            else f"When: {entry.happened.first}"
-        )
+    corrected = bank.entry(entry.corrects) if entry.corrects is not None else None
+    for line in memory_lines(entry, corrected, corrections):
+        print(line)
+    for message in messages:
+        print(f"  {message.said_at:%Y-%m-%d %H:%M}  {message.speaker}: {message.text}")
     for photo_id in entry.photo_ids:
         print(f"Photo: {_path_or_reason(bank, photo_id)}")
     if entry.caption:
         print(f"In the photo: {entry.caption}")
-    print("Rests on:")
-    for message in messages:
-        print(f"  {message.said_at:%Y-%m-%d %H:%M}  {message.speaker}: {message.text}")
     print("History:")
     for row in history:
-        print(f"  {row.changed_at:%Y-%m-%d %H:%M}  {row.change} by {row.who}: {' '.join(row.why.split())}")
+        print(history_line(row))
 
 
 @memory.command("delete")
 def delete_memory(memory_id: MemoryNumber) -> None:
-    """Forget one memory. The conversation in which it was said stays."""
+    """Forget one memory, and the words and photos in the conversations that it rests on. It is not erased from the disk."""
     from m2a.memory.semantic_memory_store import RejectedWriteError
+    from m2a.types import Forgetting
 
+    bank = _sql_bank()
     try:
-        entry = _sql_bank().delete(memory_id, who="the user", why="m2a memory delete")
+        # Among the changes after the newest reply, where `undo` finds it.
+        [forgotten, *_others] = bank.write(
+            [Forgetting((memory_id,), "m2a memory delete")], who="the user", trace_of=bank.newest_reply_with_changes()
+        )
     except RejectedWriteError:
         _fail(f"There is no memory {memory_id}; `m2a memory list` shows what there is.")
-    print(f"Forgot memory {memory_id}: {entry.text}")
+    assert forgotten.previous is not None
+    print(f"Forgot memory {memory_id}: {forgotten.previous.text}")
+    print("Its words in the conversations are not found, shown or used any more; `m2a memory undo` brings them back.")
+
+
+@memory.command("undo")
+def undo_change() -> None:
+    """Take back the last change of the memory; once more, the one before it."""
+    from m2a.commands import undo_last
+
+    print(undo_last(_sql_bank()))
 
 
 @app.command()
@@ -258,6 +273,7 @@ def main() -> None:
     """Run the command; a failure is one sentence on standard error and a non-zero exit code."""
     logging.basicConfig(handlers=[_Unforeseen()])
     try:
+        _check_arguments(sys.argv[1:])
         app()
     except KeyboardInterrupt:
         sys.exit(130)
@@ -270,6 +286,14 @@ def main() -> None:
             raise
         _complain(reason)
         sys.exit(1)
+
+
+def _check_arguments(arguments: list[str]) -> None:
+    """Ends the program where an argument is no text: the shell passes on any bytes."""
+    for argument in arguments:
+        if not argument.isprintable() and any("\ud800" <= character <= "\udfff" for character in argument):
+            _complain(f"The argument {argument!r} is not written in UTF-8; write it, or name the file, in UTF-8.")
+            sys.exit(2)
 
 
 class _Unforeseen(logging.Handler):
@@ -286,17 +310,9 @@ def _sentence(error: Exception) -> str | None:
     """What to tell the user; None for a failure that nobody foresaw, whose traceback says more."""
     if (sentence := sentence_of(error)) is not None or type(error) is ValueError:  # the latter: a bad argument
         return sentence or str(error)
-    if type(error).__module__ == "sqlalchemy.exc":
-        return _database_sentence(str(getattr(error, "orig", None) or error))
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
     return None
-
-
-def _database_sentence(reason: str) -> str:
-    if "not a database" in reason or "malformed" in reason:
-        return f"The database is damaged ({reason}); restore it from a backup."
-    return f"The database does not do its work: {reason}."
 
 
 def _settings() -> Settings:
@@ -325,10 +341,12 @@ def _readable(photos: list[Path] | None) -> list[str]:
     """The photos' full paths."""
     for photo in photos or []:
         try:
-            photo.open("rb").close()
+            is_file = stat.S_ISREG(photo.stat().st_mode)  # looked at first: to open a pipe may take for ever
+            if is_file:
+                photo.open("rb").close()
         except OSError as error:
             _fail(f"The photo {photo} cannot be read: {error.strerror}.")
-        if not photo.is_file():
+        if not is_file:
             _fail(f"The photo {photo} is not a file.")
     return [str(photo.absolute()) for photo in photos or []]
 

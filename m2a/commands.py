@@ -6,20 +6,26 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
+from m2a.agents.traces import load_trace
 from m2a.assistant import Assistant
 from m2a.memory.audit import repair as repair_stores
 from m2a.memory.audit import verify as verify_stores
+from m2a.memory.bank import MemoryBank
 from m2a.memory.index import IndexMismatchError
+from m2a.printed import change_line
 from m2a.types import (
     Failed,
+    HistoryRow,
     Hit,
     MemoryChanged,
     MemoryEntry,
     MemorySearched,
     Message,
+    NotKept,
     Query,
     ReplyFinished,
     TextDelta,
+    UnaskedChanges,
     Usage,
 )
 
@@ -31,7 +37,7 @@ async def ask(assistant: Assistant, *, text: str, photos: list[str]) -> AsyncIte
 
     `photos` are the paths of files: who calls is the user of this machine, and bytes would be too much for a request.
     """
-    turn: Piece = {"searched": [], "changes": []}
+    turn: Piece = {"searched": [], "changes": [], "not_kept": [], "unasked": 0}
     async for event in assistant.turn(assistant.local_owner, text, [Path(photo) for photo in photos]):
         match event:
             case TextDelta(piece):
@@ -51,14 +57,12 @@ async def ask(assistant: Assistant, *, text: str, photos: list[str]) -> AsyncIte
                         for source in sources
                     ],
                 }
-            case MemoryChanged(change, entry, previous):
-                turn["changes"].append(
-                    {
-                        "change": change,
-                        "memory": entry and entry_piece(entry),
-                        "previous": previous and entry_piece(previous),
-                    }
-                )
+            case MemoryChanged():
+                turn["changes"].append(change_piece(event))
+            case NotKept(what, reason, number):
+                turn["not_kept"].append({"text": what, "reason": reason, "number": number})
+            case UnaskedChanges(count):
+                turn["unasked"] = count
             case Usage(calls, input_tokens, output_tokens):
                 turn["usage"] = {"calls": calls, "input_tokens": input_tokens, "output_tokens": output_tokens}
             case Failed(stage, reason):
@@ -106,6 +110,16 @@ COMMANDS: dict[str, Callable[..., AsyncIterator[Piece]]] = {
 }
 
 
+def undo_last(bank: MemoryBank) -> str:
+    """Take back the memory's last change that still holds; what was done, as a sentence. Raises `RejectedWriteError`."""
+    reply_id = bank.newest_reply_with_changes()
+    holding = [] if reply_id is None else [one for one in load_trace(bank, reply_id).changes if not one.undone]
+    if reply_id is None or not holding:
+        return "There is no change of the memory to take back."
+    bank.undo(reply_id, holding[-1].number)
+    return f"Undone. {change_line(change_piece(holding[-1].changed))}"
+
+
 def entry_piece(entry: MemoryEntry) -> Piece:
     return {
         "memory_id": entry.memory_id,
@@ -116,6 +130,28 @@ def entry_piece(entry: MemoryEntry) -> Piece:
         "evidence_ids": [list(evidence) for evidence in entry.evidence_ids],
         "recorded_at": entry.recorded_at.isoformat(),
         "happened": [day.isoformat() for day in entry.happened] if entry.happened else None,
+        "rests_on": entry.rests_on,
+        "corrects": entry.corrects,
+        "superseded_by": entry.superseded_by,
+    }
+
+
+def change_piece(changed: MemoryChanged) -> Piece:
+    return {
+        "change": changed.change,
+        "memory": changed.entry and entry_piece(changed.entry),
+        "previous": changed.previous and entry_piece(changed.previous),
+        "rivals": [entry_piece(rival) for rival in changed.rivals],
+    }
+
+
+def history_piece(row: HistoryRow) -> Piece:
+    return {
+        "change": row.change,
+        "who": row.who,
+        "why": row.why,
+        "at": row.changed_at.isoformat(),
+        "successor_id": row.successor_id,
     }
 
 

@@ -140,7 +140,10 @@ def _unknown(variable: str) -> bool:
 
 def _toml_file(flags: PydanticBaseSettingsSource) -> Path:
     given = flags.init_kwargs if isinstance(flags, InitSettingsSource) else {}
-    return _toml_path(given.get("data_dir") or os.environ.get("M2A_DATA_DIR"))
+    file = _toml_path(given.get("data_dir") or os.environ.get("M2A_DATA_DIR"))
+    if file.exists() and not file.is_file():
+        raise OSError(f"{file} is not a file; remove it, or put a file with the settings in its place.")
+    return file
 
 
 def _toml_path(data_dir: str | Path | None) -> Path:

@@ -115,7 +115,7 @@ def _rival(rival: MemoryEntry, reply_id: int | None, number: int) -> str:
 def _not_kept(one: NotKept, reply_id: int | None) -> str:
     act = "" if one.number is None else _button("Do it anyway", "insist", reply_id, one.number, label=one.text)
     return (
-        f'<li class="m-change m-not-kept"><strong>Not done</strong> <span dir="auto">“{markup.text(one.text)}”</span> '
+        f'<li class="m-change m-not-kept"><strong>Not done</strong> <span dir="auto">{markup.text(one.text)}</span> '
         f'<small dir="auto">{markup.text(one.reason)}</small>{act}</li>'
     )
 

@@ -1,11 +1,12 @@
 """Photos by our own route: only their owner gets them, as what they are, and no shared cache keeps them."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Depends, HTTPException, Request
-from fastapi.responses import FileResponse
+from fastapi.responses import Response
+
+from m2a.memory.photo_store import PhotoDamagedError
 
 if TYPE_CHECKING:
     from m2a.assistant import Assistant
@@ -23,21 +24,23 @@ def photo_routes(assistant: "Assistant", owner_of: Callable[[Request], str]) -> 
     router = APIRouter(prefix="/photos")
 
     @router.get("/{photo_id}")
-    def photo(photo_id: str, owner: Annotated[str, Depends(owner_of)]) -> FileResponse:
-        return _file(lambda: assistant.memory(owner).photo_path(photo_id))
+    def photo(photo_id: str, owner: Annotated[str, Depends(owner_of)]) -> Response:
+        return _shown(lambda: assistant.memory(owner).photo_data(photo_id))
 
     @router.get("/{photo_id}/thumbnail")
-    def thumbnail(photo_id: str, owner: Annotated[str, Depends(owner_of)]) -> FileResponse:
-        return _file(lambda: assistant.memory(owner).thumbnail_path(photo_id))
+    def thumbnail(photo_id: str, owner: Annotated[str, Depends(owner_of)]) -> Response:
+        return _shown(lambda: assistant.memory(owner).thumbnail(photo_id))
 
     return router
 
 
-def _file(find: Callable[[], Path]) -> FileResponse:
+def _shown(load: Callable[[], bytes]) -> Response:
+    """What was stored, or nothing: a file that is missing, was altered or is a link is not served."""
     try:
-        path = find()
+        return Response(load(), media_type="image/jpeg", headers=_HEADERS)
+    except PhotoDamagedError:
+        raise HTTPException(
+            404, "The file of this photo is missing or was altered; send the photo again."
+        ) from None
     except LookupError:
         raise HTTPException(404, "There is no such photo.") from None
-    if not path.is_file():
-        raise HTTPException(404, "There is no such photo.")
-    return FileResponse(path, media_type="image/jpeg", headers=_HEADERS)

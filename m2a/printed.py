@@ -1,0 +1,80 @@
+"""Turns and memories in the lines that commands print."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from m2a.types import HistoryRow, MemoryEntry
+
+_RESTS_ON = {
+    "stated": "your own words",
+    "agreed": "words of the assistant that you agreed to",
+    "shown": "what a photo or a text of yours shows",
+    "unchecked": "what a language model wrote before its writes were checked",
+}
+
+
+def notices(turn: Mapping[str, Any]) -> Iterator[str]:
+    """What the memory kept of a turn and what it did not, of the piece that `m2a.commands.ask` gives."""
+    for change in turn["changes"]:
+        yield change_line(change)
+        for rival in change["rivals"]:
+            yield f"    I also keep memory {rival['memory_id']}: {_quoted(rival)} ({rival['recorded_at'][:10]})."
+    for refused in turn["not_kept"]:
+        yield f"Not done: {refused['text']} {refused['reason']}"
+    if turn["unasked"]:
+        changes, were = ("change", "was") if turn["unasked"] == 1 else ("changes", "were")
+        yield f"{turn['unasked']} {changes} that you did not ask for {were} not made."
+
+
+def change_line(change: Mapping[str, Any]) -> str:
+    """A change of the memory, of the piece that `m2a.commands.change_piece` gives."""
+    entry, previous = change["memory"], change["previous"]
+    match change["change"]:
+        case "added":
+            return f"Remembered: {_quoted(entry)}"
+        case "corrected":
+            return f"Corrected: {_quoted(entry)}; I tell it with {_quoted(previous)}"
+        case "replaced":
+            return f"Changed: {_quoted(previous)} → {_quoted(entry)}"
+        case "forgotten":
+            return f"Forgot: {_quoted(previous) if previous else 'what you asked me to forget'}"
+        case _:
+            return f"Brought back: {_quoted(entry)}"
+
+
+def memory_line(entry: MemoryEntry) -> str:
+    """A memory in a list."""
+    notes = []
+    if entry.photo_ids:
+        notes.append(f"{len(entry.photo_ids)} photo{'s' * (len(entry.photo_ids) != 1)}")
+    if entry.rests_on != "stated":
+        notes.append(entry.rests_on)
+    if entry.corrects is not None:
+        notes.append(f"corrects {entry.corrects}")
+    remark = f"  [{', '.join(notes)}]" if notes else ""
+    return f"{entry.memory_id:>5}  {entry.recorded_at.date()}  {entry.kind:<13}  {entry.text}{remark}"
+
+
+def memory_lines(entry: MemoryEntry, corrected: MemoryEntry | None, corrections: list[MemoryEntry]) -> Iterator[str]:
+    """A memory with what it is tied to; `corrected` is what it corrects a part of."""
+    yield f"Memory {entry.memory_id} ({entry.kind}): {entry.text}"
+    if entry.superseded_by is not None:
+        yield f"History: memory {entry.superseded_by} took its place."
+    if entry.happened:
+        first, last = entry.happened
+        yield f"When: {first} to {last}" if first != last else f"When: {first}"
+    if entry.corrects is not None:
+        yield f"Corrects memory {entry.corrects}" + (f": {corrected.text}" if corrected else "")
+    for correction in corrections:
+        yield f"Corrected by memory {correction.memory_id}: {correction.text}"
+    yield f"Rests on {_RESTS_ON[entry.rests_on]}:"
+
+
+def history_line(row: HistoryRow) -> str:
+    successor = f" by memory {row.successor_id}" if row.successor_id is not None else ""
+    why = " ".join(row.why.split())
+    return f"  {row.changed_at:%Y-%m-%d %H:%M}  {row.change}{successor}, {row.who}{f': {why}' if why else ''}"
+
+
+def _quoted(entry: Mapping[str, Any]) -> str:
+    return f"“{entry['text'] or entry['caption'] or 'a photo'}”"
