@@ -136,6 +136,7 @@ class CommandPolicy:
 
     name = WHO
     calls_model = False
+    consent = None
 
     def __init__(self, journal: Journal, dice: random.Random) -> None:
         self._journal = journal

@@ -30,6 +30,7 @@ from models.chat_model import ChatModelError, TokenUsage
 
 class TellPolicy:
     calls_model = False
+    consent = None
     name = "test"
 
     async def decide(self, state: TurnState) -> Decision:

@@ -18,6 +18,7 @@ class ScriptedPolicy:
 
     name = "scripted"
     calls_model = False
+    consent = None
 
     def __init__(
         self, steps: dict[Stage, Iterable[Action | Decide | Exception]] | None = None, reply: str | Exception = "Fine."

@@ -14,12 +14,12 @@ from m2a.agents.prompt_photo import for_prompt
 from m2a.agents.state import MemoryContext, PhotoView, Policy, Step, TurnState
 from m2a.agents.steps import GaveUpError, UsageMeter, next_action, pieces, with_step
 from m2a.agents.stopping import in_thread, until_stopped
-from m2a.agents.traces import dump_trace
+from m2a.agents.traces import dump_trace, load_trace
 from m2a.memory.bank import MemoryBank
 from m2a.memory.photo_store import PhotoDamagedError
 from m2a.types import (
-    Change,
     Failed,
+    MemoryChanged,
     MemoryEntry,
     MemorySearched,
     Message,
@@ -28,6 +28,7 @@ from m2a.types import (
     Source,
     TextDelta,
     TurnEvent,
+    Update,
     UpdateMemory,
 )
 from models.captioner import Captioner
@@ -116,20 +117,18 @@ class ChatAgent:
         if failure is not None:
             yield failure
 
-    async def update(self, message: Message, reply: Message, now: datetime) -> tuple[Change, ...]:
-        """The Update stage for one exchange: the changes, checked and not yet written.
+    async def update(self, message: Message, reply: Message, now: datetime) -> Update:
+        """The Update stage for one exchange: the changes, checked and not yet written, and what is refused.
 
         Raises `GaveUpError`, and `ChatModelError` where the model's service failed.
         """
         meter = UsageMeter()
         state = replace(await self._state(message, now), stage="update", reply=reply)
+        state = replace(state, changes=await in_thread(self._changes_before, state.recent))
         action, state = await next_action(self._policy, state, meter)
-        changes: tuple[Change, ...] = ()
-        if isinstance(action, UpdateMemory):
-            async for event in self._manager.update(state, action.request, meter):
-                if isinstance(event, tuple):
-                    changes = event
-        return changes
+        if not isinstance(action, UpdateMemory):
+            return Update()
+        return await self._manager.update(state, action.request, meter)
 
     async def _compose(
         self, message: Message, now: datetime, meter: UsageMeter
@@ -219,6 +218,13 @@ class ChatAgent:
         """The newest messages before this one that fit into `history_tokens`."""
         newest = self._bank.conversation(message.conversation_id, newest=200, up_to=message.message_id)
         return self._fitting(_current(newest, message))
+
+    def _changes_before(self, recent: Sequence[Message]) -> tuple[MemoryChanged, ...]:
+        """What the turn before this one changed in the memory, and nobody has undone since."""
+        replies = [message.message_id for message in recent if message.role == "assistant"]
+        if not replies:
+            return ()
+        return tuple(change.changed for change in load_trace(self._bank, replies[-1]).changes if not change.undone)
 
     def _fitting(self, messages: Sequence[Message]) -> tuple[Message, ...]:
         kept: list[Message] = []

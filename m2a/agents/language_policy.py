@@ -6,6 +6,8 @@ from functools import cache
 
 from pydantic import ValidationError
 
+from m2a.agents.consent import ConsentCheck
+from m2a.agents.consent_prompt import ModelConsentCheck
 from m2a.agents.prompting import reply_messages, stage_messages
 from m2a.agents.state import STAGE_ACTIONS, Decision, Stage, TurnState
 from m2a.types import Action
@@ -23,6 +25,10 @@ class LanguagePolicy:
     @property
     def name(self) -> str:
         return self.chat_model.name
+
+    @property
+    def consent(self) -> ConsentCheck:
+        return ModelConsentCheck(self.chat_model)
 
     async def decide(self, state: TurnState) -> Decision:
         messages = stage_messages(state, sees_photos=self.chat_model.sees_photos)

@@ -3,17 +3,17 @@
 from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import replace
 
+from m2a.agents.consent import Proposal, consented, refusal_of
 from m2a.agents.state import MemoryContext, Opened, Policy, Rejected, Searched, Staged, Step, TurnState
 from m2a.agents.steps import GaveUpError, UsageMeter, next_action, with_step
 from m2a.agents.stopping import in_thread
-from m2a.agents.writes import draft_change
+from m2a.agents.writes import Write, draft_change
 from m2a.memory.bank import MemoryBank
 from m2a.memory.semantic_memory_store import RejectedWriteError
 from m2a.types import (
     Action,
     AddMemory,
     Change,
-    DeleteMemory,
     EvidenceOpened,
     EvidenceRange,
     FetchRawMessages,
@@ -24,9 +24,11 @@ from m2a.types import (
     MemorySearched,
     Message,
     Query,
+    Refusal,
     SearchRawMessages,
     SearchSemanticMemories,
     TurnEvent,
+    Update,
 )
 from models.captioner import Captioner
 
@@ -34,6 +36,7 @@ SEARCH_HITS = 10
 MESSAGES_OPENED = 40
 MESSAGES_IN_RANGES = 1000
 WRITES_AT_MOST = 10
+TOO_MANY = f"At most {WRITES_AT_MOST} changes are made after one message; tell me the rest again."
 
 
 class MemoryManager:
@@ -71,31 +74,39 @@ class MemoryManager:
             state = with_step(state, step)
         yield await in_thread(self._unfinished, state)
 
-    async def update(
-        self, state: TurnState, request: str, meter: UsageMeter
-    ) -> AsyncIterator[TurnEvent | tuple[Change, ...]]:
-        """Look at what is known, then decide what to write; the last item are the changes, checked, not written.
+    async def update(self, state: TurnState, request: str, meter: UsageMeter) -> Update:
+        """Look at what is known, then decide what to write: changes that are checked, and not written yet.
 
-        Raises `GaveUpError` where the policy gives no usable answer; nothing is to be written then.
+        Where a language model decides, the consent check has the last word. Raises `GaveUpError` where the policy gives no
+        usable answer; nothing is to be written then.
         """
         state = replace(state, stage="manage update", request=request, steps=())
-        changes: tuple[Change, ...] = ()
+        proposals: tuple[Proposal, ...] = ()
+        dropped: dict[str, Refusal] = {}
         for rounds_left in range(self._max_rounds + WRITES_AT_MOST, 0, -1):
             action, state = await next_action(self._policy, replace(state, rounds_left=rounds_left), meter)
             if isinstance(action, Finish):
                 break
-            if isinstance(action, AddMemory | DeleteMemory):
+            if isinstance(action, Write):
                 if isinstance(action, AddMemory):
                     await self._ensure_captions(state, action)
-                step = await in_thread(self._stage, state, action, changes)
-                if isinstance(step.observation, Staged):
-                    changes = (*changes, step.observation.change)
+                step, proposal = await in_thread(self._stage, state, action, proposals)
+                if proposal is not None and len(proposals) < WRITES_AT_MOST:
+                    proposals = (*proposals, proposal)
+                elif proposal is not None:
+                    refusal = refusal_of(proposal, TOO_MANY)
+                    dropped[refusal.text] = refusal
             else:
-                step, events = await in_thread(self._look, state, action)
-                for event in events:
-                    yield event
+                step, _events = await in_thread(self._look, state, action)
             state = with_step(state, step)
-        yield changes
+        if not proposals:
+            return Update()
+        if self._policy.consent is None:
+            return Update(tuple(proposal.change for proposal in proposals), tuple(dropped.values()))
+        names = await in_thread(self._names, state)
+        update = await consented(self._policy.consent, state, proposals, names, meter)
+        update = await in_thread(self._writable, update)
+        return replace(update, refusals=(*update.refusals, *dropped.values()))
 
     def _look(self, state: TurnState, action: Action) -> tuple[Step, list[TurnEvent]]:
         if isinstance(action, SearchSemanticMemories):
@@ -156,16 +167,48 @@ class MemoryManager:
         ]
         return tuple(self._bank.messages_in_ranges(ranges)[:MESSAGES_OPENED])
 
-    def _stage(self, state: TurnState, action: AddMemory | DeleteMemory, staged: tuple[Change, ...]) -> Step:
+    def _stage(self, state: TurnState, action: Write, staged: tuple[Proposal, ...]) -> tuple[Step, Proposal | None]:
         """Check a write against everything that is known and staged; it is written when the update ends."""
-        if len(staged) >= WRITES_AT_MOST:
-            return Step(action, Rejected(f"{WRITES_AT_MOST} writes are staged, more than one message can carry."))
         try:
             change = draft_change(self._bank, state, action)
-            self._bank.check((*staged, change))
+            self._bank.check((*(proposal.change for proposal in staged), change))
         except RejectedWriteError as error:
-            return Step(action, Rejected(str(error)))
-        return Step(action, Staged(change))
+            return Step(action, Rejected(str(error))), None
+        observation = Staged(change) if len(staged) < WRITES_AT_MOST else Rejected(TOO_MANY)
+        return Step(action, observation), self._proposal(action, change)
+
+    def _proposal(self, action: Write, change: Change) -> Proposal:
+        """The change with what the consent check sees of it."""
+        memory_id = action.corrects if type(action) is AddMemory else getattr(action, "memory_id", None)
+        memory = None
+        if memory_id is not None:
+            memory = self._bank.entry(memory_id) or self._bank.replaced_entries([memory_id])[memory_id]
+        words = getattr(action, "words", "")
+        photos = action.photos if isinstance(action, AddMemory) else ()
+        return Proposal(change, memory, words=(words,) if words else (), photos=photos)
+
+    def _writable(self, update: Update) -> Update:
+        """The update less the changes that cannot be written together; the user is told of those."""
+        changes: tuple[Change, ...] = ()
+        refusals = update.refusals
+        for change in update.changes:
+            try:
+                self._bank.check((*changes, change))
+            except RejectedWriteError as error:
+                refusals = (*refusals, refusal_of(Proposal(change), str(error)))
+            else:
+                changes = (*changes, change)
+        return replace(update, changes=changes, refusals=refusals)
+
+    def _names(self, state: TurnState) -> tuple[str, ...]:
+        """The names that the user gave to what the message's photos show."""
+        photo_ids = {photo.photo_id for photo in state.photos}
+        return tuple(
+            name
+            for concept in self._bank.concepts()
+            if photo_ids & set(concept.photo_ids)
+            for name in (concept.name, *concept.aliases)
+        )
 
     async def _ensure_captions(self, state: TurnState, action: AddMemory) -> None:
         for photo in state.photos:

@@ -61,7 +61,7 @@ def stage_messages(state: TurnState, *, sees_photos: bool) -> list[ChatMessage]:
     if state.steps:
         parts += _step_parts(state.steps, boundary)
     parts.append(render(state.stage.replace(" ", "_"), **values))
-    return [_system(agent, state.now, boundary), ChatMessage("user", tuple(_spaced(parts)))]
+    return [system_message(agent, state.now, boundary), ChatMessage("user", tuple(spaced(parts)))]
 
 
 def reply_messages(state: TurnState, *, sees_photos: bool) -> list[ChatMessage]:
@@ -72,7 +72,7 @@ def reply_messages(state: TurnState, *, sees_photos: bool) -> list[ChatMessage]:
         "generate",
         preferences=boundary.enclose("Standing preferences of the user", preferences) if preferences else "",
     )
-    system = _system("chat_agent", state.now, boundary)
+    system = system_message("chat_agent", state.now, boundary)
     messages = [ChatMessage("system", (*system.parts, "\n\n" + stage))]
     for message in state.recent:
         text = message.text + (f" (with {_count(len(message.photos), 'photo')})" if message.photos else "")
@@ -88,7 +88,7 @@ def reply_messages(state: TurnState, *, sees_photos: bool) -> list[ChatMessage]:
         )
     parts += _photo_parts(state, sees_photos, boundary)
     parts.append(f"The user's new message:\n{state.message.text or '(no words)'}")
-    messages.append(ChatMessage("user", tuple(_spaced(parts))))
+    messages.append(ChatMessage("user", tuple(spaced(parts))))
     return messages
 
 
@@ -175,12 +175,14 @@ def _photo_parts(state: TurnState, sees_photos: bool, boundary: Boundary) -> lis
     return parts
 
 
-def _system(agent: str, now: datetime, boundary: Boundary) -> ChatMessage:
+def system_message(agent: str, now: datetime, boundary: Boundary) -> ChatMessage:
+    """The prompt file of that name, with the day and the fence announced."""
     text = render(agent, today=now.strftime("%A %-d %B %Y, %H:%M"), boundary=render("boundary", fence=boundary.fence))
     return ChatMessage("system", (text,))
 
 
-def _spaced(parts: Sequence[str | PhotoPart]) -> list[str | PhotoPart]:
+def spaced(parts: Sequence[str | PhotoPart]) -> list[str | PhotoPart]:
+    """The parts with an empty line between them."""
     return [
         part + "\n\n" if isinstance(part, str) and index < len(parts) - 1 else part for index, part in enumerate(parts)
     ]

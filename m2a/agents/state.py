@@ -1,9 +1,9 @@
 """What an agent sees when it chooses its next step."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from m2a.types import (
     Action,
@@ -15,16 +15,22 @@ from m2a.types import (
     FetchRawMessages,
     FetchRawMessagesByTime,
     Finish,
+    ForgetWords,
     Hit,
+    MemoryChanged,
     MemoryEntry,
     Message,
     QueryMemory,
     ReplaceMemory,
+    RestoreMemory,
     SearchRawMessages,
     SearchSemanticMemories,
     UpdateMemory,
 )
 from models.chat_model import TokenUsage
+
+if TYPE_CHECKING:
+    from m2a.agents.consent import ConsentCheck
 
 # ChatAgent: query, generate, update. MemoryManager: manage query, manage update.
 Stage = Literal["query", "generate", "update", "manage query", "manage update"]
@@ -36,7 +42,7 @@ STAGE_ACTIONS: dict[Stage, tuple[type[Action], ...]] = {
     "query": (QueryMemory, Answer),
     "update": (UpdateMemory, Finish),
     "manage query": (*_LOOK, Finish),
-    "manage update": (*_LOOK, AddMemory, ReplaceMemory, DeleteMemory, Finish),
+    "manage update": (*_LOOK, AddMemory, ReplaceMemory, DeleteMemory, ForgetWords, RestoreMemory, Finish),
 }
 
 
@@ -55,11 +61,16 @@ class PhotoView:
     memory: MemoryEntry | None = None
 
 
+# By message id: entries that no longer hold and that rest on the message. What it says of them is history.
+Superseded = Mapping[int, Sequence[MemoryEntry]]
+
+
 @dataclass(frozen=True, slots=True)
 class Searched:
     """Observation of a search: entries, or raw messages after SearchRawMessages. Best first."""
 
     hits: tuple[Hit, ...]
+    superseded: Superseded = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +79,7 @@ class Opened:
 
     messages: tuple[Message, ...]
     more: int = 0
+    superseded: Superseded = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +93,7 @@ class MemoryContext:
     hits: tuple[Hit, ...]
     messages: tuple[Message, ...]
     complete: bool = True
+    superseded: Superseded = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +128,8 @@ class TurnState:
     `message` is the user's message of this turn and `reply` the answer to it (from the update stage on).
     `recent` are the messages of the newest turns before it, oldest first. `request` is what the ChatAgent
     asked of the MemoryManager. `steps` are those of the current stage. In the generate stage `recalled` are
-    the photos that go into the prompt and `context` what the queries brought.
+    the photos that go into the prompt and `context` what the queries brought. In the update stages `changes` are
+    what the turn before this one changed in the memory.
     """
 
     stage: Stage
@@ -131,6 +145,8 @@ class TurnState:
     context: tuple[MemoryContext, ...] = ()
     steps: tuple[Step, ...] = ()
     rounds_left: int = 0
+    changes: tuple[MemoryChanged, ...] = ()
+    superseded: Superseded = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +163,12 @@ class Policy(Protocol):
     @property
     def name(self) -> str:
         """Who writes, in the history."""
+        ...
+
+    @property
+    def consent(self) -> "ConsentCheck | None":
+        """Asked before an update is written, whether the user wants it. None where every change that the policy
+        decides on follows from the user's message itself."""
         ...
 
     async def decide(self, state: TurnState) -> Decision:

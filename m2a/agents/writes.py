@@ -1,19 +1,15 @@
-"""What a write must satisfy before it is staged. A recalled memory, a caption or text in a photo can cause none.
+"""An action of the update as a change, and what code alone can check of it: ids, numbers, dates, words that must be there.
 
-The checks hold whatever the model says, and look at the user's new message alone (and the newest turns that it
-continues). Something is remembered only of what is stated there, mostly in the words typed there, and with no name or
-number that was not; a memory is replaced only by a statement that speaks of it, and deleted only where the user asks to
-forget and names what. They bound what a misled model can do: of a statement that the user does make, it can still
-keep a bad paraphrase.
+Whether the user wants the change is not asked here. A language model's changes are put before the consent check; those of
+the rules without a model follow from the user's message.
 """
 
-import re
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 
 from m2a.agents.state import TurnState
 from m2a.memory.bank import MemoryBank
+from m2a.memory.quotations import spans_saying
 from m2a.memory.semantic_memory_store import RejectedWriteError
-from m2a.memory.words import finished_words
 from m2a.types import (
     Addition,
     AddMemory,
@@ -21,166 +17,94 @@ from m2a.types import (
     ConceptMention,
     DateInterval,
     DeleteMemory,
-    Deletion,
     EntryDraft,
     EvidenceRange,
+    Forgetting,
+    ForgetWords,
     MemoryEntry,
+    Message,
+    MessageSpan,
     ReplaceMemory,
     Replacement,
+    Restoration,
+    RestoreMemory,
 )
 from models.captioner import together
 
-# Of the words of each clause that are new in a memory, the share that the user must have typed: low enough for a
-# paraphrase, and per clause so that the user's words before a planted sentence do not carry it.
-SUPPORTED_SHARE = 1 / 2
-# Words by which a memory speaks of its subject, said by nobody.
-_UNSAID = frozenset(finished_words("the user's user speaker says said mentioned wants likes called named photo shows"))
-# Words in which a wish to forget is put; they name no memory.
-_FORGETTING = frozenset(
-    finished_words("forget delete remove erase drop wipe memory memories remember note stop wrong longer please")
-)
+Write = AddMemory | DeleteMemory | ForgetWords | RestoreMemory
 
-_BEGINNING = 5  # letters
-
-_SENTENCE_END = re.compile(r"(?<=[.!?…。！？])\s+|\n+")
-_CLAUSE_END = re.compile(r"[.;:!?,…]+(?:\s|$)|\n|\s(?:and|but)\s")
-_TAG = re.compile(
-    r",\s*(?:right|correct|remember|you know|ok|okay|eh|\w+n't (?:it|he|she|they|we|i))\?$", re.IGNORECASE
-)
-_ASKS = re.compile(
-    r"^(?:(?:and|so|but|hey|hi|ok|okay|well|please)\b[\s,]*)*"
-    r"(?:(?:who|whose|what|which|when|where|why|how)(?:'s|\s+(?:(?!i\b|we\b|you\b|he\b|she\b|it\b|they\b)\w+\s+){0,2}"
-    r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should))\b|(?:show|tell) (?:me|us)\b)",
-    re.IGNORECASE,
-)
-_ASKS_TO_REMEMBER = re.compile(
-    r"\b(?:can|could|will|would) you (?:please )?(?:remember|note|save|store|keep|write|forget|delete|remove|erase|drop)\b",
-    re.IGNORECASE,
-)
-_ASKS_TO_FORGET = re.compile(
-    r"(?<!not )(?<!n't )(?<!n’t )(?<!never )(?<!i )\b(?:forget|delete|remove|erase|drop|wipe|scratch|strike|disregard|ignore)\b|"
-    r"\bno longer\b|\bany ?more\b|\bwrong\b|\bnot true\b|\buntrue\b|\bnever (?:said|happened|mind)\b|"
-    r"\b(?:do not|don['’]t|stop) remember|"
-    r"\bverg(?:iss|ess)|\blösch|\boubli|\beffac|\bsupprim|\bolvid|\bborr[ae]|\belimin|\bdimentic|\bcancell|\besque[cç]|"
-    r"\bapag(?:a|ue)|忘|删|削除",
-    re.IGNORECASE,
-)
-_MONTH = "(?:jan|febr)uary|march|april|may|june|july|august|(?:septem|octo|novem|decem)ber"
-_DATE = re.compile(
-    rf"\b\d{{4}}-\d\d(?:-\d\d)?\b|\b(?:\d{{1,2}}(?:st|nd|rd|th)?(?: of)? )?(?:{_MONTH})\b(?: \d{{1,2}}(?:st|nd|rd|th)?\b)?"
-    r"(?:,? \d{4}\b)?|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|\b(?:19|20)\d\d\b",
-    re.IGNORECASE,
-)
-# The words that do not open a sentence (there a capital says nothing), and all that hold a digit or belong to an address.
-_WORD = re.compile(r"(?<=[^\s.!?:\"“(] )[^\W\d_][\w'’-]+|\S*[\d@]\S*|\S+://\S+")
+# The history says why a memory changed, and holds nobody's words: a writer's reason may repeat what is to be forgotten.
+_WHY_ADDED = {"stated": "the user said so", "agreed": "the user agreed to it", "shown": "the user showed it"}
+_WHY_REPLACED = "the user said that it changed"
+_WHY_FORGOTTEN = "the user asked to forget it"
+_WHY_RESTORED = "the user said that both are true"
 
 
-@dataclass(frozen=True, slots=True)
-class _Typed:
-    """Finished words of the user: what the new message states, and all that it and the cited newest turns hold."""
-
-    stated: frozenset[str]
-    known: frozenset[str]
-
-
-def draft_change(bank: MemoryBank, state: TurnState, action: AddMemory | DeleteMemory) -> Change:
-    """The change that the action asks for. Raises `RejectedWriteError` with a sentence for the model."""
+def draft_change(bank: MemoryBank, state: TurnState, action: Write) -> Change:
+    """The change that the action asks for. Raises `RejectedWriteError` with a sentence for the writer."""
+    if isinstance(action, RestoreMemory):
+        if action.memory_id not in bank.replaced_entries([action.memory_id]):
+            raise RejectedWriteError(f"No memory {action.memory_id} was replaced by another one.")
+        return Restoration(action.memory_id, _WHY_RESTORED)
+    if isinstance(action, ForgetWords):
+        return _forgetting_of_words(bank, state, action)
     evidence = tuple(EvidenceRange(first, last) for first, last in action.evidence_ids)
-    typed = _typed(state, evidence)
+    new = state.message.message_id
+    if not any(first <= new <= last for first, last in evidence):
+        raise RejectedWriteError(f"The evidence must include the message in which the user said it: [{new}, {new}].")
     if isinstance(action, DeleteMemory):
-        # "Forget that" means what was said last; whatever is named is meant alone.
-        named = typed.stated - _FORGETTING or typed.known - _FORGETTING
-        _check_subject(bank, _known(bank, action.memory_id), named)
-        _check_forgetting(state)
-        return Deletion(action.memory_id, action.reason)
-    previous = _known(bank, action.memory_id) if isinstance(action, ReplaceMemory) else None
-    if previous is not None:
-        _check_subject(bank, previous, typed.known)
-    _check_words(state, action, previous, typed)
+        return _forgetting_of_memory(bank, state, action)
+    previous = _living(bank, action.memory_id) if isinstance(action, ReplaceMemory) else None
+    for memory_id in (action.corrects, *action.rivals):
+        if memory_id is not None:
+            _living(bank, memory_id)
     draft = _draft(bank, state, action, evidence, previous)
     if isinstance(action, ReplaceMemory):
-        return Replacement(action.memory_id, draft, action.reason)
-    return Addition(draft, state.request)
+        return Replacement(action.memory_id, draft, _WHY_REPLACED)
+    return Addition(draft, _WHY_ADDED[action.rests_on], action.rivals)
 
 
-def _typed(state: TurnState, evidence: tuple[EvidenceRange, ...]) -> _Typed:
-    new = state.message
+def _forgetting_of_memory(bank: MemoryBank, state: TurnState, action: DeleteMemory) -> Forgetting:
+    entry = _living(bank, action.memory_id)
+    forgotten = action.words.strip() or entry.text
+    spans: list[MessageSpan] = []
+    if action.words.strip():
+        spans = _spans_of(forgotten, bank.messages_in_ranges(entry.evidence_ids))
+        if not spans:
+            raise RejectedWriteError(
+                f"The messages that memory {entry.memory_id} rests on do not hold {forgotten!r}; name the words exactly "
+                "as they stand there, or leave words empty to forget all of it."
+            )
+    return Forgetting((entry.memory_id,), _WHY_FORGOTTEN, (*spans, *_request(forgotten, state.message)))
 
-    def is_cited(message_id: int) -> bool:
-        return any(first <= message_id <= last for first, last in evidence)
 
-    if not is_cited(new.message_id):
+def _forgetting_of_words(bank: MemoryBank, state: TurnState, action: ForgetWords) -> Forgetting:
+    message = bank.messages([action.message_id]).get(action.message_id)
+    if message is None:
+        raise RejectedWriteError(f"There is no message {action.message_id}.")
+    spans = _spans_of(action.words, [message])
+    if not spans:
         raise RejectedWriteError(
-            f"The evidence must include the message in which the user said it: [{new.message_id}, {new.message_id}]."
+            f"Message {action.message_id} does not hold {action.words!r}; name the words exactly as they stand there."
         )
-    earlier = [message.text for message in state.recent if message.role == "user" and is_cited(message.message_id)]
-    return _Typed(_words(" ".join(_statements(new.text))), _words(" ".join([new.speaker, new.text, *earlier])))
+    return Forgetting((), _WHY_FORGOTTEN, (*spans, *_request(action.words, state.message)))
 
 
-def _statements(text: str) -> list[str]:
-    """The sentences of a message that state or wish something; a question states nothing."""
-    return [sentence for sentence in _SENTENCE_END.split(text.strip()) if not _is_question(sentence.strip())]
+def _spans_of(words: str, messages: Iterable[Message]) -> list[MessageSpan]:
+    """Every place where the words stand in the messages."""
+    words = words.strip()
+    spans: list[MessageSpan] = []
+    for message in messages:
+        first = message.text.find(words)
+        while first >= 0:
+            spans.append(MessageSpan(message.message_id, first, first + len(words)))
+            first = message.text.find(words, first + len(words))
+    return spans
 
 
-def _is_question(sentence: str) -> bool:
-    if _TAG.search(sentence) or _ASKS_TO_REMEMBER.search(sentence):
-        return False
-    return sentence.endswith(("?", "？")) or bool(_ASKS.match(sentence))
-
-
-def _check_words(state: TurnState, action: AddMemory, previous: MemoryEntry | None, typed: _Typed) -> None:
-    """What is new in the memory must be the user's: most of its words, all of its names and numbers."""
-    names = {word for concept in state.concepts for name in (concept.name, *concept.aliases) for word in _words(name)}
-    before = _words(previous.text) if previous else frozenset()
-    given = typed.known | names | before
-    for name in (name for mention in action.concepts for name in (mention.name, *mention.aliases)):
-        if not _words(name) <= given:
-            raise RejectedWriteError(f"The user did not type the name {name!r}; use their words.")
-    text = _DATE.sub(" ", action.text)
-    for found in _WORD.findall(text):
-        if _is_name_or_number(found) and not _words(found) <= given | _UNSAID:
-            raise RejectedWriteError(f"A memory must rest on what the user typed; they did not type {found!r}.")
-    new = _words(action.text) - _UNSAID - before
-    if previous is not None and not new:
-        _check_forgetting(state)
-        return
-    # A name says who is meant where the user wrote "he"; a date is told in other words, such as "on Friday".
-    claims = [_words(clause) - _UNSAID - before - names for clause in _CLAUSE_END.split(text)]
-    told = new if any(claims) or previous is None else new | before
-    unsaid = [claim - typed.known for claim in claims if len(claim & typed.known) < SUPPORTED_SHARE * len(claim)]
-    if unsaid or not told & typed.stated:
-        words = ", ".join(sorted(frozenset().union(*unsaid))) or "all of it"
-        raise RejectedWriteError(
-            "A memory must rest on what the user typed in the cited messages, and a question states nothing; "
-            f"use their words, or finish (not theirs: {words})."
-        )
-
-
-def _is_name_or_number(word: str) -> bool:
-    return word[0].isupper() or any(character.isdigit() or character in "@/" for character in word)
-
-
-def _check_subject(bank: MemoryBank, entry: MemoryEntry, words: frozenset[str]) -> None:
-    mentions = [mention.name for mention in _mentions(bank, entry)]
-    known = _words(" ".join([entry.text, entry.caption, *mentions]))
-    if not words & known and not _beginnings(words) & _beginnings(known):
-        raise RejectedWriteError(
-            f"The user's cited messages do not speak of memory {entry.memory_id}; cite those that do."
-        )
-
-
-def _beginnings(words: frozenset[str]) -> frozenset[str]:
-    """By which "allergy" speaks of what "allergic" tells."""
-    return frozenset(word[:_BEGINNING] for word in words if len(word) >= _BEGINNING)
-
-
-def _check_forgetting(state: TurnState) -> None:
-    if not any(_ASKS_TO_FORGET.search(sentence) for sentence in _statements(state.message.text)):
-        raise RejectedWriteError("The user did not ask to forget anything; replace_memory is for what has changed.")
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(finished_words(text))
+def _request(forgotten: str, message: Message) -> list[MessageSpan]:
+    """The sentences of the request that say again what is to be forgotten."""
+    return [MessageSpan(message.message_id, first, last) for first, last in spans_saying(forgotten, message.text)]
 
 
 def _draft(
@@ -190,11 +114,7 @@ def _draft(
     evidence: tuple[EvidenceRange, ...],
     previous: MemoryEntry | None,
 ) -> EntryDraft:
-    numbers = {photo.number: photo.photo_id for photo in state.photos}
-    for number in action.photos:
-        if number not in numbers:
-            raise RejectedWriteError(f"There is no photo {number} in the user's message; it has {len(numbers)}.")
-    photo_ids = tuple(numbers[number] for number in action.photos)
+    photo_ids = _photo_ids(state, action.photos)
     if previous is not None and not photo_ids:
         photo_ids = previous.photo_ids
     return EntryDraft(
@@ -205,7 +125,17 @@ def _draft(
         photo_ids=photo_ids,
         concepts=action.concepts or (_mentions(bank, previous) if previous else ()),
         happened=_happened(action),
+        rests_on=action.rests_on,
+        corrects=action.corrects,
     )
+
+
+def _photo_ids(state: TurnState, numbers: Sequence[int]) -> tuple[str, ...]:
+    photo_ids = {photo.number: photo.photo_id for photo in state.photos}
+    for number in numbers:
+        if number not in photo_ids:
+            raise RejectedWriteError(f"There is no photo {number} in the user's message; it has {len(photo_ids)}.")
+    return tuple(photo_ids[number] for number in numbers)
 
 
 def _mentions(bank: MemoryBank, entry: MemoryEntry) -> tuple[ConceptMention, ...]:
@@ -226,7 +156,7 @@ def _happened(action: AddMemory) -> DateInterval | None:
     return DateInterval(first, last)
 
 
-def _known(bank: MemoryBank, memory_id: int) -> MemoryEntry:
+def _living(bank: MemoryBank, memory_id: int) -> MemoryEntry:
     entry = bank.entry(memory_id)
     if entry is None:
         raise RejectedWriteError(f"There is no memory {memory_id}.")

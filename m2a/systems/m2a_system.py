@@ -21,8 +21,8 @@ from m2a.systems.shared import Memory, Parts, ReplayClock, Search
 from m2a.systems.system import Answer, Meter, Question, RetrievedMessage, Usage
 from m2a.systems.variants import Variant
 from m2a.types import (
+    Addition,
     Change,
-    Deletion,
     EvidenceOpened,
     EvidenceRange,
     Failed,
@@ -31,7 +31,9 @@ from m2a.types import (
     Message,
     Query,
     RecordKind,
+    Replacement,
     ReplyFinished,
+    Update,
     UpdateMemory,
 )
 from models.chat_model import ChatMessage, ChatModelError, TokenUsage
@@ -42,6 +44,10 @@ _RAW_TOOLS = ("fetch_raw_messages", "fetch_raw_messages_by_time", "search_raw_me
 
 class M2ASystem:
     """Without a chat model the offline rules decide, message by message, as they know one speaker at a time.
+
+    With one, the update goes through the consent check as in the product. Unlike there, the two who speak are both people
+    who tell of themselves: each counts as the user, in the exchange as in the messages before it, and nothing is agreed with
+    an assistant. What is refused is not written, and nobody is asked.
 
     In a run of retrieval alone it keeps the messages as they are and ranks them.
     """
@@ -130,8 +136,8 @@ class M2ASystem:
         clock = ReplayClock(said[-1].said_at)
         bank = EvaluatedBank(self._memory.owner, self._stores(), clock, self._search(), raw_messages=self._has_raw)
         try:
-            changes = await self._changes(bank, policy, meter, said, start)
-            changes = tuple(_resting_on(change, said[start:]) for change in changes)
+            update = await self._update(bank, policy, meter, said, start)
+            changes = tuple(_resting_on(change, said[start:]) for change in update.changes)
             if metered is None:
                 changes = tuple(_by_name(change, said[-1].speaker) for change in changes)
             await asyncio.to_thread(lambda: bank.write(changes, who=policy.name))
@@ -145,14 +151,14 @@ class M2ASystem:
         finally:
             self.ingestion += meter.usage
 
-    async def _changes(
+    async def _update(
         self,
         bank: EvaluatedBank,
         policy: Policy,
         meter: Meter,
         said: Sequence[Message],
         start: int,
-    ) -> tuple[Change, ...]:
+    ) -> Update:
         captioner = self._parts.captioner(self._metered(meter))
         exchange, before = said[start:], said[max(0, start - 2 * self._variant.context_turns) : start]
         photos = []
@@ -174,13 +180,10 @@ class M2ASystem:
         )
         used = UsageMeter()
         action, state = await next_action(policy, state, used)
-        changes: tuple[Change, ...] = ()
-        if isinstance(action, UpdateMemory):
-            manager = MemoryManager(bank, policy, captioner, max_rounds=self._variant.update_rounds)
-            async for event in manager.update(state, action.request, used):
-                if isinstance(event, tuple):
-                    changes = event
-        return changes
+        if not isinstance(action, UpdateMemory):
+            return Update()
+        manager = MemoryManager(bank, policy, captioner, max_rounds=self._variant.update_rounds)
+        return await manager.update(state, action.request, used)
 
     @property
     def _has_raw(self) -> bool:
@@ -211,6 +214,7 @@ class _Answering:
         self._policy = policy
         self.calls_model = policy.calls_model
         self.name = policy.name
+        self.consent = None  # answers write nothing
         self.decide = policy.decide
         self.contexts: tuple[MemoryContext, ...] = ()
 
@@ -260,7 +264,7 @@ def as_one(exchange: Sequence[Message]) -> Message:
 
 def _resting_on(change: Change, exchange: Sequence[Message]) -> Change:
     """The exchange was shown as one message with the last one's id: evidence of that id is evidence of it all."""
-    if isinstance(change, Deletion):
+    if not isinstance(change, Addition | Replacement):
         return change
     first, last = exchange[0].message_id, exchange[-1].message_id
     ranges = tuple(
@@ -272,7 +276,7 @@ def _resting_on(change: Change, exchange: Sequence[Message]) -> Change:
 
 def _by_name(change: Change, speaker: str) -> Change:
     """The rules keep a person's own words: who "I" is must stand before them where two people talk."""
-    if isinstance(change, Deletion):
+    if not isinstance(change, Addition | Replacement):
         return change
     return replace(change, draft=replace(change.draft, text=f"{speaker}: {change.draft.text}"))
 

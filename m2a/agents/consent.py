@@ -1,0 +1,413 @@
+"""The consent check: before a language model's changes are written, it is asked once more whether the user wants them.
+
+The check sees little, so that little can mislead it: the user's own words, the assistant's message before them, the
+proposals, and of the memory only the one entry that a proposal changes. Additions are looked at together, each change of
+an entry alone. What only a photo or a pasted text shows is looked at in a second step, which can make it `shown` and
+nothing more: no text in a photo or a mail can speak for the user. Code holds the answer to what it may say: the words it
+names must stand where it says, shown and agreed never supersede stated, and where the user did not say that something
+changed, the old memory stays.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Literal, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from m2a.agents.own_words import own_words
+from m2a.agents.state import PhotoView, TurnState
+from m2a.agents.steps import UsageMeter
+from m2a.types import (
+    Addition,
+    Change,
+    EvidenceRange,
+    Forgetting,
+    MemoryEntry,
+    Message,
+    Refusal,
+    Replacement,
+    Restoration,
+    Supersession,
+    Update,
+)
+from models.chat_model import MalformedReplyError, TokenUsage
+
+EARLIER_MESSAGES = 4
+EARLIER_CHARACTERS = 2000
+_TRIES = 2
+_UNUSABLE = "The check of what may be written gave no usable answer."
+_NO_EYES = "The chat model cannot see photos, so nothing is kept of what they show."
+_NOT_SHOWN = "Neither a photo nor a pasted text of your message shows it."
+_NOT_SAID = "Your message does not say that this memory is to change."
+_STILL_TRUE = "Something else in this memory still holds, and would be lost."
+
+
+class Verdict(BaseModel):
+    """What the check says of one proposal."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    proposal: int = Field(description="Its number.")
+    reason: str = Field(
+        description="One short sentence for the user, in the user's language: why it is supported or not."
+    )
+    words: str = Field(
+        description="The words that say so, copied exactly: from the user's messages, or for agreed from the assistant's "
+        "message. Empty where nothing says so, or only a photo shows it."
+    )
+    supported: bool
+    rests_on: Literal["stated", "agreed", "shown"]
+    user_says_so: bool = Field(
+        default=False,
+        description="For a change of a memory: the user says in the new message that it changed, was wrong, is to be "
+        "forgotten, or that both are true.",
+    )
+    nothing_lost: bool = Field(
+        default=False, description="For a change of a memory: nothing that still holds goes away with it."
+    )
+    asked_for: bool = Field(
+        description="The user tells this or asks for it in the new message, whether or not it can be done. False where "
+        "nobody asked."
+    )
+
+
+class Verdicts(BaseModel):
+    """Say for each proposal whether the user wants it. One verdict for each, in order."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    verdicts: tuple[Verdict, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A change that a writer proposes. `memory` is the entry that it changes, ties to or brings back; `words` are those
+    to be forgotten of a message, and `photos` the numbers of the photos that it names."""
+
+    change: Change
+    memory: MemoryEntry | None = None
+    words: tuple[str, ...] = ()
+    photos: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ConsentRequest:
+    """What the check sees. In the first step (`shown` is False) no photo and no pasted text; in the second the proposals
+    that rest on them, and nothing of the memory.
+
+    `message` and `earlier` hold the user's own words alone. `names` are those that the user gave to what the photos show.
+    `fault` says what was wrong with the answer before.
+    """
+
+    now: datetime
+    message: Message
+    proposals: tuple[Proposal, ...]
+    earlier: tuple[Message, ...] = ()
+    before: Message | None = None
+    shown: bool = False
+    photos: tuple[PhotoView, ...] = ()
+    pasted: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    fault: str = ""
+
+
+class ConsentCheck(Protocol):
+    """A language model that is asked. `sees_photos` says whether photos reach it."""
+
+    @property
+    def sees_photos(self) -> bool: ...
+
+    async def verdicts(self, request: ConsentRequest) -> tuple[Verdicts, TokenUsage]:
+        """Raises `models.chat_model.MalformedReplyError` for an answer that is none, and `ChatModelError` where the service
+        failed."""
+        ...
+
+
+@dataclass(slots=True)
+class _Open:
+    """A proposal on its way to a decision: a change to write, or a refusal."""
+
+    proposal: Proposal
+    decision: Change | None = None
+    rests_on_shown: bool = False
+    reason: str = ""
+    asked_for: bool = True
+    photos: tuple[PhotoView, ...] = field(default=())
+
+
+async def consented(
+    check: ConsentCheck, state: TurnState, proposals: Sequence[Proposal], names: Sequence[str], meter: UsageMeter
+) -> Update:
+    """What of the proposals is to be written. Raises `ChatModelError` where the service failed: nothing is decided then."""
+    material = _Material.of(state)
+    open_proposals = [_Open(proposal) for proposal in proposals]
+    for group in _groups(open_proposals):
+        request = material.request(group, names)
+        verdicts = await _verdicts(check, request, meter, material)
+        for item, verdict in zip(group, verdicts, strict=True):
+            _decide(item, verdict, material)
+    shown = [item for item in open_proposals if item.rests_on_shown]
+    if seen := [item for item in shown if _can_be_seen(item, material, check)]:
+        request = material.request_of_shown(seen, names)
+        verdicts = await _verdicts(check, request, meter, material)
+        for item, verdict in zip(seen, verdicts, strict=True):
+            _decide_shown(item, verdict, material)
+    refused = [item for item in open_proposals if item.decision is None]
+    return Update(
+        changes=tuple(item.decision for item in open_proposals if item.decision is not None),
+        refusals=tuple(refusal_of(item.proposal, item.reason) for item in refused if item.asked_for),
+        unasked=sum(not item.asked_for for item in refused),
+    )
+
+
+def refusal_of(proposal: Proposal, reason: str) -> Refusal:
+    """For the user, with the change that is made if they have it done anyway."""
+    change, memory = proposal.change, proposal.memory
+    if isinstance(change, Replacement) and memory is not None:
+        # The user who has it done anyway says so themselves.
+        insisted: Change = replace(change, draft=replace(change.draft, rests_on="stated"))
+        return Refusal(f"Replace “{memory.text}” by “{change.draft.text}”", reason, insisted)
+    if isinstance(change, Addition):
+        rests_on = "agreed" if change.draft.rests_on == "stated" else change.draft.rests_on
+        return Refusal(
+            f"Keep “{change.draft.text}”", reason, replace(change, draft=replace(change.draft, rests_on=rests_on))
+        )
+    text = memory.text if memory is not None else " … ".join(proposal.words)
+    return Refusal(f"{'Bring back' if isinstance(change, Restoration) else 'Forget'} “{text}”", reason, change)
+
+
+@dataclass(frozen=True, slots=True)
+class _Material:
+    """The words that a check may name, by where they stand."""
+
+    now: datetime
+    message: Message
+    earlier: tuple[Message, ...]
+    before: Message | None
+    pasted: tuple[str, ...]
+    photos: tuple[PhotoView, ...]
+    given: tuple[Message, ...]
+
+    @classmethod
+    def of(cls, state: TurnState) -> "_Material":
+        """The user's newest messages and the assistant's before them; the reply of this turn is not among them."""
+        own = own_words(state.message.text)
+        pasted = list(own.pasted)
+        earlier = []
+        for message in [message for message in state.recent if message.role == "user"][-EARLIER_MESSAGES:]:
+            theirs = own_words(message.text[:EARLIER_CHARACTERS], first=len(pasted) + 1)
+            earlier.append(replace(message, text=theirs.text))
+            pasted += theirs.pasted
+        last = state.recent[-1] if state.recent else None
+        return cls(
+            now=state.now,
+            message=replace(state.message, text=own.text),
+            earlier=tuple(earlier),
+            before=last if last is not None and last.role == "assistant" else None,
+            pasted=tuple(pasted),
+            photos=state.photos,
+            given=(*state.recent, state.message),
+        )
+
+    def request(self, group: Sequence[_Open], names: Sequence[str]) -> ConsentRequest:
+        proposals = tuple(item.proposal for item in group)
+        return ConsentRequest(
+            now=self.now,
+            message=self.message,
+            earlier=self.earlier,
+            before=self.before,
+            proposals=proposals,
+            names=_names_used(names, proposals),
+        )
+
+    def request_of_shown(self, group: Sequence[_Open], names: Sequence[str]) -> ConsentRequest:
+        proposals = tuple(replace(item.proposal, memory=None) for item in group)
+        named = {number for proposal in proposals for number in proposal.photos}
+        return ConsentRequest(
+            now=self.now,
+            message=self.message,
+            proposals=proposals,
+            shown=True,
+            photos=tuple(photo for photo in self.photos if photo.number in named),
+            pasted=self.pasted,
+            names=_names_used(names, proposals),
+        )
+
+    def holder(self, verdict: Verdict, *, in_new_message: bool) -> Message | None:
+        """The message in which the words of the verdict stand, the new one first."""
+        if verdict.rests_on == "agreed":
+            places = [self.before] if self.before is not None else []
+        else:
+            places = [self.message, *(() if in_new_message else reversed(self.earlier))]
+        return next((message for message in places if _stands_in(verdict.words, message.text)), None)
+
+    def evidence(self, change: Addition | Replacement, holder: Message | None) -> tuple[EvidenceRange, ...]:
+        """What the writer named, as far as the check saw it, the new message, and the message that holds the words."""
+        newest = [message.message_id for message in self.given]
+        ids = {self.message.message_id} | ({holder.message_id} if holder else set())
+        ids |= {n for n in newest if any(first <= n <= last for first, last in change.draft.evidence_ids)}
+        return tuple(_ranges(sorted(ids), newest))
+
+
+def _groups(items: Sequence[_Open]) -> list[list[_Open]]:
+    """Additions together; each proposal that touches an entry or a message alone, as no other may have a say in it."""
+    additions = [item for item in items if _is_plain_addition(item.proposal)]
+    return ([additions] if additions else []) + [[item] for item in items if not _is_plain_addition(item.proposal)]
+
+
+def _is_plain_addition(proposal: Proposal) -> bool:
+    return isinstance(proposal.change, Addition) and proposal.memory is None
+
+
+async def _verdicts(
+    check: ConsentCheck, request: ConsentRequest, meter: UsageMeter, material: _Material
+) -> list[Verdict | str]:
+    """One verdict per proposal, in order; a sentence in the place of one that cannot be used.
+
+    An unusable answer is asked for once more.
+    """
+    count = len(request.proposals)
+    found: list[Verdict | str] = [_UNUSABLE] * count
+    for _try in range(_TRIES):
+        try:
+            answer, usage = await check.verdicts(request)
+        except MalformedReplyError as error:
+            meter.count(error.usage)
+            request = replace(request, fault=str(error))
+            continue
+        meter.count(usage)
+        found, faults = [_UNUSABLE] * count, []
+        for number, proposal in enumerate(request.proposals, start=1):
+            given = [verdict for verdict in answer.verdicts if verdict.proposal == number]
+            fault = "" if len(given) == 1 else f"There must be one verdict on proposal {number}, not {len(given)}."
+            fault = fault or _fault(given[0], proposal, request, material)
+            if fault:
+                faults.append(fault)
+            else:
+                found[number - 1] = given[0]
+        if not faults:
+            break
+        request = replace(request, fault=" ".join(faults))
+    return found
+
+
+def _fault(verdict: Verdict, proposal: Proposal, request: ConsentRequest, material: _Material) -> str:
+    """Why a verdict cannot be used, for the check; "" where it can."""
+    if not verdict.supported:
+        return ""
+    number = verdict.proposal
+    if request.shown:
+        if proposal.photos or any(_stands_in(verdict.words, text) for text in request.pasted):
+            return ""
+        return f"The words for proposal {number} must be copied exactly from a pasted text."
+    if verdict.rests_on == "shown":
+        return ""
+    if material.holder(verdict, in_new_message=_is_change(proposal)) is not None:
+        return ""
+    where = "the assistant's message" if verdict.rests_on == "agreed" else "the user's messages"
+    if _is_change(proposal) and verdict.rests_on == "stated":
+        where = "the user's new message"
+    return f"The words for proposal {number} must be copied exactly from {where}; {verdict.words!r} is not there."
+
+
+def _decide(item: _Open, verdict: Verdict | str, material: _Material) -> None:
+    """What becomes of a proposal after the first step."""
+    if isinstance(verdict, str):
+        item.reason = verdict
+        return
+    item.reason, item.asked_for = verdict.reason, verdict.asked_for
+    if not verdict.supported:
+        return
+    proposal = item.proposal
+    change = proposal.change
+    if isinstance(change, Forgetting | Restoration | Supersession):
+        if verdict.rests_on != "stated" or not verdict.user_says_so:
+            item.reason = _NOT_SAID
+        elif proposal.memory is not None and not verdict.nothing_lost:
+            item.reason = _STILL_TRUE
+        else:
+            item.decision = change
+        return
+    holder = None if verdict.rests_on == "shown" else material.holder(verdict, in_new_message=_is_change(proposal))
+    draft = replace(change.draft, rests_on=verdict.rests_on, evidence_ids=material.evidence(change, holder))
+    if isinstance(change, Replacement):
+        item.decision = _replaced(replace(change, draft=draft), proposal.memory, verdict)
+    elif change.draft.corrects is not None and not verdict.user_says_so:
+        item.decision = replace(change, draft=replace(draft, corrects=None), rivals=(change.draft.corrects,))
+    else:
+        item.decision = replace(change, draft=draft)
+    item.rests_on_shown = verdict.rests_on == "shown"
+
+
+def _replaced(change: Replacement, memory: MemoryEntry | None, verdict: Verdict) -> Addition | Replacement:
+    """The old memory stays where the user did not say that it changed, or where something of it still holds."""
+    assert memory is not None
+    if not verdict.user_says_so or (verdict.rests_on != "stated" and memory.rests_on == "stated"):
+        return Addition(change.draft, "the user said so", rivals=(memory.memory_id,))
+    if not verdict.nothing_lost:
+        return Addition(replace(change.draft, corrects=memory.memory_id), change.why)
+    return change
+
+
+def _can_be_seen(item: _Open, material: _Material, check: ConsentCheck) -> bool:
+    """Whether there is anything to be shown; refuses the proposal where there is not."""
+    if material.pasted or (item.proposal.photos and check.sees_photos):
+        return True
+    item.decision, item.reason = None, _NO_EYES if item.proposal.photos else _NOT_SHOWN
+    return False
+
+
+def _decide_shown(item: _Open, verdict: Verdict | str, material: _Material) -> None:
+    if isinstance(verdict, str) or not verdict.supported:
+        item.decision = None
+        item.reason = verdict if isinstance(verdict, str) else verdict.reason
+        return
+    assert isinstance(item.decision, Addition | Replacement)
+    # A photo and a pasted text name nobody: only names that the user gave are linked.
+    draft = item.decision.draft
+    words = " ".join(message.text for message in (material.message, *material.earlier))
+    concepts = tuple(mention for mention in draft.concepts if _stands_in(mention.name, words))
+    item.decision = replace(item.decision, draft=replace(draft, concepts=concepts))
+
+
+def _is_change(proposal: Proposal) -> bool:
+    """Whether it takes something away or brings something back, so that the new message itself must say so."""
+    return not isinstance(proposal.change, Addition)
+
+
+def _names_used(names: Iterable[str], proposals: Sequence[Proposal]) -> tuple[str, ...]:
+    """The names that a proposal uses: no other is of any use to the check."""
+    texts = [
+        proposal.change.draft.text for proposal in proposals if isinstance(proposal.change, Addition | Replacement)
+    ]
+    return tuple(name for name in names if any(_stands_in(name, text) for text in texts))
+
+
+def _ranges(ids: Sequence[int], newest: Sequence[int]) -> Iterable[EvidenceRange]:
+    """The ids as ranges; ids that follow each other in the conversation are one."""
+    first = last = ids[0]
+    for number in ids[1:]:
+        if newest.index(number) != newest.index(last) + 1:
+            yield EvidenceRange(first, last)
+            first = number
+        last = number
+    yield EvidenceRange(first, last)
+
+
+def _stands_in(words: str, text: str) -> bool:
+    """Whether the words stand in the text, whole and one after the other; case, spaces and kinds of marks do not matter."""
+    sought = _plain(words)
+    return bool(sought) and re.search(rf"(?<!{_SPACED}){re.escape(sought)}(?!{_SPACED})", _plain(text)) is not None
+
+
+def _plain(text: str) -> str:
+    text = unicodedata.normalize("NFKC", text).casefold().translate(_MARKS)
+    return " ".join(text.split()).strip(" .,;:!?…\"'")
+
+
+# Letters of scripts that put spaces between words.
+_SPACED = "[0-9A-Za-z\u00c0-\u058f]"
+_MARKS = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "–": "-", "—": "-"})

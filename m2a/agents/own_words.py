@@ -1,0 +1,141 @@
+"""Which words of a message are the user's own, and which were pasted into it: a mail, a web page, a chat, a quotation.
+
+A pasted text may say anything, also what an assistant should do. Only the user's own words can speak for the user, so
+the consent check reads them without the pasted ones, in whose place a mark stands. Pasted passages are known by their
+form: quotation marks, mail headers, replies with ">", transcripts, markup, and what follows words that announce a text.
+Too much taken for pasted costs little (it is kept as shown, not as stated); a text that nothing marks stays the user's.
+"""
+
+import re
+from dataclasses import dataclass
+
+_SPAN = tuple[int, int]
+
+# A quotation of so many words is somebody's text; a shorter one is a title, a name or an emphasis.
+_LONG_QUOTATION = 6
+_LONGEST_ANNOUNCEMENT = 200
+_QUOTED = re.compile(
+    r"“[^”]*”|„[^“”]*[“”]|«[^»]*»|»[^«]*«|「[^」]*」|『[^』]*』|(?<!\w)\"[^\"]*\"(?!\w)|```.*?(?:```|\Z)", re.DOTALL
+)
+_CLOSING = {"“": "”", "„": "“”", "«": "»", "»": "«", "「": "」", "『": "』", '"': '"', "'": "'", "‘": "’", "`": "`"}
+
+# A text that somebody else made, or that stood elsewhere.
+_TEXT = (
+    r"e?-?mails?|letters?|sms|whatsapps?|messages?(?! \d)|texts?|texted|posts?|posted|tweets?|articles?|pages?|websites?|blogs?|"
+    r"reviews?|comments?|recipes?|invitations?|invites?|invoices?|receipts?|tickets?|flyers?|leaflets?|signs?|labels?|"
+    r"screenshots?|captions?|poems?|lyrics|drafts?|essays?|paragraphs?|passages?|quotes?|quotations?|transcripts?|chats?|"
+    r"conversations?|histor(?:y|ies)|logs?|backups?|exports?|exported|imports?|imported|importing|files?|documents?|docs?|"
+    r"pdfs?|csv|json|notes?|newsletters?|memos?|minutes|instructions|terms|replies|reply|replied|threads?|forwarded|fwd|"
+    r"copied|pasted|clipboard|attached|attachments?|wrote|writes|written|reads|says|said|answered|bios?|profiles?|diary|"
+    r"entries|statements?|reports?|summar(?:y|ies)|excerpts?|snippets?|contents?|ads?|adverts?|announcements?|"
+    r"nachricht(?:en)?|briefe?s?|schrieb\w*|schreibt|sagt\w*|steht|artikel|seite|rezepte?s?|einladung|notiz\w*|verlauf|"
+    r"rechnung|zettel|anhang|courriels?|lettres?|écrit|dit|textes?|recettes?|facture|correos?|mensajes?|cartas?|escribió|"
+    r"dice|textos?|artículos?|páginas?|recetas?|notas?|messaggi\w*|letter[ae]|scritto|test[oi]|articol[oi]|ricett[ae]"
+)
+_HANDLED = (
+    r"summari[sz]e|translate|proof-?read|look at|read|explain|rewrite|edit|shorten|check|polish|paraphrase|answer|"
+    r"respond to|zusammen|übersetz\w*|lies|résum\w*|tradui\w*|resum\w*|traduc\w*|riassum\w*"
+)
+_ANNOUNCES = re.compile(
+    rf"\b(?:{_TEXT})\b|\b(?:{_HANDLED})\b(?:.*\b(?:this|these|it|following|das|dies\w*|ceci|esto|questo)\b|\s*$)", re.I
+)
+_POINTS = re.compile(r"\b(?:this|these|the following|below|here(?:'s|’s| is| it is| are)?)\s*$", re.I)
+_ASKS_TO_KEEP = re.compile(
+    r"\b(?:remember|note(?: down| that)?|save|keep|store|merk\w*|notier\w*|speicher\w*|retiens|note[zr]?|recuerda\w*|"
+    r"apunta\w*|guarda\w*|ricorda\w*)\b",
+    re.I,
+)
+_OPENING = re.compile(
+    r"^[ \t]*(?:(?:from|to|cc|subject|date|sent|von|an|betreff|datum|objet|asunto|oggetto)[ \t]*:|"
+    r"-{3,}[ \t]*(?:original|forwarded|weitergeleitet)|begin forwarded message|on .{4,80} wrote:|am .{4,80} schrieb\b)|"
+    r"<\|?/?[a-z_]{2,}[^>\n]*>|\[/?(?:inst|sys(?:tem)?|user|assistant)\]|"
+    r"^[ \t]*(?:#+[ \t]*)?(?:system|assistant|user|human|ai|bot|instructions?)(?: (?:prompt|message|note))?[ \t]*:|"
+    r"\{\s*\"\w+\"\s*:",
+    re.I | re.M,
+)
+_REPLIED_LINE = re.compile(r"^[ \t]*>.*$", re.M)
+_SPOKEN_LINE = re.compile(
+    r"^[ \t]*(?:\[[^\]\n]{3,30}\][ \t]*|\d{1,2}[:.]\d\d[^\n:]{0,12}?[ \t]+)?([^\W\d_][\w .'’-]{0,24}):[ \t]+\S.*$", re.M
+)
+_CODE = "```"
+
+
+@dataclass(frozen=True, slots=True)
+class OwnWords:
+    """A message with a mark in the place of each pasted passage: `[pasted text 1]`."""
+
+    text: str
+    pasted: tuple[str, ...]
+
+
+def own_words(text: str, first: int = 1) -> OwnWords:
+    """The message's own words; its pasted passages in order, the first of them with the number `first`."""
+    own, end, pasted = "", 0, list[str]()
+    for start, stop in _merged([*_quotations(text), *_announced(text), *_by_form(text)]):
+        passage = text[start:stop].strip()
+        if not re.search(r"\w", passage):
+            continue
+        own += f"{text[end:start]}[pasted text {first + len(pasted)}]"
+        pasted.append(passage)
+        end = stop
+    return OwnWords((own + text[end:]).strip(), tuple(pasted))
+
+
+def _quotations(text: str) -> list[_SPAN]:
+    return [
+        match.span()
+        for match in _QUOTED.finditer(text)
+        if match[0].startswith(_CODE) or len(re.findall(r"\w+", match[0])) >= _LONG_QUOTATION or len(match[0]) > 60
+    ]
+
+
+def _announced(text: str) -> list[_SPAN]:
+    """What follows "look at this mail:", to the end of its quotation marks or of the message."""
+    spans: list[_SPAN] = []
+    for colon in re.finditer(r"[:：](?=\s|[\"“„«»「『'‘`])|\n", text):
+        sentence = re.split(r"[.!?。！？\n]\s*", text[max(0, colon.start() - _LONGEST_ANNOUNCEMENT) : colon.start()])[
+            -1
+        ]
+        is_line_end = colon[0] == "\n"
+        announced = _ANNOUNCES.search(sentence)
+        pointed = _POINTS.search(sentence) and not _ASKS_TO_KEEP.search(sentence)
+        if is_line_end and not (announced and re.search(r"\b(?:this|these|here|my|the|an?|from)\b", sentence, re.I)):
+            continue
+        if not announced and not pointed:
+            continue
+        start = colon.end()
+        while start < len(text) and text[start].isspace():
+            start += 1
+        spans.append((start, _end_of_quotation(text, start)))
+    for said in re.finditer(rf"\b(?:{_TEXT})\b[^.!?\n:]{{0,40}}?\s(?=[\"“„«「『‘])", text, re.I):
+        spans.append((said.end(), _end_of_quotation(text, said.end())))
+    return spans
+
+
+def _end_of_quotation(text: str, start: int) -> int:
+    """Where the quotation that opens here ends, at its last closing mark; else the end of the text."""
+    if start < len(text) and text[start] in _CLOSING:
+        closing = max((text.rfind(mark) for mark in _CLOSING[text[start]]), default=-1)
+        if closing > start:
+            return closing + 1
+    return len(text)
+
+
+def _by_form(text: str) -> list[_SPAN]:
+    spans = [match.span() for match in _REPLIED_LINE.finditer(text)]
+    if opening := _OPENING.search(text):
+        spans.append((opening.start(), len(text)))
+    lines = list(_SPOKEN_LINE.finditer(text))
+    if len({line[1] for line in lines}) < len(lines):  # somebody speaks twice: a conversation, and no list
+        spans.append((lines[0].start(), lines[-1].end()))
+    return spans
+
+
+def _merged(spans: list[_SPAN]) -> list[_SPAN]:
+    merged: list[_SPAN] = []
+    for start, stop in sorted(span for span in spans if span[0] < span[1]):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(stop, merged[-1][1]))
+        else:
+            merged.append((start, stop))
+    return merged
