@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from m2a.data_folder import Holder
-from m2a.sentences import sentence_of
+from m2a.sentences import place_of, sentence_of
 
 if TYPE_CHECKING:
     import httpx
@@ -66,7 +66,7 @@ async def _lines(pieces: AsyncIterator[dict[str, Any]]) -> AsyncIterator[str]:
     except Exception as error:  # the status line is long sent: the error is the last piece
         sentence = sentence_of(error)
         if sentence is None:
-            _log.exception("A command that came over /local failed.")
+            _log.error("A command that came over /local failed: %s", place_of(error))
             sentence = f"Something went wrong ({type(error).__name__}); the log of the app has the details."
         yield json.dumps({"error": sentence}) + "\n"
 

@@ -1,21 +1,77 @@
-"""A notice says what was done to the memory, and no more."""
+"""A notice says what was done to the memory and what was not, with a button for each, and no more."""
 
-from pathlib import Path
+from datetime import UTC, datetime
 
-from m2a.types import EntryDraft, EvidenceRange, MemoryChanged
-from m2a.ui.notices import changes_html
-from tests.test_audit import opened
+import pytest
+
+from m2a.agents.traces import RecordedChange
+from m2a.types import EvidenceRange, MemoryChanged, MemoryEntry, NotKept, RestsOn
+from m2a.ui.notices import memory_html
 
 
-def test_a_notice_of_something_forgotten_does_not_promise_that_it_was_erased(tmp_path: Path) -> None:
-    with opened(tmp_path) as memory:
-        message = memory.bank.record(None, role="user", speaker="You", text="My PIN is 4711")
-        evidence = (EvidenceRange(message.message_id, message.message_id),)
-        added = memory.bank.add(EntryDraft("The PIN is 4711", evidence), who="test", why="test")
-        forgotten = memory.bank.delete(added.memory_id, who="the user", why="asked to forget")
-        notice = changes_html([MemoryChanged("deleted", None, forgotten)])
-        assert memory.bank.entries() == []
-        assert [row.text for row in memory.bank.history(added.memory_id)] == ["The PIN is 4711"] * 2
-        assert memory.bank.messages([message.message_id])[message.message_id].text == "My PIN is 4711"
-    assert "<del>The PIN is 4711</del>" in notice
-    assert "It is no longer a memory; the chat keeps what was said." in notice
+def entry(memory_id: int, text: str, rests_on: RestsOn = "stated") -> MemoryEntry:
+    return MemoryEntry(
+        memory_id=memory_id,
+        owner="0",
+        version=1,
+        kind="fact",
+        text=text,
+        caption="",
+        photo_ids=(),
+        evidence_ids=(EvidenceRange(1, 1),),
+        concept_ids=(),
+        recorded_at=datetime(2026, 5, 3, 12, tzinfo=UTC),
+        rests_on=rests_on,
+    )
+
+
+OLD, NEW = entry(1, "My PIN is <4711>."), entry(2, "My PIN is <0815>.")
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        (MemoryChanged("added", NEW), "<strong>Remembered</strong>"),
+        (MemoryChanged("corrected", NEW, OLD), "I tell it with “My PIN is &lt;4711&gt;.”"),
+        (MemoryChanged("replaced", NEW, OLD), "<del>“My PIN is &lt;4711&gt;.”</del>"),
+        (MemoryChanged("forgotten", None, OLD), "Nothing finds, shows or uses it any more"),
+        (MemoryChanged("forgotten", None, None), "what you asked me to forget."),
+        (MemoryChanged("restored", OLD), "<strong>Brought back</strong>"),
+        (MemoryChanged("added", entry(3, "A red car.", "shown")), "you did not say it"),
+        (MemoryChanged("added", entry(3, "Tuesday.", "agreed")), "You agreed to this"),
+    ],
+)
+def test_each_change_has_its_words_and_its_undo(changed: MemoryChanged, words: str) -> None:
+    notice = memory_html([RecordedChange(4, changed)], reply_id=12)
+    assert words in notice and "<4711>" not in notice
+    assert notice.count("<button") == 1 and 'data-act="undo" data-reply="12" data-number="4"' in notice
+    assert "<button" not in memory_html([RecordedChange(4, changed)])  # the turn still runs
+
+
+def test_a_rival_is_offered_to_be_replaced() -> None:
+    notice = memory_html([RecordedChange(0, MemoryChanged("added", NEW, rivals=(OLD,)))], reply_id=12)
+    assert "I also keep" in notice and "(3 May 2026)" in notice
+    assert 'data-act="supersede" data-reply="12" data-number="0" data-memory="1"' in notice
+    assert 'aria-label="Replace it: My PIN is &lt;4711&gt;."' in notice
+
+
+def test_what_was_undone_has_no_button() -> None:
+    notice = memory_html([RecordedChange(0, MemoryChanged("replaced", None, OLD), undone=True)], reply_id=12)
+    assert (
+        "<strong>Undone</strong>" in notice and "I keep “My PIN is &lt;4711&gt;.”" in notice and "<button" not in notice
+    )
+
+
+def test_what_was_not_done_says_why_and_what_nobody_asked_for_is_counted() -> None:
+    refused = [NotKept("Keep “<b>”", "You did not say so.", 1), NotKept("Forget “x”", "There is no such memory.")]
+    notice = memory_html([], refused, 2, reply_id=12)
+    assert "Keep “&lt;b&gt;”" in notice and "You did not say so." in notice
+    assert notice.count("Do it anyway</button>") == 1 and 'data-act="insist" data-reply="12" data-number="1"' in notice
+    assert "2 changes that you did not ask for were not made." in notice
+    assert "1 change that you did not ask for was not made." in memory_html([], unasked=1)
+    assert memory_html([]) == ""
+
+
+def test_an_update_that_did_not_come_about_is_said() -> None:
+    assert "Not in my memory yet" in memory_html([], waiting="later")
+    assert "was set aside" in memory_html([], waiting="aside")

@@ -8,13 +8,15 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import gradio as gr
 import pytest
 from starlette.testclient import TestClient
 
 from app import create_app
 from m2a import Assistant
+from m2a.memory.owners import owner_named
 from m2a.settings import load_settings
-from m2a.types import Message
+from m2a.types import Addition, EntryDraft, EvidenceRange, Message, Refusal
 from m2a.ui.chat_panel import ChatPanel, Update
 from m2a.ui.live_turn import LiveTurns
 from tests.scripted_policy import ScriptedPolicy
@@ -94,6 +96,125 @@ async def test_a_message_whose_photo_is_gone_cannot_be_tried_again_and_says_so(
     assert len(assistant.messages(assistant.local_owner, asked.conversation_id)) == 1
 
 
+async def test_the_words_leave_the_box_once_they_are_stored(assistant: Assistant, panel: ChatPanel) -> None:
+    boxes = []
+    async for update in panel.on_send({"text": "Hello there", "files": []}, "", request(assistant)):
+        stored = bool(assistant.conversations(assistant.local_owner))
+        emptied = update.composer is not None and update.composer.get("value") == {"text": "", "files": []}
+        boxes.append((stored, emptied))
+    assert boxes[0] == (False, False) or boxes[0][1] is False
+    assert [emptied for _stored, emptied in boxes].count(True) == 1
+    assert all(stored for stored, emptied in boxes if emptied)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("x" * 20_001, "20,001 characters, and M2A takes up to 20,000"), ("half \ud83d", "half an emoji")],
+)
+async def test_what_is_refused_stays_in_the_box_and_the_next_message_is_answered(
+    assistant: Assistant, panel: ChatPanel, text: str, words: str
+) -> None:
+    updates = await all_of(panel.on_send({"text": text, "files": []}, "", request(assistant)))
+    assert words in str(updates[-1].live)
+    for update in updates:
+        json.dumps(update.outputs(), default=str, ensure_ascii=False).encode()  # as the browser is sent it
+        assert update.composer is None or "value" not in update.composer
+    assert assistant.conversations(assistant.local_owner) == []
+    await all_of(panel.on_send({"text": "Hello there", "files": []}, "", request(assistant)))
+    [one] = assistant.conversations(assistant.local_owner)
+    assert [m.role for m in assistant.messages(assistant.local_owner, one.conversation_id)] == ["user", "assistant"]
+
+
+class Told:
+    """A turn that added a memory beside a rival, and refused another."""
+
+    def __init__(self, assistant: Assistant) -> None:
+        self.owner = assistant.local_owner
+        self.bank = bank = assistant.memory(self.owner)
+        asked = bank.record(None, role="user", speaker="You", text="Ivo is 34. Bobo is <b>2</b>.")
+        self.conversation_id = asked.conversation_id
+        evidence = (EvidenceRange(asked.message_id, asked.message_id),)
+        rival = bank.add(EntryDraft("Ivo is 33.", evidence), who="test", why="test")
+        reply = bank.record_reply(
+            asked.conversation_id,
+            "Fine.",
+            speaker="M2A",
+            steps={"answers": asked.message_id, "searches": [], "sources": []},
+            answers=asked.message_id,
+            update_pending=True,
+        )
+        self.reply_id, self.rival_id = reply.message_id, rival.memory_id
+        refused = Refusal(
+            "Keep “Bobo is <b>2</b>.”", "You did not say so.", Addition(EntryDraft("Bobo is 2.", evidence), "")
+        )
+        added = Addition(EntryDraft("Ivo is 34.", evidence), "", rivals=(rival.memory_id,))
+        bank.write([added], who="test", update_of=reply.message_id, refusals=[refused], unasked=2)
+
+    @property
+    def texts(self) -> list[str]:
+        return [entry.text for entry in self.bank.entries()]
+
+
+def click(**numbers: object) -> Any:
+    return SimpleNamespace(**numbers)
+
+
+async def test_the_buttons_of_a_notice_work_after_a_reload_and_twice(assistant: Assistant, panel: ChatPanel) -> None:
+    told, tab = Told(assistant), request(assistant)
+    [opened] = await all_of(panel.on_open(click(conversation=told.conversation_id), tab))
+    assert opened.history is not None
+    for act in ("undo", "insist", "supersede"):
+        assert f'data-act="{act}" data-reply="{told.reply_id}" data-number="0"' in opened.history
+    assert "2 changes that you did not ask for were not made." in opened.history and "<b>2" not in opened.history
+
+    here = (told.conversation_id, 80)
+    first = click(reply_id=told.reply_id, number=0, memory_id=told.rival_id)
+    for _twice in range(2):
+        [shown] = [one for one in panel.on_supersede(*here, first, tab) if isinstance(one, str)]
+        assert told.texts == ["Ivo is 34."] and "Changed" in shown and "I also keep" not in shown
+    for _twice in range(2):
+        [shown] = [one for one in panel.on_insist(*here, first, tab) if isinstance(one, str)]
+        assert told.texts == ["Ivo is 34.", "Bobo is 2."] and "Not done" not in shown
+    for number, left in ((2, ["Ivo is 34."]), (1, ["Ivo is 33.", "Ivo is 34."]), (0, ["Ivo is 33."])):
+        for _twice in range(2):
+            [shown] = [
+                one
+                for one in panel.on_undo(*here, click(reply_id=told.reply_id, number=number), tab)
+                if isinstance(one, str)
+            ]
+            assert told.texts == left
+    assert shown.count("<strong>Undone</strong>") == 3 and "data-act" not in shown
+
+
+@pytest.mark.parametrize(
+    "numbers", [{}, {"reply_id": "2", "number": 0}, {"reply_id": 99, "number": 0}, {"reply_id": 2, "number": 10**30}]
+)
+async def test_a_click_that_names_nothing_changes_nothing(
+    assistant: Assistant, panel: ChatPanel, numbers: dict[str, object]
+) -> None:
+    told = Told(assistant)
+    before = told.texts
+    for handler in (panel.on_undo, panel.on_insist, panel.on_supersede):
+        handler(told.conversation_id, 80, click(**numbers), request(assistant))
+    assert told.texts == before
+
+
+async def test_another_owner_undoes_nothing_here(assistant: Assistant, panel: ChatPanel) -> None:
+    told = Told(assistant)
+    before = told.texts
+    stranger: Any = SimpleNamespace(
+        username=owner_named(assistant.stores.database, "other"), session_hash="other", query_params={}
+    )
+    named = click(reply_id=told.reply_id, number=0, memory_id=told.rival_id)
+    for handler in (panel.on_undo, panel.on_insist, panel.on_supersede):
+        outputs = handler(told.conversation_id, 80, named, stranger)
+        assert "Ivo" not in str(outputs)
+    assert told.texts == before
+    nobody: Any = SimpleNamespace(username="", session_hash="other", query_params={})
+    with pytest.raises(gr.Error, match="log in"):
+        panel.on_undo(told.conversation_id, 80, named, nobody)
+
+
 def recorded(assistant: Assistant, *photos: bytes) -> Message:
     bank = assistant.memory(assistant.local_owner)
     return bank.record(None, role="user", speaker="You", text="look", photos=photos)
@@ -146,7 +267,7 @@ def test_a_bug_in_a_command_is_logged_and_not_told(
     clock.broken = True
     [piece] = command(served[1], tmp_path, "ask", '{"text": "secret", "photos": []}').text.splitlines()
     assert json.loads(piece) == {"error": "Something went wrong (KeyError); the log of the app has the details."}
-    assert "KeyError: 'now'" in caplog.text
+    assert "failed: KeyError at" in caplog.text and "in __call__" in caplog.text
     clock.broken = False
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import io
-import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
@@ -14,11 +13,11 @@ from PIL import Image
 
 from m2a import Assistant
 from m2a.agents.language_policy import LanguagePolicy
+from m2a.agents.state import TurnState
 from m2a.doctor import examine
-from m2a.memory.database import DatabaseError
 from m2a.memory.milvus import IndexUnavailableError
 from m2a.settings import load_settings
-from m2a.types import AddMemory, Failed, Finish, ReplyFinished, SearchSemanticMemories
+from m2a.types import Action, AddMemory, Failed, Finish, ReplyFinished, SearchSemanticMemories, UpdateMemory
 from models.chat_model import ChatMessage, ChatModelError, MalformedReplyError, PhotoPart, TokenUsage, Tool, ToolCall
 from tests.scripted_policy import ScriptedPolicy
 from tests.turns import Clock, of_this_turn, only, photo, recall, remember, told_about_bobo, turn
@@ -118,20 +117,52 @@ async def test_an_update_of_a_memory_that_no_database_could_hold_goes_back_to_th
     "fault",
     [
         IndexUnavailableError("The Milvus server at http://x does not answer."),
-        DatabaseError("The database cannot be opened."),
         OSError(28, "No space left on device"),
-        OverflowError("too large"),
+        OverflowError("a secret that was said"),
+        MalformedReplyError("no"),
+        ChatModelError("The prompt is longer than the model accepts."),
     ],
 )
-async def test_a_fault_of_the_set_up_makes_nothing_forgotten(
-    assistant: Assistant, policy: ScriptedPolicy, fault: Exception
+async def test_an_update_that_fails_three_times_is_set_aside_and_tried_again_when_asked(
+    assistant: Assistant, policy: ScriptedPolicy, fault: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
-    policy.steps["update"] = [fault] * 100
-    for text in ("Anna likes tea", "Hello", "Hi", "Hey"):
-        [failed] = only(Failed, await turn(assistant, text))
-        assert failed.reason.startswith("I could not update my memory.") and "gave up" not in failed.reason
     bank = assistant.memory(assistant.local_owner)
-    assert bank.pending_updates() == [2, 4, 6, 8]
+
+    def fails(state: TurnState) -> Action:
+        if "tea" in state.message.text:
+            raise fault
+        return UpdateMemory(request="remember this")
+
+    policy.steps["update"] = [fails] * 100
+    policy.steps["manage update"] = [of_this_turn(AddMemory, text="Hello")] + [Finish()] * 100
+    told = [
+        failed.reason
+        for text in ("I like tea", "Hi", "Hey", "Hello")
+        for failed in only(Failed, await turn(assistant, text))
+    ]
+    assert all(reason.startswith("I could not update my memory, and try it again later.") for reason in told[:-1])
+    assert told[-1].startswith("I tried 3 times to update my memory after “I like tea”, and it failed.")
+    assert told[-1].endswith("what you said stays in the chat, and `m2a repair` tries it again.")
+    assert len(told) <= 3 and "secret" not in caplog.text + " ".join(told)
+    assert bank.pending_updates() == [] and bank.set_aside_updates() == [2]  # it held up no other
+    assert assistant.waiting_updates(assistant.local_owner) == {2: True}
+
+    assert bank.retry_set_aside_updates() == 1
+    remember(policy, of_this_turn(AddMemory, text="I like tea"))
+    assert only(Failed, await turn(assistant, "Thank you")) == []
+    assert bank.set_aside_updates() == bank.pending_updates() == []
+    assert "I like tea" in [entry.text for entry in bank.entries()]
+
+
+async def test_a_model_server_that_cannot_be_reached_sets_nothing_aside(
+    assistant: Assistant, policy: ScriptedPolicy
+) -> None:
+    policy.steps["update"] = [ChatModelError("Cannot connect to http://x.", unreachable=True)] * 100
+    for text in ("Anna likes tea", "Hello", "Hi", "Hey", "Well"):
+        [failed] = only(Failed, await turn(assistant, text))
+        assert failed.reason.startswith("I could not update my memory")
+    bank = assistant.memory(assistant.local_owner)
+    assert bank.pending_updates() == [2, 4, 6, 8, 10] and bank.set_aside_updates() == []
     remember(policy, of_this_turn(AddMemory, text="Anna likes tea"))
     assert only(Failed, await turn(assistant, "Thank you")) == []
     assert bank.pending_updates() == [] and [entry.text for entry in bank.entries()] == ["Anna likes tea"]
@@ -153,7 +184,7 @@ async def test_an_encoder_that_is_not_there_is_named_in_the_turn(
     assert failed.reason.startswith(sentence)
 
 
-async def test_starts_with_a_broken_set_up_give_up_no_update(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_starts_with_a_broken_set_up_set_nothing_aside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     policy = ScriptedPolicy()
     remember(policy, ChatModelError("The server is gone."))
@@ -177,23 +208,6 @@ async def test_the_doctor_tells_why_an_update_is_still_to_come(tmp_path: Path, p
         await turn(assistant, "Anna likes tea")
     lines = [line.strip() for line, _good in await asyncio.to_thread(lambda: list(examine(settings)))]
     assert "the last attempt at such an update failed: The server at http://x is gone." in lines
-
-
-async def test_no_update_is_given_up_without_a_word(
-    assistant: Assistant, policy: ScriptedPolicy, caplog: pytest.LogCaptureFixture
-) -> None:
-    """The third failure comes before a reply, where nobody is told of failures."""
-    malformed = [MalformedReplyError("no")] * 4
-    policy.steps["update"] = list(malformed)
-    assert "gave up" not in only(Failed, await turn(assistant, "Anna likes tea"))[0].reason
-    policy.steps["update"], policy.text = list(malformed), ChatModelError("The server is gone.")
-    await turn(assistant, "Hello")
-    policy.steps["update"], policy.text = malformed * 2, "Fine."
-    with caplog.at_level(logging.WARNING, "m2a.assistant"):
-        [failed] = only(Failed, await turn(assistant, "Hello"))
-    assert failed.reason.endswith("I gave up on it; if it matters, tell me again.")
-    assert "The update of reply 2 was given up after 4 failures." in caplog.text
-    assert "tea" not in caplog.text
 
 
 async def test_a_recalled_photo_whose_file_is_gone_is_left_out_of_the_reply(

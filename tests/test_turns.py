@@ -83,23 +83,21 @@ async def test_events_come_in_order_and_the_reply_is_not_held_up_by_the_update(a
     assert kinds.index(TextDelta) < kinds.index(ReplyFinished) < kinds.index(MemoryChanged)
 
 
-async def test_a_replacement_keeps_photo_and_name_and_records_old_and_new(assistant, policy):
+async def test_a_replacement_keeps_the_old_as_history(assistant, policy):
     await told_about_bobo(assistant, policy)
     remember(policy, of_this_turn(ReplaceMemory, memory_id=1, text="Bobo loves the red ball.", reason="corrected"))
     [changed] = only(MemoryChanged, await turn(assistant, "Actually Bobo loves the red ball"))
     assert (changed.change, changed.previous.memory_id, changed.entry.memory_id) == ("replaced", 1, 2)
-    now, record = assistant.memory(assistant.local_owner).entries()
-    assert now.photo_ids == changed.previous.photo_ids
-    assert len(now.concept_ids) == 1
-    assert record.kind == "update record"
-    assert "blue ball" in record.text and "red ball" in record.text
+    bank = assistant.memory(assistant.local_owner)
+    assert [entry.text for entry in bank.entries()] == ["Bobo loves the red ball."]
+    assert bank.replaced_entries([1])[1].superseded_by == 2
 
 
 async def test_a_forgotten_memory_is_found_no_more(assistant, policy):
     await told_about_bobo(assistant, policy)
     remember(policy, of_this_turn(DeleteMemory, memory_id=1, reason="the user asked"))
     [changed] = only(MemoryChanged, await turn(assistant, "Forget what I said about Bobo and the ball"))
-    assert changed.change == "deleted"
+    assert changed.change == "forgotten"
     recall(policy, SearchSemanticMemories(query="blue ball"), Finish())
     [searched] = only(MemorySearched, await turn(assistant, "What does Bobo love?"))
     assert searched.hits == ()
@@ -166,14 +164,6 @@ async def test_a_malformed_action_goes_back_three_times_then_the_turn_goes_on(as
     assert only(ReplyFinished, events)
     reasons = [[step.observation.reason for step in state.steps] for state in policy.seen if state.stage == "query"]
     assert reasons == [[], ["mistake 0"], ["mistake 0", "mistake 1"], ["mistake 0", "mistake 1", "mistake 2"]]
-
-
-async def test_an_update_that_never_succeeds_is_said_and_given_up(assistant, policy):
-    policy.steps["update"] = [MalformedReplyError("no")] * 100
-    failed = [only(Failed, await turn(assistant, "Hello"))[-1] for _ in range(2)]
-    assert {failure.stage for failure in failed} == {"update"}
-    assert failed[0].reason.startswith("I could not update my memory.")
-    assert assistant.memory(assistant.local_owner).pending_updates() == [4]
 
 
 async def test_a_failed_reply_keeps_the_users_words(assistant, policy):
@@ -361,19 +351,58 @@ async def test_everything_is_there_after_a_restart_and_pending_updates_resume(tm
 
 
 async def test_what_was_replaced_stays_explained_until_it_is_forgotten(assistant, policy):
+    owner = assistant.local_owner
     await told_about_bobo(assistant, policy)
     remember(policy, of_this_turn(ReplaceMemory, memory_id=1, text="Bobo loves the red ball.", reason="corrected"))
     [finished] = only(ReplyFinished, await turn(assistant, "Actually Bobo loves the red ball"))
-    [change] = assistant.explanation(assistant.local_owner, finished.message.message_id).changes
-    assert (change.previous.text, change.entry.text) == ("Bobo loves the blue ball.", "Bobo loves the red ball.")
-    [first] = assistant.explanation(assistant.local_owner, 2).changes
-    assert first.entry.text == "Bobo loves the blue ball."
+    [change] = assistant.explanation(owner, finished.message.message_id).changes
+    assert (change.changed.previous.text, change.changed.entry.text) == (
+        "Bobo loves the blue ball.",
+        "Bobo loves the red ball.",
+    )
+    [first] = assistant.explanation(owner, 2).changes
+    assert first.changed.entry.text == "Bobo loves the blue ball."
 
     remember(policy, of_this_turn(DeleteMemory, memory_id=2, reason="the user asked"))
+    [forgot] = only(ReplyFinished, await turn(assistant, "Forget that Bobo loves the red ball"))
+    assert assistant.memory(owner).entries() == []
+    assert assistant.explanation(owner, finished.message.message_id).changes == ()
+    assert assistant.explanation(owner, 2).changes == ()
+    [told] = assistant.explanation(owner, forgot.message.message_id).changes
+    assert (told.changed.change, told.changed.previous) == ("forgotten", None)
+
+
+async def test_each_change_can_be_undone_and_twice_does_no_harm(assistant, policy):
+    owner, bank = assistant.local_owner, assistant.memory(assistant.local_owner)
+    await told_about_bobo(assistant, policy)
+    remember(policy, of_this_turn(ReplaceMemory, memory_id=1, text="Bobo loves the red ball.", reason="corrected"))
+    await turn(assistant, "Actually Bobo loves the red ball")
+    remember(policy, of_this_turn(DeleteMemory, memory_id=2, reason="the user asked"))
     await turn(assistant, "Forget that Bobo loves the red ball")
-    assert assistant.memory(assistant.local_owner).entries() == []
-    assert assistant.explanation(assistant.local_owner, finished.message.message_id).changes == ()
-    assert assistant.explanation(assistant.local_owner, 2).changes == ()
+    for reply_id, left in ((6, ["Bobo loves the red ball."]), (4, ["Bobo loves the blue ball."]), (2, [])):
+        assert assistant.undo(owner, reply_id, 0)
+        assert not assistant.undo(owner, reply_id, 0)
+        assert [entry.text for entry in bank.entries()] == left
+        [change] = assistant.explanation(owner, reply_id).changes
+        assert change.undone
+    assert await asyncio.to_thread(verify, assistant.stores) == []
+    with pytest.raises(LookupError):
+        assistant.undo(owner, 2, 7)
+
+
+async def test_the_user_may_put_the_new_in_the_place_of_a_rival(assistant, policy):
+    owner, bank = assistant.local_owner, assistant.memory(assistant.local_owner)
+    await told_about_bobo(assistant, policy)
+    remember(policy, of_this_turn(AddMemory, text="Bobo loves the red ball.", rivals=(1,)))
+    [added] = only(MemoryChanged, await turn(assistant, "Bobo loves the red ball"))
+    assert [rival.memory_id for rival in added.rivals] == [1]
+    assert [one.change for one in assistant.supersede(owner, 4, 0, 1)] == ["replaced"]
+    assert assistant.supersede(owner, 4, 0, 1) == []
+    assert [entry.text for entry in bank.entries()] == ["Bobo loves the red ball."]
+    kept, replaced = assistant.explanation(owner, 4).changes
+    assert kept.changed.rivals == () and replaced.changed.previous.text == "Bobo loves the blue ball."
+    assert assistant.undo(owner, 4, replaced.number)
+    assert len(bank.entries()) == 2
 
 
 async def test_only_a_model_is_spared_what_is_far(assistant, policy):

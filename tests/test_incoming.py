@@ -1,0 +1,77 @@
+"""What is not taken at any door is refused in a sentence before anything of it is stored."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from m2a import Assistant
+from m2a.incoming import LONGEST, MOST_PHOTOS
+from m2a.memory.bank import MessageRefusedError
+from m2a.memory.photo_decoder import PhotoRefusedError
+from m2a.memory.photo_decoder_child import MAX_BYTES
+from m2a.settings import load_settings
+from tests.scripted_policy import ScriptedPolicy
+from tests.turns import Clock, photo, turn
+
+
+@pytest.fixture
+async def assistant(tmp_path: Path) -> AsyncIterator[Assistant]:
+    settings = load_settings(data_dir=tmp_path / "data")
+    async with Assistant.open(settings, policy=ScriptedPolicy(), clock=Clock()) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("text", "photos", "sentence"),
+    [
+        (
+            "x" * (LONGEST + 1),
+            0,
+            "This message has 20,001 characters, and M2A takes up to 20,000 at once; send it in parts.",
+        ),
+        ("look", MOST_PHOTOS + 1, "This message has 21 photos, and M2A takes up to 20 at once; send them in parts."),
+        ("I like \ud83d", 0, "After “I like” the message holds half a character, such as half an emoji"),
+        ("\0 nothing", 0, "At its beginning the message holds a NUL character"),
+        (" ", 0, "The message is empty"),
+    ],
+)
+async def test_a_message_that_is_not_taken_leaves_nothing(
+    assistant: Assistant, text: str, photos: int, sentence: str
+) -> None:
+    with pytest.raises(MessageRefusedError) as refusal:
+        await turn(assistant, text, *[photo("red")] * photos)
+    assert str(refusal.value).startswith(sentence)
+    assert assistant.conversations(assistant.local_owner) == []
+    assert not [path for path in (assistant.settings.data_dir / "photos").rglob("*") if path.is_file()]
+
+
+async def test_the_longest_message_and_whole_emoji_are_taken(assistant: Assistant) -> None:
+    text = ("🙂 " * LONGEST)[: LONGEST - 1] + "."
+    recorded = (await turn(assistant, text))[0]
+    assert recorded.message.text == text
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("pipe", "is not a file; name another"),
+        ("folder", "is not a file"),
+        ("large", "and M2A takes up to"),
+        ("gone", "No such file"),
+    ],
+)
+async def test_a_photo_that_is_no_file_is_refused_at_once(
+    assistant: Assistant, tmp_path: Path, name: str, sentence: str
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    with open(tmp_path / "large", "wb") as large:
+        large.truncate(MAX_BYTES + 1)
+    async with asyncio.timeout(5):
+        with pytest.raises(PhotoRefusedError, match=sentence):
+            async for _event in assistant.turn(assistant.local_owner, "look", [tmp_path / name]):
+                pass
+    assert assistant.conversations(assistant.local_owner) == []
