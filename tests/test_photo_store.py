@@ -8,6 +8,7 @@ import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from PIL import Image
@@ -62,7 +63,7 @@ def test_a_photo_comes_back_as_it_was_stored(store: PhotoStore, database: Databa
     assert store.path(OWNER, photo.photo_id).read_bytes() == store.data(OWNER, photo.photo_id)
     assert len(store.data(OWNER, photo.photo_id)) == photo.size
     assert store.image(OWNER, photo.photo_id).size == (800, 600)
-    assert Image.open(store.thumbnail(OWNER, photo.photo_id)).size == (320, 240)
+    assert _size(store.thumbnail(OWNER, photo.photo_id)) == (320, 240)
     assert _rows(database) == ([(OWNER, photo.photo_id)], [(OWNER, "photo", photo.photo_id)])
 
 
@@ -273,12 +274,70 @@ def test_damage_is_found_told_and_healed_by_sending_the_photo_again(store: Photo
     assert store.orphans().is_clean
 
 
-def test_a_missing_thumbnail_is_made_again(store: PhotoStore, jpeg: bytes) -> None:
+def _size(photo: bytes) -> tuple[int, int]:
+    return Image.open(io.BytesIO(photo)).size
+
+
+@pytest.mark.parametrize("unsealed", [False, True])
+def test_a_thumbnail_that_is_missing_or_altered_is_made_again(
+    store: PhotoStore, jpeg: bytes, tmp_path: Path, unsealed: bool
+) -> None:
     photo = store.add(OWNER, jpeg)
-    path = store.thumbnail(OWNER, photo.photo_id)
+    [path] = (tmp_path / "photos").rglob("*.thumbnail.jpg")
+    other = store.add(OTHER, encode(picture(Random(8), 800, 600), "JPEG"))
+    another = store.thumbnail(OTHER, other.photo_id)
     path.unlink()
-    assert store.thumbnail(OWNER, photo.photo_id) == path
-    assert Image.open(path).size == (320, 240)
+    made = store.thumbnail(OWNER, photo.photo_id)
+    assert _size(made) == (320, 240) and path.exists() and made != another
+    # Of an M2A that sealed none; and another's, seal and all.
+    path.write_bytes(another if unsealed else next(path.parent.parent.glob(f"{OTHER}/*.thumbnail.jpg")).read_bytes())
+    assert store.orphans().is_clean is unsealed
+    assert store.thumbnail(OWNER, photo.photo_id) == made
+    assert store.orphans().is_clean
+
+
+def _link_to(path: Path, target: Path) -> None:
+    path.unlink()
+    path.symlink_to(target)
+
+
+def _pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def _link_the_folder(path: Path) -> None:
+    """To one that holds the photo itself."""
+    path.parent.rename(path.parent.with_name("elsewhere"))
+    path.parent.symlink_to(path.parent.with_name("elsewhere"))
+
+
+def _copy(path: Path) -> None:
+    copy = path.parent.parent / "copy"
+    copy.write_bytes(path.read_bytes())
+    _link_to(path, copy)
+
+
+REPLACED = {
+    "a link to another file": lambda path: _link_to(path, Path("/etc/passwd")),
+    "a link to itself": lambda path: _link_to(path, path),
+    "a link to a copy": _copy,
+    "a pipe": _pipe,
+    "a folder": lambda path: (path.unlink(), path.mkdir()),
+    "its folder by a link": _link_the_folder,
+}
+
+
+@pytest.mark.parametrize("fault", REPLACED)
+def test_what_lies_in_a_photos_place_is_not_followed(
+    store: PhotoStore, jpeg: bytes, tmp_path: Path, fault: str
+) -> None:
+    photo = store.add(OWNER, jpeg)
+    REPLACED[fault](store.path(OWNER, photo.photo_id))
+    for method in (store.data, store.image):
+        with pytest.raises(PhotoDamagedError, match="send the photo again"):
+            method(OWNER, photo.photo_id)
+    assert store.orphans().rows_with_damaged_file == ((OWNER, photo.photo_id),)
 
 
 def test_files_go_only_with_their_rows(store: PhotoStore, database: Database, jpeg: bytes, tmp_path: Path) -> None:
@@ -298,11 +357,15 @@ def test_files_go_only_with_their_rows(store: PhotoStore, database: Database, jp
 def test_a_full_disk_leaves_nothing_behind(
     store: PhotoStore, database: Database, jpeg: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
+    opens = os.open
+
+    def full(path: object, *rest: Any, **named: Any) -> int:
+        if step != "file" or str(path).endswith(".part"):
+            raise OSError(28, "No space left on device")
+        return opens(path, *rest, **named)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patch:
-        target, name = {"file": (Path, "open"), "fsync": (os, "fsync"), "rename": (os, "replace")}[step]
+        target, name = {"file": (os, "open"), "fsync": (os, "fsync"), "rename": (os, "replace")}[step]
         patch.setattr(target, name, full)
         with pytest.raises(OSError, match="No space left"):
             store.add(OWNER, jpeg)

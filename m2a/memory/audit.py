@@ -54,6 +54,8 @@ def repair(stores: Stores) -> list[str]:
         removed := stores.photos.remove_unreferenced()
     ):
         done.append(f"Removed {_counted(removed, 'photo file')} that no message shows.")
+    if thumbnails := stores.photos.remove_damaged_thumbnails():
+        done.append(f"Removed {_counted(thumbnails, 'damaged thumbnail')}; they are made again when they are shown.")
     indexer = stores.retrieval().indexer
     if indexer.faults():
         indexer.mend()
@@ -98,6 +100,8 @@ def _photo_faults(stores: Stores) -> Iterator[str]:
         yield f"The file of photo {photo_id} is missing."
     for _owner, photo_id in audit.rows_with_damaged_file:
         yield f"The file of photo {photo_id} is damaged."
+    for _owner, photo_id in audit.rows_with_damaged_thumbnail:
+        yield f"The thumbnail of photo {photo_id} is damaged."
 
 
 def _record_faults(database: Database, owner: str) -> Iterator[str]:

@@ -386,7 +386,7 @@ class MemoryBank:
     def photo_path(self, photo_id: str) -> Path:
         return self._photos.path(self.owner, photo_id)
 
-    def thumbnail_path(self, photo_id: str) -> Path:
+    def thumbnail(self, photo_id: str) -> bytes:
         return self._photos.thumbnail(self.owner, photo_id)
 
     def caption(self, photo_id: str) -> str:

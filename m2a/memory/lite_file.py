@@ -19,7 +19,7 @@ def is_sound(file: Path) -> bool:
         return True
     try:
         with closing(sqlite3.connect(file)) as database:
-            return database.execute("PRAGMA quick_check(1)").fetchone() == ("ok",)
+            return bool(database.execute("PRAGMA quick_check(1)").fetchone() == ("ok",))
     except sqlite3.Error:
         return False
 

@@ -8,9 +8,10 @@ database's write lock only: that keeps a repair from taking a file whose row ano
 import hashlib
 import io
 import os
-import secrets
+import stat
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -18,10 +19,11 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, func, insert, select
 
+from m2a.memory import photo_files
 from m2a.memory.database import Database, from_microseconds, outbox, to_microseconds
 from m2a.memory.database import photo as photo_table
 from m2a.memory.keys import checked_owner, is_owner_key, is_photo_id
-from m2a.memory.photo_decoder import DecodedPhoto, PhotoDecoder, PhotoRefusedError
+from m2a.memory.photo_decoder import DecodedPhoto, PhotoDecoder, PhotoRefusedError, bare_jpeg_size
 from m2a.memory.photo_decoder_child import thumbnail_of
 from m2a.types import Photo
 
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
 __all__ = ["PhotoAudit", "PhotoDamagedError", "PhotoNotFoundError", "PhotoRefusedError", "PhotoStore"]
 
 _THUMBNAIL = ".thumbnail.jpg"
-_UNFINISHED = ".part"
 _UNFINISHED_AFTER_SECONDS = 600
 
 
@@ -50,10 +51,16 @@ class PhotoAudit:
     files_without_row: tuple[Path, ...]
     rows_without_file: tuple[tuple[str, str], ...]
     rows_with_damaged_file: tuple[tuple[str, str], ...]
+    rows_with_damaged_thumbnail: tuple[tuple[str, str], ...]
 
     @property
     def is_clean(self) -> bool:
-        return not (self.files_without_row or self.rows_without_file or self.rows_with_damaged_file)
+        return not (
+            self.files_without_row
+            or self.rows_without_file
+            or self.rows_with_damaged_file
+            or self.rows_with_damaged_thumbnail
+        )
 
 
 class PhotoStore:
@@ -82,11 +89,11 @@ class PhotoStore:
         folder = self._owner_folder(owner)
         decoded = data if isinstance(data, DecodedPhoto) else self.decode(data)
         photo_id = hashlib.sha256(decoded.data).hexdigest()
-        _make_folder(folder)
-        if not _is_intact(folder / _file_name(photo_id), photo_id):
-            _write(folder / _file_name(photo_id), decoded.data)
-        _write(folder / (photo_id + _THUMBNAIL), decoded.thumbnail)
-        _sync_folder(folder)
+        photo_files.make_folder(folder)
+        if not photo_files.is_intact(folder / _file_name(photo_id), photo_id):
+            photo_files.write(folder / _file_name(photo_id), decoded.data)
+        photo_files.write(folder / (photo_id + _THUMBNAIL), photo_files.sealed(decoded.thumbnail, photo_id))
+        photo_files.sync_folder(folder)
         return Photo(
             photo_id, owner, "image/jpeg", decoded.width, decoded.height, len(decoded.data), added_at=self._clock()
         )
@@ -122,21 +129,26 @@ class PhotoStore:
         return photo
 
     def path(self, owner: str, photo_id: str) -> Path:
-        """The stored JPEG, to be served as it is."""
+        """Where the stored JPEG is. Who wants what it holds asks for `data`."""
         path = self._file(owner, self.get(owner, photo_id).photo_id)
-        if not path.exists():
-            raise PhotoDamagedError(
-                f"The file of photo {photo_id} is missing from {path.parent}; send the photo again."
-            )
-        return path
+        try:
+            if stat.S_ISREG(path.lstat().st_mode):
+                return path
+        except OSError:
+            raise _missing(path, photo_id) from None
+        raise _changed(photo_id)
 
     def data(self, owner: str, photo_id: str) -> bytes:
         """The stored JPEG's bytes, which match its id."""
-        data = self.path(owner, photo_id).read_bytes()
+        path = self._file(owner, self.get(owner, photo_id).photo_id)
+        try:
+            data = photo_files.read(path)
+        except FileNotFoundError:
+            raise _missing(path, photo_id) from None
+        except OSError as error:
+            raise _changed(photo_id) from error
         if hashlib.sha256(data).hexdigest() != photo_id:
-            raise PhotoDamagedError(
-                f"The file of photo {photo_id} has changed since it was stored; send the photo again."
-            )
+            raise _changed(photo_id)
         return data
 
     def image(self, owner: str, photo_id: str) -> "Image":
@@ -147,13 +159,16 @@ class PhotoStore:
         image.load()
         return image
 
-    def thumbnail(self, owner: str, photo_id: str) -> Path:
-        """A small JPEG of the photo, made again where it is missing."""
-        path = self._file(owner, self.get(owner, photo_id).photo_id).with_name(photo_id + _THUMBNAIL)
-        if not path.exists():
-            _write(path, thumbnail_of(self.image(owner, photo_id)))
-            _sync_folder(path.parent)
-        return path
+    def thumbnail(self, owner: str, photo_id: str) -> bytes:
+        """A small JPEG of the photo, made again where its file is missing or has changed."""
+        path = self._thumbnail_file(owner, self.get(owner, photo_id).photo_id)
+        with suppress(OSError):
+            if (kept := photo_files.unsealed(photo_files.read(path), photo_id)) is not None:
+                return kept
+        made = thumbnail_of(self.image(owner, photo_id))
+        with suppress(OSError):  # a full disk keeps nobody from seeing it
+            photo_files.write(path, photo_files.sealed(made, photo_id))
+        return made
 
     def remove_files(self, owner: str, photo_ids: Iterable[str]) -> None:
         """Remove the files of photos whose rows are gone, after the transaction that deleted them. Others stay."""
@@ -165,7 +180,7 @@ class PhotoStore:
                 for name in (_file_name(photo_id), photo_id + _THUMBNAIL):
                     (folder / name).unlink(missing_ok=True)
         if folder.exists():
-            _sync_folder(folder)
+            photo_files.sync_folder(folder)
 
     def orphans(self) -> PhotoAudit:
         """Compare every file with every row, of all owners; reads every photo. A photo being added right now may show."""
@@ -173,33 +188,42 @@ class PhotoStore:
         with self._database.read() as connection:
             found = connection.execute(select(photo_table.c.owner, photo_table.c.photo_id)).all()
         rows = {(owner, photo_id) for owner, photo_id in found}
-        missing, damaged = [], []
+        missing, damaged, small = [], [], []
         for owner, photo_id in sorted(rows):
             path = self._file(owner, photo_id)
-            if not path.exists():
+            if not os.path.lexists(path):
                 missing.append((owner, photo_id))
-            elif not _is_intact(path, photo_id):
+            elif not photo_files.is_intact(path, photo_id):
                 damaged.append((owner, photo_id))
+            if not _is_good_thumbnail(self._thumbnail_file(owner, photo_id), photo_id):
+                small.append((owner, photo_id))
         unreferenced = sorted(path for path in files if (path.parent.name, path.name.partition(".")[0]) not in rows)
-        return PhotoAudit(tuple(unreferenced), tuple(missing), tuple(damaged))
+        return PhotoAudit(tuple(unreferenced), tuple(missing), tuple(damaged), tuple(small))
 
     def remove_unreferenced(self) -> int:
         """Remove what crashes have left behind: files that no row names. Returns how many. Safe beside a running app."""
         unreferenced = self.orphans().files_without_row
         for path in unreferenced:
-            if path.name.endswith(_UNFINISHED):
+            if path.name.endswith(photo_files.UNFINISHED):
                 path.unlink(missing_ok=True)
             else:
                 self.remove_files(path.parent.name, [path.name.partition(".")[0]])
         return sum(not path.exists() for path in unreferenced)
 
+    def remove_damaged_thumbnails(self) -> int:
+        """Remove thumbnails that have changed, which are made again when they are wanted. Returns how many."""
+        damaged = self.orphans().rows_with_damaged_thumbnail
+        for owner, photo_id in damaged:
+            self._thumbnail_file(owner, photo_id).unlink(missing_ok=True)
+        return len(damaged)
+
     def _files(self) -> Iterator[Path]:
         """All files but those that are still being written."""
         for folder in self._folder.iterdir() if self._folder.exists() else ():
-            if not is_owner_key(folder.name):
+            if not is_owner_key(folder.name) or folder.is_symlink() or not folder.is_dir():
                 continue
             for path in folder.iterdir():
-                if not (path.name.endswith(_UNFINISHED) and _is_fresh(path)):
+                if not (path.name.endswith(photo_files.UNFINISHED) and _is_fresh(path)):
                     yield path
 
     def _owner_folder(self, owner: str) -> Path:
@@ -209,6 +233,9 @@ class PhotoStore:
         if not is_photo_id(photo_id):
             raise PhotoNotFoundError(f"There is no photo {photo_id!r}.")
         return self._owner_folder(owner) / _file_name(photo_id)
+
+    def _thumbnail_file(self, owner: str, photo_id: str) -> Path:
+        return self._file(owner, photo_id).with_name(photo_id + _THUMBNAIL)
 
     @staticmethod
     def _find(connection: Connection, owner: str, photo_id: str) -> Photo | None:
@@ -233,11 +260,22 @@ def _file_name(photo_id: str) -> str:
     return f"{photo_id}.jpg"
 
 
-def _is_intact(path: Path, photo_id: str) -> bool:
+def _missing(path: Path, photo_id: str) -> PhotoDamagedError:
+    return PhotoDamagedError(f"The file of photo {photo_id} is missing from {path.parent}; send the photo again.")
+
+
+def _changed(photo_id: str) -> PhotoDamagedError:
+    return PhotoDamagedError(f"The file of photo {photo_id} has changed since it was stored; send the photo again.")
+
+
+def _is_good_thumbnail(path: Path, photo_id: str) -> bool:
+    """As it was stored, or of an M2A that did not seal them, which is made again before it is shown; or none yet."""
     try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest() == photo_id
+        stored = photo_files.read(path)
+        return photo_files.unsealed(stored, photo_id) is not None or bare_jpeg_size(stored) is not None
     except FileNotFoundError:
+        return True
+    except (OSError, ValueError):
         return False
 
 
@@ -246,33 +284,3 @@ def _is_fresh(path: Path) -> bool:
         return time.time() - path.stat().st_mtime < _UNFINISHED_AFTER_SECONDS
     except FileNotFoundError:
         return True
-
-
-def _make_folder(folder: Path) -> None:
-    """Durably, readable to its owner alone."""
-    if not folder.exists():
-        _make_folder(folder.parent)
-        folder.mkdir(mode=0o700, exist_ok=True)
-        _sync_folder(folder.parent)
-
-
-def _write(path: Path, data: bytes) -> None:
-    """All of it or nothing: a temporary file, on disk before it takes its name."""
-    unfinished = path.with_name(secrets.token_hex(8) + _UNFINISHED)
-    try:
-        with unfinished.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(unfinished, path)
-    except BaseException:
-        unfinished.unlink(missing_ok=True)
-        raise
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

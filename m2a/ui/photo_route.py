@@ -39,8 +39,6 @@ def _shown(load: Callable[[], bytes]) -> Response:
     try:
         return Response(load(), media_type="image/jpeg", headers=_HEADERS)
     except PhotoDamagedError:
-        raise HTTPException(
-            404, "The file of this photo is missing or was altered; send the photo again."
-        ) from None
+        raise HTTPException(404, "The file of this photo is missing or was altered; send the photo again.") from None
     except LookupError:
         raise HTTPException(404, "There is no such photo.") from None
