@@ -16,7 +16,7 @@ Span = tuple[int, int]
 _SENTENCE_END = re.compile(r"[.!?…]+[\"'”’)\]]*(?=\s|$)|[。！？]+|\n+")
 _ABBREVIATION = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|St|Prof|Jr|Sr|No|vs|e\.g|i\.e|approx|ca|a\.m|p\.m|[A-Z])\.$")
 # A sentence belongs to the quotation when it holds this share of the words that no other sentence accounts for.
-_SHARE = 0.25
+_SHARE = 1 / 3
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """What the sentences of a message do: tell something to keep, ask, wish (forget, a style, a task), or only chat.
 
 Telling, asking and chatting are told apart by a learned decision over the form of the message (`features`) and its
-meaning; the wishes that are put in fixed words are known by those words.
+meaning; the wishes that are put in fixed words are known by those words. What is not English is not read at all.
 """
 
 import re
@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from m2a.agents.offline.clauses import find_subject, sentences
+from m2a.agents.offline.languages import is_english
 from m2a.agents.offline.names import find_namings
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import plain, tokens
 
-Act = Literal["tell", "ask", "chat", "preference", "forget", "command"]
+Act = Literal["tell", "ask", "chat", "preference", "forget", "restore", "command", "unread"]
 LEARNED_ACTS: tuple[Literal["tell", "ask", "chat"], ...] = ("tell", "ask", "chat")
+_READ_AS_ONE = 2000  # characters of a message by which it is told what it does as a whole
 _IDLE = 0.8  # a sentence of a message that tells something is left out as idle talk from this probability
 
 _WH = r"(?:who|whose|whom|what|which|when|where|whereabouts|why|how)(?:'?s|'?re|'?ve|'?d)?"
@@ -51,10 +53,34 @@ _FORMS = {
     ),
 }
 
+# In which a wish is put before what is wished.
+_PLEASE_DO = (
+    r"(?:(?:please|pls|kindly|also|and|actually|ok|okay|oh|hey|so|now|just)\b,? |(?:can|could|would|will) you (?:please |just )?|"
+    r"you can (?:now )?|i(?:'d| would) (?:like|want|prefer) (?:you to |it if you )|i want you to |go ahead and )*"
+)
+_OF_THE_MEMORY = (
+    r"(?= (?:that|what|whatever|everything|all|anything|about|of (?:that|it|my|what|the)|the (?:\w+ )?(?:thing|bit|part|memory|"
+    r"note|fact|stuff|info\w*|password|pin|code|number|address|entry|story)|my|our|it|this|her|his|their)\b)"
+)
 FORGET = re.compile(
-    r"^(?:please |can you |could you |you can |would you |kindly )*(?:(?:forget|delete|erase)\b|"
-    r"(?:remove|drop|wipe|disregard|scratch)(?= (?:that|what|everything|all|anything|about|the (?:thing|bit|part|memory|note"
-    r"|fact)|my|our|it|this|her|his)\b))(?! to\b)(?P<what> \w.*)",
+    rf"^{_PLEASE_DO}(?:(?:forget|delete|erase)(?:d)?\b|(?:remove|drop|wipe|disregard|scratch|scrap|strike|clear|purge|lose|"
+    rf"unlearn|throw (?:away|out)|get rid of|let go of)(?:{_OF_THE_MEMORY}|(?<=of)(?= \w)))(?! to\b)(?P<what> \w.*)",
+    re.IGNORECASE,
+)
+# The same wish, put as what is not to be kept.
+_NOT_KEPT = re.compile(
+    r"^(?:(?:please|pls|also|and|actually|oh|ok|okay)\b,? )*(?:(?:do not|don't|dont|never|stop|no need to) "
+    r"(?:remember|keep|store|save|hold on to|hang on to|retain|record|keep hold of|keep(?:ing)?|stor(?:e|ing)|sav(?:e|ing)|"
+    r"remember(?:ing)?)|i(?:'d| would)(?: much)? (?:rather|prefer)(?: it if| that)? you (?:didn't|did not|don't|do not|forgot|dropped|"
+    r"not)(?: (?:remember|keep|kept|know|knew|store|stored|save|saved|have|had|hold|held)(?: on to)?)?|i (?:don't|do not) (?:want|like) you "
+    r"(?:to (?:remember|keep|know|store|save|have)|remembering|keeping|knowing|storing|having))\b(?P<what> \w.*)",
+    re.IGNORECASE,
+)
+# "No, both are true": what a correction put aside holds beside it.
+_RESTORE = re.compile(
+    r"\bboth (?:are|is|were|of (?:them|those|these) (?:are|were)|still)(?: still)? (?:true|right|correct|hold|valid|so)\b|"
+    r"\bboth (?:still )?hold\b|\b(?:keep|i meant|remember) (?:them )?both\b|\bboth stay\b|"
+    r"\bthe (?:old|first|earlier) one (?:is|was) (?:still )?(?:true|right|correct)(?: too| as well)\b",
     re.IGNORECASE,
 )
 REMEMBER = re.compile(
@@ -73,7 +99,29 @@ _STYLE = re.compile(
 _COMMAND = re.compile(
     r"^(?:please |can you |could you |would you |will you |just )*(?:write|draft|translate|summari[sz]e|explain|"
     r"play|send|order|make me|suggest|recommend|calculate|convert|google|tell (?:me )?a|sing|create|generate|"
-    r"remind me to|wake me|imagine|pretend|guess)\b",
+    r"remind me to|wake me|imagine|pretend|guess|list|compare|rephrase|rewrite|reword|proofread|paraphrase|shorten|simplify|"
+    r"define|spell|invent|compose|describe|count|(?:give|tell|show|find|get|pick|fetch|read|teach|do) (?:me|us|it|this|that)|"
+    r"(?:turn|fix|check|correct|change|cut|format|repeat|say|answer|reply|try|name|make this|make these) (?:this|that|it|the following|"
+    r"these|those|your|again|once)|help me|let's (?:play|talk|try|pretend))\b",
+    re.IGNORECASE,
+)
+# Talk about the assistant itself, musing, and reactions: nothing of the user's life is in it.
+_OF_THE_ASSISTANT = re.compile(
+    r"^\W*(?:(?:and|so|but|well|wow|haha|ha|lol|hey|oh|ok|okay|no|yes)\b[\s,]*)*(?:you(?! should know|'d never|'ll (?:never|be))(?:'re|'ve|'ll|'d| are| have| were| did| do| "
+    r"don't| can| can't| could| should| sound| seem| look| keep| repeated| forgot| said| got| just| really| always| never)\b|"
+    r"your? (?:\w+ )?(?:answers?|repl(?:y|ies)|responses?|memory|jokes?|grammar|tone|style)\b)|"
+    r"\b(?:last|that|this|your) (?:answer|reply|response|joke|one got me)\b",
+    re.IGNORECASE,
+)
+_MUSES = re.compile(
+    r"^\W*(?:(?:and|so|but|well|hm+|oh|sometimes|often|i sometimes|honestly)\b[\s,]*)*(?:i(?:'m| am)? (?:often |sometimes |always |just )*"
+    r"(?:wonder\w*|suppose|guess)|(?:it's )?(?:funny|strange|odd|weird|amazing|interesting|crazy|isn't it \w+|who(?:'d| would) have) "
+    r"(?:how|that|what|the way|thought)|imagine|what if|if only|they say|people say|life is|time flies)\b",
+    re.IGNORECASE,
+)
+_REACTS = re.compile(
+    r"^\W*(?:(?:ha(?:ha)*|lol|lmao|wow|ok(?:ay)?|oh|ah|yes|yeah|no|nice|great|cool|well|hm+|right|fair enough|gosh|damn|ugh|yay)\b[\s,!.]*)*"
+    r"(?:that|this)(?:'s|(?: \w+){1,6}\W*$)",
     re.IGNORECASE,
 )
 _TAG = re.compile(
@@ -132,11 +180,17 @@ def utterances(message: str, sense: Sense) -> list[Utterance]:
     """The sentences of a message, in order."""
     typed = plain(message)
     parts = sentences(typed)
-    whole = act_of(typed, sense)
+    if not is_english(typed):
+        return [Utterance("unread", part) for part in parts]
+    whole = act_of(typed[:_READ_AS_ONE], sense)
     marked = any(part.endswith("?") for part in parts)
     found: list[Utterance] = []
     for part in parts:
-        found.append(_wish(part) or _read(part, whole, sense, alone=len(parts) == 1, marked=marked))
+        alone = len(parts) == 1
+        if not alone and not is_english(part):
+            found.append(Utterance("unread", part))
+        else:
+            found.append(_wish(part) or _read(part, whole, sense, alone=alone, marked=marked))
     return _with_question(found) if whole == "ask" else found
 
 
@@ -179,6 +233,10 @@ def features(text: str) -> dict[str, float]:
 
 def _wish(sentence: str) -> Utterance | None:
     text = sentence.strip()
+    if _RESTORE.search(text):
+        return Utterance("restore", text)
+    if kept_out := _NOT_KEPT.match(text):
+        return Utterance("forget", kept_out["what"].strip())
     if (forget := FORGET.match(text)) and not re.match(r"scratch that\b[\s,.:-]+\w", text, re.IGNORECASE):
         rest = re.split(r"[,;:]\s+| - ", forget["what"], maxsplit=1)
         if len(rest) == 1 or len(tokens(rest[1])) < 3:  # "scratch what I said about the key, Ana has it" tells
@@ -195,6 +253,18 @@ def _wish(sentence: str) -> Utterance | None:
 
 
 def _read(sentence: str, whole: str, sense: Sense, *, alone: bool, marked: bool) -> Utterance:
+    utterance = _classified(sentence, whole, sense, alone=alone, marked=marked)
+    return Utterance("chat", sentence) if alone and utterance.act == "tell" and _is_idle(sentence) else utterance
+
+
+def _is_idle(sentence: str) -> bool:
+    """Whether it tells nothing of the user's life, though it is put as a statement."""
+    if re.search(r"\d|\b(?:[Mm]y|[Oo]ur)\b|(?<=[a-z,] )(?!I\b)[A-Z]", sentence):
+        return False
+    return any(pattern.search(sentence) for pattern in (_OF_THE_ASSISTANT, _MUSES, _REACTS))
+
+
+def _classified(sentence: str, whole: str, sense: Sense, *, alone: bool, marked: bool) -> Utterance:
     asks = sentence.endswith("?")
     if _GREETING.match(sentence):
         return Utterance("chat", sentence)
@@ -233,7 +303,7 @@ def _with_question(found: Sequence[Utterance]) -> list[Utterance]:
             asked[-1] = Utterance("ask", f"{asked[-1].text} {one.text}")
         else:
             asked.append(one)
-    done = any(one.act in ("ask", "forget", "preference", "command") for one in asked)
+    done = any(one.act in ("ask", "forget", "restore", "preference", "command", "unread") for one in asked)
     if not done and not any(_GREETING.match(one.text) for one in asked):
         longest = max(range(len(asked)), key=lambda index: len(asked[index].text), default=None)
         if longest is not None:

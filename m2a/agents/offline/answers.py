@@ -1,15 +1,24 @@
-"""Answers to questions: quotes with their date and source, and what code can count or compute from them."""
+"""Answers to questions: quotations with their date and source, and what code can count or compute from them.
+
+What stands in quotation marks is the raw message's own words, found through the evidence. What is counted or computed is worded
+as such.
+"""
 
 import re
 from collections.abc import Sequence
 from datetime import date
 
+from m2a.agents.offline.claims import exclude_each_other, share_a_frame
 from m2a.agents.offline.dates import find_dates, number, written
 from m2a.agents.offline.questions import Question
-from m2a.agents.offline.relevance import Match, is_sure, share_evidence
+from m2a.agents.offline.relevance import Match, is_sure, rests_on, share_evidence, together
+from m2a.agents.offline.said import quoted
 from m2a.agents.offline.text import equivalents, plain, stem, stems
 from m2a.agents.offline.values import amount_of
 from m2a.agents.state import MemoryContext, PhotoView
+from m2a.memory.quotations import Quotation, quotations
+from m2a.memory.withheld import FORGOTTEN
+from m2a.memory.words import finished_words
 from m2a.types import Concept, DateInterval, MemoryEntry, Message
 
 DECLINED = "I don't have that in memory."
@@ -18,6 +27,7 @@ SAME_PHOTO = 0.60
 PHOTO_MARGIN = 0.06
 _LISTED = 8
 _QUOTED = 2
+_ALIKE = 24  # what says the same of other values: all languages that somebody speaks
 _NEAREST = 3
 _BESIDE = 2
 _AS_NEAR = 0.1  # of the best memory's probability: what is told beside it as the nearest
@@ -33,55 +43,147 @@ def answer(
     today: date,
     recalled: Sequence[PhotoView] = (),
 ) -> str:
-    """The answer in words, with its marks, from the chosen memories, best first; `DECLINED` where there is none."""
+    """The answer in words, with its marks, from the chosen memories, best first; `DECLINED` where there is none.
+
+    Of memories that exclude each other only the newest is told, and that an older one is kept.
+    """
     if question.asks == "who is this":
         return _who_is_this(context, concepts, recalled)
-    if not chosen:
-        return DECLINED
     messages = context.messages
+    if not chosen:
+        said = [hit.record for hit in context.hits if isinstance(hit.record, Message)]
+        return _said(question, said) if said else DECLINED
+    told, older = newest_of_each(chosen)
+    return _answer(question, told, messages, concepts, today, recalled) + _kept_too(older, messages)
+
+
+def _answer(
+    question: Question,
+    told: Sequence[MemoryEntry],
+    messages: Sequence[Message],
+    concepts: Sequence[Concept],
+    today: date,
+    recalled: Sequence[PhotoView],
+) -> str:
     match question.asks:
         case "count":
-            return _counted(question, chosen, concepts, messages)
+            return _counted(question, told, concepts, messages)
         case "until" | "ago" | "duration" | "age":
-            return _computed(question, chosen, messages, today)
+            return _computed(question, told, messages, today)
         case "show":
-            return _shown(chosen, messages, recalled)
+            return _shown(told, messages, recalled)
         case "about":
-            return _list(chosen, messages) + _photos(chosen[:1], recalled)
-    return _list(chosen, messages)
+            return _list(told, messages) + _photos(told[:1], recalled)
+    return _list(told, messages)
+
+
+def newest_of_each(chosen: Sequence[MemoryEntry]) -> tuple[list[MemoryEntry], list[MemoryEntry]]:
+    """The memories that hold, and those that a newer one of them excludes; each in the order given."""
+    excluded = [
+        entry
+        for entry in chosen
+        if any(_age_of(other) > _age_of(entry) and exclude_each_other(entry.text, other.text) for other in chosen)
+    ]
+    return [entry for entry in chosen if entry not in excluded], excluded
+
+
+def _age_of(entry: MemoryEntry) -> tuple[int, int]:
+    return max((last for _, last in entry.evidence_ids), default=0), entry.memory_id
+
+
+def _kept_too(older: Sequence[MemoryEntry], messages: Sequence[Message]) -> str:
+    if not older:
+        return ""
+    if len(older) == 1:
+        return f" I also keep what you said of it before, on {_told_on(older[0], messages)}."
+    return f" I also keep {len(older)} older statements about it."
+
+
+def _said(question: Question, messages: Sequence[Message]) -> str:
+    """What was said and is in no memory."""
+    parts = [f'on {_day(m.said_at.date())} you said: "{quoted(question.text, m)}"' for m in messages]
+    return _upper(", and ".join(parts))
 
 
 def nearest(found: Sequence[MemoryEntry], context: MemoryContext) -> str:
     """What comes near to an answer and may be none, so that nothing is read into it that was not said."""
-    if len(found) == 1:
-        return f"The nearest that I have: {quote(found[0], context.messages)}"
+    if len(together(found)) == 1:
+        return f"The nearest that I have: {quote(found[0], context.messages, found[1:])}"
     return f"The nearest that I have:\n{_lines(found, context.messages)}"
 
 
 def selected(question: Question, found: Sequence[Match]) -> list[MemoryEntry]:
-    """Of the memories found, best first, those that the answer will rest on."""
+    """Of the memories found, best first, those that the answer will rest on, each followed by what corrects it."""
     if not found:
         return []
     if not is_sure(found):
-        close = [match.entry for match in found[:_NEAREST] if match.score >= _AS_NEAR * found[0].score]
-        return _with_its_message(close, found)
+        close = [match for match in found[:_NEAREST] if match.score >= _AS_NEAR * found[0].score]
+        return _with_corrections(_with_its_message(close, found))
     wide = question.asks in ("count", "about", "show")
     share = _LOOSELY_CLOSE if wide else _CLOSE
-    close = [match.entry for match in found if match.score >= share * found[0].score]
-    return close[:_LISTED] if wide else _with_its_message(close[:_QUOTED], found)
+    close = [match for match in found if match.score >= share * found[0].score]
+    if wide:
+        return _with_corrections(close[:_LISTED])
+    alike = [match for match in found[1:] if share_a_frame(match.entry.text, found[0].entry.text)]
+    together = _with_its_message(close[:_QUOTED], found)
+    return _with_corrections([*together, *(match for match in alike if match not in together)][:_ALIKE])
 
 
-def _with_its_message(chosen: Sequence[MemoryEntry], found: Sequence[Match]) -> list[MemoryEntry]:
+def _with_its_message(chosen: Sequence[Match], found: Sequence[Match]) -> list[Match]:
     """The best, what was said in one breath with it, and the rest: half of an answer often stands in the next sentence."""
     best = chosen[0]
-    beside = [match.entry for match in found if match.entry is not best and share_evidence(match.entry, best)]
+    beside = [match for match in found if match is not best and share_evidence(match.entry, best.entry)]
     together = [best, *beside[:_BESIDE]]
-    return [*together, *(entry for entry in chosen if entry not in together)]
+    return [*together, *(match for match in chosen if match not in together)]
 
 
-def quote(entry: MemoryEntry, messages: Sequence[Message]) -> str:
-    """`On 12 March 2026 you told me: "…"` with the mark that cites the memory."""
-    return f'On {_told_on(entry, messages)} you told me: "{entry.text}" [memory {entry.memory_id}]'
+def _with_corrections(chosen: Sequence[Match]) -> list[MemoryEntry]:
+    return list(dict.fromkeys(entry for match in chosen for entry in (match.entry, *match.corrections)))
+
+
+def quote(entry: MemoryEntry, messages: Sequence[Message], corrections: Sequence[MemoryEntry] = ()) -> str:
+    """`On 12 March 2026 you told me: "…"` with the mark that cites the memory, and what was corrected of it after."""
+    told = f"{_upper(_quoted(entry, messages, 'told me'))} [memory {entry.memory_id}]"
+    return " ".join([told, *_since(corrections, messages)])
+
+
+def _since(corrections: Sequence[MemoryEntry], messages: Sequence[Message]) -> list[str]:
+    """What was said of it since, which is what holds."""
+    return [f"Since then, {_quoted(one, messages, 'told me')} [memory {one.memory_id}]" for one in corrections]
+
+
+def _quoted(entry: MemoryEntry, messages: Sequence[Message], verb: str) -> str:
+    """The user's own words under the memory, each with its day; and the day that they mean, where they name it otherwise."""
+    found = _words_of(entry, messages)
+    if not found:
+        return f"on {_told_on(entry, messages)} you {verb} something that I cannot quote"
+    parts: list[str] = []
+    last_day: date | None = None
+    for quotation in found:
+        day = quotation.message.said_at.date()
+        words = f'"{quotation.text}"'
+        parts.append(words if day == last_day else f"on {_day(day)} you {verb}: {words}")
+        last_day = day
+    meant = [day for day in _DATE_MEANT.findall(entry.text) if not any(day in one.text for one in found)]
+    meaning = f" (meaning {', '.join(dict.fromkeys(meant))})" if meant else ""
+    return " ".join(parts) + meaning
+
+
+_DATE_MEANT = re.compile(r"\(((?:\d{1,2} )?(?:[A-Z][a-z]+ )?\d{4}(?: to [^()]*\d{4})?)\)")
+
+
+def _words_of(entry: MemoryEntry, messages: Sequence[Message]) -> list[Quotation]:
+    """What is quoted of a memory: of words said twice the newer, and all of a short message where it is told in other words."""
+    found = quotations(entry, messages)
+    if not found:
+        mine = [m for m in messages if m.role == "user" and rests_on(entry, [m.message_id]) and m.text.strip()]
+        found = [Quotation(message, message.text.strip()) for message in mine[-1:]]
+    words = [set(finished_words(quotation.text)) for quotation in found]
+    return [
+        quotation
+        for index, quotation in enumerate(found)
+        if not any(words[index] <= later for later in words[index + 1 :]) and quotation.text != FORGOTTEN
+    ]
 
 
 def photo_concepts(context: MemoryContext, concepts: Sequence[Concept]) -> list[tuple[float, Concept, MemoryEntry]]:
@@ -102,13 +204,19 @@ def photo_concepts(context: MemoryContext, concepts: Sequence[Concept]) -> list[
 
 
 def _list(found: Sequence[MemoryEntry], messages: Sequence[Message]) -> str:
-    if len(found) == 1:
-        return quote(found[0], messages)
+    groups = together(found)
+    if len(groups) == 1:
+        return quote(groups[0][0], messages, groups[0][1:])
     return f"You told me:\n{_lines(found, messages)}"
 
 
 def _lines(found: Sequence[MemoryEntry], messages: Sequence[Message]) -> str:
-    return "\n".join(f'- "{entry.text}" ({_told_on(entry, messages)}) [memory {entry.memory_id}]' for entry in found)
+    lines = []
+    for entry, *corrections in together(found):
+        words = " ".join(f'"{quotation.text}"' for quotation in _words_of(entry, messages))
+        line = f"- {words} ({_told_on(entry, messages)}) [memory {entry.memory_id}]"
+        lines.append(" ".join([line, *_since(corrections, messages)]))
+    return "\n".join(lines)
 
 
 def _told_on(entry: MemoryEntry, messages: Sequence[Message]) -> str:

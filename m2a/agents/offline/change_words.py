@@ -4,31 +4,70 @@ import re
 
 # It is so now, and was not before.
 LATELY = re.compile(
-    r"\b(?:now|these days|nowadays|lately|from now on|no longer|any ?more|as of|instead|after all|used to)\b",
+    r"\b(?:now|these days|nowadays|lately|from now on|from (?:this|next) \w+(?: on)?|from today|since the|no longer|any ?more|hereafter|henceforth|"
+    r"as of|instead|after all|used to)\b",
     re.IGNORECASE,
 )
-DENIES = re.compile(r"\b(?:not|rather than|no|never|only)\b|n't\b", re.IGNORECASE)
+_DENIES = re.compile(r"\b(?:not|rather than|no|never|only)\b|n't\b", re.IGNORECASE)
 # Somebody or something was put elsewhere, to another day, or to another measure.
 MOVES = re.compile(
-    r"\b(?:moved|moving|changed|switched|swapped|shifted|pushed|postponed|delayed|rescheduled|rearranged|rebooked|"
-    r"put (?:back|off)|brought forward|cancell?ed|sold|quit|left|extended|shortened|(?:gone|went|goes) (?:up|down|over|off)|"
-    r"raised|increased|upped|bumped|lowered|reduced|cut|dropped|replaced|gave up|given up|stopped|relocated|packed in|"
-    r"promoted|turn(?:s|ed) out|made (?:it|that)|turned|becomes?|became)\b",
+    r"\b(?:moved|moving|to move|changed|switched(?! o(?:n|ff))|swapped|shifted|pushed|postponed|delayed|rescheduled|rearranged|rebooked|revised|"
+    r"put\b.{0,40}?\b(?:back|off)|brought forward|cancell?ed|sold|traded|quit|(?<=has )left|(?<=have )left|(?<='s )left|(?<='ve )left|left (?:the|his|her|my|our|their) job|extended|shortened|reset|finished with|"
+    r"gone (?:up|down|over)|(?:went|goes) (?:up|down)(?= (?:to|by|from)\b.*\d)|shot up|raised|increased|upped|bumped|lowered|reduced|been (?:cut|dropped|replaced)|replaced (?:by|with)|got a new|gave up|"
+    r"given up|stopped|relocated|packed in|promoted|turn(?:s|ed) out|made (?:it|that)|becomes?|became|(?:has|have|'ve|'s) taken over)\b",
     re.IGNORECASE,
 )
 _NEW = re.compile(r"\bnew\b", re.IGNORECASE)
 TAKES_BACK = re.compile(
-    r"\b(?:actually|scratch|correction|my (?:mistake|bad)|strike that|second thought|was wrong|got .{1,20} wrong|"
-    r"mixed up|i meant|make that|turns out|change of plan|wait,? no|hang on|hold on|i (?:told|said|gave)|after all|"
-    r"fib|wrong|misinformed|mistaken|mis(?:read|heard|remembered|spoke|typed|counted)|typo)\b|"
-    r"^\W*(?:(?:hmm+|oh|ah+|um+|uh|er+m?|well|argh|ugh|so)\b\W*)*(?:no|nope|nah|oops|whoops|sorry)\b",
+    r"\b(?:actually|scratch|correction|correcting myself|my (?:mistake|bad)|silly me|strike that|second thought|was wrong|"
+    r"got .{1,20} wrong|had .{1,20} wrong|copied .{1,20} wrong|wrote .{1,20} wrong|mixed\b.{0,12} up|swapped|(?:i|i'd) meant|make (?:that|it)(?= \w)|"
+    r"turn(?:s|ed) out|change of plan|wait,? no|hang on|hold on|i (?:told|said|gave)|after all|fib|(?<!nothing )(?<!something )(?<!what's )wrong(?! with)|misinformed|mistaken|"
+    r"mis(?:read|heard|remembered|spoke|typed|counted)|typo|should (?:be|say|have been|have said))\b|"
+    r"^\W*(?:(?:hmm+|oh|ah+|um+|uh|er+m?|well|argh|ugh|so|and)\b\W*)*(?:no|nope|nah|oops|whoops|sorry)\b|"
+    r"^\W*not\b",
     re.IGNORECASE,
 )
-_CHANGES = (LATELY, DENIES, MOVES, _NEW)
+_CHANGES = (LATELY, _DENIES, MOVES, _NEW)
+
+# What is named as no longer so, and what is put against it.
+_OPPOSITIONS = (
+    re.compile(r"\bnot (?P<old>[^,.;]+?),? but (?P<new>[^,.;]+)", re.IGNORECASE),
+    re.compile(r"\bnot (?P<old>[^,.;]+?), (?P<new>[^,.;]+)", re.IGNORECASE),
+    re.compile(r"(?P<new>[^,;]+?),? (?:and )?not (?P<old>[^,.;-]+?)(?= -|[,.;!]|$)", re.IGNORECASE),
+    re.compile(r"(?P<new>[^,;]+?),? (?:and )?no longer (?P<old>[^,.;-]+?)(?= -|[,.;!]|$)", re.IGNORECASE),
+    re.compile(r"(?P<new>[^,;]+?),? (?:instead of|rather than) (?P<old>[^,.;-]+?)(?= -|[,.;!]|$)", re.IGNORECASE),
+    re.compile(
+        r"\b(?:sold|quit|(?<![Mm]y )(?<!the )(?<!his )(?<!her )(?<!our )(?<!their )left|traded in|gave up|given up|stopped|finished with|packed in|replaced|got rid of|dropped) "
+        r"(?:the |his |her |my |our |their |with )?(?P<old>[^,.;]+?)(?=,| and | for | last | this | yesterday|[.;!]|$)(?:.*?\b(?P<new>.+))?",
+        re.IGNORECASE,
+    ),
+    re.compile(r"\bfrom (?P<old>[^,.;]+?) to (?P<new>[^,.;]+)", re.IGNORECASE),
+)
+# What is denied alone: "the cast doesn't come off until the 19th" corrects a day, "Megan doesn't work on Tuesdays" may not.
+_DENIED = re.compile(
+    r"\b(?:isn't|wasn't|aren't|weren't|doesn't|don't|is not|was not|does not|do not)\b(?P<old>[^,.;]+)", re.IGNORECASE
+)
 
 
 def tells_of_change(text: str) -> bool:
     return any(pattern.search(text) for pattern in _CHANGES)
+
+
+def corrects(text: str) -> bool:
+    """Whether the text says that something told before was wrong or has changed."""
+    return bool(TAKES_BACK.search(text) or MOVES.search(text) or LATELY.search(text) or refuted(text) or denied(text))
+
+
+def denied(text: str) -> str:
+    """The words that the text denies, "" where it denies none."""
+    match = _DENIED.search(text)
+    return match["old"].strip() if match else ""
+
+
+def refuted(text: str) -> list[str]:
+    """The words that the text names as no longer so, or never so: "not Monday but Tuesday" refutes "Monday"."""
+    found = [match["old"].strip() for pattern in _OPPOSITIONS if (match := pattern.search(text))]
+    return [re.sub(r"^(?:the|a|an|on|in|at|to|for|with) ", "", old, flags=re.IGNORECASE) for old in found if old]
 
 
 def without_change(text: str) -> str:

@@ -1,90 +1,174 @@
-"""Which memory a correction means: a learned decision."""
+"""Which memory a correction means, and whether anything of that memory still holds.
+
+A missed correction leaves two dated statements, a false one would destroy the first: so a memory is touched only where the
+user says that something was wrong or has changed, where the subject agrees and no other name is meant, and where one memory
+stands out among those that could be meant. Even then it only goes where the correction tells all of it anew; otherwise the
+two are tied, and told together.
+"""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from m2a.agents.offline.change_words import TAKES_BACK
-from m2a.agents.offline.clauses import sentences
-from m2a.agents.offline.contradictions import features_of
-from m2a.agents.offline.names import find_names
-from m2a.agents.offline.relevance import entries_of
-from m2a.agents.offline.replacements import Target, replacement
+from m2a.agents.offline.change_words import LATELY, MOVES, TAKES_BACK, corrects, denied
+from m2a.agents.offline.claims import Claim, different_kinds, exclude_each_other, value_words
+from m2a.agents.offline.clauses import find_subject, segments
+from m2a.agents.offline.relevance import entries_of, rests_on
 from m2a.agents.offline.sense import Sense
-from m2a.agents.offline.statements import Observation, leans, standing_alone
-from m2a.agents.offline.text import content
+from m2a.agents.offline.statements import Observation
+from m2a.agents.offline.text import content, meets
 from m2a.types import Concept, Hit, MemoryEntry
 
-# One that is missed stays beside the new memory with its date, so that both are found; one that is taken wrongly is gone.
-ENOUGH = 0.4
 # What is said to come on top takes nothing's place.
 _ADDS = re.compile(
     r"\b(?:also|too(?=\W*(?:$|[,.;!?)]))|(?<!to )(?<!in )another|as well|one more|besides|a second(?![ -]hand))\b",
     re.IGNORECASE,
 )
+_POINTS_BACK = re.compile(r"(?:it|that|this|they|he|she|there|those|these|you)(?:'\w+)?$", re.IGNORECASE)
+_MISSPOKE = re.compile(
+    r"^\W*(?:(?:no|oh|sorry|oops|actually|wait|correction|scratch that|well|hmm+|ah)\b\W*)*i(?:'d|'ve)? (?:meant|misread|"
+    r"misheard|miscounted|mistyped|misspoke|misremembered|swapped|mixed|(?:got|had|wrote|copied|said|told).{0,25} wrong|was wrong)\b",
+    re.IGNORECASE,
+)
+
+# What is not done on Tuesdays may be done on Saturdays.
+_WEEKLY = re.compile(r"\b(?:every|\w+days|weekends)\b", re.IGNORECASE)
+
+ENOUGH = 1.2  # rare words shared, counted by how few memories hold them, and signs that this memory is meant
+LEAD = 0.3  # over the next memory that could be meant
+_REFUTED, _SAME_KIND, _OTHER_SUBJECT = 1.5, 0.5, 0.8
+_NAMED_BY_ITSELF = 3  # words that a correction such as "I misread that, …" shares with the memory that it names itself
+_SYNONYM = 0.4
+_COSINE = 0.6
 
 
-def find_target(
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """The memory that is corrected. `whole`: nothing of it holds that the correction does not tell anew."""
+
+    entry: MemoryEntry
+    whole: bool
+
+
+def find_corrected(
     observation: Observation,
     said: str,
     hits: Sequence[Hit],
     newest: Sequence[int],
     concepts: Sequence[Concept],
     sense: Sense,
-) -> Target | None:
-    """The memory that the observation contradicts, or None. `said` is the message that it is from, `newest` the ids of
-    the newest user messages, last first."""
-    if _ADDS.search(observation.text) and not TAKES_BACK.search(said):
+) -> Correction | None:
+    """The memory that the observation corrects, or None where none, or more than one, could be meant.
+
+    `said` is the sentence or message that it is from, `newest` the ids of the user's messages before it, last first.
+    """
+    if not corrects(said) or (_ADDS.search(observation.text) and not TAKES_BACK.search(said)):
         return None
-    model = sense.models["contradicts"]
-    entries = [entry for entry in entries_of(hits) if content(entry.text) != content(observation.text)]
-    found = features_of(observation, said, entries, newest, concepts, sense)
-    rated = [
-        (not _says_it_already(features), model.probability(features), entry.memory_id, entry)
-        for entry, features in zip(entries, found, strict=True)
+    new = Claim.of(said, concepts)
+    known = [
+        (entry, Claim.of(entry.text, concepts))
+        for entry in entries_of(hits)
+        if content(entry.text) != content(observation.text)
     ]
-    best = max((one for one in rated if one[1] >= ENOUGH), default=None)
-    if best is None:
+    leans = _leans(said)
+    rated = _rated(new, known, said, sense, leans=leans)
+    if rated and rated[0][0] >= ENOUGH:
+        score, entry, old = rated[0]
+        if len(rated) > 1 and score - rated[1][0] < LEAD:
+            return None
+        return Correction(entry, not leans and _tells_all_of(new, old, said))
+    return _of_what_was_said_last(new, known, newest, sense) if leans else None
+
+
+def rivals_of(observation: Observation, hits: Sequence[Hit]) -> tuple[int, ...]:
+    """The memories that say another value of the same thing: both stay, and the user may choose."""
+    return tuple(entry.memory_id for entry in entries_of(hits) if exclude_each_other(observation.text, entry.text))
+
+
+def _leans(said: str) -> bool:
+    """Whether the correction means nothing without what was said before it: "No, on Tuesday."."""
+    if _MISSPOKE.match(said):
+        return True
+    first, last = segments(said)[0]
+    subject = find_subject(said[first:last]) or find_subject(said)
+    opens_without = find_subject(said[first:last]) is None
+    return subject is None or opens_without or bool(_POINTS_BACK.match(subject.text.split()[-1]))
+
+
+_Known = Sequence[tuple[MemoryEntry, Claim]]
+
+
+def _rated(
+    new: Claim, known: _Known, said: str, sense: Sense, *, leans: bool
+) -> list[tuple[float, MemoryEntry, Claim]]:
+    """The memories that the correction names itself, the likeliest first."""
+    holders = Counter(word for _, old in known for word in old.words)
+    rated = [
+        (_score(new, old, holders, sense), entry, old)
+        for entry, old in known
+        if _may_be_meant(new, old, said, leans=leans)
+    ]
+    return sorted(rated, key=lambda one: (one[0], one[1].memory_id), reverse=True)
+
+
+def _may_be_meant(new: Claim, old: Claim, said: str, *, leans: bool) -> bool:
+    known, told = old.words | old.subject_names, new.words | new.subject_names
+    if old.subject_names and not old.subject_names & told:
+        return False
+    if new.subject_names and not new.subject_names & known:
+        return False
+    different = different_kinds(new, old)
+    shared = (new.words & old.words) - value_words(new, different)
+    if leans and not (len(shared) >= _NAMED_BY_ITSELF or (shared & old.subject_names)):
+        return False
+    if new.refuted & old.words:
+        return True
+    if not shared:
+        return False
+    if TAKES_BACK.search(said) or MOVES.search(said):
+        return bool(different) or len(shared) >= 2
+    if denied(said):
+        return bool(different) and old.subject <= told and not _WEEKLY.search(said)
+    return bool(LATELY.search(said)) and bool(different) and old.subject <= told
+
+
+def _score(new: Claim, old: Claim, holders: Counter[str], sense: Sense) -> float:
+    shared = new.words & old.words
+    synonyms = [word for word in old.words - shared if meets(word, new.words)]
+    unsaid = old.subject - new.words
+    return (
+        sum(1 / holders[word] for word in shared)
+        + _SYNONYM * sum(1 / holders[word] for word in synonyms)
+        + _REFUTED * bool(new.refuted & old.words)
+        + _SAME_KIND * bool(different_kinds(new, old))
+        + _COSINE * sense.cosine(new.text, old.text)
+        - _OTHER_SUBJECT * len(unsaid) / max(1, len(old.subject))
+    )
+
+
+def _of_what_was_said_last(new: Claim, known: _Known, newest: Sequence[int], sense: Sense) -> Correction | None:
+    """The memory of the message before, of several the nearest; None where the correction names somebody else."""
+    last = [(entry, old) for entry, old in known if newest and rests_on(entry, newest[:1])]
+    if not last:
         return None
-    entry = best[-1]
-    parts = sentences(entry.text)
-    named = [replace(entry, text=_by_name(part, parts[:index], concepts)) for index, part in enumerate(parts)]
-    of_parts = features_of(observation, said, named, newest, concepts, sense)
-    chances = [model.probability(features) for features in of_parts]
-    return replacement(observation.text, entry, _still_true(parts, chances))
+    elsewhere = {name for entry, old in known for name in old.subject_names if (entry, old) not in last}
+    named = new.words & elsewhere
+    rated = [
+        (bool(different_kinds(new, old)) + bool(new.refuted & old.words) + sense.cosine(new.text, old.text), entry)
+        for entry, old in last
+        if named <= old.words
+    ]
+    return Correction(max(rated, key=lambda one: one[0])[1], False) if rated else None
 
 
-def _by_name(part: str, before: Sequence[str], concepts: Sequence[Concept]) -> str:
-    """The sentence with a name for its first pronoun, if only the last one named."""
-    named = standing_alone(part, before, concepts)
-    names = find_names(" ".join(before))
-    return re.sub(r"^(?:he|she|they)\b", names[-1], part, flags=re.IGNORECASE) if named == part and names else named
-
-
-def _still_true(parts: Sequence[str], chances: Sequence[float]) -> list[str]:
-    """The sentences of a contradicted memory that hold: not the likeliest to be meant, nor one that leans on a fallen one."""
-    held: list[str] = []
-    fallen = False
-    for part, chance in zip(parts, chances, strict=True):
-        fallen = chance >= min(ENOUGH, max(chances)) or (fallen and leans(part))
-        if not fallen:
-            held.append(part)
-    return held
-
-
-def _says_it_already(features: Mapping[str, float]) -> bool:
-    """ "His ball is red" mends the blue ball, and not the frisbee that is red already."""
-    return bool(features["the same value"]) and not features["another value"]
-
-
-def is_known(observation: Observation, hits: Sequence[Hit]) -> bool:
-    """Whether a memory says the same already."""
-    words = content(observation.text)
-    for hit in hits:
-        if isinstance(hit.record, MemoryEntry) and hit.record.kind != "update record":
-            known = content(hit.record.text)
-            if words == known or (
-                words and words < known and hit.record.text.casefold().startswith(observation.text.casefold()[:-1])
-            ):
-                return True
-    return False
+def _tells_all_of(new: Claim, old: Claim, said: str) -> bool:
+    """Whether everything that the old memory says is said anew, but for the value that no longer holds."""
+    different = different_kinds(new, old)
+    if (
+        len(old.places) > 1
+        or not different
+        or not (TAKES_BACK.search(said) or MOVES.search(said) or new.refuted & old.words)
+    ):
+        return False
+    return not old.words - new.words - new.refuted - value_words(old, different)

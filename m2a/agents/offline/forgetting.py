@@ -3,17 +3,25 @@
 import re
 from collections.abc import Sequence
 
+from m2a.agents.offline.acts import FORGET
 from m2a.agents.offline.clauses import find_subject, segments
 from m2a.agents.offline.relevance import entries_of, rests_on
 from m2a.agents.offline.text import content, meets, stem, stems
+from m2a.memory.quotations import sentence_spans
 from m2a.types import Hit, MemoryEntry
 
 _ALL = re.compile(r"\b(?:everything|all|anything)\b", re.IGNORECASE)
 _MET = 0.75  # of the words wanted
 _ASKING = {
     stem(word)
-    for word in "everything anything memory note fact thing bit part message please forget delete mention ask".split()
+    for word in "everything anything memory note fact thing bit part message please forget delete mention ask stuff information "
+    "info detail entry whole story record told tell say said".split()
 }
+
+
+def what_is_meant(what: str) -> bool:
+    """Whether "forget …" names anything; "forget that" means what was said last."""
+    return bool(_wanted(what))
 
 
 def find_forgotten(what: str, hits: Sequence[Hit], previous: Sequence[int]) -> list[MemoryEntry]:
@@ -28,25 +36,50 @@ def find_forgotten(what: str, hits: Sequence[Hit], previous: Sequence[int]) -> l
 _LEANS = re.compile(r"(?:in case|because|so that|since|when|if|although|though|while)\b", re.IGNORECASE)
 
 
-def what_stays(what: str, text: str) -> str:
-    """The clauses of the memory that "forget …" does not mean; empty where it means all of it."""
+def what_stays(what: str, text: str) -> tuple[str, str]:
+    """The clauses of the memory that "forget …" does not mean, and the words of those that it means.
+
+    Both are empty where it means all of the memory.
+    """
     wanted = _wanted(what)
     if not wanted or _ALL.search(what):
-        return ""
-    clauses: list[str] = []
-    done = 0
-    for start, end in segments(text):
-        part = text[start:end]
-        if clauses and find_subject(part) is None:  # it has its subject from the clause before it
-            clauses[-1] += text[done:start] + part
+        return "", ""
+    clauses = _clauses(text)
+    kept = [(first, last) for first, last in clauses if not _is_of(wanted, text[first:last])]
+    if len(kept) == len(clauses) or not all(find_subject(text[first:last]) for first, last in kept):
+        return "", ""  # the words lie across the clauses
+    gone = [span for span in clauses if span not in kept]
+    told = [text[first:last].strip(" .") for first, last in kept if not _LEANS.match(text[first:last])]
+    if not told or len(gone) != 1:
+        return "", ""
+    rest = ". ".join(clause[:1].upper() + clause[1:] for clause in told) + "."
+    return rest, text[gone[0][0] : gone[0][1]].strip(" .")
+
+
+def forgotten_words(what: str, message: str) -> list[str]:
+    """The parts of a message that "forget …" means: a clause where the rest of its sentence stands alone, else the sentence."""
+    wanted = _wanted(what)
+    if not wanted:
+        return []
+    found = []
+    for first, last in sentence_spans(message):
+        sentence = message[first:last]
+        if not _is_of(wanted, sentence) or FORGET.match(sentence):
+            continue
+        rest, words = what_stays(what, sentence)
+        found.append(words if rest and words in sentence else sentence)
+    return found
+
+
+def _clauses(text: str) -> list[tuple[int, int]]:
+    """Where the clauses stand; one without a subject of its own belongs to the one before it."""
+    clauses: list[tuple[int, int]] = []
+    for first, last in segments(text):
+        if clauses and find_subject(text[first:last]) is None:
+            clauses[-1] = (clauses[-1][0], last)
         else:
-            clauses.append(part)
-        done = end
-    kept = [clause.strip(" .") for clause in clauses if not _is_of(wanted, clause)]
-    if len(kept) == len(clauses) or not all(find_subject(clause) for clause in kept):
-        return ""  # the words lie across the clauses
-    kept = [clause for clause in kept if not _LEANS.match(clause)]
-    return ". ".join(clause[:1].upper() + clause[1:] for clause in kept) + "." if kept else ""
+            clauses.append((first, last))
+    return clauses
 
 
 def _wanted(what: str) -> set[str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
-from m2a.agents.offline.acts import utterances
+from m2a.agents.offline.acts import Utterance, utterances
 from m2a.agents.offline.clauses import sentences
 from m2a.agents.offline.dates import find_dates
 from m2a.agents.offline.names import antecedent, find_names
@@ -130,7 +130,10 @@ _LIGHT = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`text` is the question alone and `context` the message that it stands in; `noun` is what "which …" asks for."""
+    """`text` is the question alone and `context` the message that it stands in; `noun` is what "which …" asks for.
+
+    `is_read` is False for a question in a language that these rules do not know.
+    """
 
     text: str
     asks: Asks
@@ -141,20 +144,28 @@ class Question:
     unit: str = ""
     about_self: bool = False
     within: DateInterval | None = None
+    is_read: bool = True
 
 
 def questions_of(
     message: Message, recent: Sequence[Message], concepts: Sequence[Concept], sense: Sense
 ) -> list[Question]:
     """The questions of the user's message, pronouns resolved from the newest turns."""
-    asked = [utterance.text for utterance in utterances(message.text, sense) if utterance.act == "ask"]
+    said = utterances(message.text, sense)
+    asked = [utterance.text for utterance in said if utterance.act == "ask"]
     today, has_photos = message.said_at.date(), bool(message.photos)
     found = [
         parse(resolve(text, recent, concepts), today, context=message.text, has_photos=has_photos) for text in asked[:5]
     ]
+    found += [Question(one.text, "thing", one.text, is_read=False) for one in said[:20] if _asks_unread(one)]
     if message.photos and not re.search(r"\w", message.text):
         found.append(Question("who is this?", "who is this"))
     return found
+
+
+def _asks_unread(utterance: Utterance) -> bool:
+    text = utterance.text.strip()
+    return utterance.act == "unread" and (text.endswith(("?", "？", "؟", "か。", "か")) or text.startswith("¿"))
 
 
 def resolve(text: str, recent: Sequence[Message], concepts: Sequence[Concept]) -> str:

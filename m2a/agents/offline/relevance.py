@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from m2a.agents.offline.answer_kinds import gives_the_name, goes_by_a_name, holds_kind, tells_the_taste
@@ -36,10 +36,11 @@ NEAR = 0.03  # from here it is told as the nearest to what is asked
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A memory that answers, and the probability that it does."""
+    """A memory that answers, the probability that it does, and what corrects it, oldest first."""
 
     entry: MemoryEntry
     score: float
+    corrections: tuple[MemoryEntry, ...] = ()
 
 
 def answers(question: Question, hits: Sequence[Hit], concepts: Sequence[Concept], sense: Sense) -> list[Match]:
@@ -59,9 +60,12 @@ def judged(
     """Every memory with the probability that it answers, best first; of equals the newer first."""
     model = sense.models["answers"]
     counted = _counted_kind(question)
+    groups = together(entries)
+    # A memory and what corrects it are one statement: either may hold the words of the question, or the kind of answer.
+    entries = [replace(entry, text=" ".join([entry.text, *(one.text for one in after)])) for entry, *after in groups]
     found = [
         Match(
-            entry,
+            group[0],
             _score(
                 question,
                 features,
@@ -69,8 +73,9 @@ def judged(
                 is_counted=_has_one(entry.text, counted),
                 tells_taste=tells_the_taste(question, entry.text),
             ),
+            tuple(group[1:]),
         )
-        for entry, features in zip(entries, features_of(question, entries, concepts, sense), strict=True)
+        for group, entry, features in zip(groups, entries, features_of(question, entries, concepts, sense), strict=True)
     ]
     return sorted(found, key=lambda match: (match.score, match.entry.memory_id), reverse=True)
 
@@ -143,9 +148,22 @@ def _is_ruled_out(question: Question, features: Mapping[str, float]) -> bool:
 
 
 def entries_of(hits: Sequence[Hit]) -> list[MemoryEntry]:
-    """The memories among the hits, each once, without update records."""
-    found = {hit.record.memory_id: hit.record for hit in hits if isinstance(hit.record, MemoryEntry)}
-    return [entry for entry in found.values() if entry.kind != "update record"]
+    """The memories among the hits, each once."""
+    return list({hit.record.memory_id: hit.record for hit in hits if isinstance(hit.record, MemoryEntry)}.values())
+
+
+def together(entries: Sequence[MemoryEntry]) -> list[list[MemoryEntry]]:
+    """Each memory with those among the others that correct it, oldest first; a correction of one that is not there stands alone."""
+    known = {entry.memory_id: entry for entry in entries}
+    groups: dict[int, list[MemoryEntry]] = {}
+    for entry in entries:
+        root = entry
+        while root.corrects in known:
+            root = known[root.corrects]  # type: ignore[index]
+        groups.setdefault(root.memory_id, [root])
+        if entry is not root:
+            groups[root.memory_id].append(entry)
+    return [[group[0], *sorted(group[1:], key=lambda entry: entry.memory_id)] for group in groups.values()]
 
 
 def features_of(

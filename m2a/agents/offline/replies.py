@@ -1,8 +1,19 @@
-"""What is said where nothing is looked up: acknowledgements, small talk, and what these rules cannot do."""
+"""The reply: that a message was read, the answers to its questions, small talk, and what these rules cannot do."""
 
 import re
+from collections.abc import Sequence
 
+from m2a.agents.offline.acts import utterances
+from m2a.agents.offline.answers import DECLINED, answer, nearest, selected
+from m2a.agents.offline.heard import Heard
+from m2a.agents.offline.lookups import NEAREST
+from m2a.agents.offline.names import mentioned
+from m2a.agents.offline.questions import Question
+from m2a.agents.offline.relevance import answers, is_sure
+from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.statements import Reading
+from m2a.agents.state import MemoryContext, TurnState
+from m2a.types import MemoryEntry
 
 CONNECT = (
     "I run without a language model, so I can only remember what you tell me and look it up. "
@@ -39,20 +50,71 @@ def small_talk(text: str) -> str:
     for pattern, reply in _SMALL_TALK:
         if re.search(pattern, text, re.IGNORECASE):
             return reply
-    return "All right. Tell me whatever you would like me to remember, or ask me about it."
+    return "All right. I kept nothing of that as a memory; it stays in this conversation."
 
 
-def acknowledgement(reading: Reading) -> str:
-    """What will be kept, in its words. It is not kept yet: the update comes after the reply."""
+def reply_parts(state: TurnState, heard: Heard, sense: Sense) -> list[str]:
+    """The paragraphs of the reply."""
+    asked = [one for one in heard.questions if one.is_read or _is_answered(one, heard, state)]
+    parts = [acknowledgement(heard.reading, [one.text for one in asked if not one.is_read])]
+    today = state.message.said_at.date()
+    given = []
+    for question in asked:
+        index = heard.questions.index(question)
+        context = state.context[index] if index < len(state.context) else MemoryContext("", (), ())
+        found = [hit.record for hit in context.hits if isinstance(hit.record, MemoryEntry)]
+        sure = not context.text.startswith(NEAREST)
+        if not context.complete:  # out of rounds: the memories are what was found, not what was chosen
+            matches = answers(question, context.hits, state.concepts, sense)
+            found, sure = selected(question, matches), is_sure(matches)
+        if sure or not found:
+            said = answer(question, found, context, state.concepts, today, state.recalled)
+        else:
+            said = f"{DECLINED} {nearest(found, context)}"
+        general = said == DECLINED and not question.about_self and not mentioned(question.text, state.concepts)
+        given.append(f"{said} {CONNECT}" if general else said)
+    answered = [said for said in given if not said.startswith(DECLINED)]
+    parts += list(dict.fromkeys(answered)) or given[:1]
+    if answered and len(answered) < len(given):
+        parts.append("The rest of what you ask I don't have in memory.")
+    told = [part for part in parts if part]
+    return told or [_other(state, sense)]
+
+
+def acknowledgement(reading: Reading, answered: Sequence[str] = ()) -> str:
+    """That a message was read, and what of it could not be. It promises nothing: what is kept is said when it is kept."""
     parts = []
     if reading.observations:
-        if len(reading.observations) == 1:
-            parts.append(f'I\'ll remember: "{reading.observations[0].text}"')
-        else:
-            parts.append("I'll remember:\n" + "\n".join(f'- "{one.text}"' for one in reading.observations))
+        parts.append("Got it.")
     if reading.forgets:
-        parts.append("I'll look for that in my memory and forget it.")
-    return "\n".join(parts)
+        parts.append("Let me see what I have of that.")
+    if reading.restores:
+        parts.append("All right, both.")
+    if any(sentence not in answered for sentence in reading.unread):
+        which = "part of that" if reading.observations or reading.forgets else "that"
+        parts.append(
+            f"I can't read {which} without a language model, so it stays in this conversation only and is no memory."
+        )
+    if reading.left_out:
+        more = "1 more sentence stays" if reading.left_out == 1 else f"{reading.left_out} more sentences stay"
+        parts.append(
+            f"That is long: {more} in this conversation only and {'is' if reading.left_out == 1 else 'are'} no memory."
+        )
+    return " ".join(parts)
+
+
+def _is_answered(question: Question, heard: Heard, state: TurnState) -> bool:
+    """Whether anything was found for a question in a language that is not read."""
+    index = heard.questions.index(question)
+    return index < len(state.context) and bool(state.context[index].hits)
+
+
+def _other(state: TurnState, sense: Sense) -> str:
+    if state.photos and not state.message.text.strip():
+        return "I've seen the photo. Tell me who or what it shows, and I can keep it by that name."
+    if any(utterance.act == "command" for utterance in utterances(state.message.text, sense)):
+        return cannot()
+    return small_talk(state.message.text)
 
 
 def cannot() -> str:

@@ -11,6 +11,7 @@ from typing import Literal
 
 from m2a.agents.offline import lexicon
 from m2a.agents.offline.acts import Utterance, utterances
+from m2a.agents.offline.change_words import TAKES_BACK
 from m2a.agents.offline.clauses import find_subject, has_verb, is_past, segments, sentences
 from m2a.agents.offline.dates import WEEKDAYS, FoundDate, annotate, find_dates
 from m2a.agents.offline.names import antecedent, find_namings, mentioned
@@ -46,28 +47,57 @@ _FILLER = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One thing to keep, or to put in the place of what is known."""
+    """One thing to keep. `said` are the sentences that it is from, with the words that `text` has no use for ("No, …")."""
 
     text: str
     kind: Literal["event", "fact", "preference", "procedure"] = "fact"
     happened: DateInterval | None = None
     concepts: tuple[ConceptMention, ...] = ()
+    said: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """All that a message holds for the memory."""
+    """All that a message holds for the memory.
+
+    `restores` where the user says that a replaced statement holds as well. `unread` are the sentences that these rules cannot
+    read, and `left_out` is how many more a long message has than are read: both are in the conversation only.
+    """
 
     observations: tuple[Observation, ...] = ()
     forgets: tuple[str, ...] = ()
+    restores: bool = False
+    unread: tuple[str, ...] = ()
+    left_out: int = 0
 
     def __bool__(self) -> bool:
-        return bool(self.observations or self.forgets)
+        """Whether anything is to be done to the memory."""
+        return bool(self.observations or self.forgets or self.restores)
+
+
+SENTENCES = 60  # of one message that are read; more would keep the user waiting
+OBSERVATIONS = 12  # of one message that are kept
+_LONG = 600  # characters of a sentence that is no memory any more: nobody would know it again
 
 
 def read(message: Message, recent: Sequence[Message], concepts: Sequence[Concept], sense: Sense) -> Reading:
-    """What the user's message states, and wants forgotten."""
-    said = utterances(message.text, sense)
+    """What the user's message states, wants forgotten, and wants back."""
+    whole = utterances(message.text, sense)
+    said = [one for one in whole[:SENTENCES] if len(one.text) <= _LONG]
+    unread = tuple(one.text for one in whole[:SENTENCES] if one.act == "unread" or len(one.text) > _LONG)
+    reading = _reading(message, said, recent, concepts) if said else Reading()
+    dropped = len(reading.observations) - OBSERVATIONS
+    return replace(
+        reading,
+        observations=reading.observations[:OBSERVATIONS],
+        unread=unread,
+        left_out=max(0, len(whole) - SENTENCES) + max(0, dropped),
+    )
+
+
+def _reading(
+    message: Message, said: Sequence[Utterance], recent: Sequence[Message], concepts: Sequence[Concept]
+) -> Reading:
     if message.photos:
         said = [_about_photo(utterance) for utterance in said]
     forgets = tuple(utterance.text for utterance in said if utterance.act == "forget")
@@ -83,8 +113,9 @@ def read(message: Message, recent: Sequence[Message], concepts: Sequence[Concept
         namings = find_namings(message.text)  # a name under a photo is kept though no sentence was made of it: "Bobo!"
         if namings:
             mentions = tuple(naming.mention() for naming in namings)
-            observations = [Observation(_sentence(message.text.strip()), concepts=mentions)]
-    return Reading(tuple(dict.fromkeys(observations)), forgets)
+            observations = [Observation(_sentence(message.text.strip()), concepts=mentions, said=message.text)]
+    restores = any(one.act == "restore" for one in said)
+    return Reading(tuple(dict.fromkeys(observations)), forgets, restores)
 
 
 def _about_photo(utterance: Utterance) -> Utterance:
@@ -95,24 +126,36 @@ def _about_photo(utterance: Utterance) -> Utterance:
 def _observations(
     kept: Sequence[Utterance], before: Sequence[str], concepts: Sequence[Concept], today: date
 ) -> list[Observation]:
-    texts: list[tuple[str, Utterance]] = []
+    texts: list[tuple[str, Utterance]] = []  # with the utterances that each is from, as one
     for utterance in kept:
         body = _FILLER.sub("", utterance.text).strip(" ,")
         if not body:
             continue
-        if texts and leans(body) and not (_PERSONAL.match(body) and antecedent([texts[-1][0]], concepts)):
-            texts[-1] = (f"{texts[-1][0].rstrip(' .!?')}. {body}", texts[-1][1])
+        if texts and len(texts[-1][0]) > _LONG:
+            texts.append((body, utterance))
+        elif texts and leans(body) and not (_PERSONAL.match(body) and antecedent([texts[-1][0]], concepts)):
+            texts[-1] = _joined(texts[-1], body, utterance)
         elif (
             _PERSONAL.match(body) and (named := antecedent([*before, *(text for text, _ in texts)], concepts))
         ) and not (find_namings(body) and texts):
             texts.append((_with_name(body, named), utterance))
         elif _PERSONAL.match(body) and texts:  # "We adopted a greyhound. He's called Duke."
-            texts[-1] = (f"{texts[-1][0].rstrip(' .!?')}. {body}", texts[-1][1])
+            texts[-1] = _joined(texts[-1], body, utterance)
         else:
             texts.append(
                 (body if texts or _PERSONAL.match(body) else standing_alone(body, before, concepts), utterance)
             )
-    return [_observation(text, utterance, today) for text, utterance in texts if len(tokens(text)) >= 2]
+    return [_observation(text, utterance, today) for text, utterance in texts if _is_something(text, utterance.text)]
+
+
+def _joined(before: tuple[str, Utterance], body: str, utterance: Utterance) -> tuple[str, Utterance]:
+    text, first = before
+    return f"{text.rstrip(' .!?')}. {body}", replace(first, text=f"{first.text} {utterance.text}")
+
+
+def _is_something(text: str, said: str) -> bool:
+    """One word alone says something only where it corrects: "No, Coimbatore"."""
+    return len(tokens(text)) >= 2 or bool(tokens(text) and TAKES_BACK.search(said))
 
 
 def leans(body: str) -> bool:
@@ -186,7 +229,7 @@ def _observation(text: str, utterance: Utterance, today: date) -> Observation:
         kind = "event"
     shown = [found for found in dates if not (recurring and "birthday" in text.lower() and found.yearless)]
     concepts = tuple(naming.mention() for naming in find_namings(text))
-    return Observation(_sentence(annotate(text, shown)), kind, happened, concepts)
+    return Observation(_sentence(annotate(text, shown)), kind, happened, concepts, utterance.text)
 
 
 def with_concepts(observation: Observation, concepts: Sequence[Concept]) -> tuple[ConceptMention, ...]:

@@ -1,0 +1,167 @@
+"""What a text claims, in parts that can be compared: of whom, with which values, in which words."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from m2a.agents.offline.change_words import refuted
+from m2a.agents.offline.clauses import find_subject
+from m2a.agents.offline.dates import number
+from m2a.agents.offline.names import find_names, find_places, mentioned, names_of
+from m2a.agents.offline.text import content, expand, plain, tokens
+from m2a.agents.offline.values import Value, find_values
+from m2a.types import Concept
+
+# What somebody may have many of: a second value takes nothing from the first.
+_MANY = re.compile(
+    r"\b(?:likes?|loves?|enjoys?|hates?|adores?|prefers?|fan|into|speaks?|spoke|knows?|knew|learn\w*|stud(?:y|ies|ied)|allergic|"
+    r"intolerant|can't (?:eat|have|stand)|won't (?:eat|touch)|avoids?|eats?|ate|drinks?|drank|has|have|had|got|own(?:s|ed)?|keeps?|"
+    r"plays?|played|does|did|visit\w*|been|went|go(?:es)?|travel\w*|saw|see[ns]?|watch\w*|read|met|meets?|bought|buys?|made|makes?|"
+    r"cook\w*|bak\w+|collects?|want\w*|needs?|use[sd]?|takes?|took|gave|gives?|called|calls?|wrote|writes?|told|said|helps?|"
+    r"teach\w*|taught|work(?:s|ed)? (?:on|with|for)|born|translat\w*|one of)\b",
+    re.IGNORECASE,
+)
+# What there is one of at a time, in the words of the frame.
+_ONE = re.compile(
+    r"\b(?:is|are|'s|was|lives?|living|stays?|weighs?|costs?|earns?|pays?|reads|stands? at|named?|password|code|pin|number|address|"
+    r"size|weight|height|price|rent|age|deadline|appointment|birthday|favou?rite|boss|teacher|doctor|page|"
+    r"works? (?:at|as|in)|drives?|starts?|ends?|begins?|leaves?|arrives?|lands?)\b|'s\b",
+    re.IGNORECASE,
+)
+_MEASURED = ("age", "time", "year")
+_FRAME_SHARE = 0.5  # of the words of the shorter text, those that both have around the value
+_VALUE_WORDS = 6
+_PAST_EVENT = re.compile(
+    r"\b(?:yesterday|last (?:night|week|month|year|\w+day)|ago|this morning|today|tonight)\b", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A text and what is read from it once; words are stems that tell one fact from another."""
+
+    text: str
+    words: frozenset[str]
+    subject: frozenset[str]
+    subject_names: frozenset[str]
+    values: tuple[Value, ...]
+    places: frozenset[str]
+    refuted: frozenset[str]
+
+    @classmethod
+    def of(cls, text: str, concepts: Sequence[Concept] = ()) -> "Claim":
+        called = _called(text, concepts)
+        subject = find_subject(text)
+        subject_text = subject.text if subject else ""
+        values = find_values(text)
+        in_values = frozenset(word for value in values for word in content(value.text))
+        return cls(
+            text,
+            frozenset(content(" ".join([text, *called]))) | _letters(text),
+            frozenset(content(" ".join([subject_text, *_called(subject_text, concepts)]))) - in_values,
+            frozenset(content(" ".join(find_names(subject_text)))) | _letters(subject_text),
+            tuple(values),
+            frozenset(find_places(text)),
+            frozenset(one for old in refuted(text) for one in content(old)),
+        )
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """The kinds of its values; every amount is of one kind here, since units are often left out."""
+        kinds = {
+            "amount" if value.kind.startswith("amount") or value.kind in _MEASURED else value.kind
+            for value in self.values
+        }
+        return frozenset(kinds | ({"place"} if self.places else set()))
+
+
+def value_words(claim: Claim, kinds: frozenset[str] | None = None) -> frozenset[str]:
+    """The stems in which the values of a claim are told, of the kinds given or of all."""
+    texts = [value.text for value in claim.values if kinds is None or _kind(value) in kinds]
+    texts += [place for place in claim.places if kinds is None or "place" in kinds]
+    return frozenset(word for text in texts for word in content(text))
+
+
+def different_kinds(new: Claim, old: Claim) -> frozenset[str]:
+    """The kinds of which the two give different values; "July" and "July 2027" are no different days."""
+    return frozenset(
+        kind
+        for kind in new.kinds & old.kinds
+        if not any(ours <= theirs or theirs <= ours for ours in _of_kind(new, kind) for theirs in _of_kind(old, kind))
+    )
+
+
+def share_a_frame(one: str, other: str) -> bool:
+    """Whether the texts say the same but for one value: "I speak Polish" and "I speak Italian"."""
+    left, right = _frame_words(one), _frame_words(other)
+    shorter = min(len(left), len(right))
+    if shorter < 2 or left == right:
+        return False
+    blocks = [
+        block for block in SequenceMatcher(None, left, right, autojunk=False).get_opcodes() if block[0] != "equal"
+    ]
+    if len(blocks) != 1 or blocks[0][0] != "replace":
+        return False
+    _, first, last, their_first, their_last = blocks[0]
+    held = len(left) - (last - first)
+    return held >= max(1, _FRAME_SHARE * shorter) and max(last - first, their_last - their_first) <= _VALUE_WORDS
+
+
+def exclude_each_other(one: str, other: str) -> bool:
+    """Whether only the newer of two texts of one frame can hold: where somebody lives, not what somebody likes.
+
+    In doubt both hold: to tell one value too many is better than one too few.
+    """
+    if not share_a_frame(one, other) or _PAST_EVENT.search(one) or _PAST_EVENT.search(other):
+        return False
+    left, right = _frame_words(one), _frame_words(other)
+    block = next(
+        block for block in SequenceMatcher(None, left, right, autojunk=False).get_opcodes() if block[0] != "equal"
+    )
+    frame = " ".join([*left[: block[1]], *left[block[2] :]])
+    at_start = block[1] == 0  # "Ivo is 34", "Sam is 34": of two subjects
+    if at_start or _names_another(left[: block[1]], one, other):
+        return False
+    measured = any(value.kind.startswith("amount") or value.kind in _MEASURED for value in find_values(one))
+    return bool(_ONE.search(frame)) and (measured or not _MANY.search(frame))
+
+
+def same_words(left: str, right: str) -> bool:
+    return left.casefold() == right.casefold() or (number(left) is not None and number(left) == number(right))
+
+
+def _names_another(before: Sequence[str], one: str, other: str) -> bool:
+    """Whether the word that differs belongs to the subject: "my sister Ana is …" and "my sister Eva is …"."""
+    subjects = [find_subject(text) for text in (one, other)]
+    return all(subjects) and subjects[0].text.casefold() != subjects[1].text.casefold()  # type: ignore[union-attr]
+
+
+def _frame_words(text: str) -> list[str]:
+    return [token.lower for token in tokens(expand(plain(text))) if token.lower not in _LIGHT]
+
+
+# They come and go between two tellings of one thing.
+_LIGHT = frozenset(
+    "now just already still actually so far currently today these days at the moment also too well oh again".split()
+)
+
+
+def _letters(text: str) -> frozenset[str]:
+    """What a thing goes by that is only a letter: batch K."""
+    return frozenset(match.lower() for match in re.findall(r"(?<=\w )(?!I\b)[A-Z](?![\w'])", text))
+
+
+def _kind(value: Value) -> str:
+    return "amount" if value.kind.startswith("amount") or value.kind in _MEASURED else value.kind
+
+
+def _of_kind(claim: Claim, kind: str) -> list[frozenset[str]]:
+    """The values of one kind, each by its words; numbers in digits."""
+    texts = list(claim.places) if kind == "place" else [v.text for v in claim.values if _kind(v) == kind]
+    return [frozenset(str(number(word) or word) for word in text.casefold().split()) for text in texts]
+
+
+def _called(text: str, concepts: Sequence[Concept]) -> list[str]:
+    """What those that the text speaks of are called besides: Priya is the flatmate."""
+    return [name for concept in mentioned(text, concepts) for name in names_of(concept)]

@@ -1,0 +1,58 @@
+"""Whether a text is in English, the one language that these rules read.
+
+Short messages give a statistical detector little to go by, so a text counts as English unless its function words, or its
+letters, say otherwise.
+"""
+
+import re
+import unicodedata
+from functools import lru_cache
+
+from m2a.agents.offline import lexicon
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+# Function words that are common in English; those that another language has too count for neither.
+_ENGLISH = frozenset(
+    """
+    the a an this that these those my our your his her its their i you he she it we they me him us them is are was were am
+    be been being have has had do does did will would can could should must may might not no and or but so because if when
+    where what who why how which than then there here in on at to for from with of by about as into over under after
+    before until since up down out off only also too very just still again now today tomorrow yesterday every all any some
+    i'm i've i'll i'd it's he's she's we're we've they're don't doesn't didn't isn't can't won't that's there's
+    """.split()
+)
+
+
+def is_english(text: str) -> bool:
+    """Whether the rules can read the text; a text without words counts as English."""
+    letters = [character for character in text if character.isalpha()]
+    if not letters:
+        return True
+    if sum(_is_latin(character) for character in letters) < len(letters) / 2:
+        return False
+    words = [word.casefold().replace("’", "'") for word in _WORD.findall(text)]
+    english = sum(word in _english_words() for word in words)
+    foreign = sum(_is_foreign(word) for word in words)
+    return foreign <= english
+
+
+def _is_foreign(word: str) -> bool:
+    """A function word of another language alone: a name has accents too, "déjà vu" is English enough."""
+    return word in _foreign_words() or (
+        "'" in word and word.split("'")[0] in ("l", "d", "j", "qu", "c", "n", "s", "m", "dell", "all", "un", "nell")
+    )
+
+
+@lru_cache(maxsize=4096)
+def _is_latin(character: str) -> bool:
+    return "LATIN" in unicodedata.name(character, "")
+
+
+@lru_cache(maxsize=1)
+def _english_words() -> frozenset[str]:
+    return _ENGLISH - (lexicon.FOREIGN & _ENGLISH)
+
+
+@lru_cache(maxsize=1)
+def _foreign_words() -> frozenset[str]:
+    return lexicon.FOREIGN - _ENGLISH

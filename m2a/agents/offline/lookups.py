@@ -1,0 +1,85 @@
+"""The query stage: search for a question in several wordings, then finish with the memories that answer it.
+
+Where no memory answers, the raw log is asked: what these rules could not read, or did not keep, was still said.
+"""
+
+from collections.abc import Sequence
+
+from m2a.agents.offline.answers import SAME_PHOTO, photo_concepts, selected
+from m2a.agents.offline.heard import Heard
+from m2a.agents.offline.names import mentioned
+from m2a.agents.offline.questions import Question
+from m2a.agents.offline.relevance import Match, answers, is_sure
+from m2a.agents.offline.said import find_said
+from m2a.agents.offline.sense import Sense
+from m2a.agents.offline.text import meets, stem, stems, words_for
+from m2a.agents.state import MemoryContext, Searched, TurnState
+from m2a.types import Action, Finish, Hit, MemoryEntry, Message, SearchRawMessages, SearchSemanticMemories
+
+NEAREST = "Not the answer, but the nearest to it:"
+_WORDS_OF_A_SEARCH = 400  # characters
+
+
+def next_step(state: TurnState, heard: Heard, sense: Sense) -> Action:
+    """Search for the question, its message and its words, then finish with the memories that answer."""
+    question = next((one for one in heard.questions if one.text == state.request), None)
+    if question is None:
+        return Finish()
+    hits = _hits(state)
+    done = [step.action for step in state.steps]
+    if question.asks == "who is this":
+        if not done:
+            return SearchSemanticMemories(use_photos=True)
+        found = photo_concepts(MemoryContext("", hits, ()), state.concepts)[:2]
+        return _finish([entry for _, _, entry in found] if found and found[0][0] >= SAME_PHOTO else [])
+    if question.is_read:
+        lookups = _lookups(question, state)
+        searched = sum(isinstance(action, SearchSemanticMemories) for action in done)
+        if searched < len(lookups) and (not done or state.rounds_left > 2):
+            return SearchSemanticMemories(query=lookups[searched][:_WORDS_OF_A_SEARCH])
+    matches: list[Match] = answers(question, hits, state.concepts, sense) if question.is_read else []
+    if is_sure(matches):
+        return _finish(selected(question, matches))
+    asked = SearchRawMessages(query=question.text[:_WORDS_OF_A_SEARCH])
+    if asked not in done and state.rounds_left > 1:
+        return asked
+    said = find_said(question, _messages(state), state)
+    if said:
+        return Finish(context=" ".join(f'"{message.text}"' for message in said), message_ids=_ids(said))
+    return _finish(selected(question, matches), unsure=True)
+
+
+def _finish(entries: Sequence[MemoryEntry], *, unsure: bool = False) -> Finish:
+    quoted = " ".join(f'"{entry.text}"' for entry in entries)
+    ids = tuple(entry.memory_id for entry in entries)
+    return Finish(context=f"{NEAREST} {quoted}" if entries and unsure else quoted, memory_ids=ids)
+
+
+def _ids(messages: Sequence[Message]) -> tuple[int, ...]:
+    return tuple(message.message_id for message in messages)
+
+
+def _hits(state: TurnState) -> tuple[Hit, ...]:
+    searches = [step.observation for step in state.steps if isinstance(step.observation, Searched)]
+    return tuple(hit for search in searches for hit in search.hits)
+
+
+def _messages(state: TurnState) -> list[Message]:
+    return [hit.record for hit in _hits(state) if isinstance(hit.record, Message)]
+
+
+def _lookups(question: Question, state: TurnState) -> list[str]:
+    """What to search for, in order: the question as asked, the message that it stands in, its names and its words.
+
+    Short ones too, since the word path wants a third of a query's words in a memory.
+    """
+    known = [concept.name for concept in mentioned(question.text, state.concepts)]
+    if question.asks == "count":
+        noun = stem(question.noun)
+        known += [one.name for one in state.concepts if any(meets(noun, stems(alias)) for alias in one.aliases)]
+    names = list(dict.fromkeys([*question.names, *known]))
+    lookups = [question.text, question.context, " ".join(names[:3])]
+    if question.asks == "count":
+        lookups.append(" ".join(words_for(stem(question.noun))[:12]))
+    lookups += [" ".join(question.words[start : start + 3]) for start in (0, 3)]
+    return list(dict.fromkeys(text for text in lookups if text.strip()))

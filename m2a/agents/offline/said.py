@@ -1,0 +1,66 @@
+"""What was said and is in no memory: messages that answer a question, found by the words that both have."""
+
+from collections.abc import Sequence
+
+from m2a.agents.offline.languages import is_english
+from m2a.agents.offline.questions import Question
+from m2a.agents.state import Superseded, TurnState
+from m2a.memory.quotations import spans_saying
+from m2a.memory.withheld import FORGOTTEN
+from m2a.memory.words import finished_words
+from m2a.types import Message
+
+_OF_A_QUESTION = 0.75  # of the telling words of a question that a message in English has to hold
+_OF_ANOTHER = 0.3  # the same for a language whose question words and endings are not known here
+_LEAST = 2  # words
+_TOLD = 2  # messages
+
+
+def find_said(question: Question, messages: Sequence[Message], state: TurnState) -> list[Message]:
+    """The messages of the user that answer, best first: they hold most words of the question, and ask nothing themselves.
+
+    What was superseded answers nothing: it is history.
+    """
+    wanted = set(finished_words(question.text))
+    least = _OF_A_QUESTION if question.is_read else _OF_ANOTHER
+    found = []
+    for message in messages:
+        if message.role != "user" or _only_asks(message.text) or message.message_id in superseded_ids(state):
+            continue
+        if question.is_read != is_english(message.text) and not question.is_read:
+            continue
+        met = _met(wanted, set(finished_words(message.text)))
+        if met >= max(_LEAST, least * len(wanted)):
+            found.append((met, message.message_id, message))
+    found.sort(key=lambda one: one[:2], reverse=True)
+    return [message for met, _, message in found if met == found[0][0]][:_TOLD]
+
+
+def quoted(question: str, message: Message) -> str:
+    """The sentences of the message that the question asks of, word for word; all of it where none stands out."""
+    spans = spans_saying(question, message.text)
+    return message.text[spans[0][0] : spans[-1][1]] if spans else message.text.strip()
+
+
+def superseded_ids(state: TurnState) -> set[int]:
+    maps: list[Superseded] = [state.superseded]
+    maps += [step.observation.superseded for step in state.steps if hasattr(step.observation, "superseded")]
+    return {message_id for superseded in maps for message_id in superseded}
+
+
+def _only_asks(text: str) -> bool:
+    return text.rstrip().endswith(("?", "？", "؟")) or text.strip() == FORGOTTEN
+
+
+def _met(wanted: set[str], held: set[str]) -> float:
+    """How many of the words are held, by themselves or by one that begins alike: "Kuzeni" and "kuzenlerinden"."""
+    return sum(1.0 if word in held else 0.7 if any(_alike(word, other) for other in held) else 0.0 for word in wanted)
+
+
+def _alike(one: str, other: str) -> bool:
+    shared = 0
+    for left, right in zip(one, other, strict=False):
+        if left != right:
+            break
+        shared += 1
+    return shared >= 4 and shared >= 0.6 * min(len(one), len(other))

@@ -1,0 +1,183 @@
+"""The update stage: look for what a message may correct or wants forgotten, then write, one step a call."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from m2a.agents.offline.corrections import find_corrected, rivals_of
+from m2a.agents.offline.forgetting import find_forgotten, forgotten_words, what_is_meant, what_stays
+from m2a.agents.offline.names import find_names
+from m2a.agents.offline.questions import content_words
+from m2a.agents.offline.sense import Sense
+from m2a.agents.offline.statements import Observation, Reading, with_concepts
+from m2a.agents.offline.text import content
+from m2a.agents.state import Searched, TurnState
+from m2a.memory.withheld import FORGOTTEN
+from m2a.types import (
+    Action,
+    AddMemory,
+    DeleteMemory,
+    Finish,
+    ForgetWords,
+    Hit,
+    MemoryEntry,
+    Message,
+    ReplaceMemory,
+    RestoreMemory,
+    SearchRawMessages,
+    SearchSemanticMemories,
+)
+
+_FORGETS = 3  # of one message
+_WORDS_OF_A_SEARCH = 400  # characters
+
+
+def next_step(state: TurnState, reading: Reading, sense: Sense) -> Action:
+    """Search for each thing to keep or forget, then write. What is refused is not tried again."""
+    done = [step.action for step in state.steps]
+    for search in _searches(state, reading):
+        if search not in done:
+            return search
+    for write in _writes(state, reading, sense):
+        if write not in done:
+            return write
+    return Finish()
+
+
+def _searches(state: TurnState, reading: Reading) -> list[Action]:
+    """By what is told, by whom it is told of, and by what was said just before, which a correction may mean."""
+    previous = [message.text for message in state.recent if message.role == "user" and message.text.strip()]
+    texts = [one.text for one in reading.observations]
+    forgets = reading.forgets[:_FORGETS]
+    queries = [*texts, *forgets]
+    if texts:
+        queries += previous[-1:]
+    for text in (*texts[:3], *forgets):
+        queries += [" ".join(find_names(text)[:3]), " ".join(content_words(text)[:3])]
+    shortened = (query[:_WORDS_OF_A_SEARCH] for query in queries)
+    searches: list[Action] = [
+        SearchSemanticMemories(query=query) for query in dict.fromkeys(shortened) if query.strip()
+    ]
+    return searches + [SearchRawMessages(query=what) for what in dict.fromkeys(forgets) if what_is_meant(what)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What the searches brought: memories, and messages of the raw log."""
+
+    hits: tuple[Hit, ...]
+    messages: tuple[Message, ...]
+
+    @classmethod
+    def of(cls, state: TurnState) -> "_Found":
+        hits = tuple(
+            hit for step in state.steps if isinstance(step.observation, Searched) for hit in step.observation.hits
+        )
+        messages = {hit.record.message_id: hit.record for hit in hits if isinstance(hit.record, Message)}
+        return cls(hits, tuple(messages.values()))
+
+    def without(self, memory_ids: set[int]) -> list[Hit]:
+        return [
+            hit for hit in self.hits if isinstance(hit.record, MemoryEntry) and hit.record.memory_id not in memory_ids
+        ]
+
+
+def _writes(state: TurnState, reading: Reading, sense: Sense) -> list[Action]:
+    found = _Found.of(state)
+    newest = [message.message_id for message in reversed(state.recent) if message.role == "user"]
+    writes: list[Action] = []
+    gone: set[int] = set()
+    if reading.restores:
+        writes += [
+            RestoreMemory(memory_id=change.previous.memory_id, reason="The user says that both are true.")
+            for change in state.changes
+            if change.change == "replaced" and change.previous is not None
+        ]
+    for what in reading.forgets[:_FORGETS]:
+        for entry in find_forgotten(what, found.hits, newest):
+            if entry.memory_id not in gone:
+                gone.add(entry.memory_id)
+                writes += _forget(state, what, entry)
+        writes += _forget_words(state, what, found.messages, bool(gone))
+    for observation in reading.observations:
+        writes.append(_keep(state, reading, observation, found.without(gone), newest, sense))
+    return writes
+
+
+def _keep(
+    state: TurnState,
+    reading: Reading,
+    observation: Observation,
+    hits: Sequence[Hit],
+    newest: Sequence[int],
+    sense: Sense,
+) -> AddMemory:
+    addition = _addition(state, observation, reading)
+    corrected = find_corrected(observation, observation.said, hits, newest, state.concepts, sense)
+    if corrected is None:
+        return addition.model_copy(update={"rivals": rivals_of(observation, hits)})
+    if not corrected.whole or corrected.entry.photo_ids:
+        return addition.model_copy(update={"corrects": corrected.entry.memory_id})
+    return ReplaceMemory(**addition.model_dump(), memory_id=corrected.entry.memory_id, reason="The user corrected it.")
+
+
+def _addition(state: TurnState, observation: Observation, reading: Reading) -> AddMemory:
+    first, last = observation.happened or (None, None)
+    return AddMemory(
+        text=observation.text,
+        evidence_ids=_evidence(state, observation.text),
+        kind=observation.kind,
+        photos=_photos(state, observation, reading),
+        concepts=with_concepts(observation, state.concepts),
+        happened_from=first,
+        happened_to=last,
+    )
+
+
+def _photos(state: TurnState, observation: Observation, reading: Reading) -> tuple[int, ...]:
+    """A message's photos go with the observation that names something, or else with its first."""
+    naming = [one for one in reading.observations if one.concepts] or list(reading.observations[:1])
+    return tuple(photo.number for photo in state.photos) if observation in naming else ()
+
+
+def _evidence(state: TurnState, text: str) -> tuple[tuple[int, int], ...]:
+    """The message, and the user's message before it that a pronoun's name was taken from."""
+    own = state.message
+    unsaid = content(text) - content(own.text)
+    earlier = [message for message in state.recent if message.role == "user" and content(message.text) & unsaid]
+    cited = [message.message_id for message in earlier[-1:]] + [own.message_id]
+    return tuple((message_id, message_id) for message_id in cited)
+
+
+def _forget(state: TurnState, what: str, entry: MemoryEntry) -> list[Action]:
+    """The memory goes; where it holds more than is to be forgotten, the rest is kept anew."""
+    reason, own = "The user asked to forget it.", ((state.message.message_id, state.message.message_id),)
+    rest, words = ("", "") if entry.photo_ids else what_stays(what, entry.text)
+    if not rest:
+        return [DeleteMemory(memory_id=entry.memory_id, reason=reason, evidence_ids=own)]
+    first, last = entry.happened or (None, None)
+    return [
+        DeleteMemory(memory_id=entry.memory_id, reason=reason, evidence_ids=own, words=words),
+        AddMemory(
+            text=rest,
+            evidence_ids=tuple((first, last) for first, last in entry.evidence_ids),
+            kind=entry.kind,
+            concepts=with_concepts(Observation(rest), state.concepts),
+            happened_from=first,
+            happened_to=last,
+        ),
+    ]
+
+
+def _forget_words(state: TurnState, what: str, messages: Sequence[Message], any_memory: bool) -> list[Action]:
+    """What only a message holds; with nothing named and no memory of it, all that the user said last."""
+    if not what_is_meant(what):
+        last = next((m for m in reversed(state.recent) if m.role == "user" and m.text.strip()), None)
+        if any_memory or last is None or last.text == FORGOTTEN:
+            return []
+        return [ForgetWords(message_id=last.message_id, words=last.text)]
+    told = [m for m in (*messages, *state.recent) if m.role == "user" and m.message_id != state.message.message_id]
+    return [
+        ForgetWords(message_id=message.message_id, words=words)
+        for message in {m.message_id: m for m in told}.values()
+        for words in forgotten_words(what, message.text)
+    ]
