@@ -46,7 +46,7 @@ class Story:
 
 @dataclass(frozen=True)
 class Played:
-    """A turn as it went: the reply, and the living memories before and after it (update records apart)."""
+    """A turn as it went: the reply, and the living memories before and after it."""
 
     turn: Turn
     message: Message
@@ -69,7 +69,9 @@ class Played:
 
     @property
     def corrected(self) -> bool:
-        texts = [entry.text.casefold() for entry in self.after]
+        """Whether the old memory is superseded, or tied to what corrects it."""
+        tied = {entry.corrects for entry in self.after}
+        texts = [entry.text.casefold() for entry in self.after if entry.memory_id not in tied]
         return self.kept and not any(gone.casefold() in text for gone in self.turn.gone for text in texts)
 
     @property
@@ -201,7 +203,7 @@ def _belongs(entry: MemoryEntry, turn: Turn) -> bool:
 
 
 def _memories(assistant: Assistant, owner: str) -> tuple[MemoryEntry, ...]:
-    return tuple(entry for entry in assistant.memory(owner).entries() if entry.kind != "update record")
+    return tuple(assistant.memory(owner).entries())
 
 
 def _holds(text: str, groups: Sequence[Sequence[str]]) -> bool:

@@ -12,12 +12,10 @@ import numpy as np
 from m2a.agents.offline.acts import LEARNED_ACTS
 from m2a.agents.offline.acts import features as act_features
 from m2a.agents.offline.clauses import sentences
-from m2a.agents.offline.contradictions import features_of as contradiction_features
 from m2a.agents.offline.questions import Question, parse, questions_of
 from m2a.agents.offline.relevance import features_of
 from m2a.agents.offline.sense import Sense
-from m2a.agents.offline.statements import read
-from m2a.types import EvidenceRange, MemoryEntry, Message
+from m2a.types import EvidenceRange, MemoryEntry
 from tests.offline_cases import Played
 
 SHORT = Path(__file__).parents[1] / "data" / "offline_short.json"
@@ -25,11 +23,9 @@ PAIRS = SHORT.with_name("offline_pairs.json")
 _TODAY = datetime(2026, 5, 4, 12, tzinfo=UTC)
 _STEPS = 50
 _OF_PAIR = 1.0
-_OF_CORRECTED_PAIR = 1.0
 _OF_SENTENCE = 0.3
 _OF_SHORT = 0.5
 ANSWER_PENALTY = 30.0
-CONTRADICTION_PENALTY = 10.0
 _ACTS = {"statement": "tell", "correction": "tell", "question": "ask", "never_said": "ask", "chit_chat": "chat"}
 
 
@@ -147,23 +143,6 @@ def pair_examples(path: Path, sense: Sense) -> list[Example]:
     return examples
 
 
-def corrected_examples(path: Path, sense: Sense) -> list[Example]:
-    """Plain corrections of a few memories each, and what only adds to them."""
-    examples = []
-    for number, case in enumerate(json.loads(path.read_text(encoding="utf-8"))):
-        known = _memories(case["memories"])
-        newest = [entry.memory_id for entry in reversed(known)]
-        for said, gone in case["corrected"]:
-            message = Message(len(known) + 1, "owner", "conversation", "user", "user", said, (), _TODAY)
-            for observation in read(message, (), (), sense).observations:
-                found = contradiction_features(observation, said, known, newest, (), sense)
-                examples += [
-                    Example(features, index in gone, f"{path.stem} {number}", weight=_OF_CORRECTED_PAIR)
-                    for index, features in enumerate(found)
-                ]
-    return examples
-
-
 def _memories(texts: Sequence[str]) -> list[MemoryEntry]:
     """Facts that were told one a message."""
     return [
@@ -183,36 +162,16 @@ def _answers(one: Played, entry: MemoryEntry) -> bool:
     return all(accepted) if not re.search(r"how (?:many|long|old)", one.turn.text, re.I) else any(accepted)
 
 
-def contradiction_examples(played: Sequence[Played], group: str, sense: Sense) -> list[Example]:
-    """Every memory beside everything told: a correction means those that hold what must be gone."""
-    examples = []
-    for one in played:
-        if one.turn.kind not in ("statement", "correction"):
-            continue
-        newest = [message.message_id for message in reversed(one.recent)]
-        for observation in read(one.message, one.recent, one.concepts, sense).observations:
-            speaks = any(word.casefold() in observation.text.casefold() for kept in one.turn.keep for word in kept)
-            found = contradiction_features(observation, one.turn.text, one.before, newest, one.concepts, sense)
-            for entry, features in zip(one.before, found, strict=True):
-                gone = any(word.casefold() in entry.text.casefold() for word in one.turn.gone)
-                if gone and not speaks:
-                    continue
-                examples.append(Example(features, gone, group, weight=2.0 if gone else 1.0))
-    return examples
-
-
 def examples_of(sets: Mapping[str, Sequence[Played]], sense: Sense) -> dict[str, list[Example]]:
     """What there is to learn each decision from."""
-    found: dict[str, list[Example]] = {name: [] for name in (*LEARNED_ACTS, "answers", "contradicts")}
+    found: dict[str, list[Example]] = {name: [] for name in (*LEARNED_ACTS, "answers")}
     for act, examples in short_examples(SHORT, sense).items():
         found[act] += examples
     found["answers"] += pair_examples(PAIRS, sense)
-    found["contradicts"] += corrected_examples(PAIRS, sense)
     for group, played in sets.items():
         for act, examples in act_examples(played, group, sense).items():
             found[act] += examples
         found["answers"] += answer_examples(played, group, sense)
-        found["contradicts"] += contradiction_examples(played, group, sense)
     return found
 
 
@@ -221,5 +180,4 @@ def train(examples: Mapping[str, Sequence[Example]], *, without: str = "") -> di
     used = {name: [one for one in found if one.group != without] for name, found in examples.items()}
     models = {act: fit(used[act], penalty=3.0, vector_penalty=0.1) for act in LEARNED_ACTS}
     models["answers"] = fit(used["answers"], penalty=ANSWER_PENALTY)
-    models["contradicts"] = fit(used["contradicts"], penalty=CONTRADICTION_PENALTY)
     return models

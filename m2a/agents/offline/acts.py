@@ -55,6 +55,7 @@ _FORMS = {
 
 # In which a wish is put before what is wished.
 _PLEASE_DO = (
+    r"(?:(?:now that|since|because|as|if|after|before|on second thoughts?|thinking about it|come to think of it|seeing as)\b[^,]*, )?"
     r"(?:(?:please|pls|kindly|also|and|actually|ok|okay|oh|hey|so|now|just)\b,? |(?:can|could|would|will) you (?:please |just )?|"
     r"you can (?:now )?|i(?:'d| would) (?:like|want|prefer) (?:you to |it if you )|i want you to |go ahead and )*"
 )
