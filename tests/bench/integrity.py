@@ -1,0 +1,219 @@
+"""What is lost, rewritten, corrected by mistake, kept for nothing, or not found again, without a language model.
+
+`python -m tests.bench integrity [--cases FILE] [--every N] [--verbose]` plays the cases of the file in the default mode:
+
+- pairs: two statements that must both stay, in either order; then all of them in one memory, with a question each;
+- corrections: superseded or tied to what they correct, and what the answer is afterwards;
+- lookalikes: corrections among similar memories, and how many hit another one;
+- repeated: a value told again and again, of which the newest must answer;
+- nothing: messages with nothing to keep, and how many are kept;
+- stories: tell, correct, forget, ask: no forgotten words in an answer, no superseded ones but as history.
+"""
+
+import argparse
+import asyncio
+import sys
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.integrity_cases import Stage, every_nth, holds, read_cases, stage
+
+CASES = Path(__file__).parents[1] / "data" / "integrity.txt"
+
+
+@dataclass
+class Figures:
+    """Counts by name, in order, and what went wrong."""
+
+    counts: dict[str, tuple[int, int]] = field(default_factory=dict)
+    faults: list[str] = field(default_factory=list)
+
+    def count(self, name: str, happened: bool, fault: str = "") -> None:
+        right, of = self.counts.get(name, (0, 0))
+        self.counts[name] = right + happened, of + 1
+        if fault:
+            self.faults.append(f"{name}: {fault}")
+
+
+async def pairs(at: Stage, cases: Sequence[list[str]]) -> Figures:
+    figures = Figures()
+    for first, second, question, _keys in cases:
+        for order in ((first, second), (second, first)):
+            teller = at.teller()
+            for text in order:
+                await teller.say(text)
+            lost = [text for text in order if not teller.keeps(text)]
+            figures.count("pairs: lost", bool(lost), f"{lost} of {order}" if lost else "")
+            rewritten = [entry.text for entry in teller.rewritten()]
+            figures.count("pairs: rewritten", bool(rewritten), f"{rewritten} of {order}" if rewritten else "")
+            tied = any(change.change != "added" for change in teller.told.changes)
+            figures.count("pairs: told as a correction", tied, f"{order}" if tied else "")
+            if order[0] == first:
+                await teller.say(question)
+                false = teller.false_quotations()
+                figures.count("pairs: false quotations", bool(false), f"{false} of {order}" if false else "")
+    return figures
+
+
+async def together(at: Stage, cases: Sequence[list[str]]) -> Figures:
+    figures = Figures()
+    teller = at.teller()
+    for first, second, _question, _keys in cases:
+        for text in (first, second):
+            teller.new_conversation()
+            await teller.say(text)
+    teller.new_conversation()
+    for _first, _second, question, keys in cases:
+        reply = await teller.say(question)
+        right = holds(reply, keys.split(";"))
+        fault = "" if right else f"{question} [{keys}] -> {reply[:300]}"
+        figures.count("one memory: answered", right, fault)
+        figures.count("one memory: answered outright", right and not reply.startswith("I don't have that"))
+    false = teller.false_quotations()
+    figures.count("one memory: false quotations", bool(false), f"{false}" if false else "")
+    return figures
+
+
+async def corrections(at: Stage, cases: Sequence[list[str]]) -> Figures:
+    figures = Figures()
+    for statement, correction, question, new, _old in cases:
+        teller = at.teller()
+        await teller.say(statement)
+        before = {entry.memory_id for entry in teller.entries()}
+        await teller.say(correction)
+        hit = [c.change for c in teller.told.changes if c.previous and c.previous.memory_id in before]
+        figures.count("corrections: superseded or tied", bool(hit), "" if hit else f"{statement} -> {correction}")
+        figures.count("corrections: superseded", "replaced" in hit)
+        reply = await teller.say(question)
+        right = holds(reply, [new])
+        figures.count(
+            "corrections: the new value answers", right, "" if right else f"{question} [{new}] -> {reply[:300]}"
+        )
+        false = teller.false_quotations()
+        figures.count("corrections: false quotations", bool(false), f"{false}" if false else "")
+    return figures
+
+
+async def lookalikes(at: Stage, cases: Sequence[list[str]]) -> Figures:
+    figures = Figures()
+    for statement, others, correction, _new, _old in cases:
+        alike = others.split(" // ")
+        for told in ([statement, *alike], [*alike, statement]):
+            teller = at.teller()
+            for text in told:
+                await teller.say(text)
+            meant = {entry.memory_id for entry in teller.entries_of(statement)}
+            await teller.say(correction)
+            hit = [c.previous for c in teller.told.changes if c.change in ("replaced", "corrected") and c.previous]
+            wrong = [entry.text for entry in hit if entry.memory_id not in meant]
+            figures.count("lookalikes: hit another memory", bool(wrong), f"{correction} -> {wrong}" if wrong else "")
+            right = any(entry.memory_id in meant for entry in hit)
+            figures.count("lookalikes: superseded or tied", right, "" if right else f"{told} -> {correction}")
+    return figures
+
+
+async def repeated(at: Stage, cases: Sequence[list[str]]) -> Figures:
+    figures = Figures()
+    for sentence, values, question in cases:
+        teller = at.teller()
+        for value in values.split(" // "):
+            await teller.say(sentence.replace("{}", value))
+        reply = await teller.say(question)
+        newest, older = values.split(" // ")[-1], values.split(" // ")[:-1]
+        told = [value for value in older if sentence.replace("{}", value).rstrip(".") in reply]
+        right = holds(reply, [newest]) and not told
+        figures.count("repeated: the newest answers", right, "" if right else f"{question} [{newest}] -> {reply[:300]}")
+    return figures
+
+
+async def nothing(at: Stage, cases: Sequence[list[str]]) -> Figures:
+    figures = Figures()
+    for (text,) in cases:
+        teller = at.teller()
+        await teller.say(text)
+        kept = [entry.text for entry in teller.entries()]
+        figures.count("nothing: kept", bool(kept), f"{kept}" if kept else "")
+    return figures
+
+
+async def stories(at: Stage, cases: Sequence[list[str]]) -> Figures:
+    figures = Figures()
+    for lines in cases:
+        teller = at.teller()
+        for line in lines:
+            act, _, text = line.partition(": ")
+            if line.strip() == "new conversation":
+                teller.new_conversation()
+            elif act in ("tell", "correct", "forget"):
+                await teller.say(text)
+            else:
+                question, absent, present = (part.strip() for part in text.split(" | "))
+                reply = await teller.say(question)
+                unwanted = [one for one in _listed(absent, "must not appear:") if one.casefold() in reply.casefold()]
+                wanted = _listed(present, "must appear:")
+                fault = f"{question} {unwanted} -> {reply[:300]}" if unwanted else ""
+                figures.count("stories: answers with forgotten words", bool(unwanted), fault)
+                if wanted:
+                    right = holds(reply, wanted)
+                    fault = "" if right else f"{question} {wanted} -> {reply[:300]}"
+                    figures.count("stories: answered", right, fault)
+        false = teller.false_quotations()
+        figures.count("stories: false quotations", bool(false), f"{false}" if false else "")
+    return figures
+
+
+def _listed(text: str, label: str) -> list[str]:
+    return [one.strip() for one in text.removeprefix(label).split(";") if one.strip()]
+
+
+MEASURES: dict[str, Sequence[Callable[[Stage, Sequence[list[str]]], Awaitable[Figures]]]] = {
+    "pairs": (pairs, together),
+    "corrections": (corrections,),
+    "lookalikes": (lookalikes,),
+    "repeated": (repeated,),
+    "nothing": (nothing,),
+    "stories": (stories,),
+}
+
+
+async def measure(path: Path, every: int = 1, only: Sequence[str] = ()) -> Figures:
+    """All figures of the file's cases, or of every nth of them."""
+    cases = read_cases(path)
+    found = Figures()
+    async with stage() as at:
+        for section, measures in MEASURES.items():
+            for one in measures:
+                if not cases.get(section) or (only and one.__name__ not in only):
+                    continue
+                figures = await one(at, every_nth(cases[section], every))
+                found.counts |= figures.counts
+                found.faults += figures.faults
+    return found
+
+
+def main(arguments: Sequence[str] = ()) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench integrity", description=__doc__)
+    parser.add_argument("--cases", type=Path, default=CASES)
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="play every Nth case of each section")
+    parser.add_argument(
+        "--only",
+        nargs="*",
+        default=(),
+        help="of the measures: " + ", ".join(one.__name__ for measures in MEASURES.values() for one in measures),
+    )
+    parser.add_argument("--verbose", action="store_true", help="print every case that went wrong")
+    options = parser.parse_args(list(arguments))
+    started = time.monotonic()
+    figures = asyncio.run(measure(options.cases, options.every, options.only))
+    for name, (happened, of) in figures.counts.items():
+        print(f"{name:<40}{happened:>6} of {of:<6}{happened / of:>8.1%}")
+    print(f"{time.monotonic() - started:.0f} s")
+    if options.verbose:
+        print("\n".join(figures.faults))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

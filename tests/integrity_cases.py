@@ -1,0 +1,164 @@
+"""Cases of what a memory must not lose: read from one compact file, played through the real Assistant without a model.
+
+The file has sections (`## pairs`, …); a line is a case, its fields are separated by ` | `, several texts in a field by ` // `.
+"""
+
+import re
+import tempfile
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from pathlib import Path
+
+from m2a.agents.offline import OfflineRules
+from m2a.agents.offline.languages import is_english
+from m2a.assistant import Assistant
+from m2a.memory.owners import owner_named
+from m2a.memory.words import finished_words
+from m2a.settings import Settings
+from m2a.types import Failed, MemoryChanged, MemoryEntry, MessageRecorded, ReplyFinished
+
+START = datetime(2026, 3, 2, 9, tzinfo=UTC)
+NOT_READ = "in this conversation only"
+QUOTED = re.compile(r'"([^"]+)"')
+
+
+def read_cases(path: Path) -> dict[str, list[list[str]]]:
+    """The cases by section, each as its fields; a section of stories holds blocks of lines instead."""
+    sections: dict[str, list[list[str]]] = {}
+    block: list[str] | None = None
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.startswith("## "):
+            name = line[3:].strip()
+            cases = sections.setdefault(name, [])
+            block = None
+        elif name == "stories":
+            if not line.strip():
+                block = None
+            elif block is None:
+                block = [line]
+                cases.append(block)
+            else:
+                block.append(line)
+        elif line.strip() and not line.startswith("#"):
+            cases.append([part.strip() for part in line.split(" | ")])
+    return sections
+
+
+@dataclass
+class Told:
+    """One owner's conversation as it went."""
+
+    said: dict[int, str] = field(default_factory=dict)  # the user's messages by id
+    replies: list[str] = field(default_factory=list)
+    changes: list[MemoryChanged] = field(default_factory=list)
+
+
+class Teller:
+    """One owner who talks to the assistant; every message a minute after the one before it."""
+
+    def __init__(self, assistant: Assistant, clock: "Clock", name: str) -> None:
+        self._assistant = assistant
+        self._clock = clock
+        self._conversation: str | None = None
+        self.owner = owner_named(assistant.stores.database, name)
+        self.told = Told()
+
+    def new_conversation(self) -> None:
+        self._conversation = None
+
+    async def say(self, text: str) -> str:
+        """The reply; the update is done when it returns. Raises `RuntimeError` where the turn fails."""
+        self._clock.pass_time()
+        reply = ""
+        async for event in self._assistant.turn(self.owner, text, conversation_id=self._conversation):
+            if isinstance(event, MessageRecorded):
+                self._conversation = event.message.conversation_id
+                self.told.said[event.message.message_id] = text
+            elif isinstance(event, ReplyFinished):
+                reply = event.message.text
+            elif isinstance(event, MemoryChanged):
+                self.told.changes.append(event)
+            elif isinstance(event, Failed):
+                raise RuntimeError(f"{text!r}: {event.reason}")
+        self.told.replies.append(reply)
+        return reply
+
+    def entries(self) -> list[MemoryEntry]:
+        return self._assistant.memory(self.owner).entries()
+
+    def entries_of(self, text: str) -> list[MemoryEntry]:
+        """The living memories that rest on what was said in these words."""
+        ids = {message_id for message_id, said in self.told.said.items() if said == text}
+        return [e for e in self.entries() if any(f <= i <= last for f, last in e.evidence_ids for i in ids)]
+
+    def false_quotations(self) -> list[str]:
+        """What replies quoted that stands in no message of the user."""
+        everything = [" ".join(said.split()) for said in self.told.said.values()]
+        quoted = [" ".join(quote.split()) for reply in self.told.replies for quote in QUOTED.findall(reply)]
+        return [quote for quote in quoted if not any(quote in said for said in everything)]
+
+    def rewritten(self) -> list[MemoryEntry]:
+        """Living memories with words that none of their messages has; dates in brackets apart, which are computed."""
+        found = []
+        for entry in self.entries():
+            held = {
+                word
+                for message_id, said in self.told.said.items()
+                if any(first <= message_id <= last for first, last in entry.evidence_ids)
+                for word in finished_words(said)
+            }
+            own = finished_words(re.sub(r"\([^()]*\d{4}[^()]*\)|\b\d{4}\b", " ", entry.text))
+            if any(word not in held for word in own):
+                found.append(entry)
+        return found
+
+    def keeps(self, text: str) -> bool:
+        """Whether the statement is remembered, or, where it is not English, was said to be in the conversation only."""
+        if is_english(text):
+            telling = set(finished_words(text))
+            kept = {word for entry in self.entries_of(text) for word in finished_words(entry.text)}
+            return len(telling & kept) >= 0.6 * len(telling)
+        index = list(self.told.said.values()).index(text)
+        return bool(self.entries_of(text)) or NOT_READ in self.told.replies[index]
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = START
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def pass_time(self) -> None:
+        self.now += timedelta(minutes=1)
+
+
+class Stage:
+    """An assistant without a model, and as many owners as one asks for."""
+
+    def __init__(self, assistant: Assistant, clock: Clock) -> None:
+        self._assistant, self._clock, self._numbers = assistant, clock, count(1)
+
+    def teller(self) -> Teller:
+        return Teller(self._assistant, self._clock, f"teller {next(self._numbers)}")
+
+
+@asynccontextmanager
+async def stage() -> AsyncIterator[Stage]:
+    clock = Clock()
+    with tempfile.TemporaryDirectory() as folder:
+        settings = Settings(data_dir=Path(folder), chat_model="offline")
+        async with Assistant.open(settings, clock=clock, policy=OfflineRules()) as assistant:
+            yield Stage(assistant, clock)
+
+
+def every_nth(cases: Sequence[list[str]], n: int) -> list[list[str]]:
+    return list(cases[::n])
+
+
+def holds(reply: str, keys: Sequence[str]) -> bool:
+    folded = reply.casefold().replace("’", "'")
+    return all(key.strip().casefold().replace("’", "'") in folded for key in keys)
