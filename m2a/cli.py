@@ -1,24 +1,21 @@
 """The command `m2a`."""
 
-import asyncio
 import json
 import logging
 import os
 import stat
 import sys
-import time
-from collections.abc import Generator, Iterator
-from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from m2a.log import WordlessFormatter
+from m2a.reach import pieces_of, sql_bank
 from m2a.sentences import sentence_of
 from m2a.settings import Settings, SettingsError, load_settings
 
 if TYPE_CHECKING:
-    from m2a.assistant import Assistant
     from m2a.memory.bank import MemoryBank
 
 app = typer.Typer(
@@ -33,8 +30,6 @@ app.add_typer(memory, name="memory")
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 # Commands with options of their own.
 _PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
-# How long a command waits for another that has the data folder, or for an app that is starting.
-_WAIT_SECONDS = 15
 
 
 def _memory_number(value: str) -> int:
@@ -64,7 +59,7 @@ def ask(
     kept of it, and what it did not, to standard error."""
     from m2a.printed import notices
 
-    for piece in _do("ask", text=text, photos=_readable(photo)):
+    for piece in pieces_of("ask", text=text, photos=_readable(photo)):
         if "text" in piece and not as_json:
             print(piece["text"], end="", flush=True)
         elif "turn" in piece and as_json:
@@ -81,9 +76,9 @@ def list_memories(as_json: AsJson = False) -> None:
     from m2a.commands import entry_piece
     from m2a.printed import memory_line
 
-    entries = _sql_bank().entries()
+    entries = sql_bank().entries()
     if not entries:
-        print(f"There is nothing in the memory of {_settings().data_dir} yet.", file=sys.stderr)
+        print(f"There is nothing in the memory of {load_settings().data_dir} yet.", file=sys.stderr)
     for entry in entries:
         print(json.dumps(entry_piece(entry), ensure_ascii=False) if as_json else memory_line(entry))
 
@@ -98,7 +93,7 @@ def search_memories(
     if not text.strip():
         _fail("There are no words to look for; write some, as in `m2a memory search dog`.")
     found = 0
-    for piece in _do("search", text=text, limit=limit):
+    for piece in pieces_of("search", text=text, limit=limit):
         found += 1
         if as_json:
             print(json.dumps(piece, ensure_ascii=False))
@@ -115,7 +110,7 @@ def show_memory(memory_id: MemoryNumber, as_json: AsJson = False) -> None:
     from m2a.commands import entry_piece, history_piece, message_piece
     from m2a.printed import history_line, memory_lines
 
-    bank = _sql_bank()
+    bank = sql_bank()
     entry = bank.entry(memory_id) or bank.replaced_entries([memory_id]).get(memory_id)
     if entry is None:
         _fail(f"There is no memory {memory_id}; `m2a memory list` shows what there is.")
@@ -150,7 +145,7 @@ def delete_memory(memory_id: MemoryNumber) -> None:
     from m2a.memory.semantic_memory_store import RejectedWriteError
     from m2a.types import Forgetting
 
-    bank = _sql_bank()
+    bank = sql_bank()
     try:
         # Among the changes after the newest reply, where `undo` finds it.
         [forgotten, *_others] = bank.write(
@@ -168,7 +163,7 @@ def undo_change() -> None:
     """Take back the last change of the memory; once more, the one before it."""
     from m2a.commands import undo_last
 
-    print(undo_last(_sql_bank()))
+    print(undo_last(sql_bank()))
 
 
 @app.command()
@@ -186,7 +181,7 @@ def repair() -> None:
 @app.command()
 def reindex() -> None:
     """Build the index anew from the database, with the encoders of the settings."""
-    for piece in _do("reindex"):
+    for piece in pieces_of("reindex"):
         print(f"The index is built anew: {piece['records']} records.")
 
 
@@ -196,7 +191,7 @@ def doctor() -> None:
     from m2a.doctor import examine
 
     try:
-        settings = _settings()
+        settings = load_settings()
     except SettingsError:  # it sends people here for the names
         print("The settings are " + ", ".join(f"M2A_{name.upper()}" for name in Settings.model_fields) + ".")
         raise
@@ -271,7 +266,9 @@ def _say(line: str) -> None:
 
 def main() -> None:
     """Run the command; a failure is one sentence on standard error and a non-zero exit code."""
-    logging.basicConfig(handlers=[_Unforeseen()])
+    handler = _Unforeseen()
+    handler.setFormatter(WordlessFormatter())
+    logging.basicConfig(handlers=[handler])
     try:
         _check_arguments(sys.argv[1:])
         app()
@@ -315,10 +312,6 @@ def _sentence(error: Exception) -> str | None:
     return None
 
 
-def _settings() -> Settings:
-    return load_settings()
-
-
 def _fail(reason: str) -> NoReturn:
     _complain(reason)
     raise typer.Exit(1)
@@ -351,62 +344,9 @@ def _readable(photos: list[Path] | None) -> list[str]:
     return [str(photo.absolute()) for photo in photos or []]
 
 
-def _do(name: str, **arguments: Any) -> Iterator[dict[str, Any]]:
-    """The command's pieces: done here, or by the running app where it owns the data folder. An error ends the program."""
-    from m2a.data_folder import DataFolderInUseError
-    from m2a.local_api import call
-
-    try:
-        pieces = _done_here(_opened(), name, arguments)
-    except DataFolderInUseError as error:
-        if error.holder is None or error.holder.address is None:
-            raise
-        pieces = call(error.holder, name, arguments)
-    failure = None
-    with closing(pieces):
-        for piece in pieces:
-            if "error" in piece:
-                failure = piece["error"]
-            else:
-                yield piece
-    if failure is not None:
-        _fail(failure)
-
-
-def _opened() -> "Assistant":
-    """The assistant, once no other command has the data folder. Raises `DataFolderInUseError` if an app has it."""
-    from m2a.assistant import Assistant
-    from m2a.data_folder import DataFolderInUseError
-
-    deadline = time.monotonic() + _WAIT_SECONDS
-    while True:
-        try:
-            return Assistant.open(_settings())
-        except DataFolderInUseError as error:
-            if (error.holder is not None and error.holder.address is not None) or time.monotonic() > deadline:
-                raise
-            time.sleep(0.1)
-
-
-def _done_here(assistant: "Assistant", name: str, arguments: dict[str, Any]) -> Generator[dict[str, Any], None, None]:
-    """Updates that an earlier process left pending wait for the next turn: `verify` changes nothing."""
-    from m2a.commands import COMMANDS
-
-    async def following() -> dict[str, Any] | None:
-        return await anext(pieces, None)
-
-    with asyncio.Runner() as runner:
-        try:
-            pieces = COMMANDS[name](assistant, **arguments)
-            while (piece := runner.run(following())) is not None:
-                yield piece
-        finally:
-            runner.run(assistant.close())
-
-
 def _report(name: str) -> None:
     faults = 0
-    for piece in _do(name):
+    for piece in pieces_of(name):
         faults += "fault" in piece
         print(f"fault: {piece['fault']}" if "fault" in piece else f"mended: {piece['mended']}")
     if faults:
@@ -416,22 +356,6 @@ def _report(name: str) -> None:
         )
         raise typer.Exit(1)
     print("Database, photos and index agree.")
-
-
-def _sql_bank() -> "MemoryBank":
-    """The memory, without the index: works beside a running app."""
-    from datetime import datetime
-
-    from m2a.assistant import LOCAL_OWNER
-    from m2a.data_folder import make_folder
-    from m2a.memory.bank import MemoryBank
-    from m2a.memory.owners import owner_named
-    from m2a.wiring import open_sql_stores
-
-    settings = _settings()
-    make_folder(settings.data_dir)
-    stores = open_sql_stores(settings, lambda: datetime.now().astimezone())
-    return MemoryBank(owner_named(stores.database, LOCAL_OWNER), stores, lambda: datetime.now().astimezone())
 
 
 if __name__ == "__main__":

@@ -76,6 +76,17 @@ class Server:
                 raise AssertionError(f"The server did not end on Ctrl+C: {self.log()}") from None
             self._process = None
 
+    def halt(self) -> None:
+        """It takes what is sent and does nothing with it, until it is killed."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+
+    def kill(self) -> None:
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait()
+        self._process = None
+
     def log(self) -> str:
         return self._log.read_text(errors="replace")[-4000:]
 

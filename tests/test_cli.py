@@ -31,6 +31,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SECONDS = 60
 COMMANDS = [
     ("run",), ("ask",), ("memory",), ("memory", "list"), ("memory", "search"), ("memory", "show"), ("memory", "delete"),
+    ("memory", "undo"),
     ("verify",), ("repair",), ("reindex",), ("doctor",),
 ]  # fmt: skip
 
@@ -156,7 +157,7 @@ class TestCommands:
         assert "blue ball" in turn["answer"]
         assert [source["memory_id"] for source in turn["sources"]] == [1]
         assert turn["sources"][0]["messages"][0]["text"] == "My dog Bobo loves the blue ball."
-        assert turn["searched"] and turn["changes"] == []
+        assert turn["searched"] and turn["changes"] == turn["not_kept"] == [] and turn["unasked"] == 0
 
     def test_ask_takes_large_photos(self, told, tmp_path):
         rows = np.random.default_rng(0).integers(0, 255, (1100, 1100, 3), dtype=np.uint8)
@@ -184,18 +185,33 @@ class TestCommands:
     def test_show(self, told):
         done = told.m2a("memory", "show", "1")
         assert done.code == 0
-        for words in ("Memory 1", "Photo: ", "You: My dog Bobo loves the blue ball.", "added by"):
+        for words in (
+            "Memory 1",
+            "Photo: ",
+            "You: My dog Bobo loves the blue ball.",
+            "Rests on your own words:",
+            "  added, ",
+        ):
             assert words in done.out
         shown = json.loads(told.quick("memory", "show", "1", "--json").out)
         assert shown["messages"][0]["photos"] == shown["photos"]
         assert [row["change"] for row in shown["history"]] == ["added"]
+        assert (shown["rests_on"], shown["corrects"], shown["corrections"]) == ("stated", None, [])
 
-    def test_delete(self, told):
-        assert told.m2a("memory", "delete", "2").out.startswith("Forgot memory 2: ")
-        assert "violin" not in told.quick("memory", "list").out
-        assert "violin" not in told.quick("memory", "search", "violin").out
-        for words in (("delete", "2"), ("show", "2")):
-            assert told.quick("memory", *words).sentence.startswith("There is no memory 2; `m2a memory list`")
+    def test_delete_and_undo(self, told):
+        done = told.m2a("memory", "delete", "2")
+        assert done.out.startswith("Forgot memory 2: ") and "not found, shown or used any more" in done.out
+        for _again in range(2):
+            assert "violin" not in told.quick("memory", "list").out
+            assert "violin" not in told.quick("memory", "search", "violin").out
+            for words in (("delete", "2"), ("show", "2")):
+                assert told.quick("memory", *words).sentence.startswith("There is no memory 2; `m2a memory list`")
+            if not _again:
+                undone = told.quick("memory", "undo")
+                assert undone.code == 0 and undone.out.startswith("Undone. Forgot")
+                assert "violin" in told.quick("memory", "list").out
+                assert "violin" in told.quick("memory", "show", "2").out
+                assert told.quick("memory", "delete", "2").code == 0
 
     def test_verify_repair_reindex(self, told):
         assert told.quick("verify") == Done(0, "Database, photos and index agree.\n", "")
@@ -250,6 +266,10 @@ class TestCommands:
         (["memory", "list"], {"M2A_PORT": "many"}, "port .environment. cannot be 'many'"),
         (["run", "--port", "70000"], {}, "port .flag. cannot be 70000"),
         (["ask", "hello", "--photo", "nowhere.png"], {}, "photo nowhere.png cannot be read: No such file"),
+        (["ask", "hello", "--photo", "{tmp}/pipe"], {}, "photo .*/pipe is not a file"),
+        (["ask", "caf\udce9"], {}, r"argument 'caf\\udce9' is not written in UTF-8"),
+        (["ask", "x" * 20_001], {}, "20,001 characters, and M2A takes up to 20,000 at once; send it in parts"),
+        (["memory", "list"], {"M2A_DATA_DIR": "{tmp}/settings"}, "m2a.toml is not a file; remove it"),
         (["memory", "search", " "], {}, "no words to look for; write some"),
         (["memory", "show", "7"], {}, "no memory 7; `m2a memory list`"),
         (["memory", "delete", "7"], {}, "no memory 7; `m2a memory list`"),
@@ -278,7 +298,10 @@ def test_a_failure_is_one_clear_sentence(tmp_path, words, settings, sentence):
     (tmp_path / "broken" / "memory.db").write_bytes(b"no database " * 1000)
     (tmp_path / "odd").mkdir()
     (tmp_path / "odd" / "uploads").touch()
+    (tmp_path / "settings" / "m2a.toml").mkdir(parents=True)
+    os.mkfifo(tmp_path / "pipe")
     settings = {name: value.format(tmp=tmp_path) for name, value in settings.items()}
+    words = [word.replace("{tmp}", str(tmp_path)) for word in words]
     assert re.search(sentence, quick(tmp_path / "data", *words, **settings).sentence)
 
 
@@ -296,10 +319,18 @@ def test_what_is_no_number_of_a_memory_is_named(tmp_path, command, number):
     assert done.code == 2 and f"'{number}' is no memory's number; `m2a memory list` shows them." in said
 
 
-def test_each_change_of_a_memory_is_a_line(tmp_path):
-    quick(tmp_path, "ask", "My dog Bobo loves the blue ball. My sister Anna plays the violin.")
+def test_ask_says_what_the_memory_kept_and_undo_takes_it_back(tmp_path):
+    assert quick(tmp_path, "memory", "undo").out == "There is no change of the memory to take back.\n"
+    done = quick(tmp_path, "ask", "My dog Bobo loves the blue ball.")
+    assert done.code == 0 and "Remembered: “My dog Bobo loves the blue ball.”" in done.err.splitlines()
+    assert "Remembered" not in done.out
     [_, history] = quick(tmp_path, "memory", "show", "1").out.split("History:\n")
-    assert re.fullmatch(r"  [\d-]+ [\d:]+  added by .*Bobo .*Anna .*\n", history)
+    assert re.fullmatch(r"  [\d-]+ [\d:]+  added, .*\n", history)
+    assert quick(tmp_path, "memory", "undo").out == "Undone. Remembered: “My dog Bobo loves the blue ball.”\n"
+    assert quick(tmp_path, "memory", "list").out == ""
+    assert quick(tmp_path, "memory", "undo").out == "There is no change of the memory to take back.\n"
+    changes = json.loads(quick(tmp_path, "ask", "--json", "My cat is called Mia.").out)["changes"]
+    assert [change["change"] for change in changes] == ["added"] and changes[0]["memory"]["rests_on"] == "stated"
 
 
 def test_a_failure_in_a_process_of_its_own_has_no_traceback(tmp_path):

@@ -4,8 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from m2a.agents.traces import RecordedChange
-from m2a.types import EvidenceRange, MemoryChanged, MemoryEntry, NotKept, RestsOn
+from m2a.types import EvidenceRange, MemoryChanged, MemoryEntry, NotKept, RecordedChange, RestsOn
 from m2a.ui.notices import memory_html
 
 

@@ -183,6 +183,56 @@ def test_the_box_is_free_before_the_memory_is_written(fresh: Visitor) -> None:
     expect(page.get_by_label("Message to M2A").last).to_have_value("typed meanwhile")
 
 
+def test_what_was_sent_and_not_stored_is_in_the_box_after_a_crash(visit: Visit, tmp_path: Path) -> None:
+    server = Server(tmp_path / "data", command=("-m", "tests.page_server"))
+    server.start()
+    try:
+        visitor = visit()
+        page, box = visitor.page, visitor.page.locator("#m2a-composer textarea")
+        visitor.open(server.url)
+        visitor.say("The first message")
+        server.halt()  # between the click and the storing
+        visitor.compose("A message that comes too late")
+        page.get_by_label("Send", exact=True).click()
+        expect(page.locator("#m2a-composer .submit-button, #m2a-composer .stop-button").first).to_be_visible()
+        server.kill()
+        visitor.forgive("net::ERR_", "Connection errored out", "AbortError", "Failed to fetch", "Could not resolve")
+        server.start()
+        visitor.open(server.url)
+        expect(page.locator(".m-user")).to_have_count(1)
+        expect(box).to_have_value("A message that comes too late")
+        visitor.new_conversation()
+        expect(box).to_have_value("")
+        visitor.compose("Of another conversation")
+        page.locator("#m2a-conversations a").first.click()
+        expect(box).to_have_value("A message that comes too late")
+        box.press("Enter")
+        expect(page.locator(".m-user")).to_have_count(2)
+        expect(box).to_have_value("")
+        visitor.wait_for_answer()
+        visitor.reload()
+        expect(page.locator(".m-user")).to_have_count(2)
+        expect(box).to_have_value("")
+    finally:
+        server.stop()
+
+
+def test_a_change_is_undone_with_the_keyboard(fresh: Visitor, shoot: Shoot) -> None:
+    page = fresh.page
+    fresh.say("The attic code is three letters")
+    fresh.remembered("attic")
+    fresh.reload()
+    undo = page.get_by_role("button", name="Undo: The attic code is three letters")
+    undo.focus()
+    page.keyboard.press("Enter")
+    undone = page.locator(".m-change", has_text="This is not in my memory.")
+    expect(undone).to_be_focused()
+    expect(undo).to_have_count(0)
+    shoot(fresh, "17-undone")
+    fresh.reload()
+    expect(undone).to_be_visible()
+
+
 def test_changes_and_deletions_are_told(fresh: Visitor, shoot: Shoot) -> None:
     page = fresh.page
     fresh.say("The garage code is four digits")
@@ -193,10 +243,14 @@ def test_changes_and_deletions_are_told(fresh: Visitor, shoot: Shoot) -> None:
     expect(change).to_contain_text("Changed")
     expect(change.locator("del")).to_contain_text("four digits")
     fresh.say("forget the garage code is six digits")
-    expect(page.locator(".m-change", has_text="Forgot")).to_be_visible()
+    expect(page.locator(".m-change", has_text="Forgot “correct that the garage code is six digits”")).to_be_visible()
     shoot(fresh, "13-changes")
     fresh.reload()
-    expect(page.locator(".m-change", has_text="Forgot")).to_be_visible()
+    expect(page.locator(".m-change", has_text="Forgot what you asked me to forget")).to_be_visible()
+    expect(page.locator("#m2a")).not_to_contain_text("six digits")
+    page.get_by_role("button", name="Undo").last.click()
+    expect(page.locator(".m-change", has_text="Undone")).to_be_visible()
+    expect(page.locator("#m2a-history")).to_contain_text("six digits")
 
 
 def test_a_failure_is_said_in_plain_words_and_can_be_tried_again(fresh: Visitor, shoot: Shoot) -> None:
@@ -245,7 +299,7 @@ def test_a_long_text_that_is_pasted_is_refused_and_stays(fresh: Visitor) -> None
     )
     expect(page.locator("#m2a-composer .thumbnail-item")).to_have_count(0)
     page.get_by_label("Send", exact=True).click()
-    expect(page.get_by_role("alert")).to_contain_text("It has 23,999 characters; M2A takes up to 20,000 at once")
+    expect(page.get_by_role("alert")).to_contain_text("has 23,999 characters, and M2A takes up to 20,000 at once")
     expect(page.get_by_label("Message to M2A").last).to_have_value(re.compile("diary"))
     fresh.say("Then a short one.")
     expect(page.get_by_role("alert")).to_have_count(0)

@@ -5,16 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from m2a.memory.bank import MemoryBank
-from m2a.types import Hit, MemoryChanged, MemoryEntry, MemorySearched, Message, NotKept, Query, Source
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedChange:
-    """A change of the memory, and its `number` among those of its turn, by which it can be undone."""
-
-    number: int
-    changed: MemoryChanged
-    undone: bool = False
+from m2a.types import Hit, MemoryChanged, MemoryEntry, MemorySearched, Message, NotKept, Query, RecordedChange, Source
 
 
 @dataclass(frozen=True, slots=True)

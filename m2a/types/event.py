@@ -66,6 +66,15 @@ class MemoryChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordedChange:
+    """A change of the memory as its turn recorded it; by its `number` among those of the turn it can be undone."""
+
+    number: int
+    changed: MemoryChanged
+    undone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class NotKept:
     """The user asked for a change of the memory that was not made. `text` says which, `reason` is a sentence.
 

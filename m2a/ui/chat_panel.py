@@ -15,11 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from m2a.memory.semantic_memory_store import RejectedWriteError
 from m2a.ui import welcome
 from m2a.ui.chat_view import SHOWN, ChatView, Update
 from m2a.ui.live_turn import LiveTurn, LiveTurns
-from m2a.ui.markup import text as escaped
 from m2a.ui.notices import refusal_html
 from m2a.ui.plain_words import in_plain_words
 
@@ -188,7 +186,7 @@ class ChatPanel:
             return
         bank = self._assistant.memory(owner)
         try:
-            photos = [bank.photo_path(one) for one in asked.photos]
+            photos = [bank.photo_data(one) for one in asked.photos]
         except LookupError as error:
             yield Update(live=refusal_html(str(error)))
             return
@@ -212,12 +210,10 @@ class ChatPanel:
         return self._acted(current, shown, request, lambda owner: act(owner, *_numbers(event, *names)))
 
     def _acted(self, current: str, shown: int, request: gr.Request, act: Callable[[str], object]) -> list[Any]:
-        """The conversation after something was done to the owner's memory, or after a word on why it was not."""
+        """The conversation after something was done to the owner's memory, or was not to be found any more."""
         owner = owner_of(request)
         try:
             act(owner)
-        except RejectedWriteError as error:
-            gr.Warning(escaped(error), title="M2A")
         except LookupError:
             gr.Warning("This is not there any more; open the conversation anew.", title="M2A")
         return Update(history=self._view.history(owner, current or None, shown or SHOWN)).outputs()

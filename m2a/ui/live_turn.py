@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from m2a.agents.traces import RecordedChange
 from m2a.sentences import place_of, sentence_of
 from m2a.types import (
     EvidenceOpened,
@@ -16,6 +15,7 @@ from m2a.types import (
     MemorySearched,
     MessageRecorded,
     NotKept,
+    RecordedChange,
     ReplyFinished,
     TextDelta,
     TurnEvent,

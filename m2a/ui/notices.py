@@ -4,8 +4,7 @@ buttons to have it otherwise, and what failed."""
 from collections.abc import Sequence
 from typing import Literal
 
-from m2a.agents.traces import RecordedChange
-from m2a.types import Failed, MemoryChanged, MemoryEntry, NotKept
+from m2a.types import Failed, MemoryChanged, MemoryEntry, NotKept, RecordedChange
 from m2a.ui import markup
 
 _RESTS_ON = {
@@ -29,9 +28,9 @@ def memory_html(
     if unasked:
         were = "was" if unasked == 1 else "were"
         what = f"{markup.plural(unasked, 'change')} that you did not ask for {were} not made."
-        lines.append(f'<li class="m-change m-not-kept">{what}</li>')
+        lines.append(f'<li class="m-change m-not-kept"><div>{what}</div></li>')
     if waiting:
-        lines.append(f'<li class="m-change m-not-kept"><strong>Not in my memory{_WAITING[waiting]}</li>')
+        lines.append(f'<li class="m-change m-not-kept"><div><strong>Not in my memory{_WAITING[waiting]}</div></li>')
     if not lines:
         return ""
     anchor = f' id="m{reply_id}-notices" tabindex="-1"' if reply_id else ""
@@ -63,7 +62,7 @@ def _change(recorded: RecordedChange, reply_id: int | None) -> str:
     changed = recorded.changed
     anchor = f' id="m{reply_id}-c{recorded.number}" tabindex="-1"' if reply_id else ""
     if recorded.undone:
-        return f'<li class="m-change m-undone"{anchor}><strong>Undone</strong> <span>{_undone(changed)}</span></li>'
+        return f'<li class="m-change m-undone"{anchor}><div><strong>Undone</strong> {_undone(changed)}</div></li>'
     title, words = _told(changed)
     note = (
         _FORGOTTEN if changed.change == "forgotten" else _RESTS_ON.get(changed.entry.rests_on if changed.entry else "")
@@ -72,8 +71,8 @@ def _change(recorded: RecordedChange, reply_id: int | None) -> str:
     undo = _button("Undo", "undo", reply_id, recorded.number, about=changed.entry or changed.previous)
     rivals = "".join(_rival(rival, reply_id, recorded.number) for rival in changed.rivals)
     return (
-        f'<li class="m-change m-{changed.change}"{anchor}><strong>{title}</strong> <span dir="auto">{words}</span>'
-        f"{small}{undo}{rivals}</li>"
+        f'<li class="m-change m-{changed.change}"{anchor}><div><strong>{title}</strong> <span dir="auto">{words}</span>'
+        f"{small}</div>{undo}{rivals}</li>"
     )
 
 
@@ -84,7 +83,7 @@ def _told(changed: MemoryChanged) -> tuple[str, str]:
             return "Remembered", entry
         case "corrected":
             return "Corrected", f"<ins>{entry}</ins>" + (
-                f" <small>I tell it with {previous}.</small>" if previous else ""
+                f" <small>I tell it with {previous}</small>" if previous else ""
             )
         case "replaced":
             before = f"<del>{previous}</del> <span aria-hidden='true'>→</span> " if previous else ""
@@ -109,14 +108,14 @@ def _undone(changed: MemoryChanged) -> str:
 def _rival(rival: MemoryEntry, reply_id: int | None, number: int) -> str:
     kept = f'I also keep <span dir="auto">{_quoted(rival)}</span> ({markup.day(rival.recorded_at.astimezone())}).'
     replace = _button("Replace it", "supersede", reply_id, number, about=rival, memory_id=rival.memory_id)
-    return f'<div class="m-rival">{kept}{replace}</div>'
+    return f"<div>{kept}</div>{replace}"
 
 
 def _not_kept(one: NotKept, reply_id: int | None) -> str:
     act = "" if one.number is None else _button("Do it anyway", "insist", reply_id, one.number, label=one.text)
     return (
-        f'<li class="m-change m-not-kept"><strong>Not done</strong> <span dir="auto">{markup.text(one.text)}</span> '
-        f'<small dir="auto">{markup.text(one.reason)}</small>{act}</li>'
+        f'<li class="m-change m-not-kept"><div><strong>Not done</strong> <span dir="auto">{markup.text(one.text)}</span> '
+        f'<small dir="auto">{markup.text(one.reason)}</small></div>{act}</li>'
     )
 
 
@@ -137,7 +136,7 @@ def _button(
     named = f' aria-label="{markup.text(f"{name}: {what}")}"' if what else ""
     memory = f' data-memory="{memory_id}"' if memory_id is not None else ""
     return (
-        f' <button type="button" class="m-act" data-act="{act}" data-reply="{reply_id}" data-number="{number}"{memory}{named}>'
+        f'<button type="button" class="m-act" data-act="{act}" data-reply="{reply_id}" data-number="{number}"{memory}{named}>'
         f"{name}</button>"
     )
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Literal
 
-from m2a.agents.traces import RecordedChange
-from m2a.types import Failed, MemorySearched, Message, NotKept, Source
+from m2a.types import Failed, MemorySearched, Message, NotKept, RecordedChange, Source
 from m2a.ui import markup, notices, sources
 
 

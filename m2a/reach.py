@@ -1,0 +1,90 @@
+"""How a command reaches the memory: in this process, in the running app that has the data folder, or by SQL beside it."""
+
+import asyncio
+import time
+from collections.abc import Generator, Iterator
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+from m2a.settings import load_settings
+
+if TYPE_CHECKING:
+    from m2a.assistant import Assistant
+    from m2a.memory.bank import MemoryBank
+
+# How long a command waits for another that has the data folder, or for an app that is starting.
+_WAIT_SECONDS = 15
+
+
+class CommandError(Exception):
+    """The command failed where it was done; the message is a sentence."""
+
+
+def pieces_of(name: str, **arguments: Any) -> Iterator[dict[str, Any]]:
+    """The command's pieces: done here, or by the running app where it owns the data folder. Raises
+    `CommandError` once all of them are given."""
+    from m2a.data_folder import DataFolderInUseError
+    from m2a.local_api import call
+
+    try:
+        pieces = _done_here(_opened(), name, arguments)
+    except DataFolderInUseError as error:
+        if error.holder is None or error.holder.address is None:
+            raise
+        pieces = call(error.holder, name, arguments)
+    failure = None
+    with closing(pieces):
+        for piece in pieces:
+            if "error" in piece:
+                failure = piece["error"]
+            else:
+                yield piece
+    if failure is not None:
+        raise CommandError(failure)
+
+
+def _opened() -> "Assistant":
+    """The assistant, once no other command has the data folder. Raises `DataFolderInUseError` if an app has it."""
+    from m2a.assistant import Assistant
+    from m2a.data_folder import DataFolderInUseError
+
+    deadline = time.monotonic() + _WAIT_SECONDS
+    while True:
+        try:
+            return Assistant.open(load_settings())
+        except DataFolderInUseError as error:
+            if (error.holder is not None and error.holder.address is not None) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
+
+
+def _done_here(assistant: "Assistant", name: str, arguments: dict[str, Any]) -> Generator[dict[str, Any], None, None]:
+    """Updates that an earlier process left pending wait for the next turn: `verify` changes nothing."""
+    from m2a.commands import COMMANDS
+
+    async def following() -> dict[str, Any] | None:
+        return await anext(pieces, None)
+
+    with asyncio.Runner() as runner:
+        try:
+            pieces = COMMANDS[name](assistant, **arguments)
+            while (piece := runner.run(following())) is not None:
+                yield piece
+        finally:
+            runner.run(assistant.close())
+
+
+def sql_bank() -> "MemoryBank":
+    """The memory, without the index: works beside a running app."""
+    from datetime import datetime
+
+    from m2a.assistant import LOCAL_OWNER
+    from m2a.data_folder import make_folder
+    from m2a.memory.bank import MemoryBank
+    from m2a.memory.owners import owner_named
+    from m2a.wiring import open_sql_stores
+
+    settings = load_settings()
+    make_folder(settings.data_dir)
+    stores = open_sql_stores(settings, lambda: datetime.now().astimezone())
+    return MemoryBank(owner_named(stores.database, LOCAL_OWNER), stores, lambda: datetime.now().astimezone())
