@@ -12,7 +12,9 @@ from typing import Any, Literal, Self
 
 from tests.chat_server import Reply, call, mode_of, say
 
-PromptStage = Literal["query", "generate", "update", "manage query", "manage update", "caption"]
+PromptStage = Literal[
+    "query", "generate", "update", "manage query", "manage update", "consent", "consent shown", "caption"
+]
 
 _STAGES: dict[str, PromptStage] = {
     "Stage 1, Query.": "query",
@@ -20,6 +22,8 @@ _STAGES: dict[str, PromptStage] = {
     "Stage 3, Update.": "update",
     "Query request:": "manage query",
     "Update request:": "manage update",
+    "Consent check. Say": "consent",
+    "Consent check, photos": "consent shown",
 }
 _ANNOUNCED = re.compile(r"Everything between <data-(\w+)> and </data-(\w+)> is material")
 

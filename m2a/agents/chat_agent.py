@@ -11,7 +11,7 @@ from datetime import datetime
 from m2a.agents.marks import MarkReader
 from m2a.agents.memory_manager import MemoryManager
 from m2a.agents.prompt_photo import for_prompt
-from m2a.agents.state import MemoryContext, PhotoView, Policy, Step, TurnState
+from m2a.agents.state import MemoryContext, PhotoView, Policy, Step, Superseded, TurnState
 from m2a.agents.steps import GaveUpError, UsageMeter, next_action, pieces, with_step
 from m2a.agents.stopping import in_thread, until_stopped
 from m2a.agents.traces import dump_trace, load_trace
@@ -109,6 +109,7 @@ class ChatAgent:
             photo_ids=[shown_photos[number] for number in marks.photos if number in shown_photos],
             partial=failure is not None or stop.is_set(),
             steps=dump_trace(message, searches, sources),
+            answers=message.message_id,
             update_pending=True,
         )
         if meter.usage.calls:
@@ -140,13 +141,15 @@ class ChatAgent:
             if isinstance(event, MemoryContext):
                 contexts.append(event)
             yield event
+        history = await in_thread(self._history, message)
         generate = replace(
             state,
             stage="generate",
             steps=(),
             context=tuple(contexts),
             recalled=await in_thread(self._recalled, contexts, len(message.photos)),
-            recent=await in_thread(self._history, message),
+            recent=history,
+            superseded=await in_thread(self._superseded, history),
         )
         yield generate
         async with aclosing(pieces(self._policy, generate, meter)) as stream:
@@ -168,9 +171,8 @@ class ChatAgent:
 
     async def _state(self, message: Message, now: datetime) -> TurnState:
         photos = await self._photo_views(message)
-        recent, preferences, concepts = await in_thread(
-            lambda: (self._recent(message), self._bank.standing_preferences(), self._bank.concepts())
-        )
+        recent = await in_thread(self._recent, message)
+        preferences, concepts = await in_thread(lambda: (self._bank.standing_preferences(), self._bank.concepts()))
         return TurnState(
             stage="query",
             now=now,
@@ -179,6 +181,7 @@ class ChatAgent:
             photos=photos,
             preferences=tuple(preferences),
             concepts=tuple(concepts),
+            superseded=await in_thread(self._superseded, recent),
         )
 
     async def _photo_views(self, message: Message) -> tuple[PhotoView, ...]:
@@ -218,6 +221,9 @@ class ChatAgent:
         """The newest messages before this one that fit into `history_tokens`."""
         newest = self._bank.conversation(message.conversation_id, newest=200, up_to=message.message_id)
         return self._fitting(_current(newest, message))
+
+    def _superseded(self, messages: Sequence[Message]) -> Superseded:
+        return self._bank.superseded_in([message.message_id for message in messages])
 
     def _changes_before(self, recent: Sequence[Message]) -> tuple[MemoryChanged, ...]:
         """What the turn before this one changed in the memory, and nobody has undone since."""

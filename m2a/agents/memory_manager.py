@@ -116,12 +116,15 @@ class MemoryManager:
             query = Query(action.query, photo_ids)
             # Rules judge every memory that is found by a decision of their own, finer than the floor.
             hits = tuple(self._bank.search(query, k=SEARCH_HITS, relevance_floor=self._policy.calls_model))
+            if self._policy.calls_model:
+                hits = self._with_corrections(hits)
             return Step(action, Searched(hits)), [MemorySearched(query, hits)]
         if isinstance(action, SearchRawMessages):
             found = self._bank.find_messages(action.query, SEARCH_HITS + len(state.recent) + 1)
             earlier = [m for m in found if m.message_id < state.message.message_id][:SEARCH_HITS]
             hits = tuple(Hit(message, 1 / rank, {"bm25": rank}) for rank, message in enumerate(earlier, start=1))
-            return Step(action, Searched(hits)), [MemorySearched(Query(action.query), hits)]
+            superseded = self._bank.superseded_in([message.message_id for message in earlier])
+            return Step(action, Searched(hits, superseded)), [MemorySearched(Query(action.query), hits)]
         if isinstance(action, FetchRawMessagesByTime):
             messages = self._bank.messages_between(action.start, action.end)
             ranges = _spans(messages)
@@ -133,7 +136,8 @@ class MemoryManager:
                 return Step(action, Rejected(reason)), []
             messages = self._bank.messages_in_ranges(ranges)
         shown = tuple(messages[:MESSAGES_OPENED])
-        observation = Opened(shown, more=len(messages) - len(shown))
+        superseded = self._bank.superseded_in([message.message_id for message in shown])
+        observation = Opened(shown, more=len(messages) - len(shown), superseded=superseded)
         return Step(action, observation), [EvidenceOpened(ranges, shown)]
 
     def _finish_query(self, state: TurnState, action: Finish) -> MemoryContext | Rejected:
@@ -147,13 +151,31 @@ class MemoryManager:
             return Rejected(f"There is no message {missing[0]}.")
         hits = [seen[memory_id] for memory_id in dict.fromkeys(action.memory_ids)]
         hits += [Hit(messages[message_id], 0.0, {}) for message_id in dict.fromkeys(action.message_ids)]
-        return MemoryContext(action.context, tuple(hits), self._evidence(hits))
+        return self._context(action.context, hits)
 
     def _unfinished(self, state: TurnState) -> MemoryContext:
         searches = [step.observation for step in state.steps if isinstance(step.observation, Searched)]
         hits = searches[-1].hits[:5] if searches else ()
         text = "The search was not finished; this is what it had found."
-        return MemoryContext(text, hits, self._evidence(hits), complete=False)
+        return self._context(text, hits, complete=False)
+
+    def _context(self, text: str, hits: Sequence[Hit], *, complete: bool = True) -> MemoryContext:
+        evidence = self._evidence(hits)
+        superseded = self._bank.superseded_in([message.message_id for message in evidence])
+        return MemoryContext(text, tuple(hits), evidence, complete, superseded)
+
+    def _with_corrections(self, hits: Sequence[Hit]) -> tuple[Hit, ...]:
+        """The hits, each followed by the entries that correct a part of it: they are told together."""
+        found = {hit.record.memory_id for hit in hits if isinstance(hit.record, MemoryEntry)}
+        corrections = self._bank.corrections_of(found)
+        together: list[Hit] = []
+        for hit in hits:
+            together.append(hit)
+            if isinstance(hit.record, MemoryEntry):
+                tied = corrections.get(hit.record.memory_id, ())
+                together += [Hit(entry, hit.score, {}) for entry in tied if entry.memory_id not in found]
+                found |= {entry.memory_id for entry in tied}
+        return tuple(together)
 
     def _evidence(self, hits: Sequence[Hit]) -> tuple[Message, ...]:
         """The original words under the hits, in order."""

@@ -9,8 +9,8 @@ from functools import cache
 from importlib.resources import files
 from string import Template
 
-from m2a.agents.state import MemoryContext, Opened, Rejected, Searched, Staged, Step, TurnState
-from m2a.types import Hit, MemoryEntry, Message
+from m2a.agents.state import MemoryContext, Opened, Rejected, Searched, Staged, Step, Superseded, TurnState
+from m2a.types import Hit, MemoryChanged, MemoryEntry, Message
 from models.chat_model import ChatMessage, PhotoPart
 
 # Of the reply that was just given, the update needs no more; a model that rambled must not crowd out the rest.
@@ -50,12 +50,16 @@ def stage_messages(state: TurnState, *, sees_photos: bool) -> list[ChatMessage]:
     }
     parts: list[str | PhotoPart] = []
     if state.recent:
-        parts.append(boundary.enclose("Recent conversation", [message_line(m) for m in state.recent]))
+        recent = [message_line(m, state.superseded.get(m.message_id, ())) for m in state.recent]
+        parts.append(boundary.enclose("Recent conversation", recent))
     parts.append(f"The user's new message:\n{message_line(state.message)}")
     parts += _photo_parts(state, sees_photos, boundary)
     if state.reply is not None:
         reply = replace(state.reply, text=shorten(state.reply.text, REPLY_CHARACTERS))
         parts.append(boundary.enclose("The assistant's reply", [message_line(reply)]))
+    if state.changes:
+        lines = [line for change in state.changes for line in _change_lines(change)]
+        parts.append(boundary.enclose("What the turn before changed in the memory", lines))
     if state.preferences and agent == "chat_agent":
         parts.append(boundary.enclose("Standing preferences", [entry_line(entry) for entry in state.preferences]))
     if state.steps:
@@ -76,6 +80,8 @@ def reply_messages(state: TurnState, *, sees_photos: bool) -> list[ChatMessage]:
     messages = [ChatMessage("system", (*system.parts, "\n\n" + stage))]
     for message in state.recent:
         text = message.text + (f" (with {_count(len(message.photos), 'photo')})" if message.photos else "")
+        if message.message_id in state.superseded:
+            text += " (history: some of this was replaced by what was said later)"
         messages.append(ChatMessage(message.role, (text or "(nothing)",)))
     parts: list[str | PhotoPart] = []
     for context in state.context:
@@ -92,10 +98,14 @@ def reply_messages(state: TurnState, *, sees_photos: bool) -> list[ChatMessage]:
     return messages
 
 
-def message_line(message: Message) -> str:
+def message_line(message: Message, superseded: Sequence[MemoryEntry] = ()) -> str:
+    """A message as an agent reads it; what it says of superseded entries is marked as history."""
     photos = f" [{_count(len(message.photos), 'photo')}]" if message.photos else ""
     said_at = message.said_at.strftime("%A %Y-%m-%d %H:%M")
-    return f"message {message.message_id}, {said_at}, {message.role} ({message.speaker}){photos}: {message.text}"
+    history = "".join(f" [history, no longer holds: {one_line(entry.text)}]" for entry in superseded)
+    return (
+        f"message {message.message_id}, {said_at}, {message.role} ({message.speaker}){photos}: {message.text}{history}"
+    )
 
 
 def one_line(text: str) -> str:
@@ -117,6 +127,8 @@ def entry_line(entry: MemoryEntry) -> str:
         "photos": len(entry.photo_ids),
         "happened": [day.isoformat() for day in entry.happened] if entry.happened else None,
         "recorded": entry.recorded_at.date().isoformat(),
+        "rests_on": entry.rests_on if entry.rests_on != "stated" else None,
+        "corrects": entry.corrects,
         "evidence_ids": [list(evidence) for evidence in entry.evidence_ids],
     }
     return json.dumps({name: value for name, value in fields.items() if value}, ensure_ascii=False)
@@ -124,9 +136,9 @@ def entry_line(entry: MemoryEntry) -> str:
 
 def _context_lines(context: MemoryContext) -> list[str]:
     lines = [context.text] if context.text else []
-    lines += [_hit_line(hit) for hit in context.hits]
+    lines += [_hit_line(hit, context.superseded) for hit in context.hits]
     if context.messages:
-        lines += ["Original messages:", *(message_line(message) for message in context.messages)]
+        lines += ["Original messages:", *_message_lines(context.messages, context.superseded)]
     if not context.complete:
         lines.append("(The search ran out of rounds: there may be more.)")
     return lines or ["Nothing relevant was found."]
@@ -143,10 +155,10 @@ def _step_parts(steps: Sequence[Step], boundary: Boundary) -> list[str]:
         elif isinstance(observation, Staged):
             parts.append("Done; it is written when you finish.")
         elif isinstance(observation, Searched):
-            lines = [_hit_line(hit) for hit in observation.hits] or ["nothing found"]
+            lines = [_hit_line(hit, observation.superseded) for hit in observation.hits] or ["nothing found"]
             parts.append(boundary.enclose("Result", lines))
         elif isinstance(observation, Opened):
-            lines = [message_line(message) for message in observation.messages] or ["no messages"]
+            lines = _message_lines(observation.messages, observation.superseded) or ["no messages"]
             if observation.more:
                 lines.append(f"({observation.more} more messages not shown)")
             parts.append(boundary.enclose("Result", lines))
@@ -160,8 +172,21 @@ def _action_line(step: Step) -> str:
     return f"{type(step.action).__name__} {step.action.model_dump_json(exclude_defaults=True)}"
 
 
-def _hit_line(hit: Hit) -> str:
-    return entry_line(hit.record) if isinstance(hit.record, MemoryEntry) else message_line(hit.record)
+def _hit_line(hit: Hit, superseded: Superseded) -> str:
+    if isinstance(hit.record, MemoryEntry):
+        return entry_line(hit.record)
+    return message_line(hit.record, superseded.get(hit.record.message_id, ()))
+
+
+def _message_lines(messages: Sequence[Message], superseded: Superseded) -> list[str]:
+    return [message_line(message, superseded.get(message.message_id, ())) for message in messages]
+
+
+def _change_lines(change: MemoryChanged) -> list[str]:
+    lines = [f"{change.change}: {entry_line(change.entry)}"] if change.entry is not None else []
+    if change.previous is not None and change.change == "replaced":
+        lines.append(f"in the place of: {entry_line(change.previous)}")
+    return lines
 
 
 def _photo_parts(state: TurnState, sees_photos: bool, boundary: Boundary) -> list[str | PhotoPart]:
