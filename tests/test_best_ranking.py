@@ -3,12 +3,11 @@
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 from uuid import uuid4
 
 import numpy as np
 import pytest
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import delete, insert, select, update
 
 from m2a.memory.database import Database, erasure, message, outbox, ranked_count, ranked_record, setting
 from m2a.memory.floor import RelevanceFloor
@@ -16,7 +15,7 @@ from m2a.memory.index import MemoryIndex
 from m2a.memory.index_schema import IndexEncoders
 from m2a.memory.owners import owner_named
 from m2a.memory.ranking.learned_ranking import LearnedRanking
-from m2a.memory.ranking.record_store import RankedRecordStore, RecordKey
+from m2a.memory.ranking.record_store import RecordKey
 from m2a.types import Query
 from tests.encoders import ColourImageEncoder, HashingTextEncoder, HashingTokenEncoder
 from tests.test_retriever import ENTRIES, MESSAGES, Memory
@@ -258,17 +257,3 @@ def test_an_encoder_without_tokens_is_refused(memory):
     for encoder in (HashingTextEncoder(), HashingTokenEncoder()):
         with pytest.raises(ValueError, match="set fusion = paper"):
             LearnedRanking.load(memory.ranked, encoder)
-
-
-def test_an_old_database_gets_the_tables(tmp_path: Path):
-    url = f"sqlite:///{tmp_path / 'memory.db'}"
-    database = Database(url)
-    with database.write() as connection:
-        for table in (ranked_record, ranked_count):
-            table.drop(connection)
-    database.close()
-    database = Database(url)
-    with database.read() as connection:
-        assert connection.scalar(select(func.count()).select_from(ranked_record)) == 0
-        assert RankedRecordStore(database).owners_with_gaps(connection) == set()
-    database.close()

@@ -2,26 +2,32 @@
 
 import json
 import logging
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from itertools import zip_longest
 from pathlib import Path
+from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, insert, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
-from m2a.memory.database import pending_update, trace
-from m2a.memory.database import photo as photo_table
+from m2a.memory import change_log, updates
+from m2a.memory.change_writer import ChangeWriter
+from m2a.memory.forgetting import Forgetter
 from m2a.memory.photo_decoder import DecodedPhoto, PhotoRefusedError
+from m2a.memory.photo_store import PhotoNotFoundError
+from m2a.memory.schema import photo as photo_table
+from m2a.memory.schema import trace
 from m2a.memory.stores import Stores
+from m2a.memory.withheld import FORGOTTEN, forgotten_photos
 from m2a.types import (
     Addition,
     Change,
     Concept,
     Conversation,
-    Deletion,
     EntryDraft,
     EvidenceRange,
+    Forgetting,
     HistoryRow,
     Hit,
     MemoryChanged,
@@ -31,6 +37,7 @@ from m2a.types import (
     Photo,
     Query,
     RecordKind,
+    Refusal,
     Role,
 )
 
@@ -56,6 +63,8 @@ class MemoryBank:
         self._semantic = stores.semantic
         self._photos = stores.photos
         self._retrieval = stores.retrieval
+        self._forgetter = Forgetter(stores.raw, stores.semantic)
+        self._writer = ChangeWriter(stores.semantic, self._forgetter)
         self._clock = clock
 
     # Layer 1
@@ -156,9 +165,11 @@ class MemoryBank:
         photo_ids: Sequence[str] = (),
         partial: bool = False,
         steps: object,
+        answers: int,
         update_pending: bool,
     ) -> Message:
-        """Store the assistant's reply, how it came about, and that its update is to come, in one transaction."""
+        """Store the assistant's reply to the message `answers`, how it came about, and that its update is to come, in one
+        transaction."""
         with self._database.write() as connection:
             message = self._raw.append(
                 connection,
@@ -175,16 +186,27 @@ class MemoryBank:
                 insert(trace).values(owner=self.owner, message_id=message.message_id, steps=json.dumps(steps))
             )
             if update_pending:
-                connection.execute(insert(pending_update).values(owner=self.owner, message_id=message.message_id))
+                updates.await_update(connection, self.owner, message.message_id, answers)
             return message
 
-    def steps(self, message_id: int) -> object | None:
-        """How a reply came about, as given to `record_reply`; None where nothing was recorded."""
+    def steps(self, message_id: int) -> dict[str, Any] | None:
+        """How a reply came about, as given to `record_reply`, with what its update did; None where nothing was recorded.
+
+        Searches and refusals whose words were forgotten since are left out, or without words.
+        """
         with self._database.read() as connection:
-            steps = connection.scalar(
-                select(trace.c.steps).where(trace.c.owner == self.owner, trace.c.message_id == message_id)
-            )
-        return None if steps is None else json.loads(steps)
+            steps = change_log.read_steps(connection, self.owner, message_id)
+            if steps is None:
+                return None
+            searches = steps.get("searches", [])
+            forgotten = self._forgetter.is_forgotten(connection, self.owner, [search["text"] for search in searches])
+            steps["searches"] = [search for search, gone in zip(searches, forgotten, strict=True) if not gone]
+            for stored, refusal in zip(
+                steps.get("refusals", ()), self._refusals(connection, steps.get("refusals", ())), strict=True
+            ):
+                if refusal.change is None:
+                    stored |= {"text": refusal.text, "reason": refusal.reason, "change": None}
+        return steps
 
     def messages(self, message_ids: Collection[int]) -> dict[int, Message]:
         with self._database.read() as connection:
@@ -226,19 +248,30 @@ class MemoryBank:
         with self._database.read() as connection:
             return self._semantic.get(connection, self.owner, memory_ids)
 
+    def corrections_of(self, memory_ids: Collection[int]) -> dict[int, list[MemoryEntry]]:
+        """For each of the memories the living ones that correct a part of it, in order."""
+        with self._database.read() as connection:
+            return self._semantic.corrections_of(connection, self.owner, memory_ids)
+
     def replaced_entries(self, memory_ids: Collection[int]) -> dict[int, MemoryEntry]:
         """Those among the ids that others took the place of, as they were; forgotten ones never."""
         with self._database.read() as connection:
-            return self._semantic.replaced(connection, self.owner, memory_ids)
+            return self._semantic.superseded(connection, self.owner, memory_ids)
+
+    def superseded_in(self, message_ids: Collection[int]) -> dict[int, list[MemoryEntry]]:
+        """For each of the messages the entries that rest on it and of which others took the place."""
+        with self._database.read() as connection:
+            return self._semantic.superseded_in(connection, self.owner, message_ids)
 
     def history(self, memory_id: int) -> list[HistoryRow]:
-        """Every change of a memory, oldest first; also of a deleted one."""
+        """Every change of a memory, oldest first; of a forgotten one without words."""
         with self._database.read() as connection:
             return self._semantic.history(connection, self.owner, memory_id)
 
     def standing_preferences(self) -> list[MemoryEntry]:
-        """The newest preferences, at most ten: they go with every prompt."""
-        return self.entries(kinds=["preference"])[-STANDING_PREFERENCES:]
+        """The newest preferences that the user stated, at most ten: they go with every prompt."""
+        stated = [entry for entry in self.entries(kinds=["preference"]) if entry.rests_on == "stated"]
+        return sorted(stated, key=lambda entry: (entry.recorded_at, entry.memory_id))[-STANDING_PREFERENCES:]
 
     def concepts(self) -> list[Concept]:
         with self._database.read() as connection:
@@ -247,108 +280,139 @@ class MemoryBank:
     def check(self, changes: Sequence[Change]) -> None:
         """Raise `RejectedWriteError` if the changes could not be written together now. Writes nothing."""
         with self._database.write() as connection:
-            self._apply(connection, changes, who="check")
+            self._writer.apply(connection, self.owner, changes, who="check", now=self._clock())
             connection.rollback()
 
-    def write(self, changes: Sequence[Change], *, who: str, update_of: int | None = None) -> list[MemoryChanged]:
+    def write(
+        self,
+        changes: Sequence[Change],
+        *,
+        who: str,
+        update_of: int | None = None,
+        trace_of: int | None = None,
+        refusals: Sequence[Refusal] = (),
+        unasked: int = 0,
+    ) -> list[MemoryChanged]:
         """Write the changes together or not at all.
 
-        `update_of` is the reply whose pending update this is: it counts as done in the same transaction, and
-        where it was done already nothing is written and the list is empty.
+        `update_of` is the reply whose pending update this is: it counts as done in the same transaction, with what was
+        refused and how much nobody had asked for; where it was done already nothing is written and the list is empty.
+        `trace_of` is a reply to whose changes these belong although its update is done. Raises `RejectedWriteError`.
         """
         with self._database.write() as connection:
-            if update_of is not None:
-                done = connection.execute(
-                    delete(pending_update).where(
-                        pending_update.c.owner == self.owner, pending_update.c.message_id == update_of
-                    )
+            if update_of is not None and not updates.finish(connection, self.owner, update_of):
+                return []
+            written = self._writer.apply(connection, self.owner, changes, who=who, now=self._clock())
+            reply_id = update_of if update_of is not None else trace_of
+            if reply_id is not None:
+                change_log.append(
+                    connection, self.owner, reply_id, [item.stored for item in written], refusals, unasked
                 )
-                if done.rowcount == 0:
-                    return []
-            changed = self._apply(connection, changes, who)
-            if update_of is not None and changed:
-                self._record_changes(connection, update_of, changed)
-            return changed
+            return [item.changed for item in written]
 
     def add(self, draft: EntryDraft, *, who: str, why: str) -> MemoryEntry:
+        """Write one entry, or renew the one that already says the same."""
         [changed] = self.write([Addition(draft, why)], who=who)
         assert changed.entry is not None
         return changed.entry
 
     def delete(self, memory_id: int, *, who: str, why: str) -> MemoryEntry:
-        """Take a memory out and return it. Raises `RejectedWriteError` where there is none."""
-        [changed] = self.write([Deletion(memory_id, why)], who=who)
+        """Forget a memory and return it as it was. Raises `RejectedWriteError` where there is none."""
+        [changed] = self.write([Forgetting((memory_id,), why)], who=who)
         assert changed.previous is not None
         return changed.previous
 
-    def _apply(self, connection: Connection, changes: Sequence[Change], who: str) -> list[MemoryChanged]:
-        now = self._clock()
-        changed: list[MemoryChanged] = []
-        for change in changes:
-            if isinstance(change, Addition):
-                entry = self._semantic.add(connection, self.owner, change.draft, who=who, why=change.why, now=now)
-                changed.append(MemoryChanged("added", entry))
-            elif isinstance(change, Deletion):
-                previous = self._semantic.delete(
-                    connection, self.owner, change.memory_id, who=who, why=change.why, now=now
-                )
-                changed.append(MemoryChanged("deleted", None, previous))
-            else:
-                previous, entry = self._semantic.replace(
-                    connection, self.owner, change.memory_id, change.draft, who=who, why=change.why, now=now
-                )
-                changed.append(MemoryChanged("replaced", entry, previous))
-        return changed
+    def undo(self, reply_id: int, number: int, *, who: str = "the user") -> bool:
+        """Take back change `number`, from 0, of those that a reply's update made; False where that was done already.
+
+        Raises `LookupError` where there is no such change, and `RejectedWriteError` where what came after it is in the way.
+        """
+        with self._database.write() as connection:
+            steps = change_log.read_steps(connection, self.owner, reply_id) or {}
+            stored = change_log.numbered(steps, "changes", number)
+            if stored.get("undone"):
+                return False
+            self._writer.undo(connection, self.owner, stored, who=who, now=self._clock())
+            stored["undone"] = True
+            change_log.write_steps(connection, self.owner, reply_id, steps)
+            return True
+
+    def insist(self, reply_id: int, number: int, *, who: str = "the user") -> list[MemoryChanged]:
+        """Make the change after all that was refused as number `number`, from 0, in a reply's update.
+
+        None where that was done already. Raises `LookupError` where there is no such refusal or nothing can be done, and
+        `RejectedWriteError`.
+        """
+        with self._database.write() as connection:
+            steps = change_log.read_steps(connection, self.owner, reply_id) or {}
+            stored = change_log.numbered(steps, "refusals", number)
+            refusal = self._refusals(connection, [stored])[0]
+            if stored.get("done"):
+                return []
+            if refusal.change is None:
+                raise LookupError("There is nothing that could be done after all.")
+            written = self._writer.apply(connection, self.owner, [refusal.change], who=who, now=self._clock())
+            stored["done"] = True
+            change_log.write_steps(connection, self.owner, reply_id, steps)
+            change_log.append(connection, self.owner, reply_id, [item.stored for item in written])
+            return [item.changed for item in written]
+
+    def refusals(self, reply_id: int) -> list[Refusal]:
+        """What was refused in a reply's update, in order; of what was forgotten since, neither words nor the change."""
+        with self._database.read() as connection:
+            steps = change_log.read_steps(connection, self.owner, reply_id) or {}
+            return self._refusals(connection, steps.get("refusals", ()))
+
+    def newest_reply_with_changes(self) -> int | None:
+        """The last reply whose update changed something that has not been taken back."""
+        with self._database.read() as connection:
+            return change_log.newest_reply_with_changes(connection, self.owner)
+
+    def is_forgotten(self, text: str) -> bool:
+        """Whether a text says again what was forgotten: words that were kept elsewhere are not to be shown then."""
+        with self._database.read() as connection:
+            return self._forgetter.is_forgotten(connection, self.owner, [text])[0]
+
+    def _refusals(self, connection: Connection, stored: Sequence[Mapping[str, Any]]) -> list[Refusal]:
+        refusals = [change_log.load_refusal(one) for one in stored]
+        forgotten = self._forgetter.is_forgotten(
+            connection, self.owner, [change_log.words_of(refusal) for refusal in refusals]
+        )
+        return [
+            Refusal(FORGOTTEN, "", None) if gone else refusal for refusal, gone in zip(refusals, forgotten, strict=True)
+        ]
 
     # Updates to come
 
     def pending_updates(self) -> list[int]:
-        """The replies whose update has not been done, in order."""
+        """The replies whose update is to be done, in order; without those that were set aside."""
         with self._database.read() as connection:
-            return list(
-                connection.scalars(
-                    select(pending_update.c.message_id)
-                    .where(pending_update.c.owner == self.owner)
-                    .order_by(pending_update.c.message_id)
-                )
-            )
+            return updates.pending(connection, self.owner)
 
-    def note_failed_update(self, message_id: int, error: str) -> int:
+    def answered(self, reply_id: int) -> int:
+        """The user's message that a reply answers whose update is to come. Raises `LookupError`."""
+        with self._database.read() as connection:
+            return updates.answered(connection, self.owner, reply_id)
+
+    def note_failed_update(self, reply_id: int, error: str) -> int:
         """Count a failure of a pending update; how many there were."""
         with self._database.write() as connection:
-            return (
-                connection.scalar(
-                    update(pending_update)
-                    .where(pending_update.c.owner == self.owner, pending_update.c.message_id == message_id)
-                    .values(failures=pending_update.c.failures + 1, last_error=error)
-                    .returning(pending_update.c.failures)
-                )
-                or 0
-            )
+            return updates.note_failure(connection, self.owner, reply_id, error)
 
-    def drop_pending_update(self, message_id: int) -> None:
-        """Give a pending update up: nothing is remembered of that exchange but its words."""
-        self.write([], who="M2A", update_of=message_id)
+    def set_aside_update(self, reply_id: int) -> None:
+        """Let an update that fails again and again wait for a repair: it keeps no other waiting."""
+        with self._database.write() as connection:
+            updates.set_aside(connection, self.owner, reply_id)
 
-    def _record_changes(self, connection: Connection, message_id: int, changed: Sequence[MemoryChanged]) -> None:
-        steps = connection.scalar(
-            select(trace.c.steps).where(trace.c.owner == self.owner, trace.c.message_id == message_id)
-        )
-        if steps is None:
-            return
-        changes = [
-            {
-                "change": item.change,
-                "memory_id": item.entry.memory_id if item.entry else None,
-                "previous_id": item.previous.memory_id if item.previous else None,
-            }
-            for item in changed
-        ]
-        connection.execute(
-            update(trace)
-            .where(trace.c.owner == self.owner, trace.c.message_id == message_id)
-            .values(steps=json.dumps(json.loads(steps) | {"changes": changes}))
-        )
+    def set_aside_updates(self) -> list[int]:
+        """The replies whose update was set aside, in order."""
+        with self._database.read() as connection:
+            return updates.pending(connection, self.owner, set_aside=True)
+
+    def retry_set_aside_updates(self) -> int:
+        """Let the updates that were set aside be done again; how many."""
+        with self._database.write() as connection:
+            return updates.retry(connection, self.owner)
 
     # Retrieval
 
@@ -362,13 +426,16 @@ class MemoryBank:
     ) -> list[Hit]:
         """The one retrieval of the product. What was written before the call is found by it.
 
+        Entries that a language model wrote before its writes were checked stand behind all others.
+
         Without `relevance_floor` the nearest come, however far: for who judges every hit.
         """
         retrieval = self._retrieval()
-        return retrieval.indexer.when_current(
+        hits = retrieval.indexer.when_current(
             self.owner,
             lambda: retrieval.retriever.search(self.owner, query, kinds, k, relevance_floor=relevance_floor),
         )
+        return sorted(hits, key=lambda hit: isinstance(hit.record, MemoryEntry) and hit.record.rests_on == "unchecked")
 
     def index(self) -> None:
         """Bring the index up to date."""
@@ -377,21 +444,32 @@ class MemoryBank:
     # Photos
 
     def photo(self, photo_id: str) -> Photo:
-        """Raises `LookupError` for a photo that is not this owner's."""
+        """Raises `LookupError` for a photo that is not this owner's, and for one that was forgotten."""
+        self._check_photo(photo_id)
         return self._photos.get(self.owner, photo_id)
 
     def photo_data(self, photo_id: str) -> bytes:
+        self._check_photo(photo_id)
         return self._photos.data(self.owner, photo_id)
 
     def photo_path(self, photo_id: str) -> Path:
+        self._check_photo(photo_id)
         return self._photos.path(self.owner, photo_id)
 
     def thumbnail(self, photo_id: str) -> bytes:
+        self._check_photo(photo_id)
         return self._photos.thumbnail(self.owner, photo_id)
+
+    def _check_photo(self, photo_id: str) -> None:
+        with self._database.read() as connection:
+            if forgotten_photos(connection, self.owner, [photo_id]):
+                raise PhotoNotFoundError(f"There is no photo {photo_id!r}.")
 
     def caption(self, photo_id: str) -> str:
         """The photo's caption, "" where none was made."""
         with self._database.read() as connection:
+            if forgotten_photos(connection, self.owner, [photo_id]):
+                return ""
             return (
                 connection.scalar(
                     select(photo_table.c.caption).where(

@@ -1,4 +1,4 @@
-"""The SQL database: its tables, its triggers, and how to open it. SQL is the truth; everything else can be rebuilt."""
+"""The SQL database and how to open it. SQL is the truth; everything else can be rebuilt."""
 
 import json
 import os
@@ -11,21 +11,12 @@ from typing import Any, Literal, TypeVar
 from sqlalchemy import (
     ARRAY,
     BigInteger,
-    Boolean,
-    CheckConstraint,
     Column,
     ColumnElement,
     Connection,
     Engine,
-    Index,
-    Integer,
-    LargeBinary,
-    MetaData,
     Select,
     String,
-    Table,
-    Text,
-    UniqueConstraint,
     any_,
     bindparam,
     cast,
@@ -42,259 +33,74 @@ from sqlalchemy import (
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
 
+from m2a.memory.migrations import finish, migrate
+from m2a.memory.schema import (
+    POSTGRESQL_STATEMENTS,
+    SCHEMA_VERSION,
+    SQLITE_STATEMENTS,
+    concept,
+    concept_alias,
+    concept_photo,
+    conversation,
+    embedding,
+    entry,
+    entry_concept,
+    entry_evidence,
+    entry_history,
+    entry_photo,
+    erasure,
+    message,
+    message_photo,
+    metadata,
+    outbox,
+    owner,
+    pending_update,
+    photo,
+    ranked_count,
+    ranked_record,
+    setting,
+    trace,
+)
 from models.availability import install_command
 
-SCHEMA_VERSION = 1
+__all__ = [
+    "Database",
+    "DatabaseError",
+    "among",
+    "chunks",
+    "concept",
+    "concept_alias",
+    "concept_photo",
+    "conversation",
+    "embedding",
+    "entry",
+    "entry_concept",
+    "entry_evidence",
+    "entry_history",
+    "entry_photo",
+    "erasure",
+    "from_microseconds",
+    "grouped",
+    "message",
+    "message_photo",
+    "next_id",
+    "outbox",
+    "owner",
+    "pending_update",
+    "photo",
+    "ranked_count",
+    "ranked_record",
+    "rows_among",
+    "setting",
+    "to_microseconds",
+    "trace",
+]
+
 _DRIVER = "'psycopg[binary]'"
 
 T = TypeVar("T")
 K = TypeVar("K")
 V = TypeVar("V")
-
-metadata = MetaData()
-_Id = BigInteger().with_variant(Integer, "sqlite")
-
-
-def _owner() -> Column[str]:
-    return Column("owner", String(32), nullable=False)
-
-
-owner = Table(
-    "owner",
-    metadata,
-    Column("owner", String(32), primary_key=True),
-    Column("name", String(200), nullable=False, unique=True),
-    Column("last_message_id", _Id, nullable=False, server_default="0"),
-    Column("last_memory_id", _Id, nullable=False, server_default="0"),
-    Column("last_concept_id", _Id, nullable=False, server_default="0"),
-)
-
-conversation = Table(
-    "conversation",
-    metadata,
-    _owner(),
-    Column("conversation_id", String(32), primary_key=True),
-    Column("title", Text, nullable=False),
-    Column("started_at", BigInteger, nullable=False),
-    Index("conversation_of_owner", "owner", "started_at"),
-)
-
-message = Table(
-    "message",
-    metadata,
-    Column("owner", String(32), primary_key=True),
-    Column("message_id", _Id, primary_key=True, autoincrement=False),
-    Column("conversation_id", String(32), nullable=False),
-    Column("role", String(9), nullable=False),
-    Column("speaker", Text, nullable=False),
-    Column("text", Text, nullable=False),
-    Column("words", Text, nullable=False),
-    Column("said_at", BigInteger, nullable=False),
-    Column("utc_offset", Integer, nullable=False),
-    Column("replaces", _Id),
-    Column("reference", Text),
-    Column("partial", Boolean, nullable=False),
-    CheckConstraint("role IN ('user', 'assistant')"),
-    Index("message_of_conversation", "owner", "conversation_id", "message_id"),
-    Index("message_by_time", "owner", "said_at"),
-)
-
-message_photo = Table(
-    "message_photo",
-    metadata,
-    Column("owner", String(32), primary_key=True),
-    Column("message_id", _Id, primary_key=True, autoincrement=False),
-    Column("position", Integer, primary_key=True),
-    Column("photo_id", String(64), nullable=False),
-    Index("message_photo_by_photo", "owner", "photo_id"),
-)
-
-photo = Table(
-    "photo",
-    metadata,
-    Column("owner", String(32), primary_key=True),
-    Column("photo_id", String(64), primary_key=True),
-    Column("media_type", String(20), nullable=False),
-    Column("width", Integer, nullable=False),
-    Column("height", Integer, nullable=False),
-    Column("size", Integer, nullable=False),
-    Column("caption", Text, nullable=False, server_default=""),
-    Column("added_at", BigInteger, nullable=False),
-)
-
-entry = Table(
-    "entry",
-    metadata,
-    Column("owner", String(32), primary_key=True),
-    Column("memory_id", _Id, primary_key=True, autoincrement=False),
-    Column("version", Integer, nullable=False),
-    Column("alive", Boolean, nullable=False),
-    Column("kind", String(20), nullable=False),
-    Column("text", Text, nullable=False),
-    Column("folded_hash", String(64), nullable=False),
-    Column("caption", Text, nullable=False),
-    Column("recorded_at", BigInteger, nullable=False),
-    Column("happened_first", String(10)),
-    Column("happened_last", String(10)),
-    # Of a replaced memory: what took its place. Of an update record: the memory whose change it records.
-    Column("successor_id", _Id),
-    Index("entry_alive", "owner", "alive", "kind"),
-    Index("entry_by_text", "owner", "folded_hash"),
-    Index("entry_by_successor", "owner", "successor_id"),
-)
-
-entry_photo = Table(
-    "entry_photo",
-    metadata,
-    Column("owner", String(32), primary_key=True),
-    Column("memory_id", _Id, primary_key=True, autoincrement=False),
-    Column("position", Integer, primary_key=True),
-    Column("photo_id", String(64), nullable=False),
-    Index("entry_photo_by_photo", "owner", "photo_id"),
-)
-
-entry_evidence = Table(
-    "entry_evidence",
-    metadata,
-    Column("owner", String(32), primary_key=True),
-    Column("memory_id", _Id, primary_key=True, autoincrement=False),
-    Column("position", Integer, primary_key=True),
-    Column("first_id", _Id, nullable=False),
-    Column("last_id", _Id, nullable=False),
-    CheckConstraint("first_id <= last_id"),
-)
-
-entry_history = Table(
-    "entry_history",
-    metadata,
-    Column("history_id", _Id, primary_key=True, autoincrement=True),
-    _owner(),
-    Column("memory_id", _Id, nullable=False),
-    Column("version", Integer, nullable=False),
-    Column("change", String(10), nullable=False),
-    Column("text", Text, nullable=False),
-    Column("who", Text, nullable=False),
-    Column("why", Text, nullable=False),
-    Column("changed_at", BigInteger, nullable=False),
-    Index("entry_history_of_entry", "owner", "memory_id"),
-)
-
-concept = Table(
-    "concept",
-    metadata,
-    Column("owner", String(32), primary_key=True),
-    Column("concept_id", _Id, primary_key=True, autoincrement=False),
-    Column("name", Text, nullable=False),
-    Column("folded_name", Text, nullable=False),
-    Column("kind", String(10), nullable=False),
-    UniqueConstraint("owner", "folded_name"),
-)
-
-concept_alias = Table(
-    "concept_alias",
-    metadata,
-    Column("owner", String(32), primary_key=True),
-    Column("concept_id", _Id, primary_key=True, autoincrement=False),
-    Column("alias", Text, nullable=False),
-    Column("folded_alias", String(400), primary_key=True),
-)
-
-entry_concept = Table(
-    "entry_concept",
-    metadata,
-    Column("owner", String(32), primary_key=True),
-    Column("memory_id", _Id, primary_key=True, autoincrement=False),
-    Column("concept_id", _Id, primary_key=True, autoincrement=False),
-    Index("entry_concept_by_concept", "owner", "concept_id"),
-)
-
-# Who linked a photo to a concept, and the message in which the user said so.
-concept_photo = Table(
-    "concept_photo",
-    metadata,
-    Column("owner", String(32), primary_key=True),
-    Column("concept_id", _Id, primary_key=True, autoincrement=False),
-    Column("photo_id", String(64), primary_key=True),
-    Column("who", Text, nullable=False),
-    Column("message_id", _Id, nullable=False),
-    Column("memory_id", _Id, nullable=False),
-)
-
-# What the index has still to be told, in order. `record` is `entry`, `message` or `photo`.
-outbox = Table(
-    "outbox",
-    metadata,
-    Column("sequence", _Id, primary_key=True, autoincrement=True),
-    _owner(),
-    Column("record", String(7), nullable=False),
-    Column("record_id", String(64), nullable=False),
-)
-
-embedding = Table(
-    "embedding",
-    metadata,
-    Column("content_hash", String(64), primary_key=True),
-    Column("encoder_id", String(200), primary_key=True),
-    Column("vector", LargeBinary, nullable=False),
-)
-
-# What ranking needs of a record beside its row in the index (`fusion = "best"`); made from the record, so that it can be
-# made again. Its tokens hold traces of the two messages before it.
-ranked_record = Table(
-    "ranked_record",
-    metadata,
-    Column("owner", String(32), primary_key=True),
-    Column("kind", String(7), primary_key=True),
-    Column("record_id", _Id, primary_key=True, autoincrement=False),
-    Column("version", Integer, nullable=False),
-    Column("conversation_id", String(32), nullable=False),
-    Column("speaker", Text, nullable=False),
-    Column("said_at", BigInteger, nullable=False),
-    Column("words", Text, nullable=False),
-    Column("traits", LargeBinary, nullable=False),
-    Column("vector", LargeBinary, nullable=False),
-    Column("tokens", LargeBinary, nullable=False),
-)
-
-# How many ranked records hold a word, are said by a speaker, or are there at all; kept in step by the same transactions.
-ranked_count = Table(
-    "ranked_count",
-    metadata,
-    Column("owner", String(32), primary_key=True),
-    Column("counted", String(15), primary_key=True),
-    Column("item", Text, primary_key=True),
-    Column("number", BigInteger, nullable=False),
-)
-
-pending_update = Table(
-    "pending_update",
-    metadata,
-    Column("owner", String(32), primary_key=True),
-    Column("message_id", _Id, primary_key=True, autoincrement=False),
-    Column("failures", Integer, nullable=False, server_default="0"),
-    Column("last_error", Text),
-)
-
-# How a reply came about, as JSON: what was searched, and the memories it rests on.
-trace = Table(
-    "trace",
-    metadata,
-    Column("owner", String(32), primary_key=True),
-    Column("message_id", _Id, primary_key=True, autoincrement=False),
-    Column("steps", Text, nullable=False),
-)
-
-# The message ids whose erasure the triggers let through, written in the same transaction as the DELETE.
-erasure = Table(
-    "erasure",
-    metadata,
-    Column("owner", String(32), primary_key=True),
-    Column("message_id", _Id, primary_key=True, autoincrement=False),
-)
-
-setting = Table(
-    "setting", metadata, Column("key", String(100), primary_key=True), Column("value", Text, nullable=False)
-)
 
 
 class DatabaseError(Exception):
@@ -350,20 +156,20 @@ class Database:
 
     def _create_tables(self) -> None:
         with self.write() as connection:
-            if inspect(connection).has_table("setting"):
-                found = connection.scalar(select(setting.c.value).where(setting.c.key == "schema_version"))
-                if found != str(SCHEMA_VERSION):
-                    raise DatabaseError(
-                        f"The database has schema version {found}, this M2A knows {SCHEMA_VERSION}; "
-                        "open it with the M2A that wrote it."
-                    )
-                # What can be made from the rest came later than the first databases.
-                metadata.create_all(connection, [ranked_record, ranked_count])
+            if not inspect(connection).has_table("setting"):
+                metadata.create_all(connection)
+                for statement in SQLITE_STATEMENTS if self.is_sqlite else POSTGRESQL_STATEMENTS:
+                    connection.exec_driver_sql(statement)
+                connection.execute(insert(setting).values(key="schema_version", value=str(SCHEMA_VERSION)))
                 return
-            metadata.create_all(connection)
-            for statement in _SQLITE_STATEMENTS if self.is_sqlite else _POSTGRESQL_STATEMENTS:
-                connection.exec_driver_sql(statement)
-            connection.execute(insert(setting).values(key="schema_version", value=str(SCHEMA_VERSION)))
+            version = connection.scalar(select(setting.c.value).where(setting.c.key == "schema_version")) or "0"
+            if version not in {str(number) for number in range(1, SCHEMA_VERSION + 1)}:
+                raise DatabaseError(
+                    f"The database has schema version {version}, this M2A knows versions 1 to {SCHEMA_VERSION}; "
+                    "open it with the M2A that wrote it, or a newer one."
+                )
+            migrate(connection, int(version))
+            finish(connection, self)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -431,7 +237,9 @@ def from_microseconds(value: int, utc_offset: int = 0) -> datetime:
     return (_EPOCH + timedelta(microseconds=value)).astimezone(timezone(timedelta(seconds=utc_offset)))
 
 
-def next_id(connection: Connection, owner_key: str, record: Literal["message", "memory", "concept"]) -> int:
+def next_id(
+    connection: Connection, owner_key: str, record: Literal["message", "memory", "concept", "forgetting"]
+) -> int:
     """The owner's next id of that kind: ids rise and are never reused. Raises `LookupError` for an unknown owner."""
     last = owner.c[f"last_{record}_id"]
     allocated = connection.scalar(
@@ -492,48 +300,3 @@ def grouped(rows: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-# Layer 1 is append-only: the database itself refuses changes, and deletions of what is not listed for erasure.
-_GUARDED_TABLES = ("message", "message_photo")
-
-
-def _sqlite_guard(table: str) -> list[str]:
-    return [
-        f"""CREATE TRIGGER {table}_refuses_update BEFORE UPDATE ON {table}
-            BEGIN SELECT RAISE(ABORT, 'the raw message log is append-only'); END""",
-        f"""CREATE TRIGGER {table}_refuses_delete BEFORE DELETE ON {table}
-            WHEN NOT EXISTS (SELECT 1 FROM erasure WHERE owner = OLD.owner AND message_id = OLD.message_id)
-            BEGIN SELECT RAISE(ABORT, 'the raw message log is append-only'); END""",
-    ]
-
-
-_SQLITE_STATEMENTS = [
-    *(statement for table in _GUARDED_TABLES for statement in _sqlite_guard(table)),
-    # Our own finished words: the tokenizer has only to split at spaces.
-    "CREATE VIRTUAL TABLE message_words USING fts5(owner UNINDEXED, message_id UNINDEXED, words)",
-    """CREATE TRIGGER message_words_insert AFTER INSERT ON message
-       BEGIN INSERT INTO message_words (owner, message_id, words) VALUES (NEW.owner, NEW.message_id, NEW.words); END""",
-    """CREATE TRIGGER message_words_delete AFTER DELETE ON message
-       BEGIN DELETE FROM message_words WHERE owner = OLD.owner AND message_id = OLD.message_id; END""",
-]
-
-_POSTGRESQL_STATEMENTS = [
-    """CREATE FUNCTION refuse_message_change() RETURNS trigger LANGUAGE plpgsql AS $$
-       BEGIN
-         IF TG_OP = 'DELETE' AND EXISTS (
-           SELECT 1 FROM erasure WHERE owner = OLD.owner AND message_id = OLD.message_id) THEN RETURN OLD; END IF;
-         RAISE EXCEPTION 'the raw message log is append-only';
-       END $$""",
-    *(
-        f"CREATE TRIGGER {table}_refuses_change BEFORE UPDATE OR DELETE ON {table} "
-        "FOR EACH ROW EXECUTE FUNCTION refuse_message_change()"
-        for table in _GUARDED_TABLES
-    ),
-    """CREATE FUNCTION refuse_message_truncate() RETURNS trigger LANGUAGE plpgsql AS $$
-       BEGIN RAISE EXCEPTION 'the raw message log is append-only'; END $$""",
-    *(
-        f"CREATE TRIGGER {table}_refuses_truncate BEFORE TRUNCATE ON {table} EXECUTE FUNCTION refuse_message_truncate()"
-        for table in _GUARDED_TABLES
-    ),
-    "CREATE INDEX message_words ON message USING gin (to_tsvector('simple', words))",
-]

@@ -2,13 +2,13 @@
 
 import logging
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, String, cast, delete, func, insert, literal, select
+from sqlalchemy import ColumnElement, Connection, String, Table, cast, delete, func, insert, literal, select
 
 from m2a.memory.database import Database, chunks, entry, grouped, message, outbox, photo
 from m2a.memory.database import owner as owner_table
@@ -21,6 +21,7 @@ from m2a.memory.ranking.encoding import CONTEXT, InContext, RecordEncoder
 from m2a.memory.ranking.record_store import RankedRecord, RankedRecordStore, RecordKey
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
+from m2a.memory.withheld import FORGOTTEN, forgotten_photos, is_readable, without_marks
 from m2a.memory.words import finished_words, message_words
 from m2a.types import MemoryEntry, Message, RecordKind
 from models.image_encoder import ImageEncoder
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Record = Literal["entry", "message", "photo"]
-
-MESSAGE_VERSION = 1  # messages never change
 
 _BATCH = 500
 _PHOTOS_AT_ONCE = 64  # decoded in memory
@@ -201,16 +200,16 @@ class Indexer:
         unique = {(difference.record, difference.record_id): difference for difference in found}
         return [difference for key, difference in unique.items() if key not in waiting]
 
-    @staticmethod
-    def _living(connection: Connection, owner: str) -> tuple[dict[str, int], dict[str, int]]:
+    def _living(self, connection: Connection, owner: str) -> tuple[dict[str, int], dict[str, int]]:
         """The versions of the texts and of the photos that the index is to hold, by its keys."""
         entries = connection.execute(
             select(entry.c.memory_id, entry.c.version).where(entry.c.owner == owner, entry.c.alive)
         )
         texts = {f"entry:{memory_id}": version for memory_id, version in entries}
-        ids = connection.scalars(select(message.c.message_id).where(message.c.owner == owner))
-        texts |= {f"message:{message_id}": MESSAGE_VERSION for message_id in ids}
-        return texts, dict.fromkeys(connection.scalars(select(photo.c.photo_id).where(photo.c.owner == owner)), 1)
+        messages = self._raw.versions(connection, owner)
+        texts |= {f"message:{message_id}": version for message_id, version in messages.items()}
+        photos = set(connection.scalars(select(photo.c.photo_id).where(photo.c.owner == owner)))
+        return texts, dict.fromkeys(photos - forgotten_photos(connection, owner), 1)
 
     def repair(self, differences: Iterable[Difference]) -> int:
         """Put the records right in the index; how many."""
@@ -290,13 +289,14 @@ class Indexer:
             return done
 
     def _photos_of(self, owner: str, photo_ids: Sequence[str]) -> set[str]:
-        """Those among the photos that are the owner's."""
+        """Those among the photos that are the owner's and were not forgotten."""
         with self._database.read() as connection:
-            return set(
+            found = set(
                 connection.scalars(
                     select(photo.c.photo_id).where(photo.c.owner == owner, photo.c.photo_id.in_(photo_ids))
                 )
             )
+            return found - forgotten_photos(connection, owner, found)
 
     def _next_batch(self, owner: str, after: int) -> Sequence:  # type: ignore[type-arg]
         with self._database.read() as connection:
@@ -315,18 +315,21 @@ class Indexer:
         )
         with self._database.read() as connection:
             entries = self._semantic.get(connection, owner, [int(memory_id) for memory_id in memory_ids])
-            messages = self._raw.get(connection, owner, [int(message_id) for message_id in message_ids])
+            versions = self._raw.versions(connection, owner, [int(message_id) for message_id in message_ids])
+            messages = [_searchable(m) for m in self._raw.get(connection, owner, versions).values()]
         photos = self._photos_of(owner, photo_ids)
         gone: list[tuple[RecordKind, int]] = [("entry", int(i)) for i in memory_ids if int(i) not in entries]
-        gone += [("message", int(i)) for i in message_ids if int(i) not in messages]
-        self._keep_for_ranking(owner, list(entries.values()), list(messages.values()), gone)
-        self._index.put(owner, self._text_rows(list(entries.values()), list(messages.values())))
+        gone += [("message", int(i)) for i in message_ids if int(i) not in versions]
+        self._keep_for_ranking(owner, list(entries.values()), messages, versions, gone)
+        self._index.put(owner, self._text_rows(list(entries.values()), messages, versions))
         self._index.delete(owner, gone)
         damaged = self._put_photos(owner, [photo_id for photo_id in photo_ids if photo_id in photos])
         self._index.delete_photos(owner, [photo_id for photo_id in photo_ids if photo_id not in photos])
         return [c.sequence for c in changes if not (c.record == "photo" and c.record_id in damaged)]
 
-    def _text_rows(self, entries: Sequence[MemoryEntry], messages: Sequence[Message]) -> list[TextRow]:
+    def _text_rows(
+        self, entries: Sequence[MemoryEntry], messages: Sequence[Message], versions: Mapping[int, int]
+    ) -> list[TextRow]:
         if not entries and not messages:
             return []
         vectors = self._embeddings.texts(self._text_encoder, [*map(entry_text, entries), *map(message_text, messages)])
@@ -335,7 +338,7 @@ class Indexer:
             for e, vector in zip(entries, vectors, strict=False)
         ]
         return rows + [
-            TextRow("message", m.message_id, MESSAGE_VERSION, vector, message_words(m.speaker, m.text))
+            TextRow("message", m.message_id, versions[m.message_id], vector, message_words(m.speaker, m.text))
             for m, vector in zip(messages, vectors[len(entries) :], strict=True)
         ]
 
@@ -344,6 +347,7 @@ class Indexer:
         owner: str,
         entries: Sequence[MemoryEntry],
         messages: Sequence[Message],
+        versions: Mapping[int, int],
         gone: Sequence[tuple[RecordKind, int]],
     ) -> None:
         """As `_text_rows`, for ranking. Nothing is encoded while the transaction holds the database."""
@@ -357,7 +361,8 @@ class Indexer:
                 for e, record in zip(entries, of_entries, strict=True)
             }
             kept |= {
-                RecordKey("message", record.number): RankedRecord(MESSAGE_VERSION, record) for record in of_messages
+                RecordKey("message", record.number): RankedRecord(versions[record.number], record)
+                for record in of_messages
             }
         if kept or gone:
             with self._database.write() as connection:
@@ -373,8 +378,8 @@ class Indexer:
                 position = self._raw.count_before(connection, owner, conversation_id, first)
                 before = self._raw.in_conversation(connection, owner, conversation_id, newest=CONTEXT, up_to=first - 1)
                 run = self._raw.in_conversation(connection, owner, conversation_id, since=first, up_to=last)
-                everything = [*before, *run]
-                for at, item in enumerate(run, start=len(before)):
+                everything = [_searchable(m) for m in (*before, *run)]
+                for at, item in enumerate(everything[len(before) :], start=len(before)):
                     if item.message_id in wanted:
                         context = everything[max(at - CONTEXT, 0) : at]
                         found.append(InContext(item, context, position + at - len(before)))
@@ -455,10 +460,10 @@ class Indexer:
     def _enqueue_all(connection: Connection, owner: str) -> int:
         """Let every living record of the owner wait that does not already; how many living ones there are."""
         records = 0
-        sources = [
-            (entry, cast(entry.c.memory_id, String), "entry", [entry.c.alive]),
-            (message, cast(message.c.message_id, String), "message", []),
-            (photo, photo.c.photo_id, "photo", []),
+        sources: list[tuple[Table, ColumnElement[str], Record, list[ColumnElement[bool]]]] = [
+            (entry, cast(entry.c.memory_id, String), "entry", [entry.c.alive.is_(True)]),
+            (message, cast(message.c.message_id, String), "message", [is_readable()]),
+            (photo, photo.c.photo_id, "photo", [photo.c.photo_id.not_in(forgotten_photos(connection, owner))]),
         ]
         for table, record_id, record, conditions in sources:
             waiting = select(outbox.c.record_id).where(outbox.c.owner == owner, outbox.c.record == record)
@@ -467,6 +472,11 @@ class Indexer:
             connection.execute(insert(outbox).from_select(["owner", "record", "record_id"], rows))
             records += connection.scalar(select(func.count()).select_from(table).where(*living)) or 0
         return records
+
+
+def _searchable(message: Message) -> Message:
+    """The message as it is found: without the marks of what was forgotten."""
+    return replace(message, text=without_marks(message.text)) if FORGOTTEN in message.text else message
 
 
 def _of(owner: str | None) -> ColumnElement[bool]:

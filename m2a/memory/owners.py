@@ -4,7 +4,9 @@ from uuid import uuid4
 
 from sqlalchemy import insert, select
 
-from m2a.memory.database import Database, owner, pending_update
+from m2a.memory import updates
+from m2a.memory.database import Database
+from m2a.memory.schema import owner, pending_update
 
 
 def owner_named(database: Database, name: str) -> str:
@@ -24,5 +26,19 @@ def all_owners(database: Database) -> list[str]:
 
 
 def owners_with_pending_updates(database: Database) -> list[str]:
+    """The owners of whom updates are to be done; those that were set aside do not count."""
+    waiting = select(pending_update.c.owner).where(~pending_update.c.set_aside).distinct()
     with database.read() as connection:
-        return list(connection.scalars(select(pending_update.c.owner).distinct()))
+        return list(connection.scalars(waiting))
+
+
+def set_aside_updates(database: Database, owner_key: str) -> list[int]:
+    """The replies of an owner whose update failed too often and was set aside, in order."""
+    with database.read() as connection:
+        return updates.pending(connection, owner_key, set_aside=True)
+
+
+def retry_set_aside_updates(database: Database, owner_key: str) -> int:
+    """Let an owner's updates that were set aside be done again; how many."""
+    with database.write() as connection:
+        return updates.retry(connection, owner_key)

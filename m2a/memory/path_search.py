@@ -7,7 +7,6 @@ from typing import NamedTuple
 from sqlalchemy import Connection
 
 from m2a.memory.index import IndexHit
-from m2a.memory.indexer import MESSAGE_VERSION
 from m2a.memory.ranking.record_store import RecordKey
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
@@ -102,5 +101,5 @@ class Confirmation:
             versions = self._semantic.versions(connection, self._owner, memory_ids)
             self._versions |= {RecordKey("entry", memory_id): version for memory_id, version in versions.items()}
         if message_ids:
-            existing = self._raw.existing(connection, self._owner, message_ids)
-            self._versions |= {RecordKey("message", message_id): MESSAGE_VERSION for message_id in existing}
+            versions = self._raw.versions(connection, self._owner, message_ids)
+            self._versions |= {RecordKey("message", message_id): version for message_id, version in versions.items()}

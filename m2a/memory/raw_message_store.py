@@ -1,7 +1,6 @@
 """Layer 1: the append-only log of everything said and shown."""
 
 import math
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta, tzinfo
@@ -22,10 +21,12 @@ from m2a.memory.database import (
     rows_among,
     to_microseconds,
 )
+from m2a.memory.schema import message_reading, withheld_photo
+from m2a.memory.withheld import FORGOTTEN, masked, nothing_stays, title_of, withheld_photos, withheld_spans
 from m2a.memory.words import finished_words, message_words
 from m2a.types import Conversation, EvidenceRange, Message, Role
 
-TITLE_LENGTH = 60
+FIRST_VERSION = 1  # of a message, as long as nothing of it is forgotten
 _MOST_WORDS = 64  # of a search: FTS5 takes time with their square
 
 
@@ -35,6 +36,9 @@ class UnknownConversationError(LookupError):
 
 class RawMessageStore:
     """Messages in order, per owner. Nothing here updates or deletes: database triggers refuse both.
+
+    What was forgotten is read by nobody: words of which `FORGOTTEN` takes the place, and photos that are left out. A message
+    of which nothing stays reads `FORGOTTEN` and is found by no search.
 
     Methods that take a connection run inside the caller's transaction; every list is in order of message id.
     """
@@ -101,12 +105,13 @@ class RawMessageStore:
                     for position, photo_id in enumerate(photos)
                 ],
             )
+            self._show_again(connection, owner, photos)
         connection.execute(insert(outbox).values(owner=owner, record="message", record_id=str(message_id)))
         if not title and role == "user":
             connection.execute(
                 update(conversation)
                 .where(conversation.c.conversation_id == conversation_id)
-                .values(title=_title(text, len(photos)))
+                .values(title=title_of(text, len(photos)))
             )
         return Message(
             message_id,
@@ -127,6 +132,14 @@ class RawMessageStore:
         found: dict[int, Message] = {}
         for chunk in chunks(sorted(set(message_ids))):
             found |= {m.message_id: m for m in self._load(connection, owner, message.c.message_id.in_(chunk))}
+        return found
+
+    def as_logged(self, connection: Connection, owner: str, message_ids: Collection[int]) -> dict[int, Message]:
+        """The messages with what was forgotten of them: to find out what else is to be withheld, and for nothing else."""
+        found: dict[int, Message] = {}
+        for chunk in chunks(sorted(set(message_ids))):
+            messages = self._load(connection, owner, message.c.message_id.in_(chunk), as_logged=True)
+            found |= {m.message_id: m for m in messages}
         return found
 
     def in_ranges(self, connection: Connection, owner: str, ranges: Iterable[EvidenceRange]) -> list[Message]:
@@ -160,9 +173,24 @@ class RawMessageStore:
             condition = condition & (message.c.message_id <= up_to)
         return self._load(connection, owner, condition, newest=newest)
 
-    def existing(self, connection: Connection, owner: str, message_ids: Collection[int]) -> set[int]:
-        """Those among the ids that are messages of the owner."""
-        return {message_id for (message_id,) in rows_among(connection, (message.c.message_id,), owner, message_ids)}
+    def versions(
+        self, connection: Connection, owner: str, message_ids: Collection[int] | None = None
+    ) -> dict[int, int]:
+        """The version of each message, among the ids or of all, of which something stays."""
+        columns = (message_reading.c.message_id, message_reading.c.version, message_reading.c.words)
+        if message_ids is None:
+            ids = set(connection.scalars(select(message.c.message_id).where(message.c.owner == owner)))
+            readings = connection.execute(select(*columns).where(message_reading.c.owner == owner)).tuples().all()
+        else:
+            ids = {number for (number,) in rows_among(connection, (message.c.message_id,), owner, message_ids)}
+            readings = rows_among(connection, columns, owner, message_ids)
+        versions = dict.fromkeys(ids, FIRST_VERSION)
+        for message_id, version, words in readings:
+            if words == "":
+                versions.pop(message_id, None)
+            else:
+                versions[message_id] = version
+        return versions
 
     def count_before(self, connection: Connection, owner: str, conversation_id: str, message_id: int) -> int:
         """How many of the conversation's messages came before that one."""
@@ -178,42 +206,59 @@ class RawMessageStore:
         )
 
     def find(self, connection: Connection, owner: str, query: str, limit: int) -> list[Message]:
-        """Full-text search: messages with any of the words, best first (BM25 in SQLite, ts_rank in PostgreSQL).
+        """Full-text search: messages with any of the words, best first (BM25).
 
         Of a long query the first words count. What other owners said shifts no ranking.
         """
         words = list(dict.fromkeys(finished_words(query)))[:_MOST_WORDS]
         if not words:
             return []
-        if self._database.is_sqlite:
-            rows = connection.execute(
-                text(
-                    "SELECT message_id, words FROM message_words WHERE message_words MATCH :words AND owner = :owner "
-                    "ORDER BY message_id"
-                ),
-                {"words": "words : (" + " OR ".join(f'"{word}"' for word in words) + ")", "owner": owner},
-            )
-            holding = {message_id: of_message.split() for message_id, of_message in rows}
-            total = connection.scalar(select(func.count()).where(message.c.owner == owner)) or 0
-            ids = _by_bm25(words, holding, total)[:limit]
-        else:
-            rows = connection.execute(
-                text(
-                    "SELECT message_id FROM message, to_tsquery('simple', :words) AS query "
-                    "WHERE owner = :owner AND to_tsvector('simple', words) @@ query "
-                    "ORDER BY ts_rank(to_tsvector('simple', words), query) DESC, message_id LIMIT :limit"
-                ),
-                {"words": " | ".join(words), "owner": owner, "limit": limit},
-            )
-            ids = [message_id for (message_id,) in rows]
+        holding = self.holding(connection, owner, words)
+        total = connection.scalar(select(func.count()).where(message.c.owner == owner)) or 0
+        ids = _by_bm25(words, holding, total)[:limit]
         found = self.get(connection, owner, ids)
         return [found[message_id] for message_id in ids]
 
+    def holding(self, connection: Connection, owner: str, words: Collection[str]) -> dict[int, list[str]]:
+        """The messages that hold any of the finished words, each with all of its own, in order of message id."""
+        if self._database.is_sqlite:
+            statement = (
+                "SELECT message_id, words FROM message_words WHERE message_words MATCH :words AND owner = :owner "
+                "ORDER BY message_id"
+            )
+            query = "words : (" + " OR ".join(f'"{word}"' for word in words) + ")"
+        else:
+            statement = (
+                "SELECT message_id, words FROM message WHERE owner = :owner "
+                "AND to_tsvector('simple', words) @@ to_tsquery('simple', :words) ORDER BY message_id"
+            )
+            query = " | ".join(words)
+        found = {
+            message_id: of_message.split()
+            for message_id, of_message in connection.execute(text(statement), {"words": query, "owner": owner})
+        }
+        # The full-text index is of the log: what was forgotten is taken out of what it finds.
+        readings = rows_among(connection, (message_reading.c.message_id, message_reading.c.words), owner, found)
+        for message_id, left in readings:
+            if left is not None:
+                found[message_id] = left.split()
+        wanted = set(words)
+        return {message_id: held for message_id, held in found.items() if not wanted.isdisjoint(held)}
+
     def with_photos(self, connection: Connection, owner: str, photo_ids: Collection[str]) -> dict[str, list[int]]:
         """For each photo the ids of the messages that show it, ascending."""
+        withheld = (
+            select(withheld_photo.c.photo_id)
+            .where(
+                withheld_photo.c.owner == message_photo.c.owner,
+                withheld_photo.c.message_id == message_photo.c.message_id,
+                withheld_photo.c.photo_id == message_photo.c.photo_id,
+            )
+            .exists()
+        )
         rows = connection.execute(
             select(message_photo.c.photo_id, message_photo.c.message_id)
-            .where(message_photo.c.owner == owner, message_photo.c.photo_id.in_(list(photo_ids)))
+            .where(message_photo.c.owner == owner, message_photo.c.photo_id.in_(list(photo_ids)), ~withheld)
             .order_by(message_photo.c.photo_id, message_photo.c.message_id)  # the order of the index, not of every row
         )
         return grouped(rows.tuples())
@@ -245,20 +290,50 @@ class RawMessageStore:
             is not None
         )
 
-    def _load(self, connection: Connection, owner: str, condition: object, newest: int | None = None) -> list[Message]:
+    @staticmethod
+    def _show_again(connection: Connection, owner: str, photos: Sequence[str]) -> None:
+        """A photo that was forgotten is in no index; sent again, it comes back."""
+        forgotten = connection.scalars(
+            select(withheld_photo.c.photo_id)
+            .where(withheld_photo.c.owner == owner, withheld_photo.c.photo_id.in_(photos))
+            .distinct()
+        ).all()
+        for photo_id in forgotten:
+            connection.execute(insert(outbox).values(owner=owner, record="photo", record_id=photo_id))
+
+    def _load(
+        self,
+        connection: Connection,
+        owner: str,
+        condition: object,
+        newest: int | None = None,
+        *,
+        as_logged: bool = False,
+    ) -> list[Message]:
         query = select(message).where(message.c.owner == owner, condition).order_by(message.c.message_id.desc())  # type: ignore[arg-type]
         if newest is not None:
             query = query.limit(newest)
         rows = list(reversed(connection.execute(query).all()))
+        ids = [row.message_id for row in rows]
         photos: dict[int, list[str]] = {}
-        for chunk in chunks([row.message_id for row in rows]):
+        for chunk in chunks(ids):
             for message_id, photo_id in connection.execute(
                 select(message_photo.c.message_id, message_photo.c.photo_id)
                 .where(message_photo.c.owner == owner, message_photo.c.message_id.in_(chunk))
                 .order_by(message_photo.c.message_id, message_photo.c.position)
             ):
                 photos.setdefault(message_id, []).append(photo_id)
-        return [_message(row, photos.get(row.message_id, [])) for row in rows]
+        spans = {} if as_logged else withheld_spans(connection, owner, ids)
+        hidden = withheld_photos(connection, owner, ids) if photos and not as_logged else set()
+        messages = []
+        for row in rows:
+            shown = photos.get(row.message_id, [])
+            left = [photo_id for photo_id in shown if (row.message_id, photo_id) not in hidden]
+            reading = masked(row.text, spans.get(row.message_id, ()))
+            if nothing_stays(reading, row.text, left, shown):
+                reading = FORGOTTEN
+            messages.append(_message(row, reading, left))
+        return messages
 
 
 def merge_ranges(ranges: Iterable[EvidenceRange], *, adjoining: bool = True) -> list[EvidenceRange]:
@@ -275,8 +350,8 @@ def merge_ranges(ranges: Iterable[EvidenceRange], *, adjoining: bool = True) -> 
 def _by_bm25(wanted: Collection[str], holding: Mapping[int, Sequence[str]], total: int) -> list[int]:
     """The messages that hold any of the wanted words, among `total` messages, best first; equals in the order given.
 
-    FTS5 has a BM25 of its own, which counts everyone's messages. With its constants, and an idf that is never negative;
-    the mean length is that of the messages given.
+    FTS5 has a BM25 of its own, which counts everyone's messages and what was forgotten. With its constants, and an idf that
+    is never negative; the mean length is that of the messages given.
     """
     counts = {message_id: Counter(words) for message_id, words in holding.items()}
     frequency = {word: sum(word in found for found in counts.values()) for word in wanted}
@@ -291,24 +366,17 @@ def _by_bm25(wanted: Collection[str], holding: Mapping[int, Sequence[str]], tota
     return sorted(holding, key=score, reverse=True)
 
 
-def _message(row: Row, photos: Sequence[str]) -> Message:  # type: ignore[type-arg]
+def _message(row: Row, text: str, photos: Sequence[str]) -> Message:  # type: ignore[type-arg]
     return Message(
         row.message_id,
         row.owner,
         row.conversation_id,
         row.role,
         row.speaker,
-        row.text,
+        text,
         tuple(photos),
         from_microseconds(row.said_at, row.utc_offset),
         row.replaces,
         row.reference,
         row.partial,
     )
-
-
-def _title(text: str, photos: int) -> str:
-    words = re.sub(r"\s+", " ", text).strip()
-    if not words:
-        return "A photo" if photos == 1 else f"{photos} photos"
-    return words if len(words) <= TITLE_LENGTH else words[: TITLE_LENGTH - 1].rstrip() + "…"

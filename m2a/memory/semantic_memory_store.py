@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Collection, Iterable, Sequence
 from datetime import date, datetime
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import (
     BigInteger,
@@ -23,29 +23,24 @@ from sqlalchemy import (
     update,
 )
 
-from m2a.memory.database import (
-    chunks,
-    concept,
-    concept_alias,
-    concept_photo,
+from m2a.memory import concept_store
+from m2a.memory.concept_store import fold_name
+from m2a.memory.database import chunks, from_microseconds, grouped, next_id, rows_among, to_microseconds
+from m2a.memory.raw_message_store import merge_ranges
+from m2a.memory.schema import (
     entry,
     entry_concept,
     entry_evidence,
     entry_history,
     entry_photo,
-    from_microseconds,
-    grouped,
+    forgotten_entry,
     message,
-    next_id,
     outbox,
     photo,
-    rows_among,
-    to_microseconds,
 )
-from m2a.memory.raw_message_store import merge_ranges
+from m2a.memory.withheld import FORGOTTEN
 from m2a.types import (
     Concept,
-    ConceptMention,
     DateInterval,
     EntryDraft,
     EvidenceRange,
@@ -54,34 +49,38 @@ from m2a.types import (
     MemoryKind,
 )
 
+_Change = Literal["added", "superseded", "deleted", "undone", "restored"]
+
 
 class RejectedWriteError(ValueError):
-    """The proposed change is wrong (unknown evidence, a duplicate, no such memory); the message tells its writer why."""
+    """The proposed change is wrong (unknown evidence, no such memory, too weak); the message tells its writer why."""
 
 
 class SemanticMemoryStore:
     """Entries, their history and the concepts they are about, per owner.
 
-    Every method runs inside the caller's transaction. Entries come in order of memory id, deleted ones never.
+    Every method runs inside the caller's transaction. An entry is alive, or superseded (`successor_id` names what took its
+    place), or gone: forgotten or undone. Entries come in order of memory id, and only living ones where nothing else is said.
     """
 
     def add(
         self, connection: Connection, owner: str, draft: EntryDraft, *, who: str, why: str, now: datetime
     ) -> MemoryEntry:
-        """Write an entry with its history row and tell the outbox. Raises `RejectedWriteError`."""
+        """Write an entry with its history row and tell the outbox. Raises `RejectedWriteError`.
+
+        What a living entry already says renews that entry: it becomes the newest, with the new evidence beside the old.
+        """
         text = draft.text.strip()
         if not text:
             raise RejectedWriteError("A memory needs a text.")
         evidence = tuple(merge_ranges(draft.evidence_ids, adjoining=False))
         self._check_evidence(connection, owner, evidence)
         self._check_photos(connection, owner, draft.photo_ids)
-        duplicate = connection.scalar(
-            select(entry.c.memory_id).where(
-                entry.c.owner == owner, entry.c.alive, entry.c.folded_hash == _folded_hash(text)
-            )
-        )
-        if duplicate is not None:
-            raise RejectedWriteError(f"Memory {duplicate} already says this.")
+        if draft.corrects is not None:
+            self._living(connection, owner, draft.corrects)
+        known = self.saying(connection, owner, text)
+        if known is not None:
+            return self._renew(connection, owner, known, draft, evidence, who=who, why=why, now=now)
         memory_id = next_id(connection, owner, "memory")
         connection.execute(
             insert(entry).values(
@@ -94,101 +93,230 @@ class SemanticMemoryStore:
                 folded_hash=_folded_hash(text),
                 caption=draft.caption,
                 recorded_at=to_microseconds(now),
-                happened_first=draft.happened.first.isoformat() if draft.happened else None,
-                happened_last=draft.happened.last.isoformat() if draft.happened else None,
+                rests_on=draft.rests_on,
+                corrects=draft.corrects,
+                **_days(draft.happened),
             )
         )
-        connection.execute(
-            insert(entry_evidence),
-            [
-                {"owner": owner, "memory_id": memory_id, "position": position, "first_id": first, "last_id": last}
-                for position, (first, last) in enumerate(evidence)
-            ],
-        )
-        if draft.photo_ids:
-            connection.execute(
-                insert(entry_photo),
-                [
-                    {"owner": owner, "memory_id": memory_id, "position": position, "photo_id": photo_id}
-                    for position, photo_id in enumerate(dict.fromkeys(draft.photo_ids))
-                ],
-            )
+        self._put_parts(connection, owner, memory_id, evidence, draft.photo_ids)
         for mention in draft.concepts:
-            self._link(connection, owner, memory_id, mention, draft.photo_ids, who, evidence[-1].last)
-        self._record(connection, owner, memory_id, 1, "added", text, who, why, now)
-        return self.get(connection, owner, [memory_id])[memory_id]
+            concept_store.link(connection, owner, memory_id, mention, draft.photo_ids, who, evidence[-1].last)
+        self._record(connection, owner, memory_id, "added", who, why, now)
+        return self._living(connection, owner, memory_id)
 
-    def replace(
+    def saying(self, connection: Connection, owner: str, text: str) -> MemoryEntry | None:
+        """The living entry that says the same in the same words."""
+        memory_id = connection.scalar(
+            select(entry.c.memory_id).where(
+                entry.c.owner == owner, entry.c.alive, entry.c.folded_hash == _folded_hash(text.strip())
+            )
+        )
+        return None if memory_id is None else self._living(connection, owner, memory_id)
+
+    def _renew(
         self,
         connection: Connection,
         owner: str,
-        memory_id: int,
+        known: MemoryEntry,
         draft: EntryDraft,
+        evidence: Sequence[EvidenceRange],
         *,
         who: str,
         why: str,
         now: datetime,
-    ) -> tuple[MemoryEntry, MemoryEntry]:
-        """Put a new entry in the place of an old one, with an update record that holds both (M2A, appendix D.2).
+    ) -> MemoryEntry:
+        corrects = draft.corrects if draft.corrects not in (None, known.memory_id) else known.corrects
+        values = {"rests_on": "stated" if "stated" in (draft.rests_on, known.rests_on) else draft.rests_on}
+        self._change(
+            connection, owner, known.memory_id, **values, corrects=corrects, recorded_at=to_microseconds(now),
+            **_days(draft.happened or known.happened),
+        )  # fmt: skip
+        ranges = merge_ranges((*known.evidence_ids, *evidence), adjoining=False)
+        self._put_parts(connection, owner, known.memory_id, ranges, (*known.photo_ids, *draft.photo_ids))
+        for mention in draft.concepts:
+            concept_store.link(connection, owner, known.memory_id, mention, draft.photo_ids, who, evidence[-1].last)
+        self._record(connection, owner, known.memory_id, "added", who, why, now)
+        return self._living(connection, owner, known.memory_id)
 
-        Returns the old and the new. Raises `RejectedWriteError`.
+    def take_renewal_back(
+        self, connection: Connection, owner: str, before: MemoryEntry, *, who: str, why: str, now: datetime
+    ) -> None:
+        """Let a living entry be as it was before it was told again. Raises `RejectedWriteError`."""
+        self._living(connection, owner, before.memory_id)
+        self._change(
+            connection, owner, before.memory_id, rests_on=before.rests_on, corrects=before.corrects,
+            recorded_at=to_microseconds(before.recorded_at), **_days(before.happened),
+        )  # fmt: skip
+        self._put_parts(connection, owner, before.memory_id, before.evidence_ids, before.photo_ids)
+        self._record(connection, owner, before.memory_id, "undone", who, why, now)
+
+    def supersede(
+        self,
+        connection: Connection,
+        owner: str,
+        memory_id: int,
+        successor_id: int,
+        *,
+        who: str,
+        why: str,
+        now: datetime,
+    ) -> list[int]:
+        """Put a living entry in the place of another, and of those that correct it. Returns what was superseded.
+
+        What the older one corrects, the newer one corrects from now on. Raises `RejectedWriteError`, also where the newer
+        one is not what the user stated and the older one is.
         """
-        previous = self._bury(connection, owner, memory_id, who=who, why=why, now=now)
-        entry_now = self.add(connection, owner, draft, who=who, why=why, now=now)
-        record = EntryDraft(
-            text=f'Changed on {now.date().isoformat()}: "{previous.text}" became "{entry_now.text}".',
-            evidence_ids=(*previous.evidence_ids, *entry_now.evidence_ids),
-            kind="update record",
-        )
-        recorded = self.add(connection, owner, record, who=who, why=why, now=now)
-        connection.execute(
-            update(entry)
-            .where(entry.c.owner == owner, entry.c.memory_id.in_([memory_id, recorded.memory_id]))
-            .values(successor_id=entry_now.memory_id)
-        )
-        return previous, entry_now
+        older, newer = (self._living(connection, owner, number) for number in (memory_id, successor_id))
+        if memory_id == successor_id:
+            raise RejectedWriteError(f"Memory {memory_id} cannot take its own place.")
+        if older.rests_on == "stated" and newer.rests_on != "stated":
+            raise RejectedWriteError(
+                f"Memory {memory_id} is what the user stated; what is {newer.rests_on} cannot take its place."
+            )
+        superseded = [memory_id]
+        for number in superseded:
+            ties = self.corrections_of(connection, owner, [number]).get(number, [])
+            superseded += [tie.memory_id for tie in ties if tie.memory_id not in (successor_id, *superseded)]
+        for number in superseded:
+            self._change(connection, owner, number, alive=False, successor_id=successor_id)
+            self._record(connection, owner, number, "superseded", who, why, now, successor_id)
+        if newer.corrects in (None, *superseded) and older.corrects != newer.corrects:
+            tied = older.corrects if older.corrects != successor_id else None
+            self._change(connection, owner, successor_id, corrects=tied)
+            self._record(connection, owner, successor_id, "added", who, why, now)
+        return superseded
+
+    def restore(
+        self, connection: Connection, owner: str, memory_id: int, *, who: str, why: str, now: datetime
+    ) -> list[int]:
+        """Bring a superseded entry back, with its corrections that went with it. Returns what lives again."""
+        found = self.superseded(connection, owner, [memory_id]).get(memory_id)
+        if found is None:
+            raise RejectedWriteError(f"There is no superseded memory {memory_id}.")
+        if (known := self.saying(connection, owner, found.text)) is not None:
+            raise RejectedWriteError(f"Memory {known.memory_id} already says this.")
+        restored = [memory_id]
+        for number in restored:
+            restored += connection.scalars(
+                select(entry.c.memory_id).where(
+                    entry.c.owner == owner, entry.c.corrects == number, entry.c.successor_id == found.superseded_by
+                )
+            ).all()
+        return self.revive(connection, owner, restored, who=who, why=why, now=now)
 
     def delete(
         self, connection: Connection, owner: str, memory_id: int, *, who: str, why: str, now: datetime
     ) -> MemoryEntry:
-        """Take an entry out of the memory and return it as it was. Raises `RejectedWriteError` if there is none.
-
-        The records of how it came about go with it: they would still tell what it said.
-        """
-        found = self._bury(connection, owner, memory_id, who=who, why=why, now=now)
-        predecessors = [memory_id]
-        while predecessors:
-            rows = connection.execute(
-                select(entry.c.memory_id, entry.c.alive).where(
-                    entry.c.owner == owner, entry.c.successor_id.in_(predecessors)
-                )
-            ).all()
-            for row in rows:
-                if row.alive:
-                    self._bury(connection, owner, row.memory_id, who=who, why=why, now=now)
-            predecessors = [row.memory_id for row in rows if not row.alive]
+        """Take a living entry out for good and return it as it was. Raises `RejectedWriteError` if there is none."""
+        found = self._living(connection, owner, memory_id)
+        self._change(connection, owner, memory_id, alive=False)
+        self._record(connection, owner, memory_id, "deleted", who, why, now)
         return found
 
-    def replaced(self, connection: Connection, owner: str, memory_ids: Collection[int]) -> dict[int, MemoryEntry]:
-        """The entries among the ids that are no more because others took their place, as they were.
+    def revive(
+        self, connection: Connection, owner: str, memory_ids: Iterable[int], *, who: str, why: str, now: datetime
+    ) -> list[int]:
+        """Let entries that are not alive live again, but those that a living one repeats. Returns which do."""
+        revived = []
+        for found in self.gone(connection, owner, list(memory_ids)):
+            if self.saying(connection, owner, found.text) is None:
+                self._change(connection, owner, found.memory_id, alive=True, successor_id=None)
+                self._record(connection, owner, found.memory_id, "restored", who, why, now)
+                revived.append(found.memory_id)
+        return revived
 
-        An entry whose last successor was forgotten is forgotten with it.
-        """
-        living: dict[int, bool] = {}
+    def supersede_again(
+        self, connection: Connection, owner: str, memory_ids: Iterable[int], successor_id: int, *, who: str, why: str,
+        now: datetime,
+    ) -> None:  # fmt: skip
+        """Take back that entries were restored."""
         for memory_id in memory_ids:
-            successor = memory_id
-            while True:
-                row = connection.execute(
-                    select(entry.c.alive, entry.c.successor_id).where(
-                        entry.c.owner == owner, entry.c.memory_id == successor
-                    )
-                ).first()
-                if row is None or row.alive or row.successor_id is None:
-                    living[memory_id] = bool(row is not None and row.alive and successor != memory_id)
-                    break
-                successor = row.successor_id
-        ids = [memory_id for memory_id, alive in living.items() if alive]
-        return {e.memory_id: e for e in self._load(connection, owner, entry.c.memory_id.in_(ids), alive=False)}
+            self._living(connection, owner, memory_id)
+            self._change(connection, owner, memory_id, alive=False, successor_id=successor_id)
+            self._record(connection, owner, memory_id, "superseded", who, why, now, successor_id)
+
+    def tie(self, connection: Connection, owner: str, memory_id: int, corrects: int | None) -> None:
+        """Say which entry a living one corrects a part of."""
+        self._change(connection, owner, memory_id, corrects=corrects)
+        connection.execute(insert(outbox).values(owner=owner, record="entry", record_id=str(memory_id)))
+
+    def predecessors(self, connection: Connection, owner: str, memory_id: int) -> list[int]:
+        """What the entry superseded, what that had superseded, and so on; the newest first."""
+        found = [memory_id]
+        for number in found:
+            found += connection.scalars(
+                select(entry.c.memory_id)
+                .where(entry.c.owner == owner, entry.c.successor_id == number)
+                .order_by(entry.c.memory_id.desc())
+            ).all()
+        return found[1:]
+
+    def superseded(self, connection: Connection, owner: str, memory_ids: Collection[int]) -> dict[int, MemoryEntry]:
+        """The entries among the ids of which others took the place, as they were. Forgotten ones are not among them."""
+        found: dict[int, MemoryEntry] = {}
+        for chunk in chunks(sorted(set(memory_ids))):
+            these = entry.c.memory_id.in_(chunk) & entry.c.successor_id.is_not(None) & ~_is_forgotten(entry)
+            found |= {e.memory_id: e for e in self._load(connection, owner, these, alive=False)}
+        return found
+
+    def gone(self, connection: Connection, owner: str, memory_ids: Collection[int]) -> list[MemoryEntry]:
+        """Those among the ids that are not alive, forgotten ones too: to take a change back, and for nothing else."""
+        return self._load(connection, owner, entry.c.memory_id.in_(list(memory_ids)), alive=False)
+
+    def withdraw(
+        self, connection: Connection, owner: str, memory_id: int, *, who: str, why: str, now: datetime
+    ) -> list[int]:
+        """Take an entry out that should not have been written, whether it lives or was superseded. Returns what lives again.
+
+        What a living one had superseded lives again; what a superseded one had superseded has the same successor as it.
+        """
+        successor = self.superseded(connection, owner, [memory_id])
+        if successor:
+            heir = successor[memory_id].superseded_by
+            relinked = (entry.c.owner == owner) & (entry.c.successor_id == memory_id)
+            connection.execute(update(entry).where(relinked).values(successor_id=heir))
+            self._change(connection, owner, memory_id, successor_id=None)
+            self._record(connection, owner, memory_id, "undone", who, why, now)
+            return []
+        self._living(connection, owner, memory_id)
+        self._change(connection, owner, memory_id, alive=False)
+        self._record(connection, owner, memory_id, "undone", who, why, now)
+        older = connection.scalars(
+            select(entry.c.memory_id)
+            .where(entry.c.owner == owner, entry.c.successor_id == memory_id, ~_is_forgotten(entry))
+            .order_by(entry.c.memory_id)
+        ).all()
+        return self.revive(connection, owner, older, who=who, why=why, now=now)
+
+    def superseded_in(
+        self, connection: Connection, owner: str, message_ids: Collection[int]
+    ) -> dict[int, list[MemoryEntry]]:
+        """For each message the superseded entries that rest on it."""
+        if not message_ids:
+            return {}
+        superseded = (
+            select(entry_evidence.c.memory_id, entry_evidence.c.first_id, entry_evidence.c.last_id)
+            .join(entry, (entry.c.owner == entry_evidence.c.owner) & (entry.c.memory_id == entry_evidence.c.memory_id))
+            .where(entry.c.owner == owner, ~entry.c.alive, entry.c.successor_id.is_not(None))
+            .where(entry_evidence.c.first_id <= max(message_ids), entry_evidence.c.last_id >= min(message_ids))
+            .order_by(entry_evidence.c.memory_id)
+        )
+        ranges = connection.execute(superseded).all()
+        entries = self.superseded(connection, owner, {row.memory_id for row in ranges})
+        return grouped(
+            (message_id, entries[row.memory_id])
+            for row in ranges
+            if row.memory_id in entries
+            for message_id in sorted(set(message_ids))
+            if row.first_id <= message_id <= row.last_id
+        )
+
+    def corrections_of(
+        self, connection: Connection, owner: str, memory_ids: Collection[int]
+    ) -> dict[int, list[MemoryEntry]]:
+        """For each entry the living ones that correct a part of it."""
+        ids = {number for _, number in rows_among(connection, (entry.c.corrects, entry.c.memory_id), owner, memory_ids)}
+        return grouped((found.corrects or 0, found) for found in self.get(connection, owner, ids).values())
 
     def get(self, connection: Connection, owner: str, memory_ids: Collection[int]) -> dict[int, MemoryEntry]:
         """The living entries among the ids, by id."""
@@ -228,9 +356,9 @@ class SemanticMemoryStore:
         return list(self.get(connection, owner, ids).values())
 
     def history(self, connection: Connection, owner: str, memory_id: int) -> list[HistoryRow]:
-        """Every change of one memory, oldest first; also of a deleted one."""
+        """Every change of one memory, oldest first; of a forgotten one without words."""
         rows = connection.execute(
-            select(entry_history)
+            select(entry_history, _is_forgotten(entry_history).label("is_forgotten"))
             .where(entry_history.c.owner == owner, entry_history.c.memory_id == memory_id)
             .order_by(entry_history.c.history_id)
         )
@@ -240,60 +368,59 @@ class SemanticMemoryStore:
                 row.memory_id,
                 row.version,
                 row.change,
-                row.text,
+                FORGOTTEN if row.is_forgotten else row.text,
                 row.who,
-                row.why,
+                "" if row.is_forgotten else row.why,
                 from_microseconds(row.changed_at),
+                row.successor_id,
             )
             for row in rows
         ]
 
     def concepts(self, connection: Connection, owner: str) -> list[Concept]:
-        """Everything that the user named, in the order in which it was named."""
-        aliases: dict[int, list[str]] = {}
-        for concept_id, alias in connection.execute(
-            select(concept_alias.c.concept_id, concept_alias.c.alias)
-            .where(concept_alias.c.owner == owner)
-            .order_by(concept_alias.c.alias)
-        ):
-            aliases.setdefault(concept_id, []).append(alias)
-        photos: dict[int, list[str]] = {}
-        for concept_id, photo_id in connection.execute(
-            select(concept_photo.c.concept_id, concept_photo.c.photo_id)
-            .where(concept_photo.c.owner == owner)
-            .order_by(concept_photo.c.message_id, concept_photo.c.photo_id)
-        ):
-            photos.setdefault(concept_id, []).append(photo_id)
-        rows = connection.execute(select(concept).where(concept.c.owner == owner).order_by(concept.c.concept_id))
-        return [
-            Concept(
-                row.concept_id,
-                owner,
-                row.name,
-                tuple(aliases.get(row.concept_id, ())),
-                row.kind,
-                tuple(photos.get(row.concept_id, ())),
-            )
-            for row in rows
-        ]
+        """Everything that the living entries name, in the order in which it was named."""
+        return concept_store.concepts(connection, owner)
 
-    def _bury(
-        self, connection: Connection, owner: str, memory_id: int, *, who: str, why: str, now: datetime
-    ) -> MemoryEntry:
+    def _living(self, connection: Connection, owner: str, memory_id: int) -> MemoryEntry:
         found = self.get(connection, owner, [memory_id]).get(memory_id)
         if found is None:
             raise RejectedWriteError(f"There is no memory {memory_id}.")
-        this = (entry.c.owner == owner) & (entry.c.memory_id == memory_id)
-        connection.execute(update(entry).where(this).values(alive=False, version=entry.c.version + 1))
-        connection.execute(
-            delete(concept_photo).where(concept_photo.c.owner == owner, concept_photo.c.memory_id == memory_id)
-        )
-        connection.execute(
-            delete(entry_concept).where(entry_concept.c.owner == owner, entry_concept.c.memory_id == memory_id)
-        )
-        self._drop_unused_concepts(connection, owner, found.concept_ids)
-        self._record(connection, owner, memory_id, found.version + 1, "deleted", found.text, who, why, now)
         return found
+
+    @staticmethod
+    def _change(connection: Connection, owner: str, memory_id: int, **values: object) -> None:
+        """Give the entry the values and a new version."""
+        connection.execute(
+            update(entry)
+            .where(entry.c.owner == owner, entry.c.memory_id == memory_id)
+            .values(version=entry.c.version + 1, **values)
+        )
+
+    @staticmethod
+    def _put_parts(
+        connection: Connection,
+        owner: str,
+        memory_id: int,
+        evidence: Iterable[EvidenceRange],
+        photo_ids: Iterable[str],
+    ) -> None:
+        """Let the entry rest on this evidence and hold these photos."""
+        this = {"owner": owner, "memory_id": memory_id}
+        for table in (entry_evidence, entry_photo):
+            connection.execute(delete(table).where(table.c.owner == owner, table.c.memory_id == memory_id))
+        connection.execute(
+            insert(entry_evidence),
+            [
+                {**this, "position": position, "first_id": first, "last_id": last}
+                for position, (first, last) in enumerate(evidence)
+            ],
+        )
+        photos = [
+            {**this, "position": position, "photo_id": photo_id}
+            for position, photo_id in enumerate(dict.fromkeys(photo_ids))
+        ]
+        if photos:
+            connection.execute(insert(entry_photo), photos)
 
     def _check_evidence(self, connection: Connection, owner: str, evidence: Sequence[EvidenceRange]) -> None:
         if not evidence:
@@ -327,87 +454,20 @@ class SemanticMemoryStore:
             if photo_id not in known:
                 raise RejectedWriteError(f"There is no photo {photo_id!r}.")
 
-    def _link(
-        self,
-        connection: Connection,
-        owner: str,
-        memory_id: int,
-        mention: ConceptMention,
-        photo_ids: Iterable[str],
-        who: str,
-        message_id: int,
-    ) -> None:
-        """Tie the entry and its photos to the concept of that name, which is made if there is none."""
-        concept_id = self._concept_id(connection, owner, mention)
-        for alias in mention.aliases:
-            folded = fold_name(alias)
-            taken = connection.scalar(
-                select(concept_alias.c.alias).where(
-                    concept_alias.c.owner == owner,
-                    concept_alias.c.concept_id == concept_id,
-                    concept_alias.c.folded_alias == folded,
-                )
-            )
-            if taken is None and folded != fold_name(mention.name):
-                connection.execute(
-                    insert(concept_alias).values(owner=owner, concept_id=concept_id, alias=alias, folded_alias=folded)
-                )
-        _insert_once(connection, entry_concept, owner=owner, memory_id=memory_id, concept_id=concept_id)
-        for photo_id in photo_ids:
-            _insert_once(
-                connection,
-                concept_photo,
-                {"who": who, "message_id": message_id, "memory_id": memory_id},
-                owner=owner,
-                concept_id=concept_id,
-                photo_id=photo_id,
-            )
-
-    def _concept_id(self, connection: Connection, owner: str, mention: ConceptMention) -> int:
-        folded = fold_name(mention.name)
-        by_name = connection.scalar(
-            select(concept.c.concept_id).where(concept.c.owner == owner, concept.c.folded_name == folded)
-        )
-        if by_name is not None:
-            return int(by_name)
-        by_alias = connection.scalar(
-            select(concept_alias.c.concept_id)
-            .where(concept_alias.c.owner == owner, concept_alias.c.folded_alias == folded)
-            .order_by(concept_alias.c.concept_id)
-        )
-        if by_alias is not None:
-            return int(by_alias)
-        concept_id = next_id(connection, owner, "concept")
-        connection.execute(
-            insert(concept).values(
-                owner=owner, concept_id=concept_id, name=mention.name.strip(), folded_name=folded, kind=mention.kind
-            )
-        )
-        return concept_id
-
-    def _drop_unused_concepts(self, connection: Connection, owner: str, concept_ids: Iterable[int]) -> None:
-        for concept_id in concept_ids:
-            used = connection.scalar(
-                select(entry_concept.c.memory_id).where(
-                    entry_concept.c.owner == owner, entry_concept.c.concept_id == concept_id
-                )
-            )
-            if used is None:
-                for table in (concept_alias, concept_photo, concept):
-                    connection.execute(delete(table).where(table.c.owner == owner, table.c.concept_id == concept_id))
-
+    @staticmethod
     def _record(
-        self,
         connection: Connection,
         owner: str,
         memory_id: int,
-        version: int,
-        change: str,
-        text: str,
+        change: _Change,
         who: str,
         why: str,
         now: datetime,
+        successor_id: int | None = None,
     ) -> None:
+        """Note a change that was made, and tell the index."""
+        this = (entry.c.owner == owner, entry.c.memory_id == memory_id)
+        version, text = connection.execute(select(entry.c.version, entry.c.text).where(*this)).one()
         connection.execute(
             insert(entry_history).values(
                 owner=owner,
@@ -418,6 +478,7 @@ class SemanticMemoryStore:
                 who=who,
                 why=why,
                 changed_at=to_microseconds(now),
+                successor_id=successor_id,
             )
         )
         connection.execute(insert(outbox).values(owner=owner, record="entry", record_id=str(memory_id)))
@@ -462,15 +523,17 @@ def _folded_hash(text: str) -> str:
     return hashlib.sha256(fold_name(text).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def fold_name(name: str) -> str:
-    """The form under which two spellings of a name are the same."""
-    return " ".join(name.casefold().split())
+def _is_forgotten(table: Table) -> ColumnElement[bool]:
+    return (
+        select(forgotten_entry.c.memory_id)
+        .where(forgotten_entry.c.owner == table.c.owner, forgotten_entry.c.memory_id == table.c.memory_id)
+        .exists()
+    )
 
 
-def _insert_once(connection: Connection, table, values: dict | None = None, **key) -> None:  # type: ignore[no-untyped-def,type-arg]
-    this = [table.c[name] == value for name, value in key.items()]
-    if connection.execute(select(table).where(*this)).first() is None:
-        connection.execute(insert(table).values(**key, **(values or {})))
+def _days(happened: DateInterval | None) -> dict[str, str | None]:
+    first, last = (happened.first.isoformat(), happened.last.isoformat()) if happened else (None, None)
+    return {"happened_first": first, "happened_last": last}
 
 
 def _entry(
@@ -496,4 +559,7 @@ def _entry(
         tuple(concepts),
         from_microseconds(row.recorded_at),
         happened,
+        row.rests_on,
+        row.corrects,
+        row.successor_id,
     )

@@ -9,7 +9,7 @@ from typing import TypeVar
 from m2a.memory.bank import MemoryBank
 from m2a.memory.stores import Stores
 from m2a.systems.shared import Search
-from m2a.types import Change, EvidenceRange, Hit, MemoryChanged, Message, Query, RecordKind
+from m2a.types import Change, EvidenceRange, Hit, MemoryChanged, Message, Query, RecordKind, Refusal
 
 T = TypeVar("T")
 
@@ -104,6 +104,7 @@ class QuestionBank(EvaluatedBank):
         photo_ids: Sequence[str] = (),
         partial: bool = False,
         steps: object,
+        answers: int,
         update_pending: bool,
     ) -> Message:
         """The reply as it would be recorded."""
@@ -112,7 +113,16 @@ class QuestionBank(EvaluatedBank):
             2**62, self.owner, conversation_id, "assistant", speaker, text, tuple(photo_ids), now, partial=partial
         )
 
-    def write(self, changes: Sequence[Change], *, who: str, update_of: int | None = None) -> list[MemoryChanged]:
+    def write(
+        self,
+        changes: Sequence[Change],
+        *,
+        who: str,
+        update_of: int | None = None,
+        trace_of: int | None = None,
+        refusals: Sequence[Refusal] = (),
+        unasked: int = 0,
+    ) -> list[MemoryChanged]:
         raise PermissionError("A question of an evaluation writes nothing.")
 
     def caption(self, photo_id: str) -> str:

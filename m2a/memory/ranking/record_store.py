@@ -24,6 +24,7 @@ from m2a.memory.database import (
 )
 from m2a.memory.ranking.encoding import CONTEXT
 from m2a.memory.ranking.features import Record, WordStatistics
+from m2a.memory.withheld import is_readable
 from m2a.types import RecordKind
 
 _MADE_BY = "ranked_records_made_by"  # the key in `setting`
@@ -253,7 +254,7 @@ class RankedRecordStore:
         found: set[str] = set()
         for table, kind, record_id, alive in (
             (entry, "entry", entry.c.memory_id, entry.c.alive),
-            (message, "message", message.c.message_id, message.c.message_id.is_not(None)),
+            (message, "message", message.c.message_id, is_readable()),
         ):
             kept = (
                 select(ranked_record.c.record_id)

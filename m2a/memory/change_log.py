@@ -1,0 +1,105 @@
+"""What a reply's update did and did not do, in the trace of the reply: for its notice, and to take it back or do it after all."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from pydantic import TypeAdapter
+from sqlalchemy import Connection, select, update
+
+from m2a.memory.schema import trace
+from m2a.types import Addition, Change, Forgetting, MemoryChanged, Refusal, Replacement, Restoration, Supersession
+
+_CHANGES: Mapping[str, type[Change]] = {
+    kind.__name__: kind for kind in (Addition, Replacement, Supersession, Forgetting, Restoration)
+}
+
+
+def dump_changed(changed: MemoryChanged, undo: Mapping[str, object]) -> dict[str, Any]:
+    """A change as the trace holds it: ids alone, with what it takes to undo it."""
+    return {
+        "change": changed.change,
+        "memory_id": changed.entry.memory_id if changed.entry else None,
+        "previous_id": changed.previous.memory_id if changed.previous else None,
+        "rival_ids": [rival.memory_id for rival in changed.rivals],
+        **undo,
+    }
+
+
+def dump_refusal(refusal: Refusal) -> dict[str, Any]:
+    change = refusal.change
+    stored = None
+    if change is not None:
+        kind = type(change)
+        stored = {"kind": kind.__name__, **TypeAdapter(kind).dump_python(change, mode="json")}
+    return {"text": refusal.text, "reason": refusal.reason, "change": stored}
+
+
+def load_change(stored: Mapping[str, Any]) -> Change:
+    """The inverse of how a refusal's change is kept."""
+    values = {key: value for key, value in stored.items() if key != "kind"}
+    return TypeAdapter(_CHANGES[stored["kind"]]).validate_python(values)
+
+
+def load_refusal(stored: Mapping[str, Any]) -> Refusal:
+    return Refusal(stored["text"], stored["reason"], load_change(stored["change"]) if stored["change"] else None)
+
+
+def words_of(refusal: Refusal) -> str:
+    """All the words that a refusal would tell."""
+    draft = refusal.change.draft if isinstance(refusal.change, Addition | Replacement) else None
+    return f"{refusal.text}\n{refusal.reason}\n{draft.text if draft else ''}"
+
+
+def read_steps(connection: Connection, owner: str, reply_id: int) -> dict[str, Any] | None:
+    """How a reply came about; None where nothing was recorded."""
+    found = connection.scalar(select(trace.c.steps).where(trace.c.owner == owner, trace.c.message_id == reply_id))
+    steps = None if found is None else json.loads(found)
+    return steps if isinstance(steps, dict) else None
+
+
+def write_steps(connection: Connection, owner: str, reply_id: int, steps: Mapping[str, Any]) -> None:
+    connection.execute(
+        update(trace).where(trace.c.owner == owner, trace.c.message_id == reply_id).values(steps=json.dumps(steps))
+    )
+
+
+def append(
+    connection: Connection,
+    owner: str,
+    reply_id: int,
+    changes: Sequence[Mapping[str, Any]],
+    refusals: Sequence[Refusal] = (),
+    unasked: int = 0,
+) -> None:
+    """Add to what a reply's update did and did not do; nothing where the reply has no trace."""
+    steps = read_steps(connection, owner, reply_id)
+    if steps is None or not (changes or refusals or unasked):
+        return
+    more = {
+        "changes": [*steps.get("changes", ()), *changes],
+        "refusals": [*steps.get("refusals", ()), *map(dump_refusal, refusals)],
+        "unasked": steps.get("unasked", 0) + unasked,
+    }
+    write_steps(connection, owner, reply_id, steps | more)
+
+
+def numbered(steps: Mapping[str, Any], what: Literal["changes", "refusals"], number: int) -> dict[str, Any]:
+    """A change or a refusal of a trace by its number. Raises `LookupError`."""
+    listed: Sequence[dict[str, Any]] = steps.get(what, ())
+    if not 0 <= number < len(listed):
+        raise LookupError(f"That reply has no {what[:-1]} {number}.")
+    return listed[number]
+
+
+def newest_reply_with_changes(connection: Connection, owner: str) -> int | None:
+    """The last reply whose update changed something that has not been taken back."""
+    rows = connection.execute(
+        select(trace.c.message_id, trace.c.steps)
+        .where(trace.c.owner == owner, trace.c.steps.contains('"changes"'))
+        .order_by(trace.c.message_id.desc())
+    ).tuples()
+    for reply_id, steps in rows:
+        if any(not change.get("undone") for change in json.loads(steps).get("changes", ())):
+            return int(reply_id)
+    return None

@@ -1,0 +1,138 @@
+"""The people, pets and things that entries are about. A name, an alias and a photo hold as long as an entry that told them."""
+
+from collections.abc import Iterable
+
+from sqlalchemy import ColumnElement, Connection, Table, and_, insert, or_, select, update
+
+from m2a.memory.database import grouped, next_id
+from m2a.memory.schema import concept, concept_alias, concept_photo, entry, entry_concept
+from m2a.types import Concept, ConceptMention
+
+
+def fold_name(name: str) -> str:
+    """The form under which two spellings of a name are the same."""
+    return " ".join(name.casefold().split())
+
+
+def concepts(connection: Connection, owner: str) -> list[Concept]:
+    """Everything that the living entries name, in the order in which it was named."""
+    aliases = grouped(
+        connection.execute(
+            select(concept_alias.c.concept_id, concept_alias.c.alias)
+            .where(concept_alias.c.owner == owner, _is_told(concept_alias))
+            .order_by(concept_alias.c.alias)
+        ).tuples()
+    )
+    photos = grouped(
+        connection.execute(
+            select(concept_photo.c.concept_id, concept_photo.c.photo_id)
+            .where(concept_photo.c.owner == owner, _is_told(concept_photo))
+            .order_by(concept_photo.c.message_id, concept_photo.c.photo_id)
+        ).tuples()
+    )
+    rows = connection.execute(
+        select(concept).where(concept.c.owner == owner, _is_named()).order_by(concept.c.concept_id)
+    )
+    return [
+        Concept(
+            row.concept_id,
+            owner,
+            row.name,
+            tuple(aliases.get(row.concept_id, ())),
+            row.kind,
+            tuple(dict.fromkeys(photos.get(row.concept_id, ()))),
+        )
+        for row in rows
+    ]
+
+
+def link(
+    connection: Connection,
+    owner: str,
+    memory_id: int,
+    mention: ConceptMention,
+    photo_ids: Iterable[str],
+    who: str,
+    message_id: int,
+) -> None:
+    """Tie an entry and its photos to the concept of that name, which is made if there is none."""
+    concept_id = _concept_id(connection, owner, mention)
+    for alias in mention.aliases:
+        folded = fold_name(alias)
+        if folded == fold_name(mention.name):
+            continue
+        this = and_(
+            concept_alias.c.owner == owner,
+            concept_alias.c.concept_id == concept_id,
+            concept_alias.c.folded_alias == folded,
+        )
+        if connection.execute(select(concept_alias.c.alias).where(this)).first() is None:
+            connection.execute(
+                insert(concept_alias).values(
+                    owner=owner, concept_id=concept_id, alias=alias, folded_alias=folded, memory_id=memory_id
+                )
+            )
+        elif connection.execute(select(concept_alias.c.alias).where(this, _is_told(concept_alias))).first() is None:
+            connection.execute(update(concept_alias).where(this).values(alias=alias, memory_id=memory_id))
+    _insert_once(connection, entry_concept, owner=owner, memory_id=memory_id, concept_id=concept_id)
+    for photo_id in photo_ids:
+        _insert_once(
+            connection,
+            concept_photo,
+            {"who": who, "message_id": message_id},
+            owner=owner,
+            concept_id=concept_id,
+            photo_id=photo_id,
+            memory_id=memory_id,
+        )
+
+
+def _concept_id(connection: Connection, owner: str, mention: ConceptMention) -> int:
+    folded, name = fold_name(mention.name), mention.name.strip()
+    by_name = connection.scalar(
+        select(concept.c.concept_id).where(concept.c.owner == owner, concept.c.folded_name == folded)
+    )
+    if by_name is not None:
+        unused = (concept.c.owner == owner, concept.c.concept_id == by_name, ~_is_named())
+        connection.execute(update(concept).where(*unused).values(name=name, kind=mention.kind))
+        return int(by_name)
+    by_alias = connection.scalar(
+        select(concept_alias.c.concept_id)
+        .where(concept_alias.c.owner == owner, concept_alias.c.folded_alias == folded, _is_told(concept_alias))
+        .order_by(concept_alias.c.concept_id)
+    )
+    if by_alias is not None:
+        return int(by_alias)
+    concept_id = next_id(connection, owner, "concept")
+    connection.execute(
+        insert(concept).values(owner=owner, concept_id=concept_id, name=name, folded_name=folded, kind=mention.kind)
+    )
+    return concept_id
+
+
+def _is_named() -> ColumnElement[bool]:
+    """Whether a living entry is about the concept of the row."""
+    return (
+        select(entry.c.memory_id)
+        .join(
+            entry_concept, (entry_concept.c.owner == entry.c.owner) & (entry_concept.c.memory_id == entry.c.memory_id)
+        )
+        .where(entry.c.owner == concept.c.owner, entry_concept.c.concept_id == concept.c.concept_id, entry.c.alive)
+        .exists()
+    )
+
+
+def _is_told(table: Table) -> ColumnElement[bool]:
+    """Whether the entry that a row comes from is alive; version 1 of the schema did not note it of an alias."""
+    alive = (
+        select(entry.c.memory_id)
+        .where(entry.c.owner == table.c.owner, entry.c.memory_id == table.c.memory_id, entry.c.alive)
+        .exists()
+    )
+    return or_(table.c.memory_id.is_(None), alive)
+
+
+def _insert_once(connection: Connection, table: Table, values: dict[str, object] | None = None, **key: object) -> None:
+    this = [table.c[name] == value for name, value in key.items()]
+    if connection.execute(select(table).where(*this)).first() is None:
+        connection.execute(insert(table).values(**key, **(values or {})))

@@ -1,0 +1,345 @@
+"""Forgetting: which entries go with the one that is forgotten, and which words and photos of messages are withheld with them."""
+
+import json
+from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
+
+from sqlalchemy import Connection, delete, func, insert, or_, select
+
+from m2a.memory.database import Database, chunks, grouped, next_id
+from m2a.memory.quotations import Span, sentence_spans, spans_saying
+from m2a.memory.raw_message_store import RawMessageStore
+from m2a.memory.repetitions import Statement, repeating_spans, spans_holding, spans_of_statement, statements
+from m2a.memory.schema import entry, forgotten_entry, message, message_photo, trace, withheld_words
+from m2a.memory.semantic_memory_store import RejectedWriteError, SemanticMemoryStore
+from m2a.memory.withheld import as_logged, give_back, withheld_spans, withhold
+from m2a.memory.words import finished_words
+from m2a.types import MemoryEntry, Message, MessageSpan
+
+
+class Forgetter:
+    """Forgets, and takes it back. Every method runs inside the caller's transaction."""
+
+    def __init__(self, raw: RawMessageStore, semantic: SemanticMemoryStore) -> None:
+        self._raw = raw
+        self._semantic = semantic
+
+    def forget(
+        self,
+        connection: Connection,
+        owner: str,
+        memory_id: int | None,
+        spans: Iterable[MessageSpan],
+        *,
+        who: str,
+        why: str,
+        now: datetime,
+    ) -> int:
+        """Take an entry out with all that belongs to it, and withhold its words and the spans; the id to take it back by.
+
+        To it belong its corrections and whatever they superseded. Without an entry the spans alone are withheld.
+        Raises `RejectedWriteError` for an unknown entry or message.
+        """
+        spans = self._in_log(connection, owner, spans)
+        living = [] if memory_id is None else self._with_corrections(connection, owner, memory_id)
+        older = [
+            number for found in living for number in self._semantic.predecessors(connection, owner, found.memory_id)
+        ]
+        entries = [*living, *self._semantic.superseded(connection, owner, older).values()]
+        forgetting_id = next_id(connection, owner, "forgetting")
+        for found in living:
+            self._semantic.delete(connection, owner, found.memory_id, who=who, why=why, now=now)
+        alive = {found.memory_id for found in living}
+        if entries:
+            connection.execute(
+                insert(forgotten_entry),
+                [
+                    {
+                        "owner": owner,
+                        "forgetting_id": forgetting_id,
+                        "memory_id": found.memory_id,
+                        "was_alive": found.memory_id in alive,
+                    }
+                    for found in entries
+                ],
+            )
+        self.withhold(connection, owner, forgetting_id, entries, spans)
+        return forgetting_id
+
+    def take_back(
+        self, connection: Connection, owner: str, forgetting_id: int, *, who: str, why: str, now: datetime
+    ) -> None:
+        """Let everything be remembered and read again that was forgotten by that. Raises `RejectedWriteError`."""
+        this = (forgotten_entry.c.owner == owner) & (forgotten_entry.c.forgetting_id == forgetting_id)
+        lived = connection.scalars(select(forgotten_entry.c.memory_id).where(this, forgotten_entry.c.was_alive)).all()
+        connection.execute(delete(forgotten_entry).where(this))
+        self._semantic.revive(connection, owner, lived, who=who, why=why, now=now)
+        give_back(connection, owner, forgetting_id)
+
+    def withhold(
+        self,
+        connection: Connection,
+        owner: str,
+        forgetting_id: int,
+        entries: Sequence[MemoryEntry],
+        spans: Collection[MessageSpan],
+    ) -> None:
+        """Withhold what says the entries, which are no more, and the spans (of the log), wherever it is said again."""
+        others = self._semantic.all(connection, owner)
+        evidence = self._evidence(connection, owner, entries)
+        found = set(spans)
+        for gone in entries:
+            found |= _said(gone, [evidence[i] for i in _ids(gone) if i in evidence], others)
+        messages = evidence | self._raw.as_logged(connection, owner, {span.message_id for span in found})
+        texts = [messages[number].text[first:last] for number, first, last in found if number in messages]
+        texts += [gone.text for gone in entries]
+        found |= self._repetitions(connection, owner, texts, min(messages, default=0), others)
+        found |= self._replies(connection, owner, entries, [m for m in evidence.values() if m.role == "user"], others)
+        photos = self._photos(connection, owner, entries, spans, messages, others)
+        withhold(connection, owner, forgetting_id, found, photos)
+
+    def is_forgotten(self, connection: Connection, owner: str, texts: Sequence[str]) -> list[bool]:
+        """Whether each of the texts says again, or asks for by its words, what was forgotten."""
+        forgotten = self._forgotten_statements(connection, owner) if any(texts) else []
+        return [
+            any(statement.is_repeated_by("assistant", set(finished_words(text))) for statement in forgotten)
+            for text in texts
+        ]
+
+    def _forgotten_statements(self, connection: Connection, owner: str) -> list[Statement]:
+        texts = list(
+            connection.scalars(
+                select(entry.c.text)
+                .join(
+                    forgotten_entry,
+                    (forgotten_entry.c.owner == entry.c.owner) & (forgotten_entry.c.memory_id == entry.c.memory_id),
+                )
+                .where(entry.c.owner == owner)
+            )
+        )
+        columns = (withheld_words.c.message_id, withheld_words.c.first_character, withheld_words.c.last_character)
+        spans = connection.execute(select(*columns).where(withheld_words.c.owner == owner)).tuples().all()
+        logged = self._raw.as_logged(connection, owner, {number for number, _, _ in spans})
+        texts += [logged[number].text[first:last] for number, first, last in spans if number in logged]
+        return statements(texts, {}, 0)
+
+    def _in_log(self, connection: Connection, owner: str, spans: Iterable[MessageSpan]) -> set[MessageSpan]:
+        """The spans of messages as they are read, as spans of the log."""
+        spans = list(spans)
+        ids = {span.message_id for span in spans}
+        logged = self._raw.as_logged(connection, owner, ids)
+        withheld = withheld_spans(connection, owner, ids)
+        found = set[MessageSpan]()
+        for number, first, last in spans:
+            if number not in logged:
+                raise RejectedWriteError(f"There is no message {number}.")
+            if not 0 <= first < last:
+                raise RejectedWriteError(f"[{first}, {last}] is no part of message {number}.")
+            text = logged[number].text
+            found.add(MessageSpan(number, *as_logged((first, last), text, withheld.get(number, ()))))
+        return {span for span in found if span.first < span.last}
+
+    def _with_corrections(self, connection: Connection, owner: str, memory_id: int) -> list[MemoryEntry]:
+        named = self._semantic.get(connection, owner, [memory_id]).get(memory_id)
+        if named is None:
+            raise RejectedWriteError(f"There is no memory {memory_id}.")
+        found = {memory_id: named}
+        waiting = [memory_id]
+        while waiting:
+            ties = self._semantic.corrections_of(connection, owner, waiting)
+            new = {e.memory_id: e for some in ties.values() for e in some if e.memory_id not in found}
+            found |= new
+            waiting = list(new)
+        return list(found.values())
+
+    def _evidence(self, connection: Connection, owner: str, entries: Sequence[MemoryEntry]) -> dict[int, Message]:
+        return self._raw.as_logged(connection, owner, {number for gone in entries for number in _ids(gone)})
+
+    def _repetitions(
+        self,
+        connection: Connection,
+        owner: str,
+        texts: Sequence[str],
+        since: int,
+        others: Sequence[MemoryEntry],
+    ) -> set[MessageSpan]:
+        """Where the texts are said again, by the user anywhere, by the assistant from the message before them on."""
+        words = {word for text in texts for word in finished_words(text)}
+        if not words:
+            return set()
+        holding = self._raw.holding(connection, owner, words)
+        frequency = {word: sum(word in held for held in map(set, holding.values())) for word in words}
+        total = connection.scalar(select(func.count()).select_from(message).where(message.c.owner == owner)) or 0
+        repeated = statements(texts, frequency, total)
+        candidates = [
+            number
+            for number, held in holding.items()
+            if any(statement.is_repeated_by("assistant", set(held)) for statement in repeated)
+        ]
+        found = set[MessageSpan]()
+        for number, candidate in self._raw.as_logged(connection, owner, candidates).items():
+            if candidate.role == "assistant" and number < since - 1:
+                continue
+            spans = repeating_spans(repeated, candidate.role, candidate.text)
+            if candidate.role == "user":
+                kept = {
+                    span
+                    for other in others
+                    if number in _ids(other)
+                    for span in spans_saying(other.text, candidate.text)
+                }
+                spans = [span for span in spans if span not in kept]
+            found |= {MessageSpan(number, *span) for span in spans}
+        return found
+
+    def _replies(
+        self,
+        connection: Connection,
+        owner: str,
+        entries: Sequence[MemoryEntry],
+        told_in: Sequence[Message],
+        others: Sequence[MemoryEntry],
+    ) -> set[MessageSpan]:
+        """What replies tell of the entries in words of their own: those that rest on them, and those to what the user told.
+
+        Each sentence with a word of an entry that neither the question nor another memory of the reply accounts for.
+        """
+        telling = {word for gone in entries for word in finished_words(gone.text)}
+        living = {other.memory_id: other for other in others}
+        found = set[MessageSpan]()
+        for reply_id, cited, question in self._citing(connection, owner, {gone.memory_id for gone in entries}):
+            known = {
+                word for memory_id in cited if memory_id in living for word in finished_words(living[memory_id].text)
+            }
+            found |= self._sentences(connection, owner, reply_id, telling - known - set(finished_words(question)))
+        for told in told_in:
+            said = [span for gone in entries for span in spans_saying(gone.text, told.text)]
+            rest = [told.text[slice(*span)] for span in sentence_spans(told.text) if span not in said]
+            reply_id = connection.scalar(
+                select(func.min(message.c.message_id)).where(
+                    message.c.owner == owner,
+                    message.c.conversation_id == told.conversation_id,
+                    message.c.message_id > told.message_id,
+                    message.c.role == "assistant",
+                )
+            )
+            if reply_id is not None:
+                found |= self._sentences(connection, owner, reply_id, telling - set(finished_words(" ".join(rest))))
+        return found
+
+    def _sentences(self, connection: Connection, owner: str, reply_id: int, words: Collection[str]) -> set[MessageSpan]:
+        reply = self._raw.as_logged(connection, owner, [reply_id]).get(reply_id)
+        if reply is None or reply.role != "assistant":
+            return set()
+        return {MessageSpan(reply_id, *span) for span in spans_holding(words, reply.text)}
+
+    def _citing(
+        self, connection: Connection, owner: str, memory_ids: Collection[int]
+    ) -> list[tuple[int, set[int], str]]:
+        """The replies that rest on the memories: each with all memories that it rests on, and the question."""
+        found = []
+        for some in chunks(sorted(memory_ids), 50):
+            naming = or_(*(trace.c.steps.contains(f'"kind": "entry", "id": {number},') for number in some))
+            rows = connection.execute(
+                select(trace.c.message_id, trace.c.steps).where(trace.c.owner == owner, naming)
+            ).all()
+            for reply_id, text in rows:
+                steps = json.loads(text)
+                hits = [source["hit"] for source in steps["sources"]]
+                cited = {hit["id"] for hit in hits if hit["kind"] == "entry"}
+                if cited & set(memory_ids):
+                    answered = self._raw.as_logged(connection, owner, [steps["answers"]])
+                    found.append((reply_id, cited, "".join(question.text for question in answered.values())))
+        return found
+
+    def _photos(
+        self,
+        connection: Connection,
+        owner: str,
+        entries: Sequence[MemoryEntry],
+        spans: Collection[MessageSpan],
+        messages: dict[int, Message],
+        others: Sequence[MemoryEntry],
+    ) -> set[tuple[int, str]]:
+        """The photos of the entries, and of messages that are forgotten as a whole, in the messages that show them.
+
+        One that another memory holds stays; so does one that another message of the user shows, in that message.
+        """
+        held = {photo_id for other in others for photo_id in other.photo_ids}
+        telling = {number for gone in entries for number in _ids(gone)}
+        photos = {photo_id for gone in entries for photo_id in gone.photo_ids}
+        for number in {span.message_id for span in spans}:
+            covered = [(first, last) for message_id, first, last in spans if message_id == number]
+            if number in messages and _covers(covered, messages[number].text):
+                telling.add(number)
+                photos |= set(messages[number].photos)
+        photos -= held
+        shown = connection.execute(
+            select(message_photo.c.photo_id, message.c.message_id, message.c.role)
+            .join(
+                message,
+                (message.c.owner == message_photo.c.owner) & (message.c.message_id == message_photo.c.message_id),
+            )
+            .where(message_photo.c.owner == owner, message_photo.c.photo_id.in_(photos))
+        ).all()
+        elsewhere = {row.photo_id for row in shown if row.role == "user" and row.message_id not in telling}
+        return {
+            (row.message_id, row.photo_id)
+            for row in shown
+            if row.message_id in telling or (row.role == "assistant" and row.photo_id not in elsewhere)
+        }
+
+
+def _ids(of: MemoryEntry) -> list[int]:
+    return [number for first, last in of.evidence_ids for number in range(first, last + 1)]
+
+
+def _said(gone: MemoryEntry, evidence: Sequence[Message], others: Sequence[MemoryEntry]) -> set[MessageSpan]:
+    """What of its evidence says the entry.
+
+    Where none of the user's words do (another language), it is whatever the user said there that no other memory rests on.
+    """
+    found = set[MessageSpan]()
+    for told in evidence:
+        beside = [other.text for other in others if told.role == "user" and told.message_id in _ids(other)]
+        found |= {MessageSpan(told.message_id, *span) for span in spans_of_statement(gone.text, told.text, beside)}
+    if found:
+        return found
+    for told in evidence:
+        if told.role == "user":
+            kept = [
+                span
+                for other in others
+                if told.message_id in _ids(other)
+                for span in spans_saying(other.text, told.text)
+            ]
+            found |= {MessageSpan(told.message_id, *span) for span in sentence_spans(told.text) if span not in kept}
+    return found
+
+
+def _covers(spans: Sequence[Span], text: str) -> bool:
+    return all(any(start <= first and last <= end for start, end in spans) for first, last in sentence_spans(text))
+
+
+def withhold_forgotten_entries(connection: Connection, database: Database) -> None:
+    """Withhold what entries held that were forgotten when words were not yet withheld, and the requests to forget them."""
+    raw, semantic = RawMessageStore(database), SemanticMemoryStore()
+    forgetter = Forgetter(raw, semantic)
+    rows = connection.execute(
+        select(forgotten_entry.c.owner, forgotten_entry.c.forgetting_id, forgotten_entry.c.memory_id).order_by(
+            forgotten_entry.c.owner, forgotten_entry.c.forgetting_id
+        )
+    ).all()
+    for (owner, forgetting_id), memory_ids in grouped(((row[0], row[1]), row[2]) for row in rows).items():
+        entries = semantic.gone(connection, owner, memory_ids)
+        requests = set[MessageSpan]()
+        for (text,) in connection.execute(
+            select(trace.c.steps).where(
+                trace.c.owner == owner, trace.c.steps.contains(f'"forgetting_id": {forgetting_id}}}')
+            )
+        ).tuples():
+            answered = raw.as_logged(connection, owner, [json.loads(text)["answers"]])
+            for request in answered.values():
+                said = {span for gone in entries for span in spans_saying(gone.text, request.text)}
+                requests |= {MessageSpan(request.message_id, *span) for span in said}
+        forgetter.withhold(connection, owner, forgetting_id, entries, requests)

@@ -1,0 +1,306 @@
+"""Brings a database of an older schema version to the newest. No version of M2A refuses an older memory.
+
+A migration is frozen: it says in SQL what its version changed, and uses neither the tables of `schema`, which are the newest,
+nor code that may change. What needs the program's own rules (which words a forgotten memory held) is left to `finish`, which
+runs last, when the schema is the newest.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Connection, Row, text
+
+from m2a.memory.schema import SCHEMA_VERSION
+
+if TYPE_CHECKING:
+    from m2a.memory.database import Database
+
+# Who wrote entries under schema version 1 other than a language model: whatever else is a model's name.
+_CHECKED_WRITERS = ("offline rules", "the user", "M2A")
+
+# What `finish` and `restoration` have to know of what schema version 1 left.
+LAST_HISTORY_OF_VERSION_1 = "last_history_of_schema_1"
+_TO_WITHHOLD = "forgotten_before_words_were_withheld"
+
+
+def migrate(connection: Connection, version: int) -> None:
+    """Run every migration after `version`, in order, in the caller's transaction."""
+    for number in range(version + 1, SCHEMA_VERSION + 1):
+        _MIGRATIONS[number](connection)
+        _execute(connection, "UPDATE setting SET value = :version WHERE key = 'schema_version'", version=str(number))
+
+
+def finish(connection: Connection, database: "Database") -> None:
+    """What the newest schema still owes to data of older ones; nothing where that was done."""
+    owed = text("DELETE FROM setting WHERE key = :key")
+    if connection.execute(owed, {"key": _TO_WITHHOLD}).rowcount:
+        from m2a.memory.forgetting import withhold_forgotten_entries  # it stands on the opened database
+
+        withhold_forgotten_entries(connection, database)
+
+
+def _to_version_2(connection: Connection) -> None:
+    _add_tables_and_columns(connection)
+    _drop_update_records(connection)
+    _rewrite_history(connection)
+    _leave_entries_their_own_evidence(connection)
+    _note_what_entries_rest_on(connection)
+    _note_what_was_forgotten(connection)
+    _rewrite_traces(connection)
+    _note_answered_messages(connection)
+    last = connection.scalar(text("SELECT max(history_id) FROM entry_history"))
+    _set(connection, LAST_HISTORY_OF_VERSION_1, str(last or 0))
+
+
+_MIGRATIONS: Mapping[int, Callable[[Connection], None]] = {2: _to_version_2}
+
+
+# Version 2: an entry says what it rests on and corrects, words can be withheld, and no update records repeat memories.
+
+_VERSION_2 = """
+ALTER TABLE owner ADD COLUMN last_forgetting_id {id} DEFAULT '0' NOT NULL;
+ALTER TABLE entry ADD COLUMN rests_on VARCHAR(9) DEFAULT 'stated' NOT NULL;
+ALTER TABLE entry ADD COLUMN corrects {id};
+CREATE INDEX entry_by_correction ON entry (owner, corrects);
+ALTER TABLE entry_history ADD COLUMN successor_id {id};
+ALTER TABLE concept_alias ADD COLUMN memory_id {id};
+CREATE TABLE concept_photo_of_version_1 AS SELECT * FROM concept_photo;
+DROP TABLE concept_photo;
+CREATE TABLE concept_photo (
+    owner VARCHAR(32) NOT NULL,
+    concept_id {id} NOT NULL,
+    photo_id VARCHAR(64) NOT NULL,
+    memory_id {id} NOT NULL,
+    who TEXT NOT NULL,
+    message_id {id} NOT NULL,
+    PRIMARY KEY (owner, concept_id, photo_id, memory_id)
+);
+INSERT INTO concept_photo (owner, concept_id, photo_id, memory_id, who, message_id)
+    SELECT owner, concept_id, photo_id, memory_id, who, message_id FROM concept_photo_of_version_1;
+DROP TABLE concept_photo_of_version_1;
+ALTER TABLE pending_update ADD COLUMN answers {id} DEFAULT '0' NOT NULL;
+ALTER TABLE pending_update ADD COLUMN set_aside BOOLEAN DEFAULT {false} NOT NULL;
+CREATE TABLE forgotten_entry (
+    owner VARCHAR(32) NOT NULL,
+    forgetting_id {id} NOT NULL,
+    memory_id {id} NOT NULL,
+    was_alive BOOLEAN NOT NULL,
+    PRIMARY KEY (owner, forgetting_id, memory_id)
+);
+CREATE INDEX forgotten_entry_by_memory ON forgotten_entry (owner, memory_id);
+CREATE TABLE withheld_words (
+    owner VARCHAR(32) NOT NULL,
+    forgetting_id {id} NOT NULL,
+    message_id {id} NOT NULL,
+    first_character INTEGER NOT NULL,
+    last_character INTEGER NOT NULL,
+    PRIMARY KEY (owner, forgetting_id, message_id, first_character)
+);
+CREATE INDEX withheld_words_of_message ON withheld_words (owner, message_id);
+CREATE TABLE withheld_photo (
+    owner VARCHAR(32) NOT NULL,
+    forgetting_id {id} NOT NULL,
+    message_id {id} NOT NULL,
+    photo_id VARCHAR(64) NOT NULL,
+    PRIMARY KEY (owner, forgetting_id, message_id, photo_id)
+);
+CREATE INDEX withheld_photo_of_message ON withheld_photo (owner, message_id);
+CREATE TABLE message_reading (
+    owner VARCHAR(32) NOT NULL,
+    message_id {id} NOT NULL,
+    version INTEGER NOT NULL,
+    words TEXT,
+    PRIMARY KEY (owner, message_id)
+)
+"""
+
+# Made by databases of version 1 when they were opened, some never.
+_RANKED_TABLES = """
+CREATE TABLE IF NOT EXISTS ranked_record (
+    owner VARCHAR(32) NOT NULL,
+    kind VARCHAR(7) NOT NULL,
+    record_id {id} NOT NULL,
+    version INTEGER NOT NULL,
+    conversation_id VARCHAR(32) NOT NULL,
+    speaker TEXT NOT NULL,
+    said_at BIGINT NOT NULL,
+    words TEXT NOT NULL,
+    traits {bytes} NOT NULL,
+    vector {bytes} NOT NULL,
+    tokens {bytes} NOT NULL,
+    PRIMARY KEY (owner, kind, record_id)
+);
+CREATE TABLE IF NOT EXISTS ranked_count (
+    owner VARCHAR(32) NOT NULL,
+    counted VARCHAR(15) NOT NULL,
+    item TEXT NOT NULL,
+    number BIGINT NOT NULL,
+    PRIMARY KEY (owner, counted, item)
+)
+"""
+
+
+def _add_tables_and_columns(connection: Connection) -> None:
+    is_sqlite = connection.dialect.name == "sqlite"
+    types = {
+        "id": "INTEGER" if is_sqlite else "BIGINT",
+        "bytes": "BLOB" if is_sqlite else "BYTEA",
+        "false": "0" if is_sqlite else "false",
+    }
+    for statement in (_RANKED_TABLES + ";" + _VERSION_2).format(**types).split(";"):
+        connection.exec_driver_sql(statement)
+
+
+def _drop_update_records(connection: Connection) -> None:
+    """They hold the words of the memories whose change they record; that it changed stands in the history."""
+    records = _rows(connection, "SELECT owner, memory_id FROM entry WHERE kind = 'update record'")
+    for row in records:
+        this = {"owner": row.owner, "memory_id": row.memory_id}
+        for table in ("entry", "entry_history", "entry_evidence", "entry_photo", "entry_concept"):
+            _execute(connection, f"DELETE FROM {table} WHERE owner = :owner AND memory_id = :memory_id", **this)
+        _tell_index(connection, row.owner, row.memory_id)
+
+
+def _rewrite_history(connection: Connection) -> None:
+    """A replaced entry's last row names its successor. Reasons quoted the user and other memories: they are emptied."""
+    _execute(
+        connection,
+        """UPDATE entry_history SET change = 'superseded', successor_id = (
+               SELECT e.successor_id FROM entry e WHERE e.owner = entry_history.owner
+               AND e.memory_id = entry_history.memory_id)
+           WHERE change = 'deleted' AND EXISTS (
+               SELECT 1 FROM entry e WHERE e.owner = entry_history.owner AND e.memory_id = entry_history.memory_id
+               AND e.successor_id IS NOT NULL)""",
+    )
+    _execute(connection, "UPDATE entry_history SET why = ''")
+
+
+def _leave_entries_their_own_evidence(connection: Connection) -> None:
+    """The evidence of what was replaced had been put before that of what took its place."""
+    _execute(
+        connection,
+        """DELETE FROM entry_evidence WHERE EXISTS (
+               SELECT 1 FROM entry older JOIN entry_evidence shared
+                   ON shared.owner = older.owner AND shared.memory_id = older.memory_id
+               WHERE older.owner = entry_evidence.owner AND older.successor_id = entry_evidence.memory_id
+               AND shared.first_id = entry_evidence.first_id AND shared.last_id = entry_evidence.last_id)
+           AND EXISTS (
+               SELECT 1 FROM entry_evidence own
+               WHERE own.owner = entry_evidence.owner AND own.memory_id = entry_evidence.memory_id
+               AND NOT EXISTS (
+                   SELECT 1 FROM entry older JOIN entry_evidence shared
+                       ON shared.owner = older.owner AND shared.memory_id = older.memory_id
+                   WHERE older.owner = own.owner AND older.successor_id = own.memory_id
+                   AND shared.first_id = own.first_id AND shared.last_id = own.last_id))""",
+    )
+
+
+def _note_what_entries_rest_on(connection: Connection) -> None:
+    for row in _rows(connection, "SELECT owner, memory_id, who FROM entry_history WHERE change = 'added'"):
+        if row.who not in _CHECKED_WRITERS:
+            _execute(
+                connection,
+                "UPDATE entry SET rests_on = 'unchecked' WHERE owner = :owner AND memory_id = :memory_id",
+                owner=row.owner,
+                memory_id=row.memory_id,
+            )
+
+
+def _note_what_was_forgotten(connection: Connection) -> None:
+    """Each entry that was deleted for good is a forgetting of its own, with all that it had superseded."""
+    gone = _rows(
+        connection,
+        "SELECT owner, memory_id FROM entry WHERE NOT alive AND successor_id IS NULL ORDER BY owner, memory_id",
+    )
+    for row in gone:
+        _execute(
+            connection,
+            "UPDATE owner SET last_forgetting_id = last_forgetting_id + 1 WHERE owner = :owner",
+            owner=row.owner,
+        )
+        waiting = [row.memory_id]
+        while waiting:
+            memory_id = waiting.pop()
+            _execute(
+                connection,
+                """INSERT INTO forgotten_entry (owner, forgetting_id, memory_id, was_alive)
+                   SELECT o.owner, o.last_forgetting_id, e.memory_id, e.successor_id IS NULL FROM owner o, entry e
+                   WHERE o.owner = :owner AND e.owner = o.owner AND e.memory_id = :memory_id""",
+                owner=row.owner,
+                memory_id=memory_id,
+            )
+            waiting += [
+                older.memory_id
+                for older in _rows(
+                    connection,
+                    "SELECT memory_id FROM entry WHERE owner = :owner AND successor_id = :memory_id",
+                    owner=row.owner,
+                    memory_id=memory_id,
+                )
+            ]
+    if gone:
+        _set(connection, _TO_WITHHOLD, "1")
+
+
+def _rewrite_traces(connection: Connection) -> None:
+    """The changes that a reply made, as version 2 tells them; with a forgetting goes its id, by which it is taken back."""
+    forgettings = {
+        (row.owner, row.memory_id): row.forgetting_id
+        for row in _rows(connection, "SELECT owner, memory_id, forgetting_id FROM forgotten_entry WHERE was_alive")
+    }
+    for row in _rows(connection, "SELECT owner, message_id, steps FROM trace"):
+        steps = json.loads(row.steps)
+        if not isinstance(steps, dict) or not steps.get("changes"):
+            continue
+        for change in steps["changes"]:
+            change["rival_ids"] = []
+            if change["change"] == "deleted":
+                change["change"] = "forgotten"
+                change["forgetting_id"] = forgettings.get((row.owner, change["previous_id"]))
+            elif change["change"] == "replaced":
+                change |= {"is_new": True, "along": [change["previous_id"]]}
+        _execute(
+            connection,
+            "UPDATE trace SET steps = :steps WHERE owner = :owner AND message_id = :message_id",
+            steps=json.dumps(steps),
+            owner=row.owner,
+            message_id=row.message_id,
+        )
+
+
+def _note_answered_messages(connection: Connection) -> None:
+    pending = _rows(
+        connection,
+        """SELECT p.owner, p.message_id, t.steps FROM pending_update p
+           JOIN trace t ON t.owner = p.owner AND t.message_id = p.message_id""",
+    )
+    for row in pending:
+        _execute(
+            connection,
+            "UPDATE pending_update SET answers = :answers WHERE owner = :owner AND message_id = :message_id",
+            answers=int(json.loads(row.steps)["answers"]),
+            owner=row.owner,
+            message_id=row.message_id,
+        )
+
+
+def _tell_index(connection: Connection, owner: str, memory_id: int) -> None:
+    _execute(
+        connection,
+        "INSERT INTO outbox (owner, record, record_id) VALUES (:owner, 'entry', :record_id)",
+        owner=owner,
+        record_id=str(memory_id),
+    )
+
+
+def _set(connection: Connection, key: str, value: str) -> None:
+    _execute(connection, "INSERT INTO setting (key, value) VALUES (:key, :value)", key=key, value=value)
+
+
+def _execute(connection: Connection, statement: str, **values: object) -> None:
+    connection.execute(text(statement), values)
+
+
+def _rows(connection: Connection, statement: str, **values: object) -> list[Row]:  # type: ignore[type-arg]
+    return list(connection.execute(text(statement), values))

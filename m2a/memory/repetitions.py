@@ -1,0 +1,95 @@
+"""Where a statement is said again: by its words, as they stand in sentences of other messages. Pure functions over words."""
+
+import math
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from m2a.memory.quotations import Span, sentence_spans, spans_saying
+from m2a.memory.words import finished_words
+from m2a.types import Role
+
+# The assistant repeats a statement in its own words: so much of what is telling in it has to be there.
+_SHARE = 0.5
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_CLAUSE = re.compile(r"(?<=[,;:—–])\s+|\s+(?=(?:and|but|or|und|aber|oder|et|mais|ou|y|pero|e|ma)\s)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement by its finished words, each with its weight: the rarer, the more telling."""
+
+    weights: Mapping[str, float]
+
+    @property
+    def words(self) -> Collection[str]:
+        return self.weights.keys()
+
+    def is_repeated_by(self, role: Role, words: Collection[str]) -> bool:
+        """Whether a sentence of these words says the statement again.
+
+        A number or code of it is enough. Else the assistant has to say most of it, and the user all of it and little more:
+        what the user says beside it is not forgotten.
+        """
+        shared = self.weights.keys() & words
+        if any(is_code(word) for word in shared):
+            return True
+        if role == "user":
+            further = len(set(words) - self.weights.keys())
+            return shared == self.weights.keys() and further <= len(shared) // 2
+        share = sum(self.weights[word] for word in shared) / (sum(self.weights.values()) or 1.0)
+        return share >= _SHARE and len(shared) >= min(2, len(self.weights))
+
+
+def statements(texts: Iterable[str], frequency: Mapping[str, int], messages: int) -> list[Statement]:
+    """The texts as statements, where so many of the owner's messages hold each word. Texts without telling words are none."""
+    found = dict.fromkeys(frozenset(finished_words(text)) for text in texts)
+    return [
+        Statement({word: math.log(2 + messages / (1 + frequency.get(word, 0))) for word in sorted(words)})
+        for words in found
+        if words
+    ]
+
+
+def is_code(word: str) -> bool:
+    """A PIN, a number plate, a password with digits: it tells by itself. A year does not."""
+    return len(word) >= 4 and any(c.isdigit() for c in word) and not _YEAR.fullmatch(word)
+
+
+def repeating_spans(repeated: Sequence[Statement], role: Role, text: str) -> list[Span]:
+    """The sentences of a message that say any of the statements again."""
+    return [
+        (first, last)
+        for first, last in sentence_spans(text)
+        if any(statement.is_repeated_by(role, set(finished_words(text[first:last]))) for statement in repeated)
+    ]
+
+
+def spans_holding(words: Collection[str], text: str) -> list[Span]:
+    """The sentences of a text that hold any of the words."""
+    return [span for span in sentence_spans(text) if not set(words).isdisjoint(finished_words(text[slice(*span)]))]
+
+
+def spans_of_statement(statement: str, message: str, others: Sequence[str]) -> list[Span]:
+    """What of a message says the statement and is to be withheld, where `others` are remembered and said there too.
+
+    Whole sentences; of a sentence that says one of the others as well, the clauses that tell what those do not.
+    """
+    said_by_others = [(other, span) for other in others for span in spans_saying(other, message)]
+    found: list[Span] = []
+    for span in spans_saying(statement, message):
+        sharing = [other for other, said in said_by_others if said == span]
+        if not sharing:
+            found.append(span)
+            continue
+        own = set(finished_words(statement)) - {word for other in sharing for word in finished_words(other)}
+        found += [clause for clause in _clauses(message, span) if own & set(finished_words(message[slice(*clause)]))]
+    return found
+
+
+def _clauses(text: str, span: Span) -> list[Span]:
+    starts = [span[0], *(match.end() for match in _CLAUSE.finditer(text, *span))]
+    return [
+        (first, last if last == span[1] else first + len(text[first:last].rstrip()))
+        for first, last in zip(starts, [*starts[1:], span[1]], strict=True)
+    ]

@@ -1,0 +1,257 @@
+"""Words and photos of messages that were forgotten. The log keeps them; no reader, search or index gets to see them."""
+
+from collections.abc import Collection, Iterable, Sequence
+
+from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
+
+from m2a.memory.database import chunks, grouped, rows_among
+from m2a.memory.schema import (
+    conversation,
+    entry,
+    entry_photo,
+    message,
+    message_photo,
+    message_reading,
+    outbox,
+    withheld_photo,
+    withheld_words,
+)
+from m2a.memory.words import message_words
+from m2a.types import MessageSpan
+
+FORGOTTEN = "[forgotten]"
+TITLE_LENGTH = 60
+
+Span = tuple[int, int]
+
+
+def masked(text: str, spans: Iterable[Span]) -> str:
+    """The text with `FORGOTTEN` in the place of each span; that alone where no letter or digit stays."""
+    kept, parts = "", list[str]()
+    position = 0
+    for first, last in _merged(text, spans):
+        kept += text[position:first]
+        parts += [text[position:first], FORGOTTEN]
+        position = last
+    if not parts:
+        return text
+    kept += text[position:]
+    parts.append(text[position:])
+    return "".join(parts) if any(character.isalnum() for character in kept) else FORGOTTEN
+
+
+def without_marks(text: str) -> str:
+    """What a masked text is found by."""
+    return text.replace(FORGOTTEN, " ")
+
+
+def as_logged(span: Span, text: str, withheld: Iterable[Span]) -> Span:
+    """Where a span of the masked text stands in the logged text."""
+    runs, position, shown = list[tuple[int, int, int]](), 0, 0
+    for first, last in _merged(text, withheld):
+        runs.append((shown, position, first - position))
+        shown += first - position + len(FORGOTTEN)
+        position = last
+    runs.append((shown, position, len(text) - position))
+
+    def logged(place: int, *, is_end: bool) -> int:
+        for start, origin, length in reversed(runs):
+            if place > start or (place == start and not is_end):
+                return origin + min(place - start, length)
+        return 0
+
+    return logged(span[0], is_end=False), logged(span[1], is_end=True)
+
+
+def title_of(text: str, photos: int) -> str:
+    """A conversation's title, from its first message by the user."""
+    words = " ".join(text.split())
+    if not words:
+        return "A photo" if photos == 1 else f"{photos} photos"
+    return words if len(words) <= TITLE_LENGTH else words[: TITLE_LENGTH - 1].rstrip() + "…"
+
+
+def withheld_spans(connection: Connection, owner: str, message_ids: Collection[int]) -> dict[int, list[Span]]:
+    """The spans that are withheld of each of the messages."""
+    columns = (withheld_words.c.message_id, withheld_words.c.first_character, withheld_words.c.last_character)
+    rows = rows_among(connection, columns, owner, message_ids)
+    return grouped((message_id, (first, last)) for message_id, first, last in rows)
+
+
+def withheld_photos(connection: Connection, owner: str, message_ids: Collection[int]) -> set[tuple[int, str]]:
+    """The (message id, photo id) that are withheld, of the messages."""
+    columns = (withheld_photo.c.message_id, withheld_photo.c.photo_id)
+    return {(message_id, photo_id) for message_id, photo_id in rows_among(connection, columns, owner, message_ids)}
+
+
+def is_readable() -> ColumnElement[bool]:
+    """Of a row of `message`: whether anything of it stays."""
+    return ~(
+        select(message_reading.c.message_id)
+        .where(
+            message_reading.c.owner == message.c.owner,
+            message_reading.c.message_id == message.c.message_id,
+            message_reading.c.words == "",
+        )
+        .exists()
+    )
+
+
+def forgotten_photos(connection: Connection, owner: str, photo_ids: Collection[str] | None = None) -> set[str]:
+    """The photos, among those given or all, that were forgotten and that no message and no memory shows any more."""
+    withheld = select(withheld_photo.c.photo_id).where(withheld_photo.c.owner == owner).distinct()
+    candidates = set(connection.scalars(withheld))
+    if photo_ids is not None:
+        candidates &= set(photo_ids)
+    if not candidates:
+        return set()
+    in_messages = (
+        select(message_photo.c.photo_id)
+        .outerjoin(
+            withheld_photo,
+            (withheld_photo.c.owner == message_photo.c.owner)
+            & (withheld_photo.c.message_id == message_photo.c.message_id)
+            & (withheld_photo.c.photo_id == message_photo.c.photo_id),
+        )
+        .where(message_photo.c.owner == owner, withheld_photo.c.photo_id.is_(None))
+    )
+    in_entries = (
+        select(entry_photo.c.photo_id)
+        .join(entry, (entry.c.owner == entry_photo.c.owner) & (entry.c.memory_id == entry_photo.c.memory_id))
+        .where(entry_photo.c.owner == owner, entry.c.alive)
+    )
+    for some in chunks(sorted(candidates)):
+        candidates -= set(connection.scalars(in_messages.where(message_photo.c.photo_id.in_(some))))
+        candidates -= set(connection.scalars(in_entries.where(entry_photo.c.photo_id.in_(some))))
+    return candidates
+
+
+def withhold(
+    connection: Connection,
+    owner: str,
+    forgetting_id: int,
+    spans: Collection[MessageSpan],
+    photos: Collection[tuple[int, str]],
+) -> None:
+    """Withhold words and (message id, photo id); the index is told of all messages that read otherwise now."""
+    longest: dict[tuple[int, int], int] = {}
+    for span in spans:
+        start = (span.message_id, span.first)
+        longest[start] = max(span.last, longest.get(start, 0))
+    key = {"owner": owner, "forgetting_id": forgetting_id}
+    if longest:
+        rows = [
+            {**key, "message_id": message_id, "first_character": first, "last_character": last}
+            for (message_id, first), last in sorted(longest.items())
+        ]
+        connection.execute(insert(withheld_words), rows)
+    if photos:
+        connection.execute(insert(withheld_photo), [{**key, "message_id": m, "photo_id": p} for m, p in set(photos)])
+    _renew(connection, owner, {span.message_id for span in spans} | {message_id for message_id, _ in photos})
+    _enqueue_photos(connection, owner, {photo_id for _, photo_id in photos})
+
+
+def give_back(connection: Connection, owner: str, forgetting_id: int) -> None:
+    """Show again what that forgetting withheld, as far as no other does."""
+    tables = (withheld_words, withheld_photo)
+    messages = set[int]()
+    for table in tables:
+        this = (table.c.owner == owner) & (table.c.forgetting_id == forgetting_id)
+        messages |= set(connection.scalars(select(table.c.message_id).where(this)))
+    photos = connection.scalars(
+        select(withheld_photo.c.photo_id).where(
+            withheld_photo.c.owner == owner, withheld_photo.c.forgetting_id == forgetting_id
+        )
+    ).all()
+    for table in tables:
+        connection.execute(delete(table).where(table.c.owner == owner, table.c.forgetting_id == forgetting_id))
+    _renew(connection, owner, messages)
+    _enqueue_photos(connection, owner, set(photos))
+
+
+def _renew(connection: Connection, owner: str, message_ids: Collection[int]) -> None:
+    """Give the messages a new version, and those after them that are indexed together with them."""
+    from m2a.memory.ranking.encoding import CONTEXT  # it loads what only an index needs
+
+    if not message_ids:
+        return
+    columns = (message.c.message_id, message.c.conversation_id, message.c.speaker, message.c.text)
+    rows = rows_among(connection, columns, owner, message_ids)
+    spans = withheld_spans(connection, owner, message_ids)
+    hidden = withheld_photos(connection, owner, message_ids)
+    of_photos = rows_among(connection, (message_photo.c.message_id, message_photo.c.photo_id), owner, message_ids)
+    shown: dict[int, list[str]] = grouped((message_id, photo_id) for message_id, photo_id in of_photos)
+    readings: dict[int, str | None] = {}
+    for message_id, conversation_id, speaker, text in rows:
+        reading = masked(text, spans.get(message_id, ()))
+        photos = [photo_id for photo_id in shown.get(message_id, ()) if (message_id, photo_id) not in hidden]
+        if nothing_stays(reading, text, photos, shown.get(message_id, ())):
+            readings[message_id] = ""
+        elif reading != text:
+            readings[message_id] = " ".join(message_words(speaker, without_marks(reading)))
+        else:
+            readings[message_id] = None
+        _retitle(connection, owner, conversation_id, message_id, reading, len(photos))
+    for message_id, conversation_id, _speaker, _text in rows:
+        following = select(message.c.message_id).where(
+            message.c.owner == owner, message.c.conversation_id == conversation_id, message.c.message_id > message_id
+        )
+        for number in connection.scalars(following.order_by(message.c.message_id).limit(CONTEXT)).all():
+            if number not in readings:
+                readings[number] = connection.scalar(
+                    select(message_reading.c.words).where(
+                        message_reading.c.owner == owner, message_reading.c.message_id == number
+                    )
+                )
+    for message_id, words in readings.items():
+        this = (message_reading.c.owner == owner) & (message_reading.c.message_id == message_id)
+        renewed = update(message_reading).where(this).values(version=message_reading.c.version + 1, words=words)
+        if connection.execute(renewed).rowcount == 0:
+            connection.execute(
+                insert(message_reading).values(owner=owner, message_id=message_id, version=2, words=words)
+            )
+    connection.execute(
+        insert(outbox), [{"owner": owner, "record": "message", "record_id": str(number)} for number in readings]
+    )
+
+
+def nothing_stays(reading: str, text: str, photos: Sequence[str], logged_photos: Sequence[str]) -> bool:
+    """Whether a message is forgotten as a whole: neither words nor photos of it are left."""
+    is_masked = reading != text or len(photos) < len(logged_photos)
+    return is_masked and not photos and (reading == FORGOTTEN or not text.strip())
+
+
+def _retitle(connection: Connection, owner: str, conversation_id: str, message_id: int, text: str, photos: int) -> None:
+    """The title is the first message by the user: it must not tell more than that does."""
+    first = (
+        select(message.c.message_id)
+        .where(message.c.owner == owner, message.c.conversation_id == conversation_id, message.c.role == "user")
+        .order_by(message.c.message_id)
+        .limit(1)
+    )
+    if connection.scalar(first) == message_id:
+        title = title_of(text, photos) if text.strip() or photos else FORGOTTEN
+        connection.execute(
+            update(conversation)
+            .where(conversation.c.owner == owner, conversation.c.conversation_id == conversation_id)
+            .values(title=title)
+        )
+
+
+def _enqueue_photos(connection: Connection, owner: str, photo_ids: Collection[str]) -> None:
+    if photo_ids:
+        rows = [{"owner": owner, "record": "photo", "record_id": photo_id} for photo_id in sorted(photo_ids)]
+        connection.execute(insert(outbox), rows)
+
+
+def _merged(text: str, spans: Iterable[Span]) -> list[Span]:
+    """The spans in order, as one where only spaces stand between them, cut to the text."""
+    merged: list[Span] = []
+    for first, last in sorted((max(first, 0), min(last, len(text))) for first, last in spans):
+        if first >= last:
+            continue
+        if merged and (first <= merged[-1][1] or not text[merged[-1][1] : first].strip()):
+            merged[-1] = (merged[-1][0], max(last, merged[-1][1]))
+        else:
+            merged.append((first, last))
+    return merged
