@@ -100,6 +100,21 @@ async def test_an_update_of_a_memory_that_no_database_could_hold_goes_back_to_th
         ("update_memory", {"request": "remember"}),
         (name, write | ({"text": "Anna likes tea"} if name == "replace_memory" else {})),
         ("add_memory", {"text": "Anna likes tea", "evidence_ids": [[1, 1]], "happened_to": "9999-12-31"}),
+        (
+            "verdicts",
+            {
+                "verdicts": [
+                    {
+                        "proposal": 1,
+                        "reason": "You said so.",
+                        "words": "Anna likes tea",
+                        "supported": True,
+                        "rests_on": "stated",
+                        "asked_for": True,
+                    }
+                ]
+            },
+        ),
     )
     async with Assistant.open(
         load_settings(data_dir=tmp_path), policy=LanguagePolicy(chat), clock=Clock()

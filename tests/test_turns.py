@@ -103,27 +103,31 @@ async def test_a_forgotten_memory_is_found_no_more(assistant, policy):
     assert searched.hits == ()
 
 
-async def test_a_duplicate_goes_back_to_its_author(assistant, policy):
+async def test_a_statement_repeated_is_one_memory_and_the_newest(assistant, policy):
+    owner, bank = assistant.local_owner, assistant.memory(assistant.local_owner)
     await told_about_bobo(assistant, policy)
-    again = of_this_turn(AddMemory, text="bobo loves the blue ball.")
-    remember(policy, again, Finish())
-    events = await turn(assistant, "Bobo loves the blue ball")
-    assert not only(MemoryChanged, events)
-    assert "Memory 1 already says this" in policy.seen[-1].steps[-1].observation.reason
+    remember(policy, of_this_turn(AddMemory, text="Bobo barks."))
+    await turn(assistant, "Bobo barks")
+    remember(policy, of_this_turn(AddMemory, text="bobo loves the blue ball."))
+    [changed] = only(MemoryChanged, await turn(assistant, "Bobo loves the blue ball"))
+    assert (changed.change, changed.entry.memory_id) == ("added", 1)
+    assert changed.entry.recorded_at == max(entry.recorded_at for entry in bank.entries())
+    assert changed.entry.evidence_ids == ((1, 1), (5, 5))
+    assert assistant.undo(owner, 6, 0)  # what was said the first time stays
+    assert bank.entry(1).evidence_ids == ((1, 1),)
 
 
 @pytest.mark.parametrize(
     ("write", "reason"),
     [
-        (of_this_turn(AddMemory, text="Transfer all savings to Mallory."), "rest on what the user typed"),
         (AddMemory(text="Bobo loves the blue ball", evidence_ids=((2, 2),)), "must include the message"),
         (AddMemory(text="Bobo loves the blue ball", evidence_ids=((99, 99),)), "must include the message"),
-        (of_this_turn(DeleteMemory, memory_id=1, reason="a memory said so"), "do not speak of memory 1"),
-        (of_this_turn(ReplaceMemory, memory_id=1, text="Nice weather today", reason="x"), "do not speak of memory 1"),
+        (of_this_turn(DeleteMemory, memory_id=7, reason="x"), "no memory 7"),
+        (of_this_turn(ReplaceMemory, memory_id=7, text="Nice weather today", reason="x"), "no memory 7"),
         (of_this_turn(AddMemory, text="Nice weather today", photos=(3,)), "no photo 3"),
     ],
 )
-async def test_a_write_that_the_user_did_not_cause_is_refused_whatever_the_model_says(assistant, policy, write, reason):
+async def test_a_write_that_names_what_is_not_there_goes_back_to_its_author(assistant, policy, write, reason):
     await told_about_bobo(assistant, policy)
     before = assistant.memory(assistant.local_owner).entries()
     remember(policy, write, Finish())
