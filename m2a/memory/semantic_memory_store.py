@@ -181,9 +181,7 @@ class SemanticMemoryStore:
             self._change(connection, owner, number, alive=False, successor_id=successor_id)
             self._record(connection, owner, number, "superseded", who, why, now, successor_id)
         if newer.corrects in (None, *superseded) and older.corrects != newer.corrects:
-            tied = older.corrects if older.corrects != successor_id else None
-            self._change(connection, owner, successor_id, corrects=tied)
-            self._record(connection, owner, successor_id, "added", who, why, now)
+            self.tie(connection, owner, successor_id, older.corrects if older.corrects != successor_id else None)
         return superseded
 
     def restore(
@@ -236,9 +234,9 @@ class SemanticMemoryStore:
             self._record(connection, owner, memory_id, "superseded", who, why, now, successor_id)
 
     def tie(self, connection: Connection, owner: str, memory_id: int, corrects: int | None) -> None:
-        """Say which entry a living one corrects a part of."""
-        self._change(connection, owner, memory_id, corrects=corrects)
-        connection.execute(insert(outbox).values(owner=owner, record="entry", record_id=str(memory_id)))
+        """Say which entry a living one corrects a part of. That changes nothing of what it says: no new version."""
+        this = (entry.c.owner == owner) & (entry.c.memory_id == memory_id)
+        connection.execute(update(entry).where(this).values(corrects=corrects))
 
     def predecessors(self, connection: Connection, owner: str, memory_id: int) -> list[int]:
         """What the entry superseded, what that had superseded, and so on; the newest first."""

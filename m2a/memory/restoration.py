@@ -1,0 +1,215 @@
+"""Brings back what the rules of schema version 1 wrongly replaced, from the raw log: `verify` tells of it, `repair` does it.
+
+Those rules put one statement in the place of another that looked alike ("I speak Italian." for "I speak Polish."), and wrote
+texts of two statements that nobody had said ("My brother Ivo is 29. My brother Sam is 29."). What the user did correct stays
+corrected; where that is not sure, both live. What was forgotten stays forgotten.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from m2a.memory import concept_store
+from m2a.memory.database import Database, grouped
+from m2a.memory.forgetting import Forgetter
+from m2a.memory.migrations import LAST_HISTORY_OF_VERSION_1
+from m2a.memory.quotations import sentence_spans, spans_saying
+from m2a.memory.raw_message_store import RawMessageStore
+from m2a.memory.schema import entry_history, setting
+from m2a.memory.semantic_memory_store import SemanticMemoryStore
+from m2a.memory.withheld import FORGOTTEN
+from m2a.memory.words import finished_words
+from m2a.types import Concept, ConceptMention, EntryDraft, EvidenceRange, MemoryEntry, Message
+
+_RULES = "offline rules"
+_WHO = "repair"
+_CORRECTION = re.compile(
+    r"\b(?:no|nope|not|n't|actually|correction|wrong|mistake|meant|sorry|instead|now|nowadays|chang(?:e|ed|es)|moved|switched|"
+    r"sold|became|any ?more|no longer|used to|nein|doch|jetzt|nicht mehr)\b|n't\b",
+    re.IGNORECASE,
+)
+_PRONOUN = re.compile(r"\b(?:he|she|it|they|him|her|them|his|hers|its|their)\b", re.IGNORECASE)
+_ADDED_DATE = re.compile(r"\s*\([^()]*\d[^()]*\)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Repaired:
+    """What is wrong about one replacement, and what was done about it."""
+
+    memory_id: int
+    restored: tuple[int, ...]
+    never_said: bool
+    added: tuple[int, ...] = ()
+
+    def found(self) -> list[str]:
+        if self.never_said:
+            return [f"Memory {self.memory_id} says what nobody said; `m2a repair` brings back what was said."]
+        return [
+            f"Memory {older} was replaced by memory {self.memory_id}, which says something else."
+            for older in self.restored
+        ]
+
+    def done(self) -> list[str]:
+        sentences = [
+            f"Brought back memory {older}, which memory {self.memory_id} had wrongly replaced."
+            for older in self.restored
+        ]
+        if self.never_said:
+            kept = f"; what was said is memory {' and '.join(map(str, self.added))}" if self.added else ""
+            sentences.append(f"Took memory {self.memory_id} out, which said what nobody had said{kept}.")
+        return sentences
+
+
+def wrongly_replaced(database: Database, owner: str) -> list[str]:
+    """What `restore_wrongly_replaced` would mend, a sentence each. Changes nothing."""
+    with database.write() as connection:
+        repaired = _Restorer(database, connection, owner, datetime.now(UTC)).restore()
+        connection.rollback()
+    return [sentence for one in repaired for sentence in one.found()]
+
+
+def restore_wrongly_replaced(database: Database, owner: str, now: datetime) -> list[str]:
+    """Bring back what the user said; what was done, a sentence each. Doing it again does nothing."""
+    with database.write() as connection:
+        repaired = _Restorer(database, connection, owner, now).restore()
+    return [sentence for one in repaired for sentence in one.done()]
+
+
+class _Restorer:
+    """Works through the replacements of one owner, the oldest first."""
+
+    def __init__(self, database: Database, connection: Connection, owner: str, now: datetime) -> None:
+        self._connection = connection
+        self._owner = owner
+        self._raw = RawMessageStore(database)
+        self._semantic = SemanticMemoryStore()
+        self._forgetter = Forgetter(self._raw, self._semantic)
+        self._by: dict[str, Any] = {"who": _WHO, "why": "", "now": now}
+
+    def restore(self) -> list[_Repaired]:
+        repaired = []
+        for successor_id, older_ids in sorted(self._replacements().items()):
+            known = self._semantic.get(self._connection, self._owner, [successor_id])
+            known |= self._semantic.superseded(self._connection, self._owner, [successor_id])
+            older = self._semantic.superseded(self._connection, self._owner, older_ids)
+            if successor_id in known and (found := self._repair(known[successor_id], list(older.values()))):
+                repaired.append(found)
+        return repaired
+
+    def _replacements(self) -> dict[int, list[int]]:
+        """What the rules of version 1 replaced, by what took its place."""
+        last = self._connection.scalar(select(setting.c.value).where(setting.c.key == LAST_HISTORY_OF_VERSION_1))
+        rows = self._connection.execute(
+            select(entry_history.c.successor_id, entry_history.c.memory_id)
+            .where(
+                entry_history.c.owner == self._owner,
+                entry_history.c.change == "superseded",
+                entry_history.c.who == _RULES,
+                entry_history.c.history_id <= int(last or 0),
+            )
+            .order_by(entry_history.c.history_id)
+        )
+        return grouped(rows.tuples())
+
+    def _repair(self, newer: MemoryEntry, older: Sequence[MemoryEntry]) -> _Repaired | None:
+        own = self._told_in([newer])
+        told = [*own, *self._told_in(older)]
+        concepts = [c for c in self._concepts() if c.concept_id in newer.concept_ids]
+        sentences = [newer.text[slice(*span)] for span in sentence_spans(newer.text)]
+        if all(_is_said(sentence, told, concepts) for sentence in sentences):
+            if any(_CORRECTION.search(message.text[slice(*span)]) for message in own for span in _of(newer, message)):
+                return None
+            restored = self._revive(older, concepts)
+            return _Repaired(newer.memory_id, restored, never_said=False) if restored else None
+        self._semantic.withdraw(self._connection, self._owner, newer.memory_id, **self._by)
+        restored = self._revive(older, concepts)
+        said = [sentence for sentence in sentences if _is_said(sentence, own, concepts)]
+        added = [self._add(newer, draft) for draft in self._drafts(newer, said, own, restored, concepts)]
+        return _Repaired(newer.memory_id, restored, never_said=True, added=tuple(i for i in added if i is not None))
+
+    def _revive(self, older: Sequence[MemoryEntry], concepts: Sequence[Concept]) -> tuple[int, ...]:
+        """Let the entries live again, about the concepts that they name: version 1 had untied them. Returns those that do."""
+        ids = [found.memory_id for found in older]
+        self._semantic.revive(self._connection, self._owner, ids, **self._by)
+        living = self._semantic.get(self._connection, self._owner, ids)
+        for memory_id, found in living.items():
+            for mention in _named(found.text, concepts):
+                last = found.evidence_ids[-1].last
+                concept_store.link(self._connection, self._owner, memory_id, mention, found.photo_ids, _WHO, last)
+        return tuple(living)
+
+    def _drafts(
+        self,
+        newer: MemoryEntry,
+        said: Sequence[str],
+        own: Sequence[Message],
+        older_ids: Sequence[int],
+        concepts: Sequence[Concept],
+    ) -> list[EntryDraft]:
+        """What the messages of an entry that nobody said really say: its sentences that were said, else theirs."""
+        drafts = []
+        for message in own:
+            texts = [sentence for sentence in said if _is_said(sentence, [message], concepts)]
+            if not texts:
+                whole = " ".join(message.text[slice(*span)] for span in _of(newer, message))
+                texts = [whole] if whole else []
+            corrects = older_ids[0] if len(older_ids) == 1 and _CORRECTION.search(message.text) else None
+            drafts += [
+                EntryDraft(
+                    text,
+                    (EvidenceRange(message.message_id, message.message_id),),
+                    newer.kind,
+                    photo_ids=tuple(photo_id for photo_id in newer.photo_ids if photo_id in message.photos),
+                    concepts=tuple(_named(text, concepts)),
+                    happened=newer.happened if len(texts) == 1 else None,
+                    corrects=corrects,
+                )
+                for text in texts
+            ]
+        return drafts
+
+    def _add(self, newer: MemoryEntry, draft: EntryDraft) -> int | None:
+        """The entry's id; None where it is remembered already, or was forgotten."""
+        if self._semantic.saying(self._connection, self._owner, draft.text) is not None:
+            return None
+        if FORGOTTEN in draft.text or self._forgetter.is_forgotten(self._connection, self._owner, [draft.text])[0]:
+            return None
+        by = self._by | {"now": newer.recorded_at}
+        return self._semantic.add(self._connection, self._owner, draft, **by).memory_id
+
+    def _told_in(self, entries: Sequence[MemoryEntry]) -> list[Message]:
+        ranges = [span for found in entries for span in found.evidence_ids]
+        return [m for m in self._raw.in_ranges(self._connection, self._owner, ranges) if m.role == "user"]
+
+    def _concepts(self) -> list[Concept]:
+        return self._semantic.concepts(self._connection, self._owner)
+
+
+def _is_said(sentence: str, told: Sequence[Message], concepts: Sequence[Concept]) -> bool:
+    """Whether the user said the sentence, in one sentence of a message. A date in brackets, and a name that stands for "he" or
+    "she", the rules had put in."""
+    words = set(finished_words(_ADDED_DATE.sub("", sentence)))
+    names = {word for concept in concepts for word in finished_words(concept.name)}
+    for message in told:
+        for span in sentence_spans(message.text):
+            missing = words - set(finished_words(message.text[slice(*span)]))
+            if not missing or (missing <= names and _PRONOUN.search(message.text[slice(*span)])):
+                return True
+    return False
+
+
+def _of(found: MemoryEntry, message: Message) -> list[tuple[int, int]]:
+    return spans_saying(found.text, message.text)
+
+
+def _named(text: str, concepts: Sequence[Concept]) -> list[ConceptMention]:
+    words = set(finished_words(text))
+    return [
+        ConceptMention(name=concept.name, kind=concept.kind)
+        for concept in concepts
+        if set(finished_words(concept.name)) <= words
+    ]
