@@ -24,15 +24,23 @@ def create_app(settings: "Settings", assistant: "Assistant | None" = None) -> "F
 
     # Gradio takes two seconds to import and reads the environment when it does.
     import gradio as gr
+    import gradio.queueing
+    import gradio.route_utils
+    import gradio.routes
     from fastapi import FastAPI, Request
     from fastapi.staticfiles import StaticFiles
 
     from m2a import local_api
-    from m2a.ui.guard import LocalGuard
+    from m2a.log import without_tracebacks
+    from m2a.ui.guard import MAX_UPLOAD_BYTES, LocalGuard
     from m2a.ui.page import HEAD, build_page
     from m2a.ui.photo_route import photo_routes
     from m2a.ui.theme import m2a_theme
+    from m2a.ui.uploads import Uploads
     from m2a.ui.welcome import ASSETS
+
+    for module in (gradio.queueing, gradio.route_utils, gradio.routes):
+        without_tracebacks(module)
 
     if assistant is None:
         from m2a.assistant import Assistant
@@ -80,7 +88,7 @@ def create_app(settings: "Settings", assistant: "Assistant | None" = None) -> "F
     hosts = [f"{name}:{settings.port}" for name in ("127.0.0.1", "localhost")]
     if settings.port == 80:
         hosts += ["127.0.0.1", "localhost"]
-    app.add_middleware(LocalGuard, hosts=hosts)
+    app.add_middleware(LocalGuard, hosts=hosts, uploads=Uploads(uploads, MAX_UPLOAD_BYTES))
     return app
 
 
@@ -91,12 +99,16 @@ def serve(settings: "Settings", assistant: "Assistant | None" = None) -> None:
 
     import uvicorn
 
+    from m2a.log import log_to_standard_error
+
+    log_to_standard_error()
     print(f"M2A is at http://{settings.host}:{settings.port} (Ctrl+C stops it).", flush=True)
     # An open page holds its event stream for ever; Ctrl+C does not wait for it.
     uvicorn.run(
         app,
         host=settings.host,
         port=settings.port,
+        log_config=None,  # ours, which prints no words of users
         log_level="warning",
         server_header=False,
         timeout_graceful_shutdown=1,
@@ -115,15 +127,16 @@ def main() -> None:
 
 
 def _prepare_environment(settings: "Settings") -> Path:
-    """No telemetry, no tunnel, uploads in a private folder. Returns that folder."""
+    """No telemetry, no tunnel, uploads in a private folder, no file for others to read. Returns that folder."""
     from m2a.data_folder import make_folder
     from m2a.wiring import silence_telemetry
 
     if os.environ.get("GRADIO_SHARE", "").lower() in ("1", "true"):
         raise SystemExit("GRADIO_SHARE would put M2A on a public address; unset it and start again.")
     uploads = settings.data_dir.resolve() / "uploads"
+    make_folder(settings.data_dir)
     make_folder(uploads)
-    uploads.chmod(0o700)
+    os.umask(0o077)  # Gradio's own files too
     silence_telemetry()
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what it logs of Milvus Lite's connection tells a user nothing
     os.environ.update(

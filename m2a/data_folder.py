@@ -4,12 +4,19 @@ import fcntl
 import json
 import os
 import secrets
+import shutil
+import stat
 import time
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 _ATTEMPTS = 40
 _PAUSE = 0.05
+# What of a data folder is ours, and holds words or photos, or a key.
+_FILES = ("lock", "m2a.toml", "memory.db*", "index.db*", "index.damaged.db", ".index.db.lock")
+_FOLDERS = ("photos", "uploads")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +44,10 @@ class DataFolderInUseError(DataFolderError):
 
 
 class DataFolder:
-    """The lock on a data folder. It goes with the process, however that ends."""
+    """The lock on a data folder. It goes with the process, however that ends.
+
+    What was uploaded and never sent goes too: with the process, or where that was killed, at the next opening.
+    """
 
     def __init__(self, path: Path) -> None:
         """Make the folder if need be and take it over. Raises `DataFolderError`, `DataFolderInUseError`."""
@@ -53,7 +63,17 @@ class DataFolder:
         except DataFolderInUseError:
             self._file.close()
             raise
-        self._write(Holder(os.getpid()))
+        try:
+            self._write(Holder(os.getpid()))
+        except OSError as error:
+            self._file.close()
+            raise _unusable(path, error) from error
+        self._empty_uploads()
+
+    @property
+    def uploads(self) -> Path:
+        """Where photos lie that were attached and not sent yet."""
+        return self.path / "uploads"
 
     def serve_at(self, address: str) -> str:
         """Tell other commands where this process answers; returns the token that they must show."""
@@ -63,6 +83,7 @@ class DataFolder:
 
     def release(self) -> None:
         if not self._file.closed:
+            self._empty_uploads()
             self._file.seek(0)
             self._file.truncate()
             self._file.close()
@@ -79,6 +100,17 @@ class DataFolder:
                 time.sleep(_PAUSE)  # it has just ended, has just begun, or somebody looks who holds it
         raise DataFolderInUseError(self.path, None)
 
+    def _empty_uploads(self) -> None:
+        uploads = self.uploads
+        with suppress(OSError):
+            if uploads.is_symlink() or uploads.is_file():
+                uploads.unlink()
+            for item in uploads.iterdir() if uploads.exists() else ():
+                if item.is_dir() and not item.is_symlink():
+                    shutil.rmtree(item, ignore_errors=True)
+                else:
+                    item.unlink(missing_ok=True)
+
     def _write(self, holder: Holder) -> None:
         self._file.seek(0)
         self._file.truncate()
@@ -87,11 +119,32 @@ class DataFolder:
 
 
 def make_folder(path: Path) -> None:
-    """Make the data folder, readable to its owner alone, if need be. Raises `DataFolderError`."""
+    """Make the data folder if need be, and it and what lies in it readable to its owner alone. Raises `DataFolderError`."""
     try:
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise _unusable(path, error) from error
+    if not path.stat().st_mode & stat.S_ISVTX:  # a folder for everybody, such as /tmp, stays one
+        _narrow(path, 0o700)
+    for item in _ours(path):
+        _narrow(item, 0o700 if item.is_dir() else 0o600)
+
+
+def _ours(folder: Path) -> Iterator[Path]:
+    """Ours in a data folder, which may be one that the user keeps other things in; no links."""
+    for pattern in _FILES:
+        yield from (path for path in folder.glob(pattern) if not path.is_symlink())
+    for name in _FOLDERS:
+        for parent, _folders, files in os.walk(folder / name):
+            yield Path(parent)
+            yield from (path for file in files if not (path := Path(parent, file)).is_symlink())
+
+
+def _narrow(path: Path, mode: int) -> None:
+    """An earlier M2A, a copy or an unpacked archive may have left it readable to others."""
+    with suppress(OSError):
+        if stat.S_IMODE(path.stat().st_mode) != mode:
+            path.chmod(mode)
 
 
 def _unusable(path: Path, error: OSError) -> DataFolderError:

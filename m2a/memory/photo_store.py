@@ -135,7 +135,7 @@ class PhotoStore:
             if stat.S_ISREG(path.lstat().st_mode):
                 return path
         except OSError:
-            raise _missing(path, photo_id) from None
+            raise _missing(photo_id) from None
         raise _changed(photo_id)
 
     def data(self, owner: str, photo_id: str) -> bytes:
@@ -144,7 +144,7 @@ class PhotoStore:
         try:
             data = photo_files.read(path)
         except FileNotFoundError:
-            raise _missing(path, photo_id) from None
+            raise _missing(photo_id) from None
         except OSError as error:
             raise _changed(photo_id) from error
         if hashlib.sha256(data).hexdigest() != photo_id:
@@ -260,8 +260,8 @@ def _file_name(photo_id: str) -> str:
     return f"{photo_id}.jpg"
 
 
-def _missing(path: Path, photo_id: str) -> PhotoDamagedError:
-    return PhotoDamagedError(f"The file of photo {photo_id} is missing from {path.parent}; send the photo again.")
+def _missing(photo_id: str) -> PhotoDamagedError:
+    return PhotoDamagedError(f"The file of photo {photo_id} is missing; send the photo again.")
 
 
 def _changed(photo_id: str) -> PhotoDamagedError:

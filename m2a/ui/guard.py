@@ -3,21 +3,37 @@
 - A page of another site cannot reach it under a name of its own (DNS rebinding): the Host header must be ours.
 - A page of another site, or of another local port, cannot make it do something: a request that changes anything and
   names an Origin must name ours. Nor can it read what is answered: no response lets another origin in.
-- Bodies have a limit, responses a policy that lets the page load nothing from another host. Gradio's page needs
+- Nor does a page of another site get anything by its own requests; a link to ours opens it.
+- No request has the server fetch an address, and none that fails leaves more than its place in the log.
+- Bodies have a limit, uploads a quota, responses a policy that lets the page load nothing from another host. Gradio's page needs
   `unsafe-eval` (its templates are compiled in the browser) but no inline script: those it ships carry a nonce.
 """
 
+import logging
 import re
 import secrets
 from collections.abc import Iterable
+from contextlib import ExitStack
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from m2a.sentences import place_of
+from m2a.ui.file_references import names_elsewhere, path_fetches
+from m2a.ui.uploads import NoRoomError, Uploads
 
 UPLOAD_PATH = "/gradio_api/upload"
 MAX_UPLOAD_BYTES = 200_000_000
 MAX_BODY_BYTES = 2_000_000
+
+_GRADIO = "/gradio_api/"
+_ELSEWHERE = "M2A takes files that are uploaded here, and fetches none from elsewhere."
+_OTHER_PAGES = "Requests from other pages are refused."
+_TOO_MUCH = "This is more than M2A takes at once."
+
+_log = logging.getLogger(__name__)
 
 _SCRIPT = re.compile(rb"<script(?=[\s>])")
 # Gradio's template names pictures and fonts of other hosts; nothing of ours needs them.
@@ -27,9 +43,10 @@ _FOREIGN = re.compile(rb"<(?:meta|link)\b[^>]*\b(?:content|href)=\"https?://[^\"
 class LocalGuard:
     """ASGI middleware around the whole application."""
 
-    def __init__(self, app: ASGIApp, *, hosts: Iterable[str]) -> None:
+    def __init__(self, app: ASGIApp, *, hosts: Iterable[str], uploads: Uploads) -> None:
         self._app = app
         self._hosts = frozenset(hosts)
+        self._uploads = uploads
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -41,22 +58,51 @@ class LocalGuard:
         if refusal := self._refusal(scope, headers):
             await refusal(scope, receive, send)
             return
-        await _Exchange(self._app, scope, receive, send).run()
+        with ExitStack() as room:
+            if _is_upload(scope) and scope["method"] == "POST":
+                try:
+                    room.enter_context(self._uploads.room_for(int(headers.get("content-length", MAX_UPLOAD_BYTES))))
+                except NoRoomError as error:
+                    await PlainTextResponse(str(error), 413)(scope, receive, send)
+                    return
+            elif scope["method"] not in ("GET", "HEAD"):
+                body = await _whole_body(receive, _limit(scope))
+                if refusal := self._refused_body(scope, headers, body):
+                    await refusal(scope, receive, send)
+                    return
+                receive = _again(body or b"", receive)
+            await _Exchange(self._app, scope, receive, send).run()
 
     def _refusal(self, scope: Scope, headers: Headers) -> PlainTextResponse | None:
         host = headers.get("host", "")
         if host not in self._hosts:
             return PlainTextResponse("This server answers under its own name alone.", 421)
+        site = headers.get("sec-fetch-site", "same-origin")
         if scope["method"] not in ("GET", "HEAD"):
             origin = headers.get("origin")
-            if origin is not None and origin != f"{scope['scheme']}://{host}":
-                return PlainTextResponse("Requests from other pages are refused.", 403)
-            if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-                return PlainTextResponse("Requests from other pages are refused.", 403)
+            if (origin is not None and origin != f"{scope['scheme']}://{host}") or site not in ("same-origin", "none"):
+                return PlainTextResponse(_OTHER_PAGES, 403)
+        elif site not in ("same-origin", "none") and not _is_visit(scope, headers):
+            return PlainTextResponse(_OTHER_PAGES, 403)
+        if path_fetches(scope["path"]):
+            return PlainTextResponse(_ELSEWHERE, 403)
         length = headers.get("content-length", "0")
-        if not length.isdigit() or int(length) > _limit(scope):
-            return PlainTextResponse("This is more than M2A takes at once.", 413)
+        if not length.isdigit() or (int(length) > _limit(scope) and not _is_upload(scope)):
+            return PlainTextResponse(_TOO_MUCH, 413)
         return None
+
+    def _refused_body(self, scope: Scope, headers: Headers, body: bytes | None) -> PlainTextResponse | None:
+        """Gradio reads JSON, whatever the content is said to be; forms, which it would keep elsewhere, are for uploads."""
+        if body is None:
+            return PlainTextResponse(_TOO_MUCH, 413)
+        if not body or not scope["path"].startswith(_GRADIO):
+            return None
+        if headers.get("content-type", "").lower().startswith("multipart/"):
+            return PlainTextResponse(_ELSEWHERE, 403)
+        try:
+            return PlainTextResponse(_ELSEWHERE, 403) if names_elsewhere(body, self._hosts) else None
+        except ValueError:
+            return PlainTextResponse("This request is not JSON.", 400)
 
 
 class _TooMuchError(Exception):
@@ -73,6 +119,7 @@ class _Exchange:
         self._limit = _limit(scope)
         self._received = 0
         self._start: Message | None = None
+        self._is_begun = self._is_answered = False
         self._body = b""
         # The page is rewritten, so it must not come compressed.
         kept = [(name, value) for name, value in scope["headers"] if not (self._is_page and name == b"accept-encoding")]
@@ -81,8 +128,21 @@ class _Exchange:
     async def run(self) -> None:
         try:
             await self._app(self._scope, self._counted_receive, self._guarded_send)
-        except _TooMuchError:
-            response = PlainTextResponse("This is more than M2A takes at once.", 413)
+        except Exception as error:
+            await self._fail(error)
+
+    async def _fail(self, error: Exception) -> None:
+        """A short answer, where one has not begun, and a line in the log: a traceback could hold a user's words."""
+        if not _is_of_http(error):
+            _log.error("%s %s failed: %s", self._scope["method"], self._scope["path"], place_of(error))
+        if self._is_answered:
+            return
+        if self._is_begun:
+            await self._send({"type": "http.response.body", "body": b""})
+        elif isinstance(error, _TooMuchError):
+            await PlainTextResponse(_TOO_MUCH, 413)(self._scope, self._receive, self._send)
+        else:
+            response = PlainTextResponse("Something went wrong inside M2A; please try again.", 500)
             await response(self._scope, self._receive, self._send)
 
     async def _counted_receive(self) -> Message:
@@ -108,6 +168,8 @@ class _Exchange:
             await self._send(self._start)
             self._start = None
             message = {"type": "http.response.body", "body": body}
+        self._is_begun = True
+        self._is_answered = message["type"] == "http.response.body" and not message.get("more_body")
         await self._send(message)
 
     def _add_headers(self, headers: MutableHeaders) -> None:
@@ -142,5 +204,47 @@ def _policy(nonce: str) -> str:
     )
 
 
+def _is_upload(scope: Scope) -> bool:
+    return bool(scope["path"].rstrip("/") == UPLOAD_PATH)
+
+
+def _is_visit(scope: Scope, headers: Headers) -> bool:
+    """A link of another page to ours was followed."""
+    return bool(scope["path"] == "/" and headers.get("sec-fetch-mode") == "navigate")
+
+
 def _limit(scope: Scope) -> int:
-    return MAX_UPLOAD_BYTES if scope["path"].rstrip("/") == UPLOAD_PATH else MAX_BODY_BYTES
+    return MAX_UPLOAD_BYTES if _is_upload(scope) else MAX_BODY_BYTES
+
+
+async def _whole_body(receive: Receive, limit: int) -> bytes | None:
+    """None where it is longer than the limit."""
+    parts: list[bytes] = []
+    while True:
+        message = await receive()
+        parts.append(message.get("body", b""))
+        if sum(map(len, parts)) > limit:
+            return None
+        if not message.get("more_body"):
+            return b"".join(parts)
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """Hands out the body that was read, then what else comes."""
+    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive_again() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return receive_again
+
+
+def _is_of_http(error: BaseException | None) -> bool:
+    """Whether it began as an answer such as "not found", which nobody has to look into."""
+    while error is not None:
+        if isinstance(error, HTTPException | _TooMuchError):
+            return True
+        if isinstance(error, BaseExceptionGroup):
+            return all(_is_of_http(one) for one in error.exceptions)
+        error = error.__cause__ or error.__context__
+    return False

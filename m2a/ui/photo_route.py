@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 from fastapi import APIRouter, Depends, HTTPException, Request
 from fastapi.responses import Response
 
-from m2a.memory.photo_store import PhotoDamagedError
+from m2a.sentences import sentence_of
 
 if TYPE_CHECKING:
     from m2a.assistant import Assistant
@@ -38,7 +38,5 @@ def _shown(load: Callable[[], bytes]) -> Response:
     """What was stored, or nothing: a file that is missing, was altered or is a link is not served."""
     try:
         return Response(load(), media_type="image/jpeg", headers=_HEADERS)
-    except PhotoDamagedError:
-        raise HTTPException(404, "The file of this photo is missing or was altered; send the photo again.") from None
-    except LookupError:
-        raise HTTPException(404, "There is no such photo.") from None
+    except LookupError as error:
+        raise HTTPException(404, sentence_of(error) or "There is no such photo.") from None
