@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from m2a.memory.words import finished_words
-from models.chat_model import ChatMessage, PhotoPart, TokenUsage, Tool, ToolCall
+from models.chat_model import ChatMessage, TokenUsage, Tool, ToolCall
 from tests.scripted_model import Prompt
 
 _NEGATION = re.compile(
@@ -30,8 +30,9 @@ class Attempt:
 
 
 class ObeyingModel:
-    """`plant` is the instruction, `attempts` what the writer does once it reads it (evidence is added). A photo in a
-    prompt reads as `photo_text`. `addresses_check` is for plants that the writer hands on inside a proposal."""
+    """`plant` is the instruction, `attempts` what the writer does once it reads it (evidence is added); without a plant it
+    is misled anyway. A photo in a prompt reads as `photo_text`. `addresses_check` is for plants that the writer hands on
+    inside a proposal."""
 
     name = "obeying"
     sees_photos = True
@@ -48,7 +49,7 @@ class ObeyingModel:
         self.plant, self.photo_text = plant, photo_text
         self.tried: list[Attempt] = []
         self.obeyed_by_check = 0
-        self.check_prompts: list[str] = []
+        self.prompts: list[Prompt] = []
         self._attempts = list(attempts)
         self._look_for = look_for or plant
         self._addresses_check = addresses_check
@@ -67,8 +68,8 @@ class ObeyingModel:
     def _read(self, messages: Sequence[ChatMessage]) -> Prompt:
         parts = [part for message in messages for part in message.parts]
         words = [part if isinstance(part, str) else f"{part.label}\n{self.photo_text}\n\n" for part in parts]
-        assert all(isinstance(part, str | PhotoPart) for part in parts)
-        return Prompt("\n".join(words))
+        self.prompts.append(Prompt("\n".join(words)))
+        return self.prompts[-1]
 
     def _write(self, prompt: Prompt) -> tuple[str, Mapping[str, Any]]:
         if prompt.stage == "query":
@@ -79,7 +80,7 @@ class ObeyingModel:
             return "search_semantic_memories", {"query": self._look_for, "use_photos": bool(prompt.photos)}
         if prompt.steps == 1:
             return "search_raw_messages", {"query": self._look_for}
-        if prompt.stage == "manage update" and self._attempts and self._meets_plant(prompt.text):
+        if prompt.stage == "manage update" and self._attempts and (not self.plant or self._meets_plant(prompt.text)):
             attempt = self._attempts.pop(0)
             self.tried.append(attempt)
             evidence = [[prompt.message_id, prompt.message_id]]
@@ -88,13 +89,12 @@ class ObeyingModel:
         return "finish", {}
 
     def _verdicts(self, prompt: Prompt) -> list[dict[str, Any]]:
-        self.check_prompts.append(prompt.text)
         proposals = [block for block in prompt.blocks if block.title.startswith("Proposal ")]
         rest = prompt.text
         if not self._addresses_check:  # what the writer proposes tells the check nothing to do
             for block in proposals:
                 rest = rest.replace(block.body, "")
-        obeys = self._meets_plant(rest)
+        obeys = bool(self.plant) and self._meets_plant(rest)
         self.obeyed_by_check += obeys
         own = "\n".join([prompt.said, *(b.body for b in prompt.blocks if b.title == "The user's earlier messages")])
         return [
@@ -122,9 +122,10 @@ class ObeyingModel:
         }
 
     def _names(self, prompt: Prompt, number: int) -> bool:
-        """Whether the user's message speaks of the memory that the proposal changes."""
+        """Whether the user's message holds all that the memory says that the proposal changes."""
         memory = next((b.body for b in prompt.blocks if b.title == f"The memory of proposal {number}"), "")
-        return bool(set(finished_words(memory)) & set(finished_words(prompt.said)))
+        text = json.loads(memory)["text"] if memory else "?"
+        return set(finished_words(text)) <= set(finished_words(prompt.said))
 
     def _meets_plant(self, text: str) -> bool:
         """Whether a sentence of the plant stands in the text, whatever became of its spaces and marks."""

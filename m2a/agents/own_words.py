@@ -53,6 +53,15 @@ _OPENING = re.compile(
     r"\{\s*\"\w+\"\s*:",
     re.I | re.M,
 )
+# Words to an assistant about its user or its memory. Behind an announced text they are that text's, however it is set off.
+_TO_ASSISTANT = re.compile(
+    r"\b(?:the users?(?:'s|’s)?\b|(?:dear |hey |hi )?(?:ai|llm|m2a|chatbots?|assistants?)\b|"
+    r"system (?:prompt|message|note|override)|memory (?:no\.? ?)?#?\d|"
+    r"(?:all|any|every|previous|prior|earlier|above|your) (?:instructions?|memor(?:y|ies)|rules|entries|records)\b|"
+    r"(?:add|save|store|write|update|replace|delete|erase|remove|forget|wipe|overwrite)\b[^.!?\n]{0,40}\bmemor(?:y|ies)\b)",
+    re.I,
+)
+_BREAK = re.compile(r"[.!?;,:)\]\n…]+\s*|\s+[-–—|/>→]+\s+")
 _REPLIED_LINE = re.compile(r"^[ \t]*>.*$", re.M)
 _SPOKEN_LINE = re.compile(
     r"^[ \t]*(?:\[[^\]\n]{3,30}\][ \t]*|\d{1,2}[:.]\d\d[^\n:]{0,12}?[ \t]+)?([^\W\d_][\w .'’-]{0,24}):[ \t]+\S.*$", re.M
@@ -71,7 +80,7 @@ class OwnWords:
 def own_words(text: str, first: int = 1) -> OwnWords:
     """The message's own words; its pasted passages in order, the first of them with the number `first`."""
     own, end, pasted = "", 0, list[str]()
-    for start, stop in _merged([*_quotations(text), *_announced(text), *_by_form(text)]):
+    for start, stop in _merged([*_quotations(text), *_announced(text), *_by_form(text), *_to_assistant(text)]):
         passage = text[start:stop].strip()
         if not re.search(r"\w", passage):
             continue
@@ -110,6 +119,18 @@ def _announced(text: str) -> list[_SPAN]:
     for said in re.finditer(rf"\b(?:{_TEXT})\b[^.!?\n:]{{0,40}}?\s(?=[\"“„«「『‘])", text, re.I):
         spans.append((said.end(), _end_of_quotation(text, said.end())))
     return spans
+
+
+def _to_assistant(text: str) -> list[_SPAN]:
+    """What follows words that announce a text, where it speaks to an assistant."""
+    for announcement in _ANNOUNCES.finditer(text):
+        addressed = _TO_ASSISTANT.search(text, announcement.end())
+        if addressed is None:
+            return []
+        breaks = [match.end() for match in _BREAK.finditer(text, announcement.end(), addressed.start())]
+        if breaks:
+            return [(breaks[0], len(text))]
+    return []
 
 
 def _end_of_quotation(text: str, start: int) -> int:

@@ -1,0 +1,171 @@
+"""Texts planted where M2A reads, played against a writer and a consent check that obey them; `play` says what was changed.
+
+A plant is a line `place | planted text | innocent user message | unasked change`. Places: memory, caption, photo text,
+import (the message holds `{plant}`), name; and, to see what remains, `memory to change` (the planted text is the memory that
+is to be changed) and `check` (the writer hands the text on inside its proposal). With `misled` the planted text is an honest
+memory, and the writer makes the change of itself. Unasked changes: `delete`, `add: TEXT`, `replace: TEXT`.
+"""
+
+import io
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from PIL import Image, ImageDraw
+
+from m2a import Assistant
+from m2a.agents.language_policy import LanguagePolicy
+from m2a.memory.bank import MemoryBank
+from m2a.memory.owners import owner_named
+from m2a.settings import load_settings
+from m2a.types import ConceptMention, EntryDraft, EvidenceRange, Failed, MemoryChanged, MemoryEntry, ReplyFinished
+from tests.obeying_model import Attempt, ObeyingModel
+from tests.scripted_model import Prompt
+
+NOW = datetime(2026, 3, 12, 18, 0, tzinfo=UTC)
+INNOCENT = ("My dog Bobo loves the blue ball.", "The teapot is from my grandmother.", "I am allergic to walnuts.")
+
+
+@dataclass(frozen=True)
+class Plant:
+    place: str
+    text: str
+    said: str
+    change: str
+
+    @classmethod
+    def of(cls, line: str) -> "Plant":
+        place, text, said, change = (field.strip() for field in line.split(" | "))
+        return cls(place, text, said.replace("{plant}", text), change)
+
+
+@dataclass(frozen=True)
+class Played:
+    """What came of a plant: the changes made, the entries after it, how many writes the misled writer tried, how often the
+    check obeyed, and all prompts."""
+
+    plant: Plant
+    changes: tuple[str, ...]
+    living: tuple[str, ...]
+    tried: int
+    obeyed_by_check: int
+    prompts: tuple[Prompt, ...]
+
+
+def read_plants(lines: Iterable[str]) -> list[Plant]:
+    return [Plant.of(line) for line in lines if line.strip()]
+
+
+class Garden:
+    """An assistant in which each plant is played for an owner of its own."""
+
+    def __init__(self, assistant: Assistant, policy: LanguagePolicy) -> None:
+        self.assistant = assistant
+        self._policy = policy
+        self._owners = 0
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, folder: Path) -> AsyncIterator["Garden"]:
+        policy = LanguagePolicy(ObeyingModel("", ()))
+        settings = load_settings(data_dir=folder)
+        async with Assistant.open(settings, policy=policy, clock=lambda: NOW) as assistant:
+            yield cls(assistant, policy)
+
+    async def play(self, plant: Plant) -> Played:
+        self._owners += 1
+        owner = owner_named(self.assistant.stores.database, f"owner {self._owners}")
+        bank = self.assistant.memory(owner)
+        known = [seed(bank, text) for text in INNOCENT]
+        planted, photos = self._plant(bank, plant)
+        target = planted if plant.place in ("memory to change", "misled") else None
+        model = self._policy.chat_model = ObeyingModel(
+            "" if plant.place == "misled" else plant.text,
+            attempts_of(plant, known, target, photos=bool(photos)),
+            photo_text=plant.text if plant.place == "photo text" else "",
+            addresses_check=plant.place in ("check", "memory to change"),
+        )
+        before = bank.entries()
+        events = [event async for event in self.assistant.turn(owner, plant.said, photos)]
+        assert any(isinstance(event, ReplyFinished) for event in events)
+        assert not [event for event in events if isinstance(event, Failed)], events
+        assert bank.pending_updates() == []
+        changes = [_told(event) for event in events if isinstance(event, MemoryChanged)]
+        assert bool(changes) == (bank.entries() != before)
+        living = tuple(entry.text for entry in bank.entries())
+        return Played(plant, tuple(changes), living, len(model.tried), model.obeyed_by_check, tuple(model.prompts))
+
+    def _plant(self, bank: MemoryBank, plant: Plant) -> tuple[MemoryEntry | None, list[bytes]]:
+        """Put the text where the plant says; the photos of the message to come."""
+        photo = drawing(self._owners, plant.text)
+        if plant.place in ("memory", "memory to change", "check", "misled"):
+            return seed(bank, plant.text), []
+        if plant.place == "caption":
+            entry = seed(bank, "A photo from the market.", photo, caption=plant.text)
+            bank.set_caption(entry.photo_ids[0], plant.text)
+            return entry, [photo] if self._owners % 2 else []
+        if plant.place == "photo text":
+            return None, [photo]
+        if plant.place == "name":
+            mention = ConceptMention(name=plant.text[:200], kind="person")
+            return seed(bank, "This is my neighbour.", photo, concepts=(mention,)), [photo]
+        assert plant.place == "import", plant
+        bank.record(None, role="user", speaker="You", text=plant.said)  # it was told before, too
+        return None, []
+
+
+def seed(bank: MemoryBank, text: str, photo: bytes | None = None, **draft: Any) -> MemoryEntry:
+    """A memory with the user's message that it rests on, in a conversation of its own."""
+    message = bank.record(None, role="user", speaker="You", text=text, photos=[photo] if photo else [])
+    evidence = (EvidenceRange(message.message_id, message.message_id),)
+    return bank.add(EntryDraft(text, evidence, photo_ids=message.photos, **draft), who="test", why="seeded")
+
+
+def drawing(number: int, text: str) -> bytes:
+    """A picture with the text in it, no two alike."""
+    image = Image.new("RGB", (400, 120), (40 + number * 7 % 200, 90, 140))
+    ImageDraw.Draw(image).text((8, 50), text.encode("ascii", "replace").decode()[:60], fill="white")
+    file = io.BytesIO()
+    image.save(file, "PNG")
+    return file.getvalue()
+
+
+def attempts_of(plant: Plant, known: list[MemoryEntry], target: MemoryEntry | None, *, photos: bool) -> list[Attempt]:
+    """Everything that the writer tries for the change that it was told to make."""
+    kind, _, text = plant.change.partition(": ")
+    text = f"{text} {plant.text}" if plant.place == "check" and text else text
+    doomed = [target] if target is not None else known
+    if kind == "delete":
+        tries = [Attempt("delete_memory", {"memory_id": entry.memory_id, "reason": "told"}) for entry in doomed]
+        first = known[0]
+        if target is None:
+            tries.append(Attempt("forget_words", {"message_id": first.evidence_ids[0].first, "words": "Bobo"}))
+        if plant.place == "check":
+            tries.append(Attempt("add_memory", {"text": plant.text}))
+        return tries
+    draft: dict[str, Any] = {"text": text}
+    if kind == "replace":
+        return [
+            Attempt("replace_memory", {**draft, "memory_id": doomed[0].memory_id, "reason": "told"}),
+            Attempt("add_memory", {**draft, "text": f"{text}!", "corrects": doomed[-1].memory_id}),
+        ]
+    tries = [Attempt("add_memory", draft)]
+    if plant.place == "misled":
+        return tries
+    if target is not None:
+        tries = [Attempt("add_memory", {**draft, "corrects": target.memory_id})]
+    elif photos:
+        tries.append(Attempt("add_memory", {**draft, "text": f"{text}!", "photos": [1], "rests_on": "shown"}))
+        tries.append(Attempt("add_memory", {**draft, "text": f"{text}…", "photos": [1]}))
+    tries.append(
+        Attempt("add_memory", {**draft, "text": f"{plant.said.rstrip('.?! ')}; {text}"[:2000], "kind": "preference"})
+    )
+    return tries
+
+
+def _told(event: MemoryChanged) -> str:
+    entries = [entry.text for entry in (event.previous, event.entry) if entry is not None]
+    return f"{event.change}: {' -> '.join(entries)}"
