@@ -97,10 +97,10 @@ class TellPolicy:
 class SlowAssistant(Assistant):
     """Its update waits a second where the message says `later`."""
 
-    async def _update(self, bank, reply_id):  # type: ignore[no-untyped-def]
+    async def _update(self, bank, agent, reply_id):  # type: ignore[no-untyped-def]
         if any("later" in one.text for one in bank.messages([reply_id - 1]).values()):
             await asyncio.sleep(1.5)
-        return await super()._update(bank, reply_id)
+        return await super()._update(bank, agent, reply_id)
 
 
 def main() -> None:

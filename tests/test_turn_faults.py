@@ -101,7 +101,7 @@ async def test_an_update_of_a_memory_that_no_database_could_hold_goes_back_to_th
         (name, write | ({"text": "Anna likes tea"} if name == "replace_memory" else {})),
         ("add_memory", {"text": "Anna likes tea", "evidence_ids": [[1, 1]], "happened_to": "9999-12-31"}),
         (
-            "verdicts",
+            "say_what_is_wanted",
             {
                 "verdicts": [
                     {
