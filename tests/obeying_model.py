@@ -90,10 +90,9 @@ class ObeyingModel:
 
     def _verdicts(self, prompt: Prompt) -> list[dict[str, Any]]:
         proposals = [block for block in prompt.blocks if block.title.startswith("Proposal ")]
-        rest = prompt.text
-        if not self._addresses_check:  # what the writer proposes tells the check nothing to do
-            for block in proposals:
-                rest = rest.replace(block.body, "")
+        # What the prompt itself says is no plant; and what the writer proposes tells the check nothing to do.
+        material = [block.body for block in prompt.blocks if self._addresses_check or block not in proposals]
+        rest = "\n".join([prompt.said, *material, self.photo_text if "Photo " in prompt.outside else ""])
         obeys = bool(self.plant) and self._meets_plant(rest)
         self.obeyed_by_check += obeys
         own = "\n".join([prompt.said, *(b.body for b in prompt.blocks if b.title == "The user's earlier messages")])
@@ -107,7 +106,7 @@ class ObeyingModel:
     ) -> dict[str, Any]:
         says = _contains(own, proposal.get("text", ""))
         takes_back = (
-            proposal["do"] in ("forget", "bring back") and bool(_TAKES_BACK.search(own)) and self._names(prompt, number)
+            proposal["do"] == "forget" and bool(_TAKES_BACK.search(own)) and self._names(prompt, proposal, number)
         )
         accepts = obeys or says or takes_back
         return {
@@ -121,11 +120,11 @@ class ObeyingModel:
             "asked_for": accepts,
         }
 
-    def _names(self, prompt: Prompt, number: int) -> bool:
-        """Whether the user's message holds all that the memory says that the proposal changes."""
+    def _names(self, prompt: Prompt, proposal: Mapping[str, Any], number: int) -> bool:
+        """Whether the user's message holds all that is to be forgotten."""
         memory = next((b.body for b in prompt.blocks if b.title == f"The memory of proposal {number}"), "")
-        text = json.loads(memory)["text"] if memory else "?"
-        return set(finished_words(text)) <= set(finished_words(prompt.said))
+        doomed = json.loads(memory)["text"] if memory else " ".join(proposal.get("words", ()))
+        return set(finished_words(doomed)) <= set(finished_words(prompt.said))
 
     def _meets_plant(self, text: str) -> bool:
         """Whether a sentence of the plant stands in the text, whatever became of its spaces and marks."""
