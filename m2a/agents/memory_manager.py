@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import replace
 
 from m2a.agents.consent import Proposal, consented, refusal_of
+from m2a.agents.prompting import one_line, shorten
 from m2a.agents.state import MemoryContext, Opened, Policy, Rejected, Searched, Staged, Step, TurnState
 from m2a.agents.steps import GaveUpError, UsageMeter, next_action, with_step
 from m2a.agents.stopping import in_thread
@@ -36,6 +37,8 @@ SEARCH_HITS = 10
 MESSAGES_OPENED = 40
 MESSAGES_IN_RANGES = 1000
 WRITES_AT_MOST = 10
+MISSING_CHARACTERS = 200
+NOTHING_LIKE_IT = "I found nothing like it, in my memory or in what you told me."
 TOO_MANY = f"At most {WRITES_AT_MOST} changes are made after one message; tell me the rest again."
 
 
@@ -86,6 +89,11 @@ class MemoryManager:
         for rounds_left in range(self._max_rounds + WRITES_AT_MOST, 0, -1):
             action, state = await next_action(self._policy, replace(state, rounds_left=rounds_left), meter)
             if isinstance(action, Finish):
+                if action.missing:
+                    missing = Refusal(
+                        f"Forget “{shorten(one_line(action.missing), MISSING_CHARACTERS)}”", NOTHING_LIKE_IT, None
+                    )
+                    dropped[missing.text] = missing
                 break
             if isinstance(action, Write):
                 if isinstance(action, AddMemory):
@@ -100,7 +108,7 @@ class MemoryManager:
                 step, _events = await in_thread(self._look, state, action)
             state = with_step(state, step)
         if not proposals:
-            return Update()
+            return Update(refusals=tuple(dropped.values()))
         if self._policy.consent is None:
             return Update(tuple(proposal.change for proposal in proposals), tuple(dropped.values()))
         names = await in_thread(self._names, state)
@@ -116,12 +124,17 @@ class MemoryManager:
             query = Query(action.query, photo_ids)
             # Rules judge every memory that is found by a decision of their own, finer than the floor.
             hits = tuple(self._bank.search(query, k=SEARCH_HITS, relevance_floor=self._policy.calls_model))
-            if self._policy.calls_model:
-                hits = self._with_corrections(hits)
+            hits = self._with_corrections(hits)
             return Step(action, Searched(hits)), [MemorySearched(query, hits)]
         if isinstance(action, SearchRawMessages):
-            found = self._bank.find_messages(action.query, SEARCH_HITS + len(state.recent) + 1)
-            earlier = [m for m in found if m.message_id < state.message.message_id][:SEARCH_HITS]
+            found = self._bank.find_messages(action.query, 4 * SEARCH_HITS + len(state.recent) + 1)
+            # The rules quote the user alone, and their own replies hold little but such quotations.
+            earlier = [
+                message
+                for message in found
+                if message.message_id < state.message.message_id
+                and (self._policy.calls_model or message.role == "user")
+            ][:SEARCH_HITS]
             hits = tuple(Hit(message, 1 / rank, {"bm25": rank}) for rank, message in enumerate(earlier, start=1))
             superseded = self._bank.superseded_in([message.message_id for message in earlier])
             return Step(action, Searched(hits, superseded)), [MemorySearched(Query(action.query), hits)]

@@ -155,6 +155,7 @@ class Finish(_Action):
     context: str = Field(default="", description="What was found, in a few sentences; empty after an update.")
     memory_ids: tuple[Id, ...] = Field(default=(), description="The memories that the context rests on.")
     message_ids: tuple[Id, ...] = Field(default=(), description="Raw messages that it rests on besides theirs.")
+    missing: str = Field(default="", description="After an update: what the user wants forgotten and nothing holds.")
 
 
 Action = (

@@ -70,7 +70,7 @@ FORGET = re.compile(
 )
 # The same wish, put as what is not to be kept.
 _NOT_KEPT = re.compile(
-    r"^(?:(?:please|pls|also|and|actually|oh|ok|okay)\b,? )*(?:(?:do not|don't|dont|never|stop|no need to) "
+    r"^(?:(?:please|pls|also|and|actually|oh|ok|okay)\b,? )*(?:(?:do not|don't|dont|never|stop|no need to|you (?:needn't|need not|don't (?:have|need) to|shouldn't|mustn't)) "
     r"(?:remember|keep|store|save|hold on to|hang on to|retain|record|keep hold of|keep(?:ing)?|stor(?:e|ing)|sav(?:e|ing)|"
     r"remember(?:ing)?)|i(?:'d| would)(?: much)? (?:rather|prefer)(?: it if| that)? you (?:didn't|did not|don't|do not|forgot|dropped|"
     r"not)(?: (?:remember|keep|kept|know|knew|store|stored|save|saved|have|had|hold|held)(?: on to)?)?|i (?:don't|do not) (?:want|like) you "

@@ -27,6 +27,7 @@ SAME_PHOTO = 0.60
 PHOTO_MARGIN = 0.06
 _LISTED = 8
 _QUOTED = 2
+_MORE = 0.2  # of the best memory's probability: what is told of the same person beside it
 _ALIKE = 24  # what says the same of other values: all languages that somebody speaks
 _NEAREST = 3
 _BESIDE = 2
@@ -125,8 +126,16 @@ def selected(question: Question, found: Sequence[Match]) -> list[MemoryEntry]:
     if wide:
         return _with_corrections(close[:_LISTED])
     alike = [match for match in found[1:] if share_a_frame(match.entry.text, found[0].entry.text)]
-    together = _with_its_message(close[:_QUOTED], found)
-    return _with_corrections([*together, *(match for match in alike if match not in together)][:_ALIKE])
+    alike += [match for match in found[1:] if _is_more_of_the_same(question, match, found[0])][:_QUOTED]
+    told = _with_its_message(close[:_QUOTED], found)
+    return _with_corrections(list(dict.fromkeys([*told, *alike]))[:_ALIKE])
+
+
+def _is_more_of_the_same(question: Question, match: Match, best: Match) -> bool:
+    """Whether it tells, less surely, of those by name whom the question and the best memory name: a second allergy."""
+    names = {stem(word) for name in question.names for word in name.split()}
+    both = names & set(stems(match.entry.text)) & set(stems(best.entry.text))
+    return bool(both) and match.score >= _MORE * best.score
 
 
 def _with_its_message(chosen: Sequence[Match], found: Sequence[Match]) -> list[Match]:

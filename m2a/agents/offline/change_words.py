@@ -24,6 +24,7 @@ TAKES_BACK = re.compile(
     r"turn(?:s|ed) out|change of plan|wait,? no|hang on|hold on|i (?:told|said|gave)|after all|fib|(?<!nothing )(?<!something )(?<!what's )wrong(?! with)|misinformed|mistaken|"
     r"mis(?:read|heard|remembered|spoke|typed|counted)|typo|should (?:be|say|have been|have said))\b|"
     r"^\W*(?:(?:hmm+|oh|ah+|um+|uh|er+m?|well|argh|ugh|so|and)\b\W*)*(?:no|nope|nah|oops|whoops|sorry)\b|"
+    r"^\W*(?:hmm+|er+m?|uh+)\b(?=\W*\d)|"
     r"^\W*not\b",
     re.IGNORECASE,
 )

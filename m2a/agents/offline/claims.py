@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from m2a.agents.offline.change_words import refuted
-from m2a.agents.offline.clauses import find_subject
+from m2a.agents.offline.clauses import find_subject, is_past
 from m2a.agents.offline.dates import number
 from m2a.agents.offline.names import find_names, find_places, mentioned, names_of
 from m2a.agents.offline.text import content, expand, plain, tokens
@@ -124,7 +124,9 @@ def exclude_each_other(one: str, other: str) -> bool:
     if at_start or _names_another(left[: block[1]], one, other):
         return False
     measured = any(value.kind.startswith("amount") or value.kind in _MEASURED for value in find_values(one))
-    return bool(_ONE.search(frame)) and (measured or not _MANY.search(frame))
+    if measured:
+        return not is_past(one) and not is_past(other)
+    return bool(_ONE.search(frame)) and not _MANY.search(frame)
 
 
 def same_words(left: str, right: str) -> bool:

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 from m2a.agents.offline.change_words import LATELY, MOVES, TAKES_BACK, corrects, denied
 from m2a.agents.offline.claims import Claim, different_kinds, exclude_each_other, value_words
-from m2a.agents.offline.clauses import find_subject, segments
+from m2a.agents.offline.clauses import AUXILIARIES, find_subject, segments
 from m2a.agents.offline.relevance import entries_of, rests_on
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.statements import Observation
-from m2a.agents.offline.text import content, meets
+from m2a.agents.offline.text import content, meets, tokens
 from m2a.types import Concept, Hit, MemoryEntry
 
 # What is said to come on top takes nothing's place.
@@ -26,6 +26,7 @@ _ADDS = re.compile(
     re.IGNORECASE,
 )
 _POINTS_BACK = re.compile(r"(?:it|that|this|they|he|she|there|those|these|you)(?:'\w+)?$", re.IGNORECASE)
+_THAT_THING = re.compile(r"\b(?:of|for|at|in|on) (?:that|this|the same) [a-z]+", re.IGNORECASE)
 _MISSPOKE = re.compile(
     r"^\W*(?:(?:no|oh|sorry|oops|actually|wait|correction|scratch that|well|hmm+|ah)\b\W*)*i(?:'d|'ve)? (?:meant|misread|"
     r"misheard|miscounted|mistyped|misspoke|misremembered|swapped|mixed|(?:got|had|wrote|copied|said|told).{0,25} wrong|was wrong)\b",
@@ -71,7 +72,7 @@ def find_corrected(
         for entry in entries_of(hits)
         if content(entry.text) != content(observation.text)
     ]
-    leans = _leans(said)
+    leans = _leans(said, observation.text)
     rated = _rated(new, known, said, sense, leans=leans)
     if rated and rated[0][0] >= ENOUGH:
         score, entry, old = rated[0]
@@ -86,14 +87,17 @@ def rivals_of(observation: Observation, hits: Sequence[Hit]) -> tuple[int, ...]:
     return tuple(entry.memory_id for entry in entries_of(hits) if exclude_each_other(observation.text, entry.text))
 
 
-def _leans(said: str) -> bool:
-    """Whether the correction means nothing without what was said before it: "No, on Tuesday."."""
-    if _MISSPOKE.match(said):
+def _leans(said: str, text: str) -> bool:
+    """Whether the correction means nothing without what was said before it: "No, on Tuesday.".
+
+    `text` is what was said without its fillers.
+    """
+    words = tokens(text)
+    if _MISSPOKE.match(said) or (words and words[0].lower in AUXILIARIES) or _THAT_THING.search(said):
         return True
-    first, last = segments(said)[0]
-    subject = find_subject(said[first:last]) or find_subject(said)
-    opens_without = find_subject(said[first:last]) is None
-    return subject is None or opens_without or bool(_POINTS_BACK.match(subject.text.split()[-1]))
+    first, last = segments(text)[0]
+    subject = find_subject(text[first:last])
+    return subject is None or bool(_POINTS_BACK.match(subject.text.split()[-1]))
 
 
 _Known = Sequence[tuple[MemoryEntry, Claim]]

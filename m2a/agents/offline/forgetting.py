@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from m2a.agents.offline.acts import FORGET
 from m2a.agents.offline.clauses import find_subject, segments
 from m2a.agents.offline.relevance import entries_of, rests_on
+from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import content, meets, stem, stems
 from m2a.memory.quotations import sentence_spans
 from m2a.types import Hit, MemoryEntry
 
 _ALL = re.compile(r"\b(?:everything|all|anything)\b", re.IGNORECASE)
 _MET = 0.75  # of the words wanted
+_NEAR = 0.4  # the cosine from which a memory that is told in other words may be meant
+_LEAD = 0.08  # over the next
 _ASKING = {
     stem(word)
     for word in "everything anything memory note fact thing bit part message please forget delete mention ask stuff information "
@@ -24,12 +27,21 @@ def what_is_meant(what: str) -> bool:
     return bool(_wanted(what))
 
 
-def find_forgotten(what: str, hits: Sequence[Hit], previous: Sequence[int]) -> list[MemoryEntry]:
-    """The memories that "forget …" means; with nothing named, those of the user's previous message."""
+def find_forgotten(what: str, hits: Sequence[Hit], previous: Sequence[int], sense: Sense) -> list[MemoryEntry]:
+    """The memories that "forget …" means; with nothing named, those of the user's previous message.
+
+    Where none holds the words, the one that comes nearest to their meaning and stands out is meant, if it shares a word.
+    """
     wanted, entries = _wanted(what), entries_of(hits)
     if not wanted:
         return [entry for entry in entries if previous and rests_on(entry, previous[:1])]
-    return [entry for entry in entries if _is_of(wanted, entry.text)]
+    held = [entry for entry in entries if _is_of(wanted, entry.text)]
+    if held:
+        return held
+    near = [entry for entry in entries if any(meets(word, frozenset(stems(entry.text))) for word in wanted)]
+    rated = sorted(((sense.cosine(what, entry.text), entry.memory_id, entry) for entry in near), reverse=True)
+    stands_out = len(rated) == 1 or (len(rated) > 1 and rated[0][0] - rated[1][0] >= _LEAD)
+    return [rated[0][2]] if rated and rated[0][0] >= _NEAR and stands_out else []
 
 
 # It says nothing without the clause that it hangs on.
@@ -83,7 +95,10 @@ def _clauses(text: str) -> list[tuple[int, int]]:
 
 
 def _wanted(what: str) -> set[str]:
-    words = content(re.sub(r"^.*?\b(?:about|that)\b", "", what, count=1)) or content(what)
+    named = re.split(
+        r", (?:he|she|they|i|it|that|because|since|please)(?:'\w+)?\b|[.;!] ", what, maxsplit=1, flags=re.I
+    )[0]
+    words = content(re.sub(r"^.*?\b(?:about|that)\b", "", named, count=1)) or content(named)
     return words - _ASKING
 
 

@@ -9,7 +9,7 @@ from m2a.agents.offline.answers import SAME_PHOTO, photo_concepts, selected
 from m2a.agents.offline.heard import Heard
 from m2a.agents.offline.names import mentioned
 from m2a.agents.offline.questions import Question
-from m2a.agents.offline.relevance import Match, answers, is_sure
+from m2a.agents.offline.relevance import SURE, Match, answers, is_sure, rests_on
 from m2a.agents.offline.said import find_said
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import meets, stem, stems, words_for
@@ -44,6 +44,10 @@ def next_step(state: TurnState, heard: Heard, sense: Sense) -> Action:
     if asked not in done and state.rounds_left > 1:
         return asked
     said = find_said(question, _messages(state), state)
+    spoken_of = [match for match in matches if any(rests_on(match.entry, [one.message_id]) for one in said)]
+    if spoken_of:  # a memory of what was said in these words is surer than the learned decision knows
+        best = [Match(match.entry, max(match.score, SURE), match.corrections) for match in spoken_of]
+        return _finish(selected(question, [*best, *(match for match in matches if match not in spoken_of)]))
     if said:
         return Finish(context=" ".join(f'"{message.text}"' for message in said), message_ids=_ids(said))
     return _finish(selected(question, matches), unsure=True)

@@ -124,7 +124,9 @@ def _score(
     of_taste = tells_taste and bool(features["name met"]) and bool(features["kind met"])
     if of_everything or of_taste or (_asks_of_it(question) and features["literal share"] == 1.0):
         return SURE + (1 - SURE) * probability  # whatever is told of the thing by its name answers
-    return probability * _RULED_OUT if _is_ruled_out(question, features) else probability
+    if features["another number"] or _is_ruled_out(question, features):
+        return probability * _RULED_OUT
+    return probability
 
 
 def _asks_of_it(question: Question) -> bool:
@@ -233,8 +235,15 @@ def _features(
         "rare literal": max((rarity[word] for word in literal), default=0.0),
         "gives the name": float(gives_the_name(question, entry.text)),
         "about": float(question.asks == "about"),
+        "another number": float(_has_another_number(question.text, entry.text)),
         "kin unmet": float(any(met.get(word, 1.0) < _SYNONYM for word in question.words if word.lower() in _KIN)),
     }
+
+
+def _has_another_number(question: str, text: str) -> bool:
+    """Whether a year, code or number that is asked of is not there, and another one is: 2018 where 2019 is asked of."""
+    asked, told = set(re.findall(r"\d{2,}", question)), set(re.findall(r"\d{2,}", text))
+    return bool(asked and told) and not asked & told
 
 
 def _coverage(question: Question, said: Sequence[str], rarity: Mapping[str, float], sense: Sense) -> float:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from m2a.agents.offline.languages import is_english
+from m2a.agents.offline.claims import exclude_each_other
 from m2a.agents.offline.questions import Question
 from m2a.agents.state import Superseded, TurnState
 from m2a.memory.quotations import spans_saying
@@ -13,6 +13,7 @@ from m2a.types import Message
 _OF_A_QUESTION = 0.75  # of the telling words of a question that a message in English has to hold
 _OF_ANOTHER = 0.3  # the same for a language whose question words and endings are not known here
 _LEAST = 2  # words
+_AS_MANY = 0.6  # of the words that the best message holds, those that another one told beside it holds
 _TOLD = 2  # messages
 
 
@@ -27,13 +28,19 @@ def find_said(question: Question, messages: Sequence[Message], state: TurnState)
     for message in messages:
         if message.role != "user" or _only_asks(message.text) or message.message_id in superseded_ids(state):
             continue
-        if question.is_read != is_english(message.text) and not question.is_read:
-            continue
         met = _met(wanted, set(finished_words(message.text)))
         if met >= max(_LEAST, least * len(wanted)):
             found.append((met, message.message_id, message))
     found.sort(key=lambda one: one[:2], reverse=True)
-    return [message for met, _, message in found if met == found[0][0]][:_TOLD]
+    near = [message for met, _, message in found if met >= _AS_MANY * found[0][0]]
+    newest = [
+        message
+        for message in near
+        if not any(
+            other.message_id > message.message_id and exclude_each_other(message.text, other.text) for other in near
+        )
+    ]
+    return newest[:_TOLD]
 
 
 def quoted(question: str, message: Message) -> str:

@@ -76,7 +76,7 @@ class Reading:
 
 
 SENTENCES = 60  # of one message that are read; more would keep the user waiting
-OBSERVATIONS = 12  # of one message that are kept
+OBSERVATIONS = 10  # of one message that are kept
 _LONG = 600  # characters of a sentence that is no memory any more: nobody would know it again
 
 

@@ -1,8 +1,9 @@
 """The update stage: look for what a message may correct or wants forgotten, then write, one step a call."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from m2a.agents.offline.change_words import corrects
 from m2a.agents.offline.corrections import find_corrected, rivals_of
 from m2a.agents.offline.forgetting import find_forgotten, forgotten_words, what_is_meant, what_stays
 from m2a.agents.offline.names import find_names
@@ -10,7 +11,7 @@ from m2a.agents.offline.questions import content_words
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.statements import Observation, Reading, with_concepts
 from m2a.agents.offline.text import content
-from m2a.agents.state import Searched, TurnState
+from m2a.agents.state import Rejected, Searched, TurnState
 from m2a.memory.withheld import FORGOTTEN
 from m2a.types import (
     Action,
@@ -32,32 +33,55 @@ _WORDS_OF_A_SEARCH = 400  # characters
 
 
 def next_step(state: TurnState, reading: Reading, sense: Sense) -> Action:
-    """Search for each thing to keep or forget, then write. What is refused is not tried again."""
-    done = [step.action for step in state.steps]
+    """Search for each thing to keep or forget, then write. What is refused is put differently once, or left."""
+    done = {step.action: step.observation for step in state.steps}
+    writes_to_come = len(reading.observations) + 2 * len(reading.forgets) + 1
     for search in _searches(state, reading):
-        if search not in done:
+        if search not in done and state.rounds_left > writes_to_come:
             return search
-    for write in _writes(state, reading, sense):
+    found = _Found.of(state)
+    newest = [message.message_id for message in reversed(state.recent) if message.role == "user"]
+    gone: set[int] = set()
+    missing: list[str] = []
+    writes: list[Action] = list(_restored(state)) if reading.restores else []
+    for what in reading.forgets[:_FORGETS]:
+        forgotten = _forget(state, what, found, newest, gone, sense)
+        writes += forgotten
+        if not forgotten:
+            missing.append(what.strip(" ."))
+    for observation in reading.observations:
+        writes.append(_keep(state, reading, observation, found.without(gone), newest, sense))
+    for write in writes:
         if write not in done:
             return write
-    return Finish()
+        if isinstance(write, DeleteMemory) and write.words and isinstance(done[write], Rejected):
+            whole = write.model_copy(update={"words": ""})  # its messages word it otherwise
+            if whole not in done:
+                return whole
+    return Finish(missing=", ".join(missing))
+
+
+def _restored(state: TurnState) -> Iterator[RestoreMemory]:
+    for change in state.changes:
+        if change.change == "replaced" and change.previous is not None:
+            yield RestoreMemory(memory_id=change.previous.memory_id, reason="The user says that both are true.")
 
 
 def _searches(state: TurnState, reading: Reading) -> list[Action]:
-    """By what is told, by whom it is told of, and by what was said just before, which a correction may mean."""
+    """What is to be forgotten, what is told, whom it is told of, and what was said just before, which it may correct."""
     previous = [message.text for message in state.recent if message.role == "user" and message.text.strip()]
-    texts = [one.text for one in reading.observations]
     forgets = reading.forgets[:_FORGETS]
-    queries = [*texts, *forgets]
-    if texts:
+    searches: list[Action] = [SearchRawMessages(query=what) for what in dict.fromkeys(forgets) if what_is_meant(what)]
+    corrections = [one for one in reading.observations if corrects(one.said)]
+    others = [one for one in reading.observations if one not in corrections]
+    queries = [*forgets, *(one.text for one in corrections)]
+    if corrections or forgets:
         queries += previous[-1:]
-    for text in (*texts[:3], *forgets):
+    for text in (*(one.text for one in corrections[:3]), *forgets):
         queries += [" ".join(find_names(text)[:3]), " ".join(content_words(text)[:3])]
+    queries += [one.text for one in others]
     shortened = (query[:_WORDS_OF_A_SEARCH] for query in queries)
-    searches: list[Action] = [
-        SearchSemanticMemories(query=query) for query in dict.fromkeys(shortened) if query.strip()
-    ]
-    return searches + [SearchRawMessages(query=what) for what in dict.fromkeys(forgets) if what_is_meant(what)]
+    return searches + [SearchSemanticMemories(query=query) for query in dict.fromkeys(shortened) if query.strip()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,28 +103,6 @@ class _Found:
         return [
             hit for hit in self.hits if isinstance(hit.record, MemoryEntry) and hit.record.memory_id not in memory_ids
         ]
-
-
-def _writes(state: TurnState, reading: Reading, sense: Sense) -> list[Action]:
-    found = _Found.of(state)
-    newest = [message.message_id for message in reversed(state.recent) if message.role == "user"]
-    writes: list[Action] = []
-    gone: set[int] = set()
-    if reading.restores:
-        writes += [
-            RestoreMemory(memory_id=change.previous.memory_id, reason="The user says that both are true.")
-            for change in state.changes
-            if change.change == "replaced" and change.previous is not None
-        ]
-    for what in reading.forgets[:_FORGETS]:
-        for entry in find_forgotten(what, found.hits, newest):
-            if entry.memory_id not in gone:
-                gone.add(entry.memory_id)
-                writes += _forget(state, what, entry)
-        writes += _forget_words(state, what, found.messages, bool(gone))
-    for observation in reading.observations:
-        writes.append(_keep(state, reading, observation, found.without(gone), newest, sense))
-    return writes
 
 
 def _keep(
@@ -148,18 +150,37 @@ def _evidence(state: TurnState, text: str) -> tuple[tuple[int, int], ...]:
     return tuple((message_id, message_id) for message_id in cited)
 
 
-def _forget(state: TurnState, what: str, entry: MemoryEntry) -> list[Action]:
+def _forget(
+    state: TurnState, what: str, found: _Found, newest: Sequence[int], gone: set[int], sense: Sense
+) -> list[Action]:
+    """What "forget …" asks for: memories, and words that only a message holds. `gone` are the memories that go already."""
+    entries = [one for one in find_forgotten(what, found.hits, newest, sense) if one.memory_id not in gone]
+    writes: list[Action] = []
+    for entry in entries:
+        gone.add(entry.memory_id)
+        writes += _forget_memory(state, what, entry)
+    held = [span for entry in entries for span in entry.evidence_ids]
+    return writes + [
+        one for one in _forget_words(state, what, found.messages, bool(entries)) if not _is_held(one.message_id, held)
+    ]
+
+
+def _is_held(message_id: int, evidence: Sequence[tuple[int, int]]) -> bool:
+    return any(first <= message_id <= last for first, last in evidence)
+
+
+def _forget_memory(state: TurnState, what: str, entry: MemoryEntry) -> list[Action]:
     """The memory goes; where it holds more than is to be forgotten, the rest is kept anew."""
-    reason, own = "The user asked to forget it.", ((state.message.message_id, state.message.message_id),)
+    reason, own = "The user asked to forget it.", (state.message.message_id, state.message.message_id)
     rest, words = ("", "") if entry.photo_ids else what_stays(what, entry.text)
     if not rest:
-        return [DeleteMemory(memory_id=entry.memory_id, reason=reason, evidence_ids=own)]
+        return [DeleteMemory(memory_id=entry.memory_id, reason=reason, evidence_ids=(own,))]
     first, last = entry.happened or (None, None)
     return [
-        DeleteMemory(memory_id=entry.memory_id, reason=reason, evidence_ids=own, words=words),
+        DeleteMemory(memory_id=entry.memory_id, reason=reason, evidence_ids=(own,), words=words),
         AddMemory(
             text=rest,
-            evidence_ids=tuple((first, last) for first, last in entry.evidence_ids),
+            evidence_ids=(*((first, last) for first, last in entry.evidence_ids), own),
             kind=entry.kind,
             concepts=with_concepts(Observation(rest), state.concepts),
             happened_from=first,
@@ -168,7 +189,7 @@ def _forget(state: TurnState, what: str, entry: MemoryEntry) -> list[Action]:
     ]
 
 
-def _forget_words(state: TurnState, what: str, messages: Sequence[Message], any_memory: bool) -> list[Action]:
+def _forget_words(state: TurnState, what: str, messages: Sequence[Message], any_memory: bool) -> list[ForgetWords]:
     """What only a message holds; with nothing named and no memory of it, all that the user said last."""
     if not what_is_meant(what):
         last = next((m for m in reversed(state.recent) if m.role == "user" and m.text.strip()), None)
