@@ -1,6 +1,6 @@
 import threading
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 from sqlalchemy import insert, select
@@ -74,6 +74,7 @@ def test_an_entry_is_read_back_whole(database, owner, messages, semantic):
         ({"evidence_ids": (EvidenceRange(4, 5),)}, "two conversations"),
         ({"evidence_ids": (EvidenceRange(5, 6),)}, "message 6, which does not exist"),
         ({"photo_ids": ("b" * 64,)}, "no photo"),
+        ({"corrects": 7}, "no memory 7"),
     ],
 )
 def test_a_wrong_draft_is_rejected_and_leaves_nothing(database, owner, messages, semantic, change, reason):
@@ -85,22 +86,26 @@ def test_a_wrong_draft_is_rejected_and_leaves_nothing(database, owner, messages,
         assert semantic.history(connection, owner, 1) == []
 
 
-def test_the_same_text_is_not_remembered_twice(database, owner, messages, semantic):
+def test_a_statement_repeated_becomes_the_newest(database, owner, messages, semantic):
     with database.write() as connection:
-        semantic.add(connection, owner, DRAFT, **BY)
-    with pytest.raises(RejectedWriteError, match="Memory 1 already says this"), database.write() as connection:
-        semantic.add(connection, owner, replace(DRAFT, text="BOBO loves the blue ball. "), **BY)
+        first = semantic.add(connection, owner, replace(DRAFT, rests_on="agreed"), **BY)
+        semantic.add(connection, owner, replace(DRAFT, text="Bobo swims."), **BY)
+        again = replace(DRAFT, text="BOBO loves the blue ball. ", evidence_ids=(EvidenceRange(5, 5),), photo_ids=())
+        later = NOW + timedelta(days=1)
+        renewed = semantic.add(connection, owner, again, who="the rules", why="", now=later)
+    assert renewed == replace(
+        first, version=2, recorded_at=later, rests_on="stated", evidence_ids=(EvidenceRange(1, 2), EvidenceRange(5, 5))
+    )
+    with database.write() as connection:
+        assert [row.change for row in semantic.history(connection, owner, 1)] == ["added", "added"]
+        semantic.take_renewal_back(connection, owner, first, **BY)
+        assert semantic.get(connection, owner, [1]) == {1: replace(first, version=3)}
 
 
 def test_the_same_text_from_two_writers_at_once_is_remembered_once(database, owner, messages, semantic):
-    reasons: list[str] = []
-
     def add() -> None:
-        try:
-            with database.write() as connection:
-                semantic.add(connection, owner, DRAFT, **BY)
-        except RejectedWriteError as error:
-            reasons.append(str(error))
+        with database.write() as connection:
+            semantic.add(connection, owner, DRAFT, **BY)
 
     second = threading.Thread(target=add)
     with database.write() as connection:
@@ -108,9 +113,88 @@ def test_the_same_text_from_two_writers_at_once_is_remembered_once(database, own
         second.start()
         second.join(0.5)  # it waits for this transaction to end
     second.join()
-    assert reasons == ["Memory 1 already says this."]
     with database.read() as connection:
-        assert len(semantic.all(connection, owner)) == 1
+        assert [(entry.memory_id, entry.version) for entry in semantic.all(connection, owner)] == [(1, 2)]
+
+
+@pytest.fixture
+def told(database, owner, messages, semantic):
+    """Where Ana lives and what she is: 1, of which 2 corrects a part; 3 was told later, and 4 is of a photo."""
+    drafts = {
+        "Ana lives in Graz and works as a nurse.": {},
+        "Ana lives in Linz now.": {"corrects": 1, "evidence_ids": (EvidenceRange(3, 3),)},
+        "Ana moved to Wels, and is a doctor.": {"evidence_ids": (EvidenceRange(5, 5),)},
+        "Ana stands in a kitchen.": {"rests_on": "shown"},
+    }
+    with database.write() as connection:
+        for text, values in drafts.items():
+            semantic.add(connection, owner, replace(DRAFT, text=text, **values), **BY)
+
+
+def living(semantic, connection, owner) -> dict[int, int | None]:
+    """The living entries, each with what it corrects."""
+    return {entry.memory_id: entry.corrects for entry in semantic.all(connection, owner)}
+
+
+def test_what_takes_the_place_of_an_entry_takes_that_of_its_corrections_too(database, owner, told, semantic):
+    with database.write() as connection:
+        assert [entry.memory_id for entry in semantic.corrections_of(connection, owner, [1, 3])[1]] == [2]
+        assert semantic.supersede(connection, owner, 1, 3, **BY) == [1, 2]
+        assert living(semantic, connection, owner) == {3: None, 4: None}
+        past = semantic.superseded(connection, owner, [1, 2, 3])
+        assert {memory_id: entry.superseded_by for memory_id, entry in past.items()} == {1: 3, 2: 3}
+        by_message = semantic.superseded_in(connection, owner, [2, 3, 5])
+        assert {number: [entry.memory_id for entry in found] for number, found in by_message.items()} == {
+            2: [1],
+            3: [2],
+        }
+        [_, row] = semantic.history(connection, owner, 1)
+        assert (row.change, row.successor_id, row.version) == ("superseded", 3, 2)
+        assert semantic.restore(connection, owner, 1, **BY) == [1, 2]
+        assert living(semantic, connection, owner) == {1: None, 2: 1, 3: None, 4: None}
+        with pytest.raises(RejectedWriteError, match="no superseded memory 1"):
+            semantic.restore(connection, owner, 1, **BY)
+
+
+def test_a_correction_that_is_corrected_leaves_its_tie_to_the_newer_one(database, owner, told, semantic):
+    with database.write() as connection:
+        semantic.supersede(connection, owner, 2, 3, **BY)
+        assert living(semantic, connection, owner) == {1: None, 3: 1, 4: None}
+        semantic.supersede(connection, owner, 1, 3, **BY)
+        assert living(semantic, connection, owner) == {3: None, 4: None}
+
+
+def test_what_should_not_have_been_written_is_out_and_what_it_superseded_is_back(database, owner, told, semantic):
+    with database.write() as connection:
+        semantic.supersede(connection, owner, 1, 3, **BY)
+        assert semantic.withdraw(connection, owner, 3, **BY) == [1, 2]
+        assert living(semantic, connection, owner) == {1: None, 2: 1, 4: None}
+        assert semantic.superseded(connection, owner, [1, 2, 3]) == {}
+        with pytest.raises(RejectedWriteError, match="no memory 3"):
+            semantic.withdraw(connection, owner, 3, **BY)
+        last = semantic.add(connection, owner, replace(DRAFT, text="Ana lives in Rome."), **BY).memory_id
+        semantic.supersede(connection, owner, 2, last, **BY)
+        newest = semantic.add(connection, owner, replace(DRAFT, text="Ana lives in Bonn."), **BY).memory_id
+        semantic.supersede(connection, owner, last, newest, **BY)
+        assert semantic.withdraw(connection, owner, last, **BY) == []
+        past = semantic.superseded(connection, owner, range(1, 9))
+        assert {memory_id: entry.superseded_by for memory_id, entry in past.items()} == {2: newest}
+
+
+@pytest.mark.parametrize(
+    ("memory_id", "successor_id", "reason"),
+    [
+        (1, 4, "is what the user stated; what is shown cannot take its place"),
+        (1, 9, "no memory 9"),
+        (9, 1, "no memory 9"),
+        (1, 1, "its own place"),
+    ],
+)
+def test_what_cannot_take_the_place_is_refused(database, owner, told, semantic, memory_id, successor_id, reason):
+    with pytest.raises(RejectedWriteError, match=reason), database.write() as connection:
+        semantic.supersede(connection, owner, memory_id, successor_id, **BY)
+    with database.read() as connection:
+        assert living(semantic, connection, owner) == {1: None, 2: 1, 3: None, 4: None}
 
 
 def test_a_deleted_entry_is_gone_but_its_history_stays_and_its_id_is_not_reused(database, owner, messages, semantic):

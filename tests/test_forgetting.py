@@ -1,0 +1,185 @@
+"""What was forgotten is in no message, search, index, title, trace or photo; taken back, all of it is there again."""
+
+from collections.abc import Iterator
+
+import pytest
+from sqlalchemy import select
+
+from m2a.memory.photo_store import PhotoNotFoundError
+from m2a.memory.schema import message as message_table
+from m2a.memory.semantic_memory_store import RejectedWriteError
+from m2a.memory.withheld import FORGOTTEN, as_logged, masked
+from m2a.types import (
+    Addition,
+    ConceptMention,
+    Forgetting,
+    MessageSpan,
+    Query,
+    Refusal,
+    Replacement,
+)
+from tests.told_memory import Memory, draft_of, jpeg
+
+PIN = "My bank PIN is 4471."
+
+
+@pytest.fixture
+def memory(database, owner, tmp_path) -> Iterator[Memory]:
+    opened = Memory(database, owner, tmp_path)
+    yield opened
+    opened.index.close()
+
+
+def test_a_forgotten_statement_is_read_and_found_nowhere_and_the_rest_stays(memory):
+    said, _ = memory.say(f"The boiler is in the cellar. {PIN} Bobo likes it there.", f'Noted: "{PIN}" Anything else?')
+    pin = memory.bank.add(draft_of(said, PIN), who="test", why="")
+    _, second = memory.say("Which code opens my account?", "It is 4471.", sources=[pin])
+    memory.say("Is it still 4471?", "Yes.")
+    request, reply = memory.say("Please forget my PIN. And the boiler is new.", "I forget that your bank PIN is 4471.")
+    assert {1, 2, second.message_id} <= set(memory.found("bank PIN 4471"))
+    forgetting = Forgetting((pin.memory_id,), "", (MessageSpan(request.message_id, 0, 21),))
+    [changed] = memory.bank.write([forgetting], who="test", update_of=reply.message_id)
+    assert (changed.change, changed.previous) == ("forgotten", pin)
+
+    texts = [message.text for message in memory.bank.conversation(said.conversation_id)]
+    assert texts == [
+        f"The boiler is in the cellar. {FORGOTTEN} Bobo likes it there.",
+        f"{FORGOTTEN} Anything else?",
+    ]
+    assert memory.bank.messages([second.message_id])[second.message_id].text == FORGOTTEN
+    assert memory.bank.messages([request.message_id])[request.message_id].text == f"{FORGOTTEN} And the boiler is new."
+    assert "4471" not in memory.shown() and "PIN" not in memory.shown()
+    assert memory.bank.find_messages("bank PIN 4471") == []
+    assert second.message_id not in memory.found("4471")
+    assert memory.bank.search(Query("bank PIN")) == []
+    assert {message.message_id for message in memory.bank.find_messages("boiler")} == {1, request.message_id}
+    assert "4471" not in "".join(conversation.title for conversation in memory.bank.conversations())
+    assert [row.text for row in memory.bank.history(pin.memory_id)] == [FORGOTTEN] * 2
+    assert memory.bank.steps(2)["searches"] == [] and memory.bank.is_forgotten("What is my bank PIN?")
+    assert not memory.bank.is_forgotten("Where is the boiler?")
+    assert memory.indexer.differences(memory.bank.owner) == []
+    with memory.database.read() as connection:  # the log itself is as it was
+        assert PIN in connection.scalar(select(message_table.c.text).where(message_table.c.message_id == 1))
+
+
+def test_a_forgetting_is_taken_back_whole_and_only_once(memory):
+    memory.conversation = memory.say("Hello there.")[0].conversation_id
+    pin = memory.tell(PIN, "I noted that your bank PIN is 4471.")
+    before = memory.bank.conversation(memory.conversation)
+    titles = memory.bank.conversations()
+    _, reply = memory.say("Forget that.")
+    memory.bank.write([Forgetting((pin.memory_id,), "")], who="test", update_of=reply.message_id)
+    assert memory.bank.entries() == [] and not {3, 4} & set(memory.found("4471")) and "4471" not in memory.shown()
+    assert memory.bank.undo(reply.message_id, 0)
+    assert not memory.bank.undo(reply.message_id, 0)
+    assert [entry.text for entry in memory.bank.entries()] == [PIN]
+    assert memory.bank.conversation(memory.conversation)[: len(before)] == before
+    assert [title.title for title in memory.bank.conversations()] == [title.title for title in titles]
+    assert set(memory.found("bank PIN 4471")) >= {3, 4} and memory.indexer.differences(memory.bank.owner) == []
+    assert not memory.bank.is_forgotten(PIN)
+    with pytest.raises(LookupError):
+        memory.bank.undo(reply.message_id, 1)
+
+
+def test_a_clause_goes_where_the_rest_of_the_sentence_is_remembered(memory):
+    said, _ = memory.say(
+        "I'm allergic to peanuts and my desk is on the third floor.", "Peanuts, I see; the third floor, too."
+    )
+    allergy = memory.bank.add(draft_of(said, "I'm allergic to peanuts."), who="test", why="")
+    memory.bank.add(draft_of(said, "My desk is on the third floor."), who="test", why="")
+    memory.bank.delete(allergy.memory_id, who="test", why="")
+    message = memory.bank.messages([said.message_id])[said.message_id]
+    assert message.text == f"{FORGOTTEN} and my desk is on the third floor."
+
+
+def test_what_belongs_to_it_goes_along_and_what_only_looks_alike_stays(memory):
+    old = memory.tell("My sister Anna lives in Berlin and works as a nurse.")
+    said, reply = memory.say("No, Anna lives in Linz.")
+    moved = Replacement(old.memory_id, draft_of(said, "Anna lives in Linz."), "")
+    memory.bank.write([moved], who="test", update_of=reply.message_id)
+    [linz] = memory.bank.entries()
+    tied = memory.tell("Anna works as a doctor now.", corrects=linz.memory_id)
+    lena = memory.tell("My sister Lena lives in Rome.")
+    memory.tell("Ben lives in Berlin.", "Berlin is big.")
+    memory.bank.delete(linz.memory_id, who="test", why="")
+    shown = memory.shown()
+    assert "Anna" not in shown and "Linz" not in shown and "nurse" not in shown
+    assert "My sister Lena lives in Rome." in shown and "Ben lives in Berlin." in shown
+    assert lena.memory_id in {entry.memory_id for entry in memory.bank.entries()}
+    assert tied.memory_id not in {entry.memory_id for entry in memory.bank.entries()}
+    assert memory.bank.replaced_entries([old.memory_id]) == {} and memory.bank.superseded_in(range(1, 20)) == {}
+
+
+def test_a_statement_in_another_language_goes_with_the_whole_of_what_was_said(memory):
+    said, _ = memory.say("Mein Bruder heißt Jörg. Er wohnt dort.", "Schön.")
+    brother = memory.bank.add(draft_of(said, "The user has a sibling."), who="test", why="")
+    memory.bank.delete(brother.memory_id, who="test", why="")
+    assert memory.bank.messages([said.message_id])[said.message_id].text == FORGOTTEN
+
+
+def test_words_that_only_a_message_held_are_forgotten_with_their_photo(memory):
+    said, _ = memory.say("This is my passport.", "I see a passport.", [jpeg("red")])
+    other, _ = memory.say("And my garden.", "Nice.", [jpeg("green")])
+    span = MessageSpan(said.message_id, 0, len(said.text))
+    [changed] = memory.bank.write([Forgetting((), "", (span,))], who="test")
+    assert (changed.change, changed.entry, changed.previous) == ("forgotten", None, None)
+    shown = memory.bank.messages([said.message_id, 2, other.message_id])
+    assert (shown[1].text, shown[1].photos, shown[2].text) == (FORGOTTEN, (), FORGOTTEN)
+    assert shown[other.message_id] == other
+    for wrong in (Forgetting((), ""), Forgetting((9,), ""), Forgetting((), "", (MessageSpan(99, 0, 3),))):
+        with pytest.raises(RejectedWriteError):
+            memory.bank.write([wrong], who="test")
+
+
+def test_a_forgotten_photo_is_unknown_unless_something_else_shows_it(memory):
+    bobo = (ConceptMention(name="Bobo", kind="pet"),)
+    dog = memory.tell("This is Bobo.", photos=[jpeg("brown")], concepts=bobo)
+    memory.tell("Bobo swims.", concepts=bobo)
+    [photo_id] = dog.photo_ids
+    _, reply = memory.say("Forget it.")
+    memory.bank.write([Forgetting((dog.memory_id,), "")], who="test", update_of=reply.message_id)
+    for read in (memory.bank.photo, memory.bank.photo_data, memory.bank.photo_path, memory.bank.thumbnail):
+        with pytest.raises(PhotoNotFoundError, match="no photo"):
+            read(photo_id)
+    [concept] = memory.bank.concepts()
+    assert concept.photo_ids == () and memory.bank.messages([1])[1].photos == ()
+    memory.bank.index()
+    assert memory.indexer.differences(memory.bank.owner) == []
+    assert memory.index.versions(memory.bank.owner, "photo") == {}
+
+    again = memory.tell("Bobo again.", photos=[jpeg("brown")], concepts=bobo)
+    assert memory.bank.photo(photo_id).photo_id == photo_id
+    assert [hit.record for hit in memory.bank.search(Query(photo_ids=(photo_id,)))] == [again]
+    assert memory.bank.messages([1])[1].photos == ()
+    memory.bank.undo(reply.message_id, 0)
+    assert memory.bank.messages([1])[1].photos == (photo_id,)
+    assert memory.bank.concepts()[0].photo_ids == (photo_id,)
+
+
+def test_what_was_refused_tells_nothing_that_was_forgotten_since(memory):
+    said, reply = memory.say(PIN)
+    wanted = Addition(draft_of(said, PIN), "the user said so")
+    refusals = [Refusal(PIN, "Not sure.", wanted), Refusal("Bobo can fly.", "No.", None)]
+    memory.bank.write([], who="test", update_of=reply.message_id, refusals=refusals, unasked=2)
+    assert memory.bank.refusals(reply.message_id) == refusals and memory.bank.steps(reply.message_id)["unasked"] == 2
+    [changed] = memory.bank.insist(reply.message_id, 0)
+    assert changed.entry.text == PIN and memory.bank.insist(reply.message_id, 0) == []
+    with pytest.raises(LookupError):
+        memory.bank.insist(reply.message_id, 1)
+    memory.bank.delete(changed.entry.memory_id, who="test", why="")
+    assert [refusal.text for refusal in memory.bank.refusals(reply.message_id)] == [FORGOTTEN, "Bobo can fly."]
+    assert "4471" not in str(memory.bank.steps(reply.message_id))
+    with pytest.raises(LookupError):
+        memory.bank.insist(reply.message_id, 1)
+
+
+def test_words_are_cut_out_where_they_stand():
+    text = "One two. Three four.  Five six."
+    spans = [(9, 20), (22, 31), (2, 3)]
+    assert masked(text, spans) == f"On{FORGOTTEN} two. {FORGOTTEN}"
+    assert masked("Only this.", [(0, 10)]) == masked('"Only this."', [(1, 11)]) == FORGOTTEN
+    assert masked(text, []) == text
+    reading = masked(text, [(9, 20)])
+    first = reading.index("Five")
+    assert as_logged((first, len(reading)), text, [(9, 20)]) == (22, 31)
+    assert as_logged((0, len(reading)), text, [(9, 20)]) == (0, 31)

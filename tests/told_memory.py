@@ -1,0 +1,94 @@
+"""A memory bank with its index, and short ways to tell it something; no assistant and no models."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from m2a.memory.bank import MemoryBank
+from m2a.memory.database import Database
+from m2a.memory.index import MemoryIndex
+from m2a.memory.index_schema import IndexEncoders
+from m2a.memory.indexer import Indexer
+from m2a.memory.photo_store import PhotoStore
+from m2a.memory.ranking.record_store import RankedRecordStore
+from m2a.memory.raw_message_store import RawMessageStore
+from m2a.memory.retriever import Retriever
+from m2a.memory.semantic_memory_store import SemanticMemoryStore
+from m2a.memory.stores import Retrieval, Stores
+from m2a.types import Addition, EntryDraft, EvidenceRange, MemoryEntry, Message, Query
+from tests.encoders import ColourImageEncoder, HashingTextEncoder
+
+
+class Memory:
+    """A bank, and short ways to tell it something."""
+
+    def __init__(self, database: Database, owner: str, folder: Path) -> None:
+        self.database = database
+        self._now = datetime(2026, 3, 12, 18, 0, tzinfo=UTC)
+        text_encoder, image_encoder = HashingTextEncoder(), ColourImageEncoder()
+        raw, semantic = RawMessageStore(database), SemanticMemoryStore()
+        photos = PhotoStore(database, folder / "photos", self.now)
+        self.index = MemoryIndex(str(folder / "index.db"), IndexEncoders.of(text_encoder, image_encoder))
+        self.indexer = Indexer(
+            database, raw, semantic, self.index, text_encoder, image_encoder, photos.image, RankedRecordStore(database)
+        )
+        retriever = Retriever(
+            database, raw, semantic, self.index, text_encoder, image_encoder, self.indexer.photo_vectors,
+            relevance_floor=False,
+        )  # fmt: skip
+        retrieval = Retrieval(self.index, self.indexer, retriever)
+        self.bank = MemoryBank(owner, Stores(database, raw, semantic, photos, lambda: retrieval), self.now)
+        self.conversation: str | None = None
+
+    def now(self) -> datetime:
+        self._now += timedelta(minutes=1)
+        return self._now
+
+    def say(
+        self, text: str, reply: str = "Fine.", photos: list[bytes] | None = None, sources: Sequence[MemoryEntry] = ()
+    ) -> tuple[Message, Message]:
+        said = self.bank.record(self.conversation, role="user", speaker="You", text=text, photos=photos or [])
+        steps = {
+            "answers": said.message_id,
+            "searches": [{"text": text, "photo_ids": [], "hits": []}],
+            "sources": [
+                {
+                    "hit": {"kind": "entry", "id": entry.memory_id, "score": 1.0, "ranks": {}, "similarity": {}},
+                    "message_ids": [],
+                }
+                for entry in sources
+            ],
+        }
+        answer = self.bank.record_reply(
+            said.conversation_id, reply, speaker="M2A", steps=steps, answers=said.message_id, update_pending=True
+        )
+        return said, answer
+
+    def tell(self, text: str, reply: str = "Fine.", photos: list[bytes] | None = None, **draft: Any) -> MemoryEntry:
+        said, answer = self.say(text, reply, photos)
+        [changed] = self.bank.write(
+            [Addition(draft_of(said, text, **draft), "")], who="test", update_of=answer.message_id
+        )
+        return changed.entry
+
+    def shown(self) -> str:
+        """Everything that is read of the messages."""
+        return " ".join(message.text for message in self.bank.messages(range(1, 100)).values())
+
+    def found(self, words: str) -> list[int]:
+        """The messages that a search finds."""
+        return [hit.record.message_id for hit in self.bank.search(Query(words), {"message"})]
+
+
+def draft_of(said: Message, text: str, **values: Any) -> EntryDraft:
+    return EntryDraft(text, (EvidenceRange(said.message_id, said.message_id),), photo_ids=said.photos, **values)
+
+
+def jpeg(colour: str) -> bytes:
+    file = BytesIO()
+    Image.new("RGB", (40, 30), colour).save(file, "JPEG")
+    return file.getvalue()
