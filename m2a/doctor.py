@@ -55,6 +55,7 @@ def _data_folder(settings: Settings) -> Iterator[tuple[str, bool]]:
     from sqlalchemy.exc import DBAPIError
 
     from m2a.memory.database import Database, DatabaseError, entry, message, pending_update
+    from m2a.memory.right_database import check_file
 
     folder = settings.data_dir.resolve()
     if folder.exists() and not (folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)):
@@ -63,6 +64,12 @@ def _data_folder(settings: Settings) -> Iterator[tuple[str, bool]]:
     holder = holder_of(folder)
     if holder is not None:
         yield f"  {folder} is in use by process {holder.pid}, {holder.address or 'which serves no web app'}", True
+    if settings.database_url is None:
+        try:
+            check_file(folder / "memory.db", folder / "photos")
+        except DatabaseError as error:
+            yield f"  {error}", False
+            return
     if settings.database_url is None and not (folder / "memory.db").exists():
         yield f"  nothing in {folder} yet; `m2a run` or `m2a ask` begins a memory", True
         return

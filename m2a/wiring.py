@@ -12,6 +12,7 @@ from m2a.loading import Loading
 from m2a.memory.database import Database
 from m2a.memory.photo_store import PhotoStore
 from m2a.memory.raw_message_store import RawMessageStore
+from m2a.memory.right_database import check_file, check_owners
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
 from m2a.memory.stores import Retrieval, Stores
 from m2a.settings import Settings, SettingsError
@@ -125,17 +126,30 @@ def cache_dir() -> Path:
 
 
 def open_sql_stores(settings: Settings, clock: Callable[[], datetime]) -> Stores:
-    """The stores without retrieval: what reads and writes SQL alone works beside a running app."""
+    """The stores without retrieval: what reads and writes SQL alone works beside a running app.
+
+    Raises `DatabaseError`, also for a database that the photos of the data folder do not belong to.
+    """
 
     def no_retrieval() -> Retrieval:
         raise RuntimeError("These stores were opened without the index.")
 
+    photos, file = settings.data_dir / "photos", settings.data_dir / "memory.db"
+    if settings.database_url is None:
+        check_file(file, photos)
     database = Database(settings.database_address)
+    try:
+        check_owners(
+            database, photos, str(file) if settings.database_url is None else "The database of M2A_DATABASE_URL"
+        )
+    except BaseException:
+        database.close()
+        raise
     return Stores(
         database,
         RawMessageStore(database),
         SemanticMemoryStore(),
-        PhotoStore(database, settings.data_dir / "photos", clock),
+        PhotoStore(database, photos, clock),
         no_retrieval,
     )
 

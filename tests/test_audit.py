@@ -224,7 +224,7 @@ TOLD_ONLY: dict[str, tuple[Plant, str]] = {
         "entry_concept names memory 88, which does not exist.",
     ),
     "an update of no message": (
-        lambda memory: memory.sql(f"INSERT INTO pending_update VALUES ('{memory.bank.owner}', 66, 0, NULL)"),
+        lambda memory: memory.sql(f"INSERT INTO pending_update (owner, message_id) VALUES ('{memory.bank.owner}', 66)"),
         "An update is pending for message 66, which does not exist.",
     ),
 }
@@ -253,6 +253,23 @@ def test_what_is_lost_is_named_and_stays_named(memory, fault):
     assert verify(memory.stores) == expected
     assert repair(memory.stores) == []
     assert verify(memory.stores) == expected
+
+
+def test_an_update_that_was_set_aside_is_named_and_tried_again(memory):
+    bank = memory.bank
+    asked = bank.record(None, role="user", speaker="Anna", text="The attic has a new window")
+    reply = bank.record_reply(
+        asked.conversation_id, "Noted.", speaker="M2A", steps={}, answers=asked.message_id, update_pending=True
+    )
+    bank.set_aside_update(reply.message_id)
+    bank.index()
+    assert bank.pending_updates() == []
+    assert verify(memory.stores) == [
+        f"The update after message {reply.message_id} failed and was set aside; `m2a repair` has it tried again."
+    ]
+    assert repair(memory.stores) == ["1 update that failed will be tried again at the next turn."]
+    assert bank.pending_updates() == [reply.message_id]
+    assert verify(memory.stores) == []
 
 
 def test_several_faults_at_once_are_all_named(memory):

@@ -12,8 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from m2a.data_folder import DataFolder, DataFolderError, DataFolderInUseError, Holder, holder_of
+from m2a.data_folder import DataFolder, DataFolderError, DataFolderInUseError, Holder, holder_of, make_folder
 from tests.test_audit import jpeg, opened
+
+
+def mode_of(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
 
 HOLD = """
 import sys, time
@@ -41,11 +46,59 @@ def test_the_memory_is_readable_to_its_owner_alone_where_the_folder_is_not(tmp_p
     with opened(tmp_path) as memory:
         memory.bank.record(None, role="user", speaker="You", text="hello", photos=[jpeg("red")])
         memory.bank.index()
-        files = [path for path in tmp_path.rglob("*") if path.is_file() and path.stat().st_size]
-        assert {path.name for path in files} >= {"memory.db", "memory.db-wal", "index.db"}
-        shown = [path for path in files if "photos" not in path.parts and stat.S_IMODE(path.stat().st_mode) != 0o600]
-        assert shown == []
-    assert stat.S_IMODE((tmp_path / "photos").stat().st_mode) == 0o700
+        items = list(tmp_path.rglob("*"))
+        assert {path.name for path in items} >= {"memory.db", "memory.db-wal", "index.db", "photos"}
+        assert {path: mode for path in items if (mode := mode_of(path)) != (0o700 if path.is_dir() else 0o600)} == {}
+
+
+def test_what_others_could_read_they_can_read_no_longer(tmp_path):
+    """Of the folder that an earlier M2A left; what is not ours stays as it is, as does what a link leads to."""
+    ours = ["memory.db", "memory.db-wal", "index.db", ".index.db.lock", "m2a.toml", "photos/a/b.jpg", "uploads/c/d.png"]
+    for name in [*ours, "letter.txt", "mine/memory.db"]:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch(0o644)
+    (tmp_path / "photos" / "link.jpg").symlink_to(tmp_path / "letter.txt")
+    tmp_path.chmod(0o755)
+    make_folder(tmp_path)
+    assert [name for name in ours if mode_of(tmp_path / name) != 0o600] == []
+    folders = [tmp_path, *(tmp_path / name for name in ("photos", "photos/a", "uploads", "uploads/c"))]
+    assert [folder for folder in folders if mode_of(folder) != 0o700] == []
+    assert mode_of(tmp_path / "letter.txt") == mode_of(tmp_path / "mine/memory.db") == 0o644
+
+
+def test_a_folder_for_everybody_stays_one(tmp_path):
+    tmp_path.chmod(0o1777)
+    make_folder(tmp_path)
+    assert mode_of(tmp_path) == 0o1777
+
+
+def test_what_was_uploaded_and_never_sent_is_gone_after_a_crash(tmp_path):
+    photo, other = tmp_path / "uploads" / "hash" / "gps.jpg", tmp_path / "other.jpg"
+    photo.parent.mkdir(parents=True)
+    photo.write_bytes(jpeg("red"))
+    other.touch()
+    (tmp_path / "uploads" / "link").symlink_to(other)
+    folder = DataFolder(tmp_path)
+    assert list((tmp_path / "uploads").iterdir()) == [] and other.exists()
+    photo.parent.mkdir()
+    photo.touch()
+    with pytest.raises(DataFolderInUseError):
+        DataFolder(tmp_path)
+    assert photo.exists()
+    folder.release()
+    assert not photo.exists()
+
+
+def test_where_nothing_can_be_written_it_is_a_sentence(tmp_path):
+    (tmp_path / "lock").touch()
+    code = (
+        "import resource, sys; from pathlib import Path; from m2a.data_folder import *\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"  # as a full disk does it, no byte goes into a file
+        "try: DataFolder(Path(sys.argv[1]))\n"
+        "except DataFolderError as error: print(error)"
+    )
+    said = subprocess.check_output([sys.executable, "-c", code, str(tmp_path)], text=True)
+    assert said == f"The data folder {tmp_path} cannot be used: File too large; set M2A_DATA_DIR to another folder.\n"
 
 
 def test_the_token_is_readable_to_its_owner_alone_even_where_the_lock_file_was_not(tmp_path):

@@ -1,6 +1,7 @@
 """Do database, photos and index agree? `verify` says, `repair` mends."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 from sqlalchemy import Connection, Table, func, select, text
 from sqlalchemy.exc import DBAPIError
@@ -17,7 +18,8 @@ from m2a.memory.database import (
     pending_update,
     photo,
 )
-from m2a.memory.owners import all_owners
+from m2a.memory.owners import all_owners, retry_set_aside_updates, set_aside_updates
+from m2a.memory.restoration import restore_wrongly_replaced, wrongly_replaced
 from m2a.memory.stores import Stores
 
 
@@ -33,6 +35,11 @@ def verify(stores: Stores) -> list[str]:
     faults += (broken := indexer.faults())
     for owner in all_owners(stores.database):
         faults += _record_faults(stores.database, owner)
+        faults += wrongly_replaced(stores.database, owner)
+        faults += [
+            f"The update after message {reply_id} failed and was set aside; `m2a repair` has it tried again."
+            for reply_id in set_aside_updates(stores.database, owner)
+        ]
         if broken:  # what it holds cannot be compared
             continue
         faults += [
@@ -56,6 +63,10 @@ def repair(stores: Stores) -> list[str]:
         done.append(f"Removed {_counted(removed, 'photo file')} that no message shows.")
     if thumbnails := stores.photos.remove_damaged_thumbnails():
         done.append(f"Removed {_counted(thumbnails, 'damaged thumbnail')}; they are made again when they are shown.")
+    for owner in all_owners(stores.database):
+        done += restore_wrongly_replaced(stores.database, owner, datetime.now(UTC))
+        if updates := retry_set_aside_updates(stores.database, owner):
+            done.append(f"{_counted(updates, 'update')} that failed will be tried again at the next turn.")
     indexer = stores.retrieval().indexer
     if indexer.faults():
         indexer.mend()
