@@ -66,7 +66,8 @@ class DataFolder:
         try:
             self._write(Holder(os.getpid()))
         except OSError as error:
-            self._file.close()
+            with suppress(OSError):  # it tries once more to write
+                self._file.close()
             raise _unusable(path, error) from error
         self._empty_uploads()
 
