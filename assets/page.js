@@ -234,8 +234,8 @@
   // A button that changed the memory is gone with its line: the keyboard goes on from the line in its place.
   let acted = null;
   function keepFocus() {
-    if (!acted || acted.line.isConnected) return;
-    const place = document.getElementById(acted.line.id) || document.getElementById(acted.list);
+    if (!acted || acted.button.isConnected) return;
+    const place = document.getElementById(acted.line) || document.getElementById(acted.list);
     acted = null;
     place?.focus({ preventScroll: true });
   }
@@ -260,7 +260,7 @@
     if (target.closest('[data-new], [data-open]')) navigated = true;
     const act = target.closest('[data-act]');
     if (act) {
-      acted = { line: act.closest('li'), list: act.closest('ul').id };
+      acted = { button: act, line: act.closest('li').id, list: act.closest('ul').id };
       following = false;
     }
     if (target.closest('.submit-button')) {

@@ -196,7 +196,9 @@ def test_what_was_sent_and_not_stored_is_in_the_box_after_a_crash(visit: Visit, 
         page.get_by_label("Send", exact=True).click()
         expect(page.locator("#m2a-composer .submit-button, #m2a-composer .stop-button").first).to_be_visible()
         server.kill()
-        visitor.forgive("net::ERR_", "Connection errored out", "AbortError", "Failed to fetch", "Could not resolve")
+        visitor.forgive(
+            "net::ERR_", "Connection errored out", "AbortError", "network error", "Failed to fetch", "Could not resolve"
+        )
         server.start()
         visitor.open(server.url)
         expect(page.locator(".m-user")).to_have_count(1)
