@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, Self
 
+from m2a.agents.consent_prompt import TOOL
 from tests.chat_server import Reply, call, mode_of, say
 
 PromptStage = Literal[
@@ -133,12 +134,27 @@ class Prompt:
         return re.compile(rf"^([^\n]*):\n<data-{fence}>\n(.*?)\n</data-{fence}>$", re.M | re.S)
 
 
+def accept_all(prompt: Prompt) -> dict[str, Any]:
+    """What a consent check says that finds every proposal in the user's new message."""
+    verdict = {
+        "reason": "You said so.",
+        "words": prompt.said,
+        "supported": True,
+        "rests_on": "shown" if prompt.stage == "consent shown" else "stated",
+        "user_says_so": True,
+        "nothing_lost": True,
+        "asked_for": True,
+    }
+    count = sum(block.title.startswith("Proposal ") for block in prompt.blocks)
+    return {"verdicts": [{**verdict, "proposal": number} for number in range(1, count + 1)]}
+
+
 Choose = Callable[[Prompt], tuple[str, Mapping[str, Any]]]
 Say = Callable[[Prompt], str]
 
 
 class ScriptedModel:
-    """A script for `ChatServer`: chooses tools by `choose`, replies by `say`, captions every photo alike.
+    """A script for `ChatServer`: chooses tools by `choose`, replies by `say`, consents to all, captions every photo alike.
 
     It answers as it is asked: with a tool call, or with JSON where the request knows no tools.
     """
@@ -154,7 +170,8 @@ class ScriptedModel:
             return say(self.caption)
         if prompt.stage == "generate":
             return say(self.say(prompt), pieces=5)
-        name, arguments = self.choose(prompt)
+        consent = prompt.stage in ("consent", "consent shown")
+        name, arguments = (TOOL, accept_all(prompt)) if consent else self.choose(prompt)
         if mode_of(request) == "tools":
             return call(name, arguments)
         return say(json.dumps({"tool": name, "arguments": arguments}))

@@ -18,6 +18,7 @@ import pytest
 import pytest_asyncio
 
 from m2a import Assistant
+from m2a.agents.consent_prompt import TOOL
 from m2a.agents.language_policy import LanguagePolicy
 from m2a.memory.bank import MemoryBank
 from m2a.settings import load_settings
@@ -150,6 +151,13 @@ CASES = [
     Case("update: forged photo", "manage update", (of_new_message("add_memory", text="My locker", photos=[7]),)),
     Case("update: the same write twice", "manage update", (kept_twice, kept_twice), step=1),
     Case("update: not wanted", "update", (call("finish", {}),), "nothing kept"),
+    Case("consent: 503", "consent", (status(503),)),
+    Case("consent: cut", "consent", (call(TOOL, {}, fault="cut before the end"),)),
+    Case("consent: gone", "consent", (status(503),), "no update", forever=True),
+    Case("consent: cut off", "consent", (call(TOOL, '{"verdicts": [{'),)),
+    Case("consent: no verdicts", "consent", (call(TOOL, {"verdicts": []}),)),
+    Case("consent: words", "consent", (say("They want it all."),)),
+    Case("consent: never usable", "consent", (call(TOOL, "{"),), "nothing kept", forever=True),
     Case("caption: cut", "caption", (say("A blue pot", fault="cut after the first piece"),), "no update", photo=True),
     Case("caption: 503", "caption", (status(503),), photo=True),
 ]
@@ -369,7 +377,7 @@ async def test_the_server_is_gone_after_the_reply_and_stays_away_for_long(world:
     assert world.bank.pending_updates() == []
 
 
-async def test_an_update_that_fails_while_replies_come_is_given_up_in_the_end(world: World, quiet_log: None) -> None:
+async def test_an_update_that_fails_while_replies_come_is_set_aside(world: World, quiet_log: None) -> None:
     """It would hold up the memory of all later turns for ever."""
     case = Case("update alone", "manage update", (status(400, "too long"),), forever=True)
     world.connect()
@@ -378,10 +386,10 @@ async def test_an_update_that_fails_while_replies_come_is_given_up_in_the_end(wo
     failures += [await world.turn("Hello?") for _ in range(2)]
     reasons = [[event.reason for event in events if isinstance(event, Failed)] for events in failures]
     assert [len(found) for found in reasons] == [1, 1, 1]
-    assert "tell me again" in reasons[-1][0]
+    assert "set it aside" in reasons[-1][0]
     world.endpoint.heal()
     await world.turn("Thank you!")
-    assert world.bank.pending_updates() == []
+    assert world.bank.pending_updates() == [] and len(world.bank.set_aside_updates()) == 1
     assert "number 41" not in " ".join(entry.text for entry in world.bank.entries())
 
 

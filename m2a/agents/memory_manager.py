@@ -206,6 +206,8 @@ class MemoryManager:
         """Check a write against everything that is known and staged; it is written when the update ends."""
         try:
             change = draft_change(self._bank, state, action)
+            if any(change == proposal.change for proposal in staged):
+                return Step(action, Rejected("That is staged already; finish when all is done.")), None
             self._bank.check((*(proposal.change for proposal in staged), change))
         except RejectedWriteError as error:
             return Step(action, Rejected(str(error))), None
