@@ -1,25 +1,22 @@
 """One owner's memory: the only door to the stores, the photos and the index."""
 
 import json
-import logging
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import UTC, date, datetime
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, insert, select, update
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy import insert, select, update
 
 from m2a.memory import change_log, updates
 from m2a.memory.change_writer import ChangeWriter
 from m2a.memory.forgetting import Forgetter
-from m2a.memory.photo_decoder import DecodedPhoto, PhotoRefusedError
+from m2a.memory.message_recorder import MessageRecorder, MessageRefusedError
 from m2a.memory.photo_store import PhotoNotFoundError
 from m2a.memory.schema import photo as photo_table
 from m2a.memory.schema import trace
 from m2a.memory.stores import Stores
-from m2a.memory.withheld import FORGOTTEN, forgotten_photos
+from m2a.memory.withheld import forgotten_photos
 from m2a.types import (
     Addition,
     Change,
@@ -41,13 +38,9 @@ from m2a.types import (
     Role,
 )
 
+__all__ = ["STANDING_PREFERENCES", "MemoryBank", "MessageRefusedError"]
+
 STANDING_PREFERENCES = 10
-
-logger = logging.getLogger(__name__)
-
-
-class MessageRefusedError(ValueError):
-    """A message is not taken; the message is a sentence for the user."""
 
 
 class MemoryBank:
@@ -64,6 +57,7 @@ class MemoryBank:
         self._photos = stores.photos
         self._retrieval = stores.retrieval
         self._forgetter = Forgetter(stores.raw, stores.semantic)
+        self._recorder = MessageRecorder(stores)
         self._writer = ChangeWriter(stores.semantic, self._forgetter)
         self._clock = clock
 
@@ -97,64 +91,18 @@ class MemoryBank:
         whose `replaces` is not a message of the same role in that conversation; no photo's file stays behind then.
         Of several photos it says which one is refused, with its name where `photo_names` has one in its place.
         """
-        if not text.strip() and not photos:
-            raise MessageRefusedError("The message is empty; write something or add a photo.")
-        decoded = self._decoded(photos, photo_names)
-        stored: list[Photo] = []
-        try:
-            for photo in decoded:
-                stored.append(self._photos.write_blob(self.owner, photo))  # one by one: the second may not fit the disk
-            now = said_at or self._clock()
-            with self._database.write() as connection:
-                if conversation_id is None:
-                    conversation_id = self._raw.start_conversation(connection, self.owner, now).conversation_id
-                if replaces is not None:
-                    self._check_replaced(connection, conversation_id, role, replaces)
-                for item in stored:
-                    self._photos.insert(connection, item)
-                return self._raw.append(
-                    connection,
-                    self.owner,
-                    conversation_id,
-                    role=role,
-                    speaker=speaker,
-                    text=text,
-                    photos=[item.photo_id for item in stored],
-                    said_at=now,
-                    replaces=replaces,
-                    reference=reference,
-                )
-        except BaseException:
-            self._take_back(stored)
-            raise
-
-    def _decoded(self, photos: Sequence[bytes], names: Sequence[str | None]) -> list[DecodedPhoto]:
-        decoded: list[DecodedPhoto] = []
-        for number, (data, name) in enumerate(zip_longest(photos, names[: len(photos)]), start=1):
-            try:
-                decoded.append(self._photos.decode(data))
-            except PhotoRefusedError as error:
-                if len(photos) == 1:
-                    raise
-                which = f"Photo {number} of {len(photos)}{f' ({name})' if name else ''}"
-                raise PhotoRefusedError(f"{which}: {error}") from error
-        return decoded
-
-    def _check_replaced(self, connection: Connection, conversation_id: str, role: Role, message_id: int) -> None:
-        replaced = self._raw.get(connection, self.owner, [message_id]).get(message_id)
-        if replaced is None or replaced.conversation_id != conversation_id or replaced.role != role:
-            raise MessageRefusedError(
-                f"Message {message_id} cannot be replaced: it is not a {role} message of this chat."
-            )
-
-    def _take_back(self, photos: Sequence[Photo]) -> None:
-        """Remove the files of photos that no row names, after a transaction that failed."""
-        if not photos:
-            return
-        try:
-            self._photos.remove_files(self.owner, [photo.photo_id for photo in photos])
-        except (SQLAlchemyError, OSError):  # the caller is told of what failed first; `m2a repair` removes the files
-            logger.warning("The files of a refused message's photos stay behind.", exc_info=True)
+        return self._recorder.record(
+            self.owner,
+            conversation_id,
+            role=role,
+            speaker=speaker,
+            text=text,
+            photos=photos,
+            photo_names=photo_names,
+            said_at=said_at or self._clock(),
+            replaces=replaces,
+            reference=reference,
+        )
 
     def record_reply(
         self,
@@ -198,15 +146,7 @@ class MemoryBank:
             steps = change_log.read_steps(connection, self.owner, message_id)
             if steps is None:
                 return None
-            searches = steps.get("searches", [])
-            forgotten = self._forgetter.is_forgotten(connection, self.owner, [search["text"] for search in searches])
-            steps["searches"] = [search for search, gone in zip(searches, forgotten, strict=True) if not gone]
-            for stored, refusal in zip(
-                steps.get("refusals", ()), self._refusals(connection, steps.get("refusals", ())), strict=True
-            ):
-                if refusal.change is None:
-                    stored |= {"text": refusal.text, "reason": refusal.reason, "change": None}
-        return steps
+            return change_log.readable(connection, self.owner, steps, self._forgetter)
 
     def messages(self, message_ids: Collection[int]) -> dict[int, Message]:
         with self._database.read() as connection:
@@ -346,7 +286,7 @@ class MemoryBank:
         with self._database.write() as connection:
             steps = change_log.read_steps(connection, self.owner, reply_id) or {}
             stored = change_log.numbered(steps, "refusals", number)
-            refusal = self._refusals(connection, [stored])[0]
+            refusal = change_log.load_refusals(connection, self.owner, [stored], self._forgetter)[0]
             if stored.get("done"):
                 return []
             if refusal.change is None:
@@ -361,7 +301,7 @@ class MemoryBank:
         """What was refused in a reply's update, in order; of what was forgotten since, neither words nor the change."""
         with self._database.read() as connection:
             steps = change_log.read_steps(connection, self.owner, reply_id) or {}
-            return self._refusals(connection, steps.get("refusals", ()))
+            return change_log.load_refusals(connection, self.owner, steps.get("refusals", ()), self._forgetter)
 
     def newest_reply_with_changes(self) -> int | None:
         """The last reply whose update changed something that has not been taken back."""
@@ -372,15 +312,6 @@ class MemoryBank:
         """Whether a text says again what was forgotten: words that were kept elsewhere are not to be shown then."""
         with self._database.read() as connection:
             return self._forgetter.is_forgotten(connection, self.owner, [text])[0]
-
-    def _refusals(self, connection: Connection, stored: Sequence[Mapping[str, Any]]) -> list[Refusal]:
-        refusals = [change_log.load_refusal(one) for one in stored]
-        forgotten = self._forgetter.is_forgotten(
-            connection, self.owner, [change_log.words_of(refusal) for refusal in refusals]
-        )
-        return [
-            Refusal(FORGOTTEN, "", None) if gone else refusal for refusal, gone in zip(refusals, forgotten, strict=True)
-        ]
 
     # Updates to come
 

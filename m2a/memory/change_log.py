@@ -7,7 +7,9 @@ from typing import Any, Literal
 from pydantic import TypeAdapter
 from sqlalchemy import Connection, select, update
 
+from m2a.memory.forgetting import Forgetter
 from m2a.memory.schema import trace
+from m2a.memory.withheld import FORGOTTEN
 from m2a.types import Addition, Change, Forgetting, MemoryChanged, Refusal, Replacement, Restoration, Supersession
 
 _CHANGES: Mapping[str, type[Change]] = {
@@ -26,7 +28,7 @@ def dump_changed(changed: MemoryChanged, undo: Mapping[str, object]) -> dict[str
     }
 
 
-def dump_refusal(refusal: Refusal) -> dict[str, Any]:
+def _dump_refusal(refusal: Refusal) -> dict[str, Any]:
     change = refusal.change
     stored = None
     if change is not None:
@@ -35,17 +37,40 @@ def dump_refusal(refusal: Refusal) -> dict[str, Any]:
     return {"text": refusal.text, "reason": refusal.reason, "change": stored}
 
 
-def load_change(stored: Mapping[str, Any]) -> Change:
+def _load_change(stored: Mapping[str, Any]) -> Change:
     """The inverse of how a refusal's change is kept."""
     values = {key: value for key, value in stored.items() if key != "kind"}
     return TypeAdapter(_CHANGES[stored["kind"]]).validate_python(values)
 
 
-def load_refusal(stored: Mapping[str, Any]) -> Refusal:
-    return Refusal(stored["text"], stored["reason"], load_change(stored["change"]) if stored["change"] else None)
+def _load_refusal(stored: Mapping[str, Any]) -> Refusal:
+    return Refusal(stored["text"], stored["reason"], _load_change(stored["change"]) if stored["change"] else None)
 
 
-def words_of(refusal: Refusal) -> str:
+def load_refusals(
+    connection: Connection, owner: str, stored: Sequence[Mapping[str, Any]], forgetter: Forgetter
+) -> list[Refusal]:
+    """The refusals, in order; of what was forgotten since, neither words nor the change."""
+    refusals = [_load_refusal(one) for one in stored]
+    forgotten = forgetter.is_forgotten(connection, owner, [_words_of(refusal) for refusal in refusals])
+    return [
+        Refusal(FORGOTTEN, "", None) if gone else refusal for refusal, gone in zip(refusals, forgotten, strict=True)
+    ]
+
+
+def readable(connection: Connection, owner: str, steps: dict[str, Any], forgetter: Forgetter) -> dict[str, Any]:
+    """The trace without the searches, and without the words of the refusals, that tell what was forgotten since."""
+    searches, refusals = steps.get("searches", []), steps.get("refusals", [])
+    forgotten = forgetter.is_forgotten(connection, owner, [search["text"] for search in searches])
+    left = [search for search, gone in zip(searches, forgotten, strict=True) if not gone]
+    loaded = load_refusals(connection, owner, refusals, forgetter)
+    return steps | {
+        "searches": left,
+        "refusals": [{**stored, **_dump_refusal(refusal)} for stored, refusal in zip(refusals, loaded, strict=True)],
+    }
+
+
+def _words_of(refusal: Refusal) -> str:
     """All the words that a refusal would tell."""
     draft = refusal.change.draft if isinstance(refusal.change, Addition | Replacement) else None
     return f"{refusal.text}\n{refusal.reason}\n{draft.text if draft else ''}"
@@ -78,7 +103,7 @@ def append(
         return
     more = {
         "changes": [*steps.get("changes", ()), *changes],
-        "refusals": [*steps.get("refusals", ()), *map(dump_refusal, refusals)],
+        "refusals": [*steps.get("refusals", ()), *map(_dump_refusal, refusals)],
         "unasked": steps.get("unasked", 0) + unasked,
     }
     write_steps(connection, owner, reply_id, steps | more)

@@ -1,0 +1,237 @@
+"""Reads what is remembered: the entries that live, those of which others took the place, and their history."""
+
+import hashlib
+from collections.abc import Collection, Sequence
+from datetime import date
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    String,
+    Table,
+    bindparam,
+    cast,
+    null,
+    select,
+    union_all,
+)
+
+from m2a.memory import concept_store
+from m2a.memory.concept_store import fold_name
+from m2a.memory.database import chunks, from_microseconds, grouped, rows_among
+from m2a.memory.schema import entry, entry_concept, entry_evidence, entry_history, entry_photo, forgotten_entry
+from m2a.memory.withheld import FORGOTTEN
+from m2a.types import Concept, DateInterval, EvidenceRange, HistoryRow, MemoryEntry, MemoryKind
+
+
+class EntryReader:
+    """Entries, their history and the concepts they are about, per owner.
+
+    Every method runs inside the caller's transaction. Entries come in order of memory id, and only living ones where nothing
+    else is said.
+    """
+
+    def get(self, connection: Connection, owner: str, memory_ids: Collection[int]) -> dict[int, MemoryEntry]:
+        """The living entries among the ids, by id."""
+        found: dict[int, MemoryEntry] = {}
+        for chunk in chunks(sorted(set(memory_ids))):
+            found |= {e.memory_id: e for e in self._load(connection, owner, entry.c.memory_id.in_(chunk))}
+        return found
+
+    def versions(self, connection: Connection, owner: str, memory_ids: Collection[int]) -> dict[int, int]:
+        """The version of each living entry among the ids."""
+        # Whether it is alive is asked here: for SQLite it would be a reason to go through all that are.
+        columns = (entry.c.memory_id, entry.c.version, entry.c.alive)
+        rows = rows_among(connection, columns, owner, memory_ids)
+        return {memory_id: version for memory_id, version, alive in rows if alive}
+
+    def all(self, connection: Connection, owner: str, kinds: Collection[MemoryKind] | None = None) -> list[MemoryEntry]:
+        """Every living entry, of the given kinds if there are any."""
+        return self._load(connection, owner, entry.c.kind.in_(list(kinds)) if kinds else entry.c.alive)
+
+    def saying(self, connection: Connection, owner: str, text: str) -> MemoryEntry | None:
+        """The living entry that says the same in the same words."""
+        memory_id = connection.scalar(
+            select(entry.c.memory_id).where(
+                entry.c.owner == owner, entry.c.alive, entry.c.folded_hash == folded_hash(text.strip())
+            )
+        )
+        return None if memory_id is None else self.get(connection, owner, [memory_id])[memory_id]
+
+    def superseded(self, connection: Connection, owner: str, memory_ids: Collection[int]) -> dict[int, MemoryEntry]:
+        """The entries among the ids of which others took the place, as they were. Forgotten ones are not among them."""
+        found: dict[int, MemoryEntry] = {}
+        for chunk in chunks(sorted(set(memory_ids))):
+            these = entry.c.memory_id.in_(chunk) & entry.c.successor_id.is_not(None) & ~is_forgotten(entry)
+            found |= {e.memory_id: e for e in self._load(connection, owner, these, alive=False)}
+        return found
+
+    def superseded_in(
+        self, connection: Connection, owner: str, message_ids: Collection[int]
+    ) -> dict[int, list[MemoryEntry]]:
+        """For each message the superseded entries that rest on it."""
+        if not message_ids:
+            return {}
+        superseded = (
+            select(entry_evidence.c.memory_id, entry_evidence.c.first_id, entry_evidence.c.last_id)
+            .join(entry, (entry.c.owner == entry_evidence.c.owner) & (entry.c.memory_id == entry_evidence.c.memory_id))
+            .where(entry.c.owner == owner, ~entry.c.alive, entry.c.successor_id.is_not(None))
+            .where(entry_evidence.c.first_id <= max(message_ids), entry_evidence.c.last_id >= min(message_ids))
+            .order_by(entry_evidence.c.memory_id)
+        )
+        ranges = connection.execute(superseded).all()
+        entries = self.superseded(connection, owner, {row.memory_id for row in ranges})
+        return grouped(
+            (message_id, entries[row.memory_id])
+            for row in ranges
+            if row.memory_id in entries
+            for message_id in sorted(set(message_ids))
+            if row.first_id <= message_id <= row.last_id
+        )
+
+    def gone(self, connection: Connection, owner: str, memory_ids: Collection[int]) -> list[MemoryEntry]:
+        """Those among the ids that are not alive, forgotten ones too: to take a change back, and for nothing else."""
+        return self._load(connection, owner, entry.c.memory_id.in_(list(memory_ids)), alive=False)
+
+    def corrections_of(
+        self, connection: Connection, owner: str, memory_ids: Collection[int]
+    ) -> dict[int, list[MemoryEntry]]:
+        """For each entry the living ones that correct a part of it."""
+        ids = {number for _, number in rows_among(connection, (entry.c.corrects, entry.c.memory_id), owner, memory_ids)}
+        return grouped((found.corrects or 0, found) for found in self.get(connection, owner, ids).values())
+
+    def predecessors(self, connection: Connection, owner: str, memory_id: int) -> list[int]:
+        """What the entry superseded, what that had superseded, and so on; the newest first."""
+        found = [memory_id]
+        for number in found:
+            found += connection.scalars(
+                select(entry.c.memory_id)
+                .where(entry.c.owner == owner, entry.c.successor_id == number)
+                .order_by(entry.c.memory_id.desc())
+            ).all()
+        return found[1:]
+
+    def with_photos(self, connection: Connection, owner: str, photo_ids: Collection[str]) -> dict[str, list[int]]:
+        """For each photo the ids of the living entries that hold it, ascending."""
+        rows = connection.execute(
+            select(entry_photo.c.photo_id, entry_photo.c.memory_id)
+            .join(entry, (entry.c.owner == entry_photo.c.owner) & (entry.c.memory_id == entry_photo.c.memory_id))
+            .where(entry_photo.c.owner == owner, entry_photo.c.photo_id.in_(list(photo_ids)), entry.c.alive)
+            .order_by(entry_photo.c.photo_id, entry_photo.c.memory_id)  # the order of the index, not of every row
+        )
+        return grouped(rows.tuples())
+
+    def with_concepts(self, connection: Connection, owner: str, concept_ids: Collection[int]) -> list[MemoryEntry]:
+        """The living entries about any of the concepts."""
+        ids = connection.scalars(
+            select(entry_concept.c.memory_id).where(
+                entry_concept.c.owner == owner, entry_concept.c.concept_id.in_(list(concept_ids))
+            )
+        ).all()
+        return list(self.get(connection, owner, ids).values())
+
+    def history(self, connection: Connection, owner: str, memory_id: int) -> list[HistoryRow]:
+        """Every change of one memory, oldest first; of a forgotten one without words."""
+        rows = connection.execute(
+            select(entry_history, is_forgotten(entry_history).label("is_forgotten"))
+            .where(entry_history.c.owner == owner, entry_history.c.memory_id == memory_id)
+            .order_by(entry_history.c.history_id)
+        )
+        return [
+            HistoryRow(
+                row.history_id,
+                row.memory_id,
+                row.version,
+                row.change,
+                FORGOTTEN if row.is_forgotten else row.text,
+                row.who,
+                "" if row.is_forgotten else row.why,
+                from_microseconds(row.changed_at),
+                row.successor_id,
+            )
+            for row in rows
+        ]
+
+    def concepts(self, connection: Connection, owner: str) -> list[Concept]:
+        """Everything that the living entries name, in the order in which it was named."""
+        return concept_store.concepts(connection, owner)
+
+    def _load(self, connection: Connection, owner: str, condition: object, *, alive: bool = True) -> list[MemoryEntry]:
+        rows = connection.execute(
+            select(entry).where(entry.c.owner == owner, entry.c.alive.is_(alive), condition).order_by(entry.c.memory_id)  # type: ignore[arg-type]
+        ).all()
+        photos: dict[int, list[str]] = {}
+        evidence: dict[int, list[EvidenceRange]] = {}
+        concepts: dict[int, list[int]] = {}
+        for ids in chunks([row.memory_id for row in rows]):
+            for memory_id, _, photo_id, first, last in connection.execute(_PARTS, {"owner": owner, "ids": ids}):
+                if photo_id is not None:
+                    photos.setdefault(memory_id, []).append(photo_id)
+                elif last is not None:
+                    evidence.setdefault(memory_id, []).append(EvidenceRange(first, last))
+                else:
+                    concepts.setdefault(memory_id, []).append(first)
+        return [
+            _entry(row, photos.get(row.memory_id, ()), evidence.get(row.memory_id, ()), concepts.get(row.memory_id, ()))
+            for row in rows
+        ]
+
+
+def _part(table: Table, position: ColumnElement[int], *columns: ColumnElement[Any]) -> Select[Any]:
+    these = (table.c.owner == bindparam("owner"), table.c.memory_id.in_(bindparam("ids", expanding=True)))
+    return select(table.c.memory_id, position.label("position"), *columns).where(*these)
+
+
+# What entries hold several of, in one statement: a photo, else the first and last message of a range, else a concept.
+_NO_NUMBER, _NO_PHOTO = cast(null(), BigInteger), cast(null(), String)
+_PARTS = union_all(
+    _part(entry_photo, entry_photo.c.position, entry_photo.c.photo_id, _NO_NUMBER, _NO_NUMBER),
+    _part(entry_evidence, entry_evidence.c.position, _NO_PHOTO, entry_evidence.c.first_id, entry_evidence.c.last_id),
+    _part(entry_concept, entry_concept.c.concept_id, _NO_PHOTO, entry_concept.c.concept_id, _NO_NUMBER),
+).order_by("position")
+
+
+def folded_hash(text: str) -> str:
+    """The same for two texts that say the same in the same words."""
+    return hashlib.sha256(fold_name(text).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def is_forgotten(table: Table) -> ColumnElement[bool]:
+    return (
+        select(forgotten_entry.c.memory_id)
+        .where(forgotten_entry.c.owner == table.c.owner, forgotten_entry.c.memory_id == table.c.memory_id)
+        .exists()
+    )
+
+
+def _entry(
+    row: Row,  # type: ignore[type-arg]
+    photos: Sequence[str],
+    evidence: Sequence[EvidenceRange],
+    concepts: Sequence[int],
+) -> MemoryEntry:
+    happened = (
+        DateInterval(date.fromisoformat(row.happened_first), date.fromisoformat(row.happened_last))
+        if row.happened_first
+        else None
+    )
+    return MemoryEntry(
+        row.memory_id,
+        row.owner,
+        row.version,
+        row.kind,
+        row.text,
+        row.caption,
+        tuple(photos),
+        tuple(evidence),
+        tuple(concepts),
+        from_microseconds(row.recorded_at),
+        happened,
+        row.rests_on,
+        row.corrects,
+        row.successor_id,
+    )

@@ -1,0 +1,103 @@
+"""Takes a message in, with its photos: both are stored, or neither is."""
+
+import logging
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import zip_longest
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import SQLAlchemyError
+
+from m2a.memory.photo_decoder import DecodedPhoto, PhotoRefusedError
+from m2a.memory.stores import Stores
+from m2a.types import Message, Photo, Role
+
+logger = logging.getLogger(__name__)
+
+
+class MessageRefusedError(ValueError):
+    """A message is not taken; the message is a sentence for the user."""
+
+
+class MessageRecorder:
+    """Stores what is said and shown, in one transaction after the photos' files are on disk."""
+
+    def __init__(self, stores: Stores) -> None:
+        self._database = stores.database
+        self._raw = stores.raw
+        self._photos = stores.photos
+
+    def record(
+        self,
+        owner: str,
+        conversation_id: str | None,
+        *,
+        role: Role,
+        speaker: str,
+        text: str,
+        photos: Sequence[bytes],
+        photo_names: Sequence[str | None],
+        said_at: datetime,
+        replaces: int | None,
+        reference: str | None,
+    ) -> Message:
+        """See `MemoryBank.record`."""
+        if not text.strip() and not photos:
+            raise MessageRefusedError("The message is empty; write something or add a photo.")
+        decoded = self._decoded(photos, photo_names)
+        stored: list[Photo] = []
+        try:
+            for photo in decoded:
+                stored.append(self._photos.write_blob(owner, photo))  # one by one: the second may not fit the disk
+            with self._database.write() as connection:
+                if conversation_id is None:
+                    conversation_id = self._raw.start_conversation(connection, owner, said_at).conversation_id
+                if replaces is not None:
+                    self._check_replaced(connection, owner, conversation_id, role, replaces)
+                for item in stored:
+                    self._photos.insert(connection, item)
+                return self._raw.append(
+                    connection,
+                    owner,
+                    conversation_id,
+                    role=role,
+                    speaker=speaker,
+                    text=text,
+                    photos=[item.photo_id for item in stored],
+                    said_at=said_at,
+                    replaces=replaces,
+                    reference=reference,
+                )
+        except BaseException:
+            self._take_back(owner, stored)
+            raise
+
+    def _decoded(self, photos: Sequence[bytes], names: Sequence[str | None]) -> list[DecodedPhoto]:
+        decoded: list[DecodedPhoto] = []
+        for number, (data, name) in enumerate(zip_longest(photos, names[: len(photos)]), start=1):
+            try:
+                decoded.append(self._photos.decode(data))
+            except PhotoRefusedError as error:
+                if len(photos) == 1:
+                    raise
+                which = f"Photo {number} of {len(photos)}{f' ({name})' if name else ''}"
+                raise PhotoRefusedError(f"{which}: {error}") from error
+        return decoded
+
+    def _check_replaced(
+        self, connection: Connection, owner: str, conversation_id: str, role: Role, message_id: int
+    ) -> None:
+        replaced = self._raw.get(connection, owner, [message_id]).get(message_id)
+        if replaced is None or replaced.conversation_id != conversation_id or replaced.role != role:
+            raise MessageRefusedError(
+                f"Message {message_id} cannot be replaced: it is not a {role} message of this chat."
+            )
+
+    def _take_back(self, owner: str, photos: Sequence[Photo]) -> None:
+        """Remove the files of photos that no row names, after a transaction that failed."""
+        if not photos:
+            return
+        try:
+            self._photos.remove_files(owner, [photo.photo_id for photo in photos])
+        except (SQLAlchemyError, OSError):  # the caller is told of what failed first; `m2a repair` removes the files
+            logger.warning("The files of a refused message's photos stay behind.", exc_info=True)
