@@ -26,7 +26,7 @@ _TEXT = (
     r"screenshots?|captions?|poems?|lyrics|drafts?|essays?|paragraphs?|passages?|quotes?|quotations?|transcripts?|chats?|"
     r"conversations?|histor(?:y|ies)|logs?|backups?|exports?|exported|imports?|imported|importing|files?|documents?|docs?|"
     r"pdfs?|csv|json|notes?|newsletters?|memos?|minutes|instructions|terms|replies|reply|replied|threads?|forwarded|fwd|"
-    r"copied|pasted|clipboard|attached|attachments?|wrote|writes|written|reads|says|said|answered|bios?|profiles?|diary|"
+    r"copied|copy|pasted|pasting|paste|clipboard|attached|attachments?|wrote|writes|written|reads|says|said|answered|told|tells|claims|claimed|states|bios?|profiles?|diary|"
     r"entries|statements?|reports?|summar(?:y|ies)|excerpts?|snippets?|contents?|ads?|adverts?|announcements?|"
     r"nachricht(?:en)?|briefe?s?|schrieb\w*|schreibt|sagt\w*|steht|artikel|seite|rezepte?s?|einladung|notiz\w*|verlauf|"
     r"rechnung|zettel|anhang|courriels?|lettres?|écrit|dit|textes?|recettes?|facture|correos?|mensajes?|cartas?|escribió|"
@@ -38,6 +38,26 @@ _HANDLED = (
 )
 _ANNOUNCES = re.compile(
     rf"\b(?:{_TEXT})\b|\b(?:{_HANDLED})\b(?:.*\b(?:this|these|it|following|das|dies\w*|ceci|esto|questo)\b|\s*$)", re.I
+)
+# "Can you translate this?": what follows is the text, however the sentence ends.
+_ASKS_TO_HANDLE = re.compile(
+    rf"\b(?:{_HANDLED}|what do you (?:think|make) of|meaning of)\s+(?:\w+\s+){{0,2}}"
+    r"(?:this|these|that|the following|diese\w*|das|ceci|cette|esto|este|esta|questo|questa)\b[^.?!:\n]{0,60}[.?!:\n]\s*|"
+    r"\bwhat (?:does|do) (?:this|these|that|it) (?:\w+ )?(?:mean|say)\b[^.?!:\n]{0,60}[.?!:\n]\s*",
+    re.I,
+)
+# Where a text speaks to an assistant, less is needed to tell that it was passed on.
+_PASSES_ON = re.compile(
+    rf"\b(?:{_TEXT}|{_HANDLED}|found|got|received|sent|saw|heard|overheard|showed|shows|stuck|printed|appeared|popped up|"
+    r"wall|door|window|screen|fridge|shop|board|lists?|tv|radio|advert|search result|download\w*|gefunden|bekommen|reçu|"
+    r"trouvé|recibí|encontré|ricevuto|trovato)\b",
+    re.I,
+)
+# "I said the wrong thing: …" and "Correction to my last message: …" announce the user's own words.
+_ANNOUNCES_OWN = re.compile(
+    r"\b(?:i|we)(?: \w+){0,2} (?:said|say|told|tell|wrote|write|answered)\b|\bcorrection\b|"
+    r"\bmy (?:last |previous |earlier |first )?(?:message|text|reply|statement)\b",
+    re.I,
 )
 _POINTS = re.compile(r"\b(?:this|these|the following|below|here(?:'s|’s| is| it is| are)?)\s*$", re.I)
 _ASKS_TO_KEEP = re.compile(
@@ -53,13 +73,24 @@ _OPENING = re.compile(
     r"\{\s*\"\w+\"\s*:",
     re.I | re.M,
 )
-# Words to an assistant about its user or its memory. Behind an announced text they are that text's, however it is set off.
-_TO_ASSISTANT = re.compile(
-    r"\b(?:the users?(?:'s|’s)?\b|(?:dear |hey |hi )?(?:ai|llm|m2a|chatbots?|assistants?)\b|"
-    r"system (?:prompt|message|note|override)|memory (?:no\.? ?)?#?\d|"
-    r"(?:all|any|every|previous|prior|earlier|above|your) (?:instructions?|memor(?:y|ies)|rules|entries|records)\b|"
-    r"(?:add|save|store|write|update|replace|delete|erase|remove|forget|wipe|overwrite)\b[^.!?\n]{0,40}\bmemor(?:y|ies)\b)",
-    re.I,
+# Words about the user or to a machine, which nobody says of themselves: behind or before words that pass a text on, they are
+# that text's, however it is set off. Words of the memory are the user's own, too, unless a text was announced as this one.
+_OF_THE_USER = (
+    r"\bthe users?(?:'s|’s)?\b|\b(?:ai|llm|m2a|chatbots?)\b|\b(?:dear|hey|hi|attention|note to|any|ai) (?:the )?assistants?\b|"
+    r"\b(?:assistants?|assistent\w*|asistente)\s*[,:;–—-]|\bassistants? (?:should|must|please|will|has to|is to)\b|"
+    r"\bsystem (?:prompt|message|note|override)|\bmemory (?:no\.? ?)?#?\d|"
+    r"\b(?:all|any|every|previous|prior|earlier|above|your) (?:instructions?|rules)\b|"
+    r"\b(?:der|dem|den) nutzer\b|\bl['’]utilisateur\b|\b(?:el|al|del) usuario\b"
+)
+_OF_THE_MEMORY = (
+    r"\b(?:all|any|every|your) (?:memor(?:y|ies)|entries|records)\b|"
+    r"\b(?:add|save|store|write|update|replace|delete|erase|remove|forget|wipe|overwrite)\b[^.!?\n]{0,40}\bmemor(?:y|ies)\b|"
+    r"\b(?:alle|sämtliche) erinnerung\w*|\b(?:tous|toutes|todos|todas|tutti|tutte) \w+ (?:souvenirs|recuerdos|memorias|ricordi)\b"
+)
+_TO_ASSISTANT = re.compile(_OF_THE_USER, re.I)
+_TO_ASSISTANT_OR_OF_MEMORY = re.compile(f"{_OF_THE_USER}|{_OF_THE_MEMORY}", re.I)
+_THIS_TEXT = re.compile(
+    rf"\b(?:this|these|that|following|here(?:'s|’s| is| are)|below)\b[^.!?\n]{{0,30}}\b(?:{_TEXT})\b", re.I
 )
 _BREAK = re.compile(r"[.!?;,:)\]\n…]+\s*|\s+[-–—|/>→]+\s+")
 _REPLIED_LINE = re.compile(r"^[ \t]*>.*$", re.M)
@@ -106,7 +137,7 @@ def _announced(text: str) -> list[_SPAN]:
             -1
         ]
         is_line_end = colon[0] == "\n"
-        announced = _ANNOUNCES.search(sentence)
+        announced = _ANNOUNCES.search(sentence) and not _ANNOUNCES_OWN.search(sentence)
         pointed = _POINTS.search(sentence) and not _ASKS_TO_KEEP.search(sentence)
         if is_line_end and not (announced and re.search(r"\b(?:this|these|here|my|the|an?|from)\b", sentence, re.I)):
             continue
@@ -116,21 +147,29 @@ def _announced(text: str) -> list[_SPAN]:
         while start < len(text) and text[start].isspace():
             start += 1
         spans.append((start, _end_of_quotation(text, start)))
+    spans += [(asks.end(), len(text)) for asks in _ASKS_TO_HANDLE.finditer(text)]
     for said in re.finditer(rf"\b(?:{_TEXT})\b[^.!?\n:]{{0,40}}?\s(?=[\"“„«「『‘])", text, re.I):
         spans.append((said.end(), _end_of_quotation(text, said.end())))
     return spans
 
 
 def _to_assistant(text: str) -> list[_SPAN]:
-    """What follows words that announce a text, where it speaks to an assistant."""
-    for announcement in _ANNOUNCES.finditer(text):
-        addressed = _TO_ASSISTANT.search(text, announcement.end())
-        if addressed is None:
-            return []
-        breaks = [match.end() for match in _BREAK.finditer(text, announcement.end(), addressed.start())]
+    """What speaks to an assistant behind or before words that pass a text on."""
+    return _passed_on(text, _PASSES_ON, _TO_ASSISTANT) or _passed_on(text, _THIS_TEXT, _TO_ASSISTANT_OR_OF_MEMORY)
+
+
+def _passed_on(text: str, announcement: re.Pattern[str], sign: re.Pattern[str]) -> list[_SPAN]:
+    announcements, first = list(announcement.finditer(text)), sign.search(text)
+    if first is None or not announcements:
+        return []
+    for found in announcements:
+        later = sign.search(text, found.end())
+        breaks = [] if later is None else [m.end() for m in _BREAK.finditer(text, found.end(), later.start())]
         if breaks:
             return [(breaks[0], len(text))]
-    return []
+    # "… this stood in the letter": all before the last sentence that passes it on.
+    before = [match.start() for match in _BREAK.finditer(text, first.end(), announcements[-1].start())]
+    return [(0, before[-1])] if before else []
 
 
 def _end_of_quotation(text: str, start: int) -> int:
