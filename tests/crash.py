@@ -2,8 +2,8 @@
 
 `python -m tests.crash --trials 200 [--seed N]`. Every trial is a process of its own that opens the assistant on the one
 data folder of the run, checks everything against the journal of its predecessors, says that it is ready and goes to
-work: turns with and without photos in two conversations, whose updates add, replace and delete memories, and deletions
-through the memory beside them. After a random moment it is killed, one in eight while it still starts.
+work: turns with and without photos in two conversations, whose updates add, replace and forget memories, and memories
+that are forgotten beside them. After a random moment it is killed, one in eight while it still starts.
 
 The journal has a line before each operation and one after each acknowledgement, on disk when written. What had begun
 and was not acknowledged at the kill may have happened or not, but not by half, and not twice.
@@ -35,7 +35,7 @@ from m2a import Assistant
 from m2a.agents.state import Decision, TurnState
 from m2a.memory.audit import repair, verify
 from m2a.memory.bank import MemoryBank
-from m2a.memory.database import entry_history
+from m2a.memory.database import entry_history, message, message_photo
 from m2a.settings import load_settings
 from m2a.types import (
     Action,
@@ -188,6 +188,16 @@ class Checked:
     faults_after_repair: list[str] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class Said:
+    """A row of the raw log."""
+
+    message_id: int
+    role: str
+    text: str
+    photos: tuple[str, ...]
+
+
 class Check:
     """Compares an opened memory, its pending updates done, with the journal."""
 
@@ -210,28 +220,50 @@ class Check:
             self._found.losses.append(what)
 
     def _messages(self) -> None:
+        self._stored = self._raw_log()
         listed = [m for c in self._bank.conversations() for m in self._bank.conversation(c.conversation_id)]
-        self._stored = {message.message_id: message for message in listed}
+        self._read = {message.message_id: message for message in listed}
+        self._expect(self._read.keys() == self._stored.keys(), "a conversation shows other messages than there are")
         intact: set[str] = set()
         for line in self._journal.of("recorded") + self._journal.of("replied"):
-            message = self._stored.get(line["message_id"])
-            kept = message is not None and message.text == line["text"] and list(message.photos) == line["photos"]
+            stored = self._stored.get(line["message_id"])
+            kept = stored is not None and stored.text == line["text"] and list(stored.photos) == line["photos"]
             self._expect(kept, f"message {line['message_id']} is not as acknowledged")
             for photo_id in set(line["photos"]) - intact:
                 with contextlib.suppress(Exception):
-                    self._bank.photo_data(photo_id)  # raises unless the bytes have the hash
+                    # Raises unless the bytes have the hash.
+                    self._assistant.stores.photos.data(self._bank.owner, photo_id)
                     intact.add(photo_id)
                 self._expect(photo_id in intact, f"photo {photo_id} is lost or damaged")
         self._found.messages = len(self._journal.of("recorded"))
         self._found.replies = len(self._journal.of("replied"))
         self._found.photos = len(intact)
 
+    def _raw_log(self) -> dict[int, "Said"]:
+        """The messages as they were said, what was forgotten of them too: nothing else may ever read it."""
+        with self._assistant.stores.database.read() as connection:
+            photos = connection.execute(
+                select(message_photo.c.message_id, message_photo.c.photo_id)
+                .where(message_photo.c.owner == self._bank.owner)
+                .order_by(message_photo.c.message_id, message_photo.c.position)
+            ).all()
+            rows = connection.execute(
+                select(message.c.message_id, message.c.role, message.c.text).where(message.c.owner == self._bank.owner)
+            ).all()
+        return {
+            number: Said(number, role, text, tuple(photo_id for of, photo_id in photos if of == number))
+            for number, role, text in rows
+        }
+
     def _updates(self) -> None:
         """Each reply's update once, acknowledged or not; of a message without a reply none."""
         with self._assistant.stores.database.read() as connection:
             history = connection.execute(select(entry_history).where(entry_history.c.owner == self._bank.owner)).all()
         added = Counter(row.text for row in history if row.change == "added")
-        self._deleted = Counter((row.memory_id, row.who) for row in history if row.change == "deleted")
+        successors = Counter(row.memory_id for row in history if row.successor_id is not None)
+        gone = ("superseded", "deleted")
+        self._deleted = Counter((row.memory_id, row.who) for row in history if row.change in gone)
+        self._forgotten = {row.memory_id for row in history if row.change == "deleted"}
         asked = {m.text: m.message_id for m in self._stored.values() if m.role == "user"}
         answered = Counter(
             self._bank.steps(m.message_id)["answers"]  # type: ignore[index, call-overload]
@@ -257,14 +289,14 @@ class Check:
                 if replies:
                     self._gone.add(command.target)
             if command.verb == "change":
-                times = sum(f'became "{command.new}"' in text for text in added)
+                times = successors[command.target]
                 self._expect(times == replies, f"the update of turn {command.turn} was recorded {times} times")
             self._found.updates += replies
         self._added = {row.memory_id: row.text for row in history if row.change == "added"}
 
     def _memories(self) -> None:
         """What was added lives unless something deleted it; what was deleted is gone, once; nothing else is there."""
-        living = {e.memory_id: e for e in self._bank.entries() if e.kind != "update record"}
+        living = {e.memory_id: e for e in self._bank.entries()}
         for line in self._journal.of("changed"):
             if line["memory_id"] is not None:
                 self._expect(self._added.get(line["memory_id"]) == line["text"], f"memory {line['memory_id']} is lost")
@@ -288,6 +320,11 @@ class Check:
             self._expect(kept, f"memory {memory.memory_id} rests on the wrong message")
             if kept and source is not None and source.photos:
                 self._expect(memory.photo_ids == source.photos, f"memory {memory.memory_id} has other photos")
+            if kept:
+                self._expect(memory.text in self._read[first].text, f"the words of memory {memory.memory_id} are gone")
+        everything = "\n".join(message.text for message in self._read.values())
+        for memory_id in self._forgotten:
+            self._expect(self._added[memory_id] not in everything, f"the words of memory {memory_id} are not forgotten")
         self._found.memories = len(expected)
         self._found.deletions = len(self._gone)
         self.free = sorted(living)

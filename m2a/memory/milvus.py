@@ -48,7 +48,8 @@ def open_client(uri: str, token: str, *, again: bool = False) -> "MilvusClient":
             _start_quietly()
             with suppress(OSError):
                 os.chmod(uri, 0o600)
-    for attempt in range(_OPEN_ATTEMPTS if lite and not again else 1):
+    attempts = (2 if again else _OPEN_ATTEMPTS) if lite else 1
+    for attempt in range(attempts):
         if attempt:
             time.sleep(attempt / 2)  # a process before us may still be letting go of the file
         try:
