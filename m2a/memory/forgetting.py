@@ -12,7 +12,7 @@ from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.repetitions import Statement, repeating_spans, spans_holding, spans_of_statement, statements
 from m2a.memory.schema import entry, forgotten_entry, message, message_photo, trace, withheld_words
 from m2a.memory.semantic_memory_store import RejectedWriteError, SemanticMemoryStore
-from m2a.memory.withheld import as_logged, give_back, withheld_spans, withhold
+from m2a.memory.withheld import as_logged, give_back, withheld_photos, withheld_spans, withhold
 from m2a.memory.words import finished_words
 from m2a.types import MemoryEntry, Message, MessageSpan
 
@@ -88,14 +88,18 @@ class Forgetter:
         others = self._semantic.all(connection, owner)
         evidence = self._evidence(connection, owner, entries)
         found = set(spans)
-        for gone in entries:
+        # Where words of an entry's evidence are named, they alone are to go: the rest of it may be said and shown again.
+        named = {span.message_id for span in spans}
+        whole = [gone for gone in entries if not named & set(_ids(gone))]
+        for gone in whole:
             found |= _said(gone, [evidence[i] for i in _ids(gone) if i in evidence], others)
         messages = evidence | self._raw.as_logged(connection, owner, {span.message_id for span in found})
         texts = [messages[number].text[first:last] for number, first, last in found if number in messages]
-        texts += [gone.text for gone in entries]
-        found |= self._repetitions(connection, owner, texts, min(messages, default=0), others)
-        found |= self._replies(connection, owner, entries, [m for m in evidence.values() if m.role == "user"], others)
-        photos = self._photos(connection, owner, entries, spans, messages, others)
+        texts += [gone.text for gone in whole]
+        repeated = self._repetitions(connection, owner, texts, min(messages, default=0), others)
+        found |= {span for span in repeated if span.message_id not in named}
+        found |= self._replies(connection, owner, whole, [m for m in evidence.values() if m.role == "user"], others)
+        photos = self._photos(connection, owner, entries, found, messages, others)
         withhold(connection, owner, forgetting_id, found, photos)
 
     def is_forgotten(self, connection: Connection, owner: str, texts: Sequence[str]) -> list[bool]:
@@ -245,7 +249,7 @@ class Forgetter:
             ).all()
             for reply_id, text in rows:
                 steps = json.loads(text)
-                hits = [source["hit"] for source in steps["sources"]]
+                hits = [source["hit"] for source in steps.get("sources", ())]
                 cited = {hit["id"] for hit in hits if hit["kind"] == "entry"}
                 if cited & set(memory_ids):
                     answered = self._raw.as_logged(connection, owner, [steps["answers"]])
@@ -261,7 +265,7 @@ class Forgetter:
         messages: dict[int, Message],
         others: Sequence[MemoryEntry],
     ) -> set[tuple[int, str]]:
-        """The photos of the entries, and of messages that are forgotten as a whole, in the messages that show them.
+        """The photos of the entries, and of what the user said that is forgotten as a whole, in the messages that show them.
 
         One that another memory holds stays; so does one that another message of the user shows, in that message.
         """
@@ -270,7 +274,7 @@ class Forgetter:
         photos = {photo_id for gone in entries for photo_id in gone.photo_ids}
         for number in {span.message_id for span in spans}:
             covered = [(first, last) for message_id, first, last in spans if message_id == number]
-            if number in messages and _covers(covered, messages[number].text):
+            if number in messages and messages[number].role == "user" and _covers(covered, messages[number].text):
                 telling.add(number)
                 photos |= set(messages[number].photos)
         photos -= held
@@ -282,6 +286,8 @@ class Forgetter:
             )
             .where(message_photo.c.owner == owner, message_photo.c.photo_id.in_(photos))
         ).all()
+        hidden = withheld_photos(connection, owner, {row.message_id for row in shown})
+        shown = [row for row in shown if (row.message_id, row.photo_id) not in hidden]
         elsewhere = {row.photo_id for row in shown if row.role == "user" and row.message_id not in telling}
         return {
             (row.message_id, row.photo_id)
