@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _OPEN_ATTEMPTS = 4
 _STARTING = 0.5  # seconds that Milvus Lite's starter waits
 _CONNECT_TIMEOUT = 8  # seconds
+_LITE_CONNECT_TIMEOUT = 30  # it runs by then, and a busy machine is slow: its file must not be taken for damaged
 # Milvus Lite hangs up on a client that pings while it is idle, and gRPC then complains on standard error.
 _WITHOUT_PINGS = {"grpc.keepalive_time_ms": 2**31 - 1, "grpc.keepalive_permit_without_calls": False}
 TIMEOUT = 20  # seconds; without one pymilvus tries again for minutes
@@ -54,7 +55,8 @@ def open_client(uri: str, token: str, *, again: bool = False) -> "MilvusClient":
             time.sleep(attempt / 2)  # a process before us may still be letting go of the file
         try:
             options = _WITHOUT_PINGS if lite else {}
-            client = MilvusClient(uri, token=token, timeout=_CONNECT_TIMEOUT, grpc_options=options)
+            timeout = _LITE_CONNECT_TIMEOUT if lite else _CONNECT_TIMEOUT
+            client = MilvusClient(uri, token=token, timeout=timeout, grpc_options=options)
             if lite:
                 _make_private(Path(uri))
             return client
