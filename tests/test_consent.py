@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from m2a.agents.consent import ConsentRequest, Proposal, Verdict, Verdicts, consented
+from m2a.agents.consent import consented
 from m2a.agents.consent_prompt import TOOL, ModelConsentCheck, consent_messages
+from m2a.agents.consent_request import ConsentRequest, Proposal, Verdict, Verdicts
 from m2a.agents.own_words import own_words
 from m2a.agents.state import PhotoView, TurnState
 from m2a.agents.steps import UsageMeter

@@ -5,7 +5,7 @@ from functools import cache
 
 from pydantic import ValidationError
 
-from m2a.agents.consent import ConsentRequest, Proposal, Verdicts
+from m2a.agents.consent_request import ConsentRequest, Proposal, Verdicts
 from m2a.agents.prompting import Boundary, message_line, one_line, render, shorten, spaced, system_message
 from m2a.types import Addition, Forgetting, Replacement, Restoration
 from models.chat_model import ChatMessage, ChatModel, MalformedReplyError, PhotoPart, TokenUsage, Tool

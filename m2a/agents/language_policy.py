@@ -6,8 +6,8 @@ from functools import cache
 
 from pydantic import ValidationError
 
-from m2a.agents.consent import ConsentCheck
 from m2a.agents.consent_prompt import ModelConsentCheck
+from m2a.agents.consent_request import ConsentCheck
 from m2a.agents.prompting import reply_messages, stage_messages
 from m2a.agents.state import STAGE_ACTIONS, Decision, Stage, TurnState
 from m2a.types import Action

@@ -3,7 +3,8 @@
 from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import replace
 
-from m2a.agents.consent import Proposal, consented, refusal_of
+from m2a.agents.consent import consented, refusal_of
+from m2a.agents.consent_request import Proposal
 from m2a.agents.prompting import one_line, shorten
 from m2a.agents.state import MemoryContext, Opened, Policy, Rejected, Searched, Staged, Step, TurnState
 from m2a.agents.steps import GaveUpError, UsageMeter, next_action, with_step

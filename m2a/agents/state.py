@@ -30,7 +30,7 @@ from m2a.types import (
 from models.chat_model import TokenUsage
 
 if TYPE_CHECKING:
-    from m2a.agents.consent import ConsentCheck
+    from m2a.agents.consent_request import ConsentCheck
 
 # ChatAgent: query, generate, update. MemoryManager: manage query, manage update.
 Stage = Literal["query", "generate", "update", "manage query", "manage update"]
