@@ -12,6 +12,8 @@ from m2a.memory.withheld import FORGOTTEN, as_logged, masked
 from m2a.types import (
     Addition,
     ConceptMention,
+    EntryDraft,
+    EvidenceRange,
     Forgetting,
     MessageSpan,
     Query,
@@ -154,6 +156,18 @@ def test_a_forgotten_photo_is_unknown_unless_something_else_shows_it(memory):
     memory.bank.undo(reply.message_id, 0)
     assert memory.bank.messages([1])[1].photos == (photo_id,)
     assert memory.bank.concepts()[0].photo_ids == (photo_id,)
+
+
+def test_the_photo_of_a_message_goes_with_its_words_and_a_reason_that_repeats_them_too(memory):
+    memory.say("My bank card is blue.", photos=[jpeg("blue")])
+    card = memory.bank.add(EntryDraft("My bank card is blue.", (EvidenceRange(1, 1),)), who="test", why="")
+    other = memory.tell("Bobo swims.")
+    why = "The user said that the bank card is blue, not that Bobo is."
+    memory.bank.write([Addition(EntryDraft("Bobo swims.", (EvidenceRange(1, 1),)), why)], who="test")
+    assert memory.bank.history(other.memory_id)[-1].why == why
+    memory.bank.delete(card.memory_id, who="test", why="")
+    assert memory.bank.messages([1])[1].photos == ()
+    assert memory.bank.history(other.memory_id)[-1].why == ""
 
 
 def test_what_was_refused_tells_nothing_that_was_forgotten_since(memory):

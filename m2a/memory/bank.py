@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -204,9 +205,11 @@ class MemoryBank:
             return self._semantic.superseded_in(connection, self.owner, message_ids)
 
     def history(self, memory_id: int) -> list[HistoryRow]:
-        """Every change of a memory, oldest first; of a forgotten one without words."""
+        """Every change of a memory, oldest first; of a forgotten one without words, and without reasons that tell of one."""
         with self._database.read() as connection:
-            return self._semantic.history(connection, self.owner, memory_id)
+            rows = self._semantic.history(connection, self.owner, memory_id)
+            forgotten = self._forgetter.is_forgotten(connection, self.owner, [row.why for row in rows])
+        return [replace(row, why="") if gone else row for row, gone in zip(rows, forgotten, strict=True)]
 
     def standing_preferences(self) -> list[MemoryEntry]:
         """The newest preferences that the user stated, at most ten: they go with every prompt."""

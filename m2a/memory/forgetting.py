@@ -287,11 +287,11 @@ class Forgetter:
             .where(message_photo.c.owner == owner, message_photo.c.photo_id.in_(photos))
         ).all()
         hidden = withheld_photos(connection, owner, {row.message_id for row in shown})
-        shown = [row for row in shown if (row.message_id, row.photo_id) not in hidden]
-        elsewhere = {row.photo_id for row in shown if row.role == "user" and row.message_id not in telling}
+        rows = [row for row in shown if (row.message_id, row.photo_id) not in hidden]
+        elsewhere = {row.photo_id for row in rows if row.role == "user" and row.message_id not in telling}
         return {
             (row.message_id, row.photo_id)
-            for row in shown
+            for row in rows
             if row.message_id in telling or (row.role == "assistant" and row.photo_id not in elsewhere)
         }
 
