@@ -47,9 +47,10 @@ class MessageRecorder:
         decoded = self._decoded(photos, photo_names)
         stored: list[Photo] = []
         try:
-            for photo in decoded:
-                stored.append(self._photos.write_blob(owner, photo))  # one by one: the second may not fit the disk
+            # The files come after the lock, so that a database that is locked leaves none behind, and before the rows.
             with self._database.write() as connection:
+                for photo in decoded:
+                    stored.append(self._photos.write_blob(owner, photo))  # one by one: the second may not fit the disk
                 if conversation_id is None:
                     conversation_id = self._raw.start_conversation(connection, owner, said_at).conversation_id
                 if replaces is not None:
