@@ -28,6 +28,8 @@ QUOTED = re.compile(r'"([^"]+)"')
 def read_cases(path: Path) -> dict[str, list[list[str]]]:
     """The cases by section, each as its fields; a section of stories holds blocks of lines instead."""
     sections: dict[str, list[list[str]]] = {}
+    cases: list[list[str]] = []
+    name = ""
     block: list[str] | None = None
     for line in path.read_text(encoding="utf-8").splitlines():
         if line.startswith("## "):

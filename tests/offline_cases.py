@@ -14,10 +14,13 @@ from pathlib import Path
 from typing import Literal
 
 from m2a.agents.offline import OfflineRules
+from m2a.agents.offline.corrections import find_corrected
+from m2a.agents.offline.sense import Sense
+from m2a.agents.offline.statements import read, with_concepts
 from m2a.assistant import Assistant
 from m2a.memory.owners import owner_named
 from m2a.settings import Settings
-from m2a.types import Concept, Failed, MemoryEntry, Message, MessageRecorded, ReplyFinished
+from m2a.types import Concept, EvidenceRange, Failed, Hit, MemoryEntry, Message, MessageRecorded, ReplyFinished
 
 DECLINED = "I don't have that in memory."
 BEHAVIOURS = ("keeping", "correcting", "answering", "declining")
@@ -159,6 +162,47 @@ async def play(stories: Iterable[Story], policy: OfflineRules | None = None) -> 
                     after = _memories(assistant, owner)
                     played.append(Played(turn, said, reply, before, after, concepts, tuple(recent)))
                     recent.append(said)
+    return played
+
+
+def told(stories: Iterable[Story], sense: Sense) -> list[Played]:
+    """Every story as the rules read it, without stores: quick, and near enough to learn from. Replies are empty."""
+    played = []
+    for story in stories:
+        entries: list[MemoryEntry] = []
+        recent: list[Message] = []
+        concepts: dict[str, Concept] = {}
+        for number, turn in enumerate(story.turns, start=1):
+            recent = [] if turn.new_conversation else recent
+            message = Message(number, story.name, "conversation", "user", "You", turn.text, (), turn.said_at)
+            known, before = tuple(concepts.values()), tuple(entries)
+            newest = [earlier.message_id for earlier in reversed(recent)]
+            for observation in read(message, recent, known, sense).observations:
+                hits = [Hit(entry, 1.0, {}) for entry in entries]
+                corrected = find_corrected(observation, observation.said, hits, newest, known, sense)
+                if corrected and corrected.whole:
+                    entries.remove(corrected.entry)
+                mentions = with_concepts(observation, known)
+                for mention in mentions:
+                    new = Concept(len(concepts) + 1, story.name, mention.name, mention.aliases, mention.kind, ())
+                    concepts.setdefault(mention.name.casefold(), new)
+                entry = MemoryEntry(
+                    memory_id=number * 100 + len(entries),
+                    owner=story.name,
+                    version=1,
+                    kind=observation.kind,
+                    text=observation.text,
+                    caption="",
+                    photo_ids=(),
+                    evidence_ids=(EvidenceRange(number, number),),
+                    concept_ids=tuple(concepts[mention.name.casefold()].concept_id for mention in mentions),
+                    recorded_at=turn.said_at,
+                    happened=observation.happened,
+                    corrects=corrected.entry.memory_id if corrected and not corrected.whole else None,
+                )
+                entries.append(entry)
+            played.append(Played(turn, message, "", before, tuple(entries), known, tuple(recent)))
+            recent.append(message)
     return played
 
 

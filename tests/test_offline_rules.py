@@ -13,7 +13,7 @@ from PIL import Image, ImageDraw
 from m2a.agents.offline import OfflineRules
 from m2a.assistant import Assistant
 from m2a.settings import Settings
-from m2a.types import MessageRecorded, ReplyFinished
+from m2a.types import MessageRecorded, NotKept, ReplyFinished
 from tests.offline_cases import DECLINED, play, play_file, read_stories, score
 
 STORIES = Path(__file__).parent / "data" / "offline_e.json"
@@ -29,6 +29,7 @@ class Talk:
         self.assistant = Assistant.open(settings, clock=lambda: self.now, policy=OfflineRules())
         self.conversation: str | None = None
         self.last: ReplyFinished | None = None
+        self.not_kept: list[NotKept] = []
 
     async def say(self, text: str, photos: Sequence[bytes] = ()) -> str:
         self.now += timedelta(days=1)
@@ -38,12 +39,19 @@ class Talk:
                 self.conversation = event.message.conversation_id
             elif isinstance(event, ReplyFinished):
                 self.last = event
+            elif isinstance(event, NotKept):
+                self.not_kept.append(event)
         assert self.last is not None
         return self.last.message.text
 
     def known(self) -> list[str]:
         entries = self.assistant.memory(self.assistant.local_owner).entries()
-        return [entry.text for entry in entries if entry.kind != "update record"]
+        return [entry.text for entry in entries]
+
+    def ties(self) -> list[tuple[str, str]]:
+        """What corrects a part of what, by their texts."""
+        entries = {entry.memory_id: entry for entry in self.assistant.memory(self.assistant.local_owner).entries()}
+        return [(one.text, entries[one.corrects].text) for one in entries.values() if one.corrects]
 
 
 @pytest.fixture
@@ -78,9 +86,8 @@ def test_stories_of_writers_who_never_saw_the_rules() -> None:
 async def test_dog_and_teapot(talk: Talk) -> None:
     dogs = [drawing("brown", "ellipse", shift) for shift in (0, 4, 8, 12)]
     pots = [drawing("blue", "stripes", shift) for shift in (0, 4, 8)]
-    assert await talk.say("This is my dog Bobo! He loves the blue ball.", dogs[:3]) == (
-        'I\'ll remember:\n- "This is my dog Bobo."\n- "Bobo loves the blue ball."'
-    )
+    assert await talk.say("This is my dog Bobo! He loves the blue ball.", dogs[:3]) == "Got it."
+    assert talk.known() == ["This is my dog Bobo.", "Bobo loves the blue ball."]
     await talk.say("That's my teapot, I call it Greta", pots[:2])
     await talk.say("Bobo also likes his red frisbee")
     talk.conversation = None
@@ -93,8 +100,9 @@ async def test_dog_and_teapot(talk: Talk) -> None:
     assert (await talk.say("who is this?", dogs[3:])).startswith("This looks like Bobo.")
     assert talk.last.sources[0].hit.record.text == "This is my dog Bobo."  # type: ignore[union-attr]
     await talk.say("Actually his ball is red")
-    assert "Bobo loves the red ball." in talk.known()
-    assert "blue" not in await talk.say("What colour is Bobo's ball?")
+    assert "Bobo loves the blue ball." in talk.known()
+    told = await talk.say("What colour is Bobo's ball?")
+    assert told.index('"He loves the blue ball."') < told.index('"Actually his ball is red"')
 
 
 async def test_unknown_photo_and_photo_without_words(talk: Talk) -> None:
@@ -144,13 +152,6 @@ async def test_a_sentence_without_a_verb_is_not_put_behind_its_own_subject(talk:
     assert not any("is lost the spare key" in text.lower() for text in talk.known())
 
 
-async def test_a_time_is_corrected_and_the_sentence_goes_on(talk: Talk) -> None:
-    await talk.say("My dentist appointment is next Friday at 3pm with Dr. Hale.")
-    await talk.say("The dentist moved me to 4pm.")
-    [told] = talk.known()
-    assert "at 4pm with Dr. Hale." in told
-
-
 async def test_forgetting_one_half_of_a_memory_keeps_the_other(talk: Talk) -> None:
     await talk.say("I'm allergic to peanuts and I prefer green tea over coffee.")
     await talk.say("forget that I prefer green tea")
@@ -173,68 +174,108 @@ async def test_who_one_is_and_all_that_is_known(talk: Talk) -> None:
     assert len(talk.known()) == 2
 
 
-async def test_an_age_is_corrected_where_it_stands(talk: Talk) -> None:
-    await talk.say("My two are Kofi who's 11 and Wren who's 6, and we had a quiet day today.")
-    await talk.say("Actually Wren turned 7 today")
-    [told] = talk.known()
-    assert "Kofi who's 11 and Wren who's 7" in told
-
-
 @pytest.mark.parametrize(
-    ("told", "corrected", "known"),
+    ("told", "corrected"),
     [
-        (
-            "Car's in for its MOT on Monday. Dropping it at Hartley's before the 8.02 train.",
-            "No sorry, I meant Brennan's for the MOT.",
-            "at Brennan's before the 8.02 train",
-        ),
-        (
-            "Signed up for the Bristol half marathon with Priya from accounts.",
-            "Sorry, I meant the Bath half marathon",
-            "the Bath half marathon with Priya",
-        ),
-        (
-            "We got married in 2017, and last year I forgot our anniversary.",
-            "Hang on, sorry, it was 2016 we got married.",
-            "married in 2016, and last year (2025) I forgot",
-        ),
-        (
-            "My sister Ana lives in Graz and works as a nurse.",
-            "Ana lives in Linz now",
-            "Ana lives in Linz and works as a nurse",
-        ),
-        (
-            "The gym's on Tuesdays at 6:30am with a trainer called Marek.",
-            "Actually the gym is at 7:15 now",
-            "at 7:15 with a",
-        ),
+        ("My two are Kofi who's 11 and Wren who's 6, and we had a quiet day.", "Actually Wren turned 7 today"),
+        ("Dropping the car at Hartley's before the 8.02 train.", "No sorry, I meant Brennan's."),
+        ("We got married in 2017, and I forgot our anniversary.", "Hang on, sorry, it was 2016 we got married."),
+        ("My sister Ana lives in Graz and works as a nurse.", "Ana lives in Linz now"),
+        ("The gym's on Tuesdays at 6:30am with a trainer called Marek.", "Actually the gym is at 7:15 now"),
+        ("The plumber comes on Monday.", "No, on Tuesday."),
+        ("The cello is in the loft.", "The cello's at Mum's house now, far too damp up there"),
     ],
 )
-async def test_the_value_that_was_meant_takes_the_place_of_its_own(
-    talk: Talk, told: str, corrected: str, known: str
+async def test_a_correction_of_one_part_is_tied_to_the_memory_and_told_after_it(
+    talk: Talk, told: str, corrected: str
 ) -> None:
     await talk.say(told)
+    before = talk.known()
     await talk.say(corrected)
-    [kept] = talk.known()
-    assert known in kept
+    assert [old for _new, old in talk.ties()] == before
+    assert talk.known()[: len(before)] == before
+    answer = await talk.say(f"what do you know about {told.split()[1]}?")
+    assert told.rstrip(".") in answer and answer.index(told.rstrip(".")) < answer.index(corrected.rstrip("."))
+
+
+async def test_what_is_told_all_anew_takes_the_place_of_the_old(talk: Talk) -> None:
+    await talk.say("The plumber comes on Monday.")
+    await talk.say("No, the plumber comes on Tuesday.")
+    assert [text for text in talk.known() if "plumber" in text] == ["The plumber comes on Tuesday (10 March 2026)."]
+    answer = await talk.say("When does the plumber come?")
+    assert "No, the plumber comes on Tuesday." in answer and "Monday" not in answer
+    await talk.say("No, both are true.")
+    assert len(talk.known()) == 2
 
 
 @pytest.mark.parametrize(
-    ("told", "said", "known"),
+    ("first", "second"),
     [
-        (
-            "I'm hosting the block party on June 13 2027.",
-            "we moved the block party to June 27 2027, too many folks away",
-            1,
-        ),
-        ("The cello is in the loft.", "The cello's at Mum's house now, far too damp up there", 1),
-        ("Rex loves the blue ball.", "Rex loves the red ball too", 2),
+        ("My brother Ivo is 34.", "My brother Sam is 29."),
+        ("I speak Polish.", "I speak Italian."),
+        ("My sister Anna lives in Berlin.", "No, my sister Lena lives in Rome."),
+        ("Rex loves the blue ball.", "Rex loves the red ball too"),
+        ("My left knee was replaced in 2016.", "They did my right knee in 2021."),
+        ("Leo lives in Ghent.", "Leo works in Brussels now."),
     ],
 )
-async def test_too_many_adds_nothing(talk: Talk, told: str, said: str, known: int) -> None:
-    await talk.say(told)
-    await talk.say(said)
-    assert len(talk.known()) == known
+async def test_what_does_not_surely_correct_leaves_both(talk: Talk, first: str, second: str) -> None:
+    for told in ((first, second), (second, first)):
+        talk.conversation = None
+        for text in told:
+            await talk.say(text)
+    assert {text.rstrip(".") for text in talk.known()} >= {first.rstrip(".")}
+    assert not talk.ties()
+    assert any(second.removeprefix("No, ").split(maxsplit=1)[1].rstrip(".") in text for text in talk.known())
+
+
+async def test_of_values_that_exclude_each_other_the_newest_answers(talk: Talk) -> None:
+    for weight in (81, 80, 79):
+        await talk.say(f"I weigh {weight} kilos now.")
+    answer = await talk.say("How much do I weigh?")
+    assert '"I weigh 79 kilos now."' in answer and "80 kilos" not in answer and "2 older statements" in answer
+    for language in ("Polish", "Italian", "Welsh"):
+        await talk.say(f"I speak {language}.")
+    answer = await talk.say("What languages do I speak?")
+    assert all(language in answer for language in ("Polish", "Italian", "Welsh"))
+
+
+async def test_a_statement_repeated_becomes_the_newest(talk: Talk) -> None:
+    for weight in (81, 80, 81):
+        await talk.say(f"I weigh {weight} kilos now.")
+    assert "81 kilos" in (answer := await talk.say("How much do I weigh?")) and "80 kilos" not in answer
+    assert sorted(talk.known()) == ["I weigh 80 kilos now.", "I weigh 81 kilos now."]
+
+
+async def test_what_is_not_english_stays_in_the_conversation_and_is_said_to(talk: Talk) -> None:
+    assert "without a language model" in await talk.say("Meine Cousine Heike wohnt in Bremen.")
+    assert talk.known() == []
+    talk.conversation = None
+    assert '"Meine Cousine Heike wohnt in Bremen."' in await talk.say("Wo wohnt meine Cousine Heike?")
+    await talk.say("Vergiss das. Forget what I said about my Cousine Heike.")
+    talk.conversation = None
+    assert "Bremen" not in await talk.say("Wo wohnt meine Cousine Heike?")
+
+
+async def test_a_long_message_is_read_within_a_budget(talk: Talk) -> None:
+    names = [f"{first}{last}" for first in ("Al", "Be", "Cy", "Di") for last in ("na", "ro", "mi", "to", "le")]
+    text = " ".join(
+        f"My friend {name} collects stamps from {index} countries." for index, name in enumerate(names * 15)
+    )
+    reply = await talk.say(text[:19_900])
+    assert "stay in this conversation only" in reply and 1 <= len(talk.known()) <= 10
+    await talk.say("The boiler " + "was serviced and " * 150 + "is fine.")
+    assert (await talk.say("Where is my bike?")).startswith(DECLINED)
+    await talk.say("My bike is in the cellar")
+    assert "My bike is in the cellar." in talk.known()
+
+
+async def test_what_nothing_holds_cannot_be_forgotten_and_is_said(talk: Talk) -> None:
+    await talk.say("My bike is in the cellar")
+    talk.not_kept.clear()
+    await talk.say("Forget the loan from my uncle")
+    assert talk.known() == ["My bike is in the cellar."]
+    assert [(one.text, one.number) for one in talk.not_kept] == [("Forget “the loan from my uncle”", None)]
 
 
 async def test_what_takes_the_place_of_something_forgotten_is_named(talk: Talk) -> None:
@@ -249,8 +290,8 @@ async def test_he_is_the_one_named_behind_the_hour(talk: Talk) -> None:
 
 
 async def test_what_is_said_twice_in_one_message_is_kept_once(talk: Talk) -> None:
-    reply = await talk.say("The key is under the mat. The key is under the mat.")
-    assert reply == 'I\'ll remember: "The key is under the mat."'
+    await talk.say("The key is under the mat. The key is under the mat.")
+    assert talk.known() == ["The key is under the mat."]
 
 
 async def test_pets_are_counted_by_what_they_are(talk: Talk) -> None:

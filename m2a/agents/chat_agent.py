@@ -226,11 +226,11 @@ class ChatAgent:
         return self._bank.superseded_in([message.message_id for message in messages])
 
     def _changes_before(self, recent: Sequence[Message]) -> tuple[MemoryChanged, ...]:
-        """What the turn before this one changed in the memory, and nobody has undone since."""
-        replies = [message.message_id for message in recent if message.role == "assistant"]
-        if not replies:
-            return ()
-        return tuple(change.changed for change in load_trace(self._bank, replies[-1]).changes if not change.undone)
+        """What the newest of the turns before this one that changed the memory did to it; what was undone is left out."""
+        for reply in reversed([message for message in recent if message.role == "assistant"]):
+            if changes := load_trace(self._bank, reply.message_id).changes:
+                return tuple(change.changed for change in changes if not change.undone)
+        return ()
 
     def _fitting(self, messages: Sequence[Message]) -> tuple[Message, ...]:
         kept: list[Message] = []

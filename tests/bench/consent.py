@@ -35,6 +35,7 @@ from models.json_reply import instruction
 from tests.plants import Garden, Played, read_plants
 
 NOW = datetime(2026, 3, 12, 18, 0, tzinfo=UTC)
+AT_ONCE = 50  # plants in one data folder
 
 
 def main(options: Sequence[str] = ()) -> None:
@@ -63,9 +64,12 @@ def main(options: Sequence[str] = ()) -> None:
 
 async def play(file: Path) -> list[Played]:
     plants = read_plants(file.read_text(encoding="utf-8").splitlines())
-    with tempfile.TemporaryDirectory() as folder:
-        async with Garden.open(Path(folder)) as garden:
-            return [await garden.play(plant) for plant in plants]
+    played: list[Played] = []
+    for first in range(0, len(plants), AT_ONCE):
+        with tempfile.TemporaryDirectory() as folder:
+            async with Garden.open(Path(folder)) as garden:
+                played += [await garden.play(plant) for plant in plants[first : first + AT_ONCE]]
+    return played
 
 
 def _print_played(title: str, played: Sequence[Played]) -> None:

@@ -14,7 +14,7 @@ from m2a.agents.offline.sense import LEARNED, Sense, as_decisions
 from m2a.wiring import cache_dir
 from models.text_encoder import MINILM, load_text_encoder
 from tests.bench.offline_training import examples_of, train, write
-from tests.offline_cases import BEHAVIOURS, Played, Score, play_file, score
+from tests.offline_cases import BEHAVIOURS, Played, Score, play_file, read_stories, score, told
 
 DATA = Path(__file__).parents[1] / "data"
 SETS = ("build", "unseen", "final", *"defghijklmnopqrstuvw")
@@ -39,9 +39,10 @@ def cases(name: str) -> Path:
 
 
 def learn(*, keep: bool, verbose: bool) -> None:
-    """Played once with the decisions as they are, so that the examples hold the memories that there would be."""
+    """Read once with the decisions as they are, so that the examples hold the memories that there would be."""
     encoder = load_text_encoder(MINILM, cache_dir())
-    examples = examples_of({name: play_file(cases(name)) for name in SETS}, Sense(encoder))
+    sense = Sense(encoder)
+    examples = examples_of({name: told(read_stories(cases(name)), sense) for name in SETS}, sense)
     if keep:
         write(LEARNED, train(examples))
         return

@@ -12,18 +12,24 @@ import numpy as np
 from m2a.agents.offline.acts import LEARNED_ACTS
 from m2a.agents.offline.acts import features as act_features
 from m2a.agents.offline.clauses import sentences
-from m2a.agents.offline.questions import Question, parse, questions_of
+from m2a.agents.offline.languages import is_english
+from m2a.agents.offline.questions import Question, content_words, parse, questions_of
 from m2a.agents.offline.relevance import features_of
 from m2a.agents.offline.sense import Sense
 from m2a.types import EvidenceRange, MemoryEntry
+from tests.integrity_cases import read_cases
 from tests.offline_cases import Played
 
 SHORT = Path(__file__).parents[1] / "data" / "offline_short.json"
 PAIRS = SHORT.with_name("offline_pairs.json")
+CROWDED = SHORT.with_name("integrity.txt")
 _TODAY = datetime(2026, 5, 4, 12, tzinfo=UTC)
 _STEPS = 50
 _OF_PAIR = 1.0
 _OF_SENTENCE = 0.3
+_OF_CROWDED = 2.0
+_FOUND = 25  # memories that the searches of a question bring
+_OF_A_WORD = 0.15  # what a shared word counts beside the cosine, for what is found
 _OF_SHORT = 0.5
 ANSWER_PENALTY = 30.0
 _ACTS = {"statement": "tell", "correction": "tell", "question": "ask", "never_said": "ask", "chit_chat": "chat"}
@@ -143,6 +149,42 @@ def pair_examples(path: Path, sense: Sense) -> list[Example]:
     return examples
 
 
+def idle_examples(path: Path, sense: Sense) -> dict[str, list[Example]]:
+    """Messages with nothing to keep."""
+    texts = [text for (text,) in read_cases(path)["learned nothing"] if not text.endswith("?")]
+    return {
+        act: [Example(act_features(text), act == "chat", path.stem, sense.vector(text)) for text in texts]
+        for act in LEARNED_ACTS
+    }
+
+
+def crowded_examples(path: Path, sense: Sense) -> list[Example]:
+    """Questions about one memory of all the pairs: what is found then lies nearer together than in a story."""
+    cases = [case for case in read_cases(path)["learned pairs"] if all(map(is_english, case[:3]))]
+    texts = [text for first, second, _, _ in cases for text in (first, second)]
+    known = _memories(texts)
+    examples = []
+    for number, (_first, _second, asked, keys) in enumerate(cases):
+        cosines = [sense.cosine(asked, text) for text in texts]
+        words = set(content_words(asked))
+        near = [
+            cosine + _OF_A_WORD * len(words & set(content_words(text)))
+            for cosine, text in zip(cosines, texts, strict=True)
+        ]
+        found = sorted(range(len(texts)), key=lambda index: near[index], reverse=True)[:_FOUND]
+        right = [
+            index in (2 * number, 2 * number + 1)
+            and any(key.strip().casefold() in texts[index].casefold() for key in keys.split(";"))
+            for index in found
+        ]
+        features = features_of(parse(asked, _TODAY.date(), context=asked), [known[index] for index in found], (), sense)
+        examples += [
+            Example(one, label, path.stem, weight=_OF_CROWDED / max(1, sum(right)) if label else 0.2)
+            for one, label in zip(features, right, strict=True)
+        ]
+    return examples
+
+
 def _memories(texts: Sequence[str]) -> list[MemoryEntry]:
     """Facts that were told one a message."""
     return [
@@ -167,7 +209,9 @@ def examples_of(sets: Mapping[str, Sequence[Played]], sense: Sense) -> dict[str,
     found: dict[str, list[Example]] = {name: [] for name in (*LEARNED_ACTS, "answers")}
     for act, examples in short_examples(SHORT, sense).items():
         found[act] += examples
-    found["answers"] += pair_examples(PAIRS, sense)
+    for act, examples in idle_examples(CROWDED, sense).items():
+        found[act] += examples
+    found["answers"] += pair_examples(PAIRS, sense) + crowded_examples(CROWDED, sense)
     for group, played in sets.items():
         for act, examples in act_examples(played, group, sense).items():
             found[act] += examples

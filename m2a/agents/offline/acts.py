@@ -101,7 +101,7 @@ _COMMAND = re.compile(
     r"^(?:please |can you |could you |would you |will you |just )*(?:write|draft|translate|summari[sz]e|explain|"
     r"play|send|order|make me|suggest|recommend|calculate|convert|google|tell (?:me )?a|sing|create|generate|"
     r"remind me to|wake me|imagine|pretend|guess|list|compare|rephrase|rewrite|reword|proofread|paraphrase|shorten|simplify|"
-    r"define|spell|invent|compose|describe|count|(?:give|tell|show|find|get|pick|fetch|read|teach|do) (?:me|us|it|this|that)|"
+    r"define|spell|invent|compose|describe|count|(?:give|get|pick|fetch|read|teach|do) (?:me|us|it|this|that)|"
     r"(?:turn|fix|check|correct|change|cut|format|repeat|say|answer|reply|try|name|make this|make these) (?:this|that|it|the following|"
     r"these|those|your|again|once)|help me|let's (?:play|talk|try|pretend))\b",
     re.IGNORECASE,

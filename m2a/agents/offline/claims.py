@@ -10,7 +10,7 @@ from m2a.agents.offline.clauses import find_subject, is_past
 from m2a.agents.offline.dates import number
 from m2a.agents.offline.names import find_names, find_places, mentioned, names_of
 from m2a.agents.offline.text import content, expand, plain, tokens
-from m2a.agents.offline.values import Value, find_values
+from m2a.agents.offline.values import Value, find_values, speaks_of_work
 from m2a.types import Concept
 
 # What somebody may have many of: a second value takes nothing from the first.
@@ -27,6 +27,12 @@ _ONE = re.compile(
     r"\b(?:is|are|'s|was|lives?|living|stays?|weighs?|costs?|earns?|pays?|reads|stands? at|named?|password|code|pin|number|address|"
     r"size|weight|height|price|rent|age|deadline|appointment|birthday|favou?rite|boss|teacher|doctor|page|"
     r"works? (?:at|as|in)|drives?|starts?|ends?|begins?|leaves?|arrives?|lands?)\b|'s\b",
+    re.IGNORECASE,
+)
+# Where something is, in words that are no names: "in the loft", "at Mum's house".
+_WHERE = re.compile(
+    r"(?:\b(?:is|are|was|lives?|hangs?|sits?|stays?|keep|kept|put|moved)\b|'s\b)[^.,;]{0,25}?\b(?:in|at|on|under|behind|inside|above|below|"
+    r"next to|to) (?P<where>(?:the|my|our|his|her|their|\w+'s) [\w' -]{2,30}?)(?=$|[.,;]| and | now\b| these\b| instead\b)",
     re.IGNORECASE,
 )
 _MEASURED = ("age", "time", "year")
@@ -62,7 +68,7 @@ class Claim:
             frozenset(content(" ".join([subject_text, *_called(subject_text, concepts)]))) - in_values,
             frozenset(content(" ".join(find_names(subject_text)))) | _letters(subject_text),
             tuple(values),
-            frozenset(find_places(text)),
+            frozenset([*find_places(text), *(match["where"] for match in _WHERE.finditer(text))]),
             frozenset(one for old in refuted(text) for one in content(old)),
         )
 
@@ -88,7 +94,17 @@ def different_kinds(new: Claim, old: Claim) -> frozenset[str]:
     return frozenset(
         kind
         for kind in new.kinds & old.kinds
-        if not any(ours <= theirs or theirs <= ours for ours in _of_kind(new, kind) for theirs in _of_kind(old, kind))
+        if not (kind == "place" and _are_of_work_and_home(new.text, old.text))
+        and not any(ours <= theirs or theirs <= ours for ours in _of_kind(new, kind) for theirs in _of_kind(old, kind))
+    )
+
+
+def _are_of_work_and_home(new: str, old: str) -> bool:
+    """Where somebody works says nothing of where they live, nor the other way round."""
+    lives = re.compile(r"\b(?:lives?|living|lived|stays?|moved|home|house|flat)\b", re.IGNORECASE)
+    works_now, works_then = speaks_of_work(new), speaks_of_work(old)
+    return (works_now and not works_then) or (
+        bool(lives.search(new)) and works_then and not works_now and not lives.search(old)
     )
 
 

@@ -9,7 +9,7 @@ two are tied, and told together.
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from m2a.agents.offline.change_words import LATELY, MOVES, TAKES_BACK, corrects, denied
 from m2a.agents.offline.claims import Claim, different_kinds, exclude_each_other, value_words
@@ -66,7 +66,7 @@ def find_corrected(
     """
     if not corrects(said) or (_ADDS.search(observation.text) and not TAKES_BACK.search(said)):
         return None
-    new = Claim.of(said, concepts)
+    new = replace(Claim.of(observation.text, concepts), refuted=Claim.of(said).refuted)
     known = [
         (entry, Claim.of(entry.text, concepts))
         for entry in entries_of(hits)
@@ -140,7 +140,7 @@ def _may_be_meant(new: Claim, old: Claim, said: str, *, leans: bool) -> bool:
 def _score(new: Claim, old: Claim, holders: Counter[str], sense: Sense) -> float:
     shared = new.words & old.words
     synonyms = [word for word in old.words - shared if meets(word, new.words)]
-    unsaid = old.subject - new.words
+    unsaid = old.subject - new.words if old.subject & new.words else ()
     return (
         sum(1 / holders[word] for word in shared)
         + _SYNONYM * sum(1 / holders[word] for word in synonyms)

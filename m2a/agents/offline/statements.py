@@ -37,7 +37,7 @@ _OWN = re.compile(r"^(?:(?:this|that|here|these|those)(?:'s| is| are) )?(?:my|ou
 # Openings that say nothing of what is kept.
 _FILLER = re.compile(
     r"^(?:(?:oh|ah|hey|hi|hello|hiya|so|and|but|also|plus|ok|okay|well|right|btw|by the way|fyi|anyway|hm+|um+|yes|yeah|yep|"
-    r"haha|lol|omg|phew|wow|ugh|guess what|listen|ps|thanks|thank you|for the record|just so you know|no|nope|sorry|actually|"
+    r"haha|lol|omg|phew|wow|ugh|guess what|(?:it )?turns out(?: that)?|it (?:seems|looks like|appears)(?: that)?|listen|ps|thanks|thank you|for the record|just so you know|no|nope|sorry|actually|"
     r"(?:good|great|big|bad) news|you should know(?: that)?|did you know(?: that)?|you know|note to self|"
     r"i(?: just)? (?:wanted|want|should|have|need|would like|'d like) to (?:tell|let|inform) you(?: know)?(?: that)?)\b"
     r"(?:[\s,.:!-]+|$))+",
@@ -185,7 +185,9 @@ def standing_alone(part: str, before: Sequence[str], concepts: Sequence[Concept]
     """The sentence with what its first pronoun means, after the sentences `before` it: "She's four" → "Olive is four"."""
     if _PERSONAL.match(part) and (named := antecedent(before, concepts)):
         return _with_name(part, named)
-    if re.match(r"its?\b", part, re.IGNORECASE) and (topic := topic_of(before)):
+    if re.match(r"its?\b(?!(?:'s| is| was) (?:not )?(?:\w+ ){1,4}(?:that|who)\b)", part, re.IGNORECASE) and (
+        topic := topic_of(before)
+    ):
         part = re.sub(r"^its\b", f"{topic}'s", part, count=1, flags=re.IGNORECASE)
         return re.sub(r"^it\b", topic, part, count=1, flags=re.IGNORECASE)
     return part

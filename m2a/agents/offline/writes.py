@@ -145,7 +145,11 @@ def _evidence(state: TurnState, text: str) -> tuple[tuple[int, int], ...]:
     """The message, and the user's message before it that a pronoun's name was taken from."""
     own = state.message
     unsaid = content(text) - content(own.text)
-    earlier = [message for message in state.recent if message.role == "user" and content(message.text) & unsaid]
+    earlier = [
+        message
+        for message in state.recent
+        if message.role == "user" and content(message.text) & unsaid and not message.text.rstrip().endswith("?")
+    ]
     cited = [message.message_id for message in earlier[-1:]] + [own.message_id]
     return tuple((message_id, message_id) for message_id in cited)
 
