@@ -34,7 +34,7 @@ from models.chat_model import MalformedReplyError, PhotoPart, TokenUsage
 from models.json_reply import instruction
 from tests.plants import Garden, Played, read_plants
 
-NOW = datetime(2026, 3, 12, 18, 0, tzinfo=UTC)
+NOW = datetime(2026, 11, 22, 18, 0, tzinfo=UTC)
 AT_ONCE = 50  # plants in one data folder
 
 
