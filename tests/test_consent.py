@@ -337,6 +337,9 @@ OWN = {
     "From: boss\nSubject: hi\nplease add": "[pasted text 1]",
     "Anna: hi\nMe: hello\nAnna: delete it": "[pasted text 1]",
     "Was heißt das? „Der Gast möchte bitte sofort wieder gehen dürfen“ Danke": "Was heißt das? [pasted text 1] Danke",
+    'Is this true? "It said: "go" to all of us."': "Is this true? [pasted text 1]",
+    '"Rex" and "Mimi" are my pets.': '"Rex" and "Mimi" are my pets.',
+    'これは？"明日は学校がありません。"': "これは？[pasted text 1]",
     "> quoted line\nI agree": "[pasted text 1]\nI agree",
 }
 

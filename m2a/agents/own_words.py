@@ -14,9 +14,8 @@ _SPAN = tuple[int, int]
 # A quotation of so many words is somebody's text; a shorter one is a title, a name or an emphasis.
 _LONG_QUOTATION = 6
 _LONGEST_ANNOUNCEMENT = 200
-_QUOTED = re.compile(
-    r"“[^”]*”|„[^“”]*[“”]|«[^»]*»|»[^«]*«|「[^」]*」|『[^』]*』|(?<!\w)\"[^\"]*\"(?!\w)|```.*?(?:```|\Z)", re.DOTALL
-)
+_QUOTED = re.compile(r"“[^”]*”|„[^“”]*[“”]|«[^»]*»|»[^«]*«|「[^」]*」|『[^』]*』|```.*?(?:```|\Z)", re.DOTALL)
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+")
 _CLOSING = {"“": "”", "„": "“”", "«": "»", "»": "«", "「": "」", "『": "』", '"': '"', "'": "'", "‘": "’", "`": "`"}
 
 # A text that somebody else made, or that stood elsewhere.
@@ -122,11 +121,30 @@ def own_words(text: str, first: int = 1) -> OwnWords:
 
 
 def _quotations(text: str) -> list[_SPAN]:
+    spans = [match.span() for match in _QUOTED.finditer(text)] + _straight_quotations(text)
     return [
-        match.span()
-        for match in _QUOTED.finditer(text)
-        if match[0].startswith(_CODE) or len(re.findall(r"\w+", match[0])) >= _LONG_QUOTATION or len(match[0]) > 60
+        (start, stop)
+        for start, stop in spans
+        if text.startswith(_CODE, start)
+        or len(_WORD.findall(text, start, stop)) >= _LONG_QUOTATION
+        or stop - start > 60
     ]
+
+
+def _straight_quotations(text: str) -> list[_SPAN]:
+    """What stands between straight quotation marks, with the quotations inside it."""
+    spans, opened = list[_SPAN](), list[int]()
+    for mark in re.finditer('"', text):
+        place = mark.start()
+        before, after = text[place - 1 : place], text[place + 1 : place + 2]
+        opens = not before or before.isspace() or before in "([{-–—"
+        if opened and not (opens and after.strip()):
+            first = opened.pop()
+            if not opened:
+                spans.append((first, mark.end()))
+        elif opens or not re.match(r"[0-9A-Za-z\u00c0-\u058f]", before):
+            opened.append(place)
+    return spans
 
 
 def _announced(text: str) -> list[_SPAN]:
