@@ -134,9 +134,9 @@ def _quotations(text: str) -> list[_SPAN]:
 def _straight_quotations(text: str) -> list[_SPAN]:
     """What stands between straight quotation marks, with the quotations inside it."""
     spans, opened = list[_SPAN](), list[int]()
-    for mark in re.finditer('"', text):
+    for mark in re.finditer('"+', text):
         place = mark.start()
-        before, after = text[place - 1 : place], text[place + 1 : place + 2]
+        before, after = text[place - 1 : place], text[mark.end() : mark.end() + 1]
         opens = not before or before.isspace() or before in "([{-–—"
         if opened and not (opens and after.strip()):
             first = opened.pop()
