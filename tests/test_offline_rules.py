@@ -177,7 +177,6 @@ async def test_who_one_is_and_all_that_is_known(talk: Talk) -> None:
 @pytest.mark.parametrize(
     ("told", "corrected"),
     [
-        ("My two are Kofi who's 11 and Wren who's 6, and we had a quiet day.", "Actually Wren turned 7 today"),
         ("Dropping the car at Hartley's before the 8.02 train.", "No sorry, I meant Brennan's."),
         ("We got married in 2017, and I forgot our anniversary.", "Hang on, sorry, it was 2016 we got married."),
         ("My sister Ana lives in Graz and works as a nurse.", "Ana lives in Linz now"),

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from m2a.agents.offline.change_words import TAKES_BACK, refuted
 from m2a.agents.offline.clauses import find_subject, sentences
 from m2a.agents.offline.languages import is_english
 from m2a.agents.offline.names import find_namings
@@ -255,7 +256,15 @@ def _wish(sentence: str) -> Utterance | None:
 
 def _read(sentence: str, whole: str, sense: Sense, *, alone: bool, marked: bool) -> Utterance:
     utterance = _classified(sentence, whole, sense, alone=alone, marked=marked)
+    if utterance.act == "chat" and _puts_right(sentence):
+        return Utterance("tell", sentence)
     return Utterance("chat", sentence) if alone and utterance.act == "tell" and _is_idle(sentence) else utterance
+
+
+def _puts_right(sentence: str) -> bool:
+    """ "No no, burgundy, not emerald": short as a remark, and yet it corrects something."""
+    names_a_value = bool(refuted(sentence) or re.search(r"\d|(?<=[a-z,] )(?!I\b)[A-Z]", sentence))
+    return bool(TAKES_BACK.search(sentence)) and names_a_value and not sentence.endswith("?")
 
 
 def _is_idle(sentence: str) -> bool:

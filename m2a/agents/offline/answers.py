@@ -118,6 +118,7 @@ def selected(question: Question, found: Sequence[Match]) -> list[MemoryEntry]:
     if not found:
         return []
     if not is_sure(found):
+        found = _of_the_named(question, found)
         close = [match for match in found[:_NEAREST] if match.score >= _AS_NEAR * found[0].score]
         return _with_corrections(_with_its_message(close, found))
     wide = question.asks in ("count", "about", "show")
@@ -129,6 +130,12 @@ def selected(question: Question, found: Sequence[Match]) -> list[MemoryEntry]:
     alike += [match for match in found[1:] if _is_more_of_the_same(question, match, found[0])][:_QUOTED]
     told = _with_its_message(close[:_QUOTED], found)
     return _with_corrections(list(dict.fromkeys([*told, *alike]))[:_ALIKE])
+
+
+def _of_the_named(question: Question, found: Sequence[Match]) -> Sequence[Match]:
+    """Those that speak of whom the question names, where any does: what is near but of others helps nobody."""
+    names = {stem(word) for name in question.names for word in name.split()}
+    return [match for match in found if names & set(stems(match.entry.text))] or found
 
 
 def _is_more_of_the_same(question: Question, match: Match, best: Match) -> bool:
@@ -187,12 +194,21 @@ def _words_of(entry: MemoryEntry, messages: Sequence[Message]) -> list[Quotation
     if not found:
         mine = [m for m in messages if m.role == "user" and rests_on(entry, [m.message_id]) and m.text.strip()]
         found = [Quotation(message, message.text.strip()) for message in mine[-1:]]
+    found = [Quotation(one.message, piece) for one in found for piece in _what_stays(one.text)]
     words = [set(finished_words(quotation.text)) for quotation in found]
     return [
         quotation
         for index, quotation in enumerate(found)
-        if not any(words[index] <= later for later in words[index + 1 :]) and quotation.text != FORGOTTEN
+        if not any(words[index] <= later for later in words[index + 1 :])
     ]
+
+
+def _what_stays(quoted: str) -> list[str]:
+    """The pieces of a quotation out of which words were forgotten."""
+    if FORGOTTEN not in quoted:
+        return [quoted]
+    pieces = (re.sub(r"^\W*(?:(?:and|but|so)\b\W*)?|[\s,;:-]+$", "", piece) for piece in quoted.split(FORGOTTEN))
+    return [piece for piece in pieces if len(piece.split()) > 1]
 
 
 def photo_concepts(context: MemoryContext, concepts: Sequence[Concept]) -> list[tuple[float, Concept, MemoryEntry]]:

@@ -4,7 +4,7 @@ import re
 
 # It is so now, and was not before.
 LATELY = re.compile(
-    r"\b(?:now|these days|nowadays|lately|from now on|from (?:this|next) \w+(?: on)?|from today|since the|no longer|any ?more|hereafter|henceforth|"
+    r"\b(?:now|these days|nowadays|lately|from now on|from (?:this|next) \w+(?: on)?|from today|since (?:the|i|we|my|he|she|our)|no longer|any ?more|hereafter|henceforth|"
     r"as of|instead|after all|used to)\b",
     re.IGNORECASE,
 )

@@ -77,7 +77,9 @@ def find_corrected(
     if rated and rated[0][0] >= ENOUGH:
         score, entry, old = rated[0]
         if len(rated) > 1 and score - rated[1][0] < LEAD:
-            return None
+            if not exclude_each_other(entry.text, rated[1][1].text):
+                return None
+            entry, old = max(rated[:2], key=lambda one: one[1].memory_id)[1:]  # of one thing: the newest is meant
         return Correction(entry, not leans and _tells_all_of(new, old, said))
     return _of_what_was_said_last(new, known, newest, sense) if leans else None
 
@@ -134,7 +136,9 @@ def _may_be_meant(new: Claim, old: Claim, said: str, *, leans: bool) -> bool:
         return bool(different) or len(shared) >= 2
     if denied(said):
         return bool(different) and old.subject <= told and not _WEEKLY.search(said)
-    return bool(LATELY.search(said)) and bool(different) and old.subject <= told
+    # "I weigh 79 kilos now" needs no tie: of values told one after the other the newest answers.
+    lately = bool(LATELY.search(said)) and not exclude_each_other(new.text, old.text)
+    return lately and bool(different) and old.subject <= told
 
 
 def _score(new: Claim, old: Claim, holders: Counter[str], sense: Sense) -> float:

@@ -54,7 +54,8 @@ def what_stays(what: str, text: str) -> tuple[str, str]:
     Both are empty where it means all of the memory.
     """
     wanted = _wanted(what)
-    if not wanted or _ALL.search(what):
+    subject = find_subject(text)
+    if not wanted or _ALL.search(what) or (subject is not None and wanted <= content(subject.text)):
         return "", ""
     clauses = _clauses(text)
     kept = [(first, last) for first, last in clauses if not _is_of(wanted, text[first:last])]

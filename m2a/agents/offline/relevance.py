@@ -122,7 +122,8 @@ def _score(
         return SURE + (1 - SURE) * probability
     of_everything = question.asks == "about" and not question.words  # "what do you know about me?"
     of_taste = tells_taste and bool(features["name met"]) and bool(features["kind met"])
-    if of_everything or of_taste or (_asks_of_it(question) and features["literal share"] == 1.0):
+    says_it_all = features["literal share"] == 1.0 and (bool(features["kind met"]) or _asks_of_it(question))
+    if of_everything or of_taste or (says_it_all and question.words):
         return SURE + (1 - SURE) * probability  # whatever is told of the thing by its name answers
     if features["another number"] or _is_ruled_out(question, features):
         return probability * _RULED_OUT
@@ -161,7 +162,7 @@ def together(entries: Sequence[MemoryEntry]) -> list[list[MemoryEntry]]:
     for entry in entries:
         root = entry
         while root.corrects in known:
-            root = known[root.corrects]  # type: ignore[index]
+            root = known[root.corrects]
         groups.setdefault(root.memory_id, [root])
         if entry is not root:
             groups[root.memory_id].append(entry)

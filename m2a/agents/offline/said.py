@@ -12,6 +12,7 @@ from m2a.types import Message
 
 _OF_A_QUESTION = 0.75  # of the telling words of a question that a message in English has to hold
 _OF_ANOTHER = 0.3  # the same for a language whose question words and endings are not known here
+_ALIKE = 0.7  # what a word counts that begins alike
 _LEAST = 2  # words
 _AS_MANY = 0.6  # of the words that the best message holds, those that another one told beside it holds
 _TOLD = 2  # messages
@@ -29,7 +30,7 @@ def find_said(question: Question, messages: Sequence[Message], state: TurnState)
         if message.role != "user" or _only_asks(message.text) or message.message_id in superseded_ids(state):
             continue
         met = _met(wanted, set(finished_words(message.text)))
-        if met >= max(_LEAST, least * len(wanted)):
+        if met >= max(_LEAST, least * sum(map(_weight, wanted))):
             found.append((met, message.message_id, message))
     found.sort(key=lambda one: one[:2], reverse=True)
     near = [message for met, _, message in found if met >= _AS_MANY * found[0][0]]
@@ -61,7 +62,15 @@ def _only_asks(text: str) -> bool:
 
 def _met(wanted: set[str], held: set[str]) -> float:
     """How many of the words are held, by themselves or by one that begins alike: "Kuzeni" and "kuzenlerinden"."""
-    return sum(1.0 if word in held else 0.7 if any(_alike(word, other) for other in held) else 0.0 for word in wanted)
+    return sum(
+        _weight(word) if word in held else _ALIKE if any(_alike(word, other) for other in held) else 0.0
+        for word in wanted
+    )
+
+
+def _weight(word: str) -> float:
+    """A year or a code tells more than a word."""
+    return 2.0 if any(character.isdigit() for character in word) else 1.0
 
 
 def _alike(one: str, other: str) -> bool:
