@@ -6,6 +6,7 @@ memory meets them all) and what must be gone; questions name what the answer mus
 
 import asyncio
 import json
+import re
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -84,8 +85,9 @@ class Played:
 
     @property
     def answered(self) -> bool:
-        reply = self.reply.casefold()
-        return _holds(self.reply, self.turn.accept) and not any(one.casefold() in reply for one in self.turn.reject)
+        """The right words, and no superseded ones but as history: before "Since then" stands what was told earlier."""
+        holding = re.sub(r"[^\n]*\bSince then,", "", self.reply).casefold()
+        return _holds(self.reply, self.turn.accept) and not any(one.casefold() in holding for one in self.turn.reject)
 
     @property
     def wrong(self) -> str | None:

@@ -12,7 +12,7 @@ _DENIES = re.compile(r"\b(?:not|rather than|no|never|only)\b|n't\b", re.IGNORECA
 # Somebody or something was put elsewhere, to another day, or to another measure.
 MOVES = re.compile(
     r"\b(?:moved|moving|to move|changed|switched(?! o(?:n|ff))|swapped|shifted|pushed|postponed|delayed|rescheduled|rearranged|rebooked|revised|"
-    r"put\b.{0,40}?\b(?:back|off)|brought forward|cancell?ed|sold|traded|quit|(?<=has )left|(?<=have )left|(?<='s )left|(?<='ve )left|left (?:the|his|her|my|our|their) job|extended|shortened|reset|finished with|"
+    r"put\b.{0,40}?\b(?:back|off|up|down)|brought forward|cancell?ed|sold|traded|quit|(?<=has )left|(?<=have )left|(?<='s )left|(?<='ve )left|left (?:the|his|her|my|our|their) job|extended|shortened|reset|finished with|"
     r"gone (?:up|down|over)|(?:went|goes) (?:up|down)(?= (?:to|by|from)\b.*\d)|shot up|raised|increased|upped|bumped|lowered|reduced|been (?:cut|dropped|replaced)|replaced (?:by|with)|got a new|gave up|"
     r"given up|stopped|relocated|packed in|promoted|turn(?:s|ed) out|made (?:it|that)|becomes?|became|(?:has|have|'ve|'s) taken over)\b",
     re.IGNORECASE,
@@ -20,7 +20,7 @@ MOVES = re.compile(
 _NEW = re.compile(r"\bnew\b", re.IGNORECASE)
 TAKES_BACK = re.compile(
     r"\b(?:actually|scratch|correction|correcting myself|my (?:mistake|bad)|silly me|strike that|second thought|was wrong|"
-    r"got .{1,20} wrong|had .{1,20} wrong|copied .{1,20} wrong|wrote .{1,20} wrong|mixed\b.{0,12} up|swapped|(?:i|i'd) meant|make (?:that|it)(?= \w)|"
+    r"got .{1,20} wrong|had .{1,20} wrong|copied .{1,20} wrong|wrote .{1,20} wrong|mixed\b.{0,12} up|muddled|swapped|(?:i|i'd) meant|make (?:that|it)(?= \w)|"
     r"turn(?:s|ed) out|change of plan|wait,? no|hang on|hold on|i (?:told|said|gave)|after all|fib|(?<!nothing )(?<!something )(?<!what's )wrong(?! with)|misinformed|mistaken|"
     r"mis(?:read|heard|remembered|spoke|typed|counted)|typo|should (?:be|say|have been|have said))\b|"
     r"^\W*(?:(?:hmm+|oh|ah+|um+|uh|er+m?|well|argh|ugh|so|and)\b\W*)*(?:no|nope|nah|oops|whoops|sorry)\b|"

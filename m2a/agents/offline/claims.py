@@ -51,6 +51,7 @@ class Claim:
     words: frozenset[str]
     subject: frozenset[str]
     subject_names: frozenset[str]
+    names: frozenset[str]
     values: tuple[Value, ...]
     places: frozenset[str]
     refuted: frozenset[str]
@@ -67,6 +68,7 @@ class Claim:
             frozenset(content(" ".join([text, *called]))) | _letters(text),
             frozenset(content(" ".join([subject_text, *_called(subject_text, concepts)]))) - in_values,
             frozenset(content(" ".join(find_names(subject_text)))) | _letters(subject_text),
+            frozenset(content(" ".join(find_names(text)))) | _letters(text),
             tuple(values),
             frozenset([*find_places(text), *(match["where"] for match in _WHERE.finditer(text))]),
             frozenset(one for old in refuted(text) for one in content(old)),

@@ -39,7 +39,9 @@ _WEEKLY = re.compile(r"\b(?:every|\w+days|weekends)\b", re.IGNORECASE)
 ENOUGH = 1.2  # rare words shared, counted by how few memories hold them, and signs that this memory is meant
 LEAD = 0.3  # over the next memory that could be meant
 _REFUTED, _SAME_KIND, _OTHER_SUBJECT = 1.5, 0.5, 0.8
-_NAMED_BY_ITSELF = 3  # words that a correction such as "I misread that, …" shares with the memory that it names itself
+# Words that a correction such as "Scratch that about the boiler key, …" shares with the memory that it names itself, and where
+# what was said last may be meant as well.
+_NAMED_BY_ITSELF, _NAMED_OVER_THE_LAST = 2, 3
 _SYNONYM = 0.4
 _COSINE = 0.6
 
@@ -73,7 +75,9 @@ def find_corrected(
         if content(entry.text) != content(observation.text)
     ]
     leans = _leans(said, observation.text)
-    rated = _rated(new, known, said, sense, leans=leans)
+    last = _of_what_was_said_last(new, known, newest, sense) if leans else None
+    least = 0 if not leans else _NAMED_OVER_THE_LAST if last and last.is_alike else _NAMED_BY_ITSELF
+    rated = _rated(new, known, said, sense, least)
     if rated and rated[0][0] >= ENOUGH:
         score, entry, old = rated[0]
         if len(rated) > 1 and score - rated[1][0] < LEAD:
@@ -81,7 +85,7 @@ def find_corrected(
                 return None
             entry, old = max(rated[:2], key=lambda one: one[1].memory_id)[1:]  # of one thing: the newest is meant
         return Correction(entry, not leans and _tells_all_of(new, old, said))
-    return _of_what_was_said_last(new, known, newest, sense) if leans else None
+    return Correction(last.entry, False) if last else None
 
 
 def rivals_of(observation: Observation, hits: Sequence[Hit]) -> tuple[int, ...]:
@@ -105,20 +109,17 @@ def _leans(said: str, text: str) -> bool:
 _Known = Sequence[tuple[MemoryEntry, Claim]]
 
 
-def _rated(
-    new: Claim, known: _Known, said: str, sense: Sense, *, leans: bool
-) -> list[tuple[float, MemoryEntry, Claim]]:
+def _rated(new: Claim, known: _Known, said: str, sense: Sense, least: int) -> list[tuple[float, MemoryEntry, Claim]]:
     """The memories that the correction names itself, the likeliest first."""
     holders = Counter(word for _, old in known for word in old.words)
     rated = [
-        (_score(new, old, holders, sense), entry, old)
-        for entry, old in known
-        if _may_be_meant(new, old, said, leans=leans)
+        (_score(new, old, holders, sense), entry, old) for entry, old in known if _may_be_meant(new, old, said, least)
     ]
     return sorted(rated, key=lambda one: (one[0], one[1].memory_id), reverse=True)
 
 
-def _may_be_meant(new: Claim, old: Claim, said: str, *, leans: bool) -> bool:
+def _may_be_meant(new: Claim, old: Claim, said: str, least: int) -> bool:
+    """Whether the correction names this memory itself, by at least so many words or a name where it leans on another."""
     known, told = old.words | old.subject_names, new.words | new.subject_names
     if old.subject_names and not old.subject_names & told:
         return False
@@ -126,7 +127,7 @@ def _may_be_meant(new: Claim, old: Claim, said: str, *, leans: bool) -> bool:
         return False
     different = different_kinds(new, old)
     shared = (new.words & old.words) - value_words(new, different)
-    if leans and not (len(shared) >= _NAMED_BY_ITSELF or (shared & old.subject_names)):
+    if len(shared) < least and not shared & old.names:
         return False
     if new.refuted & old.words:
         return True
@@ -155,7 +156,15 @@ def _score(new: Claim, old: Claim, holders: Counter[str], sense: Sense) -> float
     )
 
 
-def _of_what_was_said_last(new: Claim, known: _Known, newest: Sequence[int], sense: Sense) -> Correction | None:
+@dataclass(frozen=True, slots=True)
+class _Last:
+    """The memory of what was said last. `is_alike`: it holds another value of a kind that the correction gives."""
+
+    entry: MemoryEntry
+    is_alike: bool
+
+
+def _of_what_was_said_last(new: Claim, known: _Known, newest: Sequence[int], sense: Sense) -> _Last | None:
     """The memory of the message before, of several the nearest; None where the correction names somebody else."""
     last = [(entry, old) for entry, old in known if newest and rests_on(entry, newest[:1])]
     if not last:
@@ -163,11 +172,18 @@ def _of_what_was_said_last(new: Claim, known: _Known, newest: Sequence[int], sen
     elsewhere = {name for entry, old in known for name in old.subject_names if (entry, old) not in last}
     named = new.words & elsewhere
     rated = [
-        (bool(different_kinds(new, old)) + bool(new.refuted & old.words) + sense.cosine(new.text, old.text), entry)
+        (
+            bool(different_kinds(new, old)) + bool(new.refuted & old.words) + sense.cosine(new.text, old.text),
+            bool(different_kinds(new, old) or new.refuted & old.words),
+            entry,
+        )
         for entry, old in last
         if named <= old.words
     ]
-    return Correction(max(rated, key=lambda one: one[0])[1], False) if rated else None
+    if not rated:
+        return None
+    _, is_alike, entry = max(rated, key=lambda one: one[0])
+    return _Last(entry, is_alike)
 
 
 def _tells_all_of(new: Claim, old: Claim, said: str) -> bool:

@@ -38,7 +38,7 @@ _OWN = re.compile(r"^(?:(?:this|that|here|these|those)(?:'s| is| are) )?(?:my|ou
 _FILLER = re.compile(
     r"^(?:(?:oh|ah|hey|hi|hello|hiya|so|and|but|also|plus|ok|okay|well|right|btw|by the way|fyi|anyway|hm+|um+|yes|yeah|yep|"
     r"haha|lol|omg|phew|wow|ugh|guess what|(?:it )?turns out(?: that)?|it (?:seems|looks like|appears)(?: that)?|listen|ps|thanks|thank you|for the record|just so you know|no|nope|sorry|actually|"
-    r"(?:good|great|big|bad) news|you should know(?: that)?|did you know(?: that)?|you know|note to self|"
+    r"(?:good|great|big|bad) news|you should know(?: that)?|did you know(?: that)?|you know|note to self|(?:(?:small|quick|slight|minor) )?correction|"
     r"i(?: just)? (?:wanted|want|should|have|need|would like|'d like) to (?:tell|let|inform) you(?: know)?(?: that)?)\b"
     r"(?:[\s,.:!-]+|$))+",
     re.IGNORECASE,
