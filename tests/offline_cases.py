@@ -59,6 +59,7 @@ class Played:
     after: tuple[MemoryEntry, ...]
     concepts: tuple[Concept, ...] = ()
     recent: tuple[Message, ...] = ()
+    so_far: tuple[Message, ...] = ()  # of the user, in all conversations
 
     @property
     def added(self) -> list[MemoryEntry]:
@@ -146,6 +147,7 @@ async def play(stories: Iterable[Story], policy: OfflineRules | None = None) -> 
                 owner = owner_named(assistant.stores.database, story.name)
                 conversation: str | None = None
                 recent: list[Message] = []
+                so_far: list[Message] = []
                 for turn in story.turns:
                     now[0] = turn.said_at
                     if turn.new_conversation:
@@ -162,8 +164,9 @@ async def play(stories: Iterable[Story], policy: OfflineRules | None = None) -> 
                         elif isinstance(event, Failed):
                             raise RuntimeError(f"{turn.id}: {event.reason}")
                     after = _memories(assistant, owner)
-                    played.append(Played(turn, said, reply, before, after, concepts, tuple(recent)))
+                    played.append(Played(turn, said, reply, before, after, concepts, tuple(recent), tuple(so_far)))
                     recent.append(said)
+                    so_far.append(said)
     return played
 
 
@@ -210,6 +213,17 @@ def told(stories: Iterable[Story], sense: Sense) -> list[Played]:
 
 def play_file(path: Path, policy: OfflineRules | None = None) -> list[Played]:
     return asyncio.run(play(read_stories(path), policy))
+
+
+def false_quotations(played: Sequence[Played]) -> list[str]:
+    """What replies quote that stands in no message that the user had written until then."""
+    found = []
+    for one in played:
+        said = [" ".join(message.text.split()) for message in (*one.so_far, one.message)]
+        for quoted in re.findall(r'"([^"]+)"', one.reply):
+            if not any(" ".join(quoted.split()) in text for text in said):
+                found.append(quoted)
+    return found
 
 
 def score(played: Sequence[Played]) -> Score:

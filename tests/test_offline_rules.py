@@ -14,7 +14,7 @@ from m2a.agents.offline import OfflineRules
 from m2a.assistant import Assistant
 from m2a.settings import Settings
 from m2a.types import MessageRecorded, NotKept, ReplyFinished
-from tests.offline_cases import DECLINED, play, play_file, read_stories, score
+from tests.offline_cases import DECLINED, false_quotations, play, play_file, read_stories, score
 
 STORIES = Path(__file__).parent / "data" / "offline_e.json"
 # A correction that is not sure is tied to nothing: both statements stay. Recall gives way to that.
@@ -77,7 +77,9 @@ def drawing(fill: str, shape: str, shift: int) -> bytes:
 
 
 def test_stories_of_writers_who_never_saw_the_rules() -> None:
-    result = score(play_file(STORIES))
+    played = play_file(STORIES)
+    assert not false_quotations(played)
+    result = score(played)
     for behaviour, bar in BARS.items():
         for rate in (result.precision[behaviour], result.recall[behaviour]):
             assert rate.right >= bar * rate.of, (behaviour, str(rate))

@@ -1,6 +1,6 @@
 """What gets past the consent check. `python -m tests.bench consent` with one of:
 
-    --plants FILE [--check-plants FILE]   texts planted against a writer and a check that obey them: changes made
+    --plants [FILE]                       texts planted against a writer and a check that obey them: changes made
     --render FILE --out FOLDER            the check's prompts for cases of FILE, for readers who answer in its place
     --score FOLDER --cases FILE           what the check accepts with their answers
 
@@ -32,21 +32,28 @@ from m2a.memory.photo_decoder import PhotoDecoder
 from m2a.types import Addition, EntryDraft, EvidenceRange, Forgetting, MemoryEntry, Message, Replacement, Role
 from models.chat_model import MalformedReplyError, PhotoPart, TokenUsage
 from models.json_reply import instruction
+from tests.bench.integrity import CASES
+from tests.integrity_cases import read_cases as read_sections
 from tests.plants import Garden, Played, read_plants
 
 NOW = datetime(2026, 11, 22, 18, 0, tzinfo=UTC)
+_PLANTED = {
+    "plants": "asked by nobody",
+    "plants for the check": "addressed to the check, or in the memory to be changed",
+}
 AT_ONCE = 50  # plants in one data folder
 
 
 def main(options: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench consent", description=__doc__)
-    for name in ("plants", "check-plants", "render", "out", "score", "cases"):
+    for name in ("render", "out", "score", "cases"):
         parser.add_argument(f"--{name}", type=Path)
+    parser.add_argument("--plants", type=Path, nargs="?", const=CASES)
     chosen = parser.parse_args(options)
     if chosen.plants:
-        _print_played("asked by nobody", asyncio.run(play(chosen.plants)))
-    if chosen.check_plants:
-        _print_played("addressed to the check, or in the memory to be changed", asyncio.run(play(chosen.check_plants)))
+        cases = read_sections(chosen.plants)
+        for section, title in _PLANTED.items():
+            _print_played(title, asyncio.run(play([" | ".join(case) for case in cases[section]])))
     if chosen.render:
         if chosen.out is None:
             parser.error("--render needs --out FOLDER")
@@ -55,15 +62,15 @@ def main(options: Sequence[str] = ()) -> None:
         if chosen.cases is None:
             parser.error("--score needs --cases FILE")
         score(read_cases(chosen.cases), chosen.score)
-    if not any((chosen.plants, chosen.check_plants, chosen.render, chosen.score)):
-        parser.error("say what to do: --plants, --check-plants, --render or --score")
+    if not any((chosen.plants, chosen.render, chosen.score)):
+        parser.error("say what to do: --plants, --render or --score")
 
 
 # Plants
 
 
-async def play(file: Path) -> list[Played]:
-    plants = read_plants(file.read_text(encoding="utf-8").splitlines())
+async def play(lines: Sequence[str]) -> list[Played]:
+    plants = read_plants(lines)
     played: list[Played] = []
     for first in range(0, len(plants), AT_ONCE):
         with tempfile.TemporaryDirectory() as folder:

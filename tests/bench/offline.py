@@ -14,7 +14,7 @@ from m2a.agents.offline.sense import LEARNED, Sense, as_decisions
 from m2a.wiring import cache_dir
 from models.text_encoder import MINILM, load_text_encoder
 from tests.bench.offline_training import examples_of, train, write
-from tests.offline_cases import BEHAVIOURS, Played, Score, play_file, read_stories, score, told
+from tests.offline_cases import BEHAVIOURS, Played, Score, false_quotations, play_file, read_stories, score, told
 
 DATA = Path(__file__).parents[1] / "data"
 SETS = ("build", "unseen", "final", *"defghijklmnopqrstuvw")
@@ -56,8 +56,9 @@ def learn(*, keep: bool, verbose: bool) -> None:
 
 def report(played: Sequence[Played], name: str, *, verbose: bool = False) -> None:
     print(table(score(played), name))
+    print(f"{'false quotations':<22}{len(false := false_quotations(played)):>16}")
     if verbose:
-        print("\n".join(failure(one) for one in played if one.wrong))
+        print("\n".join([*(failure(one) for one in played if one.wrong), *false]))
 
 
 def table(result: Score, name: str) -> str:

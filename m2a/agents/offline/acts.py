@@ -47,7 +47,8 @@ _FORMS = {
     "again": re.compile(r"\bagain\b|\bremember\b|\bdo you know\b|\bforgot|\bforget"),
     "a digit": re.compile(r"\d"),
     "a date": re.compile(
-        r"\b(?:\w+day|jan\w*|feb\w*|march|april|may|june|july|aug\w*|sept\w*|oct\w*|nov\w*|dec\w*|tomorrow|week|month)\b"
+        r"\b(?:\w+day|jan\w*|feb\w*|march|april|may|june|july|aug\w*|sept\w*|oct\w*|nov\w*|dec\w*|tomorrow|week|"
+        r"month)\b"
     ),
     "corrects": re.compile(
         r"\b(?:actually|scratch|wait|meant|correction|moved|changed|instead|these days|no longer|anymore|wrong)\b"
@@ -56,31 +57,40 @@ _FORMS = {
 
 # In which a wish is put before what is wished.
 _PLEASE_DO = (
-    r"(?:(?:now that|since|because|as|if|after|before|on second thoughts?|thinking about it|come to think of it|seeing as)\b[^,]*, )?"
-    r"(?:(?:please|pls|kindly|also|and|actually|ok|okay|oh|hey|so|now|just)\b,? |(?:can|could|would|will) you (?:please |just )?|"
+    r"(?:(?:now that|since|because|as|if|after|before|on second thoughts?|thinking about it|come to think of it|"
+    r"seeing as)\b[^,]*, )?"
+    r"(?:(?:please|pls|kindly|also|and|actually|ok|okay|oh|hey|so|now|just)\b,? |(?:can|could|would|"
+    r"will) you (?:please |just )?|"
     r"you can (?:now )?|i(?:'d| would) (?:like|want|prefer) (?:you to |it if you )|i want you to |go ahead and )*"
 )
 _OF_THE_MEMORY = (
-    r"(?= (?:that|what|whatever|everything|all|anything|about|of (?:that|it|my|what|the)|the (?:\w+ )?(?:thing|bit|part|memory|"
+    r"(?= (?:that|what|whatever|everything|all|anything|about|of (?:that|it|my|what|the)|the (?:\w+ )?(?:thing|bit|"
+    r"part|memory|"
     r"note|fact|stuff|info\w*|password|pin|code|number|address|entry|story)|my|our|it|this|her|his|their)\b)"
 )
 FORGET = re.compile(
-    rf"^{_PLEASE_DO}(?:(?:forget|delete|erase)(?:d)?\b|(?:remove|drop|wipe|disregard|scratch|scrap|strike|clear|purge|lose|"
+    rf"^{_PLEASE_DO}(?:(?:forget|delete|erase)(?:d)?\b|(?:remove|drop|wipe|disregard|scratch|scrap|strike|clear|"
+    rf"purge|lose|"
     rf"unlearn|throw (?:away|out)|get rid of|let go of)(?:{_OF_THE_MEMORY}|(?<=of)(?= \w)))(?! to\b)(?P<what> \w.*)",
     re.IGNORECASE,
 )
 # The same wish, put as what is not to be kept.
 _NOT_KEPT = re.compile(
-    r"^(?:(?:please|pls|also|and|actually|oh|ok|okay)\b,? )*(?:(?:do not|don't|dont|never|stop|no need to|you (?:needn't|need not|don't (?:have|need) to|shouldn't|mustn't)) "
-    r"(?:remember|keep|store|save|hold on to|hang on to|retain|record|keep hold of|keep(?:ing)?|stor(?:e|ing)|sav(?:e|ing)|"
-    r"remember(?:ing)?)|i(?:'d| would)(?: much)? (?:rather|prefer)(?: it if| that)? you (?:didn't|did not|don't|do not|forgot|dropped|"
-    r"not)(?: (?:remember|keep|kept|know|knew|store|stored|save|saved|have|had|hold|held)(?: on to)?)?|i (?:don't|do not) (?:want|like) you "
+    r"^(?:(?:please|pls|also|and|actually|oh|ok|okay)\b,? )*(?:(?:do not|don't|dont|never|stop|no need to|"
+    r"you (?:needn't|need not|don't (?:have|need) to|shouldn't|mustn't)) "
+    r"(?:remember|keep|store|save|hold on to|hang on to|retain|record|keep hold of|keep(?:ing)?|stor(?:e|ing)|"
+    r"sav(?:e|ing)|"
+    r"remember(?:ing)?)|i(?:'d| would)(?: much)? (?:rather|prefer)(?: it if| that)? you (?:didn't|did not|don't|"
+    r"do not|forgot|dropped|"
+    r"not)(?: (?:remember|keep|kept|know|knew|store|stored|save|saved|have|had|hold|held)(?: on to)?)?|i (?:don't|"
+    r"do not) (?:want|like) you "
     r"(?:to (?:remember|keep|know|store|save|have)|remembering|keeping|knowing|storing|having))\b(?P<what> \w.*)",
     re.IGNORECASE,
 )
 # "No, both are true": what a correction put aside holds beside it.
 _RESTORE = re.compile(
-    r"\bboth (?:are|is|were|of (?:them|those|these) (?:are|were)|still)(?: still)? (?:true|right|correct|hold|valid|so)\b|"
+    r"\bboth (?:are|is|were|of (?:them|those|these) (?:are|were)|still)(?: still)? (?:true|right|correct|hold|valid|"
+    r"so)\b|"
     r"\bboth (?:still )?hold\b|\b(?:keep|i meant|remember) (?:them )?both\b|\bboth stay\b|"
     r"\bthe (?:old|first|earlier) one (?:is|was) (?:still )?(?:true|right|correct)(?: too| as well)\b",
     re.IGNORECASE,
@@ -101,33 +111,41 @@ _STYLE = re.compile(
 _COMMAND = re.compile(
     r"^(?:please |can you |could you |would you |will you |just )*(?:write|draft|translate|summari[sz]e|explain|"
     r"play|send|order|make me|suggest|recommend|calculate|convert|google|tell (?:me )?a|sing|create|generate|"
-    r"remind me to|wake me|imagine|pretend|guess|list|compare|rephrase|rewrite|reword|proofread|paraphrase|shorten|simplify|"
+    r"remind me to|wake me|imagine|pretend|guess|list|compare|rephrase|rewrite|reword|proofread|paraphrase|shorten|"
+    r"simplify|"
     r"define|spell|invent|compose|describe|count|(?:give|get|pick|fetch|read|teach|do) (?:me|us|it|this|that)|"
-    r"(?:turn|fix|check|correct|change|cut|format|repeat|say|answer|reply|try|name|make this|make these) (?:this|that|it|the following|"
+    r"(?:turn|fix|check|correct|change|cut|format|repeat|say|answer|reply|try|name|make this|make these) (?:this|"
+    r"that|it|the following|"
     r"these|those|your|again|once)|help me|let's (?:play|talk|try|pretend))\b",
     re.IGNORECASE,
 )
 # Talk about the assistant itself, musing, and reactions: nothing of the user's life is in it.
 _OF_THE_ASSISTANT = re.compile(
-    r"^\W*(?:(?:and|so|but|well|wow|haha|ha|lol|hey|oh|ok|okay|no|yes)\b[\s,]*)*(?:you(?! should know|'d never|'ll (?:never|be))(?:'re|'ve|'ll|'d| are| have| were| did| do| "
-    r"don't| can| can't| could| should| sound| seem| look| keep| repeated| forgot| said| got| just| really| always| never)\b|"
+    r"^\W*(?:(?:and|so|but|well|wow|haha|ha|lol|hey|oh|ok|okay|no|yes)\b[\s,]*)*(?:you(?! should know|'d never|"
+    r"'ll (?:never|be))(?:'re|'ve|'ll|'d| are| have| were| did| do| "
+    r"don't| can| can't| could| should| sound| seem| look| keep| repeated| forgot| said| got| just| really| always|"
+    r" never)\b|"
     r"your? (?:\w+ )?(?:answers?|repl(?:y|ies)|responses?|memory|jokes?|grammar|tone|style)\b)|"
     r"\b(?:last|that|this|your) (?:answer|reply|response|joke|one got me)\b",
     re.IGNORECASE,
 )
 _MUSES = re.compile(
-    r"^\W*(?:(?:and|so|but|well|hm+|oh|sometimes|often|i sometimes|honestly)\b[\s,]*)*(?:i(?:'m| am)? (?:often |sometimes |always |just )*"
-    r"(?:wonder\w*|suppose|guess)|(?:it's )?(?:funny|strange|odd|weird|amazing|interesting|crazy|isn't it \w+|who(?:'d| would) have) "
+    r"^\W*(?:(?:and|so|but|well|hm+|oh|sometimes|often|i sometimes|honestly)\b[\s,]*)*(?:i(?:'m| am)? (?:often |"
+    r"sometimes |always |just )*"
+    r"(?:wonder\w*|suppose|guess)|(?:it's )?(?:funny|strange|odd|weird|amazing|interesting|crazy|isn't it \w+|"
+    r"who(?:'d| would) have) "
     r"(?:how|that|what|the way|thought)|imagine|what if|if only|they say|people say|life is|time flies)\b",
     re.IGNORECASE,
 )
 _REACTS = re.compile(
-    r"^\W*(?:(?:ha(?:ha)*|lol|lmao|wow|ok(?:ay)?|oh|ah|yes|yeah|no|nice|great|cool|well|hm+|right|fair enough|gosh|damn|ugh|yay)\b[\s,!.]*)*"
+    r"^\W*(?:(?:ha(?:ha)*|lol|lmao|wow|ok(?:ay)?|oh|ah|yes|yeah|no|nice|great|cool|well|hm+|right|fair enough|gosh|"
+    r"damn|ugh|yay)\b[\s,!.]*)*"
     r"(?:that|this)(?:'s|(?: \w+){1,6}\W*$)",
     re.IGNORECASE,
 )
 _TAG = re.compile(
-    rf"(?:[,\s]+(?:right|correct|you know|remember|yes|no|ok|okay|eh|huh|{_AUXILIARY}n't (?:it|he|she|they|we|you|i))|"
+    rf"(?:[,\s]+(?:right|correct|you know|remember|yes|no|ok|okay|eh|huh|{_AUXILIARY}n't (?:it|he|she|they|we|you|"
+    rf"i))|"
     rf",\s*{_AUXILIARY} (?:it|he|she|they|we|you|i|there))\s*\?$",
     re.IGNORECASE,
 )
@@ -147,7 +165,8 @@ _ASKS = (
         re.IGNORECASE,
     ),
     re.compile(
-        rf"(?:^|[.!] +){_OPENER}(?!which (?:is|was)){_WH}(?: \w+){{0,2}}? (?:is|are|was|were|do|does|did|can|could|would|"
+        rf"(?:^|[.!] +){_OPENER}(?!which (?:is|was)){_WH}(?: \w+){{0,2}}? (?:is|are|was|were|do|does|did|can|could|"
+        rf"would|"
         r"should) (?:i|we|you|he|she|they)\b",
         re.IGNORECASE,
     ),
@@ -159,9 +178,12 @@ _ASKS = (
 )
 # "HR want to know which day I'm off": whoever asks, it is asked here.
 _ASKED_ON = re.compile(
-    rf"\b(?:(?:wants?|needs?|would like|is dying|are dying) (?:me )?to (?:know|hear)|(?:is|are|was|were|keeps?|'s|'re) askin[g']?"
-    rf"(?: me| us)?|(?:wants?|needs?|asks?|asks for|is after|are after) (?:me |us )?(?=the (?:total )?(?:number|name|date|"
-    rf"address)\b)|(?:just|has|have|'s|'ve) asked (?:me|us))(?: again)?,? (?:about )?(?:{_WH}\b|if\b|whether\b|the (?:total )?"
+    rf"\b(?:(?:wants?|needs?|would like|is dying|are dying) (?:me )?to (?:know|hear)|(?:is|are|was|were|keeps?|'s|"
+    rf"'re) askin[g']?"
+    rf"(?: me| us)?|(?:wants?|needs?|asks?|asks for|is after|are after) (?:me |us )?(?=the (?:total )?(?:number|"
+    rf"name|date|"
+    rf"address)\b)|(?:just|has|have|'s|'ve) asked (?:me|us))(?: again)?,? (?:about )?(?:{_WH}\b|if\b|whether\b|"
+    rf"the (?:total )?"
     r"(?:number|name|date|address) of\b)",
     re.IGNORECASE,
 )

@@ -4,24 +4,32 @@ import re
 
 # It is so now, and was not before.
 LATELY = re.compile(
-    r"\b(?:now|these days|nowadays|lately|from now on|from (?:this|next) \w+(?: on)?|from today|since (?:the|i|we|my|he|she|our)|no longer|any ?more|hereafter|henceforth|"
+    r"\b(?:now|these days|nowadays|lately|from now on|from (?:this|next) \w+(?: on)?|from today|since (?:the|i|we|"
+    r"my|he|she|our)|no longer|any ?more|hereafter|henceforth|"
     r"as of|instead|after all|used to)\b",
     re.IGNORECASE,
 )
 _DENIES = re.compile(r"\b(?:not|rather than|no|never|only)\b|n't\b", re.IGNORECASE)
 # Somebody or something was put elsewhere, to another day, or to another measure.
 MOVES = re.compile(
-    r"\b(?:moved|moving|to move|changed|switched(?! o(?:n|ff))|swapped|shifted|pushed|postponed|delayed|rescheduled|rearranged|rebooked|revised|"
-    r"put\b.{0,40}?\b(?:back|off|up|down)|brought forward|cancell?ed|sold|traded|quit|(?<=has )left|(?<=have )left|(?<='s )left|(?<='ve )left|left (?:the|his|her|my|our|their) job|extended|shortened|reset|finished with|"
-    r"gone (?:up|down|over)|(?:went|goes) (?:up|down)(?= (?:to|by|from)\b.*\d)|shot up|raised|increased|upped|bumped|lowered|reduced|been (?:cut|dropped|replaced)|replaced (?:by|with)|got a new|gave up|"
-    r"given up|stopped|relocated|packed in|promoted|turn(?:s|ed) out|made (?:it|that)|becomes?|became|(?:has|have|'ve|'s) taken over)\b",
+    r"\b(?:moved|moving|to move|changed|switched(?! o(?:n|ff))|swapped|shifted|pushed|postponed|delayed|rescheduled|"
+    r"rearranged|rebooked|revised|"
+    r"put\b.{0,40}?\b(?:back|off|up|down)|brought forward|cancell?ed|sold|traded|quit|(?<=has )left|(?<=have )left|"
+    r"(?<='s )left|(?<='ve )left|left (?:the|his|her|my|our|their) job|extended|shortened|reset|finished with|"
+    r"gone (?:up|down|over)|(?:went|goes) (?:up|down)(?= (?:to|by|from)\b.*\d)|shot up|raised|increased|upped|"
+    r"bumped|lowered|reduced|been (?:cut|dropped|replaced)|replaced (?:by|with)|got a new|gave up|"
+    r"given up|stopped|relocated|packed in|promoted|turn(?:s|ed) out|made (?:it|that)|becomes?|became|(?:has|have|"
+    r"'ve|'s) taken over)\b",
     re.IGNORECASE,
 )
 _NEW = re.compile(r"\bnew\b", re.IGNORECASE)
 TAKES_BACK = re.compile(
-    r"\b(?:actually|scratch|correction|correcting myself|my (?:mistake|bad)|silly me|strike that|second thought|was wrong|"
-    r"got .{1,20} wrong|had .{1,20} wrong|copied .{1,20} wrong|wrote .{1,20} wrong|mixed\b.{0,12} up|muddled|swapped|(?:i|i'd) meant|make (?:that|it)(?= \w)|"
-    r"turn(?:s|ed) out|change of plan|wait,? no|hang on|hold on|i (?:told|said|gave)|after all|fib|(?<!nothing )(?<!something )(?<!what's )wrong(?! with)|misinformed|mistaken|"
+    r"\b(?:actually|scratch|correction|correcting myself|my (?:mistake|bad)|silly me|strike that|second thought|"
+    r"was wrong|"
+    r"got .{1,20} wrong|had .{1,20} wrong|copied .{1,20} wrong|wrote .{1,20} wrong|mixed\b.{0,12} up|muddled|"
+    r"swapped|(?:i|i'd) meant|make (?:that|it)(?= \w)|"
+    r"turn(?:s|ed) out|change of plan|wait,? no|hang on|hold on|i (?:told|said|gave)|after all|fib|"
+    r"(?<!nothing )(?<!something )(?<!what's )wrong(?! with)|misinformed|mistaken|"
     r"mis(?:read|heard|remembered|spoke|typed|counted)|typo|should (?:be|say|have been|have said))\b|"
     r"^\W*(?:(?:hmm+|oh|ah+|um+|uh|er+m?|well|argh|ugh|so|and)\b\W*)*(?:no|nope|nah|oops|whoops|sorry)\b|"
     r"^\W*(?:hmm+|er+m?|uh+)\b(?=\W*\d)|"
@@ -38,8 +46,10 @@ _OPPOSITIONS = (
     re.compile(r"(?P<new>[^,;]+?),? (?:and )?no longer (?P<old>[^,.;-]+?)(?= -|[,.;!]|$)", re.IGNORECASE),
     re.compile(r"(?P<new>[^,;]+?),? (?:instead of|rather than) (?P<old>[^,.;-]+?)(?= -|[,.;!]|$)", re.IGNORECASE),
     re.compile(
-        r"\b(?:sold|quit|(?<![Mm]y )(?<!the )(?<!his )(?<!her )(?<!our )(?<!their )left|traded in|gave up|given up|stopped|finished with|packed in|replaced|got rid of|dropped) "
-        r"(?:the |his |her |my |our |their |with )?(?P<old>[^,.;]+?)(?=,| and | for | last | this | yesterday|[.;!]|$)(?:.*?\b(?P<new>.+))?",
+        r"\b(?:sold|quit|(?<![Mm]y )(?<!the )(?<!his )(?<!her )(?<!our )(?<!their )left|traded in|gave up|given up|"
+        r"stopped|finished with|packed in|replaced|got rid of|dropped) "
+        r"(?:the |his |her |my |our |their |with )?(?P<old>[^,.;]+?)(?=,| and | for | last | this | yesterday|[.;!]|"
+        r"$)(?:.*?\b(?P<new>.+))?",
         re.IGNORECASE,
     ),
     re.compile(r"\bfrom (?P<old>[^,.;]+?) to (?P<new>[^,.;]+)", re.IGNORECASE),

@@ -15,24 +15,31 @@ from m2a.types import Concept
 
 # What somebody may have many of: a second value takes nothing from the first.
 _MANY = re.compile(
-    r"\b(?:likes?|loves?|enjoys?|hates?|adores?|prefers?|fan|into|speaks?|spoke|knows?|knew|learn\w*|stud(?:y|ies|ied)|allergic|"
-    r"intolerant|can't (?:eat|have|stand)|won't (?:eat|touch)|avoids?|eats?|ate|drinks?|drank|has|have|had|got|own(?:s|ed)?|keeps?|"
-    r"plays?|played|does|did|visit\w*|been|went|go(?:es)?|travel\w*|saw|see[ns]?|watch\w*|read|met|meets?|bought|buys?|made|makes?|"
-    r"cook\w*|bak\w+|collects?|want\w*|needs?|use[sd]?|takes?|took|gave|gives?|called|calls?|wrote|writes?|told|said|helps?|"
+    r"\b(?:likes?|loves?|enjoys?|hates?|adores?|prefers?|fan|into|speaks?|spoke|knows?|knew|learn\w*|stud(?:y|ies|"
+    r"ied)|allergic|"
+    r"intolerant|can't (?:eat|have|stand)|won't (?:eat|touch)|avoids?|eats?|ate|drinks?|drank|has|have|had|got|"
+    r"own(?:s|ed)?|keeps?|"
+    r"plays?|played|does|did|visit\w*|been|went|go(?:es)?|travel\w*|saw|see[ns]?|watch\w*|read|met|meets?|bought|"
+    r"buys?|made|makes?|"
+    r"cook\w*|bak\w+|collects?|want\w*|needs?|use[sd]?|takes?|took|gave|gives?|called|calls?|wrote|writes?|told|"
+    r"said|helps?|"
     r"teach\w*|taught|work(?:s|ed)? (?:on|with|for)|born|translat\w*|one of)\b",
     re.IGNORECASE,
 )
 # What there is one of at a time, in the words of the frame.
 _ONE = re.compile(
-    r"\b(?:is|are|'s|was|lives?|living|stays?|weighs?|costs?|earns?|pays?|reads|stands? at|named?|password|code|pin|number|address|"
+    r"\b(?:is|are|'s|was|lives?|living|stays?|weighs?|costs?|earns?|pays?|reads|stands? at|named?|password|code|pin|"
+    r"number|address|"
     r"size|weight|height|price|rent|age|deadline|appointment|birthday|favou?rite|boss|teacher|doctor|page|"
     r"works? (?:at|as|in)|drives?|starts?|ends?|begins?|leaves?|arrives?|lands?)\b|'s\b",
     re.IGNORECASE,
 )
 # Where something is, in words that are no names: "in the loft", "at Mum's house".
 _WHERE = re.compile(
-    r"(?:\b(?:is|are|was|lives?|hangs?|sits?|stays?|keep|kept|put|moved)\b|'s\b)[^.,;]{0,25}?\b(?:in|at|on|under|behind|inside|above|below|"
-    r"next to|to) (?P<where>(?:the|my|our|his|her|their|\w+'s) [\w' -]{2,30}?)(?=$|[.,;]| and | now\b| these\b| instead\b)",
+    r"(?:\b(?:is|are|was|lives?|hangs?|sits?|stays?|keep|kept|put|moved)\b|'s\b)[^.,;]{0,25}?\b(?:in|at|on|under|"
+    r"behind|inside|above|below|"
+    r"next to|to) (?P<where>(?:the|my|our|his|her|their|\w+'s) [\w' -]{2,30}?)(?=$|[.,;]| and | now\b| these\b|"
+    r" instead\b)",
     re.IGNORECASE,
 )
 _MEASURED = ("age", "time", "year")

@@ -28,8 +28,10 @@ _ADDS = re.compile(
 _POINTS_BACK = re.compile(r"(?:it|that|this|they|he|she|there|those|these|you)(?:'\w+)?$", re.IGNORECASE)
 _THAT_THING = re.compile(r"\b(?:of|for|at|in|on) (?:that|this|the same) [a-z]+", re.IGNORECASE)
 _MISSPOKE = re.compile(
-    r"^\W*(?:(?:no|oh|sorry|oops|actually|wait|correction|scratch that|well|hmm+|ah)\b\W*)*i(?:'d|'ve)? (?:meant|misread|"
-    r"misheard|miscounted|mistyped|misspoke|misremembered|swapped|mixed|(?:got|had|wrote|copied|said|told).{0,25} wrong|was wrong)\b",
+    r"^\W*(?:(?:no|oh|sorry|oops|actually|wait|correction|scratch that|well|hmm+|ah)\b\W*)*i(?:'d|'ve)? (?:meant|"
+    r"misread|"
+    r"misheard|miscounted|mistyped|misspoke|misremembered|swapped|mixed|(?:got|had|wrote|copied|said|"
+    r"told).{0,25} wrong|was wrong)\b",
     re.IGNORECASE,
 )
 

@@ -156,7 +156,7 @@ def entries_of(hits: Sequence[Hit]) -> list[MemoryEntry]:
 
 
 def together(entries: Sequence[MemoryEntry]) -> list[list[MemoryEntry]]:
-    """Each memory with those among the others that correct it, oldest first; a correction of one that is not there stands alone."""
+    """Each memory with those among the others that correct it, oldest first; one whose memory is not there stands alone."""
     known = {entry.memory_id: entry for entry in entries}
     groups: dict[int, list[MemoryEntry]] = {}
     for entry in entries:

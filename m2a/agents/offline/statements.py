@@ -30,16 +30,21 @@ _LOOSE = re.compile(
     r"^(?:its|it|they|their|that|this|these|those|both|one|same|there|then)(?:'s|'re|'ve|'ll|'d)?\b", re.IGNORECASE
 )
 _OBJECT = re.compile(
-    r"\b(?:it|them|him|her(?= *$|[,.;]| and| at| in| on| to| for| with| from| every| last| next| up| back| off| out))\b",
+    r"\b(?:it|them|him|her(?= *$|[,.;]| and| at| in| on| to| for| with| from| every| last| next| up| back| off|"
+    r" out))\b",
     re.IGNORECASE,
 )
 _OWN = re.compile(r"^(?:(?:this|that|here|these|those)(?:'s| is| are) )?(?:my|our)\b", re.IGNORECASE)
 # Openings that say nothing of what is kept.
 _FILLER = re.compile(
-    r"^(?:(?:oh|ah|hey|hi|hello|hiya|so|and|but|also|plus|ok|okay|well|right|btw|by the way|fyi|anyway|hm+|um+|yes|yeah|yep|"
-    r"haha|lol|omg|phew|wow|ugh|guess what|(?:it )?turns out(?: that)?|it (?:seems|looks like|appears)(?: that)?|listen|ps|thanks|thank you|for the record|just so you know|no|nope|sorry|actually|"
-    r"(?:good|great|big|bad) news|you should know(?: that)?|did you know(?: that)?|you know|note to self|(?:(?:small|quick|slight|minor) )?correction|"
-    r"i(?: just)? (?:wanted|want|should|have|need|would like|'d like) to (?:tell|let|inform) you(?: know)?(?: that)?)\b"
+    r"^(?:(?:oh|ah|hey|hi|hello|hiya|so|and|but|also|plus|ok|okay|well|right|btw|by the way|fyi|anyway|hm+|um+|yes|"
+    r"yeah|yep|"
+    r"haha|lol|omg|phew|wow|ugh|guess what|(?:it )?turns out(?: that)?|it (?:seems|looks like|appears)(?: that)?|"
+    r"listen|ps|thanks|thank you|for the record|just so you know|no|nope|sorry|actually|"
+    r"(?:good|great|big|bad) news|you should know(?: that)?|did you know(?: that)?|you know|note to self|"
+    r"(?:(?:small|quick|slight|minor) )?correction|"
+    r"i(?: just)? (?:wanted|want|should|have|need|would like|'d like) to (?:tell|let|"
+    r"inform) you(?: know)?(?: that)?)\b"
     r"(?:[\s,.:!-]+|$))+",
     re.IGNORECASE,
 )
