@@ -5,7 +5,8 @@ The file has sections (`## pairs`, …); a line is a case, its fields are separa
 
 import re
 import tempfile
-from collections.abc import AsyncIterator, Sequence
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -14,11 +15,14 @@ from pathlib import Path
 
 from m2a.agents.offline import OfflineRules
 from m2a.agents.offline.languages import is_english
+from m2a.agents.prompting import reply_messages, stage_messages
+from m2a.agents.state import Decision, TurnState
 from m2a.assistant import Assistant
 from m2a.memory.owners import owner_named
 from m2a.memory.words import finished_words
 from m2a.settings import Settings
 from m2a.types import Failed, MemoryChanged, MemoryEntry, MessageRecorded, ReplyFinished
+from models.chat_model import ChatMessage, TokenUsage
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 NOT_READ = "in this conversation only"
@@ -127,6 +131,26 @@ class Teller:
         return bool(self.entries_of(text)) or NOT_READ in self.told.replies[index]
 
 
+class PromptingRules(OfflineRules):
+    """The rules without a model, with the prompts that a language model would be given in their place."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.prompts: deque[str] = deque(maxlen=100)  # those of a turn are fewer
+
+    async def decide(self, state: TurnState) -> Decision:
+        self._keep(stage_messages(state, sees_photos=False))
+        return await super().decide(state)
+
+    def reply(self, state: TurnState) -> AsyncGenerator[str | TokenUsage, None]:
+        self._keep(reply_messages(state, sees_photos=False))
+        return super().reply(state)
+
+    def _keep(self, messages: Sequence[ChatMessage]) -> None:
+        parts = [part for message in messages for part in message.parts if isinstance(part, str)]
+        self.prompts.append("\n".join(parts))
+
+
 class Clock:
     def __init__(self) -> None:
         self.now = START
@@ -141,11 +165,18 @@ class Clock:
 class Stage:
     """An assistant without a model, and as many owners as one asks for."""
 
-    def __init__(self, assistant: Assistant, clock: Clock) -> None:
+    def __init__(self, assistant: Assistant, clock: Clock, policy: PromptingRules) -> None:
         self._assistant, self._clock, self._numbers = assistant, clock, count(1)
+        self._policy = policy
 
     def teller(self) -> Teller:
         return Teller(self._assistant, self._clock, f"teller {next(self._numbers)}")
+
+    def prompts_since(self) -> list[str]:
+        """The prompts since the last call."""
+        prompts = list(self._policy.prompts)
+        self._policy.prompts.clear()
+        return prompts
 
 
 @asynccontextmanager
@@ -153,8 +184,9 @@ async def stage() -> AsyncIterator[Stage]:
     clock = Clock()
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(data_dir=Path(folder), chat_model="offline")
-        async with Assistant.open(settings, clock=clock, policy=OfflineRules()) as assistant:
-            yield Stage(assistant, clock)
+        policy = PromptingRules()
+        async with Assistant.open(settings, clock=clock, policy=policy) as assistant:
+            yield Stage(assistant, clock, policy)
 
 
 def every_nth(cases: Sequence[list[str]], n: int) -> list[list[str]]:
