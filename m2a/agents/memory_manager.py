@@ -35,6 +35,7 @@ from m2a.types import (
 from models.captioner import Captioner
 
 SEARCH_HITS = 10
+RULES_FIRST_HITS = 25
 MESSAGES_OPENED = 40
 MESSAGES_IN_RANGES = 1000
 WRITES_AT_MOST = 10
@@ -124,7 +125,9 @@ class MemoryManager:
                 return Step(action, Rejected("Give words to look for, or use_photos where photos are attached.")), []
             query = Query(action.query, photo_ids)
             # Rules judge every memory that is found by a decision of their own, finer than the floor.
-            hits = tuple(self._bank.search(query, k=SEARCH_HITS, relevance_floor=self._policy.calls_model))
+            # Of a value told twenty times the newest must be among them.
+            k = SEARCH_HITS if self._policy.calls_model or state.steps else RULES_FIRST_HITS
+            hits = tuple(self._bank.search(query, k=k, relevance_floor=self._policy.calls_model))
             hits = self._with_corrections(hits)
             return Step(action, Searched(hits)), [MemorySearched(query, hits)]
         if isinstance(action, SearchRawMessages):

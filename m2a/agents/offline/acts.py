@@ -134,7 +134,8 @@ _MUSES = re.compile(
     r"sometimes |always |just )*"
     r"(?:wonder\w*|suppose|guess)|(?:it's )?(?:funny|strange|odd|weird|amazing|interesting|crazy|isn't it \w+|"
     r"who(?:'d| would) have) "
-    r"(?:how|that|what|the way|thought)|imagine|what if|if only|they say|people say|life is|time flies)\b",
+    r"(?:how|that|what|the way|thought)|imagine|what if|if only|let(?:'s| us| me)|never mind|they say|people say|"
+    r"life is|time flies)\b",
     re.IGNORECASE,
 )
 _REACTS = re.compile(

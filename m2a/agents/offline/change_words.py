@@ -42,6 +42,11 @@ _CHANGES = (LATELY, _DENIES, MOVES, _NEW)
 _OPPOSITIONS = (
     re.compile(r"\bnot (?P<old>[^,.;]+?),? but (?P<new>[^,.;]+)", re.IGNORECASE),
     re.compile(r"\bnot (?P<old>[^,.;]+?), (?P<new>[^,.;]+)", re.IGNORECASE),
+    re.compile(
+        r"\b(?:is|are|was|were)n't (?P<old>[^,.;]+?)(?: any ?(?:more|longer))?,? but (?P<new>[^,.;]+)|"
+        r"n't (?P<over>[^,.;]+?) any ?(?:more|longer)\b",
+        re.IGNORECASE,
+    ),
     re.compile(r"(?P<new>[^,;]+?),? (?:and )?not (?P<old>[^,.;-]+?)(?= -|[,.;!]|$)", re.IGNORECASE),
     re.compile(r"(?P<new>[^,;]+?),? (?:and )?no longer (?P<old>[^,.;-]+?)(?= -|[,.;!]|$)", re.IGNORECASE),
     re.compile(r"(?P<new>[^,;]+?),? (?:instead of|rather than) (?P<old>[^,.;-]+?)(?= -|[,.;!]|$)", re.IGNORECASE),
@@ -77,7 +82,8 @@ def denied(text: str) -> str:
 
 def refuted(text: str) -> list[str]:
     """The words that the text names as no longer so, or never so: "not Monday but Tuesday" refutes "Monday"."""
-    found = [match["old"].strip() for pattern in _OPPOSITIONS if (match := pattern.search(text))]
+    matches = [match.groupdict() for pattern in _OPPOSITIONS if (match := pattern.search(text))]
+    found = [(groups["old"] or groups.get("over") or "").strip() for groups in matches]
     return [re.sub(r"^(?:the|a|an|on|in|at|to|for|with) ", "", old, flags=re.IGNORECASE) for old in found if old]
 
 

@@ -42,6 +42,8 @@ _WHERE = re.compile(
     r" instead\b)",
     re.IGNORECASE,
 )
+# Of "Anna's mother" the mother, who is not Anna.
+_POSSESSED = re.compile(r"'s (?:[\w-]+ ){0,2}([\w-]+)$")
 _MEASURED = ("age", "time", "year")
 _FRAME_SHARE = 0.5  # of the words of the shorter text, those that both have around the value
 _VALUE_WORDS = 6
@@ -52,13 +54,17 @@ _PAST_EVENT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A text and what is read from it once; words are stems that tell one fact from another."""
+    """A text and what is read from it once; words are stems that tell one fact from another.
+
+    `possessed` is the head of a subject such as "Anna's mother".
+    """
 
     text: str
     words: frozenset[str]
     subject: frozenset[str]
     subject_names: frozenset[str]
     names: frozenset[str]
+    possessed: frozenset[str]
     values: tuple[Value, ...]
     places: frozenset[str]
     refuted: frozenset[str]
@@ -76,6 +82,7 @@ class Claim:
             frozenset(content(" ".join([subject_text, *_called(subject_text, concepts)]))) - in_values,
             frozenset(content(" ".join(find_names(subject_text)))) | _letters(subject_text),
             frozenset(content(" ".join(find_names(text)))) | _letters(text),
+            frozenset(content(match[1])) if (match := _POSSESSED.search(subject_text)) else frozenset(),
             tuple(values),
             frozenset([*find_places(text), *(match["where"] for match in _WHERE.finditer(text))]),
             frozenset(one for old in refuted(text) for one in content(old)),
@@ -110,8 +117,8 @@ def different_kinds(new: Claim, old: Claim) -> frozenset[str]:
 
 def _are_of_work_and_home(new: str, old: str) -> bool:
     """Where somebody works says nothing of where they live, nor the other way round."""
-    lives = re.compile(r"\b(?:lives?|living|lived|stays?|moved|home|house|flat)\b", re.IGNORECASE)
-    works_now, works_then = speaks_of_work(new), speaks_of_work(old)
+    lives = re.compile(r"\b(?:lives?|living|lived|stays?|moved|shifted|relocated|home|house|flat)\b", re.IGNORECASE)
+    works_now, works_then = speaks_of_work(new) and not lives.search(new), speaks_of_work(old)
     return (works_now and not works_then) or (
         bool(lives.search(new)) and works_then and not works_now and not lives.search(old)
     )

@@ -127,6 +127,8 @@ def _may_be_meant(new: Claim, old: Claim, said: str, least: int) -> bool:
         return False
     if new.subject_names and not new.subject_names & known:
         return False
+    if old.possessed and not any(meets(word, told) for word in old.possessed):
+        return False  # Anna's mother moved, or Anna herself
     different = different_kinds(new, old)
     shared = (new.words & old.words) - value_words(new, different)
     if len(shared) < least and not shared & old.names:
