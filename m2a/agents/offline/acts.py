@@ -74,6 +74,11 @@ FORGET = re.compile(
     rf"unlearn|throw (?:away|out)|get rid of|let go of)(?:{_OF_THE_MEMORY}|(?<=of)(?= \w)))(?! to\b)(?P<what> \w.*)",
     re.IGNORECASE,
 )
+# Why something is to be forgotten: "…, that was stupid of me".
+_EXCUSES = re.compile(
+    r"(?:that|this|it|i|i'm|i'd|he'd|she'd|they'd|because|since|as|please|which|thanks|sorry|nobody)(?:'s)?\b",
+    re.IGNORECASE,
+)
 # The same wish, put as what is not to be kept.
 _NOT_KEPT = re.compile(
     r"^(?:(?:please|pls|also|and|actually|oh|ok|okay)\b,? )*(?:(?:do not|don't|dont|never|stop|no need to|"
@@ -264,9 +269,9 @@ def _wish(sentence: str) -> Utterance | None:
         return Utterance("forget", kept_out["what"].strip())
     if (forget := FORGET.match(text)) and not re.match(r"scratch that\b[\s,.:-]+\w", text, re.IGNORECASE):
         rest = re.split(r"[,;:]\s+| - ", forget["what"], maxsplit=1)
-        if len(rest) == 1 or len(tokens(rest[1])) < 3:  # "scratch what I said about the key, Ana has it" tells
+        if len(rest) == 1 or len(tokens(rest[1])) < 3 or _EXCUSES.match(rest[1]):
             return Utterance("forget", forget["what"].strip())
-        return None
+        return None  # "scratch what I said about the key, Ana has it" tells
     if remember := REMEMBER.match(text):
         told = remember["what"].strip()
         return None if told.endswith("?") else Utterance("preference" if _STYLE.search(told) else "tell", told)
