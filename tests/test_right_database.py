@@ -99,6 +99,7 @@ def test_its_own_database_opens_and_a_fresh_folder_begins_one(folder: Path, tmp_
     (fresh / "photos").mkdir(parents=True)
     open_stores(fresh)
     open_stores(fresh)
+    assert (fresh / "memory.db").stat().st_size > 0
 
 
 def test_another_application_s_database_is_refused_without_photos_too(tmp_path: Path) -> None:
