@@ -152,7 +152,7 @@ class TestCommands:
         assert "blue ball" in done.out and not done.err
 
     def test_ask_answers_in_json(self, told):
-        done = told.m2a("ask", "--json", "What does Bobo love?")
+        done = told.quick("ask", "--json", "What does Bobo love?")
         turn = json.loads(done.out)
         assert "blue ball" in turn["answer"]
         assert [source["memory_id"] for source in turn["sources"]] == [1]
@@ -169,7 +169,7 @@ class TestCommands:
         assert "answer" in json.loads(done.out)
 
     def test_list(self, told):
-        done = told.m2a("memory", "list")
+        done = told.quick("memory", "list")
         assert done.code == 0
         assert re.search(r"^ +1 .*My dog Bobo loves the blue ball\.  \[1 photo\]$", done.out, re.MULTILINE)
         lines = [json.loads(line) for line in told.quick("memory", "list", "--json").out.splitlines()]
@@ -183,7 +183,7 @@ class TestCommands:
         assert first["memory_id"] == 1 and first["ranks"]["bm25"] == 1
 
     def test_show(self, told):
-        done = told.m2a("memory", "show", "1")
+        done = told.quick("memory", "show", "1")
         assert done.code == 0
         for words in (
             "Memory 1",
@@ -199,7 +199,7 @@ class TestCommands:
         assert (shown["rests_on"], shown["corrects"], shown["corrections"]) == ("stated", None, [])
 
     def test_delete_and_undo(self, told):
-        done = told.m2a("memory", "delete", "2")
+        done = told.quick("memory", "delete", "2")
         assert done.out.startswith("Forgot memory 2: ") and "not found, shown or used any more" in done.out
         for _again in range(2):
             assert "violin" not in told.quick("memory", "list").out
@@ -221,7 +221,7 @@ class TestCommands:
         done = told.quick("verify")
         assert done.code == 1
         assert f"fault: No message shows the photo file {stray.name}.\n1 fault. `m2a repair` mends" in done.out
-        done = told.m2a("repair")
+        done = told.quick("repair")
         assert done == Done(
             0, "mended: Removed 1 photo file that no message shows.\nDatabase, photos and index agree.\n", ""
         )
@@ -342,7 +342,7 @@ def test_a_failure_in_a_process_of_its_own_has_no_traceback(tmp_path):
 def test_a_chat_server_that_is_down_is_named_and_the_words_are_kept(tmp_path):
     address = f"http://127.0.0.1:{free_port()}/v1"
     down = {"M2A_CHAT_MODEL": "openai:any", "M2A_CHAT_BASE_URL": address, "M2A_CHAT_API_KEY": "geheim"}
-    done = m2a(tmp_path, "ask", "My dog is Bobo", **down)
+    done = quick(tmp_path, "ask", "My dog is Bobo", **down)
     assert address in done.sentence and "geheim" not in done.err
     done = quick(tmp_path, "doctor", **down)
     assert done.code == 1 and address in done.out and "1 messages" in done.out

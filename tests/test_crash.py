@@ -1,4 +1,4 @@
-"""Thirty kills; `python -m tests.crash --trials 200` does more."""
+"""Twelve kills; `python -m tests.crash --trials 200` does more."""
 
 from pathlib import Path
 
@@ -6,8 +6,8 @@ from tests.crash import run_trials
 
 
 def test_nothing_acknowledged_is_lost_undone_or_done_twice_by_kill_9(tmp_path: Path) -> None:
-    result = run_trials(tmp_path / "memory", trials=30, seed=20261112)
+    result = run_trials(tmp_path / "memory", trials=12, seed=20261112)
     print("\n".join(result.lines()))
     assert result.is_clean, "\n".join(result.lines())
     assert not result.log
-    assert result.last.replies > 10 and result.last.photos > 5 and result.last.deletions > 0
+    assert result.last.replies > 3 and result.last.photos > 2 and result.last.deletions > 0
