@@ -42,7 +42,8 @@ def test_the_memory_is_readable_to_its_owner_alone_where_the_folder_is_not(tmp_p
     tmp_path.chmod(0o755)
     if before:  # an M2A that did not see to it left them so
         for name in ("memory.db", "index.db"):
-            (tmp_path / name).touch(0o644)
+            (tmp_path / name).touch()
+            (tmp_path / name).chmod(0o644)
     with opened(tmp_path) as memory:
         memory.bank.record(None, role="user", speaker="You", text="hello", photos=[jpeg("red")])
         memory.bank.index()
@@ -56,7 +57,8 @@ def test_what_others_could_read_they_can_read_no_longer(tmp_path):
     ours = ["memory.db", "memory.db-wal", "index.db", ".index.db.lock", "m2a.toml", "photos/a/b.jpg", "uploads/c/d.png"]
     for name in [*ours, "letter.txt", "mine/memory.db"]:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).touch(0o644)
+        (tmp_path / name).touch()
+        (tmp_path / name).chmod(0o644)  # whatever the umask is
     (tmp_path / "photos" / "link.jpg").symlink_to(tmp_path / "letter.txt")
     tmp_path.chmod(0o755)
     make_folder(tmp_path)
