@@ -36,6 +36,7 @@ from models.chat_model import MalformedReplyError
 EARLIER_MESSAGES = 4
 EARLIER_CHARACTERS = 2000
 LONGEST_NAME = 40
+_WORDS_OF_A_NAME = 4
 _TRIES = 2
 _UNUSABLE = "The check of what may be written gave no usable answer."
 _NO_EYES = "The chat model cannot see photos, so nothing is kept of what they show."
@@ -297,11 +298,20 @@ def _is_change(proposal: Proposal) -> bool:
 
 
 def _names_used(names: Iterable[str], proposals: Sequence[Proposal]) -> tuple[str, ...]:
-    """The names that a proposal uses, as no other is of any use to the check. What is longer than a name is left out."""
+    """The names that a proposal uses, as no other is of any use to the check.
+
+    A name that is as long as a sentence, or makes up most of what is proposed, tells the check what to think: it is left out.
+    """
     texts = [
         proposal.change.draft.text for proposal in proposals if isinstance(proposal.change, Addition | Replacement)
     ]
-    return tuple(name for name in names if len(name) <= LONGEST_NAME and any(_stands_in(name, text) for text in texts))
+    return tuple(
+        name
+        for name in names
+        if len(name) <= LONGEST_NAME
+        and len(name.split()) <= _WORDS_OF_A_NAME
+        and any(_stands_in(name, text) and 2 * len(name.split()) <= len(text.split()) for text in texts)
+    )
 
 
 def _ranges(ids: Sequence[int], newest: Sequence[int]) -> Iterable[EvidenceRange]:

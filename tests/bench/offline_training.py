@@ -3,11 +3,8 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-
-import numpy as np
 
 from m2a.agents.offline.acts import LEARNED_ACTS
 from m2a.agents.offline.acts import features as act_features
@@ -15,70 +12,28 @@ from m2a.agents.offline.clauses import sentences
 from m2a.agents.offline.languages import is_english
 from m2a.agents.offline.questions import Question, content_words, parse, questions_of
 from m2a.agents.offline.relevance import features_of
-from m2a.agents.offline.sense import Sense
+from m2a.agents.offline.sense import Sense, as_decisions
 from m2a.types import EvidenceRange, MemoryEntry
+from tests.bench.correction_training import corrects_examples, meant_examples, situations
+from tests.bench.learning import Example, fit
 from tests.integrity_cases import read_cases
 from tests.offline_cases import Played
 
 SHORT = Path(__file__).parents[1] / "data" / "offline_short.json"
 PAIRS = SHORT.with_name("offline_pairs.json")
-CROWDED = SHORT.with_name("integrity.txt")
+LEARNED_CASES = SHORT.with_name("learned.txt")
 _TODAY = datetime(2026, 5, 4, 12, tzinfo=UTC)
-_STEPS = 50
 _OF_PAIR = 1.0
 _OF_SENTENCE = 0.3
-_OF_CROWDED = 2.0
+_OF_CROWDED = 0.5
 _FOUND = 25  # memories that the searches of a question bring
 _OF_A_WORD = 0.15  # what a shared word counts beside the cosine, for what is found
 _OF_SHORT = 0.5
+_OF_A_CASE = 0.3
+_OF_IDLE = 1.5
 ANSWER_PENALTY = 30.0
+MEANT_PENALTY = 2.0
 _ACTS = {"statement": "tell", "correction": "tell", "question": "ask", "never_said": "ask", "chit_chat": "chat"}
-
-
-@dataclass(frozen=True)
-class Example:
-    """What a decision sees, and whether it should say yes. `group` is the set that it is from."""
-
-    features: Mapping[str, float]
-    label: bool
-    group: str
-    vector: np.ndarray | None = None
-    weight: float = 1.0
-
-
-def fit(examples: Sequence[Example], *, penalty: float, vector_penalty: float = 0.0) -> dict[str, object]:
-    """Ridge-penalised logistic regression by Newton's method, on standardised features; the weights fit the raw ones."""
-    names = sorted({name for example in examples for name in example.features})
-    rows = np.array([[example.features.get(name, 0.0) for name in names] for example in examples])
-    mean, scale = rows.mean(axis=0), rows.std(axis=0)
-    scale[scale == 0] = 1.0
-    columns = [(rows - mean) / scale, np.ones((len(examples), 1))]
-    penalties = [penalty] * len(names) + [1e-6]
-    vectors = [example.vector for example in examples if example.vector is not None]
-    if vectors:
-        columns.append(np.array(vectors))
-        penalties += [vector_penalty] * len(vectors[0])
-    design = np.hstack(columns)
-    labels = np.array([example.label for example in examples], dtype=float)
-    weights = np.array([example.weight for example in examples])
-    ridge = np.diag(penalties)
-    beta = np.zeros(design.shape[1])
-    for _step in range(_STEPS):
-        chance = 1 / (1 + np.exp(-np.clip(design @ beta, -30, 30)))
-        gradient = design.T @ (weights * (labels - chance)) - ridge @ beta
-        curvature = (design * (weights * chance * (1 - chance))[:, None]).T @ design + ridge
-        change = np.linalg.solve(curvature, gradient)
-        beta += change
-        if np.abs(change).max() < 1e-6:
-            break
-    raw = beta[: len(names)] / scale
-    model: dict[str, object] = {
-        "bias": round(float(beta[len(names)] - raw @ mean), 4),
-        "features": {name: round(float(value), 4) for name, value in zip(names, raw, strict=True)},
-    }
-    if vectors:
-        model["vector"] = [round(float(value), 3) for value in beta[len(names) + 1 :]]
-    return model
 
 
 def write(path: Path, models: Mapping[str, Mapping[str, object]]) -> None:
@@ -149,27 +104,37 @@ def pair_examples(path: Path, sense: Sense) -> list[Example]:
     return examples
 
 
-def idle_examples(path: Path, sense: Sense) -> dict[str, list[Example]]:
-    """Messages with nothing to keep."""
-    texts = [text for (text,) in read_cases(path)["learned nothing"] if not text.endswith("?")]
+def case_examples(path: Path, sense: Sense) -> dict[str, list[Example]]:
+    """Single messages that tell something, ask for it, or hold nothing to keep."""
+    cases = read_cases(path)
+    told = [text for case in (*cases["pairs"], *cases["corrections"]) for text in case[:2]]
+    told += [case[2] for case in cases["lookalikes"]]
+    asked = [case[2] for case in (*cases["pairs"], *cases["corrections"])]
+    idle = [text for (text,) in cases["nothing"] if not text.endswith("?")]
+    weighed = [(told, "tell", _OF_A_CASE), (asked, "ask", _OF_A_CASE), (idle, "chat", _OF_IDLE)]
     return {
-        act: [Example(act_features(text), act == "chat", path.stem, sense.vector(text)) for text in texts]
+        act: [
+            Example(act_features(text), said == act, path.stem, sense.vector(text), weight)
+            for texts, said, weight in weighed
+            for text in texts
+            if is_english(text)
+        ]
         for act in LEARNED_ACTS
     }
 
 
 def crowded_examples(path: Path, sense: Sense) -> list[Example]:
     """Questions about one memory of all the pairs: what is found then lies nearer together than in a story."""
-    cases = [case for case in read_cases(path)["learned pairs"] if all(map(is_english, case[:3]))]
+    cases = [case for case in read_cases(path)["pairs"] if all(map(is_english, case[:3]))]
     texts = [text for first, second, _, _ in cases for text in (first, second)]
     known = _memories(texts)
+    vectors, words_of = sense.vectors(texts), [set(content_words(text)) for text in texts]
     examples = []
     for number, (_first, _second, asked, keys) in enumerate(cases):
-        cosines = [sense.cosine(asked, text) for text in texts]
         words = set(content_words(asked))
         near = [
-            cosine + _OF_A_WORD * len(words & set(content_words(text)))
-            for cosine, text in zip(cosines, texts, strict=True)
+            float(cosine) + _OF_A_WORD * len(words & held)
+            for cosine, held in zip(vectors @ sense.vector(asked), words_of, strict=True)
         ]
         found = sorted(range(len(texts)), key=lambda index: near[index], reverse=True)[:_FOUND]
         right = [
@@ -209,13 +174,17 @@ def examples_of(sets: Mapping[str, Sequence[Played]], sense: Sense) -> dict[str,
     found: dict[str, list[Example]] = {name: [] for name in (*LEARNED_ACTS, "answers")}
     for act, examples in short_examples(SHORT, sense).items():
         found[act] += examples
-    for act, examples in idle_examples(CROWDED, sense).items():
+    for act, examples in case_examples(LEARNED_CASES, sense).items():
         found[act] += examples
-    found["answers"] += pair_examples(PAIRS, sense) + crowded_examples(CROWDED, sense)
+    found["answers"] += pair_examples(PAIRS, sense) + crowded_examples(LEARNED_CASES, sense)
     for group, played in sets.items():
         for act, examples in act_examples(played, group, sense).items():
             found[act] += examples
         found["answers"] += answer_examples(played, group, sense)
+    told = situations(LEARNED_CASES, sets, sense)
+    found["meant"] = meant_examples(told, sense)
+    judging = sense.with_models(as_decisions({"meant": fit(found["meant"], penalty=MEANT_PENALTY)}))
+    found["corrects"] = corrects_examples(told, judging)
     return found
 
 
@@ -224,4 +193,6 @@ def train(examples: Mapping[str, Sequence[Example]], *, without: str = "") -> di
     used = {name: [one for one in found if one.group != without] for name, found in examples.items()}
     models = {act: fit(used[act], penalty=3.0, vector_penalty=0.1) for act in LEARNED_ACTS}
     models["answers"] = fit(used["answers"], penalty=ANSWER_PENALTY)
+    models["meant"] = fit(used["meant"], penalty=MEANT_PENALTY)
+    models["corrects"] = fit(used["corrects"], penalty=3.0, vector_penalty=3.0)
     return models

@@ -15,6 +15,8 @@ from m2a.agents.offline.languages import is_english
 from m2a.agents.offline.names import find_namings
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import plain, tokens
+from m2a.agents.offline.values import find_values
+from m2a.agents.offline.wishes import RESTORE, forgotten_by, points_at_something_to_forget, wanted_words
 
 Act = Literal["tell", "ask", "chat", "preference", "forget", "restore", "command", "unread"]
 LEARNED_ACTS: tuple[Literal["tell", "ask", "chat"], ...] = ("tell", "ask", "chat")
@@ -55,51 +57,6 @@ _FORMS = {
     ),
 }
 
-# In which a wish is put before what is wished.
-_PLEASE_DO = (
-    r"(?:(?:now that|since|because|as|if|after|before|on second thoughts?|thinking about it|come to think of it|"
-    r"seeing as)\b[^,]*, )?"
-    r"(?:(?:please|pls|kindly|also|and|actually|ok|okay|oh|hey|so|now|just)\b,? |(?:can|could|would|"
-    r"will) you (?:please |just )?|"
-    r"you can (?:now )?|i(?:'d| would) (?:like|want|prefer) (?:you to |it if you )|i want you to |go ahead and )*"
-)
-_OF_THE_MEMORY = (
-    r"(?= (?:that|what|whatever|everything|all|anything|about|of (?:that|it|my|what|the)|the (?:\w+ )?(?:thing|bit|"
-    r"part|memory|"
-    r"note|fact|stuff|info\w*|password|pin|code|number|address|entry|story)|my|our|it|this|her|his|their)\b)"
-)
-FORGET = re.compile(
-    rf"^{_PLEASE_DO}(?:(?:forget|delete|erase)(?:d)?\b|(?:remove|drop|wipe|disregard|scratch|scrap|strike|clear|"
-    rf"purge|lose|"
-    rf"unlearn|throw (?:away|out)|get rid of|let go of)(?:{_OF_THE_MEMORY}|(?<=of)(?= \w)))(?! to\b)(?P<what> \w.*)",
-    re.IGNORECASE,
-)
-# Why something is to be forgotten: "…, that was stupid of me".
-_EXCUSES = re.compile(
-    r"(?:that|this|it|i|i'm|i'd|he'd|she'd|they'd|because|since|as|please|which|thanks|sorry|nobody)(?:'s)?\b",
-    re.IGNORECASE,
-)
-# The same wish, put as what is not to be kept.
-_NOT_KEPT = re.compile(
-    r"^(?:(?:please|pls|also|and|actually|oh|ok|okay)\b,? )*(?:(?:do not|don't|dont|never|stop|no need to|"
-    r"you (?:needn't|need not|don't (?:have|need) to|shouldn't|mustn't)) "
-    r"(?:remember|keep|store|save|hold on to|hang on to|retain|record|keep hold of|keep(?:ing)?|stor(?:e|ing)|"
-    r"sav(?:e|ing)|"
-    r"remember(?:ing)?)|i(?:'d| would)(?: much)? (?:rather|prefer)(?: it if| that)? you (?:didn't|did not|don't|"
-    r"do not|forgot|dropped|"
-    r"not)(?: (?:remember|keep|kept|know|knew|store|stored|save|saved|have|had|hold|held)(?: on to)?)?|i (?:don't|"
-    r"do not) (?:want|like) you "
-    r"(?:to (?:remember|keep|know|store|save|have)|remembering|keeping|knowing|storing|having))\b(?P<what> \w.*)",
-    re.IGNORECASE,
-)
-# "No, both are true": what a correction put aside holds beside it.
-_RESTORE = re.compile(
-    r"\bboth (?:are|is|were|of (?:them|those|these) (?:are|were)|still)(?: still)? (?:true|right|correct|hold|valid|"
-    r"so)\b|"
-    r"\bboth (?:still )?hold\b|\b(?:keep|i meant|remember) (?:them )?both\b|\bboth stay\b|"
-    r"\bthe (?:old|first|earlier) one (?:is|was) (?:still )?(?:true|right|correct)(?: too| as well)\b",
-    re.IGNORECASE,
-)
 REMEMBER = re.compile(
     r"^(?:please |can you |could you |would you |i(?:'d| would) (?:like|want) you to |also )*"
     r"(?:(?:don't|do not|never|dont) forget|remember|keep in mind|bear in mind|note(?: down)?|make a note|save)"
@@ -221,6 +178,10 @@ def utterances(message: str, sense: Sense) -> list[Utterance]:
             found.append(Utterance("unread", part))
         else:
             found.append(_wish(part) or _read(part, whole, sense, alone=alone, marked=marked))
+    if points_at_something_to_forget(typed) and not any(
+        one.act == "forget" and wanted_words(one.text) for one in found
+    ):
+        return [Utterance("forget", typed)]
     return _with_question(found) if whole == "ask" else found
 
 
@@ -263,15 +224,10 @@ def features(text: str) -> dict[str, float]:
 
 def _wish(sentence: str) -> Utterance | None:
     text = sentence.strip()
-    if _RESTORE.search(text):
+    if RESTORE.search(text):
         return Utterance("restore", text)
-    if kept_out := _NOT_KEPT.match(text):
-        return Utterance("forget", kept_out["what"].strip())
-    if (forget := FORGET.match(text)) and not re.match(r"scratch that\b[\s,.:-]+\w", text, re.IGNORECASE):
-        rest = re.split(r"[,;:]\s+| - ", forget["what"], maxsplit=1)
-        if len(rest) == 1 or len(tokens(rest[1])) < 3 or _EXCUSES.match(rest[1]):
-            return Utterance("forget", forget["what"].strip())
-        return None  # "scratch what I said about the key, Ana has it" tells
+    if (what := forgotten_by(text)) is not None:
+        return Utterance("forget", what)
     if remember := REMEMBER.match(text):
         told = remember["what"].strip()
         return None if told.endswith("?") else Utterance("preference" if _STYLE.search(told) else "tell", told)
@@ -291,7 +247,9 @@ def _read(sentence: str, whole: str, sense: Sense, *, alone: bool, marked: bool)
 
 def _puts_right(sentence: str) -> bool:
     """ "No no, burgundy, not emerald": short as a remark, and yet it corrects something."""
-    names_a_value = bool(refuted(sentence) or re.search(r"\d|(?<=[a-z,] )(?!I\b)[A-Z]", sentence))
+    names_a_value = bool(
+        refuted(sentence) or find_values(sentence) or re.search(r"\d|(?<=[a-z,] )(?!I\b)[A-Z]", sentence)
+    )
     return bool(TAKES_BACK.search(sentence)) and names_a_value and not sentence.endswith("?")
 
 

@@ -2,6 +2,8 @@
 
 import re
 
+from m2a.agents.offline.clauses import segments
+
 # It is so now, and was not before.
 LATELY = re.compile(
     r"\b(?:now|these days|nowadays|lately|from now on|from (?:this|next) \w+(?: on)?|from today|since (?:the|i|we|"
@@ -22,7 +24,7 @@ MOVES = re.compile(
     r"'ve|'s) taken over)\b",
     re.IGNORECASE,
 )
-_NEW = re.compile(r"\bnew\b", re.IGNORECASE)
+NEW = re.compile(r"\bnew\b", re.IGNORECASE)
 TAKES_BACK = re.compile(
     r"\b(?:actually|scratch|correction|correcting myself|my (?:mistake|bad)|silly me|strike that|second thought|"
     r"was wrong|"
@@ -33,10 +35,11 @@ TAKES_BACK = re.compile(
     r"mis(?:read|heard|remembered|spoke|typed|counted)|typo|should (?:be|say|have been|have said))\b|"
     r"^\W*(?:(?:hmm+|oh|ah+|um+|uh|er+m?|well|argh|ugh|so|and)\b\W*)*(?:no|nope|nah|oops|whoops|sorry)\b|"
     r"^\W*(?:hmm+|er+m?|uh+)\b(?=\W*\d)|"
-    r"^\W*not\b",
+    r"^\W*not\b|"
+    r"^\*\S+$|^\S+\*$",  # "AC214*", as one corrects a word in a chat
     re.IGNORECASE,
 )
-_CHANGES = (LATELY, _DENIES, MOVES, _NEW)
+_CHANGES = (LATELY, _DENIES, MOVES, NEW)
 
 # What is named as no longer so, and what is put against it.
 _OPPOSITIONS = (
@@ -63,6 +66,30 @@ _OPPOSITIONS = (
 _DENIED = re.compile(
     r"\b(?:isn't|wasn't|aren't|weren't|doesn't|don't|is not|was not|does not|do not)\b(?P<old>[^,.;]+)", re.IGNORECASE
 )
+
+
+# What stays as it was, though something beside it changes: "her parents are where they were", "Egusi has not moved".
+_STAYS = re.compile(
+    r"\b(?:did|has|have|is|was|were|are|had)(?:n't| not)(?: been)? ?(?:changed?|altered|moved?|affected|different)?\W*$|"
+    r"\b(?:was|were|is|are) (?:still )?(?:right|correct|fine|unchanged|unaffected|the same|"
+    r"(?:as|where) (?:it|they|he|she) (?:was|were))\b|"
+    r"\b(?:stays?|stands|still|remains?|unchanged|untouched|no change|as before|the same)\b|\bnot [A-Z]\w+'s\b|"
+    r"\bonly (?:the|that|him|her)\b|\bhad right\W*$",
+    re.IGNORECASE,
+)
+
+
+def what_changes(text: str) -> str:
+    """The text without the clauses that say what stays; all of it where nothing else is said."""
+    text = re.sub(r"\(([^()]*)\)", lambda match: "" if _STAYS.search(match[1]) else match[0], text)
+    clauses = [text[first:last] for first, last in segments(text)]
+    changing = [clause for clause in clauses if not _STAYS.search(clause)]
+    return ", ".join(changing) if len(clauses) > 1 and changing else text
+
+
+def says_what_stays(text: str) -> bool:
+    """Whether all of the text says that something stays as it was: "The date stands.", which corrects nothing."""
+    return bool(_STAYS.search(what_changes(text))) and not refuted(text)
 
 
 def tells_of_change(text: str) -> bool:

@@ -89,6 +89,10 @@ class Claim:
         )
 
     @property
+    def letters(self) -> frozenset[str]:
+        return _letters(self.text)
+
+    @property
     def kinds(self) -> frozenset[str]:
         """The kinds of its values; every amount is of one kind here, since units are often left out."""
         kinds = {
@@ -126,7 +130,7 @@ def _are_of_work_and_home(new: str, old: str) -> bool:
 
 def share_a_frame(one: str, other: str) -> bool:
     """Whether the texts say the same but for one value: "I speak Polish" and "I speak Italian"."""
-    left, right = _frame_words(one), _frame_words(other)
+    left, right = frame_words(one), frame_words(other)
     shorter = min(len(left), len(right))
     if shorter < 2 or left == right:
         return False
@@ -140,6 +144,11 @@ def share_a_frame(one: str, other: str) -> bool:
     return held >= max(1, _FRAME_SHARE * shorter) and max(last - first, their_last - their_first) <= _VALUE_WORDS
 
 
+def may_have_many(text: str) -> bool:
+    """Whether the text tells what somebody may have many of: languages, likes, trips."""
+    return bool(_MANY.search(text))
+
+
 def exclude_each_other(one: str, other: str) -> bool:
     """Whether only the newer of two texts of one frame can hold: where somebody lives, not what somebody likes.
 
@@ -147,7 +156,7 @@ def exclude_each_other(one: str, other: str) -> bool:
     """
     if not share_a_frame(one, other) or _PAST_EVENT.search(one) or _PAST_EVENT.search(other):
         return False
-    left, right = _frame_words(one), _frame_words(other)
+    left, right = frame_words(one), frame_words(other)
     block = next(
         block for block in SequenceMatcher(None, left, right, autojunk=False).get_opcodes() if block[0] != "equal"
     )
@@ -171,7 +180,7 @@ def _names_another(before: Sequence[str], one: str, other: str) -> bool:
     return all(subjects) and subjects[0].text.casefold() != subjects[1].text.casefold()  # type: ignore[union-attr]
 
 
-def _frame_words(text: str) -> list[str]:
+def frame_words(text: str) -> list[str]:
     return [token.lower for token in tokens(expand(plain(text))) if token.lower not in _LIGHT]
 
 

@@ -1,19 +1,36 @@
 """Which memory a correction means, and whether anything of that memory still holds.
 
-A missed correction leaves two dated statements, a false one would destroy the first: so a memory is touched only where the
-user says that something was wrong or has changed, where the subject agrees and no other name is meant, and where one memory
-stands out among those that could be meant. Even then it only goes where the correction tells all of it anew; otherwise the
-two are tied, and told together.
+A missed correction leaves two dated statements, a false one would destroy the first: so a memory is touched only where no other
+name is meant, and where one memory stands out among those that could be meant (`meant`). That the user corrects it or says that
+it changed is a learned decision ("corrects"), which only ever ties the two together, to be told one after the other. The memory
+goes only where it is said in plain words that it was wrong or has changed, and the correction tells all of it anew.
 """
 
+import math
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 
-from m2a.agents.offline.change_words import LATELY, MOVES, TAKES_BACK, corrects, denied
-from m2a.agents.offline.claims import Claim, different_kinds, exclude_each_other, value_words
-from m2a.agents.offline.clauses import AUXILIARIES, find_subject, segments
+from m2a.agents.offline.change_words import (
+    LATELY,
+    MOVES,
+    NEW,
+    TAKES_BACK,
+    says_what_stays,
+    what_changes,
+)
+from m2a.agents.offline.claims import (
+    Claim,
+    different_kinds,
+    exclude_each_other,
+    frame_words,
+    may_have_many,
+    share_a_frame,
+    value_words,
+)
+from m2a.agents.offline.clauses import AUXILIARIES, find_subject, is_past, segments
+from m2a.agents.offline.meant import Candidate, rate
 from m2a.agents.offline.relevance import entries_of, rests_on
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.statements import Observation
@@ -25,8 +42,19 @@ _ADDS = re.compile(
     r"\b(?:also|too(?=\W*(?:$|[,.;!?)]))|(?<!to )(?<!in )another|as well|one more|besides|a second(?![ -]hand))\b",
     re.IGNORECASE,
 )
+_BESIDE = re.compile(r"\b(?:other|second|next|another|own|both|besides|ever since|after that|on top)\b", re.IGNORECASE)
 _POINTS_BACK = re.compile(r"(?:it|that|this|they|he|she|there|those|these|you)(?:'\w+)?$", re.IGNORECASE)
+_PRONOUN = re.compile(r"\b(?:it|they|them|he|him|she|her|his|that|this|there|one)\b(?:'\w+)?", re.IGNORECASE)
 _THAT_THING = re.compile(r"\b(?:of|for|at|in|on) (?:that|this|the same) [a-z]+", re.IGNORECASE)
+_OPENS_SO = re.compile(
+    r"\W*(?:no|nope|nah|naw|oops|sorry|actually|correction|wait|scratch|hang|oh|hm+|ah|well|turns|change)\b",
+    re.IGNORECASE,
+)
+_PERFECT = re.compile(
+    r"\b(?:has|have|'s|'ve|had) (?:\w+ly )?(?:been|\w+ed|gone|got|gotten|put|taken|made|left|given|broken|begun|chosen)\b",
+    re.IGNORECASE,
+)
+_NOT = re.compile(r"\b(?:not|never|no longer)\b|n't\b", re.IGNORECASE)
 _MISSPOKE = re.compile(
     r"^\W*(?:(?:no|oh|sorry|oops|actually|wait|correction|scratch that|well|hmm+|ah)\b\W*)*i(?:'d|'ve)? (?:meant|"
     r"misread|"
@@ -35,17 +63,11 @@ _MISSPOKE = re.compile(
     re.IGNORECASE,
 )
 
-# What is not done on Tuesdays may be done on Saturdays.
-_WEEKLY = re.compile(r"\b(?:every|\w+days|weekends)\b", re.IGNORECASE)
-
-ENOUGH = 1.2  # rare words shared, counted by how few memories hold them, and signs that this memory is meant
-LEAD = 0.3  # over the next memory that could be meant
-_REFUTED, _SAME_KIND, _OTHER_SUBJECT = 1.5, 0.5, 0.8
-# Words that a correction such as "Scratch that about the boiler key, …" shares with the memory that it names itself, and where
-# what was said last may be meant as well.
-_NAMED_BY_ITSELF, _NAMED_OVER_THE_LAST = 2, 3
-_SYNONYM = 0.4
-_COSINE = 0.6
+_ENOUGH = 0.6  # the probability of a correction from which it is one
+_LEAD = 1.0  # of the logarithm of the odds, over the next memory that could be meant
+# Words that a correction such as "Scratch that about the boiler key, …" shares with the memory that it names itself.
+_NAMED_BY_ITSELF = 2
+_LONGEST_LEAD = 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +76,28 @@ class Correction:
 
     entry: MemoryEntry
     whole: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A memory that a correction may mean; `number` grows with time. `is_last`: it is of what the user said directly before."""
+
+    number: int
+    text: str
+    claim: Claim
+    is_last: bool
+
+    @classmethod
+    def of(cls, number: int, text: str, is_last: bool, concepts: Sequence[Concept] = ()) -> "Known":
+        return cls(number, text, Claim.of(text, concepts), is_last)
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The place of the memory that is meant, and how surely it is corrected, from 0 to 1."""
+
+    position: int
+    probability: float
 
 
 def find_corrected(
@@ -68,26 +112,19 @@ def find_corrected(
 
     `said` is the sentence or message that it is from, `newest` the ids of the user's messages before it, last first.
     """
-    if not corrects(said) or (_ADDS.search(observation.text) and not TAKES_BACK.search(said)):
+    if says_what_stays(said) or (_ADDS.search(observation.text) and not TAKES_BACK.search(said)):
         return None
-    new = replace(Claim.of(observation.text, concepts), refuted=Claim.of(said).refuted)
+    new = correcting_claim(observation.text, said, concepts)
+    entries = [entry for entry in entries_of(hits) if content(entry.text) != content(observation.text)]
     known = [
-        (entry, Claim.of(entry.text, concepts))
-        for entry in entries_of(hits)
-        if content(entry.text) != content(observation.text)
+        Known.of(entry.memory_id, entry.text, bool(newest) and rests_on(entry, newest[:1]), concepts)
+        for entry in entries
     ]
-    leans = _leans(said, observation.text)
-    last = _of_what_was_said_last(new, known, newest, sense) if leans else None
-    least = 0 if not leans else _NAMED_OVER_THE_LAST if last and last.is_alike else _NAMED_BY_ITSELF
-    rated = _rated(new, known, said, sense, least)
-    if rated and rated[0][0] >= ENOUGH:
-        score, entry, old = rated[0]
-        if len(rated) > 1 and score - rated[1][0] < LEAD:
-            if not exclude_each_other(entry.text, rated[1][1].text):
-                return None
-            entry, old = max(rated[:2], key=lambda one: one[1].memory_id)[1:]  # of one thing: the newest is meant
-        return Correction(entry, not leans and _tells_all_of(new, old, said))
-    return Correction(last.entry, False) if last else None
+    chosen = choose(new, observation.text, said, known, sense)
+    if chosen is None or chosen.probability < _ENOUGH:
+        return None
+    whole = not leans(said, observation.text) and _tells_all_of(new, known[chosen.position].claim, said)
+    return Correction(entries[chosen.position], whole)
 
 
 def rivals_of(observation: Observation, hits: Sequence[Hit]) -> tuple[int, ...]:
@@ -95,7 +132,118 @@ def rivals_of(observation: Observation, hits: Sequence[Hit]) -> tuple[int, ...]:
     return tuple(entry.memory_id for entry in entries_of(hits) if exclude_each_other(observation.text, entry.text))
 
 
-def _leans(said: str, text: str) -> bool:
+def correcting_claim(text: str, said: str, concepts: Sequence[Concept] = ()) -> Claim:
+    """What a correction claims anew; what it says to stay as it was is no part of it."""
+    return replace(Claim.of(what_changes(text), concepts), refuted=Claim.of(said).refuted)
+
+
+def choose(new: Claim, text: str, said: str, known: Sequence[Known], sense: Sense) -> Chosen | None:
+    """The memory that stands out as meant; where the correction means nothing alone, of those that were said last."""
+    rated = rate(new, [one.claim for one in known], sense)
+    leaning = leans(said, text)
+    named = [_words_naming(new, one.claim) for one in known]
+    able = [one for one in rated if _may_be_meant(new, known[one.position])]
+    if not able:
+        return None
+    best = max(able, key=lambda one: one.score)
+    if not leaning or known[best.position].is_last or named[best.position] >= _NAMED_BY_ITSELF:
+        if best.lead < _LEAD:
+            values = _values_of_one_thing(rated, known)
+            if best not in values:
+                return None
+            best = max(values, key=lambda one: known[one.position].number)
+        return _chosen(new, said, known, best, leaning, sense)
+    last = [one for one in able if known[one.position].is_last]
+    if not last:
+        return None
+    best = max(last, key=lambda one: one.score)
+    mine = known[best.position].claim
+    others_named = any(new.names & one.claim.names for one in known if not one.is_last)
+    if named[best.position] < max(named) - 1 or (others_named and not new.names & mine.names):
+        return None
+    return _chosen(new, said, known, best, leaning, sense)
+
+
+def correction_features(new: Claim, said: str, old: Known, lead: float, leaning: bool) -> dict[str, float]:
+    """The signs that the user takes the memory back, or says that it changed; the cosine is added by `with_cosine`."""
+    claim = old.claim
+    told = new.words | new.subject_names
+    shared = new.words & claim.words
+    different = different_kinds(new, claim)
+    length, its_length = len(tokens(new.text)), len(tokens(old.text))
+    subject_said = len(claim.subject & told) / len(claim.subject) if claim.subject else 0.5
+    takes_back, moves, lately = (bool(one.search(said)) for one in (TAKES_BACK, MOVES, LATELY))
+    refutes = bool(new.refuted & claim.words)
+    cue = takes_back or moves or lately or refutes
+    opens = bool(_OPENS_SO.match(said))
+    adds = bool(_ADDS.search(new.text))
+    named = bool(shared - value_words(new, different))
+    another_name = bool(new.subject_names and not new.subject_names & (claim.words | claim.subject_names))
+    missing = bool(claim.possessed) and not any(meets(word, told) for word in claim.possessed)
+    short = length < 6
+    many = may_have_many(claim.text)
+    framed = share_a_frame(new.text, old.text)
+    found = {
+        "takes back": takes_back,
+        "moves": moves,
+        "lately": lately,
+        "new": bool(NEW.search(said)),
+        "not": bool(_NOT.search(said)),
+        "opens so": opens,
+        "perfect": bool(_PERFECT.search(said)),
+        "refutes it": refutes,
+        "refutes another": bool(new.refuted) and not refutes,
+        "adds": adds,
+        "beside it": bool(_BESIDE.search(new.text)),
+        "words shared": math.log1p(len(shared)),
+        "share of own words shared": len(shared) / max(1, len(new.words)),
+        "share of its words shared": len(shared) / max(1, len(claim.words)),
+        "another value": bool(different),
+        "the same value": bool((new.kinds & claim.kinds) - different),
+        "no value of its kinds": not new.kinds & claim.kinds,
+        "its value": bool(shared & value_words(claim)),
+        "a name shared": bool(new.names & claim.names),
+        "names that it lacks": bool(new.names - claim.names),
+        "share of its subject said": subject_said,
+        "share of own subject held": len(new.subject & claim.words) / len(new.subject) if new.subject else 0.5,
+        "its subject's name unsaid": bool(claim.subject_names and not claim.subject_names & told),
+        "another name": another_name,
+        "another's": missing,
+        "leans": leaning,
+        "last": old.is_last,
+        "leans on the last": leaning and old.is_last,
+        "leans on the last with a value": leaning and old.is_last and bool(different),
+        "short": short,
+        "short after the last": short and old.is_last,
+        "pronoun after the last": old.is_last and bool(_PRONOUN.search(new.text)),
+        "same frame": SequenceMatcher(None, frame_words(new.text), frame_words(old.text), autojunk=False).ratio(),
+        "excludes it": exclude_each_other(new.text, old.text),
+        "framed alike": framed,
+        "many": many and may_have_many(new.text),
+        "many framed alike": many and framed,
+        "longer": math.log((length + 1) / (its_length + 1)),
+        "both past": is_past(new.text) and is_past(old.text),
+        "cue": cue,
+        "cue and value": cue and bool(different),
+        "cue and subject": cue * subject_said,
+        "cue and words": cue and named,
+        "cue after the last": cue and old.is_last,
+        "cue and another name": cue and another_name,
+        "cue and short": cue and short,
+        "cue and adds": cue and adds,
+        "takes back the last": takes_back and old.is_last,
+        "no cue": not cue and not opens,
+        "no cue but a value": not cue and not opens and bool(different),
+        "lead": max(0.0, min(lead, _LONGEST_LEAD)) / _LONGEST_LEAD,
+    }
+    return {name: float(value) for name, value in found.items()}
+
+
+def with_cosine(features: dict[str, float], cosine: float) -> dict[str, float]:
+    return features | {"cosine": cosine, "cue and cosine": features["cue"] * cosine}
+
+
+def leans(said: str, text: str) -> bool:
     """Whether the correction means nothing without what was said before it: "No, on Tuesday.".
 
     `text` is what was said without its fillers.
@@ -108,86 +256,32 @@ def _leans(said: str, text: str) -> bool:
     return subject is None or bool(_POINTS_BACK.match(subject.text.split()[-1]))
 
 
-_Known = Sequence[tuple[MemoryEntry, Claim]]
+def _chosen(new: Claim, said: str, known: Sequence[Known], best: Candidate, leaning: bool, sense: Sense) -> Chosen:
+    old = known[best.position]
+    features = with_cosine(correction_features(new, said, old, best.lead, leaning), sense.cosine(new.text, old.text))
+    return Chosen(best.position, sense.models["corrects"].probability(features, sense.vector(said)))
 
 
-def _rated(new: Claim, known: _Known, said: str, sense: Sense, least: int) -> list[tuple[float, MemoryEntry, Claim]]:
-    """The memories that the correction names itself, the likeliest first."""
-    holders = Counter(word for _, old in known for word in old.words)
-    rated = [
-        (_score(new, old, holders, sense), entry, old) for entry, old in known if _may_be_meant(new, old, said, least)
-    ]
-    return sorted(rated, key=lambda one: (one[0], one[1].memory_id), reverse=True)
+def _words_naming(new: Claim, old: Claim) -> int:
+    """How many words, other than of its value, the correction shares with the memory; a name counts twice."""
+    shared = (new.words & old.words) - value_words(new, different_kinds(new, old))
+    return len(shared) + bool(shared & old.names)
 
 
-def _may_be_meant(new: Claim, old: Claim, said: str, least: int) -> bool:
-    """Whether the correction names this memory itself, by at least so many words or a name where it leans on another."""
-    known, told = old.words | old.subject_names, new.words | new.subject_names
-    if old.subject_names and not old.subject_names & told:
-        return False
-    if new.subject_names and not new.subject_names & known:
-        return False
-    if old.possessed and not any(meets(word, told) for word in old.possessed):
-        return False  # Anna's mother moved, or Anna herself
-    different = different_kinds(new, old)
-    shared = (new.words & old.words) - value_words(new, different)
-    if len(shared) < least and not shared & old.names:
-        return False
-    if new.refuted & old.words:
+def _may_be_meant(new: Claim, old: Known) -> bool:
+    """Whether the correction speaks of nobody else than the memory does."""
+    held = old.claim.words | old.claim.subject_names
+    told = new.words | new.subject_names
+    if not old.claim.subject_names or old.claim.subject_names & told:
         return True
-    if not shared:
-        return False
-    if TAKES_BACK.search(said) or MOVES.search(said):
-        return bool(different) or len(shared) >= 2
-    if denied(said):
-        return bool(different) and old.subject <= told and not _WEEKLY.search(said)
-    # "I weigh 79 kilos now" needs no tie: of values told one after the other the newest answers.
-    lately = bool(LATELY.search(said)) and not exclude_each_other(new.text, old.text)
-    return lately and bool(different) and old.subject <= told
+    return old.is_last and not (new.subject_names and not new.subject_names & held)
 
 
-def _score(new: Claim, old: Claim, holders: Counter[str], sense: Sense) -> float:
-    shared = new.words & old.words
-    synonyms = [word for word in old.words - shared if meets(word, new.words)]
-    unsaid = old.subject - new.words if old.subject & new.words else ()
-    return (
-        sum(1 / holders[word] for word in shared)
-        + _SYNONYM * sum(1 / holders[word] for word in synonyms)
-        + _REFUTED * bool(new.refuted & old.words)
-        + _SAME_KIND * bool(different_kinds(new, old))
-        + _COSINE * sense.cosine(new.text, old.text)
-        - _OTHER_SUBJECT * len(unsaid) / max(1, len(old.subject))
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Last:
-    """The memory of what was said last. `is_alike`: it holds another value of a kind that the correction gives."""
-
-    entry: MemoryEntry
-    is_alike: bool
-
-
-def _of_what_was_said_last(new: Claim, known: _Known, newest: Sequence[int], sense: Sense) -> _Last | None:
-    """The memory of the message before, of several the nearest; None where the correction names somebody else."""
-    last = [(entry, old) for entry, old in known if newest and rests_on(entry, newest[:1])]
-    if not last:
-        return None
-    elsewhere = {name for entry, old in known for name in old.subject_names if (entry, old) not in last}
-    named = new.words & elsewhere
-    rated = [
-        (
-            bool(different_kinds(new, old)) + bool(new.refuted & old.words) + sense.cosine(new.text, old.text),
-            bool(different_kinds(new, old) or new.refuted & old.words),
-            entry,
-        )
-        for entry, old in last
-        if named <= old.words
-    ]
-    if not rated:
-        return None
-    _, is_alike, entry = max(rated, key=lambda one: one[0])
-    return _Last(entry, is_alike)
+def _values_of_one_thing(rated: Sequence[Candidate], known: Sequence[Known]) -> list[Candidate]:
+    """The two likeliest memories where they are an older and a newer value of one thing, or none."""
+    likeliest = sorted(rated, key=lambda one: one.score, reverse=True)[:2]
+    first, second = (known[one.position].text for one in likeliest)
+    return likeliest if exclude_each_other(first, second) else []
 
 
 def _tells_all_of(new: Claim, old: Claim, said: str) -> bool:

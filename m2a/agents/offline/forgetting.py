@@ -1,47 +1,59 @@
 """What "forget …" means: the memories that go, and what of them stays."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
-from m2a.agents.offline.acts import FORGET
 from m2a.agents.offline.clauses import find_subject, segments
 from m2a.agents.offline.relevance import entries_of, rests_on
 from m2a.agents.offline.sense import Sense
-from m2a.agents.offline.text import content, meets, stem, stems
+from m2a.agents.offline.text import content, meets, stems
+from m2a.agents.offline.wishes import all_words, is_forget, wanted_words
 from m2a.memory.quotations import sentence_spans
 from m2a.types import Hit, MemoryEntry
 
 _ALL = re.compile(r"\b(?:everything|all|anything)\b", re.IGNORECASE)
 _MET = 0.75  # of the words wanted
-_NEAR = 0.4  # the cosine from which a memory that is told in other words may be meant
-_LEAD = 0.08  # over the next
-_ASKING = {
-    stem(word)
-    for word in "everything anything memory note fact thing bit part message please forget delete mention ask stuff information "
-    "info detail entry whole story record told tell say said".split()
-}
+# What a word counts that few of the memories hold, one that says the same, and the likeness of the whole; and by how much one
+# must be above the next to be meant.
+_WORD, _SYNONYM, _COSINE = 1.0, 0.4, 3.0
+_ENOUGH, _LEAD = 0.9, 0.5
 
 
 def what_is_meant(what: str) -> bool:
     """Whether "forget …" names anything; "forget that" means what was said last."""
-    return bool(_wanted(what))
+    return bool(wanted_words(what) or all_words(what))
 
 
 def find_forgotten(what: str, hits: Sequence[Hit], previous: Sequence[int], sense: Sense) -> list[MemoryEntry]:
     """The memories that "forget …" means; with nothing named, those of the user's previous message.
 
-    Where none holds the words, the one that comes nearest to their meaning and stands out is meant, if it shares a word.
+    Where none holds all the words, the one that shares what few others hold and is nearest in meaning is meant, if it stands out.
     """
-    wanted, entries = _wanted(what), entries_of(hits)
-    if not wanted:
+    wanted, entries = wanted_words(what), entries_of(hits)
+    if not wanted and not all_words(what):
         return [entry for entry in entries if previous and rests_on(entry, previous[:1])]
-    held = [entry for entry in entries if _is_of(wanted, entry.text)]
-    if held:
-        return held
-    near = [entry for entry in entries if any(meets(word, frozenset(stems(entry.text))) for word in wanted)]
-    rated = sorted(((sense.cosine(what, entry.text), entry.memory_id, entry) for entry in near), reverse=True)
-    stands_out = len(rated) == 1 or (len(rated) > 1 and rated[0][0] - rated[1][0] >= _LEAD)
-    return [rated[0][2]] if rated and rated[0][0] >= _NEAR and stands_out else []
+    held = [entry for entry in entries if wanted and _is_of(wanted, entry.text)]
+    return held or _standing_out(what, entries, sense)
+
+
+def _standing_out(what: str, entries: Sequence[MemoryEntry], sense: Sense) -> list[MemoryEntry]:
+    named = all_words(what)
+    words = [content(entry.text) for entry in entries]
+    holders = Counter(word for held in words for word in held)
+    rated = sorted(
+        (
+            _WORD * sum(1 / holders[word] for word in held & named)
+            + _SYNONYM * sum(1 / holders[word] for word in held - named if meets(word, named))
+            + _COSINE * sense.cosine(what, entry.text),
+            entry.memory_id,
+            entry,
+        )
+        for entry, held in zip(entries, words, strict=True)
+    )
+    if not rated or rated[-1][0] < _ENOUGH or (len(rated) > 1 and rated[-1][0] - rated[-2][0] < _LEAD):
+        return []
+    return [rated[-1][2]]
 
 
 # It says nothing without the clause that it hangs on.
@@ -53,7 +65,9 @@ def what_stays(what: str, text: str) -> tuple[str, str]:
 
     Both are empty where it means all of the memory.
     """
-    wanted = _wanted(what)
+    wanted = wanted_words(what)
+    if not _is_of(wanted, text):  # it is named by some of its words
+        wanted = {word for word in all_words(what) if meets(word, frozenset(stems(text)))}
     subject = find_subject(text)
     if not wanted or _ALL.search(what) or (subject is not None and wanted <= content(subject.text)):
         return "", ""
@@ -71,13 +85,13 @@ def what_stays(what: str, text: str) -> tuple[str, str]:
 
 def forgotten_words(what: str, message: str) -> list[str]:
     """The parts of a message that "forget …" means: a clause where the rest of its sentence stands alone, else the sentence."""
-    wanted = _wanted(what)
+    wanted = wanted_words(what)
     if not wanted:
         return []
     found = []
     for first, last in sentence_spans(message):
         sentence = message[first:last]
-        if not _is_of(wanted, sentence) or FORGET.match(sentence):
+        if not _is_of(wanted, sentence) or is_forget(sentence):
             continue
         rest, words = what_stays(what, sentence)
         found.append(words if rest and words in sentence else sentence)
@@ -95,14 +109,8 @@ def _clauses(text: str) -> list[tuple[int, int]]:
     return clauses
 
 
-def _wanted(what: str) -> set[str]:
-    named = re.split(
-        r", (?:he|she|they|i|it|that|because|since|please)(?:'\w+)?\b|[.;!] ", what, maxsplit=1, flags=re.I
-    )[0]
-    words = content(re.sub(r"^.*?\b(?:about|that)\b", "", named, count=1)) or content(named)
-    return words - _ASKING
-
-
 def _is_of(wanted: set[str], text: str) -> bool:
+    if not wanted:
+        return False
     said = frozenset(stems(text))
     return sum(meets(word, said) for word in wanted) / len(wanted) >= _MET

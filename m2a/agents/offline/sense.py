@@ -28,11 +28,13 @@ class Logistic:
     features: Mapping[str, float]
     vector: tuple[float, ...] = ()
 
-    def probability(self, features: Mapping[str, float], vector: np.ndarray | None = None) -> float:
+    def score(self, features: Mapping[str, float], vector: np.ndarray | None = None) -> float:
+        """The logarithm of the odds."""
         total = self.bias + sum(self.features.get(name, 0.0) * value for name, value in features.items())
-        if self.vector and vector is not None:
-            total += float(np.dot(self.vector, vector))
-        return 1 / (1 + math.exp(-max(-60.0, min(60.0, total))))
+        return total + float(np.dot(self.vector, vector)) if self.vector and vector is not None else total
+
+    def probability(self, features: Mapping[str, float], vector: np.ndarray | None = None) -> float:
+        return 1 / (1 + math.exp(-max(-60.0, min(60.0, self.score(features, vector)))))
 
 
 @lru_cache(maxsize=1)
@@ -62,6 +64,12 @@ class Sense:
         self._encoder = encoder
         self.models = models or learned()
         self._vectors: dict[str, np.ndarray] = {}
+
+    def with_models(self, models: Mapping[str, Logistic]) -> "Sense":
+        """The same, with these decisions beside its own; what was encoded is not encoded again."""
+        other = Sense(self._encoder, {**self.models, **models})
+        other._vectors = self._vectors
+        return other
 
     def vectors(self, texts: Iterable[str]) -> np.ndarray:
         wanted = list(texts)

@@ -75,7 +75,7 @@ def _searches(state: TurnState, reading: Reading) -> list[Action]:
     corrections = [one for one in reading.observations if corrects(one.said)]
     others = [one for one in reading.observations if one not in corrections]
     queries = [*forgets, *(one.text for one in corrections)]
-    if corrections or forgets:
+    if reading.observations or forgets:
         queries += previous[-1:]
     for text in (*(one.text for one in corrections[:3]), *forgets):
         queries += [" ".join(find_names(text)[:3]), " ".join(content_words(text)[:3])]

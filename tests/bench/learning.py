@@ -1,0 +1,54 @@
+"""Logistic regression on named features, and on the vector of a text."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+_STEPS = 50
+
+
+@dataclass(frozen=True)
+class Example:
+    """What a decision sees, and whether it should say yes. `group` is the set that it is from."""
+
+    features: Mapping[str, float]
+    label: bool
+    group: str
+    vector: np.ndarray | None = None
+    weight: float = 1.0
+
+
+def fit(examples: Sequence[Example], *, penalty: float, vector_penalty: float = 0.0) -> dict[str, object]:
+    """Ridge-penalised logistic regression by Newton's method, on standardised features; the weights fit the raw ones."""
+    names = sorted({name for example in examples for name in example.features})
+    rows = np.array([[example.features.get(name, 0.0) for name in names] for example in examples])
+    mean, scale = rows.mean(axis=0), rows.std(axis=0)
+    scale[scale == 0] = 1.0
+    columns = [(rows - mean) / scale, np.ones((len(examples), 1))]
+    penalties = [penalty] * len(names) + [1e-6]
+    vectors = [example.vector for example in examples if example.vector is not None]
+    if vectors:
+        columns.append(np.array(vectors))
+        penalties += [vector_penalty] * len(vectors[0])
+    design = np.hstack(columns)
+    labels = np.array([example.label for example in examples], dtype=float)
+    weights = np.array([example.weight for example in examples])
+    ridge = np.diag(penalties)
+    beta = np.zeros(design.shape[1])
+    for _step in range(_STEPS):
+        chance = 1 / (1 + np.exp(-np.clip(design @ beta, -30, 30)))
+        gradient = design.T @ (weights * (labels - chance)) - ridge @ beta
+        curvature = (design * (weights * chance * (1 - chance))[:, None]).T @ design + ridge
+        change = np.linalg.solve(curvature, gradient)
+        beta += change
+        if np.abs(change).max() < 1e-6:
+            break
+    raw = beta[: len(names)] / scale
+    model: dict[str, object] = {
+        "bias": round(float(beta[len(names)] - raw @ mean), 4),
+        "features": {name: round(float(value), 4) for name, value in zip(names, raw, strict=True)},
+    }
+    if vectors:
+        model["vector"] = [round(float(value), 3) for value in beta[len(names) + 1 :]]
+    return model
