@@ -376,3 +376,11 @@ def test_the_evaluator_counts_what_it_should(tmp_path: Path) -> None:
     assert str(result.recall["keeping"]) == "1.00 (1/1)"
     assert str(result.recall["answering"]) == "0.00 (0/1)"
     assert result.invented == 1
+
+
+async def test_a_value_told_again_after_another_is_the_newest(talk: Talk) -> None:
+    for said in ("My desk is blue.", "Actually my desk is green.", "No, my desk is blue."):
+        await talk.say(said)
+    answer = await talk.say("What colour is my desk?")
+    assert "blue" in answer.split("Since then")[-1]
+    assert not {(one, other) for one, other in talk.ties() if (other, one) in talk.ties()}

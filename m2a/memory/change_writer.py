@@ -100,17 +100,23 @@ class ChangeWriter:
                 self._semantic.revive(connection, owner, stored.get("along", [previous_id]), **by)
             case _ if "before" in stored:
                 self._semantic.take_renewal_back(connection, owner, _loaded(memory_id, owner, stored["before"]), **by)
+                freed = stored.get("freed")
+                if freed is not None and freed in self._semantic.get(connection, owner, [freed]):
+                    self._semantic.tie(connection, owner, freed, memory_id)
             case _:
                 self._semantic.withdraw(connection, owner, memory_id, **by)
 
     def _add(self, connection: Connection, owner: str, change: Addition, by: _By) -> WrittenChange:
         known = self._semantic.saying(connection, owner, change.draft.text)
+        freed = None
+        if known is not None and change.draft.corrects is not None:
+            freed = self._semantic.correction_of(connection, owner, known.memory_id, change.draft.corrects)
         found = self._semantic.add(connection, owner, change.draft, **by.because(change.why))
         living = self._semantic.get(connection, owner, [*change.rivals, *([found.corrects] if found.corrects else [])])
         previous = living.get(change.draft.corrects) if change.draft.corrects is not None else None
         rivals = tuple(living[i] for i in change.rivals if i in living and i not in (found.memory_id, found.corrects))
         changed = MemoryChanged("corrected" if previous else "added", found, previous, rivals)
-        return _written(changed, {"before": _dumped(known)} if known else {})
+        return _written(changed, {"before": _dumped(known), "freed": freed} if known else {})
 
     def _replace(self, connection: Connection, owner: str, change: Replacement, by: _By) -> WrittenChange:
         older = self._semantic.get(connection, owner, [change.memory_id]).get(change.memory_id)

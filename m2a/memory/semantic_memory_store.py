@@ -100,6 +100,10 @@ class SemanticMemoryStore(EntryReader):
         now: datetime,
     ) -> MemoryEntry:
         corrects = draft.corrects if draft.corrects not in (None, known.memory_id) else known.corrects
+        if corrects is not None and (behind := self.correction_of(connection, owner, known.memory_id, corrects)):
+            self.tie(
+                connection, owner, behind, None
+            )  # what is said again holds again, and no longer as what was corrected
         values = {"rests_on": "stated" if "stated" in (draft.rests_on, known.rests_on) else draft.rests_on}
         self._change(
             connection, owner, known.memory_id, **values, corrects=corrects, recorded_at=to_microseconds(now),
@@ -206,6 +210,17 @@ class SemanticMemoryStore(EntryReader):
             self._living(connection, owner, memory_id)
             self._change(connection, owner, memory_id, alive=False, successor_id=successor_id)
             self._record(connection, owner, memory_id, "superseded", who, why, now, successor_id)
+
+    def correction_of(self, connection: Connection, owner: str, memory_id: int, among: int) -> int | None:
+        """The living entry that corrects `memory_id`, of those that `among` is and corrects, one after the other."""
+        passed: set[int] = set()
+        found = self.get(connection, owner, [among]).get(among)
+        while found is not None and found.corrects is not None and found.memory_id not in passed:
+            if found.corrects == memory_id:
+                return found.memory_id
+            passed.add(found.memory_id)
+            found = self.get(connection, owner, [found.corrects]).get(found.corrects)
+        return None
 
     def tie(self, connection: Connection, owner: str, memory_id: int, corrects: int | None) -> None:
         """Say which entry a living one corrects a part of. That changes nothing of what it says: no new version."""

@@ -21,6 +21,7 @@ from m2a.agents.offline.wishes import RESTORE, forgotten_by, points_at_something
 Act = Literal["tell", "ask", "chat", "preference", "forget", "restore", "command", "unread"]
 LEARNED_ACTS: tuple[Literal["tell", "ask", "chat"], ...] = ("tell", "ask", "chat")
 _READ_AS_ONE = 2000  # characters of a message by which it is told what it does as a whole
+_SHORT = 6  # words
 _IDLE = 0.8  # a sentence of a message that tells something is left out as idle talk from this probability
 
 _WH = r"(?:who|whose|whom|what|which|when|where|whereabouts|why|how)(?:'?s|'?re|'?ve|'?d)?"
@@ -247,10 +248,12 @@ def _read(sentence: str, whole: str, sense: Sense, *, alone: bool, marked: bool)
 
 def _puts_right(sentence: str) -> bool:
     """ "No no, burgundy, not emerald": short as a remark, and yet it corrects something."""
-    names_a_value = bool(
-        refuted(sentence) or find_values(sentence) or re.search(r"\d|(?<=[a-z,] )(?!I\b)[A-Z]", sentence)
-    )
-    return bool(TAKES_BACK.search(sentence)) and names_a_value and not sentence.endswith("?")
+    taken_back = TAKES_BACK.search(sentence)
+    if taken_back is None or sentence.endswith("?"):
+        return False
+    opens_so = taken_back.start() == 0 and len(tokens(sentence)) <= _SHORT
+    names = refuted(sentence) or re.search(r"\d|(?<=[a-z,] )(?!I\b)[A-Z]", sentence)
+    return bool(names or (opens_so and find_values(sentence)))
 
 
 def _is_idle(sentence: str) -> bool:

@@ -79,13 +79,19 @@ def _answer(
 
 
 def newest_of_each(chosen: Sequence[MemoryEntry]) -> tuple[list[MemoryEntry], list[MemoryEntry]]:
-    """The memories that hold, and those that a newer one of them excludes; each in the order given."""
-    excluded = [
-        entry
-        for entry in chosen
-        if any(_age_of(other) > _age_of(entry) and exclude_each_other(entry.text, other.text) for other in chosen)
-    ]
+    """The memories that hold, and those that a newer one of them excludes; each in the order given.
+
+    A correction in the words of what it corrects, but for the value, tells all of it.
+    """
+    excluded = [entry for entry in chosen if any(_takes_its_place(other, entry) for other in chosen)]
     return [entry for entry in chosen if entry not in excluded], excluded
+
+
+def _takes_its_place(newer: MemoryEntry, older: MemoryEntry) -> bool:
+    if _age_of(newer) <= _age_of(older):
+        return False
+    tied = newer.corrects == older.memory_id
+    return exclude_each_other(older.text, newer.text) or (tied and share_a_frame(older.text, newer.text))
 
 
 def _age_of(entry: MemoryEntry) -> tuple[int, int]:
@@ -108,9 +114,11 @@ def _said(question: Question, messages: Sequence[Message]) -> str:
 
 def nearest(found: Sequence[MemoryEntry], context: MemoryContext) -> str:
     """What comes near to an answer and may be none, so that nothing is read into it that was not said."""
-    if len(together(found)) == 1:
-        return f"The nearest that I have: {quote(found[0], context.messages, found[1:])}"
-    return f"The nearest that I have:\n{_lines(found, context.messages)}"
+    told, older = newest_of_each(found)
+    kept = _kept_too(older, context.messages)
+    if len(together(told)) == 1:
+        return f"The nearest that I have: {quote(told[0], context.messages, told[1:])}{kept}"
+    return f"The nearest that I have:\n{_lines(told, context.messages)}{kept}"
 
 
 def selected(question: Question, found: Sequence[Match]) -> list[MemoryEntry]:
@@ -120,7 +128,8 @@ def selected(question: Question, found: Sequence[Match]) -> list[MemoryEntry]:
     if not is_sure(found):
         found = _of_the_named(question, found)
         close = [match for match in found[:_NEAREST] if match.score >= _AS_NEAR * found[0].score]
-        return _with_corrections(_with_its_message(close, found))
+        alike = [match for match in found if share_a_frame(match.entry.text, found[0].entry.text)]
+        return _with_corrections(list(dict.fromkeys([*_with_its_message(close, found), *alike])))
     wide = question.asks in ("count", "about", "show")
     share = _LOOSELY_CLOSE if wide else _CLOSE
     close = [match for match in found if match.score >= share * found[0].score]

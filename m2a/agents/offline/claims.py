@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import pairwise
 
 from m2a.agents.offline.change_words import refuted
 from m2a.agents.offline.clauses import find_subject, is_past
@@ -15,13 +16,13 @@ from m2a.types import Concept
 
 # What somebody may have many of: a second value takes nothing from the first.
 _MANY = re.compile(
-    r"\b(?:likes?|loves?|enjoys?|hates?|adores?|prefers?|fan|into|speaks?|spoke|knows?|knew|learn\w*|stud(?:y|ies|"
+    r"\b(?:likes?|loves?|enjoys?|hates?|adores?|prefers?|fan|into|speaks?|spoke|knows?|knew|learn(?:s|ed|t|ing)?|stud(?:y|ies|"
     r"ied)|allergic|"
     r"intolerant|can't (?:eat|have|stand)|won't (?:eat|touch)|avoids?|eats?|ate|drinks?|drank|has|have|had|got|"
     r"own(?:s|ed)?|keeps?|"
     r"plays?|played|does|did|visit\w*|been|went|go(?:es)?|travel\w*|saw|see[ns]?|watch\w*|read|met|meets?|bought|"
     r"buys?|made|makes?|"
-    r"cook\w*|bak\w+|collects?|want\w*|needs?|use[sd]?|takes?|took|gave|gives?|called|calls?|wrote|writes?|told|"
+    r"cook\w*|bak\w+|collects?|want\w*|needs?|use[sd]?|takes?|took|gave|gives?|called|(?<!-)calls?|wrote|writes?|told|"
     r"said|helps?|"
     r"teach\w*|taught|work(?:s|ed)? (?:on|with|for)|born|translat\w*|one of)\b",
     re.IGNORECASE,
@@ -32,6 +33,15 @@ _ONE = re.compile(
     r"number|address|"
     r"size|weight|height|price|rent|age|deadline|appointment|birthday|favou?rite|boss|teacher|doctor|page|"
     r"works? (?:at|as|in)|drives?|starts?|ends?|begins?|leaves?|arrives?|lands?)\b|'s\b",
+    re.IGNORECASE,
+)
+# How it stands for the time being: a newer such statement takes the older one's place, whatever it is of.
+_FOR_NOW = re.compile(
+    r"\b(?:now|currently|current|at the moment|atm|as of|from now on|this (?:week|wk|month|term|season)|my next|the next)\b",
+    re.IGNORECASE,
+)
+_KEEPS_ALL = re.compile(
+    r"\b(?:have|has|own|likes?|loves?|hates?|speaks?|knows?|learn(?:s|ing)?|allergic|plays?|collects?|eats?|drinks?)\b",
     re.IGNORECASE,
 )
 # Where something is, in words that are no names: "in the loft", "at Mum's house".
@@ -114,12 +124,12 @@ def different_kinds(new: Claim, old: Claim) -> frozenset[str]:
     return frozenset(
         kind
         for kind in new.kinds & old.kinds
-        if not (kind == "place" and _are_of_work_and_home(new.text, old.text))
+        if not (kind == "place" and are_of_work_and_home(new.text, old.text))
         and not any(ours <= theirs or theirs <= ours for ours in _of_kind(new, kind) for theirs in _of_kind(old, kind))
     )
 
 
-def _are_of_work_and_home(new: str, old: str) -> bool:
+def are_of_work_and_home(new: str, old: str) -> bool:
     """Where somebody works says nothing of where they live, nor the other way round."""
     lives = re.compile(r"\b(?:lives?|living|lived|stays?|moved|shifted|relocated|home|house|flat)\b", re.IGNORECASE)
     works_now, works_then = speaks_of_work(new) and not lives.search(new), speaks_of_work(old)
@@ -154,7 +164,9 @@ def exclude_each_other(one: str, other: str) -> bool:
 
     In doubt both hold: to tell one value too many is better than one too few.
     """
-    if not share_a_frame(one, other) or _PAST_EVENT.search(one) or _PAST_EVENT.search(other):
+    for_now = bool(_FOR_NOW.search(one) and _FOR_NOW.search(other))
+    past = not for_now and (_PAST_EVENT.search(one) or _PAST_EVENT.search(other))
+    if past or not share_a_frame(one, other):
         return False
     left, right = frame_words(one), frame_words(other)
     block = next(
@@ -164,6 +176,8 @@ def exclude_each_other(one: str, other: str) -> bool:
     at_start = block[1] == 0  # "Ivo is 34", "Sam is 34": of two subjects
     if at_start or _names_another(left[: block[1]], one, other):
         return False
+    if for_now and not _KEEPS_ALL.search(frame):
+        return not is_past(one) and not is_past(other)
     measured = any(value.kind.startswith("amount") or value.kind in _MEASURED for value in find_values(one))
     if measured:
         return not is_past(one) and not is_past(other)
@@ -181,7 +195,9 @@ def _names_another(before: Sequence[str], one: str, other: str) -> bool:
 
 
 def frame_words(text: str) -> list[str]:
-    return [token.lower for token in tokens(expand(plain(text))) if token.lower not in _LIGHT]
+    words = [token.lower for token in tokens(expand(plain(text))) if token.lower not in _LIGHT]
+    of_a_date = [word == "of" and before[0].isdigit() for before, word in pairwise(words)]  # the 3rd of June
+    return words[:1] + [word for word, dropped in zip(words[1:], of_a_date, strict=True) if not dropped]
 
 
 # They come and go between two tellings of one thing.

@@ -22,6 +22,7 @@ from m2a.agents.offline.change_words import (
 )
 from m2a.agents.offline.claims import (
     Claim,
+    are_of_work_and_home,
     different_kinds,
     exclude_each_other,
     frame_words,
@@ -148,10 +149,10 @@ def choose(new: Claim, text: str, said: str, known: Sequence[Known], sense: Sens
     best = max(able, key=lambda one: one.score)
     if not leaning or known[best.position].is_last or named[best.position] >= _NAMED_BY_ITSELF:
         if best.lead < _LEAD:
-            values = _values_of_one_thing(rated, known)
-            if best not in values:
+            clear = _clearer_of_two(new, rated, known)
+            if clear not in able:
                 return None
-            best = max(values, key=lambda one: known[one.position].number)
+            best = clear
         return _chosen(new, said, known, best, leaning, sense)
     last = [one for one in able if known[one.position].is_last]
     if not last:
@@ -270,6 +271,8 @@ def _words_naming(new: Claim, old: Claim) -> int:
 
 def _may_be_meant(new: Claim, old: Known) -> bool:
     """Whether the correction speaks of nobody else than the memory does."""
+    if are_of_work_and_home(new.text, old.text) and not new.refuted & old.claim.words:
+        return False
     held = old.claim.words | old.claim.subject_names
     told = new.words | new.subject_names
     if not old.claim.subject_names or old.claim.subject_names & told:
@@ -277,11 +280,14 @@ def _may_be_meant(new: Claim, old: Known) -> bool:
     return old.is_last and not (new.subject_names and not new.subject_names & held)
 
 
-def _values_of_one_thing(rated: Sequence[Candidate], known: Sequence[Known]) -> list[Candidate]:
-    """The two likeliest memories where they are an older and a newer value of one thing, or none."""
-    likeliest = sorted(rated, key=lambda one: one.score, reverse=True)[:2]
-    first, second = (known[one.position].text for one in likeliest)
-    return likeliest if exclude_each_other(first, second) else []
+def _clearer_of_two(new: Claim, rated: Sequence[Candidate], known: Sequence[Known]) -> Candidate | None:
+    """Of the two likeliest memories the newer where they are values of one thing, else the one that alone is of the subject."""
+    two = sorted(rated, key=lambda one: one.score, reverse=True)[:2]
+    first, second = (known[one.position] for one in two)
+    if exclude_each_other(first.text, second.text):
+        return max(two, key=lambda one: known[one.position].number)
+    of_it = [one for one in two if new.subject and new.subject <= known[one.position].claim.words]
+    return of_it[0] if len(of_it) == 1 else None
 
 
 def _tells_all_of(new: Claim, old: Claim, said: str) -> bool:

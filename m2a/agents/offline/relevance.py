@@ -160,9 +160,10 @@ def together(entries: Sequence[MemoryEntry]) -> list[list[MemoryEntry]]:
     known = {entry.memory_id: entry for entry in entries}
     groups: dict[int, list[MemoryEntry]] = {}
     for entry in entries:
-        root = entry
-        while root.corrects in known:
+        root, passed = entry, {entry.memory_id}
+        while root.corrects in known and root.corrects not in passed:
             root = known[root.corrects]
+            passed.add(root.memory_id)
         groups.setdefault(root.memory_id, [root])
         if entry is not root:
             groups[root.memory_id].append(entry)
