@@ -21,7 +21,7 @@ from m2a.agents.offline.wishes import RESTORE, forgotten_by, points_at_something
 Act = Literal["tell", "ask", "chat", "preference", "forget", "restore", "command", "unread"]
 LEARNED_ACTS: tuple[Literal["tell", "ask", "chat"], ...] = ("tell", "ask", "chat")
 _READ_AS_ONE = 2000  # characters of a message by which it is told what it does as a whole
-_SHORT = 6  # words
+_OPENING = 12  # characters within which a message takes something back at once
 _IDLE = 0.8  # a sentence of a message that tells something is left out as idle talk from this probability
 
 _WH = r"(?:who|whose|whom|what|which|when|where|whereabouts|why|how)(?:'?s|'?re|'?ve|'?d)?"
@@ -251,9 +251,9 @@ def _puts_right(sentence: str) -> bool:
     taken_back = TAKES_BACK.search(sentence)
     if taken_back is None or sentence.endswith("?"):
         return False
-    opens_so = taken_back.start() == 0 and len(tokens(sentence)) <= _SHORT
     names = refuted(sentence) or re.search(r"\d|(?<=[a-z,] )(?!I\b)[A-Z]", sentence)
-    return bool(names or (opens_so and find_values(sentence)))
+    opens_so = taken_back.start() <= _OPENING
+    return bool(names or (opens_so and find_values(sentence[taken_back.end() :])))
 
 
 def _is_idle(sentence: str) -> bool:

@@ -64,7 +64,7 @@ _MISSPOKE = re.compile(
     re.IGNORECASE,
 )
 
-_ENOUGH = 0.6  # the probability of a correction from which it is one
+_ENOUGH, _ENOUGH_TAKEN_BACK = 0.6, 0.3  # the probability from which it is a correction; where words say so, a lower one
 _LEAD = 1.0  # of the logarithm of the odds, over the next memory that could be meant
 # Words that a correction such as "Scratch that about the boiler key, …" shares with the memory that it names itself.
 _NAMED_BY_ITSELF = 2
@@ -116,13 +116,13 @@ def find_corrected(
     if says_what_stays(said) or (_ADDS.search(observation.text) and not TAKES_BACK.search(said)):
         return None
     new = correcting_claim(observation.text, said, concepts)
-    entries = [entry for entry in entries_of(hits) if content(entry.text) != content(observation.text)]
+    entries = [entry for entry in entries_of(hits) if not _say_the_same(entry.text, observation.text)]
     known = [
         Known.of(entry.memory_id, entry.text, bool(newest) and rests_on(entry, newest[:1]), concepts)
         for entry in entries
     ]
     chosen = choose(new, observation.text, said, known, sense)
-    if chosen is None or chosen.probability < _ENOUGH:
+    if chosen is None or chosen.probability < (_ENOUGH_TAKEN_BACK if TAKES_BACK.search(said) else _ENOUGH):
         return None
     whole = not leans(said, observation.text) and _tells_all_of(new, known[chosen.position].claim, said)
     return Correction(entries[chosen.position], whole)
@@ -147,7 +147,7 @@ def choose(new: Claim, text: str, said: str, known: Sequence[Known], sense: Sens
     if not able:
         return None
     best = max(able, key=lambda one: one.score)
-    if not leaning or known[best.position].is_last or named[best.position] >= _NAMED_BY_ITSELF:
+    if not leaning or named[best.position] >= _NAMED_BY_ITSELF:
         if best.lead < _LEAD:
             clear = _clearer_of_two(new, rated, known)
             if clear not in able:
@@ -263,6 +263,10 @@ def _chosen(new: Claim, said: str, known: Sequence[Known], best: Candidate, lean
     return Chosen(best.position, sense.models["corrects"].probability(features, sense.vector(said)))
 
 
+def _say_the_same(one: str, other: str) -> bool:
+    return content(one) == content(other) and re.findall(r"\d+", one) == re.findall(r"\d+", other)
+
+
 def _words_naming(new: Claim, old: Claim) -> int:
     """How many words, other than of its value, the correction shares with the memory; a name counts twice."""
     shared = (new.words & old.words) - value_words(new, different_kinds(new, old))
@@ -271,7 +275,8 @@ def _words_naming(new: Claim, old: Claim) -> int:
 
 def _may_be_meant(new: Claim, old: Known) -> bool:
     """Whether the correction speaks of nobody else than the memory does."""
-    if are_of_work_and_home(new.text, old.text) and not new.refuted & old.claim.words:
+    places = "place" in new.kinds & old.claim.kinds
+    if places and are_of_work_and_home(new.text, old.text) and not new.refuted & old.claim.words:
         return False
     held = old.claim.words | old.claim.subject_names
     told = new.words | new.subject_names

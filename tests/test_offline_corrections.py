@@ -1,0 +1,165 @@
+"""Which memory a correction means, and which memory "forget …" means: of several that look alike, or none."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from m2a.agents.offline.acts import utterances
+from m2a.agents.offline.claims import exclude_each_other
+from m2a.agents.offline.corrections import find_corrected
+from m2a.agents.offline.forgetting import find_forgotten
+from m2a.agents.offline.sense import Sense
+from m2a.agents.offline.statements import read
+from m2a.types import EvidenceRange, Hit, MemoryEntry, Message
+from m2a.wiring import cache_dir
+from models.text_encoder import MINILM, load_text_encoder
+
+NOON = datetime(2026, 5, 6, 12, tzinfo=UTC)
+
+
+@pytest.fixture(scope="module")
+def sense() -> Sense:
+    return Sense(load_text_encoder(MINILM, cache_dir()))
+
+
+def message(number: int, text: str) -> Message:
+    return Message(number, "owner", "conversation", "user", "You", text, (), NOON)
+
+
+def told(texts: list[str], sense: Sense) -> list[Hit]:
+    """The memories of these messages, as a search would find them."""
+    entries = [
+        MemoryEntry(number, "owner", 1, "fact", one.text, "", (), (EvidenceRange(number, number),), (), NOON, None)
+        for number, text in enumerate(texts, start=1)
+        for one in read(message(number, text), (), (), sense).observations
+    ]
+    return [Hit(entry, 1.0, {}) for entry in entries]
+
+
+def corrected_by(text: str, before: list[str], sense: Sense) -> str | None:
+    """What the message corrects, after these."""
+    messages = [message(number, said) for number, said in enumerate(before, start=1)]
+    newest = [said.message_id for said in reversed(messages)]
+    for one in read(message(len(before) + 1, text), messages, (), sense).observations:
+        found = find_corrected(one, one.said, told(before, sense), newest, (), sense)
+        if found is not None:
+            return found.entry.text
+    return None
+
+
+@pytest.mark.parametrize(
+    ("correction", "meant", "others"),
+    [
+        ("Nora's dentist is at 4 now, not at 3.", "Nora's dentist is at 3.", ["Piet's dentist is at 3."]),
+        ("Room 2 has been painted grey.", "Room 2 is painted white.", ["Room 1 is painted white.", "Room 3 is green."]),
+        (
+            "Lot K went to Lyon, I had it wrong.",
+            "Lot K went to Metz.",
+            ["Lot L went to Metz.", "Lot M is still here."],
+        ),
+        (
+            "The barn key hangs by the stove now (the shed key hasn't moved).",
+            "The barn key hangs in the hall.",
+            ["The shed key hangs in the hall."],
+        ),
+        (
+            "Ines stepped down, so the choir's treasurer is Rolf now.",
+            "Ines is the choir's treasurer.",
+            ["Ines is the choir's oldest member."],
+        ),
+    ],
+)
+def test_of_several_alike_the_one_that_is_named_is_meant(
+    sense: Sense, correction: str, meant: str, others: list[str]
+) -> None:
+    for before in ([meant, *others], [*others, meant]):
+        assert corrected_by(correction, before, sense) == meant
+
+
+@pytest.mark.parametrize(
+    ("correction", "before"),
+    [
+        ("Sorry, at five.", "Mia's cello lesson is at four."),
+        ("AC21*", "The meeting is in room AC12."),
+        ("They have put it off to the 20th.", "The hearing is on the 12th."),
+    ],
+)
+def test_what_means_nothing_alone_is_of_what_was_said_last(sense: Sense, correction: str, before: str) -> None:
+    assert corrected_by(correction, ["My aunt lives in Split.", before], sense) is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "before"),
+    [
+        ("Piet's date stands.", "Piet's wedding is on 4 July."),
+        ("My cousin Ria is moving to Ghent.", "My cousin Lea lives in Bruges."),
+        ("Leo works in Brussels now.", "Leo lives in Ghent."),
+        ("I speak Italian as well.", "I speak Polish."),
+    ],
+)
+def test_what_corrects_nothing(sense: Sense, text: str, before: str) -> None:
+    assert corrected_by(text, [before], sense) is None
+
+
+MEMORIES = [
+    "My sister Alma is expecting a child.",
+    "The alarm code of the workshop is 5518.",
+    "I applied for the post in Utrecht.",
+    "The canoe is on the roof rack.",
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "gone"),
+    [
+        ("Forget the alarm code.", 1),
+        ("Alma told me that in confidence, her child I mean, so please get rid of it.", 0),
+        ("I'd rather you didn't keep the bit about Utrecht.", 2),
+        ("My boss reads this laptop. Pretend I never told you about the post I applied for.", 2),
+        ("I don't want that workshop code stored anywhere.", 1),
+        ("On second thoughts I'm not comfortable with you holding the alarm code.", 1),
+        ("Delete what I said about the application, it's too early.", 2),
+        ("That thing about my sister's child: take it out of your notes, please.", 0),
+    ],
+)
+def test_what_is_to_be_forgotten_is_heard_and_found(sense: Sense, text: str, gone: int) -> None:
+    wishes = [one.text for one in utterances(text, sense) if one.act == "forget"]
+    assert wishes
+    found = [entry.text for wish in wishes for entry in find_forgotten(wish, told(MEMORIES, sense), [4], sense)]
+    assert found == [MEMORIES[gone]]
+
+
+def test_it_is_what_the_same_message_names_and_not_what_was_said_before(sense: Sense) -> None:
+    text = "On second thoughts, I don't want my allergies kept here. Delete it."
+    wishes = [one.text for one in utterances(text, sense) if one.act == "forget"]
+    assert wishes
+    assert not [entry for wish in wishes for entry in find_forgotten(wish, told(MEMORIES, sense), [4], sense)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I don't have to remember my password any more.",
+        "She let it go to voicemail.",
+        "I never told my father.",
+        "Scratch what I said about the key, Ana has it now.",
+        "We threw out the old sofa.",
+    ],
+)
+def test_what_asks_to_forget_nothing(sense: Sense, text: str) -> None:
+    assert not [one for one in utterances(text, sense) if one.act == "forget"]
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "excluded"),
+    [
+        ("I live in Graz now.", "I live in Linz now.", True),
+        ("Currently we meet in the barn.", "Currently we meet in the mill.", True),
+        ("My next visit is on the 3rd of June.", "My next visit is on the 8th of July.", True),
+        ("I now have a cat.", "I now have a dog.", False),
+        ("In the morning I take 5 mg.", "In the evening I take 10 mg.", False),
+        ("Ana works at the mill now.", "Eva works at the mill now.", False),
+    ],
+)
+def test_of_what_holds_for_now_only_the_newest_is_told(older: str, newer: str, excluded: bool) -> None:
+    assert exclude_each_other(older, newer) is excluded
