@@ -165,7 +165,7 @@ def _announced(text: str) -> list[_SPAN]:
         while start < len(text) and text[start].isspace():
             start += 1
         spans.append((start, _end_of_quotation(text, start)))
-    spans += [(asks.end(), len(text)) for asks in _ASKS_TO_HANDLE.finditer(text)]
+    spans += [(asks.end(), _end_of_quotation(text, asks.end())) for asks in _ASKS_TO_HANDLE.finditer(text)]
     for said in re.finditer(rf"\b(?:{_TEXT})\b[^.!?\n:]{{0,40}}?\s(?=[\"“„«「『‘])", text, re.I):
         spans.append((said.end(), _end_of_quotation(text, said.end())))
     return spans
@@ -184,7 +184,8 @@ def _passed_on(text: str, announcement: re.Pattern[str], sign: re.Pattern[str]) 
         later = sign.search(text, found.end())
         breaks = [] if later is None else [m.end() for m in _BREAK.finditer(text, found.end(), later.start())]
         if breaks:
-            return [(breaks[0], len(text))]
+            end = _end_of_quotation(text, breaks[0])
+            return [(breaks[0], len(text) if sign.search(text, end) else end)]
     # "… this stood in the letter": all before the last sentence that passes it on.
     before = [match.start() for match in _BREAK.finditer(text, first.end(), announcements[-1].start())]
     return [(0, before[-1])] if before else []
@@ -193,9 +194,9 @@ def _passed_on(text: str, announcement: re.Pattern[str], sign: re.Pattern[str]) 
 def _end_of_quotation(text: str, start: int) -> int:
     """Where the quotation that opens here ends, at its last closing mark; else the end of the text."""
     if start < len(text) and text[start] in _CLOSING:
-        closing = max((text.rfind(mark) for mark in _CLOSING[text[start]]), default=-1)
-        if closing > start:
-            return closing + 1
+        closing = [match.end() for match in re.finditer(rf"[{_CLOSING[text[start]]}](?!\w)", text[start + 1 :])]
+        if closing:
+            return start + 1 + closing[-1]
     return len(text)
 
 

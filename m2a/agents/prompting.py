@@ -59,7 +59,7 @@ def stage_messages(state: TurnState, *, sees_photos: bool) -> list[ChatMessage]:
         parts.append(boundary.enclose("The assistant's reply", [message_line(reply)]))
     if state.changes:
         lines = [line for change in state.changes for line in _change_lines(change)]
-        parts.append(boundary.enclose("What the turn before changed in the memory", lines))
+        parts.append(boundary.enclose("What was changed last in the memory", lines))
     if state.preferences and agent == "chat_agent":
         parts.append(boundary.enclose("Standing preferences", [entry_line(entry) for entry in state.preferences]))
     if state.steps:
