@@ -10,8 +10,9 @@ BIN := $(VENV)/bin
 run: setup
 	$(BIN)/m2a run
 
+# A file in one process: its tests share what is dear to set up.
 test: setup
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 check: setup
 	$(BIN)/ruff format --check .

@@ -22,6 +22,7 @@ Act = Literal["tell", "ask", "chat", "preference", "forget", "restore", "command
 LEARNED_ACTS: tuple[Literal["tell", "ask", "chat"], ...] = ("tell", "ask", "chat")
 _READ_AS_ONE = 2000  # characters of a message by which it is told what it does as a whole
 _OPENING = 12  # characters within which a message takes something back at once
+_SURELY_IDLE = 0.7  # a statement that stands alone is kept below it: one kept for nothing costs less than one lost
 _IDLE = 0.8  # a sentence of a message that tells something is left out as idle talk from this probability
 
 _WH = r"(?:who|whose|whom|what|which|when|where|whereabouts|why|how)(?:'?s|'?re|'?ve|'?d)?"
@@ -72,11 +73,13 @@ _STYLE = re.compile(
     re.IGNORECASE,
 )
 _COMMAND = re.compile(
-    r"^(?:please |can you |could you |would you |will you |just )*(?:write|draft|translate|summari[sz]e|explain|"
+    r"^(?:please |kindly |can you |could you |would you |will you |just |ok(?:ay)?,? |now,? )*"
+    r"(?:write|draft|translate|summari[sz]e|explain|"
     r"play|send|order|make me|suggest|recommend|calculate|convert|google|tell (?:me )?a|sing|create|generate|"
     r"remind me to|wake me|imagine|pretend|guess|list|compare|rephrase|rewrite|reword|proofread|paraphrase|shorten|"
     r"simplify|"
-    r"define|spell|invent|compose|describe|count|(?:give|get|pick|fetch|read|teach|do) (?:me|us|it|this|that)|"
+    r"turn .+ into\b|do the (?:sum|maths?)|define|spell|"
+    r"invent|compose|describe|count|(?:give|get|pick|fetch|read|teach|do) (?:me|us|it|this|that)|"
     r"(?:turn|fix|check|correct|change|cut|format|repeat|say|answer|reply|try|name|make this|make these) (?:this|"
     r"that|it|the following|"
     r"these|those|your|again|once)|help me|let's (?:play|talk|try|pretend))\b",
@@ -232,10 +235,10 @@ def _wish(sentence: str) -> Utterance | None:
     if remember := REMEMBER.match(text):
         told = remember["what"].strip()
         return None if told.endswith("?") else Utterance("preference" if _STYLE.search(told) else "tell", told)
-    if _STYLE.search(text) and not text.endswith("?"):
-        return Utterance("preference", text)
     if _COMMAND.match(text) and not re.search(r"\b(?:my|our)\b", text):
         return Utterance("command", text)
+    if _STYLE.search(text) and not text.endswith("?"):
+        return Utterance("preference", text)
     return None
 
 
@@ -274,9 +277,10 @@ def _classified(sentence: str, whole: str, sense: Sense, *, alone: bool, marked:
         return Utterance("chat" if whole == "chat" else "ask", sentence)
     if any(pattern.search(sentence) for pattern in (*_ASKS, _ASKED_ON)) or _wants_said(sentence):
         return Utterance("ask", sentence)
-    if alone:
-        return Utterance("ask" if asks else whole, sentence)  # type: ignore[arg-type]
     chances = act_probabilities(sentence, sense)
+    if alone:
+        stated = not asks and whole == "chat" and chances["chat"] < _SURELY_IDLE and _is_clause(sentence)
+        return Utterance("ask" if asks else "tell" if stated else whole, sentence)  # type: ignore[arg-type]
     if whole == "tell":
         if asks and chances["ask"] > chances["tell"]:
             return Utterance("ask", sentence)
@@ -287,6 +291,11 @@ def _classified(sentence: str, whole: str, sense: Sense, *, alone: bool, marked:
         return Utterance("ask", sentence)
     # Beside a question a sentence says why it is asked; only what it gives a name to is news.
     return Utterance("tell" if whole == "ask" and find_namings(sentence) else "chat", sentence)
+
+
+def _is_clause(sentence: str) -> bool:
+    """Whether it says something of something: "the key hangs in the hall", rather than "what a day"."""
+    return len(tokens(sentence)) > 3 and find_subject(sentence) is not None
 
 
 def _wants_said(sentence: str) -> bool:

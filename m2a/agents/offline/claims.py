@@ -18,7 +18,8 @@ from m2a.types import Concept
 _MANY = re.compile(
     r"\b(?:likes?|loves?|enjoys?|hates?|adores?|prefers?|fan|into|speaks?|spoke|knows?|knew|learn(?:s|ed|t|ing)?|stud(?:y|ies|"
     r"ied)|allergic|"
-    r"intolerant|can't (?:eat|have|stand)|won't (?:eat|touch)|avoids?|eats?|ate|drinks?|drank|has|have|had|got|"
+    r"intolerant|can't (?:eat|have|stand)|won't (?:eat|touch)|avoids?|eats?|ate|drinks?|drank|(?:has|have|had)"
+    r"(?! (?:\w+ly )?(?:\w+ed|been|put|set|gone|taken|made|come|left|become|given)\b)|got|"
     r"own(?:s|ed)?|keeps?|"
     r"plays?|played|does|did|visit\w*|been|went|go(?:es)?|travel\w*|saw|see[ns]?|watch\w*|read|met|meets?|bought|"
     r"buys?|made|makes?|"
@@ -32,16 +33,23 @@ _ONE = re.compile(
     r"\b(?:is|are|'s|was|lives?|living|stays?|weighs?|costs?|earns?|pays?|reads|stands? at|named?|password|code|pin|"
     r"number|address|"
     r"size|weight|height|price|rent|age|deadline|appointment|birthday|favou?rite|boss|teacher|doctor|page|"
-    r"works? (?:at|as|in)|drives?|starts?|ends?|begins?|leaves?|arrives?|lands?)\b|'s\b",
+    r"works? (?:at|as|in)|drives?|starts?|ends?|begins?|leaves?|arrives?|lands?|sleeps?|"
+    r"moved|put|set|reached|changed|decided)\b|'s\b",
     re.IGNORECASE,
 )
 # How it stands for the time being: a newer such statement takes the older one's place, whatever it is of.
 _FOR_NOW = re.compile(
-    r"\b(?:now|currently|current|at the moment|atm|as of|from now on|this (?:week|wk|month|term|season)|my next|the next)\b",
+    r"\b(?:now|rn|currently|current|these days|nowadays|at the moment|atm|as of|from now on|my next|the next)\b",
     re.IGNORECASE,
 )
+_FOR_A_WHILE = re.compile(r"\b(?:this (?:week|wk|month|term|season|year)|today|tonight|this morning)\b", re.IGNORECASE)
 _KEEPS_ALL = re.compile(
     r"\b(?:have|has|own|likes?|loves?|hates?|speaks?|knows?|learn(?:s|ing)?|allergic|plays?|collects?|eats?|drinks?)\b",
+    re.IGNORECASE,
+)
+_HAS_BECOME = re.compile(
+    r"\b(?:has|have|'s|'ve) (?:\w+ly )?(?:been|moved|put|set|reached|changed|decided|gone|come|become|grown|risen|fallen|dropped|"
+    r"switched|booked|rescheduled|had)\b",
     re.IGNORECASE,
 )
 # Where something is, in words that are no names: "in the loft", "at Mum's house".
@@ -54,6 +62,11 @@ _WHERE = re.compile(
 )
 # Of "Anna's mother" the mother, who is not Anna.
 _POSSESSED = re.compile(r"'s (?:[\w-]+ ){0,2}([\w-]+)$")
+_OWNER = re.compile(
+    r"(?:(?:my|our) (?P<kin>[\w-]+(?: [\w-]+)?)'s\b|(?P<name>[A-Z][\w-]+)'s\b|"
+    r"(?:my|our|mine|ours)\b(?! (?:mistake|bad|fault|memory)\b))",
+    re.IGNORECASE,
+)
 _MEASURED = ("age", "time", "year")
 _FRAME_SHARE = 0.5  # of the words of the shorter text, those that both have around the value
 _VALUE_WORDS = 6
@@ -101,6 +114,22 @@ class Claim:
     @property
     def letters(self) -> frozenset[str]:
         return _letters(self.text)
+
+    @property
+    def owner(self) -> str:
+        """Whose the subject is: "I", somebody's name or kin ("mother" of "my mother's knee"), or "" where nothing is said."""
+        subject = find_subject(self.text)
+        match = _OWNER.match(subject.text) if subject else None
+        if match is None:
+            return ""
+        other = match["kin"] or match["name"]
+        return other.lower() if other else "I"
+
+    @property
+    def numbered(self) -> frozenset[tuple[str, str]]:
+        """What the subject is by number: ("flat", "2")."""
+        subject = find_subject(self.text)
+        return _numbered(subject.text) if subject else frozenset()
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -164,10 +193,11 @@ def exclude_each_other(one: str, other: str) -> bool:
 
     In doubt both hold: to tell one value too many is better than one too few.
     """
-    for_now = bool(_FOR_NOW.search(one) and _FOR_NOW.search(other))
-    past = not for_now and (_PAST_EVENT.search(one) or _PAST_EVENT.search(other))
-    if past or not share_a_frame(one, other):
+    if not share_a_frame(one, other):
         return False
+    past = _is_over(one) or _is_over(other)
+    for_now = bool(_FOR_NOW.search(one) and _FOR_NOW.search(other))
+    for_a_while = bool(_FOR_A_WHILE.search(one) and _FOR_A_WHILE.search(other))
     left, right = frame_words(one), frame_words(other)
     block = next(
         block for block in SequenceMatcher(None, left, right, autojunk=False).get_opcodes() if block[0] != "equal"
@@ -176,12 +206,17 @@ def exclude_each_other(one: str, other: str) -> bool:
     at_start = block[1] == 0  # "Ivo is 34", "Sam is 34": of two subjects
     if at_start or _names_another(left[: block[1]], one, other):
         return False
-    if for_now and not _KEEPS_ALL.search(frame):
-        return not is_past(one) and not is_past(other)
     measured = any(value.kind.startswith("amount") or value.kind in _MEASURED for value in find_values(one))
-    if measured:
-        return not is_past(one) and not is_past(other)
-    return bool(_ONE.search(frame)) and not _MANY.search(frame)
+    if for_now or (for_a_while and (measured or not past)):
+        return not _KEEPS_ALL.search(frame)
+    if past or _PAST_EVENT.search(one) or _PAST_EVENT.search(other):
+        return False
+    return measured or (bool(_ONE.search(frame)) and not _MANY.search(frame))
+
+
+def _is_over(text: str) -> bool:
+    """Whether it is told of the past; what has come to be so still is."""
+    return is_past(text) and not _HAS_BECOME.search(text)
 
 
 def same_words(left: str, right: str) -> bool:
@@ -204,6 +239,17 @@ def frame_words(text: str) -> list[str]:
 _LIGHT = frozenset(
     "now just already still actually so far currently today these days at the moment also too well oh again".split()
 )
+
+
+def _numbered(text: str) -> frozenset[tuple[str, str]]:
+    return frozenset((noun.lower(), number) for noun, number in re.findall(r"\b([A-Za-z]{3,}) (\d{1,3})\b", text))
+
+
+def of_another_number(new: Claim, old: Claim) -> bool:
+    """Whether the old claim is of one of a kind, and the new of another: flat 2, flat 1."""
+    told = _numbered(new.text)
+    nouns = {noun for noun, _ in told}
+    return any(noun in nouns and (noun, number) not in told for noun, number in old.numbered)
 
 
 def _letters(text: str) -> frozenset[str]:

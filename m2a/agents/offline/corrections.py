@@ -27,6 +27,7 @@ from m2a.agents.offline.claims import (
     exclude_each_other,
     frame_words,
     may_have_many,
+    of_another_number,
     share_a_frame,
     value_words,
 )
@@ -278,11 +279,19 @@ def _may_be_meant(new: Claim, old: Known) -> bool:
     places = "place" in new.kinds & old.claim.kinds
     if places and are_of_work_and_home(new.text, old.text) and not new.refuted & old.claim.words:
         return False
+    if of_another_number(new, old.claim) or _of_another_owner(new, old.claim):
+        return False
     held = old.claim.words | old.claim.subject_names
     told = new.words | new.subject_names
     if not old.claim.subject_names or old.claim.subject_names & told:
         return True
     return old.is_last and not (new.subject_names and not new.subject_names & held)
+
+
+def _of_another_owner(new: Claim, old: Claim) -> bool:
+    """Whether one is the user's own and the other somebody else's: "my room", "Ana's room"."""
+    owners = {new.owner, old.owner}
+    return "I" in owners and "" not in owners and len(owners) == 2
 
 
 def _clearer_of_two(new: Claim, rated: Sequence[Candidate], known: Sequence[Known]) -> Candidate | None:

@@ -25,7 +25,8 @@ _FORGET = re.compile(
 )
 # Why something is to be forgotten: "…, that was stupid of me".
 _EXCUSES = re.compile(
-    r"(?:that|this|it|i|i'm|i'd|he'd|she'd|they'd|because|since|as|please|which|thanks|sorry|nobody)(?:'s)?\b",
+    r"(?:that|this|it|i|i'm|i'd|he'd|she'd|they'd|because|since|as|please|which|thanks|sorry|nobody|"
+    r"(?:would|will|could|can) you|all right)(?:'s)?\b",
     re.IGNORECASE,
 )
 # The same wish, put as what is not to be kept.
@@ -54,7 +55,11 @@ _REMOVE = (
     r"(?:forget|delete|erase|remove|wipe|scrub|purge|unlearn|scrap|strike|drop|bin|clear|lose|get rid of|"
     r"throw (?:out|away)|let go of|take back)"
 )
-_SURELY = r"(?:delete|erase|purge|scrub|unlearn|wipe|remove|scrap|lose|throw out|get rid of)"
+_SURELY = r"(?:delete|erase|purge|scrub|unlearn|un-?know|wipe|remove|scrap|lose|drop|strike|throw out|get rid of)"
+_THING = (
+    r"(?:anything|any of|the (?:bit|thing|part|stuff|matter|business|story|fact|news)|that (?:thing|bit|part|stuff|story)|"
+    r"what i)"
+)
 _POINTING = r"(?:it|that|this|them|those|these)(?: (?:one|part|bit|thing|stuff|info|memory|entry|all))?"
 _MIND = r"(?:your|the) (?:memory|memories|notes?|list|mind|records?|head|files?|books?)"
 _KEEP = (
@@ -80,16 +85,17 @@ _POINTS = tuple(
     for pattern in (
         rf"{_BEGINS}(?:{_REMOVE} {_POINTING}|(?:cut|leave|take|keep|bin|strike) {_POINTING} (?:out|off)|"
         rf"let {_POINTING} go|wip(?:e|ing) {_POINTING}|swallow it){_ENDS}",
-        rf"{_BEGINS}{_SURELY} (?:the|my|our|what(?:ever)?|where|who|how|his|her|their|all|everything|any)\b",
-        rf"\b(?:{_REMOVE}|take|leave|cut|keep|put)\b.{{0,60}}\b(?:from|off|out of) (?:{_MIND}|what(?:ever)? you)",
+        rf"{_BEGINS}{_SURELY} (?:the|that|my|our|what(?:ever)?|where|who|how|his|her|their|all|everything|any)\b",
+        rf"\b(?:{_REMOVE}|take|leave|cut|keep|put|get)\b.{{0,60}}\b(?:from|off|out of) (?:{_MIND}|what(?:ever)? you)",
         r"\b(?:pretend|act (?:as though|as if|like)|kid on)\b.{0,60}\b(?:never|didn't|did not|hadn't)\b",
-        r"\bnever happened\W*$|\b(?:can|could)\b.{0,40}\bnot exist\b",
+        r"\bnever happened(?=\W*$| as far as|, )|\bno trace\b|\b(?:can|could)\b.{0,40}\bnot exist\b",
         r"\bi (?:never|did not|didn't) (?:tell|told|mention|mentioned) (?:you )?(?:that|it|anything|a (?:word|thing))\b",
         r"\b(?:want|like|prefer|have)\b.{0,50}\b(?:erased|deleted|removed|forgotten|wiped|purged|struck|off the record)\b",
         rf"\bshould(?: not|n't) be (?:in (?:there|here|your)|{_KEPT})",
         rf"{_NOT}\b.{{0,12}}\b(?:want|like|comfortable|happy)\b.{{0,12}}\byou\b.{{0,12}}\b{_KEEP}\b",
         rf"{_NOT}\b.{{0,12}}\b(?:want|like|need)\b.{{0,45}}\b{_KEPT}\b",
         rf"{_NOT} (?:be |have to be |need to be |have to |need to )?{_KEEP}(?: on to)? {_POINTING}{_ENDS}",
+        rf"(?:{_NOT}|\bno need) (?:to |need |have to |need to )?{_KEEP}(?: on to)? {_THING}\b",
         rf"\b(?:happier|better|obliged|glad|grateful|rather)\b.{{0,40}}(?:\bnot|n't|nae)\b.{{0,25}}\b(?:{_KEEP}|{_KEPT})\b",
         r"\bstruck from\b|\bnot (?:for|worth) keeping\b|\bkindness of not keeping\b|\bbetter not know\b|"
         r"\bnot a word anywhere\b",
