@@ -14,9 +14,31 @@ _SPAN = tuple[int, int]
 # A quotation of so many words is somebody's text; a shorter one is a title, a name or an emphasis.
 _LONG_QUOTATION = 6
 _LONGEST_ANNOUNCEMENT = 200
-_QUOTED = re.compile(r"“[^”]*”|„[^“”]*[“”]|«[^»]*»|»[^«]*«|「[^」]*」|『[^』]*』|```.*?(?:```|\Z)", re.DOTALL)
+_QUOTED = re.compile(
+    r"“[^”]*”|„[^“”]*[“”]|”[^”]*”|«[^»]*»|»[^«]*«|‹[^›]*›|›[^‹]*‹|‘[^’]*’(?!\w)|「[^」]*」|『[^』]*』|《[^》]*》|〈[^〉]*〉|"
+    r"【[^】]*】|\(\(.*?\)\)|\[[^\]]*\]|```.*?(?:```|\Z)|`[^`]*`",
+    re.DOTALL,
+)
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+")
-_CLOSING = {"“": "”", "„": "“”", "«": "»", "»": "«", "「": "」", "『": "』", '"': '"', "'": "'", "‘": "’", "`": "`"}
+_CLOSING = {
+    "“": "”",
+    "„": "“”",
+    "«": "»",
+    "»": "«",
+    "「": "」",
+    "『": "』",
+    '"': '"',
+    "'": "'",
+    "‘": "’",
+    "`": "`",
+    "‹": "›",
+    "›": "‹",
+    "”": "”",
+    "《": "》",
+    "〈": "〉",
+    "【": "】",
+    "[": "]",
+}
 
 # A text that somebody else made, or that stood elsewhere.
 _TEXT = (
@@ -26,7 +48,8 @@ _TEXT = (
     r"conversations?|histor(?:y|ies)|logs?|backups?|exports?|exported|imports?|imported|importing|files?|documents?|docs?|"
     r"pdfs?|csv|json|notes?|newsletters?|memos?|minutes|instructions|terms|replies|reply|replied|threads?|forwarded|fwd|"
     r"copied|copy|pasted|pasting|paste|clipboard|attached|attachments?|wrote|writes|written|reads|says|said|answered|told|tells|claims|claimed|states|bios?|profiles?|diary|"
-    r"entries|statements?|reports?|summar(?:y|ies)|excerpts?|snippets?|contents?|ads?|adverts?|announcements?|"
+    r"entries|statements?|reports?|trivia|tales?|stor(?:y|ies)|news|headlines?|slips?|notices?|clauses?|commands?|yaml|"
+    r"summar(?:y|ies)|excerpts?|snippets?|contents?|ads?|adverts?|announcements?|"
     r"nachricht(?:en)?|briefe?s?|schrieb\w*|schreibt|sagt\w*|steht|artikel|seite|rezepte?s?|einladung|notiz\w*|verlauf|"
     r"rechnung|zettel|anhang|courriels?|lettres?|écrit|dit|textes?|recettes?|facture|correos?|mensajes?|cartas?|escribió|"
     r"dice|textos?|artículos?|páginas?|recetas?|notas?|messaggi\w*|letter[ae]|scritto|test[oi]|articol[oi]|ricett[ae]"
@@ -45,6 +68,19 @@ _ASKS_TO_HANDLE = re.compile(
     r"\bwhat (?:does|do) (?:this|these|that|it) (?:\w+ )?(?:mean|say)\b[^.?!:\n]{0,60}[.?!:\n]\s*",
     re.I,
 )
+# "Is this recipe right?": what follows is the recipe, where nobody speaks of themselves in it.
+_ASKS_ABOUT_THIS = re.compile(
+    r"(?:^|[.!]\s+)[^.?!:\n]*\b(?:this|these|the following|like this|a valid|dies\w*|cette|ces|est[ea]s?|quest[aoe]|ten|tej)\b"
+    r"[^.?!:\n]*\?\s+",
+    re.I,
+)
+_OF_ONESELF = re.compile(
+    r"\b(?:i|me|my|mine|we|us|our|ours|ich|mir|mich|meine?\w*|wir|uns\w*|je|moi|mon|ma|mes|nous|notre|nos|yo|mi|mis|"
+    r"nosotr\w+|nuestr\w+|io|mio|mia|miei|noi|nostr\w+)\b|\b(?:i['’]\w+|j['’]\w+)",
+    re.I,
+)
+# What nobody types as a sentence: comments and calls of programs, mail and chat marks.
+_CODE_LIKE = re.compile(r"/\*|(?:^|\s)(?:!\w{3,}|§ |>> |-{3} ?[A-Z]{3,}|\w+_\w+\(|\w+: -? ?\w+:)")
 # Where a text speaks to an assistant, less is needed to tell that it was passed on.
 _PASSES_ON = re.compile(
     rf"\b(?:{_TEXT}|{_HANDLED}|found|got|received|sent|saw|heard|overheard|showed|shows|stuck|printed|appeared|popped up|"
@@ -166,6 +202,10 @@ def _announced(text: str) -> list[_SPAN]:
             start += 1
         spans.append((start, _end_of_quotation(text, start)))
     spans += [(asks.end(), _end_of_quotation(text, asks.end())) for asks in _ASKS_TO_HANDLE.finditer(text)]
+    for asks in _ASKS_ABOUT_THIS.finditer(text):
+        if not _OF_ONESELF.search(text, asks.end()):
+            spans.append((asks.end(), len(text)))
+    spans += [(code.start(), len(text)) for code in _CODE_LIKE.finditer(text)]
     for said in re.finditer(rf"\b(?:{_TEXT})\b[^.!?\n:]{{0,40}}?\s(?=[\"“„«「『‘])", text, re.I):
         spans.append((said.end(), _end_of_quotation(text, said.end())))
     return spans
