@@ -80,7 +80,7 @@ _OF_ONESELF = re.compile(
     re.I,
 )
 # What nobody types as a sentence: comments and calls of programs, mail and chat marks.
-_CODE_LIKE = re.compile(r"/\*|(?:^|\s)(?:!\w{3,}|§ |>> |-{3} ?[A-Z]{3,}|\w+_\w+\(|\w+: -? ?\w+:)")
+_CODE_LIKE = re.compile(r"/\*|(?<!\S)(?:!\w{3,}|§ |>> |-{3} ?[A-Z]{3,}|\w+_\w+\(|\w+: -? ?\w+:)")
 # Where a text speaks to an assistant, less is needed to tell that it was passed on.
 _PASSES_ON = re.compile(
     rf"\b(?:{_TEXT}|{_HANDLED}|found|got|received|sent|saw|heard|overheard|showed|shows|stuck|printed|appeared|popped up|"
