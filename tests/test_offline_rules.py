@@ -384,3 +384,12 @@ async def test_a_value_told_again_after_another_is_the_newest(talk: Talk) -> Non
     answer = await talk.say("What colour is my desk?")
     assert "blue" in answer.split("Since then")[-1]
     assert not {(one, other) for one, other in talk.ties() if (other, one) in talk.ties()}
+
+
+async def test_a_request_to_forget_may_name_one_thing_more_after(talk: Talk) -> None:
+    await talk.say("My locker number is 58.")
+    await talk.say("I see a counsellor, Dr. Irani.")
+    await talk.say("You don't need to hold on to what I said about the counsellor. Delete it.")
+    assert talk.known() == ["My locker number is 58."]
+    await talk.say("And the locker number as well, please.")
+    assert talk.known() == []

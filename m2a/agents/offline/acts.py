@@ -182,10 +182,11 @@ def utterances(message: str, sense: Sense) -> list[Utterance]:
             found.append(Utterance("unread", part))
         else:
             found.append(_wish(part) or _read(part, whole, sense, alone=alone, marked=marked))
-    if points_at_something_to_forget(typed) and not any(
-        one.act == "forget" and wanted_words(one.text) for one in found
-    ):
+    named = any(one.act == "forget" and wanted_words(one.text) for one in found)
+    if points_at_something_to_forget(typed) and not named:
         return [Utterance("forget", typed)]
+    if named:  # "Forget the code. Delete it.": one thing
+        found = [one for one in found if one.act != "forget" or wanted_words(one.text)]
     return _with_question(found) if whole == "ask" else found
 
 

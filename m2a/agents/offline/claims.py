@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 
 from m2a.agents.offline.change_words import refuted
-from m2a.agents.offline.clauses import find_subject, is_past
+from m2a.agents.offline.clauses import find_subject, is_past, segments
 from m2a.agents.offline.dates import number
 from m2a.agents.offline.names import find_names, find_places, mentioned, names_of
 from m2a.agents.offline.text import content, expand, plain, tokens
@@ -118,8 +118,8 @@ class Claim:
     @property
     def owner(self) -> str:
         """Whose the subject is: "I", somebody's name or kin ("mother" of "my mother's knee"), or "" where nothing is said."""
-        subject = find_subject(self.text)
-        match = _OWNER.match(subject.text) if subject else None
+        subjects = (find_subject(self.text[first:last]) for first, last in segments(self.text))
+        match = next((found for one in subjects if one and (found := _OWNER.match(one.text))), None)
         if match is None:
             return ""
         other = match["kin"] or match["name"]

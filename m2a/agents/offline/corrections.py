@@ -161,7 +161,7 @@ def choose(new: Claim, text: str, said: str, known: Sequence[Known], sense: Sens
     best = max(last, key=lambda one: one.score)
     mine = known[best.position].claim
     others_named = any(new.names & one.claim.names for one in known if not one.is_last)
-    if named[best.position] < max(named) - 1 or (others_named and not new.names & mine.names):
+    if named[best.position] < max(named) or (others_named and not new.names & mine.names):
         return None
     return _chosen(new, said, known, best, leaning, sense)
 

@@ -17,6 +17,7 @@ from m2a.agents.offline.dates import WEEKDAYS, FoundDate, annotate, find_dates
 from m2a.agents.offline.names import antecedent, find_namings, mentioned
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import plain, tokens
+from m2a.agents.offline.wishes import goes_on_forgetting
 from m2a.types import Concept, ConceptMention, DateInterval, Message
 
 _PREFERENCE = re.compile(
@@ -88,6 +89,9 @@ _LONG = 600  # characters of a sentence that is no memory any more: nobody would
 def read(message: Message, recent: Sequence[Message], concepts: Sequence[Concept], sense: Sense) -> Reading:
     """What the user's message states, wants forgotten, and wants back."""
     whole = utterances(message.text, sense)
+    typed = plain(message.text)
+    if goes_on_forgetting(typed) and _asked_to_forget(recent, sense):
+        whole = [Utterance("forget", typed)]
     said = [one for one in whole[:SENTENCES] if len(one.text) <= _LONG]
     unread = tuple(one.text for one in whole[:SENTENCES] if one.act == "unread" or len(one.text) > _LONG)
     reading = _reading(message, said, recent, concepts) if said else Reading()
@@ -98,6 +102,12 @@ def read(message: Message, recent: Sequence[Message], concepts: Sequence[Concept
         unread=unread,
         left_out=max(0, len(whole) - SENTENCES) + max(0, dropped),
     )
+
+
+def _asked_to_forget(recent: Sequence[Message], sense: Sense) -> bool:
+    """Whether the user's message before did."""
+    before = next((earlier.text for earlier in reversed(recent) if earlier.role == "user"), "")
+    return any(one.act == "forget" for one in utterances(before, sense))
 
 
 def _reading(

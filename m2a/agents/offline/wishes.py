@@ -73,7 +73,8 @@ _NOT = r"(?:\b(?:not|nobody|never|nothing|no|dont)|n't|nae)"
 # Where a wish begins: a clause, or what it is wrapped in.
 _BEGINS = (
     r"(?:^(?:omg|ok|okay|oh|hey)?[\s,]*|[.,;:!?(-]\s*|\b(?:so|and|please|pls|kindly|just|let's|then|also|you (?:can|may)|"
-    r"i want you to|(?:can|could|would|will|might) you|mind)\s+)(?:(?:also|just|please|pls|kindly|ever|now|better|all)\s+)*"
+    r"i want you to|(?:can|could|would|will|might) you|be so (?:good|kind) as to|mind)\s+)"
+    r"(?:(?:also|just|please|pls|kindly|ever|now|better|all)\s+)*"
 )
 _ENDS = (
     r"(?=\W*$|\s*[.,;:!?)]|\s+(?:please|pls|now|again|from|before|because|since|as|too|altogether|will|would|thanks|thank|"
@@ -85,7 +86,7 @@ _POINTS = tuple(
     for pattern in (
         rf"{_BEGINS}(?:{_REMOVE} {_POINTING}|(?:cut|leave|take|keep|bin|strike) {_POINTING} (?:out|off)|"
         rf"let {_POINTING} go|wip(?:e|ing) {_POINTING}|swallow it){_ENDS}",
-        rf"{_BEGINS}{_SURELY} (?:the|that|my|our|what(?:ever)?|where|who|how|his|her|their|all|everything|any)\b",
+        rf"{_BEGINS}{_SURELY} (?:the|that|my|our|what(?:ever)?|where|who|how|its|his|her|their|all|everything|any(?:thing)?)\b",
         rf"\b(?:{_REMOVE}|take|leave|cut|keep|put|get)\b.{{0,60}}\b(?:from|off|out of) (?:{_MIND}|what(?:ever)? you)",
         r"\b(?:pretend|act (?:as though|as if|like)|kid on)\b.{0,60}\b(?:never|didn't|did not|hadn't)\b",
         r"\bnever happened(?=\W*$| as far as|, )|\bno trace\b|\b(?:can|could)\b.{0,40}\bnot exist\b",
@@ -97,6 +98,8 @@ _POINTS = tuple(
         rf"{_NOT} (?:be |have to be |need to be |have to |need to )?{_KEEP}(?: on to)? {_POINTING}{_ENDS}",
         rf"(?:{_NOT}|\bno need) (?:to |need |have to |need to )?{_KEEP}(?: on to)? {_THING}\b",
         rf"\b(?:happier|better|obliged|glad|grateful|rather)\b.{{0,40}}(?:\bnot|n't|nae)\b.{{0,25}}\b(?:{_KEEP}|{_KEPT})\b",
+        rf"{_NOT}\b.{{0,45}}\bin (?:your|the) (?:memory|notes|records|head|files)\b|\b(?:no|any) records? of\b",
+        rf"{_NOT} (?:have to |need to )?keep in mind\b|\bbetter know nothing\b|\bnever bring {_POINTING} up\b",
         r"\bstruck from\b|\bnot (?:for|worth) keeping\b|\bkindness of not keeping\b|\bbetter not know\b|"
         r"\bnot a word anywhere\b",
         rf"\bcut {_POINTING} out\b|\basked (?:that you|you to|me to have you) {_REMOVE}\b",
@@ -109,6 +112,10 @@ _ONLY_POINTS = re.compile(
 )
 # After these a message goes on with what holds instead: "scratch what I said about the key, Ana has it".
 _PUTS_RIGHT = re.compile(r"^\W*(?:\w+,? )?(?:scratch|scrap|strike|forget|disregard|drop)\b", re.IGNORECASE)
+_GOES_ON = re.compile(
+    r"^\W*(?:same (?:for|with|goes for)\b|(?:and |oh and |also )?(?:the|my|our|that|what)\b.{0,60}\b(?:as well|too|also)\b)",
+    re.IGNORECASE,
+)
 _ASKING = {
     stem(word)
     for word in "everything anything memory note fact thing bit part message please forget delete mention ask stuff information "
@@ -139,6 +146,11 @@ def forgotten_by(sentence: str) -> str | None:
 def points_at_something_to_forget(message: str) -> bool:
     """Whether the message asks to forget what it names elsewhere: "That was told me in confidence, so strike it."."""
     return any(pattern.search(message) for pattern in _POINTS)
+
+
+def goes_on_forgetting(message: str) -> bool:
+    """Whether a message, said after a request to forget, names one thing more: "And the price as well"."""
+    return bool(_GOES_ON.match(message)) and not message.rstrip().endswith("?")
 
 
 def wanted_words(what: str) -> set[str]:
