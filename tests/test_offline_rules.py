@@ -393,3 +393,34 @@ async def test_a_request_to_forget_may_name_one_thing_more_after(talk: Talk) -> 
     assert talk.known() == ["My locker number is 58."]
     await talk.say("And the locker number as well, please.")
     assert talk.known() == []
+
+
+async def test_what_was_just_said_of_somebody_is_not_all_that_is_known_of_them(talk: Talk) -> None:
+    for said in ("My brother Sam is a vegetarian.", "Sam's daughter Ivy plays football.", "Sam is getting divorced."):
+        await talk.say(said)
+    await talk.say("On second thoughts, please don't keep that about Sam.")
+    assert talk.known() == ["My brother Sam is a vegetarian.", "Sam's daughter Ivy plays football."]
+
+
+async def test_a_reason_behind_a_request_to_forget_is_no_statement(talk: Talk) -> None:
+    await talk.say("The wifi password at the cottage is heron-lake-22.")
+    await talk.say("Forget the wifi password, we changed it.")
+    assert talk.known() == []
+
+
+async def test_another_sentence_that_opens_alike_is_no_second_value(talk: Talk) -> None:
+    for said in (
+        "I'm allergic to penicillin.",
+        "I'm also allergic to wasps.",
+        "I'm reading Middlemarch at the moment.",
+    ):
+        await talk.say(said)
+    answer = await talk.say("What am I allergic to?")
+    assert "penicillin" in answer and "wasps" in answer and "Middlemarch" not in answer
+
+
+async def test_a_day_that_was_computed_makes_no_other_message_evidence(talk: Talk) -> None:
+    await talk.say("Our cat Figaro is 12 years old.")
+    await talk.say("I have an appointment with Dr. Okafor next Thursday at 10:30.")
+    assert "(12 March 2026)" in talk.known()[-1]
+    assert "Figaro" not in await talk.say("When is my appointment with Dr. Okafor?")

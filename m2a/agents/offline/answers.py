@@ -13,7 +13,7 @@ from m2a.agents.offline.dates import find_dates, number, written
 from m2a.agents.offline.questions import Question
 from m2a.agents.offline.relevance import Match, is_sure, rests_on, share_evidence, together
 from m2a.agents.offline.said import quoted
-from m2a.agents.offline.text import equivalents, plain, stem, stems
+from m2a.agents.offline.text import content, equivalents, plain, stem, stems
 from m2a.agents.offline.values import amount_of
 from m2a.agents.state import MemoryContext, PhotoView
 from m2a.memory.quotations import Quotation, quotations
@@ -128,17 +128,23 @@ def selected(question: Question, found: Sequence[Match]) -> list[MemoryEntry]:
     if not is_sure(found):
         found = _of_the_named(question, found)
         close = [match for match in found[:_NEAREST] if match.score >= _AS_NEAR * found[0].score]
-        alike = [match for match in found if share_a_frame(match.entry.text, found[0].entry.text)]
+        alike = [match for match in found if _is_alike(match, found[0])]
         return _with_corrections(list(dict.fromkeys([*_with_its_message(close, found), *alike])))
     wide = question.asks in ("count", "about", "show")
     share = _LOOSELY_CLOSE if wide else _CLOSE
     close = [match for match in found if match.score >= share * found[0].score]
     if wide:
         return _with_corrections(close[:_LISTED])
-    alike = [match for match in found[1:] if share_a_frame(match.entry.text, found[0].entry.text)]
+    alike = [match for match in found[1:] if _is_alike(match, found[0])]
     alike += [match for match in found[1:] if _is_more_of_the_same(question, match, found[0])][:_QUOTED]
     told = _with_its_message(close[:_QUOTED], found)
     return _with_corrections(list(dict.fromkeys([*told, *alike]))[:_ALIKE])
+
+
+def _is_alike(match: Match, best: Match) -> bool:
+    """Whether it says another value of the same: "I am allergic to wasps" beside "to nuts", and not "I am tired"."""
+    mine, other = match.entry.text, best.entry.text
+    return share_a_frame(mine, other) and (bool(content(mine) & content(other)) or exclude_each_other(mine, other))
 
 
 def _of_the_named(question: Question, found: Sequence[Match]) -> Sequence[Match]:

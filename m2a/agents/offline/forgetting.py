@@ -13,6 +13,8 @@ from m2a.memory.quotations import sentence_spans
 from m2a.types import Hit, MemoryEntry
 
 _ALL = re.compile(r"\b(?:everything|all|anything)\b", re.IGNORECASE)
+# "That about Sam" is one thing that was said of him, and not all.
+_ONE_THING = re.compile(r"(?:that|this|it|the (?:thing|bit|part|story|news|matter))\b(?! i\b)", re.IGNORECASE)
 _MET = 0.75  # of the words wanted
 # What a word counts that few of the memories hold, one that says the same, and the likeness of the whole; and by how much one
 # must be above the next to be meant.
@@ -34,6 +36,9 @@ def find_forgotten(what: str, hits: Sequence[Hit], previous: Sequence[int], sens
     if not wanted and not all_words(what):
         return [entry for entry in entries if previous and rests_on(entry, previous[:1])]
     held = [entry for entry in entries if wanted and _is_of(wanted, entry.text)]
+    if len(held) > 1 and _ONE_THING.match(what):
+        just_said = [entry for entry in held if previous and rests_on(entry, previous[:1])]
+        return just_said or _standing_out(what, held, sense)
     return held or _standing_out(what, entries, sense)
 
 

@@ -31,7 +31,8 @@ _EXCUSES = re.compile(
 )
 # The same wish, put as what is not to be kept.
 _NOT_KEPT = re.compile(
-    r"^(?:(?:please|pls|also|and|actually|oh|ok|okay)\b,? )*(?:(?:do not|don't|dont|never|stop|no need to|"
+    r"^(?:(?:please|pls|also|and|actually|oh|ok|okay|on second thoughts?|come to think of it|"
+    r"thinking about it)\b,? )*(?:(?:do not|don't|dont|never|stop|no need to|"
     r"you (?:needn't|need not|don't (?:have|need) to|shouldn't|mustn't)) "
     r"(?:remember|keep|store|save|hold on to|hang on to|retain|record|keep hold of|keep(?:ing)?|stor(?:e|ing)|"
     r"sav(?:e|ing)|"
@@ -57,7 +58,7 @@ _REMOVE = (
 )
 _SURELY = r"(?:delete|erase|purge|scrub|unlearn|un-?know|wipe|remove|scrap|lose|drop|strike|throw out|get rid of)"
 _THING = (
-    r"(?:anything|any of|the (?:bit|thing|part|stuff|matter|business|story|fact|news)|that (?:thing|bit|part|stuff|story)|"
+    r"(?:anything|any of|the (?:bit|thing|part|stuff|matter|business|story|fact|news)|that (?:thing|bit|part|stuff|story|about)|"
     r"what i)"
 )
 _POINTING = r"(?:it|that|this|them|those|these)(?: (?:one|part|bit|thing|stuff|info|memory|entry|all))?"
@@ -111,7 +112,10 @@ _ONLY_POINTS = re.compile(
     re.IGNORECASE,
 )
 # After these a message goes on with what holds instead: "scratch what I said about the key, Ana has it".
-_PUTS_RIGHT = re.compile(r"^\W*(?:\w+,? )?(?:scratch|scrap|strike|forget|disregard|drop)\b", re.IGNORECASE)
+_PUTS_RIGHT = re.compile(
+    r"^\W*(?:\w+,? )?(?:scratch|scrap|strike|forget|disregard|drop) (?:what|that|everything|all|whatever|anything)\b",
+    re.IGNORECASE,
+)
 _GOES_ON = re.compile(
     r"^\W*(?:same (?:for|with|goes for)\b|(?:and |oh and |also )?(?:the|my|our|that|what)\b.{0,60}\b(?:as well|too|also)\b)",
     re.IGNORECASE,

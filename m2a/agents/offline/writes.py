@@ -1,5 +1,6 @@
 """The update stage: look for what a message may correct or wants forgotten, then write, one step a call."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -30,6 +31,7 @@ from m2a.types import (
 
 _FORGETS = 3  # of one message
 _WORDS_OF_A_SEARCH = 400  # characters
+_DATE_ADDED = re.compile(r"\([^()]*\d{4}[^()]*\)|\b\d{4}\b")  # computed, and in nobody's words
 
 
 def next_step(state: TurnState, reading: Reading, sense: Sense) -> Action:
@@ -144,7 +146,7 @@ def _photos(state: TurnState, observation: Observation, reading: Reading) -> tup
 def _evidence(state: TurnState, text: str) -> tuple[tuple[int, int], ...]:
     """The message, and the user's message before it that a pronoun's name was taken from."""
     own = state.message
-    unsaid = content(text) - content(own.text)
+    unsaid = content(_DATE_ADDED.sub(" ", text)) - content(own.text)
     earlier = [
         message
         for message in state.recent
