@@ -11,7 +11,6 @@ LATELY = re.compile(
     r"as of|instead|after all|used to)\b",
     re.IGNORECASE,
 )
-_DENIES = re.compile(r"\b(?:not|rather than|no|never|only)\b|n't\b", re.IGNORECASE)
 # Somebody or something was put elsewhere, to another day, or to another measure.
 MOVES = re.compile(
     r"\b(?:moved|moving|to move|changed|switched(?! o(?:n|ff))|swapped|shifted|pushed|postponed|delayed|rescheduled|"
@@ -39,7 +38,6 @@ TAKES_BACK = re.compile(
     r"^\*\S+$|^\S+\*$",  # "AC214*", as one corrects a word in a chat
     re.IGNORECASE,
 )
-_CHANGES = (LATELY, _DENIES, MOVES, NEW)
 
 # What is named as no longer so, and what is put against it.
 _OPPOSITIONS = (
@@ -92,10 +90,6 @@ def says_what_stays(text: str) -> bool:
     return bool(_STAYS.search(what_changes(text))) and not refuted(text)
 
 
-def tells_of_change(text: str) -> bool:
-    return any(pattern.search(text) for pattern in _CHANGES)
-
-
 def corrects(text: str) -> bool:
     """Whether the text says that something told before was wrong or has changed."""
     return bool(TAKES_BACK.search(text) or MOVES.search(text) or LATELY.search(text) or refuted(text) or denied(text))
@@ -112,10 +106,3 @@ def refuted(text: str) -> list[str]:
     matches = [match.groupdict() for pattern in _OPPOSITIONS if (match := pattern.search(text))]
     found = [(groups["old"] or groups.get("over") or "").strip() for groups in matches]
     return [re.sub(r"^(?:the|a|an|on|in|at|to|for|with) ", "", old, flags=re.IGNORECASE) for old in found if old]
-
-
-def without_change(text: str) -> str:
-    """The text without the words that only say that something changed, or is taken back."""
-    for pattern in (*_CHANGES, TAKES_BACK):
-        text = pattern.sub("", text)
-    return text
