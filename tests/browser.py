@@ -98,7 +98,8 @@ class Visitor:
         self.page = page
         self.foreign: list[str] = []
         self.errors: list[str] = []
-        self._forgiven: tuple[str, ...] = ()
+        # Gradio's client ends the stream that it waits on when a page is left, and may say so.
+        self._forgiven: tuple[str, ...] = ("AbortError: signal is aborted without reason",)
         self._asked = 0  # the number of the newest question sent to the server that is open
         page.set_default_timeout(SECONDS * 1000)
         page.on("request", self._on_request)
