@@ -17,8 +17,7 @@ from m2a.types import MessageRecorded, NotKept, ReplyFinished
 from tests.offline_cases import DECLINED, false_quotations, play, play_file, read_stories, score
 
 STORIES = Path(__file__).parent / "data" / "offline_e.json"
-# A correction that is not sure is tied to nothing: both statements stay. Recall gives way to that.
-BARS = {"keeping": 0.95, "correcting": 0.6, "answering": 0.7, "declining": 0.7}
+BARS = {"keeping": 0.95, "correcting": 0.85, "answering": 0.7, "declining": 0.7}
 
 
 class Talk:
