@@ -161,3 +161,12 @@ def test_updates_that_are_set_aside_keep_no_other_waiting(memory):
     assert memory.bank.write([Forgetting((1,), "")], who="test", update_of=first.message_id) == []
     with pytest.raises(LookupError):
         memory.bank.answered(first.message_id)
+
+
+def test_what_is_told_again_corrects_what_had_corrected_it_and_undo_turns_it_back(memory):
+    said, _ = memory.say("I speak Polish.")
+    before = state(memory)
+    reply, _ = change(memory, Addition(draft_of(said, "I speak Polish.", corrects=3), ""))
+    assert [memory.bank.entry(number).corrects for number in (2, 3)] == [3, None]
+    assert memory.bank.undo(reply.message_id, 0)
+    assert state(memory) == before and before[3][2] == 2
