@@ -63,6 +63,11 @@ def corrected_by(text: str, before: list[str], sense: Sense) -> str | None:
             ["The shed key hangs in the hall."],
         ),
         (
+            "Petra's greyhound isn't Zorro, he's called Zappa.",
+            "My colleague Petra has a greyhound named Zorro.",
+            ["Our rabbit is called Truffle."],
+        ),
+        (
             "Ines stepped down, so the choir's treasurer is Rolf now.",
             "Ines is the choir's treasurer.",
             ["Ines is the choir's oldest member."],
@@ -95,6 +100,7 @@ def test_what_means_nothing_alone_is_of_what_was_said_last(sense: Sense, correct
         ("My cousin Ria is moving to Ghent.", "My cousin Lea lives in Bruges."),
         ("Leo works in Brussels now.", "Leo lives in Ghent."),
         ("I speak Italian as well.", "I speak Polish."),
+        ("Nuno is a train driver.", "I live in Porto with my husband Nuno."),
     ],
 )
 def test_what_corrects_nothing(sense: Sense, text: str, before: str) -> None:

@@ -44,7 +44,8 @@ _OPPOSITIONS = (
     re.compile(r"\bnot (?P<old>[^,.;]+?),? but (?P<new>[^,.;]+)", re.IGNORECASE),
     re.compile(r"\bnot (?P<old>[^,.;]+?), (?P<new>[^,.;]+)", re.IGNORECASE),
     re.compile(
-        r"\b(?:is|are|was|were)n't (?P<old>[^,.;]+?)(?: any ?(?:more|longer))?,? but (?P<new>[^,.;]+)|"
+        r"\b(?:is|are|was|were)n't (?P<old>[^,.;]+?)(?: any ?(?:more|longer))?,? "
+        r"(?:but|(?:it|he|she|they|that)(?:'s|'re| is| are| was| were)) (?P<new>[^,.;]+)|"
         r"n't (?P<over>[^,.;]+?) any ?(?:more|longer)\b",
         re.IGNORECASE,
     ),

@@ -122,7 +122,7 @@ class Claim:
         match = next((found for one in subjects if one and (found := _OWNER.match(one.text))), None)
         if match is None:
             return ""
-        other = match["kin"] or match["name"]
+        other = match["kin"] or match["name"] or next(iter(find_names(match.string)), "")  # "my colleague Petra"
         return other.lower() if other else "I"
 
     @property

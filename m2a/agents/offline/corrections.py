@@ -125,6 +125,8 @@ def find_corrected(
     chosen = choose(new, observation.text, said, known, sense)
     if chosen is None or chosen.probability < (_ENOUGH_TAKEN_BACK if TAKES_BACK.search(said) else _ENOUGH):
         return None
+    if not _has_a_sign(new, known[chosen.position].claim, observation.text, said):
+        return None
     whole = not leans(said, observation.text) and _tells_all_of(new, known[chosen.position].claim, said)
     return Correction(entries[chosen.position], whole)
 
@@ -262,6 +264,12 @@ def _chosen(new: Claim, said: str, known: Sequence[Known], best: Candidate, lean
     old = known[best.position]
     features = with_cosine(correction_features(new, said, old, best.lead, leaning), sense.cosine(new.text, old.text))
     return Chosen(best.position, sense.models["corrects"].probability(features, sense.vector(said)))
+
+
+def _has_a_sign(new: Claim, old: Claim, text: str, said: str) -> bool:
+    """Whether anything but likeness speaks for a correction: words, another value, or that it leans on what was said before."""
+    words = any(one.search(said) for one in (TAKES_BACK, MOVES, LATELY, NEW, _NOT, _PERFECT, _OPENS_SO))
+    return words or bool(new.refuted & old.words) or bool(different_kinds(new, old)) or leans(said, text)
 
 
 def _say_the_same(one: str, other: str) -> bool:
