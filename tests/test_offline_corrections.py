@@ -126,6 +126,8 @@ MEMORIES = [
         ("On second thoughts I'm not comfortable with you holding the alarm code.", 1),
         ("Delete what I said about the application, it's too early.", 2),
         ("That thing about my sister's child: take it out of your notes, please.", 0),
+        ("You have no business knowing about the baby Alma is expecting.", 0),
+        ("Utrecht may not work out, so it has no place in your memory.", 2),
     ],
 )
 def test_what_is_to_be_forgotten_is_heard_and_found(sense: Sense, text: str, gone: int) -> None:
@@ -150,6 +152,9 @@ def test_it_is_what_the_same_message_names_and_not_what_was_said_before(sense: S
         "I never told my father.",
         "Scratch what I said about the key, Ana has it now.",
         "We threw out the old sofa.",
+        "The spare key is in the teapot. I lose the other one all the time, so please make a note of it.",
+        "Locked myself out again. Where is the other key?",
+        "Our dad wiped every photo from the camera by mistake.",
     ],
 )
 def test_what_asks_to_forget_nothing(sense: Sense, text: str) -> None:

@@ -11,6 +11,7 @@ import pytest
 from PIL import Image, ImageDraw
 
 from m2a.agents.offline import OfflineRules
+from m2a.agents.offline.sense import Logistic, learned
 from m2a.assistant import Assistant
 from m2a.settings import Settings
 from m2a.types import MessageRecorded, NotKept, ReplyFinished
@@ -23,10 +24,10 @@ BARS = {"keeping": 0.95, "correcting": 0.85, "answering": 0.7, "declining": 0.7}
 class Talk:
     """One user's conversation with the assistant, a day between two messages."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, policy: OfflineRules | None = None) -> None:
         self.now = datetime(2026, 3, 2, 12, tzinfo=UTC)
         settings = Settings(data_dir=folder, chat_model="offline")
-        self.assistant = Assistant.open(settings, clock=lambda: self.now, policy=OfflineRules())
+        self.assistant = Assistant.open(settings, clock=lambda: self.now, policy=policy or OfflineRules())
         self.conversation: str | None = None
         self.last: ReplyFinished | None = None
         self.not_kept: list[NotKept] = []
@@ -423,3 +424,14 @@ async def test_a_day_that_was_computed_makes_no_other_message_evidence(talk: Tal
     await talk.say("I have an appointment with Dr. Okafor next Thursday at 10:30.")
     assert "(12 March 2026)" in talk.known()[-1]
     assert "Figaro" not in await talk.say("When is my appointment with Dr. Okafor?")
+
+
+async def test_what_is_taken_for_a_request_to_forget_is_kept_where_there_is_nothing_to_forget(tmp_path: Path) -> None:
+    always = Logistic(bias=1.0, features={})  # 73 %: every message may ask to forget something
+    talk = Talk(tmp_path, OfflineRules(learned={**learned(), "forgets": always}))
+    async with talk.assistant:
+        await talk.say("The alarm code is 4417.")
+        assert talk.known() == ["The alarm code is 4417."]
+        assert not talk.not_kept
+        await talk.say("The alarm code of the office.")
+        assert not talk.known()

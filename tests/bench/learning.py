@@ -19,12 +19,19 @@ class Example:
     weight: float = 1.0
 
 
-def fit(examples: Sequence[Example], *, penalty: float, vector_penalty: float = 0.0) -> dict[str, object]:
-    """Ridge-penalised logistic regression by Newton's method, on standardised features; the weights fit the raw ones."""
+def fit(
+    examples: Sequence[Example], *, penalty: float, vector_penalty: float = 0.0, standardised: bool = True
+) -> dict[str, object]:
+    """Ridge-penalised logistic regression by Newton's method; the weights fit the raw features.
+
+    They are `standardised` before, except where each is a word: a rare one would be as cheap as any other.
+    """
     names = sorted({name for example in examples for name in example.features})
     rows = np.array([[example.features.get(name, 0.0) for name in names] for example in examples])
     mean, scale = rows.mean(axis=0), rows.std(axis=0)
     scale[scale == 0] = 1.0
+    if not standardised:
+        mean, scale = np.zeros_like(mean), np.ones_like(scale)
     columns = [(rows - mean) / scale, np.ones((len(examples), 1))]
     penalties = [penalty] * len(names) + [1e-6]
     vectors = [example.vector for example in examples if example.vector is not None]

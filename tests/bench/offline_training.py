@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +14,8 @@ from m2a.agents.offline.languages import is_english
 from m2a.agents.offline.questions import Question, content_words, parse, questions_of
 from m2a.agents.offline.relevance import features_of
 from m2a.agents.offline.sense import Sense, as_decisions
+from m2a.agents.offline.text import plain
+from m2a.agents.offline.wishes import phrases
 from m2a.types import EvidenceRange, MemoryEntry
 from tests.bench.correction_training import corrects_examples, meant_examples, situations
 from tests.bench.learning import Example, fit
@@ -31,6 +34,8 @@ _OF_A_WORD = 0.15  # what a shared word counts beside the cosine, for what is fo
 _OF_SHORT = 0.5
 _OF_A_CASE = 0.3
 _OF_IDLE = 1.5
+_OF_ANYTHING = 0.3
+_OFTEN = 4  # requests that hold a run of words by which others may be known
 ANSWER_PENALTY = 30.0
 MEANT_PENALTY = 2.0
 _ACTS = {"statement": "tell", "correction": "tell", "question": "ask", "never_said": "ask", "chit_chat": "chat"}
@@ -102,6 +107,34 @@ def pair_examples(path: Path, sense: Sense) -> list[Example]:
                 weight = _OF_PAIR / max(1, len(answering)) if index in answering or not answering else 0.2
                 examples.append(Example(features, index in answering, f"{path.stem} {number}", weight=weight))
     return examples
+
+
+def forget_examples(path: Path, spoken: Mapping[str, Sequence[str]], sense: Sense) -> list[Example]:
+    """Requests to forget something, what is near to one and what was `spoken` by set; for less, whatever else there is."""
+    cases = read_cases(path)
+    asking, near = ([text for (text,) in cases[name]] for name in ("forget", "not_forget"))
+    near += [case[1] for case in cases["corrections"]] + [case[2] for case in cases["lookalikes"]]
+    told = [text for case in cases["pairs"] for text in case[:3]] + [text for (text,) in cases["nothing"]]
+    told += [text for case in cases["corrections"] for text in (case[0], case[2])]
+    weighed = [
+        (plain(text), wanted, group, weight)
+        for texts, wanted, group, weight in (
+            (asking, True, path.stem, 1.0),
+            (near, False, path.stem, 1.0),
+            (told, False, path.stem, _OF_ANYTHING),
+            *((texts, False, group, 1.0) for group, texts in spoken.items()),
+        )
+        for text in dict.fromkeys(texts)
+        if is_english(plain(text))
+    ]
+    runs = [(phrases(text), wanted) for text, wanted, _group, _weight in weighed]
+    wishing = Counter(run for found, wanted in runs if wanted for run in found)
+    others = Counter(run for found, wanted in runs if not wanted for run in found)
+    used = {run for run in wishing if wishing[run] >= _OFTEN or others[run] >= 4 * _OFTEN}
+    return [
+        Example({run: 1.0 for run in found if run in used}, wanted, group, sense.vector(text), weight)
+        for (text, wanted, group, weight), (found, _) in zip(weighed, runs, strict=True)
+    ]
 
 
 def case_examples(path: Path, sense: Sense) -> dict[str, list[Example]]:
@@ -181,11 +214,20 @@ def examples_of(sets: Mapping[str, Sequence[Played]], sense: Sense) -> dict[str,
         for act, examples in act_examples(played, group, sense).items():
             found[act] += examples
         found["answers"] += answer_examples(played, group, sense)
+    found["forgets"] = forget_examples(LEARNED_CASES, _spoken(sets), sense)
     told = situations(LEARNED_CASES, sets, sense)
     found["meant"] = meant_examples(told, sense)
     judging = sense.with_models(as_decisions({"meant": fit(found["meant"], penalty=MEANT_PENALTY)}))
     found["corrects"] = corrects_examples(told, judging)
     return found
+
+
+def _spoken(sets: Mapping[str, Sequence[Played]]) -> dict[str, list[str]]:
+    """The messages of each set, and their sentences."""
+    return {
+        name: [text for one in played for text in (one.turn.text, *sentences(one.turn.text))]
+        for name, played in sets.items()
+    }
 
 
 def train(examples: Mapping[str, Sequence[Example]], *, without: str = "") -> dict[str, dict[str, object]]:
@@ -194,5 +236,6 @@ def train(examples: Mapping[str, Sequence[Example]], *, without: str = "") -> di
     models = {act: fit(used[act], penalty=3.0, vector_penalty=0.1) for act in LEARNED_ACTS}
     models["answers"] = fit(used["answers"], penalty=ANSWER_PENALTY)
     models["meant"] = fit(used["meant"], penalty=MEANT_PENALTY)
+    models["forgets"] = fit(used["forgets"], penalty=0.5, vector_penalty=0.3, standardised=False)
     models["corrects"] = fit(used["corrects"], penalty=3.0, vector_penalty=3.0)
     return models

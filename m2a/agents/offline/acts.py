@@ -16,7 +16,7 @@ from m2a.agents.offline.names import find_namings
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import plain, tokens
 from m2a.agents.offline.values import find_values
-from m2a.agents.offline.wishes import RESTORE, forgotten_by, points_at_something_to_forget, wanted_words
+from m2a.agents.offline.wishes import RESTORE, all_words, forget_probability, forgotten_by, wanted_words
 
 Act = Literal["tell", "ask", "chat", "preference", "forget", "restore", "command", "unread"]
 LEARNED_ACTS: tuple[Literal["tell", "ask", "chat"], ...] = ("tell", "ask", "chat")
@@ -24,6 +24,10 @@ _READ_AS_ONE = 2000  # characters of a message by which it is told what it does 
 _OPENING = 12  # characters within which a message takes something back at once
 _SURELY_IDLE = 0.7  # a statement that stands alone is kept below it: one kept for nothing costs less than one lost
 _IDLE = 0.8  # a sentence of a message that tells something is left out as idle talk from this probability
+
+# From which probability a message, in words of its own, asks to forget something: one that else tells nothing, and one
+# that may tell something; from the last it is nothing else.
+_FORGETS, _FORGETS_TELLING, _SURELY_FORGETS = 0.5, 0.6, 0.9
 
 _WH = r"(?:who|whose|whom|what|which|when|where|whereabouts|why|how)(?:'?s|'?re|'?ve|'?d)?"
 _AUXILIARY = (
@@ -161,10 +165,14 @@ _PLEASE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """One sentence and what it does; `text` is what it says, without the words that only do it ("remember that")."""
+    """One sentence and what it does; `text` is what it says, without the words that only do it ("remember that").
+
+    `otherwise` is how a likely request to forget is to be read where there is nothing of that to forget.
+    """
 
     act: Act
     text: str
+    otherwise: tuple["Utterance", ...] = ()
 
 
 def utterances(message: str, sense: Sense) -> list[Utterance]:
@@ -181,13 +189,22 @@ def utterances(message: str, sense: Sense) -> list[Utterance]:
         if not alone and not is_english(part):
             found.append(Utterance("unread", part))
         else:
-            found.append(_wish(part) or _read(part, whole, sense, alone=alone, marked=marked))
-    named = any(one.act == "forget" and wanted_words(one.text) for one in found)
-    if points_at_something_to_forget(typed) and not named:
-        return [Utterance("forget", typed)]
-    if named:  # "Forget the code. Delete it.": one thing
+            found.append(_wish(part, sense) or _read(part, whole, sense, alone=alone, marked=marked))
+    if any(one.act == "forget" and wanted_words(one.text) for one in found):  # "Forget the code. Delete it.": one thing
         found = [one for one in found if one.act != "forget" or wanted_words(one.text)]
+    elif len(typed) <= _READ_AS_ONE:
+        tells = any(one.act == "tell" for one in found)
+        likely = forget_probability(typed, sense)
+        if likely >= (_FORGETS_TELLING if tells else _FORGETS):
+            return [Utterance("forget", typed, tuple(found) if likely < _SURELY_FORGETS else ())]
+        found = [_forgetting(one, sense) for one in found]
     return _with_question(found) if whole == "ask" else found
+
+
+def _forgetting(one: Utterance, sense: Sense) -> Utterance:
+    """The sentence, or the request to forget that it alone of its message is."""
+    asks = one.act != "ask" and all_words(one.text) and forget_probability(one.text, sense) >= _SURELY_FORGETS
+    return Utterance("forget", one.text) if asks else one
 
 
 def act_of(text: str, sense: Sense) -> Literal["tell", "ask", "chat"]:
@@ -227,11 +244,11 @@ def features(text: str) -> dict[str, float]:
     return found
 
 
-def _wish(sentence: str) -> Utterance | None:
+def _wish(sentence: str, sense: Sense) -> Utterance | None:
     text = sentence.strip()
     if RESTORE.search(text):
         return Utterance("restore", text)
-    if (what := forgotten_by(text)) is not None:
+    if (what := forgotten_by(text, sense)) is not None:
         return Utterance("forget", what)
     if remember := REMEMBER.match(text):
         told = remember["what"].strip()

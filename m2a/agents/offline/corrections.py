@@ -156,6 +156,8 @@ def choose(new: Claim, text: str, said: str, known: Sequence[Known], sense: Sens
             if clear not in able:
                 return None
             best = clear
+        if named[best.position] < max(named):
+            return None
         return _chosen(new, said, known, best, leaning, sense)
     last = [one for one in able if known[one.position].is_last]
     if not last:

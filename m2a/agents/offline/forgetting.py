@@ -19,7 +19,7 @@ _MET = 0.75  # of the words wanted
 # What a word counts that few of the memories hold, one that says the same, and the likeness of the whole; and by how much one
 # must be above the next to be meant.
 _WORD, _SYNONYM, _COSINE = 1.0, 0.4, 3.0
-_ENOUGH, _LEAD = 0.9, 0.5
+_ENOUGH, _LEAD = 0.8, 0.3
 
 
 def what_is_meant(what: str) -> bool:

@@ -14,10 +14,11 @@ from m2a.agents.offline.acts import Utterance, utterances
 from m2a.agents.offline.change_words import TAKES_BACK
 from m2a.agents.offline.clauses import find_subject, has_verb, is_past, segments, sentences
 from m2a.agents.offline.dates import WEEKDAYS, FoundDate, annotate, find_dates
+from m2a.agents.offline.languages import is_english
 from m2a.agents.offline.names import antecedent, find_namings, mentioned
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import plain, tokens
-from m2a.agents.offline.wishes import goes_on_forgetting
+from m2a.agents.offline.wishes import forget_probability, goes_on_forgetting
 from m2a.types import Concept, ConceptMention, DateInterval, Message
 
 _PREFERENCE = re.compile(
@@ -66,12 +67,14 @@ class Observation:
 class Reading:
     """All that a message holds for the memory.
 
-    `restores` where the user says that a replaced statement holds as well. `unread` are the sentences that these rules cannot
+    `otherwise` is kept where nothing of what is to be forgotten is found. `restores` where the user says that a replaced
+    statement holds as well. `unread` are the sentences that these rules cannot
     read, and `left_out` is how many more a long message has than are read: both are in the conversation only.
     """
 
     observations: tuple[Observation, ...] = ()
     forgets: tuple[str, ...] = ()
+    otherwise: tuple[Observation, ...] = ()
     restores: bool = False
     unread: tuple[str, ...] = ()
     left_out: int = 0
@@ -81,6 +84,7 @@ class Reading:
         return bool(self.observations or self.forgets or self.restores)
 
 
+_MORE_TO_FORGET = 0.1  # from which probability a message that follows a request to forget is another
 SENTENCES = 60  # of one message that are read; more would keep the user waiting
 OBSERVATIONS = 10  # of one message that are kept
 _LONG = 600  # characters of a sentence that is no memory any more: nobody would know it again
@@ -90,7 +94,7 @@ def read(message: Message, recent: Sequence[Message], concepts: Sequence[Concept
     """What the user's message states, wants forgotten, and wants back."""
     whole = utterances(message.text, sense)
     typed = plain(message.text)
-    if goes_on_forgetting(typed) and _asked_to_forget(recent, sense):
+    if _goes_on_forgetting(typed, recent, sense):
         whole = [Utterance("forget", typed)]
     said = [one for one in whole[:SENTENCES] if len(one.text) <= _LONG]
     unread = tuple(one.text for one in whole[:SENTENCES] if one.act == "unread" or len(one.text) > _LONG)
@@ -99,15 +103,24 @@ def read(message: Message, recent: Sequence[Message], concepts: Sequence[Concept
     return replace(
         reading,
         observations=reading.observations[:OBSERVATIONS],
+        otherwise=reading.otherwise[:OBSERVATIONS],
         unread=unread,
         left_out=max(0, len(whole) - SENTENCES) + max(0, dropped),
     )
 
 
+def _goes_on_forgetting(typed: str, recent: Sequence[Message], sense: Sense) -> bool:
+    """Whether the message names one thing more after a request to forget: "And the price as well."."""
+    if typed.endswith("?") or not is_english(typed):
+        return False
+    likely = goes_on_forgetting(typed) or forget_probability(typed, sense) >= _MORE_TO_FORGET
+    return likely and _asked_to_forget(recent, sense)
+
+
 def _asked_to_forget(recent: Sequence[Message], sense: Sense) -> bool:
     """Whether the user's message before did."""
     before = next((earlier.text for earlier in reversed(recent) if earlier.role == "user"), "")
-    return any(one.act == "forget" for one in utterances(before, sense))
+    return bool(before) and any(one.act == "forget" for one in utterances(before, sense))
 
 
 def _reading(
@@ -116,7 +129,8 @@ def _reading(
     if message.photos:
         said = [_about_photo(utterance) for utterance in said]
     forgets = tuple(utterance.text for utterance in said if utterance.act == "forget")
-    kept = [utterance for utterance in said if utterance.act in ("tell", "preference")]
+    kept = _told(said)
+    otherwise = _told([one for utterance in said for one in utterance.otherwise])
     before = [part for earlier in recent[-6:] if earlier.role == "user" for part in sentences(plain(earlier.text))]
     if kept and said[0].act == "forget" and (topic := topic_of([said[0].text])):
         # "Scratch what I said about the passport. I've put it in the drawer."
@@ -130,7 +144,12 @@ def _reading(
             mentions = tuple(naming.mention() for naming in namings)
             observations = [Observation(_sentence(message.text.strip()), concepts=mentions, said=message.text)]
     restores = any(one.act == "restore" for one in said)
-    return Reading(tuple(dict.fromkeys(observations)), forgets, restores)
+    instead = _observations(otherwise, before, concepts, message.said_at.date())
+    return Reading(tuple(dict.fromkeys(observations)), forgets, tuple(dict.fromkeys(instead)), restores)
+
+
+def _told(said: Sequence[Utterance]) -> list[Utterance]:
+    return [utterance for utterance in said if utterance.act in ("tell", "preference")]
 
 
 def _about_photo(utterance: Utterance) -> Utterance:

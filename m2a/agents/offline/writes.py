@@ -37,7 +37,7 @@ _DATE_ADDED = re.compile(r"\([^()]*\d{4}[^()]*\)|\b\d{4}\b")  # computed, and in
 def next_step(state: TurnState, reading: Reading, sense: Sense) -> Action:
     """Search for each thing to keep or forget, then write. What is refused is put differently once, or left."""
     done = {step.action: step.observation for step in state.steps}
-    writes_to_come = len(reading.observations) + 2 * len(reading.forgets) + 1
+    writes_to_come = len(reading.observations) + len(reading.otherwise) + 2 * len(reading.forgets) + 1
     for search in _searches(state, reading):
         if search not in done and state.rounds_left > writes_to_come:
             return search
@@ -51,7 +51,10 @@ def next_step(state: TurnState, reading: Reading, sense: Sense) -> Action:
         writes += forgotten
         if not forgotten:
             missing.append(what.strip(" ."))
-    for observation in reading.observations:
+    observations = reading.observations
+    if len(missing) == len(reading.forgets) and reading.otherwise:
+        observations, missing = reading.otherwise, []
+    for observation in observations:
         writes.append(_keep(state, reading, observation, found.without(gone), newest, sense))
     for write in writes:
         if write not in done:
@@ -139,7 +142,9 @@ def _addition(state: TurnState, observation: Observation, reading: Reading) -> A
 
 def _photos(state: TurnState, observation: Observation, reading: Reading) -> tuple[int, ...]:
     """A message's photos go with the observation that names something, or else with its first."""
-    naming = [one for one in reading.observations if one.concepts] or list(reading.observations[:1])
+    naming = [one for one in reading.observations if one.concepts] or list(
+        (reading.observations or reading.otherwise)[:1]
+    )
     return tuple(photo.number for photo in state.photos) if observation in naming else ()
 
 
