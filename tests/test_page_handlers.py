@@ -139,7 +139,7 @@ class Told:
             asked.conversation_id,
             "Fine.",
             speaker="M2A",
-            steps={"answers": asked.message_id, "searches": [], "sources": []},
+            steps={"searches": [], "sources": []},
             answers=asked.message_id,
             update_pending=True,
         )

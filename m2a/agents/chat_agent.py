@@ -108,7 +108,7 @@ class ChatAgent:
             speaker=ASSISTANT,
             photo_ids=[shown_photos[number] for number in marks.photos if number in shown_photos],
             partial=failure is not None or stop.is_set(),
-            steps=dump_trace(message, searches, sources),
+            steps=dump_trace(searches, sources),
             answers=message.message_id,
             update_pending=True,
         )
