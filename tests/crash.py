@@ -135,7 +135,10 @@ class CommandPolicy:
     """Does what the message's text asks for, with a search first; each step takes a model's moment."""
 
     name = WHO
-    calls_model = False
+    first_search_hits = 25
+    relevance_floor = False
+    quotes_user_alone = True
+    needs_captions = True
     consent = None
 
     def __init__(self, journal: Journal, dice: random.Random) -> None:

@@ -29,7 +29,10 @@ from models.chat_model import ChatModelError, TokenUsage
 
 
 class TellPolicy:
-    calls_model = False
+    first_search_hits = 25
+    relevance_floor = False
+    quotes_user_alone = True
+    needs_captions = True
     consent = None
     name = "test"
 

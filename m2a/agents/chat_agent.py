@@ -112,7 +112,7 @@ class ChatAgent:
             answers=message.message_id,
             update_pending=True,
         )
-        if meter.usage.calls:
+        if meter.usage is not None:
             yield meter.usage
         yield ReplyFinished(reply, sources)
         if failure is not None:
@@ -185,13 +185,13 @@ class ChatAgent:
         )
 
     async def _photo_views(self, message: Message) -> tuple[PhotoView, ...]:
-        """The message's photos. Without a language model a caption is all that there is to see, so it is made now."""
+        """The message's photos, with captions where the policy needs them."""
         views = []
         for number, photo_id in enumerate(message.photos, start=1):
             view = await in_thread(self._view, number, photo_id)
             if view is None:
                 continue
-            if not view.caption and not self._policy.calls_model:
+            if not view.caption and self._policy.needs_captions:
                 view = replace(view, caption=await self._captioner.caption(view.data))
                 await in_thread(self._bank.set_caption, photo_id, view.caption)
             views.append(view)
@@ -204,7 +204,7 @@ class ChatAgent:
         except PhotoDamagedError as error:
             logger.warning("A photo is left out of the prompt. %s", error)
             return None
-        if self._policy.calls_model:
+        if not self._policy.needs_captions:
             data = for_prompt(data)
         return PhotoView(
             number, photo_id, self._bank.caption(photo_id), data, self._bank.photo(photo_id).media_type, memory

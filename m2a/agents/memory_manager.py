@@ -6,7 +6,7 @@ from dataclasses import replace
 from m2a.agents.consent import consented, refusal_of
 from m2a.agents.consent_request import Proposal
 from m2a.agents.prompting import one_line, shorten
-from m2a.agents.state import MemoryContext, Opened, Policy, Rejected, Searched, Staged, Step, TurnState
+from m2a.agents.state import SEARCH_HITS, MemoryContext, Opened, Policy, Rejected, Searched, Staged, Step, TurnState
 from m2a.agents.steps import GaveUpError, UsageMeter, next_action, with_step
 from m2a.agents.stopping import in_thread
 from m2a.agents.writes import Write, draft_change
@@ -34,8 +34,6 @@ from m2a.types import (
 )
 from models.captioner import Captioner
 
-SEARCH_HITS = 10
-RULES_FIRST_HITS = 25
 MESSAGES_OPENED = 40
 MESSAGES_IN_RANGES = 1000
 WRITES_AT_MOST = 10
@@ -124,20 +122,17 @@ class MemoryManager:
             if not action.query.strip() and not photo_ids:
                 return Step(action, Rejected("Give words to look for, or use_photos where photos are attached.")), []
             query = Query(action.query, photo_ids)
-            # Rules judge every memory that is found by a decision of their own, finer than the floor.
-            # Of a value told twenty times the newest must be among them.
-            k = SEARCH_HITS if self._policy.calls_model or state.steps else RULES_FIRST_HITS
-            hits = tuple(self._bank.search(query, k=k, relevance_floor=self._policy.calls_model))
+            k = SEARCH_HITS if state.steps else self._policy.first_search_hits
+            hits = tuple(self._bank.search(query, k=k, relevance_floor=self._policy.relevance_floor))
             hits = self._with_corrections(hits)
             return Step(action, Searched(hits)), [MemorySearched(query, hits)]
         if isinstance(action, SearchRawMessages):
             found = self._bank.find_messages(action.query, 4 * SEARCH_HITS + len(state.recent) + 1)
-            # The rules quote the user alone, and their own replies hold little but such quotations.
             earlier = [
                 message
                 for message in found
                 if message.message_id < state.message.message_id
-                and (self._policy.calls_model or message.role == "user")
+                and (message.role == "user" or not self._policy.quotes_user_alone)
             ][:SEARCH_HITS]
             hits = tuple(Hit(message, 1 / rank, {"bm25": rank}) for rank, message in enumerate(earlier, start=1))
             superseded = self._bank.superseded_in([message.message_id for message in earlier])

@@ -212,8 +212,11 @@ class _Answering:
 
     def __init__(self, policy: OfflineRules | LanguagePolicy) -> None:
         self._policy = policy
-        self.calls_model = policy.calls_model
         self.name = policy.name
+        self.first_search_hits = policy.first_search_hits
+        self.relevance_floor = policy.relevance_floor
+        self.quotes_user_alone = policy.quotes_user_alone
+        self.needs_captions = policy.needs_captions
         self.consent = None  # answers write nothing
         self.decide = policy.decide
         self.contexts: tuple[MemoryContext, ...] = ()
