@@ -2,27 +2,30 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import func, select
 
 from m2a import Assistant
+from m2a.agents.in_thread import in_thread
 from m2a.agents.state import Decision, TurnState
-from m2a.agents.stopping import in_thread, until_stopped
-from m2a.assistant import ClosedError
 from m2a.data_folder import DataFolder
+from m2a.incoming import IncomingMessage
 from m2a.memory.database import Database
 from m2a.memory.database import message as message_table
 from m2a.settings import load_settings
+from m2a.turn import ClosedError, Turn
 from m2a.types import Failed, Finish, Message, MessageRecorded, ReplyFinished, TextDelta, TurnEvent
-from m2a.ui.live_turn import LiveTurns
 from models.chat_model import ChatModelError, TokenUsage
 from tests.scripted_policy import ScriptedPolicy
 from tests.turns import Clock, only, photo, recall, remember, turn
 
 SECONDS = 30
+MESSAGE = Message(1, "owner", "conversation", "user", "You", "Hello", (), datetime(2026, 3, 12, tzinfo=UTC))
 
 
 class HangingPolicy(ScriptedPolicy):
@@ -131,15 +134,12 @@ async def test_stop_while_the_photos_are_taken_in(assistant: Assistant, policy: 
 async def test_stop_while_the_photos_of_a_new_conversation_are_taken_in(
     assistant: Assistant, policy: HangingPolicy
 ) -> None:
-    turns = LiveTurns(assistant)
-    live = turns.begin(assistant.local_owner, "look", [photo("red")], conversation_id=None)
+    begun = assistant.begin(assistant.local_owner, IncomingMessage("look", (photo("red"),)))
     await asyncio.sleep(0)
-    turns.stop(assistant.local_owner, None)
+    begun.stop()
     async with asyncio.timeout(SECONDS):
-        while not live.done:
-            await live.wait_beyond(live.version)
-    assert live.so_far.reply is not None
-    assert (live.so_far.reply.text, live.so_far.reply.partial) == ("(stopped)", True)
+        [finished] = only(ReplyFinished, [event async for event in begun.follow()])
+    assert (finished.message.text, finished.message.partial) == ("(stopped)", True)
 
 
 async def test_stop_reaches_the_turn_that_runs_though_another_waits_for_it(
@@ -240,14 +240,55 @@ async def test_a_cancelled_thread_is_waited_for() -> None:
     assert done == [True]
 
 
-async def test_work_that_is_not_stopped_gives_all_and_raises_what_it_raises() -> None:
-    async def work() -> AsyncGenerator[int, None]:
-        yield 1
-        yield 2
+def started(work: Callable[[Turn], Coroutine[Any, Any, None]]) -> Turn:
+    turn = Turn("owner", IncomingMessage("Hello"))
+    turn.start(work(turn))
+    return turn
+
+
+async def test_any_number_of_followers_read_every_event_from_where_they_begin() -> None:
+    async def work(turn: Turn) -> None:
+        for word in ("one", "two", "three"):
+            turn.emit(TextDelta(word))
+            await asyncio.sleep(0)
+
+    turn = started(work)
+    turn.recorded = MESSAGE
+
+    async def words(from_: int) -> list[str]:
+        return [event.text async for event in turn.follow(from_) if isinstance(event, TextDelta)]
+
+    async with asyncio.timeout(SECONDS):
+        assert await asyncio.gather(words(0), words(0), words(2)) == [["one", "two", "three"]] * 2 + [["three"]]
+        assert turn.done and await words(1) == ["two", "three"]
+
+
+async def test_work_that_is_not_stopped_gives_what_it_returns_and_raises_what_it_raises() -> None:
+    got: list[object] = []
+
+    async def fails() -> None:
         raise ChatModelError("The server is gone.")
 
-    given = []
-    with pytest.raises(ChatModelError):
-        async for item in until_stopped(work(), asyncio.Event()):
-            given.append(item)
-    assert given == [1, 2]
+    async def work(turn: Turn) -> None:
+        got.append(await turn.until_stopped(asyncio.sleep(0, "done")))
+        try:
+            await turn.until_stopped(fails())
+        except ChatModelError as error:
+            got.append(str(error))
+
+    turn = started(work)
+    turn.recorded = MESSAGE
+    async with asyncio.timeout(SECONDS):
+        assert [event async for event in turn.follow()] == []
+    assert got == ["done", "The server is gone."]
+
+
+async def test_what_kept_a_message_from_being_stored_is_told_to_every_follower() -> None:
+    async def work(turn: Turn) -> None:
+        turn.refuse(ChatModelError("No."))
+
+    turn = started(work)
+    for _follower in range(2):
+        with pytest.raises(ChatModelError, match="No"):
+            async for _event in turn.follow():
+                pass

@@ -1,7 +1,5 @@
 """One step of either agent: ask the policy, give a malformed answer back, count what it cost."""
 
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from dataclasses import replace
 
 from m2a.agents.state import STAGE_ACTIONS, Decision, Policy, Rejected, Step, TurnState
@@ -56,16 +54,6 @@ async def next_action(policy: Policy, state: TurnState, meter: UsageMeter) -> tu
 
 def with_step(state: TurnState, step: Step) -> TurnState:
     return replace(state, steps=(*state.steps, step))
-
-
-async def pieces(policy: Policy, state: TurnState, meter: UsageMeter) -> AsyncGenerator[str, None]:
-    """The reply's pieces, its usage counted. Closing it ends the model's call."""
-    async with aclosing(policy.reply(state)) as stream:
-        async for piece in stream:
-            if isinstance(piece, TokenUsage):
-                meter.count(piece)
-            elif piece:
-                yield piece
 
 
 def _sum(total: int | None, more: int | None) -> int | None:
