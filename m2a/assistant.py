@@ -46,8 +46,6 @@ from m2a.wiring import (
     text_encoder_loading,
 )
 
-__all__ = ["LOCAL_OWNER", "THE_USER", "Assistant", "ClosedError"]
-
 LOCAL_OWNER = "local"
 USER = "You"
 ASSISTANT = "M2A"

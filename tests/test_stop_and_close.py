@@ -3,7 +3,6 @@
 import asyncio
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +18,12 @@ from m2a.memory.database import Database
 from m2a.memory.database import message as message_table
 from m2a.settings import load_settings
 from m2a.turn import ClosedError, Turn
-from m2a.types import Failed, Finish, Message, MessageRecorded, ReplyFinished, TextDelta, TurnEvent
+from m2a.types import Failed, Finish, Message, MessageRecorded, ReplyFinished, StopRequested, TextDelta, TurnEvent
 from models.chat_model import ChatModelError, TokenUsage
 from tests.scripted_policy import ScriptedPolicy
-from tests.turns import Clock, only, photo, recall, remember, turn
+from tests.turns import START, Clock, only, photo, recall, remember, turn
 
 SECONDS = 30
-MESSAGE = Message(1, "owner", "conversation", "user", "You", "Hello", (), datetime(2026, 3, 12, tzinfo=UTC))
 
 
 class HangingPolicy(ScriptedPolicy):
@@ -167,7 +165,7 @@ async def test_what_was_shown_is_what_is_kept(assistant: Assistant, policy: Hang
         if len(only(TextDelta, events)) == 20:
             assistant.stop(assistant.local_owner, known.conversation_id)
     [finished] = only(ReplyFinished, events)
-    assert finished.message.partial
+    assert finished.message.partial and len(only(StopRequested, events)) == 1
     assert "".join(delta.text for delta in only(TextDelta, events)).strip() == finished.message.text
 
 
@@ -241,7 +239,9 @@ async def test_a_cancelled_thread_is_waited_for() -> None:
 
 
 def started(work: Callable[[Turn], Coroutine[Any, Any, None]]) -> Turn:
+    """A turn that does the work, for a message that is stored."""
     turn = Turn("owner", IncomingMessage("Hello"))
+    turn.emit(MessageRecorded(Message(1, "owner", "conversation", "user", "You", "Hello", (), START)))
     turn.start(work(turn))
     return turn
 
@@ -253,14 +253,13 @@ async def test_any_number_of_followers_read_every_event_from_where_they_begin() 
             await asyncio.sleep(0)
 
     turn = started(work)
-    turn.recorded = MESSAGE
 
     async def words(from_: int) -> list[str]:
         return [event.text async for event in turn.follow(from_) if isinstance(event, TextDelta)]
 
     async with asyncio.timeout(SECONDS):
-        assert await asyncio.gather(words(0), words(0), words(2)) == [["one", "two", "three"]] * 2 + [["three"]]
-        assert turn.done and await words(1) == ["two", "three"]
+        assert await asyncio.gather(words(0), words(0), words(3)) == [["one", "two", "three"]] * 2 + [["three"]]
+        assert turn.done and await words(2) == ["two", "three"]
 
 
 async def test_work_that_is_not_stopped_gives_what_it_returns_and_raises_what_it_raises() -> None:
@@ -277,9 +276,8 @@ async def test_work_that_is_not_stopped_gives_what_it_returns_and_raises_what_it
             got.append(str(error))
 
     turn = started(work)
-    turn.recorded = MESSAGE
     async with asyncio.timeout(SECONDS):
-        assert [event async for event in turn.follow()] == []
+        assert [event async for event in turn.follow(1)] == []
     assert got == ["done", "The server is gone."]
 
 
@@ -287,7 +285,8 @@ async def test_what_kept_a_message_from_being_stored_is_told_to_every_follower()
     async def work(turn: Turn) -> None:
         turn.refuse(ChatModelError("No."))
 
-    turn = started(work)
+    turn = Turn("owner", IncomingMessage("Hello"))
+    turn.start(work(turn))
     for _follower in range(2):
         with pytest.raises(ChatModelError, match="No"):
             async for _event in turn.follow():

@@ -1,4 +1,4 @@
-"""The MemoryManager: the only agent with read-write access to the memory (M2A, section 4.3)."""
+"""The MemoryManager: searches the memory, and decides what is written to it (M2A, section 4.3). The assistant writes that."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -78,7 +78,7 @@ class MemoryManager:
     async def update(self, state: TurnState, request: str, meter: UsageMeter) -> Update:
         """Look at what is known, then decide what to write: changes that are checked, and not written yet.
 
-        Where a language model decides, the consent check has the last word. Raises `GaveUpError` where the policy gives no
+        The consent check of the policy, if it has one, has the last word. Raises `GaveUpError` where the policy gives no
         usable answer; nothing is to be written then.
         """
         state = replace(state, stage="manage update", request=request, steps=())

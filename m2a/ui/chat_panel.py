@@ -162,10 +162,10 @@ class ChatPanel:
             return
         tab = self._tab(request)
         # Nothing is awaited from here to the beginning of the turn: a second click would get in between.
-        begun = [tab.begun] if tab.begun else []
-        if any(
-            not turn.answered for turn in (self._assistant.turns(owner, conversation_id) if conversation_id else begun)
-        ):
+        running = [tab.begun] if tab.begun else []
+        if conversation_id is not None:
+            running = self._assistant.turns(owner, conversation_id)
+        if any(not turn.answered for turn in running):
             gr.Info("One moment, the last answer is still being written. Your text stays in the box.", title="M2A")
             return
         turn = self._assistant.begin(owner, IncomingMessage(text, tuple(paths), conversation_id))
