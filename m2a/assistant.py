@@ -2,39 +2,40 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Literal
 
 from m2a.agents.chat_agent import ChatAgent
+from m2a.agents.in_thread import in_thread
 from m2a.agents.memory_manager import MemoryManager
+from m2a.agents.reply import Reply
 from m2a.agents.state import Policy
-from m2a.agents.stopping import in_thread, until_stopped
-from m2a.agents.traces import Explanation, load_trace
+from m2a.agents.traces import Explanation, dump_trace, load_trace
 from m2a.data_folder import DataFolder
-from m2a.incoming import check_message, read_photo
+from m2a.incoming import IncomingMessage, check_message, read_photo
 from m2a.loading import Loading
 from m2a.memory.bank import MemoryBank
 from m2a.memory.owners import owner_named, owners_with_pending_updates
 from m2a.memory.stores import Stores
-from m2a.sentences import place_of, sentence_of
+from m2a.sentences import failure_sentence, log_unforeseen
 from m2a.settings import Settings, load_settings
+from m2a.turn import ClosedError, Turn
 from m2a.types import (
     Conversation,
     Failed,
     MemoryChanged,
     Message,
     MessageRecorded,
-    NotKept,
     ReplyFinished,
     Supersession,
     TurnEvent,
-    UnaskedChanges,
 )
+from m2a.update_queue import UpdateQueue
 from m2a.wiring import (
     RetrievalLoading,
     image_encoder_loading,
@@ -44,20 +45,15 @@ from m2a.wiring import (
     silence_telemetry,
     text_encoder_loading,
 )
-from models.chat_model import ChatModelError
 
 LOCAL_OWNER = "local"
 USER = "You"
-SET_ASIDE_AFTER = 3
+ASSISTANT = "M2A"
 THE_USER = "the user"
 
-_QUOTED = 60
+_STOPPED = "(stopped)"
 
 logger = logging.getLogger(__name__)
-
-
-class ClosedError(RuntimeError):
-    """The assistant was closed and takes nothing more."""
 
 
 class Assistant:
@@ -82,11 +78,10 @@ class Assistant:
         self._captioner = Loading("captions", lambda: load_captioner(self._policy.get()))
         self.stores: Stores = replace(sql, retrieval=self._retrieval.get)
         self.local_owner = owner_named(sql.database, LOCAL_OWNER)
-        self._turns: dict[str, asyncio.Lock] = {}
-        # Of each turn that has not ended: set, it stops the turn; and of whom and in which conversation that is.
-        self._stops: dict[asyncio.Event, tuple[str, str | None]] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._recordings: set[asyncio.Task[Message]] = set()
+        # Held while a turn of the owner runs, or their updates are resumed.
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._turns: dict[Turn, asyncio.Task[None]] = {}
+        self._resumptions: set[asyncio.Task[None]] = set()
         self._closed = False
 
     @classmethod
@@ -117,7 +112,9 @@ class Assistant:
     async def start(self) -> None:
         """Resume the updates that an earlier process left pending."""
         for owner in await in_thread(owners_with_pending_updates, self.stores.database):
-            self._spawn(self._resume(owner))
+            task = asyncio.create_task(self._resume(owner))
+            self._resumptions.add(task)
+            task.add_done_callback(self._resumptions.discard)
 
     async def close(self) -> None:
         """Stop what runs and release the data folder. What was acknowledged stays; a pending update is resumed later."""
@@ -127,9 +124,10 @@ class Assistant:
             last.callback(self.stores.database.close)
             for loading in self._loadings():
                 last.push_async_callback(in_thread, loading.close)
-            for task in list(self._tasks):
+            running = [*self._turns.values(), *self._resumptions]
+            for task in running:
                 task.cancel()
-            await asyncio.gather(*self._tasks, *self._recordings, return_exceptions=True)
+            await asyncio.gather(*running, return_exceptions=True)
 
     async def __aenter__(self) -> "Assistant":
         await self.start()
@@ -155,55 +153,28 @@ class Assistant:
         for `undo`), and what it did not. Raises `PhotoRefusedError`, `MessageRefusedError`, `UnknownConversationError` and
         `ClosedError` before anything is stored; what fails later comes as `Failed`.
         """
-        if self._closed:
-            raise ClosedError("M2A is closed; start it again and send your message then.")
-        check_message(text, photos)
-        bank = self.memory(owner)
-        stop = asyncio.Event()
-        self._stops[stop] = (owner, conversation_id)
-
-        def record() -> Message:
-            return bank.record(
-                conversation_id,
-                role="user",
-                speaker=USER,
-                text=text,
-                photos=[read_photo(photo) if isinstance(photo, Path) else photo for photo in photos],
-                photo_names=[photo.name if isinstance(photo, Path) else None for photo in photos],
-                replaces=replaces,
-            )
-
-        recording = asyncio.create_task(asyncio.to_thread(record))
-        self._recordings.add(recording)
-        recording.add_done_callback(self._recordings.discard)
-        try:
-            message = await asyncio.shield(recording)
-        except BaseException:
-            del self._stops[stop]
-            raise
-        if self._closed:
-            del self._stops[stop]
-            yield MessageRecorded(message)
-            yield Failed("reply", "M2A was closed before it answered; your message is kept.")
-            return
-        self._stops[stop] = (owner, message.conversation_id)
-        events: asyncio.Queue[TurnEvent | None] = asyncio.Queue()
-        events.put_nowait(MessageRecorded(message))
-
-        def end(_task: asyncio.Task[None]) -> None:
-            del self._stops[stop]
-            events.put_nowait(None)
-
-        # Not in the turn itself: one that is cancelled before its first step would never come to it.
-        self._spawn(self._run_turn(bank, message, events, stop)).add_done_callback(end)
-        while (event := await events.get()) is not None:
+        turn = self.begin(owner, IncomingMessage(text, tuple(photos), conversation_id, replaces))
+        async for event in turn.follow():
             yield event
+
+    def begin(self, owner: str, message: IncomingMessage) -> Turn:
+        """Start a turn, which runs whether anybody follows it or not. Raises `ClosedError`."""
+        if self._closed:
+            raise ClosedError
+        turn = Turn(owner, message)
+        self._turns[turn] = task = turn.start(self._run(turn))
+        task.add_done_callback(lambda _task: self._turns.pop(turn))
+        return turn
+
+    def turns(self, owner: str, conversation_id: str) -> list[Turn]:
+        """The turns of a conversation that are not done, oldest first."""
+        wanted = (owner, conversation_id)
+        return [turn for turn in list(self._turns) if (turn.owner, turn.conversation_id) == wanted]
 
     def stop(self, owner: str, conversation_id: str) -> None:
         """End the replies that a conversation waits for; what there is of them is kept, marked as partial."""
-        for event, stopped in self._stops.items():
-            if stopped == (owner, conversation_id):
-                event.set()
+        for turn in self.turns(owner, conversation_id):
+            turn.stop()
 
     def memory(self, owner: str) -> MemoryBank:
         """The owner's memory, to read and to write."""
@@ -260,136 +231,99 @@ class Assistant:
     def _loadings(self) -> list[Loading]:  # type: ignore[type-arg]
         return [self._text_encoder, self._image_encoder, self._retrieval, self._policy, self._captioner]
 
-    async def _run_turn(
-        self, bank: MemoryBank, message: Message, events: asyncio.Queue[TurnEvent | None], stop: asyncio.Event
-    ) -> None:
-        stage: str = "reply"
+    async def _run(self, turn: Turn) -> None:
+        bank = self.memory(turn.owner)
         try:
-            async with self._turn_of(bank.owner):
-                agent = await self._agent(bank)
+            message = await self._record(turn, bank)
+        except Exception as error:  # whoever follows the turn is told
+            turn.refuse(error)
+            return
+        try:
+            async with self._lock(turn.owner):
+                agent, updates = await self._agents(bank)
                 late: list[TurnEvent] = []
                 # A reply that is stopped queries nothing, so the updates may as well be done after it.
-                async for event in until_stopped(self._updates(bank, agent), stop):
-                    late.append(event)
-                reply: Message | None = None
-                async for event in agent.reply(message, self._clock(), stop):
-                    events.put_nowait(event)
-                    if isinstance(event, ReplyFinished):
-                        stage, reply = "update", event.message
+                await turn.until_stopped(updates.work_off(late.append))
+                composing = agent.reply(message, self._clock(), turn.emit)
+                await self._record_reply(turn, bank, message, await turn.until_stopped(composing) or Reply())
                 for event in late:
-                    events.put_nowait(event)
-                if reply is not None:
-                    async for event in self._updates(bank, agent, after=reply):
-                        events.put_nowait(event)
+                    turn.emit(event)
+                if turn.reply is not None:
+                    await updates.work_off(turn.emit, after=turn.reply)
                 await in_thread(bank.index)
         except Exception as error:  # the boundary of a turn: whatever broke, the user is told and the next turn runs
-            _log(error, f"The {stage}")
-            events.put_nowait(Failed("update" if stage == "update" else "reply", _sentence(error)))
+            stage: Literal["reply", "update"] = "reply" if turn.reply is None else "update"
+            log_unforeseen(logger, f"The {stage}", error)
+            turn.emit(Failed(stage, failure_sentence(error)))
 
-    async def _updates(
-        self, bank: MemoryBank, agent: ChatAgent, *, after: Message | None = None, told: bool = True
-    ) -> AsyncGenerator[TurnEvent, None]:
-        """Do the owner's pending updates in order, and set aside one that failed `SET_ASIDE_AFTER` times.
+    async def _record(self, turn: Turn, bank: MemoryBank) -> Message:
+        """Store the turn's message. Where this is cancelled, that too is told to who follows the turn."""
+        sent = turn.message
 
-        What came of the update of the reply `after` comes as events, and that an update was set aside: where nobody is
-        `told`, none is. Until then a failing update holds up those behind it, which may build on what it remembers.
-        """
-        for reply_id in await in_thread(bank.pending_updates):
-            is_own = after is not None and reply_id == after.message_id
-            try:
-                outcome = await self._update(bank, agent, reply_id)
-            except Exception as error:  # a broken update must not break the turn
-                _log(error, f"The update of reply {reply_id}")
-                failures = 0
-                if _is_of_the_update(error, replied=after is not None):
-                    failures = await in_thread(bank.note_failed_update, reply_id, _sentence(error))
-                if told and failures >= SET_ASIDE_AFTER:
-                    await in_thread(bank.set_aside_update, reply_id)
-                    logger.warning("The update of reply %s was set aside after %s failures.", reply_id, failures)
-                    yield Failed("update", await in_thread(_set_aside, bank, reply_id, error))
-                    continue
-                if after is not None:
-                    yield Failed("update", f"I could not update my memory, and try it again later. {_sentence(error)}")
-                return
-            if is_own:
-                for event in outcome:
-                    yield event
-
-    async def _update(self, bank: MemoryBank, agent: ChatAgent, reply_id: int) -> list[TurnEvent]:
-        """One reply's update: decided first, then written in one transaction with the mark that it is done."""
-        answered = await in_thread(bank.answered, reply_id)
-        messages = await in_thread(bank.messages, [answered, reply_id])
-        message, reply = messages[answered], messages[reply_id]
-        update = await agent.update(message, reply, message.said_at)
-        who = (await in_thread(self._policy.get)).name
-        changed = await in_thread(
-            lambda: bank.write(
-                update.changes, who=who, update_of=reply_id, refusals=update.refusals, unasked=update.unasked
+        def record() -> Message:
+            check_message(sent.text, sent.photos)
+            return bank.record(
+                sent.conversation_id,
+                role="user",
+                speaker=USER,
+                text=sent.text,
+                photos=[read_photo(photo) if isinstance(photo, Path) else photo for photo in sent.photos],
+                photo_names=[photo.name if isinstance(photo, Path) else None for photo in sent.photos],
+                replaces=sent.replaces,
             )
-        )
-        not_kept = (
-            NotKept(refusal.text, refusal.reason, None if refusal.change is None else number)
-            for number, refusal in enumerate(update.refusals)
-        )
-        return [*changed, *not_kept, *([UnaskedChanges(update.unasked)] if update.unasked else [])]
+
+        recording = asyncio.get_running_loop().run_in_executor(None, record)
+        try:
+            message = await asyncio.shield(recording)
+        except asyncio.CancelledError:
+            turn.emit(MessageRecorded(await recording))
+            turn.emit(Failed("reply", "M2A was closed before it answered; your message is kept."))
+            raise
+        turn.emit(MessageRecorded(message))
+        return message
+
+    async def _record_reply(self, turn: Turn, bank: MemoryBank, message: Message, reply: Reply) -> None:
+        """Store the reply with how it came about and that its update is to come; without a word of it only say why."""
+        failure = None if turn.stopped else reply.failure
+        if reply.text or failure is None:
+            recorded = await in_thread(
+                bank.record_reply,
+                message.conversation_id,
+                reply.text or (_STOPPED if turn.stopped else ""),
+                speaker=ASSISTANT,
+                photo_ids=reply.photo_ids,
+                partial=reply.partial or turn.stopped,
+                steps=dump_trace(reply.searches, reply.sources),
+                answers=message.message_id,
+                update_pending=True,
+            )
+            if reply.usage is not None:
+                turn.emit(reply.usage)
+            turn.emit(ReplyFinished(recorded, reply.sources))
+        if failure is not None:
+            turn.emit(Failed("reply", failure))
 
     async def _resume(self, owner: str) -> None:
-        async with self._turn_of(owner):
-            bank = self.memory(owner)
+        async with self._lock(owner):
             try:
-                async for _done in self._updates(bank, await self._agent(bank), told=False):
-                    pass
+                _agent, updates = await self._agents(self.memory(owner))
+                await updates.work_off(None)
             except Exception as error:  # the next turn tries again, and tells of it
-                _log(error, "Resuming the updates")
+                log_unforeseen(logger, "Resuming the updates", error)
 
-    async def _agent(self, bank: MemoryBank) -> ChatAgent:
+    async def _agents(self, bank: MemoryBank) -> tuple[ChatAgent, UpdateQueue]:
         policy = await in_thread(self._policy.get)
         captioner = await in_thread(self._captioner.get)
-        manager = MemoryManager(bank, policy, captioner, max_rounds=self.settings.max_rounds)
-        return ChatAgent(
+        agent = ChatAgent(
             bank,
-            manager,
+            MemoryManager(bank, policy, captioner, max_rounds=self.settings.max_rounds),
             policy,
             captioner,
             context_turns=self.settings.context_turns,
             max_queries=self.settings.max_queries,
             history_tokens=self.settings.history_tokens,
         )
+        return agent, UpdateQueue(bank, agent, policy.name)
 
-    def _turn_of(self, owner: str) -> asyncio.Lock:
-        return self._turns.setdefault(owner, asyncio.Lock())
-
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
-
-
-def _sentence(error: Exception) -> str:
-    return sentence_of(error) or (
-        f"Something went wrong ({type(error).__name__}); your message is kept. The log of the server has the details."
-    )
-
-
-def _log(error: Exception, what: str) -> None:
-    """A fault that nobody foresaw, for whoever reads the log; of any other the user is told what to do."""
-    if sentence_of(error) is None:
-        logger.error("%s failed: %s", what, place_of(error))
-
-
-def _is_of_the_update(error: Exception, *, replied: bool) -> bool:
-    """Whether the failure is one of the update, and not that the model's server cannot be reached, which no number of
-    tries outlasts. Of what else a server answers, only a reply before it tells that the server works."""
-    return not isinstance(error, ChatModelError) or (replied and not error.unreachable)
-
-
-def _set_aside(bank: MemoryBank, reply_id: int, error: Exception) -> str:
-    """What the user is told of an update that is set aside."""
-    answered = bank.answered(reply_id)
-    words = " ".join(bank.messages([answered])[answered].text.split())
-    said = f"“{words[:_QUOTED]}{'…' * (len(words) > _QUOTED)}”" if words else "the photo that you sent"
-    return (
-        f"I tried {SET_ASIDE_AFTER} times to update my memory after {said}, and it failed. {_sentence(error)} I set it aside, "
-        "so that nothing waits for it: what you said stays in the chat, and `m2a repair` tries it again."
-    )
+    def _lock(self, owner: str) -> asyncio.Lock:
+        return self._locks.setdefault(owner, asyncio.Lock())

@@ -4,6 +4,7 @@ import os
 import re
 import stat
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from m2a.memory.bank import MessageRefusedError
@@ -16,6 +17,16 @@ MOST_PHOTOS = 20
 # Half an emoji (a lone surrogate) is no text, and a NUL ends a text in half of the world's programs.
 _UNSTORABLE = re.compile("[\ud800-\udfff\0]")
 _SHOWN_BEFORE = 30
+
+
+@dataclass(frozen=True, slots=True)
+class IncomingMessage:
+    """A message of the user before it is stored. Without a conversation it begins one; `replaces` is the message it edits."""
+
+    text: str
+    photos: tuple[bytes | Path, ...] = ()
+    conversation_id: str | None = None
+    replaces: int | None = None
 
 
 def check_message(text: str, photos: Sequence[object] = ()) -> None:

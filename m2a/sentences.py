@@ -3,6 +3,7 @@ those of a machine that cannot do its work: a database that is locked or damaged
 
 import errno
 import traceback
+from logging import Logger
 
 _OURS = ("m2a.", "models.")
 _FRAMES = 6
@@ -30,6 +31,19 @@ def sentence_of(error: BaseException) -> str | None:
     if isinstance(error, exc.TimeoutError):
         return "The database is busy with other work; try again in a moment."
     return None
+
+
+def failure_sentence(error: BaseException) -> str:
+    """What the user is told of an error that broke a turn after the message was stored."""
+    return sentence_of(error) or (
+        f"Something went wrong ({type(error).__name__}); your message is kept. The log of the server has the details."
+    )
+
+
+def log_unforeseen(logger: Logger, what: str, error: BaseException) -> None:
+    """Log where it failed, where no sentence tells the user what to do."""
+    if sentence_of(error) is None:
+        logger.error("%s failed: %s", what, place_of(error))
 
 
 def _database_sentence(said: str) -> str:

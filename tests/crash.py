@@ -135,7 +135,10 @@ class CommandPolicy:
     """Does what the message's text asks for, with a search first; each step takes a model's moment."""
 
     name = WHO
-    calls_model = False
+    first_search_hits = 25
+    relevance_floor = False
+    quotes_user_alone = True
+    needs_captions = True
     consent = None
 
     def __init__(self, journal: Journal, dice: random.Random) -> None:
@@ -265,11 +268,7 @@ class Check:
         self._deleted = Counter((row.memory_id, row.who) for row in history if row.change in gone)
         self._forgotten = {row.memory_id for row in history if row.change == "deleted"}
         asked = {m.text: m.message_id for m in self._stored.values() if m.role == "user"}
-        answered = Counter(
-            self._bank.steps(m.message_id)["answers"]  # type: ignore[index, call-overload]
-            for m in self._stored.values()
-            if m.role == "assistant"
-        )
+        answered = Counter(self._bank.answered(m.message_id) for m in self._stored.values() if m.role == "assistant")
         acknowledged = {line["turn"] for line in self._journal.of("replied")}
         self._alive: dict[str, int | None] = {}
         self._gone: set[int] = set()

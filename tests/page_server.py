@@ -29,12 +29,15 @@ from models.chat_model import ChatModelError, TokenUsage
 
 
 class TellPolicy:
-    calls_model = False
+    first_search_hits = 25
+    relevance_floor = False
+    quotes_user_alone = True
+    needs_captions = True
     consent = None
     name = "test"
 
     async def decide(self, state: TurnState) -> Decision:
-        await asyncio.sleep(0)
+        await asyncio.sleep(1.5 if state.stage == "update" and "later" in state.message.text else 0)
         return Decision(self._action(state))
 
     def _action(self, state: TurnState) -> Action:
@@ -94,18 +97,9 @@ class TellPolicy:
             yield "Noted."
 
 
-class SlowAssistant(Assistant):
-    """Its update waits a second where the message says `later`."""
-
-    async def _update(self, bank, agent, reply_id):  # type: ignore[no-untyped-def]
-        if any("later" in one.text for one in bank.messages([reply_id - 1]).values()):
-            await asyncio.sleep(1.5)
-        return await super()._update(bank, agent, reply_id)
-
-
 def main() -> None:
     settings = load_settings()
-    serve(settings, SlowAssistant.open(settings, policy=TellPolicy()))
+    serve(settings, Assistant.open(settings, policy=TellPolicy()))
 
 
 if __name__ == "__main__":

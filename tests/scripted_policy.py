@@ -17,7 +17,10 @@ class ScriptedPolicy:
     """
 
     name = "scripted"
-    calls_model = False
+    first_search_hits = 25
+    relevance_floor = False
+    quotes_user_alone = True
+    needs_captions = True
     consent = None
 
     def __init__(
@@ -44,4 +47,3 @@ class ScriptedPolicy:
         for word in self.text.split(" "):
             yield word + " "
             await asyncio.sleep(0)  # as a model that is waited for: others get their turn
-        yield TokenUsage()

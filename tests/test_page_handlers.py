@@ -18,7 +18,6 @@ from m2a.memory.owners import owner_named
 from m2a.settings import load_settings
 from m2a.types import Addition, EntryDraft, EvidenceRange, Message, Refusal
 from m2a.ui.chat_panel import ChatPanel, Update
-from m2a.ui.live_turn import LiveTurns
 from tests.scripted_policy import ScriptedPolicy
 from tests.turns import Clock, photo
 
@@ -45,7 +44,7 @@ async def assistant(tmp_path: Path, clock: Clock) -> AsyncIterator[Assistant]:
 
 @pytest.fixture
 def panel(assistant: Assistant, tmp_path: Path) -> ChatPanel:
-    return ChatPanel(assistant, LiveTurns(assistant), tmp_path / "uploads")
+    return ChatPanel(assistant, tmp_path / "uploads")
 
 
 def request(assistant: Assistant, tab: str = "tab") -> Any:
@@ -139,7 +138,7 @@ class Told:
             asked.conversation_id,
             "Fine.",
             speaker="M2A",
-            steps={"answers": asked.message_id, "searches": [], "sources": []},
+            steps={"searches": [], "sources": []},
             answers=asked.message_id,
             update_pending=True,
         )

@@ -2,25 +2,26 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import func, select
 
 from m2a import Assistant
+from m2a.agents.in_thread import in_thread
 from m2a.agents.state import Decision, TurnState
-from m2a.agents.stopping import in_thread, until_stopped
-from m2a.assistant import ClosedError
 from m2a.data_folder import DataFolder
+from m2a.incoming import IncomingMessage
 from m2a.memory.database import Database
 from m2a.memory.database import message as message_table
 from m2a.settings import load_settings
-from m2a.types import Failed, Finish, Message, MessageRecorded, ReplyFinished, TextDelta, TurnEvent
-from m2a.ui.live_turn import LiveTurns
+from m2a.turn import ClosedError, Turn
+from m2a.types import Failed, Finish, Message, MessageRecorded, ReplyFinished, StopRequested, TextDelta, TurnEvent
 from models.chat_model import ChatModelError, TokenUsage
 from tests.scripted_policy import ScriptedPolicy
-from tests.turns import Clock, only, photo, recall, remember, turn
+from tests.turns import START, Clock, only, photo, recall, remember, turn
 
 SECONDS = 30
 
@@ -131,15 +132,12 @@ async def test_stop_while_the_photos_are_taken_in(assistant: Assistant, policy: 
 async def test_stop_while_the_photos_of_a_new_conversation_are_taken_in(
     assistant: Assistant, policy: HangingPolicy
 ) -> None:
-    turns = LiveTurns(assistant)
-    live = turns.begin(assistant.local_owner, "look", [photo("red")], conversation_id=None)
+    begun = assistant.begin(assistant.local_owner, IncomingMessage("look", (photo("red"),)))
     await asyncio.sleep(0)
-    turns.stop(assistant.local_owner, None)
+    begun.stop()
     async with asyncio.timeout(SECONDS):
-        while not live.done:
-            await live.wait_beyond(live.version)
-    assert live.so_far.reply is not None
-    assert (live.so_far.reply.text, live.so_far.reply.partial) == ("(stopped)", True)
+        [finished] = only(ReplyFinished, [event async for event in begun.follow()])
+    assert (finished.message.text, finished.message.partial) == ("(stopped)", True)
 
 
 async def test_stop_reaches_the_turn_that_runs_though_another_waits_for_it(
@@ -167,7 +165,7 @@ async def test_what_was_shown_is_what_is_kept(assistant: Assistant, policy: Hang
         if len(only(TextDelta, events)) == 20:
             assistant.stop(assistant.local_owner, known.conversation_id)
     [finished] = only(ReplyFinished, events)
-    assert finished.message.partial
+    assert finished.message.partial and len(only(StopRequested, events)) == 1
     assert "".join(delta.text for delta in only(TextDelta, events)).strip() == finished.message.text
 
 
@@ -240,14 +238,56 @@ async def test_a_cancelled_thread_is_waited_for() -> None:
     assert done == [True]
 
 
-async def test_work_that_is_not_stopped_gives_all_and_raises_what_it_raises() -> None:
-    async def work() -> AsyncGenerator[int, None]:
-        yield 1
-        yield 2
+def started(work: Callable[[Turn], Coroutine[Any, Any, None]]) -> Turn:
+    """A turn that does the work, for a message that is stored."""
+    turn = Turn("owner", IncomingMessage("Hello"))
+    turn.emit(MessageRecorded(Message(1, "owner", "conversation", "user", "You", "Hello", (), START)))
+    turn.start(work(turn))
+    return turn
+
+
+async def test_any_number_of_followers_read_every_event_from_where_they_begin() -> None:
+    async def work(turn: Turn) -> None:
+        for word in ("one", "two", "three"):
+            turn.emit(TextDelta(word))
+            await asyncio.sleep(0)
+
+    turn = started(work)
+
+    async def words(from_: int) -> list[str]:
+        return [event.text async for event in turn.follow(from_) if isinstance(event, TextDelta)]
+
+    async with asyncio.timeout(SECONDS):
+        assert await asyncio.gather(words(0), words(0), words(3)) == [["one", "two", "three"]] * 2 + [["three"]]
+        assert turn.done and await words(2) == ["two", "three"]
+
+
+async def test_work_that_is_not_stopped_gives_what_it_returns_and_raises_what_it_raises() -> None:
+    got: list[object] = []
+
+    async def fails() -> None:
         raise ChatModelError("The server is gone.")
 
-    given = []
-    with pytest.raises(ChatModelError):
-        async for item in until_stopped(work(), asyncio.Event()):
-            given.append(item)
-    assert given == [1, 2]
+    async def work(turn: Turn) -> None:
+        got.append(await turn.until_stopped(asyncio.sleep(0, "done")))
+        try:
+            await turn.until_stopped(fails())
+        except ChatModelError as error:
+            got.append(str(error))
+
+    turn = started(work)
+    async with asyncio.timeout(SECONDS):
+        assert [event async for event in turn.follow(1)] == []
+    assert got == ["done", "The server is gone."]
+
+
+async def test_what_kept_a_message_from_being_stored_is_told_to_every_follower() -> None:
+    async def work(turn: Turn) -> None:
+        turn.refuse(ChatModelError("No."))
+
+    turn = Turn("owner", IncomingMessage("Hello"))
+    turn.start(work(turn))
+    for _follower in range(2):
+        with pytest.raises(ChatModelError, match="No"):
+            async for _event in turn.follow():
+                pass

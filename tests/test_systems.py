@@ -1,7 +1,8 @@
 """Every memory system on a small dialogue: what it remembers, finds, shows to the model, and leaves as it was."""
 
+import asyncio
 import sqlite3
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from m2a.systems.evaluated_bank import EvaluatedBank, QuestionBank
 from m2a.systems.shared import Memory, Parts, Utterance
 from m2a.systems.system import Answer, MemorySystem, Meter, Question
 from m2a.types import Hit, Message, Query, RecordKind
+from models.chat_model import ChatMessage, TokenUsage, Tool, ToolCall
 from tests.chat_server import ChatServer, say
 from tests.dialogues import model_of, parts_of, write_dialogues
 from tests.scripted_model import Prompt, ScriptedModel
@@ -206,6 +208,39 @@ async def test_without_a_model_the_rules_remember_who_said_it(tmp_path: Path) ->
     answer = await here.answer("When did Anna buy a canoe?")
     assert "canoe" in answer.text and "7 May 2023" in answer.text
     assert answer.usage.calls == 0 and here.references[answer.sources[0]] == "D1:1"
+    parts.stores.close()
+
+
+class SilentModel:
+    """Remembers nothing, and never says what to look for."""
+
+    name = "silent"
+    sees_photos = False
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+
+    async def choose(self, messages: Sequence[ChatMessage], tools: Sequence[Tool]) -> ToolCall:
+        if "finish" in [tool.name for tool in tools]:
+            return ToolCall("finish", {}, TokenUsage())
+        self.asked.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def stream(self, messages: Sequence[ChatMessage]) -> AsyncGenerator[str | TokenUsage, None]:
+        yield "never said"
+
+
+async def test_half_an_answer_is_none(tmp_path: Path) -> None:
+    model = SilentModel()
+    parts = parts_of(model)(tmp_path / "work")
+    here = await place(tmp_path, "m2a", parts)
+    answering = asyncio.create_task(here.answer("Who moved to Lisbon?"))
+    async with asyncio.timeout(30):
+        await model.asked.wait()
+        answering.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await answering
     parts.stores.close()
 
 

@@ -409,12 +409,12 @@ async def test_the_user_may_put_the_new_in_the_place_of_a_rival(assistant, polic
     assert len(bank.entries()) == 2
 
 
-async def test_only_a_model_is_spared_what_is_far(assistant, policy):
+async def test_a_policy_may_be_spared_what_is_far(assistant, policy):
     await told_about_bobo(assistant, policy)
     far = "the price of copper in Antofagasta"
     assert assistant.memory(assistant.local_owner).search(Query(far)) == []  # as `m2a memory search` asks
-    for calls_model, found in ((True, 0), (False, 1)):  # rules judge every memory themselves
-        policy.calls_model = calls_model
+    for relevance_floor, found in ((True, 0), (False, 1)):  # rules judge every memory themselves
+        policy.relevance_floor = relevance_floor
         recall(policy, SearchSemanticMemories(query=far), Finish())
         [searched] = only(MemorySearched, await turn(assistant, "What does copper cost?"))
         assert len(searched.hits) == found

@@ -159,8 +159,9 @@ def test_updates_that_are_set_aside_keep_no_other_waiting(memory):
     assert memory.bank.note_failed_update(first.message_id, "broken") == 1
     memory.bank.write([], who="test", update_of=first.message_id)
     assert memory.bank.write([Forgetting((1,), "")], who="test", update_of=first.message_id) == []
+    assert memory.bank.answered(first.message_id) == said.message_id
     with pytest.raises(LookupError):
-        memory.bank.answered(first.message_id)
+        memory.bank.answered(said.message_id)
 
 
 def test_what_is_told_again_corrects_what_had_corrected_it_and_undo_turns_it_back(memory):

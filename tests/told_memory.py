@@ -53,7 +53,6 @@ class Memory:
     ) -> tuple[Message, Message]:
         said = self.bank.record(self.conversation, role="user", speaker="You", text=text, photos=photos or [])
         steps = {
-            "answers": said.message_id,
             "searches": [{"text": text, "photo_ids": [], "hits": []}],
             "sources": [
                 {

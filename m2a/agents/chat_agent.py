@@ -1,47 +1,27 @@
-"""The ChatAgent: Query → Generate, then Update (M2A, section 4.3). It sees the memory through the manager alone."""
+"""The ChatAgent: Query → Generate, then Update (M2A, section 4.3). It searches and writes through the MemoryManager, and
+looks up in the bank what goes with every prompt."""
 
 import asyncio
-import itertools
-import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import datetime
 
-from m2a.agents.marks import MarkReader
+from m2a.agents.in_thread import in_thread
 from m2a.agents.memory_manager import MemoryManager
-from m2a.agents.prompt_photo import for_prompt
-from m2a.agents.state import MemoryContext, PhotoView, Policy, Step, Superseded, TurnState
-from m2a.agents.steps import GaveUpError, UsageMeter, next_action, pieces, with_step
-from m2a.agents.stopping import in_thread, until_stopped
-from m2a.agents.traces import dump_trace, load_trace
+from m2a.agents.photo_views import PhotoViews
+from m2a.agents.reply import Reply, ReplyDraft
+from m2a.agents.state import Policy, Step, Superseded, TurnState
+from m2a.agents.steps import GaveUpError, UsageMeter, next_action, with_step
+from m2a.agents.traces import load_trace
 from m2a.memory.bank import MemoryBank
-from m2a.memory.photo_store import PhotoDamagedError
-from m2a.types import (
-    Failed,
-    MemoryChanged,
-    MemoryEntry,
-    MemorySearched,
-    Message,
-    QueryMemory,
-    ReplyFinished,
-    Source,
-    TextDelta,
-    TurnEvent,
-    Update,
-    UpdateMemory,
-)
+from m2a.types import Emit, MemoryChanged, Message, QueryMemory, Update, UpdateMemory
 from models.captioner import Captioner
-from models.chat_model import CHARACTERS_PER_TOKEN, ChatModelError
-
-RECALLED_PHOTOS = 4
-ASSISTANT = "M2A"
-
-logger = logging.getLogger(__name__)
+from models.chat_model import CHARACTERS_PER_TOKEN, ChatModelError, TokenUsage
 
 
 class ChatAgent:
-    """Answers one owner's messages."""
+    """Answers one owner's messages, and decides what is remembered of them. It records nothing itself."""
 
     def __init__(
         self,
@@ -57,66 +37,25 @@ class ChatAgent:
         self._bank = bank
         self._manager = manager
         self._policy = policy
-        self._captioner = captioner
+        self._photos = PhotoViews(bank, captioner, captions_only=policy.needs_captions)
         self._context_turns = context_turns
         self._max_queries = max_queries
         self._history_tokens = history_tokens
 
-    async def reply(self, message: Message, now: datetime, stop: asyncio.Event) -> AsyncIterator[TurnEvent]:
-        """The Query and Generate stages. Ends with `ReplyFinished`, or with `Failed` where the model's service did.
+    async def reply(self, message: Message, now: datetime, emit: Emit) -> Reply:
+        """The Query and Generate stages: what is searched, and the words of the reply, are emitted as they come.
 
-        Once `stop` is set, what was written so far is kept, marked as partial.
+        Where it is cancelled it still returns, with what there is of the reply. Where the model's service fails, the reply
+        says so.
         """
-        meter = UsageMeter()
-        searches: list[MemorySearched] = []
-        contexts: list[MemoryContext] = []
-        marks = MarkReader()
-        text = ""
-        failure: Failed | None = None
-        photos: tuple[PhotoView, ...] = ()
+        draft = ReplyDraft(emit)
         try:
-            async with aclosing(until_stopped(self._compose(message, now, meter), stop)) as composing:
-                async for event in composing:
-                    if isinstance(event, TurnState):
-                        photos = (*event.photos, *event.recalled)
-                    elif isinstance(event, MemoryContext):
-                        contexts.append(event)
-                    elif isinstance(event, str):
-                        if shown := marks.feed(event):
-                            text += shown
-                            yield TextDelta(shown)
-                    else:
-                        if isinstance(event, MemorySearched):
-                            searches.append(event)
-                        yield event
+            await self._compose(message, now, draft)
+        except asyncio.CancelledError:
+            return draft.finished(broken_off=True)
         except ChatModelError as error:
-            failure = Failed("reply", str(error))
-        if rest := marks.finish():
-            text += rest
-            yield TextDelta(rest)
-        if failure is None and not text.strip() and not stop.is_set() and not marks.photos:
-            failure = Failed("reply", "The chat model gave an empty reply; send your message again.")
-        if failure is not None and not text.strip():
-            yield failure
-            return
-        sources = self._sources(contexts, marks.memories)
-        shown_photos = {view.number: view.photo_id for view in photos}
-        reply = await in_thread(
-            self._bank.record_reply,
-            message.conversation_id,
-            text.strip() or ("(stopped)" if stop.is_set() else ""),
-            speaker=ASSISTANT,
-            photo_ids=[shown_photos[number] for number in marks.photos if number in shown_photos],
-            partial=failure is not None or stop.is_set(),
-            steps=dump_trace(message, searches, sources),
-            answers=message.message_id,
-            update_pending=True,
-        )
-        if meter.usage.calls:
-            yield meter.usage
-        yield ReplyFinished(reply, sources)
-        if failure is not None:
-            yield failure
+            return draft.finished(failure=str(error))
+        return draft.finished()
 
     async def update(self, message: Message, reply: Message, now: datetime) -> Update:
         """The Update stage for one exchange: the changes, checked and not yet written, and what is refused.
@@ -131,46 +70,40 @@ class ChatAgent:
             return Update()
         return await self._manager.update(state, action.request, meter)
 
-    async def _compose(
-        self, message: Message, now: datetime, meter: UsageMeter
-    ) -> AsyncGenerator[TurnEvent | MemoryContext | TurnState | str, None]:
-        """What the two stages bring: the state from which the reply is generated, and the reply in pieces of text."""
+    async def _compose(self, message: Message, now: datetime, draft: ReplyDraft) -> None:
         state = await self._state(message, now)
-        contexts: list[MemoryContext] = []
-        async for event in self._query(state, meter):
-            if isinstance(event, MemoryContext):
-                contexts.append(event)
-            yield event
+        await self._query(state, draft)
         history = await in_thread(self._history, message)
         generate = replace(
             state,
             stage="generate",
-            steps=(),
-            context=tuple(contexts),
-            recalled=await in_thread(self._recalled, contexts, len(message.photos)),
+            context=tuple(draft.contexts),
+            recalled=await in_thread(self._photos.recalled, draft.contexts, len(message.photos)),
             recent=history,
             superseded=await in_thread(self._superseded, history),
         )
-        yield generate
-        async with aclosing(pieces(self._policy, generate, meter)) as stream:
-            async for piece in stream:
-                yield piece
+        draft.photos = (*generate.photos, *generate.recalled)
+        async with aclosing(self._policy.reply(generate)) as pieces:
+            async for piece in pieces:
+                if isinstance(piece, TokenUsage):
+                    draft.meter.count(piece)
+                else:
+                    draft.write(piece)
 
-    async def _query(self, state: TurnState, meter: UsageMeter) -> AsyncIterator[TurnEvent | MemoryContext]:
+    async def _query(self, state: TurnState, draft: ReplyDraft) -> None:
         for rounds_left in range(self._max_queries, 0, -1):
             try:
-                action, state = await next_action(self._policy, replace(state, rounds_left=rounds_left), meter)
+                action, state = await next_action(self._policy, replace(state, rounds_left=rounds_left), draft.meter)
             except GaveUpError:
                 return
             if not isinstance(action, QueryMemory):
                 return
-            async for event in self._manager.query(state, action.query, meter):
-                if isinstance(event, MemoryContext):
-                    state = with_step(state, Step(action, event))
-                yield event
+            context = await self._manager.query(state, action.query, draft.meter, draft.emit)
+            draft.contexts.append(context)
+            state = with_step(state, Step(action, context))
 
     async def _state(self, message: Message, now: datetime) -> TurnState:
-        photos = await self._photo_views(message)
+        photos = await self._photos.of_message(message)
         recent = await in_thread(self._recent, message)
         preferences, concepts = await in_thread(lambda: (self._bank.standing_preferences(), self._bank.concepts()))
         return TurnState(
@@ -182,32 +115,6 @@ class ChatAgent:
             preferences=tuple(preferences),
             concepts=tuple(concepts),
             superseded=await in_thread(self._superseded, recent),
-        )
-
-    async def _photo_views(self, message: Message) -> tuple[PhotoView, ...]:
-        """The message's photos. Without a language model a caption is all that there is to see, so it is made now."""
-        views = []
-        for number, photo_id in enumerate(message.photos, start=1):
-            view = await in_thread(self._view, number, photo_id)
-            if view is None:
-                continue
-            if not view.caption and not self._policy.calls_model:
-                view = replace(view, caption=await self._captioner.caption(view.data))
-                await in_thread(self._bank.set_caption, photo_id, view.caption)
-            views.append(view)
-        return tuple(views)
-
-    def _view(self, number: int, photo_id: str, memory: MemoryEntry | None = None) -> PhotoView | None:
-        """The photo as the policy is shown it; None where its file is gone or damaged, since words can still be answered."""
-        try:
-            data = self._bank.photo_data(photo_id)
-        except PhotoDamagedError as error:
-            logger.warning("A photo is left out of the prompt. %s", error)
-            return None
-        if self._policy.calls_model:
-            data = for_prompt(data)
-        return PhotoView(
-            number, photo_id, self._bank.caption(photo_id), data, self._bank.photo(photo_id).media_type, memory
         )
 
     def _recent(self, message: Message) -> tuple[Message, ...]:
@@ -241,38 +148,6 @@ class ChatAgent:
                 break
             kept.insert(0, earlier)
         return tuple(kept)
-
-    def _recalled(self, contexts: Sequence[MemoryContext], numbered: int) -> tuple[PhotoView, ...]:
-        """Up to four photos of the memories found, the best memory's first, one of each memory before a second."""
-        entries = [hit.record for context in contexts for hit in context.hits if isinstance(hit.record, MemoryEntry)]
-        chosen: dict[str, MemoryEntry] = {}
-        for position in range(RECALLED_PHOTOS):
-            for entry in entries:
-                if position < len(entry.photo_ids):
-                    chosen.setdefault(entry.photo_ids[position], entry)
-        numbers = itertools.count(numbered + 1)
-        views = (self._view(next(numbers), photo_id, entry) for photo_id, entry in chosen.items())
-        return tuple(itertools.islice((view for view in views if view is not None), RECALLED_PHOTOS))
-
-    def _sources(self, contexts: Sequence[MemoryContext], cited: Sequence[int]) -> tuple[Source, ...]:
-        """The records that the reply rests on: those that it cites, or all that it was given if it cites none."""
-        sources: dict[tuple[str, int], Source] = {}
-        for context in contexts:
-            for hit in context.hits:
-                record = hit.record
-                if isinstance(record, MemoryEntry):
-                    key = ("entry", record.memory_id)
-                    words = tuple(
-                        message
-                        for message in context.messages
-                        if any(first <= message.message_id <= last for first, last in record.evidence_ids)
-                    )
-                else:
-                    key = ("message", record.message_id)
-                    words = (record,)
-                sources.setdefault(key, Source(hit, words))
-        chosen = [sources["entry", memory_id] for memory_id in cited if ("entry", memory_id) in sources]
-        return tuple(chosen or sources.values())
 
 
 def _current(messages: Sequence[Message], message: Message) -> tuple[Message, ...]:

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from m2a.agents.consent_prompt import ModelConsentCheck
 from m2a.agents.consent_request import ConsentCheck
 from m2a.agents.prompting import reply_messages, stage_messages
-from m2a.agents.state import STAGE_ACTIONS, Decision, Stage, TurnState
+from m2a.agents.state import SEARCH_HITS, STAGE_ACTIONS, Decision, Stage, TurnState
 from m2a.types import Action
 from models.chat_model import ChatModel, MalformedReplyError, TokenUsage, Tool
 
@@ -17,7 +17,10 @@ from models.chat_model import ChatModel, MalformedReplyError, TokenUsage, Tool
 class LanguagePolicy:
     """Renders the state as a prompt and reads the model's tool call back as an action."""
 
-    calls_model = True
+    first_search_hits = SEARCH_HITS
+    relevance_floor = True
+    quotes_user_alone = False
+    needs_captions = False
 
     def __init__(self, chat_model: ChatModel) -> None:
         self.chat_model = chat_model

@@ -1,14 +1,14 @@
-"""The MemoryManager: the only agent with read-write access to the memory (M2A, section 4.3)."""
+"""The MemoryManager: searches the memory, and decides what is written to it (M2A, section 4.3). The assistant writes that."""
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from m2a.agents.consent import consented, refusal_of
 from m2a.agents.consent_request import Proposal
+from m2a.agents.in_thread import in_thread
 from m2a.agents.prompting import one_line, shorten
-from m2a.agents.state import MemoryContext, Opened, Policy, Rejected, Searched, Staged, Step, TurnState
+from m2a.agents.state import SEARCH_HITS, MemoryContext, Opened, Policy, Rejected, Searched, Staged, Step, TurnState
 from m2a.agents.steps import GaveUpError, UsageMeter, next_action, with_step
-from m2a.agents.stopping import in_thread
 from m2a.agents.writes import Write, draft_change
 from m2a.memory.bank import MemoryBank
 from m2a.memory.semantic_memory_store import RejectedWriteError
@@ -16,6 +16,7 @@ from m2a.types import (
     Action,
     AddMemory,
     Change,
+    Emit,
     EvidenceOpened,
     EvidenceRange,
     FetchRawMessages,
@@ -29,13 +30,10 @@ from m2a.types import (
     Refusal,
     SearchRawMessages,
     SearchSemanticMemories,
-    TurnEvent,
     Update,
 )
 from models.captioner import Captioner
 
-SEARCH_HITS = 10
-RULES_FIRST_HITS = 25
 MESSAGES_OPENED = 40
 MESSAGES_IN_RANGES = 1000
 WRITES_AT_MOST = 10
@@ -53,12 +51,11 @@ class MemoryManager:
         self._captioner = captioner
         self._max_rounds = max_rounds
 
-    async def query(
-        self, state: TurnState, request: str, meter: UsageMeter
-    ) -> AsyncIterator[TurnEvent | MemoryContext]:
-        """Search, open evidence, search again (progressive narrowing); the last item is the context found.
+    async def query(self, state: TurnState, request: str, meter: UsageMeter, emit: Emit) -> MemoryContext:
+        """Search, open evidence, search again (progressive narrowing); the context that was found.
 
-        Out of rounds, or out of usable answers, it gives what the last search found and says so.
+        What is searched and opened is emitted. Out of rounds, or out of usable answers, the context is what the last search
+        found, and says so.
         """
         state = replace(state, stage="manage query", request=request, steps=())
         for rounds_left in range(self._max_rounds, 0, -1):
@@ -69,20 +66,19 @@ class MemoryManager:
             if isinstance(action, Finish):
                 outcome = await in_thread(self._finish_query, state, action)
                 if isinstance(outcome, MemoryContext):
-                    yield outcome
-                    return
+                    return outcome
                 state = with_step(state, Step(action, outcome))
                 continue
-            step, events = await in_thread(self._look, state, action)
-            for event in events:
-                yield event
+            step, event = await in_thread(self._look, state, action)
+            if event is not None:
+                emit(event)
             state = with_step(state, step)
-        yield await in_thread(self._unfinished, state)
+        return await in_thread(self._unfinished, state)
 
     async def update(self, state: TurnState, request: str, meter: UsageMeter) -> Update:
         """Look at what is known, then decide what to write: changes that are checked, and not written yet.
 
-        Where a language model decides, the consent check has the last word. Raises `GaveUpError` where the policy gives no
+        The consent check of the policy, if it has one, has the last word. Raises `GaveUpError` where the policy gives no
         usable answer; nothing is to be written then.
         """
         state = replace(state, stage="manage update", request=request, steps=())
@@ -107,7 +103,7 @@ class MemoryManager:
                     refusal = refusal_of(proposal, TOO_MANY)
                     dropped[refusal.text] = refusal
             else:
-                step, _events = await in_thread(self._look, state, action)
+                step, _event = await in_thread(self._look, state, action)
             state = with_step(state, step)
         if not proposals:
             return Update(refusals=tuple(dropped.values()))
@@ -118,30 +114,27 @@ class MemoryManager:
         update = await in_thread(self._writable, update)
         return replace(update, refusals=(*update.refusals, *dropped.values()))
 
-    def _look(self, state: TurnState, action: Action) -> tuple[Step, list[TurnEvent]]:
+    def _look(self, state: TurnState, action: Action) -> tuple[Step, MemorySearched | EvidenceOpened | None]:
         if isinstance(action, SearchSemanticMemories):
             photo_ids = tuple(photo.photo_id for photo in state.photos) if action.use_photos else ()
             if not action.query.strip() and not photo_ids:
-                return Step(action, Rejected("Give words to look for, or use_photos where photos are attached.")), []
+                return Step(action, Rejected("Give words to look for, or use_photos where photos are attached.")), None
             query = Query(action.query, photo_ids)
-            # Rules judge every memory that is found by a decision of their own, finer than the floor.
-            # Of a value told twenty times the newest must be among them.
-            k = SEARCH_HITS if self._policy.calls_model or state.steps else RULES_FIRST_HITS
-            hits = tuple(self._bank.search(query, k=k, relevance_floor=self._policy.calls_model))
+            k = SEARCH_HITS if state.steps else self._policy.first_search_hits
+            hits = tuple(self._bank.search(query, k=k, relevance_floor=self._policy.relevance_floor))
             hits = self._with_corrections(hits)
-            return Step(action, Searched(hits)), [MemorySearched(query, hits)]
+            return Step(action, Searched(hits)), MemorySearched(query, hits)
         if isinstance(action, SearchRawMessages):
             found = self._bank.find_messages(action.query, 4 * SEARCH_HITS + len(state.recent) + 1)
-            # The rules quote the user alone, and their own replies hold little but such quotations.
             earlier = [
                 message
                 for message in found
                 if message.message_id < state.message.message_id
-                and (self._policy.calls_model or message.role == "user")
+                and (message.role == "user" or not self._policy.quotes_user_alone)
             ][:SEARCH_HITS]
             hits = tuple(Hit(message, 1 / rank, {"bm25": rank}) for rank, message in enumerate(earlier, start=1))
             superseded = self._bank.superseded_in([message.message_id for message in earlier])
-            return Step(action, Searched(hits, superseded)), [MemorySearched(Query(action.query), hits)]
+            return Step(action, Searched(hits, superseded)), MemorySearched(Query(action.query), hits)
         if isinstance(action, FetchRawMessagesByTime):
             messages = self._bank.messages_between(action.start, action.end)
             ranges = _spans(messages)
@@ -150,12 +143,12 @@ class MemoryManager:
             ranges = tuple(EvidenceRange(first, last) for first, last in action.ranges)
             if (asked := sum(max(0, last - first + 1) for first, last in ranges)) > MESSAGES_IN_RANGES:
                 reason = f"These ranges hold {asked} ids, and {MESSAGES_IN_RANGES} is the most; ask for fewer."
-                return Step(action, Rejected(reason)), []
+                return Step(action, Rejected(reason)), None
             messages = self._bank.messages_in_ranges(ranges)
         shown = tuple(messages[:MESSAGES_OPENED])
         superseded = self._bank.superseded_in([message.message_id for message in shown])
         observation = Opened(shown, more=len(messages) - len(shown), superseded=superseded)
-        return Step(action, observation), [EvidenceOpened(ranges, shown)]
+        return Step(action, observation), EvidenceOpened(ranges, shown)
 
     def _finish_query(self, state: TurnState, action: Finish) -> MemoryContext | Rejected:
         seen = {hit.record.memory_id: hit for hit in _hits(state) if isinstance(hit.record, MemoryEntry)}

@@ -32,6 +32,8 @@ from models.chat_model import TokenUsage
 if TYPE_CHECKING:
     from m2a.agents.consent_request import ConsentCheck
 
+SEARCH_HITS = 10
+
 # ChatAgent: query, generate, update. MemoryManager: manage query, manage update.
 Stage = Literal["query", "generate", "update", "manage query", "manage update"]
 
@@ -151,14 +153,25 @@ class TurnState:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
+    """`usage` is None where no model was called."""
+
     action: Action
-    usage: TokenUsage = field(default_factory=TokenUsage)
+    usage: TokenUsage | None = None
 
 
 class Policy(Protocol):
-    """Chooses the steps of both agents. `calls_model` is False where no language model is behind it."""
+    """Chooses the steps of both agents.
 
-    calls_model: bool
+    `first_search_hits`: how many memories the first search of a stage brings. `relevance_floor`: whether a search leaves out
+    memories that are far from its words; False for a policy that judges every hit itself. `quotes_user_alone`: whether a
+    search of the raw messages leaves out the assistant's. `needs_captions`: a photo's caption is all that the policy sees of
+    it, so it is made before the first step.
+    """
+
+    first_search_hits: int
+    relevance_floor: bool
+    quotes_user_alone: bool
+    needs_captions: bool
 
     @property
     def name(self) -> str:

@@ -1,7 +1,5 @@
 """One step of either agent: ask the policy, give a malformed answer back, count what it cost."""
 
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from dataclasses import replace
 
 from m2a.agents.state import STAGE_ACTIONS, Decision, Policy, Rejected, Step, TurnState
@@ -16,21 +14,25 @@ class GaveUpError(Exception):
 
 
 class UsageMeter:
-    """Adds up the model calls of a turn. A call that the server did not count makes the sum unknown (None)."""
+    """Adds up the model calls of a turn."""
 
     def __init__(self) -> None:
         self._calls = 0
         self._input: int | None = 0
         self._output: int | None = 0
 
-    def count(self, usage: TokenUsage) -> None:
+    def count(self, usage: TokenUsage | None) -> None:
+        """Add a call; None stands for none. A call that the server did not count makes the sum of tokens unknown."""
+        if usage is None:
+            return
         self._calls += 1
         self._input = _sum(self._input, usage.input_tokens)
         self._output = _sum(self._output, usage.output_tokens)
 
     @property
-    def usage(self) -> Usage:
-        return Usage(self._calls, self._input, self._output)
+    def usage(self) -> Usage | None:
+        """None where no model was called."""
+        return Usage(self._calls, self._input, self._output) if self._calls else None
 
 
 async def next_action(policy: Policy, state: TurnState, meter: UsageMeter) -> tuple[Action, TurnState]:
@@ -39,12 +41,10 @@ async def next_action(policy: Policy, state: TurnState, meter: UsageMeter) -> tu
         try:
             decision: Decision = await policy.decide(state)
         except MalformedReplyError as error:
-            if policy.calls_model:
-                meter.count(error.usage)
+            meter.count(error.usage)
             state = with_step(state, Step(None, Rejected(str(error))))
             continue
-        if policy.calls_model:
-            meter.count(decision.usage)
+        meter.count(decision.usage)
         if isinstance(decision.action, STAGE_ACTIONS[state.stage]):
             return decision.action, state
         allowed = ", ".join(action.__name__ for action in STAGE_ACTIONS[state.stage])
@@ -54,17 +54,6 @@ async def next_action(policy: Policy, state: TurnState, meter: UsageMeter) -> tu
 
 def with_step(state: TurnState, step: Step) -> TurnState:
     return replace(state, steps=(*state.steps, step))
-
-
-async def pieces(policy: Policy, state: TurnState, meter: UsageMeter) -> AsyncGenerator[str, None]:
-    """The reply's pieces, its usage counted. Closing it ends the model's call."""
-    async with aclosing(policy.reply(state)) as stream:
-        async for piece in stream:
-            if isinstance(piece, TokenUsage):
-                if policy.calls_model:
-                    meter.count(piece)
-            elif piece:
-                yield piece
 
 
 def _sum(total: int | None, more: int | None) -> int | None:

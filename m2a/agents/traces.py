@@ -23,9 +23,8 @@ class Explanation:
     unasked: int = 0
 
 
-def dump_trace(message: Message, searches: Sequence[MemorySearched], sources: Sequence[Source]) -> dict[str, Any]:
+def dump_trace(searches: Sequence[MemorySearched], sources: Sequence[Source]) -> dict[str, Any]:
     return {
-        "answers": message.message_id,
         "searches": [
             {
                 "text": search.query.text,

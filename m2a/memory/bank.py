@@ -132,10 +132,12 @@ class MemoryBank:
                 partial=partial,
             )
             connection.execute(
-                insert(trace).values(owner=self.owner, message_id=message.message_id, steps=json.dumps(steps))
+                insert(trace).values(
+                    owner=self.owner, message_id=message.message_id, steps=json.dumps(steps), answers=answers
+                )
             )
             if update_pending:
-                updates.await_update(connection, self.owner, message.message_id, answers)
+                updates.await_update(connection, self.owner, message.message_id)
             return message
 
     def steps(self, message_id: int) -> dict[str, Any] | None:
@@ -316,17 +318,17 @@ class MemoryBank:
         with self._database.read() as connection:
             return self._forgetter.is_forgotten(connection, self.owner, [text])[0]
 
+    def answered(self, reply_id: int) -> int:
+        """The user's message that a reply answers. Raises `LookupError` for a message that is no reply."""
+        with self._database.read() as connection:
+            return change_log.answered(connection, self.owner, reply_id)
+
     # Updates to come
 
     def pending_updates(self) -> list[int]:
         """The replies whose update is to be done, in order; without those that were set aside."""
         with self._database.read() as connection:
             return updates.pending(connection, self.owner)
-
-    def answered(self, reply_id: int) -> int:
-        """The user's message that a reply answers whose update is to come. Raises `LookupError`."""
-        with self._database.read() as connection:
-            return updates.answered(connection, self.owner, reply_id)
 
     def note_failed_update(self, reply_id: int, error: str) -> int:
         """Count a failure of a pending update; how many there were."""

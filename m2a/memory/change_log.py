@@ -83,6 +83,16 @@ def read_steps(connection: Connection, owner: str, reply_id: int) -> dict[str, A
     return steps if isinstance(steps, dict) else None
 
 
+def answered(connection: Connection, owner: str, reply_id: int) -> int:
+    """The user's message that a reply answers. Raises `LookupError` for a message that is no reply."""
+    found: int | None = connection.scalar(
+        select(trace.c.answers).where(trace.c.owner == owner, trace.c.message_id == reply_id)
+    )
+    if found is None:
+        raise LookupError(f"Message {reply_id} answers none.")
+    return found
+
+
 def write_steps(connection: Connection, owner: str, reply_id: int, steps: Mapping[str, Any]) -> None:
     connection.execute(
         update(trace).where(trace.c.owner == owner, trace.c.message_id == reply_id).values(steps=json.dumps(steps))

@@ -245,14 +245,13 @@ class Forgetter:
         for some in chunks(sorted(memory_ids), 50):
             naming = or_(*(trace.c.steps.contains(f'"kind": "entry", "id": {number},') for number in some))
             rows = connection.execute(
-                select(trace.c.message_id, trace.c.steps).where(trace.c.owner == owner, naming)
+                select(trace.c.message_id, trace.c.answers, trace.c.steps).where(trace.c.owner == owner, naming)
             ).all()
-            for reply_id, text in rows:
-                steps = json.loads(text)
-                hits = [source["hit"] for source in steps.get("sources", ())]
+            for reply_id, answers, text in rows:
+                hits = [source["hit"] for source in json.loads(text).get("sources", ())]
                 cited = {hit["id"] for hit in hits if hit["kind"] == "entry"}
                 if cited & set(memory_ids):
-                    answered = self._raw.as_logged(connection, owner, [steps["answers"]])
+                    answered = self._raw.as_logged(connection, owner, [answers])
                     found.append((reply_id, cited, "".join(question.text for question in answered.values())))
         return found
 
@@ -339,13 +338,12 @@ def withhold_forgotten_entries(connection: Connection, database: Database) -> No
     for (owner, forgetting_id), memory_ids in grouped(((row[0], row[1]), row[2]) for row in rows).items():
         entries = semantic.gone(connection, owner, memory_ids)
         requests = set[MessageSpan]()
-        for (text,) in connection.execute(
-            select(trace.c.steps).where(
+        asking = connection.scalars(
+            select(trace.c.answers).where(
                 trace.c.owner == owner, trace.c.steps.contains(f'"forgetting_id": {forgetting_id}}}')
             )
-        ).tuples():
-            answered = raw.as_logged(connection, owner, [json.loads(text)["answers"]])
-            for request in answered.values():
-                said = {span for gone in entries for span in spans_saying(gone.text, request.text)}
-                requests |= {MessageSpan(request.message_id, *span) for span in said}
+        ).all()
+        for request in raw.as_logged(connection, owner, asking).values():
+            said = {span for gone in entries for span in spans_saying(gone.text, request.text)}
+            requests |= {MessageSpan(request.message_id, *span) for span in said}
         forgetter.withhold(connection, owner, forgetting_id, entries, requests)

@@ -53,7 +53,11 @@ def _to_version_2(connection: Connection) -> None:
     _set(connection, LAST_HISTORY_OF_VERSION_1, str(last or 0))
 
 
-_MIGRATIONS: Mapping[int, Callable[[Connection], None]] = {2: _to_version_2}
+def _to_version_3(connection: Connection) -> None:
+    _move_answered_messages(connection)
+
+
+_MIGRATIONS: Mapping[int, Callable[[Connection], None]] = {2: _to_version_2, 3: _to_version_3}
 
 
 # Version 2: an entry says what it rests on and corrects, words can be withheld, and no update records repeat memories.
@@ -283,6 +287,26 @@ def _note_answered_messages(connection: Connection) -> None:
             owner=row.owner,
             message_id=row.message_id,
         )
+
+
+# Version 3: which message a reply answers is a column of every reply's trace.
+
+
+def _move_answered_messages(connection: Connection) -> None:
+    number = "INTEGER" if connection.dialect.name == "sqlite" else "BIGINT"
+    _execute(connection, f"ALTER TABLE trace ADD COLUMN answers {number} DEFAULT '0' NOT NULL")
+    for row in _rows(connection, "SELECT owner, message_id, steps FROM trace"):
+        steps = json.loads(row.steps)
+        if isinstance(steps, dict) and "answers" in steps:
+            _execute(
+                connection,
+                "UPDATE trace SET answers = :answers, steps = :steps WHERE owner = :owner AND message_id = :message_id",
+                answers=int(steps.pop("answers")),
+                steps=json.dumps(steps),
+                owner=row.owner,
+                message_id=row.message_id,
+            )
+    _execute(connection, "ALTER TABLE pending_update DROP COLUMN answers")
 
 
 def _tell_index(connection: Connection, owner: str, memory_id: int) -> None:

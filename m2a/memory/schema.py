@@ -16,7 +16,7 @@ from sqlalchemy import (
     false,
 )
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 metadata = MetaData()
 _Id = BigInteger().with_variant(Integer, "sqlite")
@@ -249,19 +249,18 @@ pending_update = Table(
     Column("message_id", _Id, primary_key=True, autoincrement=False),
     Column("failures", Integer, nullable=False, server_default="0"),
     Column("last_error", Text),
-    # The user's message that the reply answers.
-    Column("answers", _Id, nullable=False, server_default="0"),
     # It failed too often: it waits for a repair, and keeps no other update waiting.
     Column("set_aside", Boolean, nullable=False, server_default=false()),
 )
 
-# How a reply came about, as JSON: what was searched, and the memories it rests on.
+# Which message of the user a reply answers, and how it came about, as JSON: what was searched, and the memories it rests on.
 trace = Table(
     "trace",
     metadata,
     Column("owner", String(32), primary_key=True),
     Column("message_id", _Id, primary_key=True, autoincrement=False),
     Column("steps", Text, nullable=False),
+    Column("answers", _Id, nullable=False, server_default="0"),
 )
 
 # The message ids whose erasure the triggers let through, written in the same transaction as the DELETE.

@@ -5,9 +5,9 @@ from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
 from m2a.memory.schema import pending_update
 
 
-def await_update(connection: Connection, owner: str, reply_id: int, answers: int) -> None:
-    """Note that the update of a reply to the user's message `answers` is to come."""
-    connection.execute(insert(pending_update).values(owner=owner, message_id=reply_id, answers=answers))
+def await_update(connection: Connection, owner: str, reply_id: int) -> None:
+    """Note that the update of a reply is to come."""
+    connection.execute(insert(pending_update).values(owner=owner, message_id=reply_id))
 
 
 def pending(connection: Connection, owner: str, *, set_aside: bool = False) -> list[int]:
@@ -16,14 +16,6 @@ def pending(connection: Connection, owner: str, *, set_aside: bool = False) -> l
         pending_update.c.owner == owner, pending_update.c.set_aside.is_(set_aside)
     )
     return list(connection.scalars(rows.order_by(pending_update.c.message_id)))
-
-
-def answered(connection: Connection, owner: str, reply_id: int) -> int:
-    """The user's message that the reply answers. Raises `LookupError` where its update is not to come."""
-    found: int | None = connection.scalar(select(pending_update.c.answers).where(_this(owner, reply_id)))
-    if found is None:
-        raise LookupError(f"No update of reply {reply_id} is to come.")
-    return found
 
 
 def finish(connection: Connection, owner: str, reply_id: int) -> bool:

@@ -61,7 +61,7 @@ class Spent:
 
 
 class QuestionBank(EvaluatedBank):
-    """For one question: all that is read is timed, and nothing is written. Replies and captions last as long as this."""
+    """For one question: all that is read is timed, and nothing is written. Captions last as long as this."""
 
     def __init__(
         self, owner: str, stores: Stores, clock: Callable[[], datetime], search: Search, *, raw_messages: bool
@@ -94,24 +94,6 @@ class QuestionBank(EvaluatedBank):
     ) -> list[Message]:
         """A question stands alone."""
         return []
-
-    def record_reply(
-        self,
-        conversation_id: str,
-        text: str,
-        *,
-        speaker: str,
-        photo_ids: Sequence[str] = (),
-        partial: bool = False,
-        steps: object,
-        answers: int,
-        update_pending: bool,
-    ) -> Message:
-        """The reply as it would be recorded."""
-        now = self._clock()
-        return Message(
-            2**62, self.owner, conversation_id, "assistant", speaker, text, tuple(photo_ids), now, partial=partial
-        )
 
     def write(
         self,

@@ -25,14 +25,13 @@ from m2a.types import (
     Change,
     EvidenceOpened,
     EvidenceRange,
-    Failed,
     MemoryEntry,
     MemorySearched,
     Message,
     Query,
     RecordKind,
     Replacement,
-    ReplyFinished,
+    TurnEvent,
     Update,
     UpdateMemory,
 )
@@ -106,23 +105,24 @@ class M2ASystem:
         asked = Message(
             2**62 - 1, bank.owner, "question", "user", "user", question.text, question.photos, question.asked_at
         )
-        text, trace = "", list[object]()
-        async for event in agent.reply(asked, question.asked_at, asyncio.Event()):
-            if isinstance(event, Failed):
-                raise ChatModelError(event.reason)
-            if isinstance(event, ReplyFinished):
-                text = event.message.text
-            elif isinstance(event, MemorySearched | EvidenceOpened):
-                trace.append(_told(event))
+        events: list[TurnEvent] = []
+        reply = await agent.reply(asked, question.asked_at, events.append)
+        if reply.failure is not None:
+            raise ChatModelError(reply.failure)
+        if reply.partial:
+            raise asyncio.CancelledError  # the agent gave what there was; of a question half an answer counts as none
         sources, context_tokens = policy.put_before()
         return Answer(
-            text,
+            reply.text,
             sources,
             meter.usage,
             context_tokens,
             search_seconds=bank.spent.seconds,
             seconds=time.perf_counter() - began,
-            trace=[*trace, *({"context": _context(context)} for context in policy.contexts)],
+            trace=[
+                *(_told(event) for event in events if isinstance(event, MemorySearched | EvidenceOpened)),
+                *({"context": _context(context)} for context in policy.contexts),
+            ],
         )
 
     async def close(self) -> None:
@@ -212,8 +212,11 @@ class _Answering:
 
     def __init__(self, policy: OfflineRules | LanguagePolicy) -> None:
         self._policy = policy
-        self.calls_model = policy.calls_model
         self.name = policy.name
+        self.first_search_hits = policy.first_search_hits
+        self.relevance_floor = policy.relevance_floor
+        self.quotes_user_alone = policy.quotes_user_alone
+        self.needs_captions = policy.needs_captions
         self.consent = None  # answers write nothing
         self.decide = policy.decide
         self.contexts: tuple[MemoryContext, ...] = ()

@@ -31,6 +31,7 @@ from m2a.types.change import (
 from m2a.types.concept import Concept, ConceptKind
 from m2a.types.entry import DateInterval, EntryDraft, EvidenceRange, HistoryRow, MemoryEntry, MemoryKind, RestsOn
 from m2a.types.event import (
+    Emit,
     EvidenceOpened,
     Failed,
     MemoryChanged,
@@ -40,6 +41,7 @@ from m2a.types.event import (
     RecordedChange,
     ReplyFinished,
     Source,
+    StopRequested,
     TextDelta,
     TurnEvent,
     UnaskedChanges,
@@ -61,6 +63,7 @@ __all__ = [
     "Conversation",
     "DateInterval",
     "DeleteMemory",
+    "Emit",
     "EntryDraft",
     "EvidenceOpened",
     "EvidenceRange",
@@ -97,6 +100,7 @@ __all__ = [
     "SearchRawMessages",
     "SearchSemanticMemories",
     "Source",
+    "StopRequested",
     "Supersession",
     "TextDelta",
     "TurnEvent",

@@ -1,5 +1,6 @@
 """What happens in a turn, in order. Web page, command line, tests and evaluation consume the same events."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -40,6 +41,11 @@ class TextDelta:
     """The next piece of the reply."""
 
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class StopRequested:
+    """The user wants no more of the reply; what there is of it is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +122,7 @@ TurnEvent = (
     | MemorySearched
     | EvidenceOpened
     | TextDelta
+    | StopRequested
     | ReplyFinished
     | MemoryChanged
     | NotKept
@@ -123,3 +130,5 @@ TurnEvent = (
     | Usage
     | Failed
 )
+
+Emit = Callable[[TurnEvent], None]

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
+from m2a.incoming import IncomingMessage
+from m2a.turn import Turn
 from m2a.ui import welcome
 from m2a.ui.chat_view import SHOWN, ChatView, Update
-from m2a.ui.live_turn import LiveTurn, LiveTurns
 from m2a.ui.notices import refusal_html
-from m2a.ui.plain_words import in_plain_words
+from m2a.ui.plain_words import in_plain_words, sentence_for
 
 if TYPE_CHECKING:
     from m2a.assistant import Assistant
@@ -60,17 +61,16 @@ class _Tab:
     """
 
     writer: object | None = None
-    begun: LiveTurn | None = None
+    begun: Turn | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 class ChatPanel:
     """Builds the parts of the chat and connects them."""
 
-    def __init__(self, assistant: "Assistant", turns: LiveTurns, uploads: Path) -> None:
+    def __init__(self, assistant: "Assistant", uploads: Path) -> None:
         self._assistant = assistant
-        self._turns = turns
-        self._view = ChatView(assistant, turns)
+        self._view = ChatView(assistant)
         self._uploads = uploads.resolve()
         self._tabs: OrderedDict[str, _Tab] = OrderedDict()
 
@@ -162,17 +162,17 @@ class ChatPanel:
             return
         tab = self._tab(request)
         # Nothing is awaited from here to the beginning of the turn: a second click would get in between.
-        under_way = self._turns.under_way(owner, conversation_id)
-        if conversation_id is None and tab.begun is not None:
-            under_way.append(tab.begun)
-        if any(not turn.unlocked for turn in under_way):
+        running = [tab.begun] if tab.begun else []
+        if conversation_id is not None:
+            running = self._assistant.turns(owner, conversation_id)
+        if any(not turn.answered for turn in running):
             gr.Info("One moment, the last answer is still being written. Your text stays in the box.", title="M2A")
             return
-        turn = self._turns.begin(owner, text, paths, conversation_id=conversation_id)
+        turn = self._assistant.begin(owner, IncomingMessage(text, tuple(paths), conversation_id))
         tab.begun = turn if conversation_id is None else None
         async for update in self._follow(request, owner, turn, sent=True):
             yield update
-        if not turn.refusal:
+        if turn.recorded:
             _remove(paths)
 
     async def on_retry(self, current: str, event: gr.EventData, request: gr.Request) -> AsyncIterator[Update]:
@@ -182,15 +182,15 @@ class ChatPanel:
             return
         messages = self._assistant.messages(owner, current)
         asked = next((one for one in messages if one.message_id == event.message_id and one.role == "user"), None)
-        if asked is None or any(not turn.unlocked for turn in self._turns.under_way(owner, current)):
+        if asked is None or any(not turn.answered for turn in self._assistant.turns(owner, current)):
             return
         bank = self._assistant.memory(owner)
         try:
-            photos = [bank.photo_data(one) for one in asked.photos]
+            photos = tuple(bank.photo_data(one) for one in asked.photos)
         except LookupError as error:
             yield Update(live=refusal_html(str(error)))
             return
-        turn = self._turns.begin(owner, asked.text, photos, conversation_id=current, replaces=asked.message_id)
+        turn = self._assistant.begin(owner, IncomingMessage(asked.text, photos, current, replaces=asked.message_id))
         async for update in self._follow(request, owner, turn):
             yield update
 
@@ -218,9 +218,13 @@ class ChatPanel:
             gr.Warning("This is not there any more; open the conversation anew.", title="M2A")
         return Update(history=self._view.history(owner, current or None, shown or SHOWN)).outputs()
 
-    def on_stop(self, current: str, request: gr.Request) -> None:
-        begun = self._tab(request).begun
-        self._turns.stop(owner_of(request), current or (begun.conversation_id if begun else None))
+    async def on_stop(self, current: str, request: gr.Request) -> None:
+        """Ends the reply. A coroutine, as a turn is stopped in the loop that it runs in."""
+        owner, begun = owner_of(request), self._tab(request).begun
+        if current:
+            self._assistant.stop(owner, current)
+        elif begun is not None and begun.owner == owner:
+            begun.stop()
 
     def on_example(self, event: gr.EventData) -> list[Any]:
         """Puts an example into the message box; the user sends it, or changes it first."""
@@ -257,7 +261,7 @@ class ChatPanel:
         owner = owner_of(request)
         self._tab(request).begun = None
         conversation_id = asked_for if asked_for in self._view.known(owner) else None
-        turns = self._turns.under_way(owner, conversation_id)
+        turns = self._assistant.turns(owner, conversation_id) if conversation_id else []
         if turns:
             async for update in self._follow(request, owner, turns[-1]):
                 update.shown = SHOWN
@@ -271,35 +275,35 @@ class ChatPanel:
                 yield update
 
     async def _follow(
-        self, request: gr.Request, owner: str, turn: LiveTurn, *, sent: bool = False
+        self, request: gr.Request, owner: str, turn: Turn, *, sent: bool = False
     ) -> AsyncIterator[Update]:
         """Updates of the page until the turn is over or the page shows something else.
 
         What was `sent` from this page leaves the box once it is stored, and not before.
         """
         tab, writer = await self._take_over(request)
-        known_as, unlocked, in_box = turn.conversation_id, turn.unlocked, sent
-        composer = _ready() if unlocked else _busy()
-        version = turn.version
+        known_as, answered, in_box = turn.conversation_id, turn.answered, sent
+        composer = _ready() if answered else _busy()
+        seen = len(turn.events)
         first = await asyncio.to_thread(self._view.whole, owner, turn.conversation_id, composer, turn)
         async with tab.lock:
             if tab.writer is writer:
                 yield first
         while not turn.done:
-            await turn.wait_beyond(version)
+            await turn.grows(seen)
             if not turn.done:
                 await asyncio.sleep(FRAME_SECONDS)
-            version = turn.version
+            seen = len(turn.events)
             update = Update(live=self._view.live(owner, turn))
             if turn.conversation_id != known_as:
                 known_as = turn.conversation_id
                 update.current = known_as
-            if turn.unlocked and not unlocked:
-                unlocked = True
+            if turn.answered and not answered:
+                answered = True
                 update.composer = _ready()
-            if in_box and turn.so_far.asked:
+            if in_box and turn.recorded:
                 in_box = False
-                update.composer = _emptied(_ready() if unlocked else _busy())
+                update.composer = _emptied(_ready() if answered else _busy())
             if update.current or update.composer or turn.done:
                 update.heading, update.conversations = self._view.names(owner, turn.conversation_id)
             async with tab.lock:
@@ -307,9 +311,9 @@ class ChatPanel:
                     return
                 if not turn.done:
                     yield update
-        composer = _emptied(_ready()) if in_box and turn.so_far.asked else _ready()
+        composer = _emptied(_ready()) if in_box and turn.recorded else _ready()
         final = await asyncio.to_thread(self._view.whole, owner, turn.conversation_id, composer, turn)
-        final.live = refusal_html(turn.refusal) if turn.refusal else ""
+        final.live = refusal_html(sentence_for(turn.refused)) if turn.refused else ""
         async with tab.lock:
             if tab.writer is writer:
                 yield final

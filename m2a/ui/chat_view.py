@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
+from m2a.turn import Turn
 from m2a.types import Conversation, Failed
 from m2a.ui import welcome
 from m2a.ui.conversations_panel import NEW, conversations_html, title_of
-from m2a.ui.live_turn import LiveTurn, LiveTurns
 from m2a.ui.markup import text as escaped
-from m2a.ui.transcript import Because, messages_html, turn_html
+from m2a.ui.transcript import Because, because_of, messages_html, turn_html
 
 if TYPE_CHECKING:
     from m2a.assistant import Assistant
@@ -40,15 +40,14 @@ class Update:
 class ChatView:
     """Looks up what an owner may see, and has it written as HTML."""
 
-    def __init__(self, assistant: "Assistant", turns: LiveTurns) -> None:
+    def __init__(self, assistant: "Assistant") -> None:
         self._assistant = assistant
-        self._turns = turns
 
     def known(self, owner: str) -> dict[str, Conversation]:
         return {one.conversation_id: one for one in self._assistant.conversations(owner)}
 
     def whole(
-        self, owner: str, conversation_id: str | None, composer: dict[str, Any] | None, turn: LiveTurn | None = None
+        self, owner: str, conversation_id: str | None, composer: dict[str, Any] | None, turn: Turn | None = None
     ) -> Update:
         heading, conversations = self.names(owner, conversation_id)
         return Update(
@@ -67,16 +66,16 @@ class ChatView:
         )
         return _heading(known.get(conversation_id or "")), listed
 
-    def history(self, owner: str, conversation_id: str | None, shown: int, turn: LiveTurn | None = None) -> str:
+    def history(self, owner: str, conversation_id: str | None, shown: int, turn: Turn | None = None) -> str:
         """The stored messages that no turn under way shows; the welcome where there are none.
 
         `turn` is the one that the page follows: it knows what went wrong, which the store does not.
         """
         known = self.known(owner)
-        if conversation_id not in known:
-            return "" if turn and not turn.refusal else self._welcome(returning=bool(known))
+        if conversation_id is None or conversation_id not in known:
+            return "" if turn and not turn.refused else self._welcome(returning=bool(known))
         messages = self._assistant.messages(owner, conversation_id)
-        live = [one.so_far.asked for one in self._turns.under_way(owner, conversation_id) if one.so_far.asked]
+        live = [one.recorded for one in self._assistant.turns(owner, conversation_id) if one.recorded]
         if live:
             again = {one.replaces for one in live}
             first = min(one.message_id for one in live)
@@ -89,10 +88,11 @@ class ChatView:
         }
         failures: Sequence[Failed] = ()
         if turn and turn.done:
-            failures = turn.so_far.because.failures
-            if (reply := turn.so_far.reply) and reply.message_id in because:
-                because[reply.message_id] = _as_told(because[reply.message_id], turn.so_far.because)
-        open_end = not (turn and (turn.refusal or not turn.done))
+            live_because = because_of(turn.events)
+            failures = live_because.failures
+            if turn.reply and turn.reply.message_id in because:
+                because[turn.reply.message_id] = _as_told(because[turn.reply.message_id], live_because)
+        open_end = not (turn and (turn.refused or not turn.done))
         return messages_html(messages, because, hidden=hidden, failures=failures, open_end=open_end)
 
     def _because(self, owner: str, message_id: int, waiting: Mapping[int, bool]) -> Because:
@@ -106,9 +106,9 @@ class ChatView:
             ("aside" if waiting[message_id] else "later") if message_id in waiting else None,
         )
 
-    def live(self, owner: str, turn: LiveTurn) -> str:
-        turns = self._turns.under_way(owner, turn.conversation_id) or [turn]
-        return "".join(turn_html(one.so_far) for one in turns)
+    def live(self, owner: str, turn: Turn) -> str:
+        turns = self._assistant.turns(owner, turn.conversation_id) if turn.conversation_id else []
+        return "".join(turn_html(one) for one in turns or [turn])
 
     def _welcome(self, *, returning: bool) -> str:
         hello = welcome.welcome_html(offline=self._assistant.settings.chat_model == "offline", returning=returning)

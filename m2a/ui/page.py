@@ -11,7 +11,6 @@ import gradio as gr
 from m2a.ui import welcome
 from m2a.ui.chat_panel import ChatPanel
 from m2a.ui.conversations_panel import NEW
-from m2a.ui.live_turn import LiveTurns
 
 if TYPE_CHECKING:
     from m2a.assistant import Assistant
@@ -26,7 +25,7 @@ element.addEventListener('click', (click) => { if (click.target.closest('[data-n
 def build_page(assistant: "Assistant", uploads: Path) -> gr.Blocks:
     """The Gradio application; `uploads` is the private folder in which Gradio keeps files until they are sent."""
     page: gr.Blocks
-    chat = ChatPanel(assistant, LiveTurns(assistant), uploads)
+    chat = ChatPanel(assistant, uploads)
     with gr.Blocks(
         title="M2A", analytics_enabled=False, fill_width=True, fill_height=True, delete_cache=(3600, 86400)
     ) as page:

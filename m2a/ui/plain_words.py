@@ -9,10 +9,11 @@ from typing import Any
 import gradio as gr
 
 from m2a.sentences import place_of, sentence_of
-from m2a.ui.live_turn import UNEXPECTED
 from m2a.ui.markup import text as escaped
 
 _log = logging.getLogger(__name__)
+
+UNEXPECTED = "Something went wrong inside M2A; the details are in the terminal where it runs. Please try again."
 
 
 def in_plain_words(handler: Callable[..., Any]) -> Callable[..., Any]:
@@ -29,6 +30,17 @@ def in_plain_words(handler: Callable[..., Any]) -> Callable[..., Any]:
 
         return stream
 
+    if inspect.iscoroutinefunction(handler):
+
+        @wraps(handler)
+        async def run(*inputs: Any) -> Any:
+            try:
+                return await handler(*inputs)
+            except Exception as error:
+                raise _shown(error) from None
+
+        return run
+
     @wraps(handler)
     def call(*inputs: Any) -> Any:
         try:
@@ -39,10 +51,15 @@ def in_plain_words(handler: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _shown(error: Exception) -> gr.Error:
-    if isinstance(error, gr.Error):
-        return error
+def sentence_for(error: Exception) -> str:
+    """What the user reads of the error; one that nobody foresaw is logged."""
     sentence = sentence_of(error)
     if sentence is None:
         _log.error("A handler of the page failed: %s", place_of(error))
-    return gr.Error(escaped(sentence or UNEXPECTED), title="M2A", print_exception=False)
+    return sentence or UNEXPECTED
+
+
+def _shown(error: Exception) -> gr.Error:
+    if isinstance(error, gr.Error):
+        return error
+    return gr.Error(escaped(sentence_for(error)), title="M2A", print_exception=False)

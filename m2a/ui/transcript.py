@@ -1,11 +1,25 @@
 """The messages of a conversation, and the turn that is under way, as HTML."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
-from m2a.types import Failed, MemorySearched, Message, NotKept, RecordedChange, Source
+from m2a.turn import Turn
+from m2a.types import (
+    EvidenceOpened,
+    Failed,
+    MemoryChanged,
+    MemorySearched,
+    Message,
+    NotKept,
+    RecordedChange,
+    ReplyFinished,
+    Source,
+    TextDelta,
+    TurnEvent,
+    UnaskedChanges,
+)
 from m2a.ui import markup, notices, sources
 
 
@@ -22,18 +36,17 @@ class Because:
     failures: Sequence[Failed] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class TurnSoFar:
-    """A turn under way, as far as it got. `asked` is None until the message is stored; `draft` is what was sent."""
-
-    draft: str
-    draft_photos: int
-    asked: Message | None = None
-    text: str = ""
-    reply: Message | None = None
-    because: Because = field(default_factory=Because)
-    opened: int = 0
-    stopping: bool = False
+def because_of(events: Sequence[TurnEvent]) -> Because:
+    """What the events of a turn say of its answer."""
+    changed = [event for event in events if isinstance(event, MemoryChanged)]
+    return Because(
+        searches=[event for event in events if isinstance(event, MemorySearched)],
+        sources=[source for event in events if isinstance(event, ReplyFinished) for source in event.sources],
+        changes=[RecordedChange(number, event) for number, event in enumerate(changed)],
+        not_kept=[event for event in events if isinstance(event, NotKept)],
+        unasked=sum(event.count for event in events if isinstance(event, UnaskedChanges)),
+        failures=[event for event in events if isinstance(event, Failed)],
+    )
 
 
 def messages_html(
@@ -89,33 +102,33 @@ def message_html(message: Message, because: Because, *, acts: bool = True) -> st
     return _article("assistant", body + below, message=message)
 
 
-def turn_html(turn: TurnSoFar) -> str:
+def turn_html(turn: Turn) -> str:
     """A turn under way: the question, then what is known of the answer."""
-    if turn.asked is None:
-        photos = f'<p class="m-sending">Looking at {markup.plural(turn.draft_photos, "photo")}…</p>'
-        words = markup.plain(turn.draft) if turn.draft else ""
-        return _article("user", words + (photos if turn.draft_photos else "")) + _article(
+    sent, recorded = turn.message, turn.recorded
+    if recorded is None:
+        photos = f'<p class="m-sending">Looking at {markup.plural(len(sent.photos), "photo")}…</p>'
+        words = markup.plain(sent.text) if sent.text else ""
+        return _article("user", words + (photos if sent.photos else "")) + _article(
             "assistant", _thinking("One moment…")
         )
-    question = _article("user", _user_body(turn.asked), message=turn.asked)
+    question = _article("user", _user_body(recorded), message=recorded)
+    because = because_of(turn.events)
     if turn.reply is not None:
-        return question + message_html(turn.reply, turn.because, acts=False)
-    body = markup.reply(turn.text) if turn.text else ""
-    if not turn.because.failures:
-        body += _thinking(_doing(turn))
-    body += _below(turn.because, key=f"m{turn.asked.message_id}-live")
+        return question + message_html(turn.reply, because, acts=False)
+    text = "".join(event.text for event in turn.events if isinstance(event, TextDelta))
+    body = markup.reply(text) if text else ""
+    if not because.failures:
+        body += _thinking("Stopping…" if turn.stopped else "" if text else _doing(turn, because))
+    body += _below(because, key=f"m{recorded.message_id}-live")
     return question + _article("assistant", body)
 
 
-def _doing(turn: TurnSoFar) -> str:
-    if turn.stopping:
-        return "Stopping…"
-    if turn.text:
-        return ""
-    if turn.opened:
-        return f"Reading {markup.plural(turn.opened, 'original message')}…"
-    if turn.because.searches:
-        found = sum(len(search.hits) for search in turn.because.searches)
+def _doing(turn: Turn, because: Because) -> str:
+    opened = sum(len(event.messages) for event in turn.events if isinstance(event, EvidenceOpened))
+    if opened:
+        return f"Reading {markup.plural(opened, 'original message')}…"
+    if because.searches:
+        found = sum(len(search.hits) for search in because.searches)
         return f"Searched my memory: {markup.plural(found, 'hit')}…" if found else "Searched my memory: nothing yet…"
     return "Thinking…"
 

@@ -25,7 +25,7 @@ from typing import Any
 from m2a.agents.consent import consented
 from m2a.agents.consent_prompt import consent_messages, consent_tool
 from m2a.agents.consent_request import ConsentRequest, Proposal, Verdicts
-from m2a.agents.prompt_photo import for_prompt
+from m2a.agents.photo_views import for_prompt
 from m2a.agents.state import PhotoView, TurnState
 from m2a.agents.steps import UsageMeter
 from m2a.memory.photo_decoder import PhotoDecoder

@@ -30,7 +30,10 @@ class OfflineRules:
     """
 
     name = "offline rules"
-    calls_model = False
+    first_search_hits = 25  # of a value told twenty times the newest must be among them
+    relevance_floor = False  # whether a memory answers is a decision of their own, finer than the floor
+    quotes_user_alone = True  # their own replies hold little but such quotations
+    needs_captions = True
     consent = None
 
     def __init__(self, encoder: TextEncoder | None = None, learned: Mapping[str, Logistic] | None = None) -> None:

@@ -1,0 +1,95 @@
+"""The ChatAgent's reply, and the draft that becomes one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from m2a.agents.marks import MarkReader
+from m2a.agents.state import MemoryContext, PhotoView
+from m2a.agents.steps import UsageMeter
+from m2a.types import Emit, MemoryEntry, MemorySearched, Source, TextDelta, TurnEvent, Usage
+
+_EMPTY = "The chat model gave an empty reply; send your message again."
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What was answered, what was searched for it, and what it rests on.
+
+    `partial` where it was broken off. `failure` says, as a sentence for the user, why the model wrote nothing more, or
+    nothing at all. `usage` is None where no model was called.
+    """
+
+    text: str = ""
+    photo_ids: tuple[str, ...] = ()
+    sources: tuple[Source, ...] = ()
+    searches: tuple[MemorySearched, ...] = ()
+    usage: Usage | None = None
+    partial: bool = False
+    failure: str | None = None
+
+
+class ReplyDraft:
+    """A reply while it is being written. Its words, less the marks in them, are emitted as they come.
+
+    `contexts` are what the queries brought, and `photos` what the model may show by number.
+    """
+
+    def __init__(self, emit: Emit) -> None:
+        self.meter = UsageMeter()
+        self.contexts: list[MemoryContext] = []
+        self.photos: tuple[PhotoView, ...] = ()
+        self._emit = emit
+        self._searches: list[MemorySearched] = []
+        self._marks = MarkReader()
+        self._text = ""
+
+    def emit(self, event: TurnEvent) -> None:
+        if isinstance(event, MemorySearched):
+            self._searches.append(event)
+        self._emit(event)
+
+    def write(self, piece: str) -> None:
+        self._show(self._marks.feed(piece))
+
+    def finished(self, *, broken_off: bool = False, failure: str | None = None) -> Reply:
+        """The reply as it stands."""
+        self._show(self._marks.finish())
+        shown = {view.number: view.photo_id for view in self.photos}
+        text = self._text.strip()
+        if not (text or self._marks.photos or broken_off):
+            failure = failure or _EMPTY
+        return Reply(
+            text,
+            tuple(shown[number] for number in self._marks.photos if number in shown),
+            _sources(self.contexts, self._marks.memories),
+            tuple(self._searches),
+            self.meter.usage,
+            partial=broken_off or failure is not None,
+            failure=failure,
+        )
+
+    def _show(self, text: str) -> None:
+        if text:
+            self._text += text
+            self._emit(TextDelta(text))
+
+
+def _sources(contexts: Sequence[MemoryContext], cited: Sequence[int]) -> tuple[Source, ...]:
+    """The records that a reply rests on: those that it cites, or all that it was given if it cites none."""
+    sources: dict[tuple[str, int], Source] = {}
+    for context in contexts:
+        for hit in context.hits:
+            record = hit.record
+            if isinstance(record, MemoryEntry):
+                key = ("entry", record.memory_id)
+                words = tuple(
+                    message
+                    for message in context.messages
+                    if any(first <= message.message_id <= last for first, last in record.evidence_ids)
+                )
+            else:
+                key = ("message", record.message_id)
+                words = (record,)
+            sources.setdefault(key, Source(hit, words))
+    chosen = [sources["entry", memory_id] for memory_id in cited if ("entry", memory_id) in sources]
+    return tuple(chosen or sources.values())
