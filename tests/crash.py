@@ -142,6 +142,9 @@ class CommandPolicy:
         self._journal = journal
         self._dice = dice
 
+    async def sees_photos(self) -> bool:
+        return False
+
     async def decide(self, state: TurnState) -> Decision:
         await asyncio.sleep(self._dice.uniform(0, 0.01))
         return Decision(self._action(state, Command.of(state.message.text)))

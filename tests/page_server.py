@@ -33,6 +33,9 @@ class TellPolicy:
     consent = None
     name = "test"
 
+    async def sees_photos(self) -> bool:
+        return False
+
     async def decide(self, state: TurnState) -> Decision:
         await asyncio.sleep(0)
         return Decision(self._action(state))

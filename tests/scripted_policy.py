@@ -27,6 +27,9 @@ class ScriptedPolicy:
         self.text = reply
         self.seen: list[TurnState] = []
 
+    async def sees_photos(self) -> bool:
+        return False
+
     async def decide(self, state: TurnState) -> Decision:
         self.seen.append(state)
         waiting = self.steps.get(state.stage, [])

@@ -185,13 +185,13 @@ class ChatAgent:
         )
 
     async def _photo_views(self, message: Message) -> tuple[PhotoView, ...]:
-        """The message's photos. Without a language model a caption is all that there is to see, so it is made now."""
+        """The message's photos. Where the policy sees none, a caption is all that there is of one, so it is made now."""
         views = []
         for number, photo_id in enumerate(message.photos, start=1):
             view = await in_thread(self._view, number, photo_id)
             if view is None:
                 continue
-            if not view.caption and not self._policy.calls_model:
+            if not view.caption and not await self._policy.sees_photos():
                 view = replace(view, caption=await self._captioner.caption(view.data))
                 await in_thread(self._bank.set_caption, photo_id, view.caption)
             views.append(view)

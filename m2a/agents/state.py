@@ -122,6 +122,14 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class Planned:
+    """What an answer asked for besides its first action: it is carried out before the policy is asked again."""
+
+    stage: Stage
+    actions: tuple[Action | Rejected, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class TurnState:
     """Everything that a step may depend on; no owner, no store, no clock but `now`.
 
@@ -129,7 +137,7 @@ class TurnState:
     `recent` are the messages of the newest turns before it, oldest first. `request` is what the ChatAgent
     asked of the MemoryManager. `steps` are those of the current stage. In the generate stage `recalled` are
     the photos that go into the prompt and `context` what the queries brought. In the update stages `changes` are
-    what the turn before this one changed in the memory.
+    what the turn before this one changed in the memory. `planned` is of no account in another stage than its own.
     """
 
     stage: Stage
@@ -147,12 +155,16 @@ class TurnState:
     rounds_left: int = 0
     changes: tuple[MemoryChanged, ...] = ()
     superseded: Superseded = field(default_factory=dict)
+    planned: Planned | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
+    """The next action. `further` are to be carried out after it, in order; a malformed one is the reason why."""
+
     action: Action
     usage: TokenUsage = field(default_factory=TokenUsage)
+    further: tuple[Action | Rejected, ...] = ()
 
 
 class Policy(Protocol):
@@ -169,6 +181,10 @@ class Policy(Protocol):
     def consent(self) -> "ConsentCheck | None":
         """Asked before an update is written, whether the user wants it. None where every change that the policy
         decides on follows from the user's message itself."""
+        ...
+
+    async def sees_photos(self) -> bool:
+        """Whether photos are shown to it; else a caption is all that it has of one."""
         ...
 
     async def decide(self, state: TurnState) -> Decision:

@@ -39,6 +39,9 @@ class OfflineRules:
         self._made: Sense | None = None
         self._heard: dict[object, Heard] = {}
 
+    async def sees_photos(self) -> bool:
+        return False
+
     async def decide(self, state: TurnState) -> Decision:
         return Decision(await asyncio.to_thread(self._action, state))
 
