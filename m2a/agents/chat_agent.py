@@ -36,6 +36,10 @@ from models.chat_model import CHARACTERS_PER_TOKEN, ChatModelError
 
 RECALLED_PHOTOS = 4
 ASSISTANT = "M2A"
+NOT_SEARCHED = (
+    "The memory was not searched to the end: the search gave no usable step. What is not here may still be remembered."
+)
+GAVE_UP = "The chat model gave no usable step when I looked into my memory, so this reply may miss what I remember."
 
 logger = logging.getLogger(__name__)
 
@@ -70,6 +74,7 @@ class ChatAgent:
         meter = UsageMeter()
         searches: list[MemorySearched] = []
         contexts: list[MemoryContext] = []
+        gave_up: list[Failed] = []
         marks = MarkReader()
         text = ""
         failure: Failed | None = None
@@ -81,6 +86,8 @@ class ChatAgent:
                         photos = (*event.photos, *event.recalled)
                     elif isinstance(event, MemoryContext):
                         contexts.append(event)
+                    elif isinstance(event, Failed):
+                        gave_up.append(event)
                     elif isinstance(event, str):
                         if shown := marks.feed(event):
                             text += shown
@@ -115,6 +122,8 @@ class ChatAgent:
         if meter.usage.calls:
             yield meter.usage
         yield ReplyFinished(reply, sources)
+        for event in gave_up:
+            yield event
         if failure is not None:
             yield failure
 
@@ -161,6 +170,8 @@ class ChatAgent:
             try:
                 action, state = await next_action(self._policy, replace(state, rounds_left=rounds_left), meter)
             except GaveUpError:
+                yield MemoryContext(NOT_SEARCHED, (), ())
+                yield Failed("query", GAVE_UP)
                 return
             if not isinstance(action, QueryMemory):
                 return

@@ -30,6 +30,7 @@ from models.chat_model import CALL_TOKENS, REPLY_TOKENS, ChatMessage, PhotoPart,
 
 _ROUNDS: dict[Stage, str] = {"query": "queries", "manage query": "rounds", "manage update": "rounds"}
 _ANSWER_SHARE = 4  # the part of the window that is kept for the answer is at most one in four
+_FRAME_TOKENS = 256  # titles, fences and the names of roles, which nobody counts
 _MESSAGE_SHARE = 2  # and of the rest the user's new message takes no more than half
 
 
@@ -117,7 +118,7 @@ def _boundary(state: TurnState) -> Boundary:
 
 
 def _room(abilities: Abilities, answer_tokens: int) -> int:
-    return abilities.window - min(answer_tokens, abilities.window // _ANSWER_SHARE)
+    return abilities.window - min(answer_tokens, abilities.window // _ANSWER_SHARE) - _FRAME_TOKENS
 
 
 def _texts(message: ChatMessage) -> list[str]:
