@@ -120,8 +120,8 @@ def _read(answer: Answer) -> tuple[str, Mapping[str, Any] | None, list[str]]:
     return said, kept.get("arguments"), [] if is_call else [kept["fault"]]
 
 
-def _part_key(part: str | PhotoPart) -> object:
-    if isinstance(part, str):
+def _part_key(part: object) -> object:
+    if not isinstance(part, PhotoPart):
         return part
     return [part.label, part.media_type, hashlib.sha256(part.data).hexdigest()]
 

@@ -209,7 +209,7 @@ def synthesize(context: typer.Context) -> None:
     from data_synthesis.command import app as synthesis
 
     settings = load_settings()
-    of_model = settings.model_dump(include={"chat_base_url", "chat_sees_photos", "chat_timeout"})
+    of_model = settings.model_dump(include={"chat_base_url", "chat_sees_photos", "chat_timeout"}, exclude_none=True)
     key = settings.chat_api_key.get_secret_value() if settings.chat_api_key else None
     synthesis(context.args, prog_name="m2a synthesize", default_map=of_model | {"chat_api_key": key})
 

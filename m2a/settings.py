@@ -40,7 +40,16 @@ class Settings(BaseSettings):
     )
     chat_base_url: str | None = Field(default=None, description="Address of an OpenAI-compatible server.")
     chat_api_key: SecretStr | None = Field(default=None, description="Key of that server; never printed.")
-    chat_sees_photos: bool = Field(default=True, description="Send photos to the chat model.")
+    chat_sees_photos: bool | None = Field(
+        default=None, description="Whether the chat model sees photos; found out where it is not set."
+    )
+    context_window: int | None = Field(
+        default=None,
+        ge=1024,
+        description="Tokens that the chat model takes, prompt and answer together; asked of its server where it is not "
+        "set, else 16384.",
+    )
+    reply_tokens: int = Field(default=4096, ge=64, description="Tokens of a reply, at most.")
     chat_timeout: float = Field(default=120, gt=0, description="Seconds without a byte before a call is given up.")
 
     text_encoder: str = Field(

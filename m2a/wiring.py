@@ -16,6 +16,7 @@ from m2a.memory.right_database import check_file, check_owners
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
 from m2a.memory.stores import Retrieval, Stores
 from m2a.settings import Settings, SettingsError
+from models.abilities import AbilityRecord
 from models.captioner import Captioner
 from models.chat_model import ChatModel, load_chat_model
 
@@ -183,6 +184,9 @@ def chat_model(settings: Settings, *, greedy: bool = False) -> ChatModel:
             sees_photos=settings.chat_sees_photos,
             timeout=settings.chat_timeout,
             greedy=greedy,
+            context_window=settings.context_window,
+            reply_tokens=settings.reply_tokens,
+            record=AbilityRecord(settings.data_dir / "models.json"),
         )
     except (ValueError, ImportError) as error:
         raise SettingsError(str(error)) from error
@@ -228,7 +232,7 @@ def load_captioner(policy: Policy) -> Captioner:
     from m2a.agents.language_policy import LanguagePolicy
 
     if isinstance(policy, LanguagePolicy) and policy.chat_model.sees_photos:
-        from models.chat_captioner import ChatCaptioner
+        from models.chat_captioner import BestCaptioner
 
-        return ChatCaptioner(policy.chat_model)
+        return BestCaptioner(policy.chat_model, _tag_captioner)
     return _tag_captioner()

@@ -2,11 +2,13 @@
 
 import hashlib
 import textwrap
+from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 
 from PIL import Image
 
+from models.captioner import Captioner
 from models.chat_model import ChatMessage, ChatModel, PhotoPart
 
 _PROMPT_FILE = Path(__file__).with_name("prompts") / "caption.txt"
@@ -37,6 +39,22 @@ class ChatCaptioner:
         pieces = [piece async for piece in self._chat_model.stream(messages) if isinstance(piece, str)]
         line = textwrap.shorten("".join(pieces), _MAXIMUM_LENGTH, placeholder=" …").strip("\"'“” ")
         return "" if line.strip(".").lower() == _NOTHING else line
+
+
+class BestCaptioner:
+    """A chat model where it sees, else another captioner, which is loaded when it is needed."""
+
+    def __init__(self, chat_model: ChatModel, load_other: Callable[[], Captioner]) -> None:
+        self._chat_model = chat_model
+        self._chat_captioner = ChatCaptioner(chat_model)
+        self._load_other = load_other
+        self.captioner_id = f"{self._chat_captioner.captioner_id}, or tags"
+
+    async def caption(self, photo: bytes) -> str:
+        """Raises `ChatModelError` where the service fails."""
+        if (await self._chat_model.abilities(("photos",))).sees_photos is False:
+            return await self._load_other().caption(photo)
+        return await self._chat_captioner.caption(photo)
 
 
 def _media_type(photo: bytes) -> str:

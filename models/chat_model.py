@@ -1,12 +1,16 @@
 """Language models behind one protocol: choose a tool, or stream a reply."""
 
+import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+from models.abilities import Abilities, AbilityRecord, Probe
 from models.availability import ModelUnavailableError
 
 CHARACTERS_PER_TOKEN = 4  # where nobody counts
+REPLY_TOKENS = 4096
+CALL_TOKENS = 2048
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,18 +23,47 @@ class PhotoPart:
 
 
 @dataclass(frozen=True, slots=True)
+class CallPart:
+    """A tool call that the model made before, in an assistant message; the next user message holds its result."""
+
+    call_id: str
+    name: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ResultPart:
+    """What came of a tool call, in a user message."""
+
+    call_id: str
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class ChatMessage:
     """One message of a prompt, in order. `system` messages come first."""
 
     role: Literal["system", "user", "assistant"]
-    parts: tuple[str | PhotoPart, ...]
+    parts: tuple[str | PhotoPart | CallPart | ResultPart, ...]
+
+
+def in_words(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
+    """The messages for a model without tool messages: a call is the JSON that it is asked for, a result is text."""
+    return [ChatMessage(message.role, tuple(_in_words(part) for part in message.parts)) for message in messages]
+
+
+def _in_words(part: str | PhotoPart | CallPart | ResultPart) -> str | PhotoPart:
+    if isinstance(part, CallPart):
+        return json.dumps({"tool": part.name, "arguments": part.arguments}, ensure_ascii=False)
+    return part.text if isinstance(part, ResultPart) else part
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
     """`parameters` is the JSON schema of the arguments (an object).
 
-    `longest` is how many tokens a call may need, for models in this process; None where a short one will do.
+    `longest` is how many tokens a call may need; None where a short one will do.
     """
 
     name: str
@@ -49,22 +82,28 @@ class TokenUsage:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """The tool that the model chose. The arguments are a JSON object, not yet checked against the schema."""
+    """The tool that the model chose. The arguments are a JSON object, not yet checked against the schema.
+
+    `further` are the other calls of the same answer, in order; one that is malformed stands there as its complaint.
+    """
 
     name: str
     arguments: Mapping[str, Any]
     usage: TokenUsage
+    further: "tuple[ToolCall | MalformedReplyError, ...]" = ()
 
 
 class ChatModelError(Exception):
     """The service failed after retries; the message is a sentence for the user.
 
-    `unreachable` where that says nothing of the request: nobody answers, or answers nobody.
+    `unreachable` where that says nothing of the request: nobody answers, or answers nobody. `about_photos` where the
+    photos of the prompt are what was refused.
     """
 
-    def __init__(self, message: str, *, unreachable: bool = False) -> None:
+    def __init__(self, message: str, *, unreachable: bool = False, about_photos: bool = False) -> None:
         super().__init__(message)
         self.unreachable = unreachable
+        self.about_photos = about_photos
 
 
 class MalformedReplyError(Exception):
@@ -86,11 +125,19 @@ class ChatModel(Protocol):
 
     @property
     def sees_photos(self) -> bool:
-        """Whether photos reach the model; else a photo's label stands alone in the prompt."""
+        """Whether photos are sent, by what is known so far; else a photo's label stands alone in the prompt."""
+        ...
+
+    async def abilities(self, probe: tuple[Probe, ...] = ()) -> Abilities:
+        """What the model can do: asked of the server, which costs no tokens, and kept.
+
+        Of what `probe` names and nobody knows yet, the model itself is asked, in one small call each. Never raises: what
+        cannot be found out stays None, and an outage says nothing of a model.
+        """
         ...
 
     async def choose(self, messages: Sequence[ChatMessage], tools: Sequence[Tool]) -> ToolCall:
-        """Make the model call exactly one of the tools.
+        """Make the model call the tools, one at least.
 
         Tool calls where the model has them, else JSON under a schema, else a JSON object, else JSON parsed
         out of text; what the server lacks is found out once and remembered. A finish reason is never trusted.
@@ -111,11 +158,16 @@ def load_chat_model(
     *,
     base_url: str | None = None,
     api_key: str | None = None,
-    sees_photos: bool = True,
+    sees_photos: bool | None = True,
     timeout: float = 120.0,
     greedy: bool = False,
+    context_window: int | None = None,
+    reply_tokens: int = REPLY_TOKENS,
+    record: AbilityRecord | None = None,
 ) -> ChatModel:
     """The chat model of `transformers:NAME_OR_FOLDER` or `provider:name`; `offline` is the caller's.
+
+    `sees_photos` and `context_window` of None are found out; `record` keeps what was. A reply has `reply_tokens` at most.
 
     `greedy` takes the likeliest word each time, so that a measurement can be repeated: temperature 0 at a provider, as
     long as its model takes one. Else it samples as its makers or its server have it.
@@ -130,9 +182,23 @@ def load_chat_model(
     if form == "transformers":
         from models.transformers_chat_model import TransformersChatModel
 
-        return TransformersChatModel(which, sees_photos=sees_photos, greedy=greedy)
+        return TransformersChatModel(
+            which,
+            sees_photos=sees_photos is not False,
+            greedy=greedy,
+            context_window=context_window,
+            reply_tokens=reply_tokens,
+        )
     from models.provider_chat_model import ProviderChatModel
 
     return ProviderChatModel(
-        name, base_url=base_url, api_key=api_key, sees_photos=sees_photos, timeout=timeout, greedy=greedy
+        name,
+        base_url=base_url,
+        api_key=api_key,
+        sees_photos=sees_photos,
+        timeout=timeout,
+        greedy=greedy,
+        context_window=context_window,
+        reply_tokens=reply_tokens,
+        record=record,
     )

@@ -27,7 +27,7 @@ def connect(name: str, base_url: str | None, api_key: str | None) -> "Model[Any]
     prefix, _, model_name = name.partition(":")
     try:
         if base_url and prefix in _COMPATIBLE_PREFIXES:
-            return _openai_model(model_name, _compatible_provider(base_url, api_key))
+            return _openai_model(model_name, _compatible_provider(base_url, api_key), is_compatible=True)
         if prefix in _SERVER_PREFIXES:
             raise ValueError("it needs the server's address in M2A_CHAT_BASE_URL")
         if prefix in _OPENAI_PREFIXES:
@@ -68,7 +68,7 @@ def _compatible_provider(base_url: str, api_key: str | None) -> "Provider[Any]":
     return OpenAICompatibleProvider("openai-compatible", base_url=base_url, api_key=api_key, http_client=client)
 
 
-def _openai_model(model_name: str, provider: "Provider[Any]") -> "Model[Any]":
+def _openai_model(model_name: str, provider: "Provider[Any]", *, is_compatible: bool = False) -> "Model[Any]":
     from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.profiles.openai import OpenAIModelProfile
 
@@ -77,6 +77,8 @@ def _openai_model(model_name: str, provider: "Provider[Any]") -> "Model[Any]":
         supports_json_schema_output=True,
         supports_json_object_output=True,
         thinking_tags=_NO_THINKING_TAGS,
+        # Servers that copy the API know `max_tokens`; OpenAI's own newer models refuse it.
+        openai_chat_supports_max_completion_tokens=not is_compatible,
     )
     return OpenAIChatModel(model_name, provider=provider, profile=profile)
 

@@ -7,36 +7,45 @@ class ThoughtFilter:
     """Takes a reply piece by piece and gives back what may be shown; a tag may be cut between two pieces.
 
     Thoughts that never end are dropped at the start of a reply (it was cut off while thinking) and kept as
-    they stand after visible text (the model wrote about the tag).
+    they stand after visible text (the model wrote about the tag). `begins_thinking` is for a model whose template opens
+    the thoughts unseen: its reply begins inside of them. Where that was not known, `met_lone_end` tells it afterwards:
+    what stood before the lone `</think>` and is shown already cannot be taken back.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, begins_thinking: bool = False) -> None:
         self._held = ""
-        self._thinking = False
+        self._thinking = begins_thinking
         self._shown = False
+        self._unopened = begins_thinking
+        self.met_lone_end = False
 
     def feed(self, piece: str) -> str:
         """The visible text that this piece completes, perhaps none."""
         self._held += piece
         visible = ""
         while True:
-            tag = _CLOSE if self._thinking else _OPEN
-            before, found, after = self._held.partition(tag)
-            if not found:
+            opened, closed = self._held.find(_OPEN), self._held.find(_CLOSE)
+            if closed >= 0 and (self._thinking or not 0 <= opened < closed):
+                self.met_lone_end = self.met_lone_end or not self._thinking
+                if not self._thinking:
+                    visible, self._shown = "", False
+                self._unopened = False
+                self._held, self._thinking = self._held[closed + len(_CLOSE) :], False
+            elif opened >= 0 and not self._thinking:
+                visible += self._show(self._held[:opened])
+                self._held, self._thinking = self._held[opened + len(_OPEN) :], True
+            else:
                 break
-            if not self._thinking:
-                visible += self._show(before)
-            self._held, self._thinking = after, not self._thinking
         if not self._thinking:
             keep = _partial_tag(self._held)
             visible += self._show(self._held[: len(self._held) - keep])
             self._held = self._held[len(self._held) - keep :]
         return visible
 
-    def finish(self) -> str:
-        """What was held back; call it once, after the last piece."""
+    def finish(self, *, cut_off: bool = False) -> str:
+        """What was held back; call it once, after the last piece. `cut_off` where the reply met its limit."""
         held, self._held = self._held, ""
-        if not self._thinking:
+        if not self._thinking or (self._unopened and not cut_off):
             return self._show(held)
         return _OPEN + held if self._shown else ""
 
@@ -49,13 +58,18 @@ class ThoughtFilter:
 
 def without_thoughts(text: str) -> str:
     """A whole reply without its thoughts, also where the template had opened them and only `</think>` is seen."""
-    opened, closed = text.find(_OPEN), text.find(_CLOSE)
-    if closed >= 0 and not 0 <= opened < closed:
-        text = text[closed + len(_CLOSE) :]
     thoughts = ThoughtFilter()
     return (thoughts.feed(text) + thoughts.finish()).strip()
 
 
+def has_lone_end(text: str) -> bool:
+    """Whether the text ends thoughts that it did not begin."""
+    thoughts = ThoughtFilter()
+    thoughts.feed(text)
+    return thoughts.met_lone_end
+
+
 def _partial_tag(text: str) -> int:
-    """How many characters at the end of the text may be the beginning of `<think>`."""
-    return next((n for n in range(min(len(text), len(_OPEN) - 1), 0, -1) if text.endswith(_OPEN[:n])), 0)
+    """How many characters at the end of the text may be the beginning of a tag."""
+    longest = min(len(text), len(_CLOSE) - 1)
+    return next((n for n in range(longest, 0, -1) if text.endswith((_OPEN[:n], _CLOSE[:n]))), 0)

@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from models import json_reply
+from models.abilities import Abilities, Probe
 from models.availability import VISION, install_command
 from models.chat_model import (
+    REPLY_TOKENS,
     ChatMessage,
     ChatModelError,
     MalformedReplyError,
@@ -23,8 +25,9 @@ from models.chat_model import (
     TokenUsage,
     Tool,
     ToolCall,
+    in_words,
 )
-from models.thoughts import ThoughtFilter
+from models.thoughts import ThoughtFilter, has_lone_end
 
 # The longest tool call, a memory of 2,000 characters, with room to spare: a small model that finds no end must find one.
 _CALL_TOKENS = 768
@@ -48,12 +51,20 @@ class TransformersChatModel:
     """
 
     def __init__(
-        self, name_or_folder: str, *, sees_photos: bool = True, max_new_tokens: int = 1024, greedy: bool = False
+        self,
+        name_or_folder: str,
+        *,
+        sees_photos: bool = True,
+        reply_tokens: int = REPLY_TOKENS,
+        greedy: bool = False,
+        context_window: int | None = None,
     ) -> None:
         self.name = f"transformers:{name_or_folder}"
         self._where = name_or_folder
         self._show_photos = sees_photos
-        self._max_new_tokens = max_new_tokens
+        self._reply_tokens = reply_tokens
+        self._context_window = context_window
+        self._thinks_unopened = False
         self._sampling: dict[str, Any] = {"do_sample": False} if greedy else {}
         self._jobs = ThreadPoolExecutor(1, thread_name_prefix="chat-model")
         self._loaded: _Loaded | None = None
@@ -67,6 +78,15 @@ class TransformersChatModel:
         if self._loaded:
             return self._loaded.reads_photos
         return self._show_photos and "vision_config" in _config_on_disk(self._where)
+
+    async def abilities(self, probe: tuple[Probe, ...] = ()) -> Abilities:
+        """See `ChatModel.abilities`; all of it stands in the model's config."""
+        return Abilities(
+            sees_photos=self.sees_photos,
+            calls_tools=False,
+            follows_schema=False,
+            context_window=self._context_window or _window(_config_on_disk(self._where)),
+        )
 
     def load(self) -> None:
         """Load the weights now. Raises `ChatModelError`."""
@@ -83,6 +103,7 @@ class TransformersChatModel:
                     usage = piece
                 else:
                     text += piece
+        self._thinks_unopened = self._thinks_unopened or has_lone_end(text)
         try:
             name, arguments = json_reply.parse_call(text, tools)
         except MalformedReplyError as error:
@@ -91,11 +112,15 @@ class TransformersChatModel:
 
     async def stream(self, messages: Sequence[ChatMessage]) -> AsyncGenerator[str | TokenUsage]:
         """Pieces of the reply, then its usage; see `ChatModel.stream`."""
-        thoughts = ThoughtFilter()
+        thoughts = ThoughtFilter(begins_thinking=self._thinks_unopened)
         empty = True
         async with aclosing(self._generate(messages, **self._sampling)) as pieces:
             async for piece in pieces:
-                visible = thoughts.finish() if isinstance(piece, TokenUsage) else thoughts.feed(piece)
+                if isinstance(piece, TokenUsage):
+                    visible = thoughts.finish(cut_off=piece.output_tokens == self._reply_tokens)
+                else:
+                    visible = thoughts.feed(piece)
+                self._thinks_unopened = self._thinks_unopened or thoughts.met_lone_end
                 if visible:
                     empty = False
                     yield visible
@@ -124,7 +149,7 @@ class TransformersChatModel:
             with suppress(RuntimeError):  # the loop is closed: nobody listens any more
                 loop.call_soon_threadsafe(made.put_nowait, item)
 
-        settings["max_new_tokens"] = at_most or self._max_new_tokens
+        settings["max_new_tokens"] = at_most or self._reply_tokens
         job = self._jobs.submit(self._run, messages, settings, stopped, emit)
         try:
             while True:
@@ -177,7 +202,7 @@ class TransformersChatModel:
         room = min(room, limit - length) if limit else room
         if room < 1:
             raise ChatModelError(
-                f"The prompt has {length} tokens and {self._called} takes {limit}; lower M2A_HISTORY_TOKENS."
+                f"The prompt has {length} tokens and {self._called} takes {limit}; set M2A_CONTEXT_WINDOW={limit}."
             )
         streamer = _streamer(loaded.tokenizer, emit)
         with torch.inference_mode():
@@ -283,6 +308,12 @@ def _config_on_disk(where: str) -> dict[str, Any]:
     return config if isinstance(config, dict) else {}
 
 
+def _window(config: dict[str, Any]) -> int | None:
+    own = config.get("text_config")
+    window = (own if isinstance(own, dict) else config).get("max_position_embeddings")
+    return window if type(window) is int and window > 0 else None
+
+
 def _streamer(tokenizer: Any, emit: Callable[[str], None]) -> Any:
     """A streamer whose finished words go to `emit`; transformers' own iterators hang when generation fails."""
     from transformers import TextStreamer
@@ -300,9 +331,9 @@ _Turn = tuple[str, list[str | PhotoPart]]
 
 def _turns(messages: Sequence[ChatMessage]) -> list[_Turn]:
     """One system turn first and then turns that alternate: many chat templates take nothing else."""
-    ordered = sorted(messages, key=lambda message: message.role != "system")
+    ordered = sorted(in_words(messages), key=lambda message: message.role != "system")
     return [
-        (role, [part for message in group for part in message.parts])
+        (role, [part for message in group for part in message.parts if isinstance(part, str | PhotoPart)])
         for role, group in itertools.groupby(ordered, key=lambda message: message.role)
     ]
 

@@ -147,6 +147,8 @@ class ChatServer:
     def __init__(self, script: Script | Reply) -> None:
         self.script: Script = replies(script) if isinstance(script, Reply) else script
         self.requests: list[Request] = []
+        self.facts: dict[str, Reply] = {}
+        """What it says of its models, by path; the rest is not found. Such requests are not recorded."""
         self.client_left = threading.Event()
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), name="chat-server", daemon=True)
@@ -196,6 +198,8 @@ class ChatServer:
             }
             body = await reader.readexactly(int(headers.get("content-length", 0)))
             request = Request(head[0].split()[1], headers, json.loads(body) if body else {})
+            if request.path in ("/v1/models", "/api/show"):
+                return await _send_whole(self.facts.get(request.path, status(404)), writer)
             self.requests.append(request)
             await self._answer(request, reader, writer)
         except (ConnectionError, asyncio.IncompleteReadError):

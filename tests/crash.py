@@ -138,12 +138,14 @@ class CommandPolicy:
     first_search_hits = 25
     relevance_floor = False
     quotes_user_alone = True
-    needs_captions = True
     consent = None
 
     def __init__(self, journal: Journal, dice: random.Random) -> None:
         self._journal = journal
         self._dice = dice
+
+    async def sees_photos(self) -> bool:
+        return False
 
     async def decide(self, state: TurnState) -> Decision:
         await asyncio.sleep(self._dice.uniform(0, 0.01))

@@ -22,7 +22,8 @@ from m2a.memory.owners import owner_named
 from m2a.memory.words import finished_words
 from m2a.settings import Settings
 from m2a.types import Failed, MemoryChanged, MemoryEntry, MessageRecorded, ReplyFinished
-from models.chat_model import ChatMessage, TokenUsage
+from models.abilities import Abilities
+from models.chat_model import ChatMessage, TokenUsage, in_words
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 NOT_READ = "in this conversation only"
@@ -139,15 +140,15 @@ class PromptingRules(OfflineRules):
         self.prompts: deque[str] = deque(maxlen=100)  # those of a turn are fewer
 
     async def decide(self, state: TurnState) -> Decision:
-        self._keep(stage_messages(state, sees_photos=False))
+        self._keep(stage_messages(state, Abilities(sees_photos=False)))
         return await super().decide(state)
 
     def reply(self, state: TurnState) -> AsyncGenerator[str | TokenUsage, None]:
-        self._keep(reply_messages(state, sees_photos=False))
+        self._keep(reply_messages(state, Abilities(sees_photos=False)))
         return super().reply(state)
 
     def _keep(self, messages: Sequence[ChatMessage]) -> None:
-        parts = [part for message in messages for part in message.parts if isinstance(part, str)]
+        parts = [part for message in in_words(messages) for part in message.parts if isinstance(part, str)]
         self.prompts.append("\n".join(parts))
 
 

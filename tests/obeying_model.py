@@ -6,12 +6,13 @@ accepts what the user's own words contain.
 
 import json
 import re
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from m2a.memory.words import finished_words
-from models.chat_model import ChatMessage, TokenUsage, Tool, ToolCall
+from models.abilities import Abilities
+from models.chat_model import ChatMessage, PhotoPart, TokenUsage, Tool, ToolCall, in_words
 from tests.scripted_model import Prompt
 
 _NEGATION = re.compile(
@@ -54,6 +55,9 @@ class ObeyingModel:
         self._look_for = look_for or plant
         self._addresses_check = addresses_check
 
+    async def abilities(self, probe: Collection[str] = ()) -> Abilities:
+        return Abilities(sees_photos=self.sees_photos)
+
     async def choose(self, messages: Sequence[ChatMessage], tools: Sequence[Tool]) -> ToolCall:
         prompt = self._read(messages)
         if prompt.stage in ("consent", "consent shown"):
@@ -66,9 +70,11 @@ class ObeyingModel:
         yield TokenUsage(1, 1)
 
     def _read(self, messages: Sequence[ChatMessage]) -> Prompt:
-        parts = [part for message in messages for part in message.parts]
-        words = [part if isinstance(part, str) else f"{part.label}\n{self.photo_text}\n\n" for part in parts]
-        self.prompts.append(Prompt("\n".join(words)))
+        def words(part: object) -> str:
+            return f"{part.label}\n{self.photo_text}\n\n" if isinstance(part, PhotoPart) else str(part)
+
+        said = [(message.role, [words(part) for part in message.parts]) for message in in_words(messages)]
+        self.prompts.append(Prompt.of_messages(said))
         return self.prompts[-1]
 
     def _write(self, prompt: Prompt) -> tuple[str, Mapping[str, Any]]:

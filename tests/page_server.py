@@ -32,9 +32,11 @@ class TellPolicy:
     first_search_hits = 25
     relevance_floor = False
     quotes_user_alone = True
-    needs_captions = True
     consent = None
     name = "test"
+
+    async def sees_photos(self) -> bool:
+        return False
 
     async def decide(self, state: TurnState) -> Decision:
         await asyncio.sleep(1.5 if state.stage == "update" and "later" in state.message.text else 0)

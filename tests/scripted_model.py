@@ -5,7 +5,7 @@ Tests look at prompts through `Prompt`: what stands inside the announced fence, 
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, Self
@@ -46,16 +46,29 @@ class Prompt:
     @classmethod
     def of(cls, request: Mapping[str, Any]) -> Self:
         """The prompt of a request to a chat server."""
-        messages = request["messages"]
-        contents = [
-            message["content"] for message in messages if message["role"] == "system" or message is messages[-1]
-        ]
-        parts = [
-            part
-            for content in contents
-            for part in ([content] if isinstance(content, str) else [p["text"] for p in content if p["type"] == "text"])
-        ]
-        return cls("\n".join(parts))
+        said = []
+        for message in request["messages"]:
+            content = message.get("content") or []
+            parts = [content] if isinstance(content, str) else [p["text"] for p in content if p["type"] == "text"]
+            for made in message.get("tool_calls") or ():
+                arguments = json.loads(made["function"]["arguments"])
+                parts.append(json.dumps({"tool": made["function"]["name"], "arguments": arguments}))
+            said.append((message["role"], parts))
+        return cls.of_messages(said)
+
+    @classmethod
+    def of_messages(cls, messages: Sequence[tuple[str, Sequence[str]]]) -> Self:
+        """The prompt of messages, each its role and its parts; earlier steps are told as `Step 1, you: …`."""
+        is_reply = any("Stage 2, Generate." in part for role, parts in messages for part in parts if role == "system")
+        lines: list[str] = []
+        step = 0
+        for number, (role, parts) in enumerate(messages):
+            if role == "assistant" and not is_reply:
+                step += 1
+                lines.append(f"Step {step}, you: {' '.join(parts)}\n")
+            elif role == "system" or not is_reply or number == len(messages) - 1:
+                lines += parts
+        return cls("\n".join(lines))
 
     @cached_property
     def stage(self) -> PromptStage:
@@ -159,13 +172,16 @@ class ScriptedModel:
     It answers as it is asked: with a tool call, or with JSON where the request knows no tools.
     """
 
-    def __init__(self, choose: Choose, say: Say, caption: str = "a photo") -> None:
+    def __init__(self, choose: Choose, say: Say, caption: str = "a photo", *, sees_photos: bool = True) -> None:
+        self.sees_photos = sees_photos
         self.choose = choose
         self.say = say
         self.caption = caption
 
     def __call__(self, request: dict[str, Any]) -> Reply:
         prompt = Prompt.of(request)
+        if "one colour and the right half another" in prompt.text:
+            return say("Yellow and blue." if self.sees_photos else "Grey, I think.")
         if prompt.stage == "caption":
             return say(self.caption)
         if prompt.stage == "generate":

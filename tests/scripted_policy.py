@@ -20,7 +20,6 @@ class ScriptedPolicy:
     first_search_hits = 25
     relevance_floor = False
     quotes_user_alone = True
-    needs_captions = True
     consent = None
 
     def __init__(
@@ -29,6 +28,9 @@ class ScriptedPolicy:
         self.steps = {stage: list(actions) for stage, actions in (steps or {}).items()}
         self.text = reply
         self.seen: list[TurnState] = []
+
+    async def sees_photos(self) -> bool:
+        return False
 
     async def decide(self, state: TurnState) -> Decision:
         self.seen.append(state)

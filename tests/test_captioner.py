@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from models.abilities import Abilities
 from models.captioner import together
-from models.chat_captioner import ChatCaptioner
+from models.chat_captioner import BestCaptioner, ChatCaptioner
 from models.chat_model import ChatModelError, PhotoPart, TokenUsage
 from models.efficientnet import EfficientNet, Tag
 from models.tag_captioner import TagCaptioner
@@ -46,6 +47,9 @@ class SeeingModel:
     def __init__(self, *pieces: str, sees_photos: bool = True) -> None:
         self.pieces, self.sees_photos = pieces, sees_photos
         self.prompts = []
+
+    async def abilities(self, probe=()):
+        return Abilities(sees_photos=self.sees_photos)
 
     async def choose(self, messages, tools):
         raise AssertionError("a caption needs no tool")
@@ -121,6 +125,14 @@ def test_nothing_to_say_is_empty(reply):
 def test_a_rambling_model_is_cut():
     caption = asyncio.run(ChatCaptioner(SeeingModel("very " * 500)).caption(photo_bytes()))
     assert len(caption) <= 300 and caption.endswith("very …")
+
+
+def test_a_model_that_turns_out_to_be_blind_leaves_it_to_the_tags():
+    model, tags = SeeingModel("A backpack."), TagCaptioner(FixedTags(Tag("mug", "a mug", 0.9)))
+    captioner = BestCaptioner(model, lambda: tags)
+    assert asyncio.run(captioner.caption(photo_bytes())) == "A backpack."
+    model.sees_photos = False
+    assert asyncio.run(captioner.caption(photo_bytes())) == "perhaps a mug"
 
 
 def test_a_blind_model_is_refused_and_an_outage_raises():

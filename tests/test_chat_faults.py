@@ -33,7 +33,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 KEY = "sk-secret-4711"
 Fault = Reply | Callable[[Prompt], Reply]
-Outcome = Literal["recovers", "no reply", "partial reply", "no update", "nothing kept"]
+Outcome = Literal["recovers", "no search", "no reply", "partial reply", "no update", "nothing kept"]
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ CASES = [
     Case("cut before the end", "manage query", (call("finish", {}, fault="cut before the end"),)),
     Case("ends without a finish", "query", (call("answer", {}, fault="end without a finish"),)),
     Case("no choices", "query", (NO_CHOICES,)),
-    Case("no choices without end", "query", (NO_CHOICES,), forever=True),
+    Case("no choices without end", "query", (NO_CHOICES,), "no search", forever=True),
     Case("HTML", "query", (HTML,)),
     Case("HTML without end", "query", (HTML,), "no reply", forever=True),
     Case("wrong content type", "query", (raw(b'data: {"a": 1}\n\n', "application/octet-stream"),)),
@@ -107,7 +107,7 @@ CASES = [
     Case("unknown tool", "query", (call("delete_everything", {}),)),
     Case("tool of another stage", "query", (call("add_memory", FACT),)),
     Case("words for a tool call", "manage query", (say("I would search for it."),)),
-    Case("never a tool call", "query", (say("Hm."),), forever=True),
+    Case("never a tool call", "query", (say("Hm."),), "no search", forever=True),
     Case("never a whole tool call", "manage query", (call("finish", "{"),), forever=True),
     Case("finish names memories that are none", "manage query", (call("finish", {"memory_ids": [999]}),)),
     Case("finish names messages that are none", "manage query", (call("finish", {"message_ids": [9999]}),)),
@@ -281,7 +281,9 @@ async def test_a_fault_loses_nothing_and_writes_nothing_half(
     replied = any(isinstance(event, ReplyFinished) for event in events)
     kept = [entry.text for entry in world.bank.entries() if entry.memory_id not in before]
     facts = [f"{sentence}." for sentence in text.rstrip(".").split(". ")]
-    expected = {"no reply": ["reply"], "partial reply": ["reply"], "no update": ["update"]}.get(case.outcome, [])
+    expected = {"no search": ["query"], "no reply": ["reply"], "partial reply": ["reply"], "no update": ["update"]}.get(
+        case.outcome, []
+    )
     world.rows.append(f"{case.name:<40}{case.stage:<15}{case.outcome:<15}{failures[0].reason if failures else ''}")
     assert [failure.stage for failure in failures] == expected
     for failure in failures:

@@ -280,6 +280,8 @@ class Model:
         self.arguments = arguments
         self.tools: Sequence[Tool] = ()
 
+    abilities: Callable[..., Any]
+
     async def choose(self, messages: Sequence[ChatMessage], tools: Sequence[Tool]) -> ToolCall:
         self.tools = tools
         return ToolCall(TOOL, self.arguments, TokenUsage(1, 1))

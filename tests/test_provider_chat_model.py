@@ -11,10 +11,12 @@ from contextlib import ExitStack
 import pytest
 
 from models.chat_model import (
+    CallPart,
     ChatMessage,
     ChatModelError,
     MalformedReplyError,
     PhotoPart,
+    ResultPart,
     TokenUsage,
     Tool,
     ToolCall,
@@ -221,9 +223,39 @@ async def test_a_mistake_of_the_model_goes_back_to_it_without_a_retry(serve, rep
     assert len(server.requests) == 1
 
 
-async def test_of_several_calls_the_first_counts(serve):
-    server = serve(Reply(tool_calls=(("search", REX), ("finish", {}))))
-    assert await model_of(server).choose(PROMPT, TOOLS) == REX_CALL
+async def test_all_calls_of_an_answer_come_in_order_with_the_complaint_about_a_malformed_one(serve):
+    server = serve(Reply(tool_calls=(("search", REX), ("fly", {}), ("finish", {}))))
+    call = await model_of(server).choose(PROMPT, TOOLS)
+    assert (call.name, call.arguments, call.usage) == ("search", REX, USAGE)
+    complaint, last = call.further
+    assert isinstance(complaint, MalformedReplyError) and "no tool named 'fly'" in str(complaint)
+    assert last == ToolCall("finish", {}, TokenUsage(0, 0))
+
+
+STEPS = (
+    *PROMPT,
+    ChatMessage("assistant", (CallPart("step00001", "search", REX),)),
+    ChatMessage("user", (ResultPart("step00001", "search", "Rex is a dog."),)),
+)
+
+
+async def test_earlier_steps_are_tool_messages_where_the_server_has_tools(serve):
+    server = serve(call("finish", {}))
+    await model_of(server).choose(STEPS, TOOLS)
+    asked, result = server.requests[0].json["messages"][2:]
+    [sent] = asked["tool_calls"]
+    assert (asked["role"], sent["id"], sent["function"]["name"]) == ("assistant", "step00001", "search")
+    assert json.loads(sent["function"]["arguments"]) == REX
+    assert (result["role"], result["tool_call_id"], result["content"]) == ("tool", "step00001", "Rex is a dog.")
+
+
+async def test_earlier_steps_are_words_where_the_server_has_no_tools(serve):
+    server = serve(refusing("tools", then=say('{"tool": "finish", "arguments": {}}')))
+    await model_of(server).choose(STEPS, TOOLS)
+    assert server.requests[-1].json["messages"][2:] == [
+        {"role": "assistant", "content": REX_JSON},
+        {"role": "user", "content": "Rex is a dog."},
+    ]
 
 
 async def test_a_call_is_taken_whatever_the_finish_reason_says(serve):
@@ -257,7 +289,7 @@ FAULTS = {
     "context too long": (
         status(400, "This model's maximum context length is 2048 tokens."),
         1,
-        "prompt is longer.*M2A_HISTORY_TOKENS",
+        "prompt is longer.*M2A_CONTEXT_WINDOW",
     ),
     "408": (status(408), 4, r"failed \(408\)|refuses|sent nothing"),
     "409": (status(409), 4, r"\(409\)"),
@@ -396,6 +428,33 @@ async def test_thoughts_are_not_shown(serve, pieces):
     text = "<think>\nHm, <b>Rex</b>…\n</think>\n\nRex is a <dog>."
     server = serve(say(text, reasoning="Rex, who was that?", pieces=pieces))
     assert await reply_of(model_of(server)) == ("Rex is a <dog>.", USAGE)
+
+
+async def test_thoughts_whose_start_is_unseen_are_not_shown_once_the_model_is_known_for_them(serve):
+    text = "Rex, who was that?</think>Rex is a dog."
+    server = serve(replies(say(f"Hm.</think>{REX_JSON}"), say(text, pieces=8), say("Rex.", pieces=2)))
+    model = model_of(server)
+    assert await model.choose(PROMPT, TOOLS) == REX_CALL
+    assert await reply_of(model) == ("Rex is a dog.", USAGE)
+    assert await reply_of(model) == ("Rex.", USAGE), "without thoughts this time"
+
+
+async def test_a_reply_that_is_cut_off_while_it_thinks_says_so(serve):
+    server = serve(replies(say("Hm.</think>{}"), say("Let me think about", finish_reason="length")))
+    model = model_of(server, reply_tokens=64)
+    with pytest.raises(MalformedReplyError):
+        await model.choose(PROMPT, TOOLS)
+    with pytest.raises(ChatModelError, match="within 64 tokens; raise M2A_REPLY_TOKENS"):
+        await reply_of(model)
+
+
+@pytest.mark.parametrize("pieces", [1, 2, 5, 80])
+def test_a_lone_end_of_thoughts_drops_what_was_not_yet_shown(pieces):
+    text = "Hm, Rex.</think>\n\nRex is a dog."
+    thoughts = ThoughtFilter(begins_thinking=pieces > 1)
+    size = -(-len(text) // pieces)
+    shown = "".join(thoughts.feed(text[start : start + size]) for start in range(0, len(text), size))
+    assert shown + thoughts.finish() == "Rex is a dog."
 
 
 def test_a_tag_is_found_wherever_it_is_cut():
@@ -602,6 +661,27 @@ async def test_the_factory_passes_every_setting_on(serve):
     assert request.json["model"] == "org/name:v1"
     assert request.headers["authorization"] == f"Bearer {KEY}"
     assert request.headers["x-stainless-read-timeout"] == "5"
+
+
+# How long an answer may be
+
+
+async def test_replies_and_calls_have_a_limit_within_a_quarter_of_the_window(serve):
+    server = serve(replies(say("Rex."), call("search", REX), say("Rex.")))
+    model = model_of(server, reply_tokens=1000)
+    await reply_of(model)
+    await model.choose(PROMPT, TOOLS)
+    await reply_of(model_of(server, context_window=2000))
+    assert [request.json["max_tokens"] for request in server.requests] == [1000, 2048, 500]
+
+
+async def test_a_server_that_takes_no_limit_is_asked_without(serve):
+    refusal = status(400, "Unsupported parameter: 'max_tokens' is not supported with this model.")
+    server = serve(replies(refusal, call("search", REX), say("Rex.")))
+    model = model_of(server)
+    assert await model.choose(PROMPT, TOOLS) == REX_CALL and model.mode == "tools"
+    await reply_of(model)
+    assert ["max_tokens" in request.json for request in server.requests] == [True, False, False]
 
 
 # Drawing lots

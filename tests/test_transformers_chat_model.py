@@ -221,7 +221,7 @@ async def test_a_photo_stays_out_where_photos_are_switched_off(tmp_path):
 async def test_closing_the_iterator_stops_the_generation(tmp_path):
     endless = ["tick ", "tock ", "tick "]
     folder = text_model(tmp_path, endless, context=10**9)
-    model = TransformersChatModel(folder, max_new_tokens=10**8)
+    model = TransformersChatModel(folder, reply_tokens=10**8)
     reply = model.stream(PROMPT)
     assert await anext(reply) == "tick "
     assert await anext(reply) == "tock "
@@ -230,9 +230,7 @@ async def test_closing_the_iterator_stops_the_generation(tmp_path):
 
 
 async def test_cancelling_the_task_stops_the_generation(tmp_path):
-    model = TransformersChatModel(
-        text_model(tmp_path, ["tick ", "tock ", "tick "], context=10**9), max_new_tokens=10**8
-    )
+    model = TransformersChatModel(text_model(tmp_path, ["tick ", "tock ", "tick "], context=10**9), reply_tokens=10**8)
     first = asyncio.Event()
 
     async def listen() -> None:
@@ -255,7 +253,7 @@ async def test_replies_at_the_same_time_do_not_mix(tmp_path):
 
 async def test_a_prompt_that_is_too_long_is_named(tmp_path):
     model = TransformersChatModel(text_model(tmp_path, ["Rex."], context=8))
-    with pytest.raises(ChatModelError, match=r"has \d+ tokens and .* takes 8; lower M2A_HISTORY_TOKENS"):
+    with pytest.raises(ChatModelError, match=r"has \d+ tokens and .* takes 8; set M2A_CONTEXT_WINDOW=8"):
         await pieces_of(model, [ChatMessage("user", ("word " * 20,))])
     assert (await pieces_of(model))[0] == "Rex.", "the model goes on"
 

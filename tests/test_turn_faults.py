@@ -2,7 +2,7 @@
 
 import asyncio
 import io
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from random import Random
@@ -18,7 +18,17 @@ from m2a.doctor import examine
 from m2a.memory.milvus import IndexUnavailableError
 from m2a.settings import load_settings
 from m2a.types import Action, AddMemory, Failed, Finish, ReplyFinished, SearchSemanticMemories, UpdateMemory
-from models.chat_model import ChatMessage, ChatModelError, MalformedReplyError, PhotoPart, TokenUsage, Tool, ToolCall
+from models.abilities import Abilities
+from models.chat_model import (
+    ChatMessage,
+    ChatModelError,
+    MalformedReplyError,
+    PhotoPart,
+    TokenUsage,
+    Tool,
+    ToolCall,
+    in_words,
+)
 from tests.scripted_policy import ScriptedPolicy
 from tests.turns import Clock, of_this_turn, only, photo, recall, remember, told_about_bobo, turn
 
@@ -32,6 +42,9 @@ class ScriptedChat:
     def __init__(self, *calls: tuple[str, Mapping[str, Any]]) -> None:
         self.calls = list(calls)
         self.prompts: list[Sequence[ChatMessage]] = []
+
+    async def abilities(self, probe: Collection[str] = ()) -> Abilities:
+        return Abilities(sees_photos=self.sees_photos)
 
     async def choose(self, messages: Sequence[ChatMessage], tools: Sequence[Tool]) -> ToolCall:
         self.prompts.append(messages)
@@ -49,7 +62,11 @@ class ScriptedChat:
     def told(self, words: str) -> bool:
         """Whether a prompt held the words."""
         return any(
-            words in part for prompt in self.prompts for m in prompt for part in m.parts if isinstance(part, str)
+            words in part
+            for prompt in self.prompts
+            for m in in_words(prompt)
+            for part in m.parts
+            if isinstance(part, str)
         )
 
 

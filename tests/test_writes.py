@@ -21,6 +21,8 @@ from m2a.types import (
     RestoreMemory,
     TurnEvent,
 )
+from models.abilities import Abilities
+from models.chat_model import in_words
 from tests.scripted_policy import ScriptedPolicy
 from tests.turns import Clock, of_this_turn, only, remember, turn
 
@@ -100,7 +102,11 @@ async def test_a_superseded_statement_is_marked_as_history_in_a_prompt(
     await changes(assistant, "No, Ivo is 35.")
     remember(policy, FetchRawMessages(ranges=((first, first),)))
     await changes(assistant, "Hm.")
-    prompts = [stage_messages(state, sees_photos=False) for state in policy.seen if state.stage == "manage update"]
+    prompts = [
+        in_words(stage_messages(state, Abilities(sees_photos=False)))
+        for state in policy.seen
+        if state.stage == "manage update"
+    ]
     text = "".join(part for message in prompts[-1] for part in message.parts if isinstance(part, str))
     assert "My brother Ivo is 34. [history, no longer holds: Ivo is 34.]" in text
 

@@ -11,13 +11,18 @@ from m2a.agents.in_thread import in_thread
 from m2a.agents.memory_manager import MemoryManager
 from m2a.agents.photo_views import PhotoViews
 from m2a.agents.reply import Reply, ReplyDraft
-from m2a.agents.state import Policy, Step, Superseded, TurnState
+from m2a.agents.state import MemoryContext, Policy, Step, Superseded, TurnState
 from m2a.agents.steps import GaveUpError, UsageMeter, next_action, with_step
 from m2a.agents.traces import load_trace
 from m2a.memory.bank import MemoryBank
-from m2a.types import Emit, MemoryChanged, Message, QueryMemory, Update, UpdateMemory
+from m2a.types import Emit, Failed, MemoryChanged, Message, QueryMemory, Update, UpdateMemory
 from models.captioner import Captioner
 from models.chat_model import CHARACTERS_PER_TOKEN, ChatModelError, TokenUsage
+
+GAVE_UP = "The chat model gave no usable step when I looked into my memory, so this reply may miss what I remember."
+NOT_SEARCHED = (
+    "The memory was not searched to the end: the search gave no usable step. What is not here may still be remembered."
+)
 
 
 class ChatAgent:
@@ -37,7 +42,7 @@ class ChatAgent:
         self._bank = bank
         self._manager = manager
         self._policy = policy
-        self._photos = PhotoViews(bank, captioner, captions_only=policy.needs_captions)
+        self._photos = PhotoViews(bank, captioner, policy)
         self._context_turns = context_turns
         self._max_queries = max_queries
         self._history_tokens = history_tokens
@@ -95,6 +100,8 @@ class ChatAgent:
             try:
                 action, state = await next_action(self._policy, replace(state, rounds_left=rounds_left), draft.meter)
             except GaveUpError:
+                draft.contexts.append(MemoryContext(NOT_SEARCHED, (), ()))
+                draft.emit(Failed("query", GAVE_UP))
                 return
             if not isinstance(action, QueryMemory):
                 return

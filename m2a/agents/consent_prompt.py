@@ -6,7 +6,7 @@ from functools import cache
 from pydantic import ValidationError
 
 from m2a.agents.consent_request import ConsentRequest, Proposal, Verdicts
-from m2a.agents.prompting import Boundary, message_line, one_line, render, shorten, spaced, system_message
+from m2a.agents.material import Boundary, day_line, message_line, one_line, render, shorten, spaced, system_message
 from m2a.types import Addition, Forgetting, Replacement, Restoration
 from models.chat_model import ChatMessage, ChatModel, MalformedReplyError, PhotoPart, TokenUsage, Tool
 
@@ -45,13 +45,14 @@ def consent_tool() -> Tool:
 
 def consent_messages(request: ConsentRequest) -> list[ChatMessage]:
     """The prompt of either step of the check."""
-    boundary = Boundary()
+    boundary = Boundary((request.message.owner, request.message.conversation_id))
     parts: list[str | PhotoPart] = []
     if request.earlier:
         parts.append(boundary.enclose("The user's earlier messages", [message_line(m) for m in request.earlier]))
     if request.before is not None:
         before = message_line(request.before)
         parts.append(boundary.enclose("The assistant's message before", [shorten(before, ASSISTANT_CHARACTERS)]))
+    parts.append(day_line(request.now))
     parts.append(f"The user's new message:\n{message_line(request.message)}")
     for number, text in enumerate(request.pasted, start=1):
         parts.append(boundary.enclose(f"Pasted text {number}", [text]))
@@ -65,7 +66,7 @@ def consent_messages(request: ConsentRequest) -> list[ChatMessage]:
             parts.append(boundary.enclose(f"The memory of proposal {number}", [_memory_line(proposal)]))
     fault = f"\nYour answer before could not be used. {one_line(request.fault)}" if request.fault else ""
     parts.append(render("consent_shown" if request.shown else "consent", fault=fault))
-    return [system_message("consent_check", request.now, boundary), ChatMessage("user", tuple(spaced(parts)))]
+    return [system_message("consent_check", boundary), ChatMessage("user", tuple(spaced(parts)))]
 
 
 def proposal_line(proposal: Proposal) -> str:

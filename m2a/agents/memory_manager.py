@@ -6,7 +6,7 @@ from dataclasses import replace
 from m2a.agents.consent import consented, refusal_of
 from m2a.agents.consent_request import Proposal
 from m2a.agents.in_thread import in_thread
-from m2a.agents.prompting import one_line, shorten
+from m2a.agents.material import one_line, shorten
 from m2a.agents.state import SEARCH_HITS, MemoryContext, Opened, Policy, Rejected, Searched, Staged, Step, TurnState
 from m2a.agents.steps import GaveUpError, UsageMeter, next_action, with_step
 from m2a.agents.writes import Write, draft_change
@@ -34,6 +34,7 @@ from m2a.types import (
 )
 from models.captioner import Captioner
 
+UNNAMED_HITS = 5
 MESSAGES_OPENED = 40
 MESSAGES_IN_RANGES = 1000
 WRITES_AT_MOST = 10
@@ -161,11 +162,13 @@ class MemoryManager:
             return Rejected(f"There is no message {missing[0]}.")
         hits = [seen[memory_id] for memory_id in dict.fromkeys(action.memory_ids)]
         hits += [Hit(messages[message_id], 0.0, {}) for message_id in dict.fromkeys(action.message_ids)]
+        # Who judges every hit and names none found none; a model that names none often forgot to.
+        if not hits and self._policy.relevance_floor:
+            hits += _last_found(state)
         return self._context(action.context, hits)
 
     def _unfinished(self, state: TurnState) -> MemoryContext:
-        searches = [step.observation for step in state.steps if isinstance(step.observation, Searched)]
-        hits = searches[-1].hits[:5] if searches else ()
+        hits = _last_found(state)
         text = "The search was not finished; this is what it had found."
         return self._context(text, hits, complete=False)
 
@@ -256,6 +259,12 @@ def _hits(state: TurnState) -> Iterable[Hit]:
     for step in state.steps:
         if isinstance(step.observation, Searched):
             yield from step.observation.hits
+
+
+def _last_found(state: TurnState) -> tuple[Hit, ...]:
+    """The best of what the last search brought that brought anything."""
+    searches = [step.observation.hits for step in state.steps if isinstance(step.observation, Searched)]
+    return next((hits[:UNNAMED_HITS] for hits in reversed(searches) if hits), ())
 
 
 def _spans(messages: Sequence[Message]) -> tuple[EvidenceRange, ...]:

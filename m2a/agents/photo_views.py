@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from m2a.agents.in_thread import in_thread
-from m2a.agents.state import MemoryContext, PhotoView
+from m2a.agents.state import MemoryContext, PhotoView, Policy
 from m2a.memory.bank import MemoryBank
 from m2a.memory.photo_store import PhotoDamagedError
 from m2a.types import MemoryEntry, Message
@@ -20,12 +20,12 @@ logger = logging.getLogger(__name__)
 
 
 class PhotoViews:
-    """One owner's photos for a policy. With `captions_only` a caption is all that it sees of one, so a missing one is made."""
+    """One owner's photos for a policy. Where it sees none, a caption is all that it has of one, so a missing one is made."""
 
-    def __init__(self, bank: MemoryBank, captioner: Captioner, *, captions_only: bool) -> None:
+    def __init__(self, bank: MemoryBank, captioner: Captioner, policy: Policy) -> None:
         self._bank = bank
         self._captioner = captioner
-        self._captions_only = captions_only
+        self._policy = policy
 
     async def of_message(self, message: Message) -> tuple[PhotoView, ...]:
         """The message's photos, numbered as they stand in it; without those whose file is gone or damaged."""
@@ -34,7 +34,7 @@ class PhotoViews:
             view = await in_thread(self._view, number, photo_id)
             if view is None:
                 continue
-            if self._captions_only and not view.caption:
+            if not view.caption and not await self._policy.sees_photos():
                 view = replace(view, caption=await self._captioner.caption(view.data))
                 await in_thread(self._bank.set_caption, photo_id, view.caption)
             views.append(view)
@@ -66,7 +66,7 @@ class PhotoViews:
             number,
             photo_id,
             self._bank.caption(photo_id),
-            data if self._captions_only else for_prompt(data),
+            for_prompt(data),
             self._bank.photo(photo_id).media_type,
             memory,
         )

@@ -124,6 +124,14 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class Planned:
+    """What an answer asked for besides its first action: it is carried out before the policy is asked again."""
+
+    stage: Stage
+    actions: tuple[Action | Rejected, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class TurnState:
     """Everything that a step may depend on; no owner, no store, no clock but `now`.
 
@@ -131,7 +139,7 @@ class TurnState:
     `recent` are the messages of the newest turns before it, oldest first. `request` is what the ChatAgent
     asked of the MemoryManager. `steps` are those of the current stage. In the generate stage `recalled` are
     the photos that go into the prompt and `context` what the queries brought. In the update stages `changes` are
-    what the turn before this one changed in the memory.
+    what the turn before this one changed in the memory. `planned` is of no account in another stage than its own.
     """
 
     stage: Stage
@@ -149,14 +157,19 @@ class TurnState:
     rounds_left: int = 0
     changes: tuple[MemoryChanged, ...] = ()
     superseded: Superseded = field(default_factory=dict)
+    planned: Planned | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """`usage` is None where no model was called."""
+    """The next action; `usage` is None where no model was called.
+
+    `further` are to be carried out after it, in order; a malformed one is the reason why.
+    """
 
     action: Action
     usage: TokenUsage | None = None
+    further: tuple[Action | Rejected, ...] = ()
 
 
 class Policy(Protocol):
@@ -164,14 +177,12 @@ class Policy(Protocol):
 
     `first_search_hits`: how many memories the first search of a stage brings. `relevance_floor`: whether a search leaves out
     memories that are far from its words; False for a policy that judges every hit itself. `quotes_user_alone`: whether a
-    search of the raw messages leaves out the assistant's. `needs_captions`: a photo's caption is all that the policy sees of
-    it, so it is made before the first step.
+    search of the raw messages leaves out the assistant's.
     """
 
     first_search_hits: int
     relevance_floor: bool
     quotes_user_alone: bool
-    needs_captions: bool
 
     @property
     def name(self) -> str:
@@ -182,6 +193,10 @@ class Policy(Protocol):
     def consent(self) -> "ConsentCheck | None":
         """Asked before an update is written, whether the user wants it. None where every change that the policy
         decides on follows from the user's message itself."""
+        ...
+
+    async def sees_photos(self) -> bool:
+        """Whether photos are shown to it; else a caption is all that it has of one."""
         ...
 
     async def decide(self, state: TurnState) -> Decision:

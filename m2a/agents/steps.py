@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from m2a.agents.state import STAGE_ACTIONS, Decision, Policy, Rejected, Step, TurnState
+from m2a.agents.action_tools import tool_name
+from m2a.agents.state import STAGE_ACTIONS, Decision, Planned, Policy, Rejected, Step, TurnState
 from m2a.types import Action, Usage
 from models.chat_model import MalformedReplyError, TokenUsage
 
@@ -36,7 +37,16 @@ class UsageMeter:
 
 
 async def next_action(policy: Policy, state: TurnState, meter: UsageMeter) -> tuple[Action, TurnState]:
-    """The next action that the stage allows, and the state with any rejected attempts among its steps."""
+    """The next action that the stage allows, and the state with any rejected attempts among its steps.
+
+    Further actions of the policy's last answer come first.
+    """
+    while state.planned is not None and state.planned.stage == state.stage and state.planned.actions:
+        following, *rest = state.planned.actions
+        state = replace(state, planned=replace(state.planned, actions=tuple(rest)))
+        if not isinstance(following, Rejected):
+            return following, state
+        state = with_step(state, Step(None, following))
     for _attempt in range(1 + MALFORMED_AT_MOST):
         try:
             decision: Decision = await policy.decide(state)
@@ -46,8 +56,8 @@ async def next_action(policy: Policy, state: TurnState, meter: UsageMeter) -> tu
             continue
         meter.count(decision.usage)
         if isinstance(decision.action, STAGE_ACTIONS[state.stage]):
-            return decision.action, state
-        allowed = ", ".join(action.__name__ for action in STAGE_ACTIONS[state.stage])
+            return decision.action, replace(state, planned=Planned(state.stage, decision.further))
+        allowed = ", ".join(map(tool_name, STAGE_ACTIONS[state.stage]))
         state = with_step(state, Step(decision.action, Rejected(f"Not possible here; choose one of {allowed}.")))
     raise GaveUpError(f"{policy.name} gave no usable answer in {1 + MALFORMED_AT_MOST} tries.")
 

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from m2a.agents.chat_agent import ChatAgent
 from m2a.agents.language_policy import LanguagePolicy
+from m2a.agents.material import entry_line, message_line
 from m2a.agents.memory_manager import MemoryManager
 from m2a.agents.offline import OfflineRules
-from m2a.agents.prompting import entry_line, message_line, reply_messages
+from m2a.agents.prompting import reply_messages
 from m2a.agents.state import MemoryContext, PhotoView, Policy, TurnState
 from m2a.agents.steps import GaveUpError, UsageMeter, next_action
 from m2a.memory.semantic_memory_store import RejectedWriteError
@@ -216,9 +217,9 @@ class _Answering:
         self.first_search_hits = policy.first_search_hits
         self.relevance_floor = policy.relevance_floor
         self.quotes_user_alone = policy.quotes_user_alone
-        self.needs_captions = policy.needs_captions
         self.consent = None  # answers write nothing
         self.decide = policy.decide
+        self.sees_photos = policy.sees_photos
         self.contexts: tuple[MemoryContext, ...] = ()
 
     async def reply(self, state: TurnState) -> AsyncGenerator[str | TokenUsage, None]:
@@ -227,7 +228,7 @@ class _Answering:
             pieces = self._policy.reply(state)
         else:
             chat_model = self._policy.chat_model
-            system, *rest = reply_messages(state, sees_photos=chat_model.sees_photos)
+            system, *rest = reply_messages(state, await chat_model.abilities(("photos",) if state.photos else ()))
             style = ChatMessage("system", (*system.parts, "\n\n" + render("style")))
             pieces = chat_model.stream([style, *rest])
         async for piece in pieces:

@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
 from m2a.systems.system import Meter, Usage
+from models.abilities import Abilities, Probe
 from models.chat_model import (
     CHARACTERS_PER_TOKEN,
     ChatMessage,
@@ -13,6 +14,7 @@ from models.chat_model import (
     TokenUsage,
     Tool,
     ToolCall,
+    in_words,
 )
 
 PHOTO_TOKENS = 500  # what a photo is taken for where the server does not count
@@ -39,6 +41,9 @@ class MeteredChatModel:
     @property
     def sees_photos(self) -> bool:
         return self._chat_model.sees_photos
+
+    async def abilities(self, probe: tuple[Probe, ...] = ()) -> Abilities:
+        return await self._chat_model.abilities(probe)
 
     async def choose(self, messages: Sequence[ChatMessage], tools: Sequence[Tool]) -> ToolCall:
         offered = [tool for tool in tools if tool.name not in self._without]
@@ -80,5 +85,7 @@ class MeteredChatModel:
 def prompt_tokens(messages: Sequence[ChatMessage]) -> int:
     """An estimate."""
     return sum(
-        tokens_of(part) if isinstance(part, str) else PHOTO_TOKENS for message in messages for part in message.parts
+        tokens_of(part) if isinstance(part, str) else PHOTO_TOKENS
+        for message in in_words(messages)
+        for part in message.parts
     )

@@ -8,8 +8,8 @@ from functools import cache
 from importlib.resources import files
 from string import Template
 
-from m2a.agents.prompting import Boundary
-from m2a.agents.prompting import render as render_of_agents
+from m2a.agents.material import Boundary
+from m2a.agents.material import render as render_of_agents
 from m2a.systems.metered import MeteredChatModel, tokens_of
 from m2a.systems.shared import Memory
 from m2a.systems.system import Answer, Meter, Question

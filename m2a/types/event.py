@@ -111,9 +111,9 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The turn, or its update, could not go on. `reason` is a sentence for the user."""
+    """The turn, its search of the memory, or its update could not go on. `reason` is a sentence for the user."""
 
-    stage: Literal["reply", "update"]
+    stage: Literal["query", "reply", "update"]
     reason: str
 
 

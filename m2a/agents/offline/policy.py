@@ -33,7 +33,6 @@ class OfflineRules:
     first_search_hits = 25  # of a value told twenty times the newest must be among them
     relevance_floor = False  # whether a memory answers is a decision of their own, finer than the floor
     quotes_user_alone = True  # their own replies hold little but such quotations
-    needs_captions = True
     consent = None
 
     def __init__(self, encoder: TextEncoder | None = None, learned: Mapping[str, Logistic] | None = None) -> None:
@@ -41,6 +40,9 @@ class OfflineRules:
         self._learned = learned
         self._made: Sense | None = None
         self._heard: dict[object, Heard] = {}
+
+    async def sees_photos(self) -> bool:
+        return False
 
     async def decide(self, state: TurnState) -> Decision:
         return Decision(await asyncio.to_thread(self._action, state))

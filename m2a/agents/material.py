@@ -1,0 +1,136 @@
+"""Pieces of a prompt. What is recalled stands inside a boundary that it cannot break out of."""
+
+import hashlib
+import hmac
+import json
+import secrets
+from collections.abc import Sequence
+from datetime import datetime
+from functools import cache
+from importlib.resources import files
+from string import Template
+
+from m2a.agents.budget import fitted
+from m2a.agents.state import MemoryContext, Superseded
+from m2a.types import Hit, MemoryChanged, MemoryEntry, Message
+from models.chat_model import ChatMessage, PhotoPart
+
+# Of what an agent wrote itself, this much is repeated; a model that rambled must not crowd out the rest.
+WRITTEN_CHARACTERS = 4000
+_SECRET = secrets.token_bytes(16)
+
+
+class Boundary:
+    """Fences data with a word that its author could not know, and defuses what looks like a fence.
+
+    One conversation keeps its word as long as the process lives: prompts that begin alike are read once by a server.
+    """
+
+    def __init__(self, conversation: object = "") -> None:
+        self.fence = hmac.new(_SECRET, repr(conversation).encode(), hashlib.sha256).hexdigest()[:8]
+
+    def enclose(self, title: str, lines: Sequence[str]) -> str:
+        body = "\n".join(lines)
+        for imitation, harmless in (("<data-", "&lt;data-"), ("</data-", "&lt;/data-"), *_HARMLESS_MARKS):
+            body = body.replace(imitation, harmless)
+        return f"{title}:\n<data-{self.fence}>\n{body}\n</data-{self.fence}>"
+
+
+# Marks are the reply's own; a memory that holds one must not pass for a citation.
+_HARMLESS_MARKS = (("[memory ", "(memory "), ("[photo ", "(photo "))
+
+
+def render(name: str, **values: object) -> str:
+    """The prompt file of that name, filled in; a missing value raises `KeyError`."""
+    return _template(name).substitute(values).strip()
+
+
+def message_line(message: Message, superseded: Sequence[MemoryEntry] = ()) -> str:
+    """A message as an agent reads it; what it says of superseded entries is marked as history."""
+    photos = f" [{count(len(message.photos), 'photo')}]" if message.photos else ""
+    said_at = message.said_at.strftime("%A %Y-%m-%d %H:%M")
+    history = "".join(f" [history, no longer holds: {one_line(entry.text)}]" for entry in superseded)
+    return (
+        f"message {message.message_id}, {said_at}, {message.role} ({message.speaker}){photos}: {message.text}{history}"
+    )
+
+
+def one_line(text: str) -> str:
+    """What an agent says itself stands outside of the fence, and may repeat data: it must not pass for other lines."""
+    return " ".join(text.split())
+
+
+def shorten(text: str, characters: int) -> str:
+    return text if len(text) <= characters else f"{text[:characters]} … (shortened)"
+
+
+def entry_line(entry: MemoryEntry) -> str:
+    """A memory as an agent reads it, with everything that an action can refer to."""
+    fields = {
+        "memory_id": entry.memory_id,
+        "kind": entry.kind,
+        "text": entry.text,
+        "caption": entry.caption,
+        "photos": len(entry.photo_ids),
+        "happened": [day.isoformat() for day in entry.happened] if entry.happened else None,
+        "recorded": entry.recorded_at.date().isoformat(),
+        "rests_on": entry.rests_on if entry.rests_on != "stated" else None,
+        "corrects": entry.corrects,
+        "evidence_ids": [list(evidence) for evidence in entry.evidence_ids],
+    }
+    return json.dumps({name: value for name, value in fields.items() if value}, ensure_ascii=False)
+
+
+def context_lines(context: MemoryContext, memories: int | None = None, fetched: int | None = None) -> list[str]:
+    """What a query brought: its words, its memories and their original messages, within so many tokens of each."""
+    lines = [shorten(context.text, WRITTEN_CHARACTERS)] if context.text else []
+    hits = [hit_line(hit, context.superseded) for hit in context.hits]
+    lines += hits if memories is None else fitted(hits, memories)
+    if context.messages:
+        messages = message_lines(context.messages, context.superseded)
+        lines += ["Original messages:", *(messages if fetched is None else fitted(messages, fetched))]
+    if not context.complete:
+        lines.append("(The search ran out of rounds: there may be more.)")
+    return lines or ["Nothing relevant was found."]
+
+
+def hit_line(hit: Hit, superseded: Superseded) -> str:
+    if isinstance(hit.record, MemoryEntry):
+        return entry_line(hit.record)
+    return message_line(hit.record, superseded.get(hit.record.message_id, ()))
+
+
+def message_lines(messages: Sequence[Message], superseded: Superseded) -> list[str]:
+    return [message_line(message, superseded.get(message.message_id, ())) for message in messages]
+
+
+def change_lines(change: MemoryChanged) -> list[str]:
+    lines = [f"{change.change}: {entry_line(change.entry)}"] if change.entry is not None else []
+    if change.previous is not None and change.change == "replaced":
+        lines.append(f"in the place of: {entry_line(change.previous)}")
+    return lines
+
+
+def system_message(agent: str, boundary: Boundary) -> ChatMessage:
+    """The prompt file of that name, with the fence announced: the same in each turn of a conversation."""
+    return ChatMessage("system", (render(agent, boundary=render("boundary", fence=boundary.fence)),))
+
+
+def day_line(now: datetime) -> str:
+    return f"Today is {now:%A %-d %B %Y, %H:%M}."
+
+
+def spaced(parts: Sequence[str | PhotoPart]) -> list[str | PhotoPart]:
+    """The parts with an empty line between them."""
+    return [
+        part + "\n\n" if isinstance(part, str) and index < len(parts) - 1 else part for index, part in enumerate(parts)
+    ]
+
+
+def count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+@cache
+def _template(name: str) -> Template:
+    return Template(files("m2a.agents").joinpath("prompts", f"{name}.md").read_text(encoding="utf-8"))

@@ -1,0 +1,61 @@
+"""What an agent did so far as the messages of a prompt: each step is a tool call and its result."""
+
+from collections.abc import Sequence
+
+from m2a.agents.action_tools import tool_name
+from m2a.agents.budget import Budget, fitted, spread, tokens_of
+from m2a.agents.material import Boundary, context_lines, hit_line, message_lines, one_line
+from m2a.agents.state import MemoryContext, Opened, Rejected, Searched, Staged, Step
+from models.chat_model import CallPart, ChatMessage, ResultPart
+
+NO_CALL = "(an answer that was no tool call)"
+
+
+def step_needs(steps: Sequence[Step]) -> Budget:
+    """The tokens of the results."""
+    memories = sum(_tokens(step) for step in steps if not isinstance(step.observation, Opened))
+    return Budget(memories=memories, fetched=sum(_tokens(s) for s in steps if isinstance(s.observation, Opened)))
+
+
+def step_messages(steps: Sequence[Step], boundary: Boundary, budget: Budget) -> list[ChatMessage]:
+    """The results within the budget: where there is too much, the newest stay."""
+    rooms: dict[int, int] = {}
+    for is_fetch, room in ((False, budget.memories), (True, budget.fetched)):
+        newest_first = [n for n in reversed(range(len(steps))) if isinstance(steps[n].observation, Opened) == is_fetch]
+        rooms |= dict(zip(newest_first, spread(room, [_tokens(steps[n]) for n in newest_first]), strict=True))
+    messages: list[ChatMessage] = []
+    for number, step in enumerate(steps):
+        if step.action is None:
+            messages += [ChatMessage("assistant", (NO_CALL,)), ChatMessage("user", (_result(step, boundary, 0),))]
+            continue
+        # Mistral's templates want ids of nine letters and digits.
+        call_id, name = f"step{number + 1:05}", tool_name(type(step.action))
+        arguments = step.action.model_dump(mode="json", exclude_defaults=True)
+        messages += [
+            ChatMessage("assistant", (CallPart(call_id, name, arguments),)),
+            ChatMessage("user", (ResultPart(call_id, name, _result(step, boundary, rooms[number])),)),
+        ]
+    return messages
+
+
+def _result(step: Step, boundary: Boundary, room: int) -> str:
+    observation = step.observation
+    if isinstance(observation, Rejected):
+        return f"Rejected: {one_line(observation.reason)}"
+    if isinstance(observation, Staged):
+        return "Done; it is written when you finish."
+    return boundary.enclose("Result", fitted(_lines(step), room))
+
+
+def _lines(step: Step) -> list[str]:
+    observation = step.observation
+    if isinstance(observation, Searched):
+        return [hit_line(hit, observation.superseded) for hit in observation.hits] or ["nothing found"]
+    if isinstance(observation, Opened):
+        lines = message_lines(observation.messages, observation.superseded) or ["no messages"]
+        return [*lines, f"({observation.more} more messages not shown)"] if observation.more else lines
+    return context_lines(observation) if isinstance(observation, MemoryContext) else []
+
+
+def _tokens(step: Step) -> int:
+    return sum(map(tokens_of, _lines(step)))

@@ -1,0 +1,142 @@
+"""Our messages and tools as pydantic-ai's, and its answers back."""
+
+import itertools
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from models import json_reply
+from models.chat_model import CallPart, ChatMessage, PhotoPart, ResultPart, TokenUsage, Tool, in_words
+
+if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelMessage, ModelRequestPart, ModelResponsePart, UserContent
+    from pydantic_ai.models import ModelRequestParameters, StreamedResponse
+
+Mode = Literal["tools", "json_schema", "json_object", "text"]
+
+
+def prompt(messages: Sequence[ChatMessage], *, photos_at_most: int) -> "list[ModelMessage]":
+    """One system message and then turns that alternate: many chat templates take nothing else.
+
+    Of more photos the last ones are sent; of the others stands the label, with a word on that.
+    """
+    from pydantic_ai.messages import ModelRequest, ModelResponse, SystemPromptPart, UserPromptPart
+
+    turns: list[ModelMessage] = []
+    labels = _unsent(messages, photos_at_most)
+    for role, group in itertools.groupby(messages, key=lambda message: message.role):
+        parts = [part for message in group for part in message.parts]
+        content = _content([part for part in parts if isinstance(part, str | PhotoPart)], labels)
+        if role == "assistant":
+            turns.append(ModelResponse(parts=_said(parts)))
+        elif role == "system":
+            turns.append(ModelRequest(parts=[SystemPromptPart(_as_text(content))]))
+        else:
+            request = _results(parts)
+            # A plain string where there is no photo: some servers' templates know no list of parts.
+            is_text = all(isinstance(part, str) for part in content)
+            if content:
+                request.append(UserPromptPart(_as_text(content) if is_text else content))
+            turns.append(ModelRequest(parts=request))
+    return turns
+
+
+def prompt_for(mode: Mode, messages: Sequence[ChatMessage], tools: Sequence[Tool]) -> list[ChatMessage]:
+    """The messages as this way to ask for a tool wants them: without tool messages, the tools are named in words."""
+    if mode == "tools":
+        return list(messages)
+    first = next((n for n, message in enumerate(messages) if message.role != "system"), len(messages))
+    instruction = ChatMessage("system", (json_reply.instruction(tools),))
+    return [*messages[:first], instruction, *in_words(messages[first:])]
+
+
+def parameters(tools: Sequence[Tool], mode: Mode) -> "ModelRequestParameters":
+    from pydantic_ai.models import ModelRequestParameters
+    from pydantic_ai.output import OutputObjectDefinition
+    from pydantic_ai.tools import ToolDefinition
+
+    if mode == "tools":
+        return ModelRequestParameters(
+            function_tools=[
+                ToolDefinition(
+                    name=tool.name,
+                    description=tool.description,
+                    parameters_json_schema=dict(tool.parameters),
+                    strict=False,
+                )
+                for tool in tools
+            ]
+        )
+    if mode == "text":
+        return ModelRequestParameters()
+    output = OutputObjectDefinition(json_reply.schema(tools), name="tool_call", strict=False)
+    # The template is ours (`json_reply.instruction`), so pydantic-ai adds none.
+    output_mode: Literal["native", "prompted"] = "native" if mode == "json_schema" else "prompted"
+    return ModelRequestParameters(output_mode=output_mode, output_object=output, prompted_output_template=False)
+
+
+def usage_of(usage: Any) -> TokenUsage:
+    if not usage.input_tokens and not usage.output_tokens:
+        return TokenUsage()
+    return TokenUsage(usage.input_tokens, usage.output_tokens)
+
+
+def is_cut(response: "StreamedResponse") -> bool:
+    """Whether a stream of an OpenAI-compatible server ended politely before its end.
+
+    A finish reason says nothing about the answer, but an answer with neither a reason nor a usage is not over.
+    """
+    from pydantic_ai.models.openai import OpenAIStreamedResponse
+
+    if not isinstance(response, OpenAIStreamedResponse):
+        return False
+    details: Mapping[str, Any] = response.provider_details or {}
+    return not {"finish_reason", "refusal"} & details.keys() and not response.usage.total_tokens
+
+
+def _said(parts: Sequence[object]) -> "list[ModelResponsePart]":
+    from pydantic_ai.messages import TextPart, ToolCallPart
+
+    words = [part for part in parts if isinstance(part, str)]
+    said: list[ModelResponsePart] = [TextPart("\n\n".join(words))] if words else []
+    for part in parts:
+        if isinstance(part, CallPart):
+            written = json.dumps(part.arguments, ensure_ascii=False)
+            said.append(ToolCallPart(part.name, written, tool_call_id=part.call_id))
+    return said
+
+
+def _results(parts: Sequence[object]) -> "list[ModelRequestPart]":
+    from pydantic_ai.messages import ToolReturnPart
+
+    return [
+        ToolReturnPart(part.name, part.text, tool_call_id=part.call_id)
+        for part in parts
+        if isinstance(part, ResultPart)
+    ]
+
+
+def _unsent(messages: Sequence[ChatMessage], photos_at_most: int) -> dict[int, str]:
+    """What stands for the photos that are not sent, by the identity of their part."""
+    photos = [part for message in messages for part in message.parts if isinstance(part, PhotoPart)]
+    left_out = photos[: max(0, len(photos) - photos_at_most)]
+    remark = " (not sent: there are more photos than the model takes)" if photos_at_most else ""
+    return {id(photo): photo.label + remark for photo in left_out}
+
+
+def _content(parts: "Sequence[str | PhotoPart]", unsent: Mapping[int, str]) -> "list[UserContent]":
+    from pydantic_ai.messages import BinaryContent
+
+    content: list[UserContent] = []
+    for part in parts:
+        if isinstance(part, str):
+            content.append(part)
+        elif id(part) in unsent:
+            content.append(unsent[id(part)])
+        else:
+            content += [part.label, BinaryContent(part.data, media_type=part.media_type)]
+    return content
+
+
+def _as_text(content: "Sequence[UserContent]") -> str:
+    return "\n\n".join(part for part in content if isinstance(part, str))

@@ -1,0 +1,187 @@
+"""What a model can do is found out once, over real HTTP, and kept."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from m2a.doctor import examine
+from m2a.settings import load_settings
+from models.abilities import CONTEXT_WINDOW, Abilities, AbilityRecord
+from models.chat_model import ChatMessage, ChatModelError, PhotoPart, TokenUsage
+from models.probes import ASK_FOR_YES, SAY_YES
+from models.provider_chat_model import ProviderChatModel
+from tests.chat_server import ChatServer, Reply, Script, call, mode_of, raw, refusing, say, status
+
+YES = {"word": "yes"}
+COLOURS = say("Yellow and blue.")
+PHOTOS = tuple(PhotoPart(f"photo {n}", bytes([n]) * 9, "image/jpeg") for n in range(4))
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[[Script | Reply], ChatServer]]:
+    with ExitStack() as servers:
+        yield lambda script: servers.enter_context(ChatServer(script))
+
+
+def model_of(server: ChatServer, **options: Any) -> ProviderChatModel:
+    return ProviderChatModel(
+        "openai:small", base_url=server.base_url, **{"backoff": 0.0, "timeout": 20.0, "sees_photos": None, **options}
+    )
+
+
+def models_of(**entry: Any) -> Reply:
+    return raw(json.dumps({"data": [{"id": "other"}, {"id": "small", **entry}]}).encode(), "application/json")
+
+
+def capable(request: dict[str, Any]) -> Reply:
+    """Sees, calls tools and follows a schema."""
+    if mode_of(request) == "tools":
+        return call("answer", YES)
+    if mode_of(request) == "json_schema":
+        return say(json.dumps({"tool": "answer", "arguments": YES}))
+    return COLOURS
+
+
+@pytest.mark.parametrize(
+    ("entry", "window"),
+    [
+        ({"max_model_len": 8192}, 8192),
+        ({"context_length": 32768}, 32768),
+        ({"meta": {"n_ctx": 4096, "n_ctx_train": 131072}}, 4096),
+        ({"max_model_len": "8192"}, CONTEXT_WINDOW),
+        ({}, CONTEXT_WINDOW),
+    ],
+)
+async def test_the_server_is_asked_how_long_a_prompt_may_be(serve, entry, window):
+    server = serve(COLOURS)
+    server.facts["/v1/models"] = models_of(**entry)
+    assert (await model_of(server).abilities()).window == window
+    assert server.requests == []
+    assert (await model_of(server, context_window=2048).abilities()).window == 2048, "the user knows better"
+
+
+@pytest.mark.parametrize("reply", [raw(b"<html>", "text/html"), raw(b"[3]", "application/json"), status(500)])
+async def test_a_server_that_says_nothing_of_its_models_is_no_error(serve, reply):
+    server = serve(COLOURS)
+    server.facts["/v1/models"] = reply
+    assert await model_of(server).abilities() == Abilities()
+
+
+async def test_ollama_says_what_its_model_can_do(serve):
+    server = serve(COLOURS)
+    shown = {"capabilities": ["completion", "tools"], "parameters": 'stop "x"\nnum_ctx      8192'}
+    server.facts["/v1/models"] = models_of(owned_by="library")
+    server.facts["/api/show"] = raw(json.dumps(shown).encode(), "application/json")
+    model = model_of(server)
+    found = await model.abilities(("photos", "tools"))
+    assert (found.sees_photos, found.calls_tools, found.window) == (False, True, 8192)
+    assert not model.sees_photos and server.requests == []
+
+
+async def test_a_model_is_asked_what_it_sees_once_and_the_file_keeps_it(serve, tmp_path):
+    server, file = serve(capable), tmp_path / "data" / "models.json"
+    found = await model_of(server, record=AbilityRecord(file)).abilities(("photos", "tools", "schema"))
+    assert (found.sees_photos, found.calls_tools, found.follows_schema) == (True, True, True)
+    assert server.modes == ["text", "tools", "json_schema"] and len(server.requests[0].photos) == 1
+    again = model_of(server, record=AbilityRecord(file))
+    assert await again.abilities(("photos", "tools", "schema")) == found
+    assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize(
+    "answer", [say("I see a cat."), status(400, "this model does not support image input"), status(500, "no vision")]
+)
+async def test_a_model_without_eyes_is_found_out(serve, answer):
+    model = model_of(serve(answer))
+    assert (await model.abilities(("photos",))).sees_photos is False
+    assert not model.sees_photos
+
+
+@pytest.mark.parametrize("fault", [status(503), status(429), status(401), Reply(fault="cut before headers")])
+async def test_an_outage_is_no_ability_that_is_missing(serve, fault):
+    server = serve(fault)
+    model = model_of(server)
+    assert await model.abilities(("photos", "tools", "schema")) == Abilities()
+    assert model.sees_photos and model.mode == "tools"
+    server.script = capable
+    assert (await model.abilities(("photos", "tools", "schema"))).sees_photos is True
+
+
+async def test_what_the_server_lacks_is_known_after_a_restart(serve, tmp_path):
+    server = serve(refusing("tools", "json_schema", then=say(json.dumps({"tool": "answer", "arguments": YES}))))
+    for asked in (3, 4):
+        await model_of(server, record=AbilityRecord(tmp_path / "models.json")).choose(ASK_FOR_YES, [SAY_YES])
+        assert len(server.requests) == asked
+    assert server.modes[-1] == "json_object"
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]", '{"x": 3}', "{broken", '{"KEY": {"sees_photos": "no", "context_window": -1}}']
+)
+async def test_a_damaged_file_is_as_good_as_none(serve, tmp_path, content):
+    server = serve(COLOURS)
+    file = tmp_path / "models.json"
+    file.write_text(content.replace("KEY", f"{server.base_url} small"))
+    assert (await model_of(server, record=AbilityRecord(file)).abilities(("photos",))).sees_photos is True
+
+
+async def test_a_limit_of_photos_is_learned_from_the_refusal(serve):
+    def script(request: dict[str, Any]) -> Reply:
+        photos = sum(part["type"] == "image_url" for part in request["messages"][-1]["content"])
+        return say("Fine.") if photos <= 2 else status(400, "At most 2 image(s) may be provided in one prompt.")
+
+    server = serve(script)
+    model = model_of(server, sees_photos=True)
+    for asked in (2, 3):
+        pieces = [piece async for piece in model.stream([ChatMessage("user", (*PHOTOS, "Who?"))])]
+        assert isinstance(pieces[-1], TokenUsage) and len(server.requests) == asked
+        assert server.requests[-1].photos == [photo.data for photo in PHOTOS[2:]]
+        assert "photo 1 (not sent: there are more photos than the model takes)" in server.requests[-1].text
+    assert (await model.abilities()).photos_per_prompt == 2
+
+
+async def test_a_window_is_learned_from_the_refusal(serve):
+    server = serve(status(400, "This model's maximum context length is 2048 tokens, however you requested 9000."))
+    model = model_of(server)
+    with pytest.raises(ChatModelError, match="M2A_CONTEXT_WINDOW"):
+        await model.choose(ASK_FOR_YES, [SAY_YES])
+    assert (await model.abilities()).window == 2048
+
+
+# m2a doctor
+
+
+def told(server: ChatServer, folder: Path, **settings: Any) -> list[str]:
+    loaded = load_settings(
+        data_dir=folder, chat_model="openai:small", chat_base_url=server.base_url, chat_api_key="none", **settings
+    )
+    return [line for line, _ in examine(loaded)]
+
+
+def test_the_doctor_says_what_the_model_can_do(serve, tmp_path):
+    server = serve(capable)
+    server.facts["/v1/models"] = models_of(max_model_len=8192)
+    lines = told(server, tmp_path)
+    assert "  chat model: openai:small answers" in lines
+    assert {"    It sees photos.", "    It calls tools."} <= set(lines)
+    assert "    A prompt and its answer have 8192 tokens, as its server says." in lines
+    server.script = refusing("tools", "json_schema", then=say(json.dumps({"tool": "answer", "arguments": YES})))
+    server.facts.clear()
+    lines = told(server, tmp_path)
+    assert "    It sees no photos: it is given their captions, and says so." in lines, "found out anew"
+    assert any("calls no tools and follows no JSON schema" in line for line in lines)
+    assert any("16384 tokens are assumed" in line for line in lines)
+
+
+def test_the_doctor_names_an_outage_and_what_the_user_set(serve, tmp_path):
+    server = serve(status(401))
+    [line] = [line for line in told(server, tmp_path) if line.startswith("  chat model:")]
+    assert "refuses the key" in line
+    server.script = capable
+    lines = told(server, tmp_path, chat_sees_photos=False, context_window=4096)
+    assert any("It sees no photos (as M2A_CHAT_SEES_PHOTOS says)" in line for line in lines)
+    assert any("4096 tokens, as M2A_CONTEXT_WINDOW says" in line for line in lines)

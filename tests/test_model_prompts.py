@@ -1,0 +1,199 @@
+"""What a chat model is sent over whole turns: steps as tool calls, a stable beginning, one budget, captions for the blind."""
+
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from m2a import Assistant
+from m2a.agents.budget import PHOTO_TOKENS, Budget, divide, fitted, shortened, tokens_of
+from m2a.agents.language_policy import LanguagePolicy
+from m2a.settings import load_settings
+from m2a.types import Failed, MemorySearched, ReplyFinished, TurnEvent
+from models.provider_chat_model import ProviderChatModel
+from tests.chat_server import ChatServer, Reply, Request, raw, say
+from tests.drawings import draw_teapot
+from tests.scripted_model import Prompt, ScriptedModel
+
+Script = Callable[[dict[str, Any]], Reply]
+QUERY = ("query_memory", {"query": "Bobo"})
+
+
+class Talk:
+    """One conversation with a scripted model."""
+
+    def __init__(self, assistant: Assistant, server: ChatServer) -> None:
+        self.assistant, self.server = assistant, server
+        self.conversation: str | None = None
+
+    async def say(self, text: str, *photos: Path) -> list[TurnEvent]:
+        self.server.requests.clear()
+        owner = self.assistant.local_owner
+        events = [event async for event in self.assistant.turn(owner, text, photos, self.conversation)]
+        [self.conversation] = [e.message.conversation_id for e in events if isinstance(e, ReplyFinished)]
+        return events
+
+    def prompts(self, stage: str) -> list[Request]:
+        return [request for request in self.server.requests if Prompt.of(request.json).stage == stage]
+
+
+@asynccontextmanager
+async def talk(folder: Path, script: Script, *, window: int | None = None) -> AsyncIterator[Talk]:
+    with ChatServer(script) as server:
+        if window:
+            entry = {"data": [{"id": "small", "max_model_len": window}]}
+            server.facts["/v1/models"] = raw(json.dumps(entry).encode(), "application/json")
+        model = ProviderChatModel("openai:small", base_url=server.base_url, sees_photos=None, backoff=0)
+        async with Assistant.open(load_settings(data_dir=folder), policy=LanguagePolicy(model)) as assistant:
+            yield Talk(assistant, server)
+
+
+def keep_and_find(prompt: Prompt) -> tuple[str, dict[str, Any]]:
+    """Keeps statements, looks up questions, and finishes without naming what it found."""
+    asks = prompt.said.endswith("?")
+    if prompt.stage == "query":
+        return QUERY if asks and not prompt.steps else ("answer", {})
+    if prompt.stage == "update":
+        return ("finish", {}) if asks else ("update_memory", {"request": prompt.said})
+    if not prompt.steps:
+        return "search_semantic_memories", {"query": "Bobo"}
+    if prompt.stage == "manage update" and prompt.steps == 1:
+        evidence = [[prompt.message_id, prompt.message_id]]
+        return "add_memory", {"text": prompt.said, "evidence_ids": evidence, "photos": prompt.photos}
+    return "finish", {}
+
+
+async def test_steps_are_tool_calls_under_the_names_of_the_tools(tmp_path: Path) -> None:
+    async with talk(tmp_path, ScriptedModel(keep_and_find, lambda prompt: "Noted.")) as chat:
+        await chat.say("My dog Bobo loves his ball.")
+        *_, last = chat.prompts("manage update")
+        called = [m["tool_calls"][0] for m in last.json["messages"] if m["role"] == "assistant"]
+        results = [m for m in last.json["messages"] if m["role"] == "tool"]
+        assert [made["function"]["name"] for made in called] == ["search_semantic_memories", "add_memory"]
+        assert [made["id"] for made in called] == [result["tool_call_id"] for result in results]
+        assert {made["function"]["name"] for made in called} <= {t["function"]["name"] for t in last.json["tools"]}
+        assert "SearchSemanticMemories" not in json.dumps(last.json)
+        assert results[-1]["content"].startswith("Done; it is written when you finish.")
+
+
+async def test_parallel_calls_are_carried_out_in_order_in_one_answer(tmp_path: Path) -> None:
+    single = ScriptedModel(keep_and_find, lambda prompt: "Noted.")
+
+    def script(request: dict[str, Any]) -> Reply:
+        prompt = Prompt.of(request)
+        if prompt.stage == "manage query" and not prompt.steps:
+            searches = [("search_semantic_memories", {"query": word}) for word in ("Bobo", "ball")]
+            return Reply(tool_calls=(*searches, ("fetch_raw_messages", {"ranges": 3}), ("finish", {})))
+        return single(request)
+
+    async with talk(tmp_path, script) as chat:
+        await chat.say("My dog Bobo loves his ball.")
+        events = await chat.say("What does Bobo love?")
+        assert [e.query.text for e in events if isinstance(e, MemorySearched)] == ["Bobo", "ball"]
+        assert len(chat.prompts("manage query")) == 1
+        assert not [e for e in events if isinstance(e, Failed)]
+
+
+async def test_a_finish_without_ids_keeps_what_was_found(tmp_path: Path) -> None:
+    async with talk(tmp_path, ScriptedModel(keep_and_find, lambda prompt: "His ball.")) as chat:
+        await chat.say("My dog Bobo loves his ball.")
+        chat.conversation = None
+        await chat.say("What does Bobo love?")
+        [reply] = chat.prompts("generate")
+        assert "My dog Bobo loves his ball." in Prompt.of(reply.json).material
+
+
+async def test_a_search_that_gives_up_is_told_to_the_reply_and_to_the_user(tmp_path: Path) -> None:
+    single = ScriptedModel(keep_and_find, lambda prompt: "I may miss something.")
+
+    def script(request: dict[str, Any]) -> Reply:
+        return say("Hm.") if Prompt.of(request).stage == "query" else single(request)
+
+    async with talk(tmp_path, script) as chat:
+        events = await chat.say("What does Bobo love?")
+        [reply] = chat.prompts("generate")
+        assert "The memory was not searched to the end" in Prompt.of(reply.json).material
+        [failure] = [e for e in events if isinstance(e, Failed)]
+        assert failure.stage == "query" and "may miss what I remember" in failure.reason
+
+
+async def test_each_prompt_begins_as_the_one_before(tmp_path: Path) -> None:
+    async with talk(tmp_path, ScriptedModel(keep_and_find, lambda prompt: "Noted.")) as chat:
+        await chat.say("My dog Bobo loves his ball.")
+        systems = {request.json["messages"][0]["content"] for request in chat.prompts("manage update")}
+        first, second, third = (request.json["messages"] for request in chat.prompts("manage update"))
+        replies = [chat.prompts("generate")[0].json["messages"]]
+        await chat.say("Bobo is brown.")
+        systems |= {request.json["messages"][0]["content"] for request in chat.prompts("manage update")}
+        replies.append(chat.prompts("generate")[0].json["messages"])
+    assert len(systems) == 1
+    assert first[1]["content"].endswith("rounds left.")
+    assert first[1]["content"].startswith(second[1]["content"]) and second[1] == third[1]
+    assert second[2] == third[2] and second[3]["content"].startswith(third[3]["content"])
+    assert replies[0][0] == replies[1][0], "the system message of the reply"
+    assert replies[1][1]["content"] == "My dog Bobo loves his ball."
+
+
+async def test_everything_fits_into_a_small_window_and_what_is_cut_is_said(tmp_path: Path) -> None:
+    window = 8192
+
+    def open_all(prompt: Prompt) -> tuple[str, dict[str, Any]]:
+        if prompt.stage == "manage query" and not prompt.steps:
+            return "fetch_raw_messages", {"ranges": [[1, 200]]}
+        if prompt.stage == "manage query":
+            return "finish", {"message_ids": list(range(1, 30))}
+        return keep_and_find(prompt) if prompt.stage == "query" else ("finish", {})
+
+    async with talk(tmp_path, ScriptedModel(open_all, lambda prompt: "and so on " * 80), window=window) as chat:
+        for number in range(20):
+            await chat.say(f"Story {number}. " + "Once upon a time there was a dog. " * 40)
+        await chat.say("What did Bobo do?")
+        sizes = [tokens_of(json.dumps(request.json, ensure_ascii=False)) for request in chat.server.requests]
+        assert max(sizes) <= window - 2048, "the rest is for the answer"
+        asked, reply = chat.prompts("manage query")[-1], chat.prompts("generate")[-1]
+        assert "more left out: there is no room.)" in asked.text
+        assert "Story 0." in asked.text, "what was fetched is cut from its end"
+        assert "left out: there is no room" in reply.text and "What did Bobo do?" in reply.text
+        await chat.say("Look at this: " + "x" * 19_000)
+        assert max(tokens_of(json.dumps(request.json)) for request in chat.server.requests) <= window
+        assert "… (shortened) …" in chat.prompts("generate")[0].text
+
+
+async def test_a_model_without_eyes_gets_captions_and_says_so_once(tmp_path: Path) -> None:
+    blind = ScriptedModel(keep_and_find, lambda prompt: "I cannot see photos.", sees_photos=False)
+    async with talk(tmp_path, blind) as chat:
+        await chat.say("Look at this!", draw_teapot(tmp_path / "one.png", 1))
+        assert [len(request.photos) for request in chat.server.requests if request.photos] == [1], (
+            "the question of colours"
+        )
+        [reply] = chat.prompts("generate")
+        [block] = [b for b in Prompt.of(reply.json).blocks if b.title == "Photo 1 of the user's new message"]
+        assert block.body.startswith("perhaps ") or block.body == "no caption"
+        assert "Tell\nthe user in one short sentence that you cannot see photos" in reply.text
+        await chat.say("And this one?", draw_teapot(tmp_path / "two.png", 2))
+        assert not any(request.photos for request in chat.server.requests)
+        [reply] = chat.prompts("generate")
+        assert "do not say it again" in reply.text
+
+
+# The arithmetic
+
+
+def test_what_one_kind_does_not_need_goes_to_the_others() -> None:
+    assert divide(10_000, Budget(history=100, memories=50, fetched=50_000)) == Budget(100, 50, 9850, 0)
+    cut = divide(10_000, Budget(50_000, 50_000, 50_000, 0))
+    assert (cut.history, cut.memories, cut.fetched) == (3000, 3500, 3500)
+
+
+def test_photos_take_half_of_the_room_at_most_and_never_more_than_the_server_takes() -> None:
+    assert divide(8 * PHOTO_TOKENS, Budget(photos=9)).photos == 4
+    assert divide(8 * PHOTO_TOKENS, Budget(photos=9), photos_per_prompt=2).photos == 2
+
+
+def test_lines_are_cut_by_rank_and_counted() -> None:
+    assert fitted(["aaa", "bbb", "ccc"], 2) == ["aaa", "bbb", "(1 more left out: there is no room.)"]
+    assert fitted(["aaa"], 1) == ["aaa"] and fitted([], 0) == []
+    [only] = fitted(["a" * 3000 + "z"], 100)
+    assert only.startswith("aaa") and only.endswith("z") and tokens_of(only) < 120
+    assert shortened("é" * 1000, 10).startswith("é")
