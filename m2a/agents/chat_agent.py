@@ -10,6 +10,7 @@ from datetime import datetime
 
 from m2a.agents.marks import MarkReader
 from m2a.agents.memory_manager import MemoryManager
+from m2a.agents.photo_views import caption_photo, earlier_photos
 from m2a.agents.prompt_photo import for_prompt
 from m2a.agents.state import MemoryContext, PhotoView, Policy, Step, Superseded, TurnState
 from m2a.agents.steps import GaveUpError, UsageMeter, next_action, pieces, with_step
@@ -78,7 +79,7 @@ class ChatAgent:
             async with aclosing(until_stopped(self._compose(message, now, meter), stop)) as composing:
                 async for event in composing:
                     if isinstance(event, TurnState):
-                        photos = (*event.photos, *event.recalled)
+                        photos = (*event.photos, *event.earlier, *event.recalled)
                     elif isinstance(event, MemoryContext):
                         contexts.append(event)
                     elif isinstance(event, str):
@@ -147,7 +148,7 @@ class ChatAgent:
             stage="generate",
             steps=(),
             context=tuple(contexts),
-            recalled=await in_thread(self._recalled, contexts, len(message.photos)),
+            recalled=await in_thread(self._recalled, contexts, len(message.photos) + len(state.earlier)),
             recent=history,
             superseded=await in_thread(self._superseded, history),
         )
@@ -172,6 +173,7 @@ class ChatAgent:
     async def _state(self, message: Message, now: datetime) -> TurnState:
         photos = await self._photo_views(message)
         recent = await in_thread(self._recent, message)
+        earlier = await in_thread(earlier_photos, self._bank, recent, len(message.photos))
         preferences, concepts = await in_thread(lambda: (self._bank.standing_preferences(), self._bank.concepts()))
         return TurnState(
             stage="query",
@@ -179,6 +181,7 @@ class ChatAgent:
             message=message,
             recent=recent,
             photos=photos,
+            earlier=earlier,
             preferences=tuple(preferences),
             concepts=tuple(concepts),
             superseded=await in_thread(self._superseded, recent),
@@ -192,9 +195,9 @@ class ChatAgent:
             if view is None:
                 continue
             if not view.caption and not self._policy.calls_model:
-                view = replace(view, caption=await self._captioner.caption(view.data))
-                await in_thread(self._bank.set_caption, photo_id, view.caption)
-            views.append(view)
+                view = replace(view, caption=await caption_photo(self._bank, self._captioner, photo_id))
+            recognition = await in_thread(self._bank.recognition, photo_id, message)
+            views.append(replace(view, recognition=recognition))
         return tuple(views)
 
     def _view(self, number: int, photo_id: str, memory: MemoryEntry | None = None) -> PhotoView | None:

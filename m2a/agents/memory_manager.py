@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from m2a.agents.consent import consented, refusal_of
 from m2a.agents.consent_request import Proposal
+from m2a.agents.photo_views import caption_photo
 from m2a.agents.prompting import one_line, shorten
 from m2a.agents.state import MemoryContext, Opened, Policy, Rejected, Searched, Staged, Step, TurnState
 from m2a.agents.steps import GaveUpError, UsageMeter, next_action, with_step
@@ -252,10 +253,9 @@ class MemoryManager:
         )
 
     async def _ensure_captions(self, state: TurnState, action: AddMemory) -> None:
-        for photo in state.photos:
+        for photo in (*state.photos, *state.earlier):
             if photo.number in action.photos and not await in_thread(self._bank.caption, photo.photo_id):
-                caption = await self._captioner.caption(photo.data)
-                await in_thread(self._bank.set_caption, photo.photo_id, caption)
+                await caption_photo(self._bank, self._captioner, photo.photo_id)
 
 
 def _hits(state: TurnState) -> Iterable[Hit]:

@@ -9,6 +9,7 @@ from functools import cache
 from importlib.resources import files
 from string import Template
 
+from m2a.agents.photo_views import earlier_lines, recognition_lines
 from m2a.agents.state import MemoryContext, Opened, Rejected, Searched, Staged, Step, Superseded, TurnState
 from m2a.types import Hit, MemoryChanged, MemoryEntry, Message
 from models.chat_model import ChatMessage, PhotoPart
@@ -197,6 +198,10 @@ def _photo_parts(state: TurnState, sees_photos: bool, boundary: Boundary) -> lis
             parts.append(PhotoPart(label, view.data, view.media_type))
         else:
             parts.append(boundary.enclose(label, [view.caption or "no caption"]))
+        if notes := recognition_lines(view.recognition):
+            parts.append(boundary.enclose(f"What memory knows of photo {view.number}", notes))
+    if state.earlier:
+        parts.append(boundary.enclose("Photos that the user showed before in this conversation", earlier_lines(state)))
     return parts
 
 

@@ -21,6 +21,7 @@ from m2a.types import (
     MemoryEntry,
     Message,
     QueryMemory,
+    Recognition,
     ReplaceMemory,
     RestoreMemory,
     SearchRawMessages,
@@ -50,7 +51,8 @@ STAGE_ACTIONS: dict[Stage, tuple[type[Action], ...]] = {
 class PhotoView:
     """A photo as an agent sees it. `number` (from 1) is how actions and replies name it: `[photo 2]`.
 
-    `memory` is the entry that it was recalled with, None for a photo of the user's own message.
+    `memory` is the entry that it was recalled with, None for a photo that the user showed in this conversation; of one that
+    they showed earlier, `message_id` is the message. `recognition` is what memory knows of a photo of the new message.
     """
 
     number: int
@@ -59,6 +61,8 @@ class PhotoView:
     data: bytes
     media_type: str
     memory: MemoryEntry | None = None
+    message_id: int | None = None
+    recognition: Recognition = field(default_factory=Recognition)
 
 
 # By message id: entries that no longer hold and that rest on the message. What it says of them is history.
@@ -125,11 +129,11 @@ class Step:
 class TurnState:
     """Everything that a step may depend on; no owner, no store, no clock but `now`.
 
-    `message` is the user's message of this turn and `reply` the answer to it (from the update stage on).
-    `recent` are the messages of the newest turns before it, oldest first. `request` is what the ChatAgent
-    asked of the MemoryManager. `steps` are those of the current stage. In the generate stage `recalled` are
-    the photos that go into the prompt and `context` what the queries brought. In the update stages `changes` are
-    what the turn before this one changed in the memory.
+    `message` is the user's message of this turn and `reply` the answer to it (from the update stage on). `recent` are the
+    messages of the newest turns before it, oldest first, and `earlier` the photos that the user showed in them, numbered on
+    after `photos` in the order in which they were shown. `request` is what the ChatAgent asked of the MemoryManager. `steps`
+    are those of the current stage. In the generate stage `recalled` are the photos that go into the prompt and `context` what
+    the queries brought. In the update stages `changes` are what the turn before this one changed in the memory.
     """
 
     stage: Stage
@@ -139,6 +143,7 @@ class TurnState:
     reply: Message | None = None
     request: str = ""
     photos: tuple[PhotoView, ...] = ()
+    earlier: tuple[PhotoView, ...] = ()
     recalled: tuple[PhotoView, ...] = ()
     preferences: tuple[MemoryEntry, ...] = ()
     concepts: tuple[Concept, ...] = ()

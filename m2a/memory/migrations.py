@@ -53,7 +53,15 @@ def _to_version_2(connection: Connection) -> None:
     _set(connection, LAST_HISTORY_OF_VERSION_1, str(last or 0))
 
 
-_MIGRATIONS: Mapping[int, Callable[[Connection], None]] = {2: _to_version_2}
+def _to_version_3(connection: Connection) -> None:
+    """Users can say what a photo does not show, and photos that nobody named are captioned too."""
+    false = "0" if connection.dialect.name == "sqlite" else "false"
+    _execute(connection, f"ALTER TABLE concept_photo ADD COLUMN is_denied BOOLEAN DEFAULT {false} NOT NULL")
+    _execute(connection, "ALTER TABLE photo ADD COLUMN captioned_by TEXT DEFAULT '' NOT NULL")
+    _execute(connection, "UPDATE photo SET captioned_by = 'schema version 2' WHERE caption <> ''")
+
+
+_MIGRATIONS: Mapping[int, Callable[[Connection], None]] = {2: _to_version_2, 3: _to_version_3}
 
 
 # Version 2: an entry says what it rests on and corrects, words can be withheld, and no update records repeat memories.

@@ -81,6 +81,9 @@ class ConceptMention(_Action):
     name: str = Field(min_length=1)
     kind: Literal["person", "pet", "place", "thing"]
     aliases: tuple[str, ...] = ()
+    denied: bool = Field(
+        default=False, description="True where the user says that the photos do not show it: that's not Bobo."
+    )
 
 
 class AddMemory(_Action):
@@ -99,7 +102,7 @@ class AddMemory(_Action):
     )
     kind: Literal["event", "fact", "preference", "procedure"] = "fact"
     photos: tuple[int, ...] = Field(
-        default=(), description="Numbers of the photos of the new message that it is about."
+        default=(), description="Numbers of the photos that it is about, of the new message or shown earlier."
     )
     concepts: tuple[ConceptMention, ...] = ()
     happened_from: date | None = None

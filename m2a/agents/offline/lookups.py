@@ -5,15 +5,16 @@ Where no memory answers, the raw log is asked: what these rules could not read, 
 
 from collections.abc import Sequence
 
-from m2a.agents.offline.answers import SAME_PHOTO, photo_concepts, selected
+from m2a.agents.offline.answers import selected
 from m2a.agents.offline.heard import Heard
 from m2a.agents.offline.names import mentioned
 from m2a.agents.offline.questions import Question
+from m2a.agents.offline.recognised import memories_of
 from m2a.agents.offline.relevance import SURE, Match, answers, is_sure, rests_on
 from m2a.agents.offline.said import find_said
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import meets, stem, stems, words_for
-from m2a.agents.state import MemoryContext, Searched, TurnState
+from m2a.agents.state import Searched, TurnState
 from m2a.types import Action, Finish, Hit, MemoryEntry, Message, SearchRawMessages, SearchSemanticMemories
 
 NEAREST = "Not the answer, but the nearest to it:"
@@ -28,10 +29,7 @@ def next_step(state: TurnState, heard: Heard, sense: Sense) -> Action:
     hits = _hits(state)
     done = [step.action for step in state.steps]
     if question.asks == "who is this":
-        if not done:
-            return SearchSemanticMemories(use_photos=True)
-        found = photo_concepts(MemoryContext("", hits, ()), state.concepts)[:2]
-        return _finish([entry for _, _, entry in found] if found and found[0][0] >= SAME_PHOTO else [])
+        return _next_of_photos(state, hits, done)
     if question.is_read:
         lookups = _lookups(question, state)
         searched = sum(isinstance(action, SearchSemanticMemories) for action in done)
@@ -51,6 +49,18 @@ def next_step(state: TurnState, heard: Heard, sense: Sense) -> Action:
     if said:
         return Finish(context=" ".join(f'"{message.text}"' for message in said), message_ids=_ids(said))
     return _finish(selected(question, matches), unsure=True)
+
+
+def _next_of_photos(state: TurnState, hits: Sequence[Hit], done: Sequence[Action | None]) -> Action:
+    """Search for the photos and, where that brings no memory of what is known again in them, for its name."""
+    if not done:
+        return SearchSemanticMemories(use_photos=True)
+    names = {one.concept.name for view in state.photos if (one := view.recognition.recognised)}
+    memories = memories_of(state.photos, hits)
+    by_name = SearchSemanticMemories(query=" ".join(sorted(names))[:_WORDS_OF_A_SEARCH])
+    if len(memories) < len(names) and by_name not in done and state.rounds_left > 1:
+        return by_name
+    return _finish(memories)
 
 
 def _finish(entries: Sequence[MemoryEntry], *, unsure: bool = False) -> Finish:

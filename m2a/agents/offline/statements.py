@@ -16,6 +16,7 @@ from m2a.agents.offline.clauses import find_subject, has_verb, is_past, segments
 from m2a.agents.offline.dates import WEEKDAYS, FoundDate, annotate, find_dates
 from m2a.agents.offline.names import antecedent, find_namings, mentioned
 from m2a.agents.offline.sense import Sense
+from m2a.agents.offline.showing import PhotoSaying, photo_sayings
 from m2a.agents.offline.text import plain, tokens
 from m2a.agents.offline.wishes import goes_on_forgetting
 from m2a.types import Concept, ConceptMention, DateInterval, Message
@@ -53,13 +54,17 @@ _FILLER = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One thing to keep. `said` are the sentences that it is from, with the words that `text` has no use for ("No, …")."""
+    """One thing to keep. `said` are the sentences that it is from, with the words that `text` has no use for ("No, …").
+
+    `photo_ids` are the photos that it says the names of, where it says which.
+    """
 
     text: str
     kind: Literal["event", "fact", "preference", "procedure"] = "fact"
     happened: DateInterval | None = None
     concepts: tuple[ConceptMention, ...] = ()
     said: str = ""
+    photo_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +134,19 @@ def _reading(
         if namings:
             mentions = tuple(naming.mention() for naming in namings)
             observations = [Observation(_sentence(message.text.strip()), concepts=mentions, said=message.text)]
+    sayings = photo_sayings(message, recent, concepts)
+    if sayings:
+        observations = [one for one in observations if not any(_is_of(one, saying) for saying in sayings)]
+        observations += [
+            Observation(one.text, concepts=(one.mention,), said=one.said, photo_ids=one.photo_ids) for one in sayings
+        ]
     restores = any(one.act == "restore" for one in said)
     return Reading(tuple(dict.fromkeys(observations)), forgets, restores)
+
+
+def _is_of(observation: Observation, saying: PhotoSaying) -> bool:
+    """Whether the observation says no more than the sentence about the photos."""
+    return tokens(plain(observation.said)) == tokens(saying.said)
 
 
 def _about_photo(utterance: Utterance) -> Utterance:
