@@ -15,11 +15,12 @@ from m2a.agents.memory_manager import MemoryManager
 from m2a.agents.state import Policy
 from m2a.agents.stopping import in_thread, until_stopped
 from m2a.agents.traces import Explanation, load_trace
+from m2a.captioning import caption_photos
 from m2a.data_folder import DataFolder
 from m2a.incoming import check_message, read_photo
 from m2a.loading import Loading
 from m2a.memory.bank import MemoryBank
-from m2a.memory.owners import owner_named, owners_with_pending_updates
+from m2a.memory.owners import owner_named, owners_with_pending_updates, owners_with_uncaptioned_photos
 from m2a.memory.stores import Stores
 from m2a.sentences import place_of, sentence_of
 from m2a.settings import Settings, load_settings
@@ -83,6 +84,7 @@ class Assistant:
         self.stores: Stores = replace(sql, retrieval=self._retrieval.get)
         self.local_owner = owner_named(sql.database, LOCAL_OWNER)
         self._turns: dict[str, asyncio.Lock] = {}
+        self._captions: dict[str, asyncio.Lock] = {}
         # Of each turn that has not ended: set, it stops the turn; and of whom and in which conversation that is.
         self._stops: dict[asyncio.Event, tuple[str, str | None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -115,9 +117,11 @@ class Assistant:
         return assistant
 
     async def start(self) -> None:
-        """Resume the updates that an earlier process left pending."""
+        """Resume the updates that an earlier process left pending, and the captions of photos."""
         for owner in await in_thread(owners_with_pending_updates, self.stores.database):
             self._spawn(self._resume(owner))
+        for owner in await in_thread(owners_with_uncaptioned_photos, self.stores.database):
+            self._spawn(self._caption(owner))
 
     async def close(self) -> None:
         """Stop what runs and release the data folder. What was acknowledged stays; a pending update is resumed later."""
@@ -282,6 +286,8 @@ class Assistant:
                     async for event in self._updates(bank, agent, after=reply):
                         events.put_nowait(event)
                 await in_thread(bank.index)
+            if message.photos:
+                self._spawn(self._caption(bank.owner))
         except Exception as error:  # the boundary of a turn: whatever broke, the user is told and the next turn runs
             _log(error, f"The {stage}")
             events.put_nowait(Failed("update" if stage == "update" else "reply", _sentence(error)))
@@ -341,6 +347,14 @@ class Assistant:
                     pass
             except Exception as error:  # the next turn tries again, and tells of it
                 _log(error, "Resuming the updates")
+
+    async def _caption(self, owner: str) -> None:
+        """Caption the owner's photos; who shows more of them meanwhile waits for nothing."""
+        async with self._captions.setdefault(owner, asyncio.Lock()):
+            try:
+                await caption_photos(self.memory(owner), await in_thread(self._captioner.get))
+            except Exception as error:  # the next turn with a photo, or the next start, tries again
+                _log(error, "Captioning photos")
 
     async def _agent(self, bank: MemoryBank) -> ChatAgent:
         policy = await in_thread(self._policy.get)

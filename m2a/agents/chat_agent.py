@@ -200,7 +200,7 @@ class ChatAgent:
             views.append(replace(view, recognition=recognition))
         return tuple(views)
 
-    def _view(self, number: int, photo_id: str, memory: MemoryEntry | None = None) -> PhotoView | None:
+    def _view(self, number: int, photo_id: str, record: MemoryEntry | Message | None = None) -> PhotoView | None:
         """The photo as the policy is shown it; None where its file is gone or damaged, since words can still be answered."""
         try:
             data = self._bank.photo_data(photo_id)
@@ -210,7 +210,13 @@ class ChatAgent:
         if self._policy.calls_model:
             data = for_prompt(data)
         return PhotoView(
-            number, photo_id, self._bank.caption(photo_id), data, self._bank.photo(photo_id).media_type, memory
+            number,
+            photo_id,
+            self._bank.caption(photo_id),
+            data,
+            self._bank.photo(photo_id).media_type,
+            record if isinstance(record, MemoryEntry) else None,
+            record.message_id if isinstance(record, Message) else None,
         )
 
     def _recent(self, message: Message) -> tuple[Message, ...]:
@@ -246,15 +252,16 @@ class ChatAgent:
         return tuple(kept)
 
     def _recalled(self, contexts: Sequence[MemoryContext], numbered: int) -> tuple[PhotoView, ...]:
-        """Up to four photos of the memories found, the best memory's first, one of each memory before a second."""
-        entries = [hit.record for context in contexts for hit in context.hits if isinstance(hit.record, MemoryEntry)]
-        chosen: dict[str, MemoryEntry] = {}
+        """Up to four photos of the records found, the best record's first, one of each record before a second."""
+        records = [hit.record for context in contexts for hit in context.hits]
+        chosen: dict[str, MemoryEntry | Message] = {}
         for position in range(RECALLED_PHOTOS):
-            for entry in entries:
-                if position < len(entry.photo_ids):
-                    chosen.setdefault(entry.photo_ids[position], entry)
+            for record in records:
+                photo_ids = record.photo_ids if isinstance(record, MemoryEntry) else record.photos
+                if position < len(photo_ids):
+                    chosen.setdefault(photo_ids[position], record)
         numbers = itertools.count(numbered + 1)
-        views = (self._view(next(numbers), photo_id, entry) for photo_id, entry in chosen.items())
+        views = (self._view(next(numbers), photo_id, record) for photo_id, record in chosen.items())
         return tuple(itertools.islice((view for view in views if view is not None), RECALLED_PHOTOS))
 
     def _sources(self, contexts: Sequence[MemoryContext], cited: Sequence[int]) -> tuple[Source, ...]:

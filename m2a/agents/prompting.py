@@ -88,8 +88,9 @@ def reply_messages(state: TurnState, *, sees_photos: bool) -> list[ChatMessage]:
     for context in state.context:
         parts.append(boundary.enclose("Found in memory", _context_lines(context)))
     for view in state.recalled:
-        assert view.memory is not None
-        label = f"Photo {view.number}, from memory {view.memory.memory_id} of {view.memory.recorded_at.date()}"
+        label = f"Photo {view.number}, from message {view.message_id}"
+        if view.memory is not None:
+            label = f"Photo {view.number}, from memory {view.memory.memory_id} of {view.memory.recorded_at.date()}"
         parts.append(
             PhotoPart(label, view.data, view.media_type) if sees_photos else boundary.enclose(label, [view.caption])
         )

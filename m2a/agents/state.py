@@ -51,8 +51,8 @@ STAGE_ACTIONS: dict[Stage, tuple[type[Action], ...]] = {
 class PhotoView:
     """A photo as an agent sees it. `number` (from 1) is how actions and replies name it: `[photo 2]`.
 
-    `memory` is the entry that it was recalled with, None for a photo that the user showed in this conversation; of one that
-    they showed earlier, `message_id` is the message. `recognition` is what memory knows of a photo of the new message.
+    `memory` is the entry and `message_id` the message that it was recalled with, or in which the user showed it earlier in
+    this conversation; both are None for a photo of the new message, of which `recognition` is what memory knows.
     """
 
     number: int

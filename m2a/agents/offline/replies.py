@@ -12,9 +12,10 @@ from m2a.agents.offline.questions import Question
 from m2a.agents.offline.recognised import remarks, who_is_this
 from m2a.agents.offline.relevance import answers, is_sure
 from m2a.agents.offline.sense import Sense
+from m2a.agents.offline.shown import asks_for_photos, photos_shown, showing
 from m2a.agents.offline.statements import Reading
 from m2a.agents.state import MemoryContext, TurnState
-from m2a.types import MemoryEntry
+from m2a.types import MemoryEntry, Message
 
 CONNECT = (
     "I run without a language model, so I can only remember what you tell me and look it up. "
@@ -70,6 +71,8 @@ def reply_parts(state: TurnState, heard: Heard, sense: Sense) -> list[str]:
             found, sure = selected(question, matches), is_sure(matches)
         if question.asks == "who is this":
             said = who_is_this(state.photos, context, state.recalled, today)
+        elif (shown := _shown(question, context, state)) and not found:
+            said = photos_shown(shown, state.recalled, state.concepts)
         elif sure or not found:
             said = answer(question, found, context, state.concepts, today, state.recalled)
         else:
@@ -84,6 +87,14 @@ def reply_parts(state: TurnState, heard: Heard, sense: Sense) -> list[str]:
         parts.append(remarks([] if _names_photos(heard.reading) else state.photos, today))
     told = [part for part in parts if part]
     return told or [_other(state, sense)]
+
+
+def _shown(question: Question, context: MemoryContext, state: TurnState) -> list[Message]:
+    """The messages with photos that were found for a question after photos."""
+    if not asks_for_photos(question):
+        return []
+    messages = [hit.record for hit in context.hits if isinstance(hit.record, Message)]
+    return showing(messages, state.message.message_id)
 
 
 def _names_photos(reading: Reading) -> bool:

@@ -116,6 +116,8 @@ def _keep(
     sense: Sense,
 ) -> AddMemory:
     addition = _addition(state, observation, reading)
+    if observation.photo_ids:
+        return addition  # of these photos and no others: what names other photos is no rival
     corrected = find_corrected(observation, observation.said, hits, newest, state.concepts, sense)
     if corrected is None:
         return addition.model_copy(update={"rivals": rivals_of(observation, hits)})
