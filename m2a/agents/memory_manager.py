@@ -243,8 +243,8 @@ class MemoryManager:
         return replace(update, changes=changes, refusals=refusals)
 
     def _names(self, state: TurnState) -> tuple[str, ...]:
-        """The names that the user gave to what the message's photos show."""
-        photo_ids = {photo.photo_id for photo in state.photos}
+        """The names that the user gave to what the photos of the conversation show."""
+        photo_ids = {photo.photo_id for photo in (*state.photos, *state.earlier)}
         return tuple(
             name
             for concept in self._bank.concepts()

@@ -11,7 +11,7 @@ from m2a.types import Concept, DateInterval, Message
 
 _SHOWED = re.compile(
     r"\b(?:i|we)(?:'ve)?(?: \w+)? (?:show|showed|shown|send|sent|share|shared|upload|uploaded)\b|"
-    r"\b(?:photos?|pictures?|pics?|images?)\b",
+    r"\b(?:photos?|pictures?|pics?) (?:of|with|from|did|have)\b",
     re.IGNORECASE,
 )
 
