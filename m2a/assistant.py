@@ -2,13 +2,13 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Literal
+from typing import Any, Literal
 
 from m2a.agents.chat_agent import ChatAgent
 from m2a.agents.in_thread import in_thread
@@ -16,11 +16,12 @@ from m2a.agents.memory_manager import MemoryManager
 from m2a.agents.reply import Reply
 from m2a.agents.state import Policy
 from m2a.agents.traces import Explanation, dump_trace, load_trace
+from m2a.captioning import caption_photos
 from m2a.data_folder import DataFolder
 from m2a.incoming import IncomingMessage, check_message, read_photo
 from m2a.loading import Loading
 from m2a.memory.bank import MemoryBank
-from m2a.memory.owners import owner_named, owners_with_pending_updates
+from m2a.memory.owners import owner_named, owners_with_pending_updates, owners_with_uncaptioned_photos
 from m2a.memory.stores import Stores
 from m2a.sentences import failure_sentence, log_unforeseen
 from m2a.settings import Settings, load_settings
@@ -80,8 +81,9 @@ class Assistant:
         self.local_owner = owner_named(sql.database, LOCAL_OWNER)
         # Held while a turn of the owner runs, or their updates are resumed.
         self._locks: dict[str, asyncio.Lock] = {}
+        self._caption_locks: dict[str, asyncio.Lock] = {}
         self._turns: dict[Turn, asyncio.Task[None]] = {}
-        self._resumptions: set[asyncio.Task[None]] = set()
+        self._background: set[asyncio.Task[None]] = set()
         self._closed = False
 
     @classmethod
@@ -110,11 +112,11 @@ class Assistant:
         return assistant
 
     async def start(self) -> None:
-        """Resume the updates that an earlier process left pending."""
+        """Resume the updates that an earlier process left pending, and the captions of photos."""
         for owner in await in_thread(owners_with_pending_updates, self.stores.database):
-            task = asyncio.create_task(self._resume(owner))
-            self._resumptions.add(task)
-            task.add_done_callback(self._resumptions.discard)
+            self._spawn(self._resume(owner))
+        for owner in await in_thread(owners_with_uncaptioned_photos, self.stores.database):
+            self._spawn(self._caption(owner))
 
     async def close(self) -> None:
         """Stop what runs and release the data folder. What was acknowledged stays; a pending update is resumed later."""
@@ -124,7 +126,7 @@ class Assistant:
             last.callback(self.stores.database.close)
             for loading in self._loadings():
                 last.push_async_callback(in_thread, loading.close)
-            running = [*self._turns.values(), *self._resumptions]
+            running = [*self._turns.values(), *self._background]
             for task in running:
                 task.cancel()
             await asyncio.gather(*running, return_exceptions=True)
@@ -251,6 +253,8 @@ class Assistant:
                 if turn.reply is not None:
                     await updates.work_off(turn.emit, after=turn.reply)
                 await in_thread(bank.index)
+            if message.photos:
+                self._spawn(self._caption(bank.owner))
         except Exception as error:  # the boundary of a turn: whatever broke, the user is told and the next turn runs
             stage: Literal["reply", "update"] = "reply" if turn.reply is None else "update"
             log_unforeseen(logger, f"The {stage}", error)
@@ -310,6 +314,19 @@ class Assistant:
                 await updates.work_off(None)
             except Exception as error:  # the next turn tries again, and tells of it
                 log_unforeseen(logger, "Resuming the updates", error)
+
+    async def _caption(self, owner: str) -> None:
+        """Caption the owner's photos; who shows more of them meanwhile waits for nothing."""
+        async with self._caption_locks.setdefault(owner, asyncio.Lock()):
+            try:
+                await caption_photos(self.memory(owner), await in_thread(self._captioner.get))
+            except Exception as error:  # the next turn with a photo, or the next start, tries again
+                log_unforeseen(logger, "Captioning photos", error)
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
 
     async def _agents(self, bank: MemoryBank) -> tuple[ChatAgent, UpdateQueue]:
         policy = await in_thread(self._policy.get)

@@ -74,6 +74,7 @@ class RetrievalLoading(Loading[Retrieval]):
         from m2a.memory.indexer import Indexer
         from m2a.memory.ranking.learned_ranking import LearnedRanking
         from m2a.memory.ranking.record_store import RankedRecordStore
+        from m2a.memory.recogniser import Recogniser
         from m2a.memory.retriever import Retriever
 
         self._image_encoder.start()
@@ -109,7 +110,8 @@ class RetrievalLoading(Loading[Retrieval]):
             relevance_floor=self._settings.relevance_floor,
             ranking=ranking,
         )
-        return Retrieval(index, indexer, retriever)
+        recogniser = Recogniser(sql.database, sql.photos, index, indexer, image_encoder)
+        return Retrieval(index, indexer, retriever, recogniser)
 
 
 def cache_dir() -> Path:

@@ -145,8 +145,14 @@ class ChatModel(Protocol):
         """
         ...
 
-    def stream(self, messages: Sequence[ChatMessage]) -> AsyncGenerator[str | TokenUsage]:
+    def stream(
+        self, messages: Sequence[ChatMessage], tools: Sequence[Tool] = ()
+    ) -> AsyncGenerator[str | ToolCall | TokenUsage]:
         """Pieces of the reply, then one `TokenUsage`. Closing the iterator cancels the call.
+
+        With tools the model may call them in place of a reply, or after some words of one: the `ToolCall` stands before the
+        usage. Where the server has no tool calls, the first line of a reply may be one. Raises `MalformedReplyError` for a
+        call that is none.
 
         A stream that is cut before its first piece is retried; one cut later raises `ChatModelError`.
         """

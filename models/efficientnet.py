@@ -17,10 +17,13 @@ from models.weights import files_hash
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 
-_GRAPH_VERSION = 1  # raise it when the preprocessing or `_prepare_export` changes
+_GRAPH_VERSION = 2  # raise it when `_prepare_export` changes
+_FEATURES_VERSION = 1  # raise it when the features or the probabilities change: every index has to be built again then
 _CLASSES_FILE = Path(__file__).with_name("imagenet_classes.txt")
 _SIZE = 224
 _CROP = _SIZE / (_SIZE + 32)  # the centre of the shorter side, as the model was evaluated
+_LIKENESS_SIZES = (320, 448)
+_LIKENESS_POWER = 3
 _MEAN, _DEVIATION = 127.0, 128.0
 _LOOKS_KEPT = 256
 
@@ -73,7 +76,7 @@ class EfficientNet:
         short_hash = files_hash([weights])
         path = cache_dir / f"efficientnet-lite0-{short_hash}-v{_GRAPH_VERSION}.onnx"
         session = open_session(path, lambda: _prepare_export(weights))
-        return cls(session, f"efficientnet-lite0@{short_hash}-v{_GRAPH_VERSION}")
+        return cls(session, f"efficientnet-lite0@{short_hash}-v{_FEATURES_VERSION}")
 
     def look(self, photo: Image.Image) -> Look:
         pixels = _centre(photo)
@@ -83,14 +86,25 @@ class EfficientNet:
             if known is not None:
                 self._looks.move_to_end(key)
                 return known
-        inputs = ((pixels.astype(np.float32) - _MEAN) / _DEVIATION).transpose(2, 0, 1)[None]
-        features, probabilities = self._session.run(["features", "probabilities"], {"photos": inputs})
-        look = Look(features[0] / max(float(np.linalg.norm(features[0])), 1e-9), probabilities[0])
+        features, probabilities = self._session.run(["features", "probabilities"], {"photos": _inputs(pixels)})
+        look = Look(_unit(features[0]), probabilities[0])
         with self._lock:
             self._looks[key] = look
             while len(self._looks) > _LOOKS_KEPT:
                 self._looks.popitem(last=False)
         return look
+
+    def likeness(self, photo: Image.Image) -> np.ndarray:
+        """1,280 values of unit length that lie close for photos of one and the same thing, closer than `features` do.
+
+        Generalised-mean pooling (Radenović et al., 2018, "Fine-tuning CNN Image Retrieval with No Human Annotation") lets the
+        places where a feature is strong speak for the photo. Two sizes show the whole of a thing and its details.
+        """
+        mean = np.zeros(1280, dtype=np.float32)
+        for size in _LIKENESS_SIZES:
+            (likeness,) = self._session.run(["likeness"], {"photos": _inputs(_centre(photo, size, crop=1.0))})
+            mean += _unit(likeness[0])
+        return _unit(mean)
 
     def tags(self, photo: Image.Image, minimum_probability: float = 0.2) -> list[Tag]:
         """The likely classes, likeliest first; often none. Classes with the same name count as one."""
@@ -102,15 +116,25 @@ class EfficientNet:
         return sorted(likely, key=lambda tag: tag.probability, reverse=True)
 
 
-def _centre(photo: Image.Image) -> np.ndarray:
-    """The centre of the photo as 224 × 224 RGB bytes; what is transparent becomes white."""
+def _unit(vector: np.ndarray) -> np.ndarray:
+    unit: np.ndarray = vector / max(float(np.linalg.norm(vector)), 1e-9)
+    return unit
+
+
+def _inputs(pixels: np.ndarray) -> np.ndarray:
+    inputs: np.ndarray = ((pixels.astype(np.float32) - _MEAN) / _DEVIATION).transpose(2, 0, 1)[None]
+    return inputs
+
+
+def _centre(photo: Image.Image, size: int = _SIZE, crop: float = _CROP) -> np.ndarray:
+    """The centre of the photo, `crop` of its shorter side, as square RGB bytes; what is transparent becomes white."""
     if photo.has_transparency_data:
         photo = Image.alpha_composite(Image.new("RGBA", photo.size, "white"), photo.convert("RGBA"))
     photo = photo.convert("RGB")
-    side = min(photo.size) * _CROP
+    side = min(photo.size) * crop
     left, top = (photo.width - side) / 2, (photo.height - side) / 2
     box = (left, top, left + side, top + side)
-    return np.asarray(photo.resize((_SIZE, _SIZE), Image.Resampling.BICUBIC, box=box))
+    return np.asarray(photo.resize((size, size), Image.Resampling.BICUBIC, box=box))
 
 
 def _prepare_export(weights: Path) -> Export:
@@ -122,9 +146,11 @@ def _prepare_export(weights: Path) -> Export:
             super().__init__()
             self.network = network
 
-        def forward(self, photos: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-            features = self.network.extract_features(photos).mean((2, 3))  # type: ignore[operator]
-            return features, self.network._fc(features).softmax(1)  # type: ignore[operator]
+        def forward(self, photos: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+            places = self.network.extract_features(photos)  # type: ignore[operator]
+            features = places.mean((2, 3))
+            likeness = places.clamp(min=1e-6).pow(_LIKENESS_POWER).mean((2, 3)).pow(1 / _LIKENESS_POWER)
+            return features, self.network._fc(features).softmax(1), likeness  # type: ignore[operator]
 
     network = Network.from_name("efficientnet-lite0")
     network.load_state_dict(torch.load(weights, map_location="cpu", weights_only=True))
@@ -132,8 +158,9 @@ def _prepare_export(weights: Path) -> Export:
     return Export(
         module=Looks(network).eval(),
         inputs=("photos",),
-        outputs=("features", "probabilities"),
-        dynamic_axes={name: {0: "photos"} for name in ("photos", "features", "probabilities")},
+        outputs=("features", "probabilities", "likeness"),
+        dynamic_axes={name: {0: "photos"} for name in ("features", "probabilities", "likeness")}
+        | {"photos": {0: "photos", 2: "height", 3: "width"}},
         traced=(torch.zeros(1, 3, _SIZE, _SIZE),),
-        checked=(torch.rand(2, 3, _SIZE, _SIZE, generator=generator),),
+        checked=(torch.rand(2, 3, _LIKENESS_SIZES[0], _LIKENESS_SIZES[0], generator=generator),),
     )

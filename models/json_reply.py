@@ -28,6 +28,17 @@ def instruction(tools: Sequence[Tool]) -> str:
     )
 
 
+def choice(tools: Sequence[Tool]) -> str:
+    """What the prompt says where the server knows no tool calls, and a tool may be called or not."""
+    listed = "\n".join(
+        f"- {tool.name}: {tool.description}\n  arguments (JSON schema): {json.dumps(tool.parameters)}" for tool in tools
+    )
+    return (
+        f"You have these tools:\n{listed}\n\n"
+        f"To call one, answer with one line and nothing else: {_EXAMPLE}. Otherwise answer in plain text."
+    )
+
+
 def schema(tools: Sequence[Tool]) -> dict[str, Any]:
     """The JSON schema of an answer to `instruction`. Definitions move to the root, where `$ref` looks for them."""
     definitions: dict[str, Any] = {}

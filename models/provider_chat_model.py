@@ -31,12 +31,13 @@ from models.chat_model import (
 from models.probes import ASK_FOR_YES, SAY_YES, ask_for_colours, names_colours
 from models.provider_connection import connect, public_address
 from models.provider_faults import Fault, FaultError, FaultReader
-from models.provider_prompt import Mode, is_cut, parameters, prompt, prompt_for, usage_of
+from models.provider_prompt import Mode, is_cut, parameters, prompt, prompt_for, prompt_with_choice, usage_of
+from models.request_line import RequestLine
 from models.server_facts import ask_server
 from models.thoughts import ThoughtFilter, has_lone_end
 
 if TYPE_CHECKING:
-    from pydantic_ai.messages import ModelResponse
+    from pydantic_ai.messages import ModelResponse, ToolCallPart
     from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
 
 _LADDER: tuple[Mode, ...] = ("tools", "json_schema", "json_object", "text")
@@ -153,18 +154,27 @@ class ProviderChatModel:
                     raise ChatModelError(fault.sentence, unreachable=fault.unreachable, about_photos=fault.about_photos)
         raise AssertionError("the last rung of the ladder returns or raises")
 
-    async def stream(self, messages: Sequence[ChatMessage]) -> AsyncGenerator[str | TokenUsage]:
+    async def stream(
+        self, messages: Sequence[ChatMessage], tools: Sequence[Tool] = ()
+    ) -> AsyncGenerator[str | ToolCall | TokenUsage]:
         """Pieces of the reply, then its usage; see `ChatModel.stream`. A reply without any text counts as a fault."""
+        native = self.mode == "tools"
         for attempt in itertools.count():
             started = False
             try:
-                async with aclosing(self._pieces(messages)) as pieces:
+                async with aclosing(self._pieces(messages, tools, native=native)) as pieces:
                     async for piece in pieces:
                         started = started or isinstance(piece, str)
                         yield piece
                 return
             except FaultError as error:
                 fault = error.fault
+            refused = fault.status in _REFUSAL_STATUS and not fault.final
+            if tools and native and not started and refused and (fault.about_tools or not fault.retry):
+                native = False
+                if fault.about_tools:
+                    self._settle_on("json_schema")
+                continue
             if started or not fault.retry or attempt == _RETRIES:
                 raise ChatModelError(fault.sentence, unreachable=fault.unreachable, about_photos=fault.about_photos)
             await self._wait(attempt, fault)
@@ -192,13 +202,17 @@ class ProviderChatModel:
                 response = event[0]
         return response.get()
 
-    async def _pieces(self, messages: Sequence[ChatMessage]) -> AsyncGenerator[str | TokenUsage]:
-        from pydantic_ai.messages import PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
-        from pydantic_ai.models import ModelRequestParameters
+    async def _pieces(
+        self, messages: Sequence[ChatMessage], tools: Sequence[Tool], *, native: bool
+    ) -> AsyncGenerator[str | ToolCall | TokenUsage]:
+        from pydantic_ai.messages import PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta, ToolCallPart
 
+        request = parameters(tools if native else (), "tools")
+        turns = messages if native or not tools else prompt_with_choice(messages, tools)
+        line = RequestLine(tools)
         thoughts = ThoughtFilter(begins_thinking=bool(self._known.thinks_unopened))
         empty, usage = True, TokenUsage()
-        async with aclosing(self._events(messages, ModelRequestParameters(), self._reply_tokens)) as events:
+        async with aclosing(self._events(turns, request, self._reply_tokens)) as events:
             async for response, event in events:
                 piece, usage = "", usage_of(response.usage)
                 if isinstance(event, PartStartEvent) and isinstance(event.part, TextPart):
@@ -209,10 +223,18 @@ class ProviderChatModel:
                     piece = thoughts.finish(cut_off=response.finish_reason == "length")
                 if thoughts.met_lone_end:
                     self._learn(thinks_unopened=True)
+                piece = line.feed(piece) + (line.finish() if event is None else "")
                 if piece:
                     empty = False
                     yield piece
-        if empty:
+                if line.call is not None:
+                    break
+        calls = [part for part in response.get().parts if isinstance(part, ToolCallPart)] if native else []
+        if calls:
+            yield replace(self._read_calls(calls, tools, usage), usage=TokenUsage(0, 0))
+        elif line.call is not None:
+            yield line.call
+        elif empty:
             sentence = f"{self._faults.model_at} answered with nothing; try again or choose another model."
             if response.finish_reason == "length":
                 sentence = (
@@ -334,6 +356,9 @@ class ProviderChatModel:
             except MalformedReplyError as error:
                 raise MalformedReplyError(str(error), text=text, usage=usage) from None
             return ToolCall(name, arguments, usage)
+        return self._read_calls(calls, tools, usage)
+
+    def _read_calls(self, calls: "Sequence[ToolCallPart]", tools: Sequence[Tool], usage: TokenUsage) -> ToolCall:
         self._tools_seen = True
         self._learn(calls_tools=True)
         read: list[ToolCall | MalformedReplyError] = []

@@ -45,9 +45,12 @@ def prompt_for(mode: Mode, messages: Sequence[ChatMessage], tools: Sequence[Tool
     """The messages as this way to ask for a tool wants them: without tool messages, the tools are named in words."""
     if mode == "tools":
         return list(messages)
-    first = next((n for n, message in enumerate(messages) if message.role != "system"), len(messages))
-    instruction = ChatMessage("system", (json_reply.instruction(tools),))
-    return [*messages[:first], instruction, *in_words(messages[first:])]
+    return _with_instruction(json_reply.instruction(tools), messages)
+
+
+def prompt_with_choice(messages: Sequence[ChatMessage], tools: Sequence[Tool]) -> list[ChatMessage]:
+    """The same for a reply, in place of which a tool may be called in words."""
+    return _with_instruction(json_reply.choice(tools), messages)
 
 
 def parameters(tools: Sequence[Tool], mode: Mode) -> "ModelRequestParameters":
@@ -92,6 +95,11 @@ def is_cut(response: "StreamedResponse") -> bool:
         return False
     details: Mapping[str, Any] = response.provider_details or {}
     return not {"finish_reason", "refusal"} & details.keys() and not response.usage.total_tokens
+
+
+def _with_instruction(instruction: str, messages: Sequence[ChatMessage]) -> list[ChatMessage]:
+    first = next((n for n, message in enumerate(messages) if message.role != "system"), len(messages))
+    return [*messages[:first], ChatMessage("system", (instruction,)), *in_words(messages[first:])]
 
 
 def _said(parts: Sequence[object]) -> "list[ModelResponsePart]":

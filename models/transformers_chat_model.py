@@ -27,6 +27,7 @@ from models.chat_model import (
     ToolCall,
     in_words,
 )
+from models.request_line import RequestLine
 from models.thoughts import ThoughtFilter, has_lone_end
 
 # The longest tool call, a memory of 2,000 characters, with room to spare: a small model that finds no end must find one.
@@ -110,20 +111,28 @@ class TransformersChatModel:
             raise MalformedReplyError(str(error), text=text, usage=usage) from None
         return ToolCall(name, arguments, usage)
 
-    async def stream(self, messages: Sequence[ChatMessage]) -> AsyncGenerator[str | TokenUsage]:
+    async def stream(
+        self, messages: Sequence[ChatMessage], tools: Sequence[Tool] = ()
+    ) -> AsyncGenerator[str | ToolCall | TokenUsage]:
         """Pieces of the reply, then its usage; see `ChatModel.stream`."""
-        thoughts = ThoughtFilter(begins_thinking=self._thinks_unopened)
+        thoughts, line = ThoughtFilter(begins_thinking=self._thinks_unopened), RequestLine(tools)
         empty = True
-        async with aclosing(self._generate(messages, **self._sampling)) as pieces:
+        prompt = [*messages, ChatMessage("system", (json_reply.choice(tools),))] if tools else messages
+        async with aclosing(self._generate(prompt, **self._sampling)) as pieces:
             async for piece in pieces:
                 if isinstance(piece, TokenUsage):
                     visible = thoughts.finish(cut_off=piece.output_tokens == self._reply_tokens)
                 else:
                     visible = thoughts.feed(piece)
                 self._thinks_unopened = self._thinks_unopened or thoughts.met_lone_end
+                visible = line.feed(visible) + (line.finish() if isinstance(piece, TokenUsage) else "")
                 if visible:
                     empty = False
                     yield visible
+                if line.call is not None:
+                    yield line.call
+                    yield piece if isinstance(piece, TokenUsage) else TokenUsage()
+                    return
                 if isinstance(piece, TokenUsage):
                     if empty:
                         raise ChatModelError(

@@ -138,6 +138,7 @@ class CommandPolicy:
     first_search_hits = 25
     relevance_floor = False
     quotes_user_alone = True
+    published_stages = True
     consent = None
 
     def __init__(self, journal: Journal, dice: random.Random) -> None:

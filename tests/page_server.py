@@ -32,6 +32,7 @@ class TellPolicy:
     first_search_hits = 25
     relevance_floor = False
     quotes_user_alone = True
+    published_stages = True
     consent = None
     name = "test"
 

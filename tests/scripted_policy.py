@@ -20,6 +20,7 @@ class ScriptedPolicy:
     first_search_hits = 25
     relevance_floor = False
     quotes_user_alone = True
+    published_stages = True
     consent = None
 
     def __init__(

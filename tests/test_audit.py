@@ -27,6 +27,7 @@ from m2a.memory.indexer import Indexer
 from m2a.memory.owners import owner_named
 from m2a.memory.photo_store import PhotoStore
 from m2a.memory.raw_message_store import RawMessageStore
+from m2a.memory.recogniser import Recogniser
 from m2a.memory.retriever import Retriever
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
 from m2a.memory.stores import Retrieval, Stores
@@ -97,7 +98,8 @@ def opened(
         retriever = Retriever(
             database, raw, semantic, index, text_encoder, image_encoder, indexer.photo_vectors, relevance_floor=False
         )
-        retrieval = Retrieval(index, indexer, retriever)
+        recogniser = Recogniser(database, photos, index, indexer, image_encoder)
+        retrieval = Retrieval(index, indexer, retriever, recogniser)
         stores = Stores(database, raw, semantic, photos, lambda: retrieval)
         yield Opened(folder, stores, MemoryBank(owner_named(database, "anna"), stores, now))
     finally:

@@ -100,7 +100,7 @@ async def test_dog_and_teapot(talk: Talk) -> None:
     assert "my dog Bobo" in (who := await talk.say("Who is Bobo?")) and not who.startswith(DECLINED)
     assert "Greta" in await talk.say("Show me my teapot")
     assert talk.last is not None and len(talk.last.message.photos) == 2
-    assert (await talk.say("who is this?", dogs[3:])).startswith("This looks like Bobo.")
+    assert (await talk.say("who is this?", dogs[3:])).startswith("That's Bobo.")
     assert talk.last.sources[0].hit.record.text == "This is my dog Bobo."  # type: ignore[union-attr]
     await talk.say("Actually his ball is red")
     assert "Bobo loves the blue ball." in talk.known()

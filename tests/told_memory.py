@@ -16,6 +16,7 @@ from m2a.memory.indexer import Indexer
 from m2a.memory.photo_store import PhotoStore
 from m2a.memory.ranking.record_store import RankedRecordStore
 from m2a.memory.raw_message_store import RawMessageStore
+from m2a.memory.recogniser import Recogniser
 from m2a.memory.retriever import Retriever
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
 from m2a.memory.stores import Retrieval, Stores
@@ -40,7 +41,8 @@ class Memory:
             database, raw, semantic, self.index, text_encoder, image_encoder, self.indexer.photo_vectors,
             relevance_floor=False,
         )  # fmt: skip
-        retrieval = Retrieval(self.index, self.indexer, retriever)
+        recogniser = Recogniser(database, photos, self.index, self.indexer, image_encoder)
+        retrieval = Retrieval(self.index, self.indexer, retriever, recogniser)
         self.bank = MemoryBank(owner, Stores(database, raw, semantic, photos, lambda: retrieval), self.now)
         self.conversation: str | None = None
 

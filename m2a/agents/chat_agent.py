@@ -11,17 +11,32 @@ from m2a.agents.in_thread import in_thread
 from m2a.agents.memory_manager import MemoryManager
 from m2a.agents.photo_views import PhotoViews
 from m2a.agents.reply import Reply, ReplyDraft
-from m2a.agents.state import MemoryContext, Policy, Step, Superseded, TurnState
+from m2a.agents.state import (
+    Decision,
+    MemoryContext,
+    Opened,
+    PhotoView,
+    Policy,
+    Rejected,
+    Searched,
+    Step,
+    Superseded,
+    TurnState,
+)
 from m2a.agents.steps import GaveUpError, UsageMeter, next_action, with_step
 from m2a.agents.traces import load_trace
 from m2a.memory.bank import MemoryBank
-from m2a.types import Emit, Failed, MemoryChanged, Message, QueryMemory, Update, UpdateMemory
+from m2a.types import Action, Emit, Failed, MemoryChanged, Message, QueryMemory, TurnEvent, Update, UpdateMemory
 from models.captioner import Captioner
-from models.chat_model import CHARACTERS_PER_TOKEN, ChatModelError, TokenUsage
+from models.chat_model import CHARACTERS_PER_TOKEN, ChatModelError, MalformedReplyError, TokenUsage
 
 GAVE_UP = "The chat model gave no usable step when I looked into my memory, so this reply may miss what I remember."
 NOT_SEARCHED = (
     "The memory was not searched to the end: the search gave no usable step. What is not here may still be remembered."
+)
+UNASKED_REQUEST = (
+    "Remember what the user's new message tells or shows that is worth remembering, and carry out what it corrects, takes back "
+    "or asks to forget. Where there is nothing of that, finish."
 )
 
 
@@ -70,30 +85,69 @@ class ChatAgent:
         meter = UsageMeter()
         state = replace(await self._state(message, now), stage="update", reply=reply)
         state = replace(state, changes=await in_thread(self._changes_before, state.recent))
-        action, state = await next_action(self._policy, state, meter)
-        if not isinstance(action, UpdateMemory):
-            return Update()
-        return await self._manager.update(state, action.request, meter)
+        return await decide_update(self._policy, self._manager, state, meter)
 
     async def _compose(self, message: Message, now: datetime, draft: ReplyDraft) -> None:
         state = await self._state(message, now)
-        await self._query(state, draft)
+        rounds = 0
+        if self._policy.published_stages:
+            await self._query(state, draft)
+        else:
+            rounds = self._max_queries
+            draft.contexts.append(await self._manager.recall(state, draft.emit))
         history = await in_thread(self._history, message)
-        generate = replace(
+        state = replace(
             state,
             stage="generate",
             context=tuple(draft.contexts),
-            recalled=await in_thread(self._photos.recalled, draft.contexts, len(message.photos)),
+            recalled=await in_thread(self._photos.recalled, draft.contexts, len(message.photos) + len(state.earlier)),
             recent=history,
             superseded=await in_thread(self._superseded, history),
+            rounds_left=rounds,
         )
-        draft.photos = (*generate.photos, *generate.recalled)
-        async with aclosing(self._policy.reply(generate)) as pieces:
-            async for piece in pieces:
-                if isinstance(piece, TokenUsage):
-                    draft.meter.count(piece)
-                else:
-                    draft.write(piece)
+        draft.photos = (*state.photos, *state.earlier, *state.recalled)
+        while looks := await self._written(state, draft):
+            state = replace(state, rounds_left=state.rounds_left - 1)
+            for action in looks:
+                step = await self._looked_at(state, action, draft)
+                state = with_step(state, step)
+            state = replace(state, recalled=await self._recalled(state))
+            draft.photos = (*state.photos, *state.earlier, *state.recalled)
+
+    async def _written(self, state: TurnState, draft: ReplyDraft) -> tuple[Action | Rejected, ...]:
+        """Write the reply as far as it comes; what the policy wants to look at first, or nothing once the reply is whole."""
+        looks: tuple[Action | Rejected, ...] = ()
+        try:
+            async with aclosing(self._policy.reply(state)) as pieces:
+                async for piece in pieces:
+                    if isinstance(piece, TokenUsage):
+                        draft.meter.count(piece)
+                    elif isinstance(piece, Decision):
+                        looks = (piece.action, *piece.further)
+                    else:
+                        draft.write(piece)
+        except MalformedReplyError as error:
+            draft.meter.count(error.usage)
+            looks = (Rejected(str(error)),)
+        if looks:
+            draft.end_paragraph()
+        return looks if state.may_search else ()
+
+    async def _looked_at(self, state: TurnState, action: Action | Rejected, draft: ReplyDraft) -> Step:
+        if isinstance(action, Rejected):
+            return Step(None, action)
+        step = await self._manager.look(state, action, draft.emit)
+        if isinstance(step.observation, Searched | Opened):
+            draft.contexts.append(await self._manager.context_of(step.observation))
+        return step
+
+    async def _recalled(self, state: TurnState) -> tuple[PhotoView, ...]:
+        """The recalled photos, and behind them those of what was found since: a number once given holds."""
+        found = [MemoryContext("", s.observation.hits, ()) for s in state.steps if isinstance(s.observation, Searched)]
+        numbered = len(state.photos) + len(state.earlier) + len(state.recalled)
+        known = {view.photo_id for view in (*state.photos, *state.earlier, *state.recalled)}
+        more = await in_thread(self._photos.recalled, found, numbered, known)
+        return (*state.recalled, *more)
 
     async def _query(self, state: TurnState, draft: ReplyDraft) -> None:
         for rounds_left in range(self._max_queries, 0, -1):
@@ -112,6 +166,7 @@ class ChatAgent:
     async def _state(self, message: Message, now: datetime) -> TurnState:
         photos = await self._photos.of_message(message)
         recent = await in_thread(self._recent, message)
+        earlier = await in_thread(self._photos.earlier, recent, len(message.photos))
         preferences, concepts = await in_thread(lambda: (self._bank.standing_preferences(), self._bank.concepts()))
         return TurnState(
             stage="query",
@@ -119,6 +174,7 @@ class ChatAgent:
             message=message,
             recent=recent,
             photos=photos,
+            earlier=earlier,
             preferences=tuple(preferences),
             concepts=tuple(concepts),
             superseded=await in_thread(self._superseded, recent),
@@ -155,6 +211,19 @@ class ChatAgent:
                 break
             kept.insert(0, earlier)
         return tuple(kept)
+
+
+async def decide_update(policy: Policy, manager: MemoryManager, state: TurnState, meter: UsageMeter) -> Update:
+    """What of an exchange is to be remembered, corrected or forgotten. Raises like `ChatAgent.update`."""
+    if not policy.published_stages:
+        known = await manager.recall(state, _unheard)
+        return await manager.update(replace(state, context=(known,)), UNASKED_REQUEST, meter)
+    action, state = await next_action(policy, state, meter)
+    return await manager.update(state, action.request, meter) if isinstance(action, UpdateMemory) else Update()
+
+
+def _unheard(_event: TurnEvent) -> None:
+    """Nobody follows what an update searches."""
 
 
 def _current(messages: Sequence[Message], message: Message) -> tuple[Message, ...]:

@@ -127,7 +127,7 @@ class _Material:
             earlier=tuple(earlier),
             before=last if last is not None and last.role == "assistant" else None,
             pasted=tuple(pasted),
-            photos=state.photos,
+            photos=(*state.photos, *state.earlier),
             given=(*state.recent, state.message),
         )
 

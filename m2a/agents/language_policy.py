@@ -10,7 +10,7 @@ from m2a.agents.prompting import reply_messages, stage_messages
 from m2a.agents.state import SEARCH_HITS, Decision, Rejected, TurnState
 from m2a.types import Action
 from models.abilities import Abilities
-from models.chat_model import ChatModel, MalformedReplyError, TokenUsage, ToolCall
+from models.chat_model import ChatMessage, ChatModel, MalformedReplyError, TokenUsage, ToolCall
 
 
 class LanguagePolicy:
@@ -20,8 +20,11 @@ class LanguagePolicy:
     relevance_floor = True
     quotes_user_alone = False
 
-    def __init__(self, chat_model: ChatModel) -> None:
+    def __init__(self, chat_model: ChatModel, *, published_stages: bool = False, style: str = "") -> None:
+        """`style` is a last instruction for replies."""
         self.chat_model = chat_model
+        self.published_stages = published_stages
+        self._style = style
 
     @property
     def name(self) -> str:
@@ -39,14 +42,23 @@ class LanguagePolicy:
         call = await self.chat_model.choose(messages, stage_tools(state.stage))
         return Decision(read_action(state.stage, call), call.usage, tuple(_further(state, call)))
 
-    async def reply(self, state: TurnState) -> AsyncGenerator[str | TokenUsage, None]:
-        messages = reply_messages(state, await self._abilities(state))
-        async with aclosing(self.chat_model.stream(messages)) as pieces:
+    async def reply(self, state: TurnState) -> AsyncGenerator[str | TokenUsage | Decision, None]:
+        system, *rest = reply_messages(state, await self._abilities(state))
+        messages = [ChatMessage("system", (*system.parts, *self._style_parts)), *rest]
+        tools = stage_tools("generate") if state.may_search else ()
+        async with aclosing(self.chat_model.stream(messages, tools)) as pieces:
             async for piece in pieces:
-                yield piece
+                if isinstance(piece, ToolCall):
+                    yield Decision(read_action(state.stage, piece), further=tuple(_further(state, piece)))
+                else:
+                    yield piece
+
+    @property
+    def _style_parts(self) -> tuple[str, ...]:
+        return (f"\n\n{self._style}",) if self._style else ()
 
     async def _abilities(self, state: TurnState) -> Abilities:
-        return await self.chat_model.abilities(("photos",) if state.photos or state.recalled else ())
+        return await self.chat_model.abilities(("photos",) if state.photos or state.earlier or state.recalled else ())
 
 
 def _further(state: TurnState, call: ToolCall) -> Iterator[Action | Rejected]:

@@ -7,6 +7,7 @@ from m2a.agents.consent import consented, refusal_of
 from m2a.agents.consent_request import Proposal
 from m2a.agents.in_thread import in_thread
 from m2a.agents.material import one_line, shorten
+from m2a.agents.photo_views import caption_photo
 from m2a.agents.state import SEARCH_HITS, MemoryContext, Opened, Policy, Rejected, Searched, Staged, Step, TurnState
 from m2a.agents.steps import GaveUpError, UsageMeter, next_action, with_step
 from m2a.agents.writes import Write, draft_change
@@ -35,6 +36,8 @@ from m2a.types import (
 from models.captioner import Captioner
 
 UNNAMED_HITS = 5
+FOLLOWING_HITS = 5  # that a message finds together with the one before it
+RECALL_CHARACTERS = 1000
 MESSAGES_OPENED = 40
 MESSAGES_IN_RANGES = 1000
 WRITES_AT_MOST = 10
@@ -70,11 +73,37 @@ class MemoryManager:
                     return outcome
                 state = with_step(state, Step(action, outcome))
                 continue
-            step, event = await in_thread(self._look, state, action)
-            if event is not None:
-                emit(event)
-            state = with_step(state, step)
+            state = with_step(state, await self.look(state, action, emit))
         return await in_thread(self._unfinished, state)
+
+    async def recall(self, state: TurnState, emit: Emit) -> MemoryContext:
+        """What the message finds by itself, and together with what the user said before it; without a call of a model."""
+        before = next((message.text for message in reversed(state.recent) if message.role == "user"), "")
+        photo_ids = tuple(photo.photo_id for photo in state.photos)
+        text = state.message.text.strip()[:RECALL_CHARACTERS]
+        queries = [Query(text, photo_ids)] if text or photo_ids else []
+        if before.strip() and text:
+            queries.append(Query(f"{before.strip()[:RECALL_CHARACTERS]}\n{text}"))
+        found: dict[tuple[str, int], Hit] = {}
+        for query in queries:
+            hits = await in_thread(self._found, query, SEARCH_HITS if not found else FOLLOWING_HITS)
+            emit(MemorySearched(query, hits))
+            for hit in hits:
+                found.setdefault((type(hit.record).__name__, _id_of(hit.record)), hit)
+        return await in_thread(self._context, "", tuple(found.values()))
+
+    async def look(self, state: TurnState, action: Action, emit: Emit) -> Step:
+        """Carry out a search or a fetch; what is searched and opened is emitted."""
+        step, event = await in_thread(self._look, state, action)
+        if event is not None:
+            emit(event)
+        return step
+
+    async def context_of(self, observation: Searched | Opened) -> MemoryContext:
+        """What was seen as something that a reply can rest on."""
+        if isinstance(observation, Searched):
+            return await in_thread(self._context, "", observation.hits)
+        return await in_thread(self._context, "", [Hit(message, 0.0, {}) for message in observation.messages])
 
     async def update(self, state: TurnState, request: str, meter: UsageMeter) -> Update:
         """Look at what is known, then decide what to write: changes that are checked, and not written yet.
@@ -85,6 +114,7 @@ class MemoryManager:
         state = replace(state, stage="manage update", request=request, steps=())
         proposals: tuple[Proposal, ...] = ()
         dropped: dict[str, Refusal] = {}
+        answered = 0
         for rounds_left in range(self._max_rounds + WRITES_AT_MOST, 0, -1):
             action, state = await next_action(self._policy, replace(state, rounds_left=rounds_left), meter)
             if isinstance(action, Finish):
@@ -106,6 +136,10 @@ class MemoryManager:
             else:
                 step, _event = await in_thread(self._look, state, action)
             state = with_step(state, step)
+            if state.planned is None or not state.planned.actions:
+                answer, answered = state.steps[answered:], len(state.steps)
+                if not self._policy.published_stages and _is_whole(answer):
+                    break
         if not proposals:
             return Update(refusals=tuple(dropped.values()))
         if self._policy.consent is None:
@@ -121,9 +155,7 @@ class MemoryManager:
             if not action.query.strip() and not photo_ids:
                 return Step(action, Rejected("Give words to look for, or use_photos where photos are attached.")), None
             query = Query(action.query, photo_ids)
-            k = SEARCH_HITS if state.steps else self._policy.first_search_hits
-            hits = tuple(self._bank.search(query, k=k, relevance_floor=self._policy.relevance_floor))
-            hits = self._with_corrections(hits)
+            hits = self._found(query, SEARCH_HITS if state.steps else self._policy.first_search_hits)
             return Step(action, Searched(hits)), MemorySearched(query, hits)
         if isinstance(action, SearchRawMessages):
             found = self._bank.find_messages(action.query, 4 * SEARCH_HITS + len(state.recent) + 1)
@@ -150,6 +182,9 @@ class MemoryManager:
         superseded = self._bank.superseded_in([message.message_id for message in shown])
         observation = Opened(shown, more=len(messages) - len(shown), superseded=superseded)
         return Step(action, observation), EvidenceOpened(ranges, shown)
+
+    def _found(self, query: Query, k: int) -> tuple[Hit, ...]:
+        return self._with_corrections(self._bank.search(query, k=k, relevance_floor=self._policy.relevance_floor))
 
     def _finish_query(self, state: TurnState, action: Finish) -> MemoryContext | Rejected:
         seen = {hit.record.memory_id: hit for hit in _hits(state) if isinstance(hit.record, MemoryEntry)}
@@ -238,8 +273,8 @@ class MemoryManager:
         return replace(update, changes=changes, refusals=refusals)
 
     def _names(self, state: TurnState) -> tuple[str, ...]:
-        """The names that the user gave to what the message's photos show."""
-        photo_ids = {photo.photo_id for photo in state.photos}
+        """The names that the user gave to what the photos of the conversation show."""
+        photo_ids = {photo.photo_id for photo in (*state.photos, *state.earlier)}
         return tuple(
             name
             for concept in self._bank.concepts()
@@ -248,10 +283,21 @@ class MemoryManager:
         )
 
     async def _ensure_captions(self, state: TurnState, action: AddMemory) -> None:
-        for photo in state.photos:
+        for photo in (*state.photos, *state.earlier):
             if photo.number in action.photos and not await in_thread(self._bank.caption, photo.photo_id):
-                caption = await self._captioner.caption(photo.data)
-                await in_thread(self._bank.set_caption, photo.photo_id, caption)
+                await caption_photo(self._bank, self._captioner, photo.photo_id)
+
+
+def _id_of(record: MemoryEntry | Message) -> int:
+    return record.memory_id if isinstance(record, MemoryEntry) else record.message_id
+
+
+def _is_whole(answer: Sequence[Step]) -> bool:
+    """Whether nothing is to follow: it wrote, all of it could be staged, and it announced no more."""
+    return bool(answer) and all(
+        isinstance(step.action, Write) and not step.action.more and isinstance(step.observation, Staged)
+        for step in answer
+    )
 
 
 def _hits(state: TurnState) -> Iterable[Hit]:

@@ -1,26 +1,34 @@
-"""Photos as an agent sees them: those of a message, and those of the memories that were found."""
+"""The photos of a conversation as the agents see them: numbered for actions, captioned once, and known again.
+
+The numbers of a turn run on: first the message's photos, then those that the user showed before in the conversation, then
+those of the memories that were found.
+"""
 
 import io
 import itertools
 import logging
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import replace
 
 from m2a.agents.in_thread import in_thread
 from m2a.agents.state import MemoryContext, PhotoView, Policy
 from m2a.memory.bank import MemoryBank
-from m2a.memory.photo_store import PhotoDamagedError
-from m2a.types import MemoryEntry, Message
+from m2a.memory.photo_store import PhotoDamagedError, PhotoNotFoundError
+from m2a.types import MemoryEntry, Message, Recognition
 from models.captioner import Captioner
 
 LONGEST_SIDE = 1024
+EARLIER_PHOTOS = 8
 RECALLED_PHOTOS = 4
 
 logger = logging.getLogger(__name__)
 
 
 class PhotoViews:
-    """One owner's photos for a policy. Where it sees none, a caption is all that it has of one, so a missing one is made."""
+    """One owner's photos for a policy. Where it sees none, a caption is all that it has of one, so a missing one is made.
+
+    A photo whose file is gone or damaged is left out, since words can still be answered.
+    """
 
     def __init__(self, bank: MemoryBank, captioner: Captioner, policy: Policy) -> None:
         self._bank = bank
@@ -28,38 +36,60 @@ class PhotoViews:
         self._policy = policy
 
     async def of_message(self, message: Message) -> tuple[PhotoView, ...]:
-        """The message's photos, numbered as they stand in it; without those whose file is gone or damaged."""
+        """The message's photos, numbered as they stand in it, with what memory knows of each."""
         views = []
         for number, photo_id in enumerate(message.photos, start=1):
             view = await in_thread(self._view, number, photo_id)
             if view is None:
                 continue
             if not view.caption and not await self._policy.sees_photos():
-                view = replace(view, caption=await self._captioner.caption(view.data))
-                await in_thread(self._bank.set_caption, photo_id, view.caption)
-            views.append(view)
+                view = replace(view, caption=await caption_photo(self._bank, self._captioner, photo_id))
+            recognition = await in_thread(self._bank.recognition, photo_id, message)
+            views.append(replace(view, recognition=recognition))
         return tuple(views)
 
-    def recalled(self, contexts: Sequence[MemoryContext], numbered: int) -> tuple[PhotoView, ...]:
-        """Up to four photos of the memories found, the best memory's first, one of each memory before a second.
+    def earlier(self, recent: Sequence[Message], numbered: int) -> tuple[PhotoView, ...]:
+        """The newest photos that the user showed in these messages, in the order in which they did, numbered on.
 
-        Their numbers follow the `numbered` photos of the message.
+        Of a photo shown twice it is the last time that counts.
         """
-        entries = [hit.record for context in contexts for hit in context.hits if isinstance(hit.record, MemoryEntry)]
-        chosen: dict[str, MemoryEntry] = {}
-        for position in range(RECALLED_PHOTOS):
-            for entry in entries:
-                if position < len(entry.photo_ids):
-                    chosen.setdefault(entry.photo_ids[position], entry)
+        shown = {
+            photo_id: message.message_id for message in recent if message.role == "user" for photo_id in message.photos
+        }
+        in_order = [
+            (photo_id, message)
+            for message in recent
+            for photo_id in message.photos
+            if shown.get(photo_id) == message.message_id
+        ]
         numbers = itertools.count(numbered + 1)
-        views = (self._view(next(numbers), photo_id, entry) for photo_id, entry in chosen.items())
+        views = (self._view(next(numbers), photo_id, message) for photo_id, message in in_order[-EARLIER_PHOTOS:])
+        return tuple(view for view in views if view is not None)
+
+    def recalled(
+        self, contexts: Sequence[MemoryContext], numbered: int, known: Container[str] = ()
+    ) -> tuple[PhotoView, ...]:
+        """Up to four photos of the records found, the best record's first, one of each record before a second; numbered on.
+
+        Those that are `known` are left out.
+        """
+        records = [hit.record for context in contexts for hit in context.hits]
+        chosen: dict[str, MemoryEntry | Message] = {}
+        for position in range(RECALLED_PHOTOS):
+            for record in records:
+                photo_ids = record.photo_ids if isinstance(record, MemoryEntry) else record.photos
+                if position < len(photo_ids):
+                    chosen.setdefault(photo_ids[position], record)
+        numbers = itertools.count(numbered + 1)
+        new = ((photo_id, record) for photo_id, record in chosen.items() if photo_id not in known)
+        views = (self._view(next(numbers), photo_id, record) for photo_id, record in new)
         return tuple(itertools.islice((view for view in views if view is not None), RECALLED_PHOTOS))
 
-    def _view(self, number: int, photo_id: str, memory: MemoryEntry | None = None) -> PhotoView | None:
-        """None where the photo's file is gone or damaged, since words can still be answered."""
+    def _view(self, number: int, photo_id: str, record: MemoryEntry | Message | None = None) -> PhotoView | None:
         try:
             data = self._bank.photo_data(photo_id)
-        except PhotoDamagedError as error:
+            media_type = self._bank.photo(photo_id).media_type
+        except (PhotoDamagedError, PhotoNotFoundError) as error:
             logger.warning("A photo is left out of the prompt. %s", error)
             return None
         return PhotoView(
@@ -67,9 +97,30 @@ class PhotoViews:
             photo_id,
             self._bank.caption(photo_id),
             for_prompt(data),
-            self._bank.photo(photo_id).media_type,
-            memory,
+            media_type,
+            record if isinstance(record, MemoryEntry) else None,
+            record.message_id if isinstance(record, Message) else None,
         )
+
+
+async def caption_photo(bank: MemoryBank, captioner: Captioner, photo_id: str) -> str:
+    """The photo's caption, made and kept where there is none. Raises what the captioner raises."""
+    caption = await captioner.caption(await in_thread(bank.photo_data, photo_id))
+    await in_thread(lambda: bank.set_caption(photo_id, caption, captioner_id=captioner.captioner_id))
+    return caption
+
+
+def recognition_lines(recognition: Recognition) -> list[str]:
+    """What memory knows of a photo, for a language model."""
+    lines = []
+    found = recognition.recognised
+    if found is not None and found.certainty == "sure":
+        lines.append(f"It shows {found.concept.name}, by the photos that the user named.")
+    elif found is not None:
+        lines.append(f"It may show {found.concept.name}; ask the user before you take it as so.")
+    if recognition.shown_at is not None:
+        lines.append(f"The user showed the same photo on {recognition.shown_at:%A %Y-%m-%d}.")
+    return lines
 
 
 def for_prompt(data: bytes) -> bytes:

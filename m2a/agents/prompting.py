@@ -1,6 +1,5 @@
 """A turn's state as a prompt. What stays the same from call to call stands first, what changes last."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from m2a.agents.action_tools import tools_text
@@ -22,7 +21,8 @@ from m2a.agents.material import (
     spaced,
     system_message,
 )
-from m2a.agents.state import MemoryContext, PhotoView, Stage, TurnState
+from m2a.agents.photo_parts import photo_parts, photos_to_see
+from m2a.agents.state import MemoryContext, Stage, TurnState
 from m2a.agents.step_messages import step_messages, step_needs
 from m2a.types import Message
 from models.abilities import Abilities
@@ -52,21 +52,35 @@ def stage_messages(state: TurnState, abilities: Abilities) -> list[ChatMessage]:
         rest.append(boundary.enclose("What was changed last in the memory", lines))
     if state.preferences and agent == "chat_agent":
         rest.append(boundary.enclose("Standing preferences", [entry_line(entry) for entry in state.preferences]))
-    values = {"request": one_line(state.request), "message_id": state.message.message_id}
+    values = {
+        "request": one_line(state.request),
+        "message_id": state.message.message_id,
+        "looking": render("looked" if state.context else "look"),
+    }
     rest.append(render(state.stage.replace(" ", "_"), **values))
     recent = [message_line(m, state.superseded.get(m.message_id, ())) for m in state.recent]
     needs = step_needs(state.steps)
-    needs = replace(needs, history=sum(map(tokens_of, recent)), photos=_shown(state, abilities))
+    found = sum(_memory_tokens(context) for context in state.context)
+    needs = replace(
+        needs,
+        memories=needs.memories + found,
+        history=sum(map(tokens_of, recent)),
+        photos=photos_to_see(state, abilities),
+    )
     fixed = [*_texts(system), *new, *rest, tools_text(state.stage)]
     budget = divide(room - sum(map(tokens_of, fixed)), needs, abilities.photos_per_prompt)
     parts: list[str | PhotoPart] = []
     if recent:
         newest_first = fitted(recent[::-1], budget.history)
         parts.append(boundary.enclose("Recent conversation", newest_first[::-1]))
+    parts += photo_parts(state, budget.photos, abilities, boundary)
     parts += new
-    parts += _photo_parts(state.photos, budget.photos, abilities, boundary)
+    known_rooms = spread(budget.memories, [_memory_tokens(context) for context in state.context])
+    for context, room_of_it in zip(state.context, known_rooms, strict=True):
+        parts.append(boundary.enclose("Found in memory", context_lines(context, room_of_it, 0)))
     parts += rest
-    messages = [system, ChatMessage("user", tuple(spaced(parts))), *step_messages(state.steps, boundary, budget)]
+    step_budget = replace(budget, memories=budget.memories - sum(known_rooms))
+    messages = [system, ChatMessage("user", tuple(spaced(parts))), *step_messages(state.steps, boundary, step_budget)]
     if state.stage in _ROUNDS:
         messages[-1] = _with_word(messages[-1], f"You have {state.rounds_left} {_ROUNDS[state.stage]} left.")
     return messages
@@ -76,7 +90,8 @@ def reply_messages(state: TurnState, abilities: Abilities) -> list[ChatMessage]:
     """The prompt of the generate stage: the conversation as it went, what was found, the new message."""
     boundary = _boundary(state)
     system = system_message("chat_agent", boundary)
-    system = ChatMessage("system", (*system.parts, "\n\n" + render("generate")))
+    stage = render("generate") + ("\n" + render("generate_searching") if state.may_search else "")
+    system = ChatMessage("system", (*system.parts, "\n\n" + stage))
     room = _room(abilities, REPLY_TOKENS)
     last = []
     if state.photos and abilities.sees_photos is False:
@@ -85,13 +100,14 @@ def reply_messages(state: TurnState, abilities: Abilities) -> list[ChatMessage]:
     last += [day_line(state.now), f"The user's new message:\n{text}"]
     preferences = [entry_line(entry) for entry in state.preferences]
     turns = [_turn_text(state, message) for message in state.recent]
+    step_budget = step_needs(state.steps)
     needs = Budget(
         history=sum(map(tokens_of, turns)),
-        memories=sum(_memory_tokens(context) for context in state.context),
-        fetched=sum(_fetched_tokens(context) for context in state.context),
-        photos=_shown(state, abilities),
+        memories=sum(_memory_tokens(context) for context in state.context) + step_budget.memories,
+        fetched=sum(_fetched_tokens(context) for context in state.context) + step_budget.fetched,
+        photos=photos_to_see(state, abilities),
     )
-    fixed = [*_texts(system), *last, *preferences]
+    fixed = [*_texts(system), *last, *preferences, *([tools_text("generate")] if state.may_search else [])]
     budget = divide(room - sum(map(tokens_of, fixed)), needs, abilities.photos_per_prompt)
     newest_first, left_out = fit(turns[::-1], budget.history)
     messages = [
@@ -106,11 +122,20 @@ def reply_messages(state: TurnState, abilities: Abilities) -> list[ChatMessage]:
     fetched_rooms = spread(budget.fetched, [_fetched_tokens(context) for context in state.context])
     for context, memories, fetched in zip(state.context, memory_rooms, fetched_rooms, strict=True):
         parts.append(boundary.enclose("Found in memory", context_lines(context, memories, fetched)))
-    own = min(len(state.photos), budget.photos)
-    parts += _photo_parts(state.recalled, budget.photos - own, abilities, boundary)
-    parts += _photo_parts(state.photos, own, abilities, boundary)
+    parts += photo_parts(state, budget.photos, abilities, boundary)
     parts += last
-    return [system, *messages[::-1], ChatMessage("user", tuple(spaced(parts)))]
+    step_budget = replace(
+        budget, memories=budget.memories - sum(memory_rooms), fetched=budget.fetched - sum(fetched_rooms)
+    )
+    messages = [
+        system,
+        *messages[::-1],
+        ChatMessage("user", tuple(spaced(parts))),
+        *step_messages(state.steps, boundary, step_budget),
+    ]
+    if state.steps and not state.rounds_left:
+        messages[-1] = _with_word(messages[-1], "Reply now: there are no tools any more.")
+    return messages
 
 
 def _boundary(state: TurnState) -> Boundary:
@@ -127,15 +152,19 @@ def _texts(message: ChatMessage) -> list[str]:
 
 def _turn_text(state: TurnState, message: Message) -> str:
     """An earlier message as a turn of the conversation."""
-    text = message.text + (f" (with {count(len(message.photos), 'photo')})" if message.photos else "")
+    text = message.text + _photos_text(state, message)
     if message.message_id in state.superseded:
         text += " (history: some of this was replaced by what was said later)"
     return text or "(nothing)"
 
 
-def _shown(state: TurnState, abilities: Abilities) -> int:
-    """How many photos there are to see."""
-    return 0 if abilities.sees_photos is False else len(state.photos) + len(state.recalled)
+def _photos_text(state: TurnState, message: Message) -> str:
+    """Which photos came with it: by the numbers that they have in this turn, or how many."""
+    if not message.photos:
+        return ""
+    numbers = [view.number for view in state.earlier if view.message_id == message.message_id]
+    named = f"photo {numbers[0]}" if len(numbers) == 1 else f"photos {', '.join(map(str, numbers))}"
+    return f" (with {named if numbers else count(len(message.photos), 'photo')})"
 
 
 def _memory_tokens(context: MemoryContext) -> int:
@@ -144,23 +173,6 @@ def _memory_tokens(context: MemoryContext) -> int:
 
 def _fetched_tokens(context: MemoryContext) -> int:
     return sum(map(tokens_of, message_lines(context.messages, context.superseded)))
-
-
-def _photo_parts(
-    views: Sequence[PhotoView], shown: int, abilities: Abilities, boundary: Boundary
-) -> list[str | PhotoPart]:
-    """The first photos to look at, the captions of the others."""
-    parts: list[str | PhotoPart] = []
-    for position, view in enumerate(views):
-        label = f"Photo {view.number} of the user's new message"
-        if view.memory is not None:
-            label = f"Photo {view.number}, from memory {view.memory.memory_id} of {view.memory.recorded_at.date()}"
-        if position < shown:
-            parts.append(PhotoPart(label, view.data, view.media_type))
-        else:
-            remark = "" if abilities.sees_photos is False else " (there is no room for it; this is its caption)"
-            parts.append(boundary.enclose(label + remark, [view.caption or "no caption"]))
-    return parts
 
 
 def _with_word(message: ChatMessage, word: str) -> ChatMessage:

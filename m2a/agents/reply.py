@@ -51,6 +51,11 @@ class ReplyDraft:
     def write(self, piece: str) -> None:
         self._show(self._marks.feed(piece))
 
+    def end_paragraph(self) -> None:
+        """What comes next has nothing to do with what was written so far."""
+        if self._text.strip():
+            self._show("\n\n")
+
     def finished(self, *, broken_off: bool = False, failure: str | None = None) -> Reply:
         """The reply as it stands."""
         self._show(self._marks.finish())

@@ -21,6 +21,7 @@ from m2a.types import (
     MemoryEntry,
     Message,
     QueryMemory,
+    Recognition,
     ReplaceMemory,
     RestoreMemory,
     SearchRawMessages,
@@ -43,6 +44,7 @@ _LOOK = (SearchSemanticMemories, FetchRawMessages, FetchRawMessagesByTime, Searc
 STAGE_ACTIONS: dict[Stage, tuple[type[Action], ...]] = {
     "query": (QueryMemory, Answer),
     "update": (UpdateMemory, Finish),
+    "generate": _LOOK,
     "manage query": (*_LOOK, Finish),
     "manage update": (*_LOOK, AddMemory, ReplaceMemory, DeleteMemory, ForgetWords, RestoreMemory, Finish),
 }
@@ -52,7 +54,8 @@ STAGE_ACTIONS: dict[Stage, tuple[type[Action], ...]] = {
 class PhotoView:
     """A photo as an agent sees it. `number` (from 1) is how actions and replies name it: `[photo 2]`.
 
-    `memory` is the entry that it was recalled with, None for a photo of the user's own message.
+    `memory` is the entry and `message_id` the message that it was recalled with, or in which the user showed it earlier in
+    this conversation; both are None for a photo of the new message, of which `recognition` is what memory knows.
     """
 
     number: int
@@ -61,6 +64,8 @@ class PhotoView:
     data: bytes
     media_type: str
     memory: MemoryEntry | None = None
+    message_id: int | None = None
+    recognition: Recognition = field(default_factory=Recognition)
 
 
 # By message id: entries that no longer hold and that rest on the message. What it says of them is history.
@@ -135,11 +140,12 @@ class Planned:
 class TurnState:
     """Everything that a step may depend on; no owner, no store, no clock but `now`.
 
-    `message` is the user's message of this turn and `reply` the answer to it (from the update stage on).
-    `recent` are the messages of the newest turns before it, oldest first. `request` is what the ChatAgent
-    asked of the MemoryManager. `steps` are those of the current stage. In the generate stage `recalled` are
-    the photos that go into the prompt and `context` what the queries brought. In the update stages `changes` are
-    what the turn before this one changed in the memory. `planned` is of no account in another stage than its own.
+    `message` is the user's message of this turn and `reply` the answer to it (from the update stage on). `recent` are the
+    messages of the newest turns before it, oldest first, and `earlier` the photos that the user showed in them, numbered on
+    after `photos` in the order in which they were shown. `request` is what the ChatAgent asked of the MemoryManager. `steps`
+    are those of the current stage. In the generate stage `recalled` are the photos that go into the prompt and `context` what
+    the queries brought. In the update stages `changes` are what the turn before this one changed in the memory. `planned` is
+    of no account in another stage than its own.
     """
 
     stage: Stage
@@ -149,6 +155,7 @@ class TurnState:
     reply: Message | None = None
     request: str = ""
     photos: tuple[PhotoView, ...] = ()
+    earlier: tuple[PhotoView, ...] = ()
     recalled: tuple[PhotoView, ...] = ()
     preferences: tuple[MemoryEntry, ...] = ()
     concepts: tuple[Concept, ...] = ()
@@ -158,6 +165,11 @@ class TurnState:
     changes: tuple[MemoryChanged, ...] = ()
     superseded: Superseded = field(default_factory=dict)
     planned: Planned | None = None
+
+    @property
+    def may_search(self) -> bool:
+        """Whether the policy may look into the memory before it replies."""
+        return self.stage == "generate" and self.rounds_left > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,12 +189,16 @@ class Policy(Protocol):
 
     `first_search_hits`: how many memories the first search of a stage brings. `relevance_floor`: whether a search leaves out
     memories that are far from its words; False for a policy that judges every hit itself. `quotes_user_alone`: whether a
-    search of the raw messages leaves out the assistant's.
+    search of the raw messages leaves out the assistant's. `published_stages`: whether each stage is asked for by itself, as
+    published: Query and the manager's rounds before a reply, Update and the manager's rounds after it. Else the memory is
+    searched with the message before the policy is asked anything, a reply may be preceded by further searches, and the
+    writes of one answer end an update.
     """
 
     first_search_hits: int
     relevance_floor: bool
     quotes_user_alone: bool
+    published_stages: bool
 
     @property
     def name(self) -> str:
@@ -207,7 +223,10 @@ class Policy(Protocol):
         """
         ...
 
-    def reply(self, state: TurnState) -> AsyncGenerator[str | TokenUsage, None]:
-        """The generate stage, in pieces. `[photo N]` shows a photo and `[memory N]` cites a memory; the
-        ChatAgent takes both marks out of the text."""
+    def reply(self, state: TurnState) -> "AsyncGenerator[str | TokenUsage | Decision, None]":
+        """The generate stage, in pieces; or, where it may search, a decision on what to look at first.
+
+        `[photo N]` shows a photo and `[memory N]` cites a memory; the ChatAgent takes both marks out of the text. Raises like
+        `decide`.
+        """
         ...

@@ -131,10 +131,13 @@ def _draft(
 
 
 def _photo_ids(state: TurnState, numbers: Sequence[int]) -> tuple[str, ...]:
-    photo_ids = {photo.number: photo.photo_id for photo in state.photos}
+    photo_ids = {photo.number: photo.photo_id for photo in (*state.photos, *state.earlier)}
     for number in numbers:
         if number not in photo_ids:
-            raise RejectedWriteError(f"There is no photo {number} in the user's message; it has {len(photo_ids)}.")
+            raise RejectedWriteError(
+                f"There is no photo {number} in the user's message, which has {len(state.photos)}, nor among the "
+                f"{len(state.earlier)} shown before it in this conversation."
+            )
     return tuple(photo_ids[number] for number in numbers)
 
 

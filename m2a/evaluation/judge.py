@@ -91,7 +91,7 @@ class Judge:
         async for piece in self.chat_model.stream([ChatMessage("user", (prompt,))]):
             if isinstance(piece, TokenUsage):
                 usage = piece
-            else:
+            elif isinstance(piece, str):
                 text += piece
         return text, usage
 

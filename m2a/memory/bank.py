@@ -7,14 +7,13 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import insert
 
-from m2a.memory import change_log, updates
+from m2a.memory import change_log, photo_captions, updates
 from m2a.memory.change_writer import ChangeWriter
 from m2a.memory.forgetting import Forgetter
 from m2a.memory.message_recorder import MessageRecorder, MessageRefusedError
 from m2a.memory.photo_store import PhotoNotFoundError
-from m2a.memory.schema import photo as photo_table
 from m2a.memory.schema import trace
 from m2a.memory.stores import Stores
 from m2a.memory.withheld import forgotten_photos
@@ -34,6 +33,7 @@ from m2a.types import (
     Message,
     Photo,
     Query,
+    Recognition,
     RecordKind,
     Refusal,
     Role,
@@ -173,9 +173,12 @@ class MemoryBank:
             return self._raw.in_conversation(connection, self.owner, conversation_id, newest=newest, up_to=up_to)
 
     def find_messages(self, query: str, limit: int = 10) -> list[Message]:
-        """Full-text search of the raw log, best first."""
+        """Full-text search of the raw log, best first; behind it the messages whose photos' captions hold the words."""
         with self._database.read() as connection:
-            return self._raw.find(connection, self.owner, query, limit)
+            found = self._raw.find(connection, self.owner, query, limit)
+            ids = photo_captions.showing(connection, self.owner, query, limit)
+            shown = self._raw.get(connection, self.owner, set(ids) - {message.message_id for message in found})
+            return [*found, *(shown[message_id] for message_id in ids if message_id in shown)][:limit]
 
     # Layer 2
 
@@ -404,21 +407,22 @@ class MemoryBank:
     def caption(self, photo_id: str) -> str:
         """The photo's caption, "" where none was made."""
         with self._database.read() as connection:
-            if forgotten_photos(connection, self.owner, [photo_id]):
-                return ""
-            return (
-                connection.scalar(
-                    select(photo_table.c.caption).where(
-                        photo_table.c.owner == self.owner, photo_table.c.photo_id == photo_id
-                    )
-                )
-                or ""
-            )
+            return photo_captions.captions_of(connection, self.owner, [photo_id]).get(photo_id, "")
 
-    def set_caption(self, photo_id: str, caption: str) -> None:
+    def set_caption(self, photo_id: str, caption: str, *, captioner_id: str = "unknown") -> None:
+        """Keep a photo's caption, "" where there is nothing to say; the messages that show it are found by it."""
         with self._database.write() as connection:
-            connection.execute(
-                update(photo_table)
-                .where(photo_table.c.owner == self.owner, photo_table.c.photo_id == photo_id)
-                .values(caption=caption)
-            )
+            photo_captions.set_caption(connection, self.owner, photo_id, caption, captioner_id)
+
+    def uncaptioned_photos(self) -> list[str]:
+        """The photos that nobody has looked at for a caption yet, the oldest first."""
+        with self._database.read() as connection:
+            return photo_captions.uncaptioned(connection, self.owner)
+
+    def recognition(self, photo_id: str, shown: Message) -> Recognition:
+        """What is known of a photo of the message: which named thing it shows, and when it was shown before."""
+        recogniser = self._retrieval().recogniser
+        return Recognition(
+            recogniser.recognise(self.owner, photo_id, self.concepts()),
+            recogniser.shown_at(self.owner, photo_id, shown),
+        )

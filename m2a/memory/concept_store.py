@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from sqlalchemy import ColumnElement, Connection, Table, and_, insert, or_, select, update
 
 from m2a.memory.database import grouped, next_id
-from m2a.memory.schema import concept, concept_alias, concept_photo, entry, entry_concept
+from m2a.memory.schema import concept, concept_alias, concept_photo, entry, entry_concept, entry_photo
 from m2a.types import Concept, ConceptMention
 
 
@@ -23,13 +23,7 @@ def concepts(connection: Connection, owner: str) -> list[Concept]:
             .order_by(concept_alias.c.alias)
         ).tuples()
     )
-    photos = grouped(
-        connection.execute(
-            select(concept_photo.c.concept_id, concept_photo.c.photo_id)
-            .where(concept_photo.c.owner == owner, _is_told(concept_photo))
-            .order_by(concept_photo.c.message_id, concept_photo.c.photo_id)
-        ).tuples()
-    )
+    shown, denied = _photos(connection, owner)
     rows = connection.execute(
         select(concept).where(concept.c.owner == owner, _is_named()).order_by(concept.c.concept_id)
     )
@@ -40,10 +34,31 @@ def concepts(connection: Connection, owner: str) -> list[Concept]:
             row.name,
             tuple(aliases.get(row.concept_id, ())),
             row.kind,
-            tuple(dict.fromkeys(photos.get(row.concept_id, ()))),
+            shown.get(row.concept_id, ()),
+            denied.get(row.concept_id, ()),
         )
         for row in rows
     ]
+
+
+def _photos(connection: Connection, owner: str) -> tuple[dict[int, tuple[str, ...]], dict[int, tuple[str, ...]]]:
+    """By concept, the photos that show it and those that do not, oldest first: what was said of a photo last holds."""
+    rows = connection.execute(
+        select(concept_photo.c.concept_id, concept_photo.c.photo_id, concept_photo.c.is_denied)
+        .where(concept_photo.c.owner == owner, _is_told(concept_photo), _is_in_its_entry())
+        .order_by(concept_photo.c.message_id, concept_photo.c.is_denied, concept_photo.c.photo_id)
+    ).tuples()
+    is_denied: dict[int, dict[str, bool]] = {}
+    for concept_id, photo_id, this_is_denied in rows:
+        is_denied.setdefault(concept_id, {})[photo_id] = this_is_denied
+    shown, denied = (
+        {
+            concept_id: tuple(photo_id for photo_id, found in photos.items() if found is wanted)
+            for concept_id, photos in is_denied.items()
+        }
+        for wanted in (False, True)
+    )
+    return shown, denied
 
 
 def link(
@@ -55,7 +70,10 @@ def link(
     who: str,
     message_id: int,
 ) -> None:
-    """Tie an entry and its photos to the concept of that name, which is made if there is none."""
+    """Tie an entry and its photos to the concept of that name, which is made if there is none.
+
+    Where the mention is denied the photos do not show it.
+    """
     concept_id = _concept_id(connection, owner, mention)
     for alias in mention.aliases:
         folded = fold_name(alias)
@@ -79,7 +97,7 @@ def link(
         _insert_once(
             connection,
             concept_photo,
-            {"who": who, "message_id": message_id},
+            {"who": who, "message_id": message_id, "is_denied": mention.denied},
             owner=owner,
             concept_id=concept_id,
             photo_id=photo_id,
@@ -130,6 +148,19 @@ def _is_told(table: Table) -> ColumnElement[bool]:
         .exists()
     )
     return or_(table.c.memory_id.is_(None), alive)
+
+
+def _is_in_its_entry() -> ColumnElement[bool]:
+    """Whether the entry of a photo's link still has the photo: what told it once more may have been undone."""
+    return (
+        select(entry_photo.c.photo_id)
+        .where(
+            entry_photo.c.owner == concept_photo.c.owner,
+            entry_photo.c.memory_id == concept_photo.c.memory_id,
+            entry_photo.c.photo_id == concept_photo.c.photo_id,
+        )
+        .exists()
+    )
 
 
 def _insert_once(connection: Connection, table: Table, values: dict[str, object] | None = None, **key: object) -> None:

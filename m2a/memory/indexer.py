@@ -16,6 +16,7 @@ from m2a.memory.embedding_cache import EmbeddingCache
 from m2a.memory.index import MemoryIndex, PhotoRow, TextRow
 from m2a.memory.index_schema import Space
 from m2a.memory.milvus import IndexUnavailableError
+from m2a.memory.photo_captions import with_captions
 from m2a.memory.photo_store import PhotoDamagedError, PhotoNotFoundError
 from m2a.memory.ranking.encoding import CONTEXT, InContext, RecordEncoder
 from m2a.memory.ranking.record_store import RankedRecord, RankedRecordStore, RecordKey
@@ -316,7 +317,8 @@ class Indexer:
         with self._database.read() as connection:
             entries = self._semantic.get(connection, owner, [int(memory_id) for memory_id in memory_ids])
             versions = self._raw.versions(connection, owner, [int(message_id) for message_id in message_ids])
-            messages = [_searchable(m) for m in self._raw.get(connection, owner, versions).values()]
+            read = list(self._raw.get(connection, owner, versions).values())
+            messages = [_searchable(m) for m in with_captions(connection, owner, read)]
         photos = self._photos_of(owner, photo_ids)
         gone: list[tuple[RecordKind, int]] = [("entry", int(i)) for i in memory_ids if int(i) not in entries]
         gone += [("message", int(i)) for i in message_ids if int(i) not in versions]
@@ -378,7 +380,7 @@ class Indexer:
                 position = self._raw.count_before(connection, owner, conversation_id, first)
                 before = self._raw.in_conversation(connection, owner, conversation_id, newest=CONTEXT, up_to=first - 1)
                 run = self._raw.in_conversation(connection, owner, conversation_id, since=first, up_to=last)
-                everything = [_searchable(m) for m in (*before, *run)]
+                everything = [_searchable(m) for m in with_captions(connection, owner, (*before, *run))]
                 for at, item in enumerate(everything[len(before) :], start=len(before)):
                     if item.message_id in wanted:
                         context = everything[max(at - CONTEXT, 0) : at]

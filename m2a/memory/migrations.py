@@ -54,6 +54,12 @@ def _to_version_2(connection: Connection) -> None:
 
 
 def _to_version_3(connection: Connection) -> None:
+    """Users can say what a photo does not show, photos that nobody named are captioned too, and which message a reply
+    answers is a column."""
+    false = "0" if connection.dialect.name == "sqlite" else "false"
+    _execute(connection, f"ALTER TABLE concept_photo ADD COLUMN is_denied BOOLEAN DEFAULT {false} NOT NULL")
+    _execute(connection, "ALTER TABLE photo ADD COLUMN captioned_by TEXT DEFAULT '' NOT NULL")
+    _execute(connection, "UPDATE photo SET captioned_by = 'schema version 2' WHERE caption <> ''")
     _move_answered_messages(connection)
 
 

@@ -4,7 +4,7 @@ from uuid import uuid4
 
 from sqlalchemy import insert, select
 
-from m2a.memory import updates
+from m2a.memory import photo_captions, updates
 from m2a.memory.database import Database
 from m2a.memory.schema import owner, pending_update
 
@@ -30,6 +30,12 @@ def owners_with_pending_updates(database: Database) -> list[str]:
     waiting = select(pending_update.c.owner).where(~pending_update.c.set_aside).distinct()
     with database.read() as connection:
         return list(connection.scalars(waiting))
+
+
+def owners_with_uncaptioned_photos(database: Database) -> list[str]:
+    """The owners of photos that nobody has looked at for a caption yet."""
+    with database.read() as connection:
+        return photo_captions.owners_with_uncaptioned_photos(connection)
 
 
 def set_aside_updates(database: Database, owner_key: str) -> list[int]:

@@ -88,6 +88,8 @@ photo = Table(
     Column("size", Integer, nullable=False),
     Column("caption", Text, nullable=False, server_default=""),
     Column("added_at", BigInteger, nullable=False),
+    # Who looked at it for the caption, which may have found nothing to say; "" where nobody has yet.
+    Column("captioned_by", Text, nullable=False, server_default=""),
 )
 
 entry = Table(
@@ -184,7 +186,8 @@ entry_concept = Table(
     Index("entry_concept_by_concept", "owner", "concept_id"),
 )
 
-# Who linked a photo to a concept, and the message in which the user said so. A link holds while its entry is alive.
+# Who linked a photo to a concept, and the message in which the user said so. A link holds while its entry is alive. One that
+# is denied says that the photo does not show the concept.
 concept_photo = Table(
     "concept_photo",
     metadata,
@@ -194,6 +197,7 @@ concept_photo = Table(
     Column("memory_id", _Id, primary_key=True, autoincrement=False),
     Column("who", Text, nullable=False),
     Column("message_id", _Id, nullable=False),
+    Column("is_denied", Boolean, nullable=False, server_default=false()),
 )
 
 # What the index has still to be told, in order. `record` is `entry`, `message` or `photo`.

@@ -12,16 +12,18 @@ from m2a.memory.semantic_memory_store import SemanticMemoryStore
 if TYPE_CHECKING:
     from m2a.memory.index import MemoryIndex
     from m2a.memory.indexer import Indexer
+    from m2a.memory.recogniser import Recogniser
     from m2a.memory.retriever import Retriever
 
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """What needs the encoders: the index, who fills it, who searches it."""
+    """What needs the encoders: the index, who fills it, who searches it, who knows photos again."""
 
     index: "MemoryIndex"
     indexer: "Indexer"
     retriever: "Retriever"
+    recogniser: "Recogniser"
 
 
 @dataclass(frozen=True, slots=True)

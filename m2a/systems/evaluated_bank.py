@@ -110,5 +110,5 @@ class QuestionBank(EvaluatedBank):
     def caption(self, photo_id: str) -> str:
         return self._captions.get(photo_id) or super().caption(photo_id)
 
-    def set_caption(self, photo_id: str, caption: str) -> None:
+    def set_caption(self, photo_id: str, caption: str, *, captioner_id: str = "unknown") -> None:
         self._captions[photo_id] = caption

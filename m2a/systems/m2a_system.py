@@ -3,16 +3,25 @@
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from dataclasses import replace
 
-from m2a.agents.chat_agent import ChatAgent
+from m2a.agents.chat_agent import ChatAgent, decide_update
 from m2a.agents.language_policy import LanguagePolicy
 from m2a.agents.material import entry_line, message_line
 from m2a.agents.memory_manager import MemoryManager
 from m2a.agents.offline import OfflineRules
-from m2a.agents.prompting import reply_messages
-from m2a.agents.state import MemoryContext, PhotoView, Policy, TurnState
-from m2a.agents.steps import GaveUpError, UsageMeter, next_action
+from m2a.agents.state import (
+    Decision,
+    MemoryContext,
+    Observation,
+    Opened,
+    PhotoView,
+    Policy,
+    Searched,
+    TurnState,
+)
+from m2a.agents.steps import GaveUpError, UsageMeter
 from m2a.memory.semantic_memory_store import RejectedWriteError
 from m2a.memory.stores import Stores
 from m2a.systems.evaluated_bank import EvaluatedBank, QuestionBank
@@ -34,9 +43,8 @@ from m2a.types import (
     Replacement,
     TurnEvent,
     Update,
-    UpdateMemory,
 )
-from models.chat_model import ChatMessage, ChatModelError, TokenUsage
+from models.chat_model import ChatModelError, TokenUsage
 
 FAILURES_IN_A_ROW = 3
 _RAW_TOOLS = ("fetch_raw_messages", "fetch_raw_messages_by_time", "search_raw_messages")
@@ -89,7 +97,7 @@ class M2ASystem:
     async def answer(self, question: Question, meter: Meter) -> Answer:
         began = time.perf_counter()
         metered = self._metered(meter)
-        policy = _Answering(OfflineRules() if metered is None else LanguagePolicy(metered))
+        policy = _Answering(self._policy(metered, style=render("style")))
         clock = ReplayClock(question.asked_at)
         bank = QuestionBank(self._memory.owner, self._stores(), clock, self._search(), raw_messages=self._has_raw)
         variant = self._variant
@@ -133,7 +141,7 @@ class M2ASystem:
         """The Update stage of one exchange, which begins at `start`; an exchange that gets no answer is counted."""
         meter = Meter()
         metered = self._metered(meter)
-        policy: Policy = OfflineRules() if metered is None else LanguagePolicy(metered)
+        policy = self._policy(metered)
         clock = ReplayClock(said[-1].said_at)
         bank = EvaluatedBank(self._memory.owner, self._stores(), clock, self._search(), raw_messages=self._has_raw)
         try:
@@ -179,16 +187,17 @@ class M2ASystem:
             preferences=tuple(await asyncio.to_thread(bank.standing_preferences)),
             concepts=tuple(await asyncio.to_thread(bank.concepts)),
         )
-        used = UsageMeter()
-        action, state = await next_action(policy, state, used)
-        if not isinstance(action, UpdateMemory):
-            return Update()
         manager = MemoryManager(bank, policy, captioner, max_rounds=self._variant.update_rounds)
-        return await manager.update(state, action.request, used)
+        return await decide_update(policy, manager, state, UsageMeter())
 
     @property
     def _has_raw(self) -> bool:
         return self._variant.raw_messages
+
+    def _policy(self, metered: MeteredChatModel | None, style: str = "") -> OfflineRules | LanguagePolicy:
+        if metered is None:
+            return OfflineRules()
+        return LanguagePolicy(metered, published_stages=self._variant.published_stages, style=style)
 
     def _metered(self, meter: Meter) -> MeteredChatModel | None:
         without = () if self._has_raw else _RAW_TOOLS
@@ -217,22 +226,17 @@ class _Answering:
         self.first_search_hits = policy.first_search_hits
         self.relevance_floor = policy.relevance_floor
         self.quotes_user_alone = policy.quotes_user_alone
+        self.published_stages = policy.published_stages
         self.consent = None  # answers write nothing
         self.decide = policy.decide
         self.sees_photos = policy.sees_photos
         self.contexts: tuple[MemoryContext, ...] = ()
 
-    async def reply(self, state: TurnState) -> AsyncGenerator[str | TokenUsage, None]:
-        self.contexts = state.context
-        if isinstance(self._policy, OfflineRules):
-            pieces = self._policy.reply(state)
-        else:
-            chat_model = self._policy.chat_model
-            system, *rest = reply_messages(state, await chat_model.abilities(("photos",) if state.photos else ()))
-            style = ChatMessage("system", (*system.parts, "\n\n" + render("style")))
-            pieces = chat_model.stream([style, *rest])
-        async for piece in pieces:
-            yield piece
+    async def reply(self, state: TurnState) -> AsyncGenerator[str | TokenUsage | Decision, None]:
+        self.contexts = (*state.context, *(_seen(step.observation) for step in state.steps))
+        async with aclosing(self._policy.reply(state)) as pieces:
+            async for piece in pieces:
+                yield piece
 
     def put_before(self) -> tuple[tuple[int, ...], int]:
         """The messages that the contexts rest on, best first, and the tokens of their words and of the memories'."""
@@ -241,6 +245,7 @@ class _Answering:
         for context in self.contexts:
             lines[context.text] = None
             opened = {message.message_id: message for message in context.messages}
+            sources |= dict.fromkeys(opened if not context.hits else ())
             for hit in context.hits:
                 if isinstance(hit.record, MemoryEntry):
                     lines[entry_line(hit.record)] = None
@@ -250,6 +255,12 @@ class _Answering:
                     sources[hit.record.message_id] = None
             lines |= dict.fromkeys(message_line(message) for message in opened.values())
         return tuple(sources), sum(tokens_of(line) for line in lines)
+
+
+def _seen(observation: Observation) -> MemoryContext:
+    """What a look into the memory showed."""
+    hits = observation.hits if isinstance(observation, Searched) else ()
+    return MemoryContext("", hits, observation.messages if isinstance(observation, Opened) else ())
 
 
 def as_one(exchange: Sequence[Message]) -> Message:

@@ -58,13 +58,18 @@ class MeteredChatModel:
         self._count(messages, str(call.arguments), call.usage)
         return call
 
-    async def stream(self, messages: Sequence[ChatMessage]) -> AsyncGenerator[str | TokenUsage, None]:
+    async def stream(
+        self, messages: Sequence[ChatMessage], tools: Sequence[Tool] = ()
+    ) -> AsyncGenerator[str | ToolCall | TokenUsage, None]:
         said, counted = "", TokenUsage()
+        offered = [tool for tool in tools if tool.name not in self._without]
         try:
-            async with aclosing(self._chat_model.stream(messages)) as pieces:
+            async with aclosing(self._chat_model.stream(messages, offered)) as pieces:
                 async for piece in pieces:
                     if isinstance(piece, TokenUsage):
                         counted = piece
+                    elif isinstance(piece, ToolCall):
+                        said += str(piece.arguments)
                     else:
                         said += piece
                     yield piece

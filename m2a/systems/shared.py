@@ -247,13 +247,15 @@ class Memory:
     def stores(self, retriever: "Callable[[], Retriever]") -> Stores:
         """The stores as a memory bank takes them."""
         shared = self.shared
-        return Stores(
-            shared.database,
-            shared.raw,
-            shared.semantic,
-            shared.photos,
-            lambda: Retrieval(shared.index, shared.indexer(self.fusion), retriever()),
-        )
+
+        def retrieval() -> Retrieval:
+            from m2a.memory.recogniser import Recogniser
+
+            indexer = shared.indexer(self.fusion)
+            recogniser = Recogniser(shared.database, shared.photos, shared.index, indexer, shared.image_encoder)
+            return Retrieval(shared.index, indexer, retriever(), recogniser)
+
+        return Stores(shared.database, shared.raw, shared.semantic, shared.photos, retrieval)
 
     def index(self) -> None:
         """Bring the index up to date."""

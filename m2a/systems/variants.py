@@ -22,11 +22,12 @@ class Variant:
     update_every: int = 2
     history_tokens: int = 4000
     relevance_floor: bool = True
+    published_stages: bool = False
     needs_agents: bool = False
 
 
 M2A = Variant()
-PAPER = replace(M2A, fusion="paper", relevance_floor=False)
+PAPER = replace(M2A, fusion="paper", relevance_floor=False, published_stages=True)
 
 VARIANTS: Mapping[str, Variant] = {
     "m2a": M2A,

@@ -50,6 +50,7 @@ from m2a.types.event import (
 from m2a.types.hit import Hit, Path, Query, RecordKind
 from m2a.types.message import Conversation, Message, Role
 from m2a.types.photo import Photo
+from m2a.types.recognition import Recognised, Recognition
 
 __all__ = [
     "Action",
@@ -87,6 +88,8 @@ __all__ = [
     "Photo",
     "Query",
     "QueryMemory",
+    "Recognised",
+    "Recognition",
     "RecordKind",
     "RecordedChange",
     "Refusal",

@@ -81,9 +81,16 @@ class ConceptMention(_Action):
     name: str = Field(min_length=1)
     kind: Literal["person", "pet", "place", "thing"]
     aliases: tuple[str, ...] = ()
+    denied: bool = Field(
+        default=False, description="True where the user says that the photos do not show it: that's not Bobo."
+    )
 
 
-class AddMemory(_Action):
+class _Write(_Action):
+    more: bool = Field(default=False, description="True where further changes follow in another answer.")
+
+
+class AddMemory(_Write):
     """Keep one observation, in a sentence that stands on its own, with names and absolute dates."""
 
     text: str = Field(min_length=1, max_length=2000)
@@ -99,7 +106,7 @@ class AddMemory(_Action):
     )
     kind: Literal["event", "fact", "preference", "procedure"] = "fact"
     photos: tuple[int, ...] = Field(
-        default=(), description="Numbers of the photos of the new message that it is about."
+        default=(), description="Numbers of the photos that it is about, of the new message or shown earlier."
     )
     concepts: tuple[ConceptMention, ...] = ()
     happened_from: date | None = None
@@ -121,7 +128,7 @@ class ReplaceMemory(AddMemory):
     reason: str = Field(min_length=1)
 
 
-class DeleteMemory(_Action):
+class DeleteMemory(_Write):
     """Forget a memory because the user asks to, together with the user's words that it rests on."""
 
     memory_id: Id
@@ -135,14 +142,14 @@ class DeleteMemory(_Action):
     )
 
 
-class ForgetWords(_Action):
+class ForgetWords(_Write):
     """Forget words that stand in a message and in no memory, because the user asks to."""
 
     message_id: Id
     words: str = Field(min_length=1, description="The words, exactly as they stand in the message.")
 
 
-class RestoreMemory(_Action):
+class RestoreMemory(_Write):
     """Bring back a memory that another one replaced, because the user says that both are true."""
 
     memory_id: Id

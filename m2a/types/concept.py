@@ -8,7 +8,8 @@ ConceptKind = Literal["person", "pet", "place", "thing"]
 
 @dataclass(frozen=True, slots=True)
 class Concept:
-    """`photo_ids` are the photos that the user linked to the name, oldest first."""
+    """`photo_ids` are the photos that the user linked to the name, oldest first; `denied_photo_ids` those of which they said
+    that they do not show it."""
 
     concept_id: int
     owner: str
@@ -16,3 +17,4 @@ class Concept:
     aliases: tuple[str, ...]
     kind: ConceptKind
     photo_ids: tuple[str, ...]
+    denied_photo_ids: tuple[str, ...] = ()

@@ -22,9 +22,6 @@ from m2a.memory.words import finished_words
 from m2a.types import Concept, DateInterval, MemoryEntry, Message
 
 DECLINED = "I don't have that in memory."
-# EfficientNet's cosine from which two photos show one thing, and what the best must be ahead of the next by.
-SAME_PHOTO = 0.60
-PHOTO_MARGIN = 0.06
 _LISTED = 8
 _QUOTED = 2
 _MORE = 0.2  # of the best memory's probability: what is told of the same person beside it
@@ -48,8 +45,6 @@ def answer(
 
     Of memories that exclude each other only the newest is told, and that an older one is kept.
     """
-    if question.asks == "who is this":
-        return _who_is_this(context, concepts, recalled)
     messages = context.messages
     if not chosen:
         said = [hit.record for hit in context.hits if isinstance(hit.record, Message)]
@@ -224,23 +219,6 @@ def _what_stays(quoted: str) -> list[str]:
         return [quoted]
     pieces = (re.sub(r"^\W*(?:(?:and|but|so)\b\W*)?|[\s,;:-]+$", "", piece) for piece in quoted.split(FORGOTTEN))
     return [piece for piece in pieces if len(piece.split()) > 1]
-
-
-def photo_concepts(context: MemoryContext, concepts: Sequence[Concept]) -> list[tuple[float, Concept, MemoryEntry]]:
-    """The named things that the message's photo looks like, best first, each with its best photo's memory."""
-    known = {concept.concept_id: concept for concept in concepts}
-    best: dict[int, tuple[float, Concept, MemoryEntry]] = {}
-    for hit in context.hits:
-        entry = hit.record
-        if not isinstance(entry, MemoryEntry) or "photo" not in hit.similarity:
-            continue
-        for concept_id in entry.concept_ids:
-            concept = known.get(concept_id)
-            if concept is None or not set(concept.photo_ids) & set(entry.photo_ids):
-                continue
-            if concept_id not in best or hit.similarity["photo"] > best[concept_id][0]:
-                best[concept_id] = (hit.similarity["photo"], concept, entry)
-    return sorted(best.values(), key=lambda found: found[0], reverse=True)
 
 
 def _list(found: Sequence[MemoryEntry], messages: Sequence[Message]) -> str:
@@ -446,19 +424,3 @@ def _photos(found: Sequence[MemoryEntry], recalled: Sequence[PhotoView]) -> str:
         f" [photo {view.number}]" for view in recalled if view.memory is not None and view.memory.memory_id in shown
     ]
     return "".join(marks)
-
-
-def _who_is_this(context: MemoryContext, concepts: Sequence[Concept], recalled: Sequence[PhotoView]) -> str:
-    """A guess in words where one known thing is clearly nearest, a question where two are, else an invitation."""
-    found = photo_concepts(context, concepts)
-    if not found or found[0][0] < SAME_PHOTO:
-        return f"{DECLINED} I don't recognise what this photo shows; tell me a name and I'll keep it with the photo."
-    similarity, concept, entry = found[0]
-    shown = "".join(
-        f" [photo {view.number}]" for view in recalled if view.memory and view.memory.memory_id == entry.memory_id
-    )
-    if len(found) > 1 and similarity - found[1][0] < PHOTO_MARGIN:
-        other = found[1]
-        marks = f"[memory {entry.memory_id}] [memory {other[2].memory_id}]"
-        return f"I'm not sure: is this {concept.name} or {other[1].name}? {marks}"
-    return f"This looks like {concept.name}. {quote(entry, context.messages)}{shown}"

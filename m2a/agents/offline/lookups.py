@@ -5,19 +5,31 @@ Where no memory answers, the raw log is asked: what these rules could not read, 
 
 from collections.abc import Sequence
 
-from m2a.agents.offline.answers import SAME_PHOTO, photo_concepts, selected
+from m2a.agents.offline.answers import selected
 from m2a.agents.offline.heard import Heard
 from m2a.agents.offline.names import mentioned
 from m2a.agents.offline.questions import Question
+from m2a.agents.offline.recognised import memories_of
 from m2a.agents.offline.relevance import SURE, Match, answers, is_sure, rests_on
 from m2a.agents.offline.said import find_said
 from m2a.agents.offline.sense import Sense
+from m2a.agents.offline.shown import asks_for_photos, showing
 from m2a.agents.offline.text import meets, stem, stems, words_for
-from m2a.agents.state import MemoryContext, Searched, TurnState
-from m2a.types import Action, Finish, Hit, MemoryEntry, Message, SearchRawMessages, SearchSemanticMemories
+from m2a.agents.state import Opened, Searched, TurnState
+from m2a.types import (
+    Action,
+    FetchRawMessagesByTime,
+    Finish,
+    Hit,
+    MemoryEntry,
+    Message,
+    SearchRawMessages,
+    SearchSemanticMemories,
+)
 
 NEAREST = "Not the answer, but the nearest to it:"
 _WORDS_OF_A_SEARCH = 400  # characters
+_SHOWN = 4  # messages with photos
 
 
 def next_step(state: TurnState, heard: Heard, sense: Sense) -> Action:
@@ -28,10 +40,15 @@ def next_step(state: TurnState, heard: Heard, sense: Sense) -> Action:
     hits = _hits(state)
     done = [step.action for step in state.steps]
     if question.asks == "who is this":
-        if not done:
-            return SearchSemanticMemories(use_photos=True)
-        found = photo_concepts(MemoryContext("", hits, ()), state.concepts)[:2]
-        return _finish([entry for _, _, entry in found] if found and found[0][0] >= SAME_PHOTO else [])
+        return _next_of_photos(state, hits, done)
+    wants_photos = asks_for_photos(question)
+    if wants_photos and question.within is not None:
+        by_day = FetchRawMessagesByTime(start=question.within.first, end=question.within.last)
+        if by_day not in done:
+            return by_day
+        on_day = showing(_opened(state), state.message.message_id)
+        if on_day or question.asks != "show":
+            return Finish(message_ids=_ids(on_day[-_SHOWN:]))
     if question.is_read:
         lookups = _lookups(question, state)
         searched = sum(isinstance(action, SearchSemanticMemories) for action in done)
@@ -43,6 +60,8 @@ def next_step(state: TurnState, heard: Heard, sense: Sense) -> Action:
     asked = SearchRawMessages(query=question.text[:_WORDS_OF_A_SEARCH])
     if asked not in done and state.rounds_left > 1:
         return asked
+    if wants_photos and (shown := showing(_messages(state), state.message.message_id)):
+        return Finish(message_ids=_ids(shown[:_SHOWN]))
     said = find_said(question, _messages(state), state)
     spoken_of = [match for match in matches if any(rests_on(match.entry, [one.message_id]) for one in said)]
     if spoken_of:  # a memory of what was said in these words is surer than the learned decision knows
@@ -51,6 +70,18 @@ def next_step(state: TurnState, heard: Heard, sense: Sense) -> Action:
     if said:
         return Finish(context=" ".join(f'"{message.text}"' for message in said), message_ids=_ids(said))
     return _finish(selected(question, matches), unsure=True)
+
+
+def _next_of_photos(state: TurnState, hits: Sequence[Hit], done: Sequence[Action | None]) -> Action:
+    """Search for the photos and, where that brings no memory of what is known again in them, for its name."""
+    if not done:
+        return SearchSemanticMemories(use_photos=True)
+    names = {one.concept.name for view in state.photos if (one := view.recognition.recognised)}
+    memories = memories_of(state.photos, hits)
+    by_name = SearchSemanticMemories(query=" ".join(sorted(names))[:_WORDS_OF_A_SEARCH])
+    if len(memories) < len(names) and by_name not in done and state.rounds_left > 1:
+        return by_name
+    return _finish(memories)
 
 
 def _finish(entries: Sequence[MemoryEntry], *, unsure: bool = False) -> Finish:
@@ -66,6 +97,10 @@ def _ids(messages: Sequence[Message]) -> tuple[int, ...]:
 def _hits(state: TurnState) -> tuple[Hit, ...]:
     searches = [step.observation for step in state.steps if isinstance(step.observation, Searched)]
     return tuple(hit for search in searches for hit in search.hits)
+
+
+def _opened(state: TurnState) -> list[Message]:
+    return [m for step in state.steps if isinstance(step.observation, Opened) for m in step.observation.messages]
 
 
 def _messages(state: TurnState) -> list[Message]:

@@ -32,6 +32,7 @@ class OfflineRules:
     name = "offline rules"
     first_search_hits = 25  # of a value told twenty times the newest must be among them
     relevance_floor = False  # whether a memory answers is a decision of their own, finer than the floor
+    published_stages = True
     quotes_user_alone = True  # their own replies hold little but such quotations
     consent = None
 

@@ -9,11 +9,13 @@ from m2a.agents.offline.heard import Heard
 from m2a.agents.offline.lookups import NEAREST
 from m2a.agents.offline.names import mentioned
 from m2a.agents.offline.questions import Question
+from m2a.agents.offline.recognised import remarks, who_is_this
 from m2a.agents.offline.relevance import answers, is_sure
 from m2a.agents.offline.sense import Sense
+from m2a.agents.offline.shown import asks_for_photos, photos_shown, showing
 from m2a.agents.offline.statements import Reading
 from m2a.agents.state import MemoryContext, TurnState
-from m2a.types import MemoryEntry
+from m2a.types import MemoryEntry, Message
 
 CONNECT = (
     "I run without a language model, so I can only remember what you tell me and look it up. "
@@ -67,7 +69,11 @@ def reply_parts(state: TurnState, heard: Heard, sense: Sense) -> list[str]:
         if not context.complete:  # out of rounds: the memories are what was found, not what was chosen
             matches = answers(question, context.hits, state.concepts, sense)
             found, sure = selected(question, matches), is_sure(matches)
-        if sure or not found:
+        if question.asks == "who is this":
+            said = who_is_this(state.photos, context, state.recalled, today)
+        elif (shown := _shown(question, context, state)) and not found:
+            said = photos_shown(shown, state.recalled, state.concepts)
+        elif sure or not found:
             said = answer(question, found, context, state.concepts, today, state.recalled)
         else:
             said = f"{DECLINED} {nearest(found, context)}"
@@ -77,8 +83,23 @@ def reply_parts(state: TurnState, heard: Heard, sense: Sense) -> list[str]:
     parts += list(dict.fromkeys(answered)) or given[:1]
     if answered and len(answered) < len(given):
         parts.append("The rest of what you ask I don't have in memory.")
+    if not any(question.asks == "who is this" for question in asked):
+        parts.append(remarks([] if _names_photos(heard.reading) else state.photos, today))
     told = [part for part in parts if part]
     return told or [_other(state, sense)]
+
+
+def _shown(question: Question, context: MemoryContext, state: TurnState) -> list[Message]:
+    """The messages with photos that were found for a question after photos."""
+    if not asks_for_photos(question):
+        return []
+    messages = [hit.record for hit in context.hits if isinstance(hit.record, Message)]
+    return showing(messages, state.message.message_id)
+
+
+def _names_photos(reading: Reading) -> bool:
+    """Whether the message says itself whom its photos show."""
+    return any(observation.concepts for observation in reading.observations)
 
 
 def acknowledgement(reading: Reading, answered: Sequence[str] = ()) -> str:

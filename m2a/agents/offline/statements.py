@@ -17,6 +17,7 @@ from m2a.agents.offline.dates import WEEKDAYS, FoundDate, annotate, find_dates
 from m2a.agents.offline.languages import is_english
 from m2a.agents.offline.names import antecedent, find_namings, mentioned
 from m2a.agents.offline.sense import Sense
+from m2a.agents.offline.showing import PhotoSaying, photo_sayings
 from m2a.agents.offline.text import plain, tokens
 from m2a.agents.offline.wishes import forget_probability, goes_on_forgetting
 from m2a.types import Concept, ConceptMention, DateInterval, Message
@@ -54,13 +55,17 @@ _FILLER = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One thing to keep. `said` are the sentences that it is from, with the words that `text` has no use for ("No, …")."""
+    """One thing to keep. `said` are the sentences that it is from, with the words that `text` has no use for ("No, …").
+
+    `photo_ids` are the photos that it says the names of, where it says which.
+    """
 
     text: str
     kind: Literal["event", "fact", "preference", "procedure"] = "fact"
     happened: DateInterval | None = None
     concepts: tuple[ConceptMention, ...] = ()
     said: str = ""
+    photo_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +148,12 @@ def _reading(
         if namings:
             mentions = tuple(naming.mention() for naming in namings)
             observations = [Observation(_sentence(message.text.strip()), concepts=mentions, said=message.text)]
+    sayings = photo_sayings(message, recent, concepts)
+    if sayings:
+        observations = [one for one in observations if not any(_is_of(one, saying) for saying in sayings)]
+        observations += [
+            Observation(one.text, concepts=(one.mention,), said=one.said, photo_ids=one.photo_ids) for one in sayings
+        ]
     restores = any(one.act == "restore" for one in said)
     instead = _observations(otherwise, before, concepts, message.said_at.date())
     return Reading(tuple(dict.fromkeys(observations)), forgets, tuple(dict.fromkeys(instead)), restores)
@@ -150,6 +161,11 @@ def _reading(
 
 def _told(said: Sequence[Utterance]) -> list[Utterance]:
     return [utterance for utterance in said if utterance.act in ("tell", "preference")]
+
+
+def _is_of(observation: Observation, saying: PhotoSaying) -> bool:
+    """Whether the observation says no more than the sentence about the photos."""
+    return tokens(plain(observation.said)) == tokens(saying.said)
 
 
 def _about_photo(utterance: Utterance) -> Utterance:

@@ -119,6 +119,8 @@ def _keep(
     sense: Sense,
 ) -> AddMemory:
     addition = _addition(state, observation, reading)
+    if observation.photo_ids:
+        return addition  # of these photos and no others: what names other photos is no rival
     corrected = find_corrected(observation, observation.said, hits, newest, state.concepts, sense)
     if corrected is None:
         return addition.model_copy(update={"rivals": rivals_of(observation, hits)})
@@ -131,7 +133,7 @@ def _addition(state: TurnState, observation: Observation, reading: Reading) -> A
     first, last = observation.happened or (None, None)
     return AddMemory(
         text=observation.text,
-        evidence_ids=_evidence(state, observation.text),
+        evidence_ids=_evidence(state, observation),
         kind=observation.kind,
         photos=_photos(state, observation, reading),
         concepts=with_concepts(observation, state.concepts),
@@ -141,24 +143,29 @@ def _addition(state: TurnState, observation: Observation, reading: Reading) -> A
 
 
 def _photos(state: TurnState, observation: Observation, reading: Reading) -> tuple[int, ...]:
-    """A message's photos go with the observation that names something, or else with its first."""
-    naming = [one for one in reading.observations if one.concepts] or list(
-        (reading.observations or reading.otherwise)[:1]
-    )
+    """A message's photos go with the observation that names something, or else with its first.
+
+    Where it says which photos it names, those alone, of this message or shown before.
+    """
+    if observation.photo_ids:
+        return tuple(view.number for view in (*state.photos, *state.earlier) if view.photo_id in observation.photo_ids)
+    others = [one for one in reading.observations or reading.otherwise if not one.photo_ids]
+    naming = [one for one in others if one.concepts] or others[:1]
     return tuple(photo.number for photo in state.photos) if observation in naming else ()
 
 
-def _evidence(state: TurnState, text: str) -> tuple[tuple[int, int], ...]:
-    """The message, and the user's message before it that a pronoun's name was taken from."""
+def _evidence(state: TurnState, observation: Observation) -> tuple[tuple[int, int], ...]:
+    """The message, the user's message before it that a pronoun's name was taken from, and those of earlier photos."""
     own = state.message
-    unsaid = content(_DATE_ADDED.sub(" ", text)) - content(own.text)
+    shown = [view.message_id for view in state.earlier if view.photo_id in observation.photo_ids if view.message_id]
+    unsaid = content(_DATE_ADDED.sub(" ", observation.text)) - content(own.text)
     earlier = [
         message
         for message in state.recent
         if message.role == "user" and content(message.text) & unsaid and not message.text.rstrip().endswith("?")
     ]
-    cited = [message.message_id for message in earlier[-1:]] + [own.message_id]
-    return tuple((message_id, message_id) for message_id in cited)
+    cited = {*shown, *(message.message_id for message in earlier[-1:]), own.message_id}
+    return tuple((message_id, message_id) for message_id in sorted(cited))
 
 
 def _forget(

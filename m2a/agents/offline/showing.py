@@ -1,0 +1,155 @@
+"""What the user says of photos: whom they show and whom not, under the photos or in a later message of the conversation."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from m2a.agents.offline.clauses import sentences
+from m2a.agents.offline.names import NAME, find_namings, mentioned
+from m2a.agents.offline.text import plain
+from m2a.types import Concept, ConceptMention, Message
+
+ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
+_ANSWERED = 3  # messages of the user after the photo in which it may still be named
+_IDLE = 4  # words of a message that does not lead away from the photo
+_ORDINAL = re.compile(
+    rf"\b(?:(?:the )?(?P<word>{'|'.join(ORDINALS)}|last)(?: one| photo| picture| pic)?|"
+    r"(?:photo|picture|number|no\.?) (?P<number>[1-8]))(?= ?(?:is|was|shows|isn't|wasn't|'s)\b)",
+    re.IGNORECASE,
+)
+_POINTS = r"(?:that|this|it|he|she|these|those|they)"
+_IS_NAMED = re.compile(
+    rf"\b(?:{_POINTS}(?:'s| is| was| shows)|(?:his|her|its) name(?:'s| is| was)|"
+    r"(?:i|we) (?:call|named?) (?:it|him|her|this one|that one)|meet|say (?:hi|hello) to)\b",
+    re.IGNORECASE,
+)
+_NAMED = re.compile(
+    rf"(?i:\b{_POINTS}(?:'s| is| was| shows)|\bcall (?:it|him|her)|\bcalled) (?P<name>the {NAME}|{NAME})(?=[,.!?]|$| and\b)"
+)
+_BELONGS = re.compile(
+    r"(?i:\b(?:is|'s|was|shows)) (?P<name>(?i:my|our) (?:[\w-]+ )?[\w-]+(?:'s|s')(?: [\w-]+)?)(?=[,.!]|$)"
+)
+_DENIES = re.compile(
+    rf"\b(?:{_POINTS}|one|photo|picture)(?:'s| is| was)? ?(?:not|isn't|wasn't|aren't|ain't|isnt)\b|^(?:no,? )?not (?=[\w ]+$)",
+    re.IGNORECASE,
+)
+_YES = re.compile(
+    r"^(?:yes|yeah|yep|yup|ja|oui|s[ií]|exactly|correct|right|indeed|it is|that's (?:right|correct|him|her|it|the one)|sure|"
+    r"of course|you're right|you got it)\b",
+    re.IGNORECASE,
+)
+_NO = re.compile(
+    r"^(?:no|nope|nah|nein|non|wrong|not (?:quite|really)|it isn't|it's not|that isn't|that's not)\b", re.IGNORECASE
+)
+_ASKED = re.compile(r"\bIs (?:this|the (?P<which>\w+) (?:one|photo)) (?P<name>[^?\n]{1,80})\?")
+_NAMED_OUTRIGHT = re.compile(r"\b(?:That's|The (?P<which>\w+) one is) (?P<name>[^.\n]{1,80})\.")
+
+
+@dataclass(frozen=True, slots=True)
+class PhotoSaying:
+    """A sentence that names what photos show, or denies it. `text` is how it is kept."""
+
+    said: str
+    text: str
+    mention: ConceptMention
+    photo_ids: tuple[str, ...]
+
+
+def photo_sayings(message: Message, recent: Sequence[Message], concepts: Sequence[Concept]) -> list[PhotoSaying]:
+    """What the message says of its own photos, or of those that the conversation was just about."""
+    photo_ids = message.photos or _shown_before(message, recent)
+    if not photo_ids:
+        return []
+    found = list(_answer(message, recent, concepts))
+    for sentence in sentences(plain(message.text)):
+        saying = _read(sentence, photo_ids, concepts, under=bool(message.photos))
+        if saying is not None:
+            found.append(saying)
+    return found
+
+
+def said_to_user(name: str) -> str:
+    """A name as the assistant says it: "my aunt's" is "your aunt's"."""
+    return re.sub(r"^(?:my|our)\b", "your", name, flags=re.IGNORECASE)
+
+
+def _shown_before(message: Message, recent: Sequence[Message]) -> tuple[str, ...]:
+    """The photos of the newest message that has some, unless the conversation has gone on to something else."""
+    earlier = [one for one in recent if one.role == "user" and one.message_id < message.message_id]
+    for one in reversed(earlier[-_ANSWERED:]):
+        if one.photos:
+            return one.photos
+        if len(one.text.split()) > _IDLE and not _IS_NAMED.search(one.text) and not _DENIES.search(one.text):
+            return ()
+    return ()
+
+
+def _answer(message: Message, recent: Sequence[Message], concepts: Sequence[Concept]) -> Iterator[PhotoSaying]:
+    """Yes or no to "Is this Bobo?", or no to "That's Bobo."."""
+    if message.photos or not recent or recent[-1].role != "assistant":
+        return
+    shown = _shown_before(message, recent)
+    typed = plain(message.text).strip()
+    is_yes, is_no = bool(_YES.match(typed)), bool(_NO.match(typed))
+    if not is_yes and not is_no:
+        return
+    named = list(_NAMED_OUTRIGHT.finditer(recent[-1].text)) if is_no else []
+    for asked in (*_ASKED.finditer(recent[-1].text), *named):
+        concept = next((one for one in concepts if said_to_user(one.name) == asked["name"]), None)
+        photo_ids = _chosen(asked["which"], None, shown) if asked["which"] else shown
+        if concept is not None and photo_ids:
+            yield _saying(typed, concept.name, concept.kind, photo_ids, denied=is_no)
+
+
+def _read(sentence: str, photo_ids: tuple[str, ...], concepts: Sequence[Concept], *, under: bool) -> PhotoSaying | None:
+    ordinal = _ORDINAL.search(sentence)
+    if ordinal is not None:
+        photo_ids = _chosen(ordinal["word"], ordinal["number"], photo_ids)
+        sentence_of_one = f"{sentence[: ordinal.start()]}this{sentence[ordinal.end() :]}"
+    else:
+        sentence_of_one = sentence
+    if not photo_ids or sentence.rstrip().endswith("?"):
+        return None
+    if denies := _DENIES.search(sentence_of_one):
+        known = mentioned(sentence_of_one[denies.start() :], concepts)
+        return _saying(sentence, known[0].name, known[0].kind, photo_ids, denied=True) if known else None
+    if under and ordinal is None:
+        return None  # a name under a photo is read like any other statement
+    if ordinal is None and not _IS_NAMED.search(sentence):
+        return None
+    if named := _NAMED.search(sentence_of_one):
+        known = [one for one in concepts if one.name.casefold() == named["name"].casefold()]
+        naming = next((one for one in find_namings(sentence_of_one) if one.name in named["name"]), None)
+        if known:
+            return _saying(sentence, known[0].name, known[0].kind, photo_ids)
+        if naming is not None or named["name"].startswith("the "):
+            kind, aliases = (naming.kind, naming.aliases) if naming else ("thing", ())
+            return _saying(sentence, named["name"], kind, photo_ids, aliases=aliases)
+    if namings := find_namings(sentence_of_one):
+        return _saying(sentence, namings[0].name, namings[0].kind, photo_ids, aliases=namings[0].aliases)
+    if belongs := _BELONGS.search(sentence_of_one):
+        return _saying(sentence, belongs["name"], "thing", photo_ids)
+    return None
+
+
+def _chosen(word: str | None, number: str | None, photo_ids: tuple[str, ...]) -> tuple[str, ...]:
+    """The photo of that ordinal or number, in the order shown; none where there are not so many."""
+    if word is not None and word.lower() == "last":
+        return photo_ids[-1:]
+    position = ORDINALS.index(word.lower()) if word is not None and word.lower() in ORDINALS else int(number or 0) - 1
+    return photo_ids[position : position + 1] if position >= 0 else ()
+
+
+def _saying(
+    said: str,
+    name: str,
+    kind: str,
+    photo_ids: tuple[str, ...],
+    *,
+    denied: bool = False,
+    aliases: tuple[str, ...] = (),
+) -> PhotoSaying:
+    which = "photo" if len(photo_ids) == 1 else "photos"
+    verb = ("do not show" if denied else "show") if which == "photos" else "does not show" if denied else "shows"
+    mention = ConceptMention.model_validate({"name": name, "kind": kind, "aliases": aliases, "denied": denied})
+    return PhotoSaying(said, f"The {which} {verb} {name}.", mention, photo_ids)

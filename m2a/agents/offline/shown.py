@@ -1,0 +1,43 @@
+"""Questions after photos that were shown: by the day ("what did I show you on Monday?") or by what they show."""
+
+import re
+from collections.abc import Sequence
+
+from m2a.agents.offline.dates import written
+from m2a.agents.offline.questions import Question
+from m2a.agents.offline.showing import said_to_user
+from m2a.agents.state import PhotoView
+from m2a.types import Concept, DateInterval, Message
+
+_SHOWED = re.compile(
+    r"\b(?:i|we)(?:'ve)?(?: \w+)? (?:show|showed|shown|send|sent|share|shared|upload|uploaded)\b|"
+    r"\b(?:photos?|pictures?|pics?) (?:of|with|from|did|have)\b",
+    re.IGNORECASE,
+)
+
+
+def asks_for_photos(question: Question) -> bool:
+    return question.asks == "show" or (question.asks != "who is this" and bool(_SHOWED.search(question.text)))
+
+
+def showing(messages: Sequence[Message], before: int) -> list[Message]:
+    """The messages of the user, before that one, in which they showed photos."""
+    return [one for one in messages if one.role == "user" and one.photos and one.message_id < before]
+
+
+def photos_shown(messages: Sequence[Message], recalled: Sequence[PhotoView], concepts: Sequence[Concept]) -> str:
+    """The photos of the messages, each with its day, its name or caption, and the words that went with it."""
+    names = {photo_id: said_to_user(concept.name) for concept in concepts for photo_id in concept.photo_ids}
+    lines = []
+    for message in messages:
+        views = [view for view in recalled if view.message_id == message.message_id]
+        if recalled and not views:
+            continue  # the same photos as in another of the messages
+        day = message.said_at.date()
+        shows = dict.fromkeys(names.get(view.photo_id) or view.caption for view in views)
+        what = ", ".join(filter(None, shows)) or ("a photo" if len(message.photos) == 1 else "photos")
+        text = message.text.strip()
+        words = f', with the words "{text}"' if text and not text.endswith("?") else ""
+        marks = "".join(f" [photo {view.number}]" for view in views)
+        lines.append(f"On {written(DateInterval(day, day))} you showed me {what}{words}.{marks}")
+    return "\n".join(lines)

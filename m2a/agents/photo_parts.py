@@ -1,0 +1,46 @@
+"""The photos of a prompt: those that there is room for as pictures, the captions of the others."""
+
+from m2a.agents.material import Boundary
+from m2a.agents.photo_views import recognition_lines
+from m2a.agents.state import PhotoView, TurnState
+from models.abilities import Abilities
+from models.chat_model import PhotoPart
+
+EARLIER_SHOWN = 4  # the newest photos of the conversation that stay pictures from turn to turn
+
+
+def photos_to_see(state: TurnState, abilities: Abilities) -> int:
+    """How many photos the prompt would hold, were there room for all."""
+    if abilities.sees_photos is False:
+        return 0
+    return len(state.photos) + len(state.recalled) + min(len(state.earlier), EARLIER_SHOWN)
+
+
+def photo_parts(state: TurnState, shown: int, abilities: Abilities, boundary: Boundary) -> list[str | PhotoPart]:
+    """The photos of earlier messages, then the recalled ones, then the new message's.
+
+    Of the `shown` pictures those of the new message come first, then the recalled ones, then the newest of the conversation.
+    """
+    own = min(len(state.photos), shown)
+    recalled = min(len(state.recalled), shown - own)
+    earlier = min(len(state.earlier), EARLIER_SHOWN, shown - own - recalled)
+    seen = {view.number for view in (*state.photos[:own], *state.recalled[:recalled])}
+    seen |= {view.number for view in state.earlier[len(state.earlier) - earlier :]}
+    parts: list[str | PhotoPart] = []
+    for view in (*state.earlier, *state.recalled, *state.photos):
+        if view.number in seen:
+            parts.append(PhotoPart(_label(view), view.data, view.media_type))
+        else:
+            remark = "" if abilities.sees_photos is False else " (not shown as a picture; this is its caption)"
+            parts.append(boundary.enclose(_label(view) + remark, [view.caption or "no caption"]))
+        if notes := recognition_lines(view.recognition):
+            parts.append(boundary.enclose(f"What memory knows of photo {view.number}", notes))
+    return parts
+
+
+def _label(view: PhotoView) -> str:
+    if view.memory is not None:
+        return f"Photo {view.number}, from memory {view.memory.memory_id} of {view.memory.recorded_at.date()}"
+    if view.message_id is not None:
+        return f"Photo {view.number}, from message {view.message_id}"
+    return f"Photo {view.number} of the user's new message"

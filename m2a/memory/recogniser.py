@@ -1,0 +1,117 @@
+"""Knows photos again: the things that the owner named, and pictures that they showed before."""
+
+import logging
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sqlalchemy import Connection, and_, select
+
+from m2a.memory.database import Database, from_microseconds
+from m2a.memory.embedding_cache import EmbeddingCache
+from m2a.memory.index import MemoryIndex
+from m2a.memory.indexer import Indexer
+from m2a.memory.photo_store import PhotoDamagedError, PhotoNotFoundError, PhotoStore
+from m2a.memory.recognition import bars_of, recognise
+from m2a.memory.schema import message, message_photo, withheld_photo
+from m2a.types import Concept, Message, Recognised
+from models.image_encoder import ImageEncoder
+from models.likeness_encoder import likeness_of
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+_NEAREST = 8  # photos that may be the same picture
+_NEARLY_SAME = 0.95  # cosine
+_SIDE = 24
+_SAME_PICTURE = 2.5  # of 255, the mean difference at that size: copies measured up to 1.4, other photos from 6.6
+
+_log = logging.getLogger(__name__)
+
+
+class Recogniser:
+    """Every owner's; safe to call from threads. A photo's likeness is computed once and kept."""
+
+    def __init__(
+        self, database: Database, photos: PhotoStore, index: MemoryIndex, indexer: Indexer, image_encoder: ImageEncoder
+    ) -> None:
+        self._database = database
+        self._photos = photos
+        self._index = index
+        self._indexer = indexer
+        self._encoder = likeness_of(image_encoder)
+        self._bars = bars_of(self._encoder.encoder_id)
+        self._embeddings = EmbeddingCache(database)
+
+    def recognise(self, owner: str, photo_id: str, concepts: Sequence[Concept]) -> Recognised | None:
+        """Which of the owner's concepts the photo shows; see `recognition.recognise`. A damaged photo is like none."""
+        if not any(concept.photo_ids for concept in concepts):
+            return None
+        photo_ids = {photo_id, *(other for one in concepts for other in (*one.photo_ids, *one.denied_photo_ids))}
+        vectors = {other: vector for other in sorted(photo_ids) if (vector := self._likeness(owner, other)) is not None}
+        return recognise(photo_id, vectors, concepts, self._bars)
+
+    def shown_at(self, owner: str, photo_id: str, shown: Message) -> datetime | None:
+        """When the owner first showed this picture, in whatever encoding, in a message before `shown`; None if never.
+
+        The message that `shown` is an edit of does not count.
+        """
+        with self._database.read() as connection:
+            return _first_shown(connection, owner, self._copies(owner, photo_id), shown)
+
+    def _likeness(self, owner: str, photo_id: str) -> np.ndarray | None:
+        encoder = self._encoder
+
+        def encode(_missing: list[int]) -> np.ndarray:
+            return encoder.encode([self._photos.image(owner, photo_id)])
+
+        try:
+            vector: np.ndarray = self._embeddings.vectors(encoder.encoder_id, encoder.dimensions, [photo_id], encode)[0]
+        except (PhotoDamagedError, PhotoNotFoundError, OSError) as error:
+            _log.warning("Photo %s cannot be compared: %s", photo_id, error)
+            return None
+        return vector
+
+    def _copies(self, owner: str, photo_id: str) -> list[str]:
+        """The owner's photos that are the same picture, the photo itself among them."""
+        copies = [photo_id]
+        try:
+            vectors = self._indexer.photo_vectors(owner, [photo_id])
+            near = self._indexer.when_current(owner, lambda: self._index.search_photos(owner, vectors, _NEAREST))
+            others = [str(hit.record_id) for hit in near if hit.score >= _NEARLY_SAME and hit.record_id != photo_id]
+            picture = _small(self._photos.image(owner, photo_id)) if others else None
+            for other in others:
+                if np.abs(_small(self._photos.image(owner, other)) - picture).mean() <= _SAME_PICTURE:
+                    copies.append(other)
+        except (PhotoDamagedError, PhotoNotFoundError, OSError) as error:
+            _log.warning("Photo %s cannot be compared: %s", photo_id, error)
+        return copies
+
+
+def _small(image: "Image") -> np.ndarray:
+    return np.asarray(image.convert("RGB").resize((_SIDE, _SIDE)), dtype=np.float32)
+
+
+def _first_shown(connection: Connection, owner: str, photo_ids: Sequence[str], shown: Message) -> datetime | None:
+    is_withheld = and_(
+        withheld_photo.c.owner == message_photo.c.owner,
+        withheld_photo.c.message_id == message_photo.c.message_id,
+        withheld_photo.c.photo_id == message_photo.c.photo_id,
+    )
+    this = and_(message.c.owner == message_photo.c.owner, message.c.message_id == message_photo.c.message_id)
+    row = connection.execute(
+        select(message.c.said_at)
+        .join(message_photo, this)
+        .where(
+            message_photo.c.owner == owner,
+            message_photo.c.photo_id.in_(photo_ids),
+            message.c.role == "user",
+            message.c.message_id < shown.message_id,
+            message.c.message_id != (shown.replaces or 0),
+            ~select(withheld_photo.c.photo_id).where(is_withheld).exists(),
+        )
+        .order_by(message.c.message_id)
+        .limit(1)
+    ).first()
+    return from_microseconds(row.said_at).astimezone(shown.said_at.tzinfo) if row is not None else None

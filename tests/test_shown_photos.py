@@ -1,0 +1,209 @@
+"""Photos in whole turns without a language model: named late, known again, asked, denied, shown twice, found without words."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from datetime import UTC, datetime, timedelta
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from m2a.agents.offline import OfflineRules
+from m2a.agents.prompting import stage_messages
+from m2a.assistant import Assistant
+from m2a.memory.bank import MemoryBank
+from m2a.settings import Settings
+from m2a.types import AddMemory, Concept, ConceptMention, Finish, MessageRecorded, Query, ReplyFinished
+from tests.bench.recognition import DREAMBOOTH
+from tests.drawings import draw_dog, draw_teapot
+from tests.scripted_policy import ScriptedPolicy
+from tests.turns import of_this_turn, only, remember, turn
+
+needs_photos = pytest.mark.skipif(not DREAMBOOTH.exists(), reason="the DreamBooth photos are not on this machine")
+
+
+class Album:
+    """One user who shows photos, an hour between two messages."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.now = datetime(2026, 3, 2, 9, tzinfo=UTC)  # a Monday
+        self.conversation: str | None = None
+        self.reply_id = 0
+        self.open()
+
+    def open(self) -> None:
+        settings = Settings(data_dir=self.folder / "data", chat_model="offline")
+        self.assistant = Assistant.open(settings, clock=lambda: self.now, policy=OfflineRules())
+
+    @property
+    def bank(self) -> MemoryBank:
+        return self.assistant.memory(self.assistant.local_owner)
+
+    async def say(self, text: str = "", *photos: Path | bytes, anew: bool = False, days: int = 0) -> str:
+        self.now += timedelta(days=days, hours=1)
+        data = [photo.read_bytes() if isinstance(photo, Path) else photo for photo in photos]
+        reply = ""
+        conversation = None if anew else self.conversation
+        async for event in self.assistant.turn(self.assistant.local_owner, text, data, conversation):
+            if isinstance(event, MessageRecorded):
+                self.conversation = event.message.conversation_id
+            elif isinstance(event, ReplyFinished):
+                reply, self.reply_id = event.message.text, event.message.message_id
+        return reply
+
+    def dog(self, view: int) -> Path:
+        return draw_dog(self.folder / f"dog{view}.png", view)
+
+    def teapot(self, view: int) -> Path:
+        return draw_teapot(self.folder / f"teapot{view}.png", view)
+
+    def concept(self, name: str) -> Concept:
+        return next(concept for concept in self.bank.concepts() if concept.name == name)
+
+
+@pytest.fixture
+async def album(tmp_path: Path) -> AsyncIterator[Album]:
+    album = Album(tmp_path)
+    async with album.assistant:
+        yield album
+
+
+async def test_a_name_given_later_joins_the_photo_and_its_message(album):
+    assert "I don't recognise" in await album.say("", album.dog(0))
+    await album.say("that's Bobo")
+    [entry] = album.bank.entries()
+    shown = album.bank.messages_in_ranges(entry.evidence_ids)
+    assert [bool(message.photos) for message in shown] == [True, False] and len(entry.photo_ids) == 1
+    assert album.concept("Bobo").photo_ids == entry.photo_ids
+    assert (await album.say("who is this?", album.dog(1), anew=True)).startswith("That's Bobo. On 2 March 2026")
+    assert not (await album.say("", album.teapot(0))).startswith("That's")
+
+
+@pytest.mark.parametrize(
+    ("words", "later", "name"),
+    [
+        ("Look who came home", "His name is Mango.", "Mango"),
+        ("", "his name is Mango", "Mango"),
+        ("What do you think?", "It's called Greta", "Greta"),
+        ("", "This is the Professor", "the Professor"),
+        ("", "that's my aunt's", "my aunt's"),
+    ],
+)
+async def test_ways_to_name_a_photo_later(album, words, later, name):
+    await album.say(words, album.dog(0))
+    await album.say(later)
+    assert len(album.concept(name).photo_ids) == 1
+
+
+async def test_one_of_several_photos_is_named_by_its_place(album):
+    await album.say("", album.dog(0), album.teapot(0))
+    await album.say("the second one is my aunt's")
+    assert (await album.say("", album.teapot(1))).startswith("That's your aunt's.")
+    assert not (await album.say("", album.dog(1))).startswith("That's")
+
+
+async def test_a_conversation_that_went_on_names_no_photo(album):
+    await album.say("", album.dog(0))
+    await album.say("My sister Ana moved to Oslo last week and started a new job there")
+    await album.say("Her name is Ana Maria")
+    assert all(not concept.photo_ids for concept in album.bank.concepts())
+
+
+async def test_a_denial_removes_the_name_is_heeded_and_can_be_undone(album):
+    await album.say("", album.dog(0))
+    await album.say("that's Bobo")
+    await album.say("", album.dog(3))
+    await album.say("that's not Bobo")
+    assert "Bobo" not in await album.say("", album.dog(3), anew=True)
+    assert (await album.say("", album.dog(1))).startswith("That's Bobo.")
+    await album.say("", album.dog(0), anew=True)
+    await album.say("No, that's not Bobo")
+    assert album.concept("Bobo").photo_ids == () and len(album.concept("Bobo").denied_photo_ids) == 2
+    album.bank.undo(album.reply_id, 0)
+    assert len(album.concept("Bobo").photo_ids) == 1 and len(album.concept("Bobo").denied_photo_ids) == 1
+
+
+async def test_what_was_shown_before_is_said_to_be_so(album):
+    await album.say("Our trip", album.teapot(0))
+    again = BytesIO()
+    Image.open(album.teapot(0)).resize((440, 330)).save(again, "JPEG", quality=70)
+    assert "You showed me this on 2 March 2026." in await album.say("", again.getvalue(), days=2)
+    assert "You showed me" not in await album.say("", album.dog(0))
+    assert "You showed me this earlier today." in await album.say("", album.dog(0), anew=True)
+
+
+async def test_photos_without_words_are_found_by_day_and_by_what_they_show(album):
+    await album.say("", album.teapot(0))
+    await album.say("", album.dog(0), days=1)
+    [teapot] = [m for m in album.bank.messages(range(1, 9)).values() if m.photos and m.said_at.day == 2]
+    while album.bank.uncaptioned_photos():
+        await asyncio.sleep(0.05)
+    album.bank.set_caption(teapot.photos[0], "a blue teapot on a table")
+    assert [message.message_id for message in album.bank.find_messages("teapot")] == [teapot.message_id]
+    hits = album.bank.search(Query("a teapot"), {"message"}, 1)
+    assert [hit.record.message_id for hit in hits] == [teapot.message_id]
+    hits = album.bank.search(Query("", teapot.photos), {"message"}, 1)
+    assert [hit.record.message_id for hit in hits] == [teapot.message_id]
+    reply = await album.say("What did I show you on Monday?", days=1)
+    assert reply == "On 2 March 2026 you showed me a blue teapot on a table."
+    assert "a blue teapot on a table" in await album.say("Show me the photo of the teapot")
+    assert album.bank.messages([album.reply_id])[album.reply_id].photos == teapot.photos
+
+
+async def test_captions_that_a_process_left_are_made_at_the_next_start(tmp_path):
+    album = Album(tmp_path)
+    album.bank.record(None, role="user", speaker="You", text="", photos=[album.dog(0).read_bytes()])
+    await album.assistant.close()
+    album.open()
+    async with album.assistant:
+        waiting = album.bank.uncaptioned_photos()
+        assert len(waiting) == 1
+        while album.bank.uncaptioned_photos():
+            await asyncio.sleep(0.05)
+
+
+def photos_of(subject: str, numbers: Sequence[int]) -> list[Path]:
+    return [DREAMBOOTH / subject / f"{number:02}.jpg" for number in numbers]
+
+
+@needs_photos
+async def test_a_nearly_sure_match_is_asked_and_learned_from_the_answer(album):
+    first, alike = photos_of("clock", (0, 2))
+    await album.say("", first)
+    await album.say("I call it the Professor")
+    assert (await album.say("", alike, anew=True)).startswith("Is this the Professor?")
+    await album.say("yes")
+    assert len(album.concept("the Professor").photo_ids) == 2
+    album.bank.undo(album.reply_id, 0)
+    assert len(album.concept("the Professor").photo_ids) == 1
+    assert "Is this the Professor?" in await album.say("", alike, anew=True)
+    await album.say("no")
+    assert len(album.concept("the Professor").denied_photo_ids) == 1
+    assert "Professor" not in await album.say("", alike, anew=True)
+
+
+async def test_a_model_names_an_earlier_photo_by_its_number_and_is_told_what_is_known_of_it(tmp_path):
+    policy = ScriptedPolicy()
+    settings = Settings(data_dir=tmp_path / "data", chat_model="offline")
+    async with Assistant.open(settings, policy=policy) as assistant:
+        bank = assistant.memory(assistant.local_owner)
+        dog = draw_dog(tmp_path / "dog.png", 0).read_bytes()
+        [recorded] = only(MessageRecorded, await turn(assistant, "", dog))
+        mango = (ConceptMention(name="Mango", kind="pet"),)
+        naming = of_this_turn(AddMemory, text="The dog is called Mango.", photos=(1,), concepts=mango)
+        beyond = of_this_turn(AddMemory, text="The cat is called Miso.", photos=(2,))
+        remember(policy, naming, beyond, Finish())
+        conversation = recorded.message.conversation_id
+        await turn(assistant, "his name is Mango", conversation_id=conversation)
+        [concept] = bank.concepts()
+        assert concept.photo_ids == recorded.message.photos
+        assert [entry.text for entry in bank.entries()] == ["The dog is called Mango."]
+        again = draw_dog(tmp_path / "again.png", 1).read_bytes()
+        remember(policy)
+        await turn(assistant, "Look", again, conversation_id=conversation)
+        state = policy.seen[-1]
+        lines = [part for message in stage_messages(state, sees_photos=False) for part in message.parts]
+        assert any("It shows Mango" in line for line in lines)
+        assert any("photo 2, in message 1: " in line for line in lines)
