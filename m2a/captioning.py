@@ -2,8 +2,8 @@
 
 import logging
 
+from m2a.agents.in_thread import in_thread
 from m2a.agents.photo_views import caption_photo
-from m2a.agents.stopping import in_thread
 from m2a.memory.bank import MemoryBank
 from m2a.memory.photo_store import PhotoDamagedError, PhotoNotFoundError
 from models.captioner import Captioner

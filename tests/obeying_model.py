@@ -65,7 +65,9 @@ class ObeyingModel:
         name, arguments = self._write(prompt)
         return ToolCall(name, arguments, TokenUsage(1, 1))
 
-    async def stream(self, messages: Sequence[ChatMessage]) -> AsyncGenerator[str | TokenUsage]:
+    async def stream(
+        self, messages: Sequence[ChatMessage], tools: Sequence[Tool] = ()
+    ) -> AsyncGenerator[str | TokenUsage]:
         yield "Fine."
         yield TokenUsage(1, 1)
 

@@ -54,7 +54,7 @@ class SeeingModel:
     async def choose(self, messages, tools):
         raise AssertionError("a caption needs no tool")
 
-    async def stream(self, messages):
+    async def stream(self, messages, tools=()):
         self.prompts.append(messages)
         for piece in self.pieces:
             yield piece
@@ -140,7 +140,7 @@ def test_a_blind_model_is_refused_and_an_outage_raises():
         ChatCaptioner(SeeingModel(sees_photos=False))
 
     class Down(SeeingModel):
-        async def stream(self, messages):
+        async def stream(self, messages, tools=()):
             raise ChatModelError("The server does not answer.")
             yield
 

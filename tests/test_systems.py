@@ -15,6 +15,7 @@ from m2a.systems.evaluated_bank import EvaluatedBank, QuestionBank
 from m2a.systems.shared import Memory, Parts, Utterance
 from m2a.systems.system import Answer, MemorySystem, Meter, Question
 from m2a.types import Hit, Message, Query, RecordKind
+from models.abilities import Abilities, Probe
 from models.chat_model import ChatMessage, TokenUsage, Tool, ToolCall
 from tests.chat_server import ChatServer, say
 from tests.dialogues import model_of, parts_of, write_dialogues
@@ -227,14 +228,19 @@ class SilentModel:
         await asyncio.Event().wait()
         raise AssertionError
 
-    async def stream(self, messages: Sequence[ChatMessage]) -> AsyncGenerator[str | TokenUsage, None]:
+    async def stream(
+        self, messages: Sequence[ChatMessage], tools: Sequence[Tool] = ()
+    ) -> AsyncGenerator[str | TokenUsage, None]:
         yield "never said"
+
+    async def abilities(self, probe: tuple[Probe, ...] = ()) -> Abilities:
+        return Abilities(sees_photos=False)
 
 
 async def test_half_an_answer_is_none(tmp_path: Path) -> None:
     model = SilentModel()
     parts = parts_of(model)(tmp_path / "work")
-    here = await place(tmp_path, "m2a", parts)
+    here = await place(tmp_path, "m2a-paper", parts)
     answering = asyncio.create_task(here.answer("Who moved to Lisbon?"))
     async with asyncio.timeout(30):
         await model.asked.wait()
@@ -298,7 +304,7 @@ def test_an_ablation_differs_from_the_system_of_the_paper_in_the_one_thing_it_is
     assert changed("m2a-single-retrieval") == {"max_queries", "query_rounds"}
     assert changed("m2a-dense-only") == {"paths"}
     assert changed("m2a-context-0") == changed("m2a-context-20") == {"context_turns"} and not changed("m2a-context-5")
-    assert changed("m2a") == {"fusion", "relevance_floor"}
+    assert changed("m2a") == {"fusion", "relevance_floor", "published_stages"}
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,9 @@ class ScriptedChat:
             return ToolCall(name, arguments, TokenUsage())
         return ToolCall("answer" if "answer" in names else "finish", {}, TokenUsage())
 
-    async def stream(self, messages: Sequence[ChatMessage]) -> AsyncGenerator[str | TokenUsage, None]:
+    async def stream(
+        self, messages: Sequence[ChatMessage], tools: Sequence[Tool] = ()
+    ) -> AsyncGenerator[str | TokenUsage, None]:
         self.prompts.append(messages)
         yield "Noted."
         yield TokenUsage()
