@@ -17,7 +17,6 @@ from tests.drawings import draw_teapot
 from tests.scripted_model import Prompt, ScriptedModel
 
 Script = Callable[[dict[str, Any]], Reply]
-QUERY = ("query_memory", {"query": "Bobo"})
 
 
 class Talk:
@@ -39,13 +38,16 @@ class Talk:
 
 
 @asynccontextmanager
-async def talk(folder: Path, script: Script, *, window: int | None = None) -> AsyncIterator[Talk]:
+async def talk(
+    folder: Path, script: Script, *, window: int | None = None, published_stages: bool = False
+) -> AsyncIterator[Talk]:
     with ChatServer(script) as server:
         if window:
             entry = {"data": [{"id": "small", "max_model_len": window}]}
             server.facts["/v1/models"] = raw(json.dumps(entry).encode(), "application/json")
         model = ProviderChatModel("openai:small", base_url=server.base_url, sees_photos=None, backoff=0)
-        async with Assistant.open(load_settings(data_dir=folder), policy=LanguagePolicy(model)) as assistant:
+        policy = LanguagePolicy(model, published_stages=published_stages)
+        async with Assistant.open(load_settings(data_dir=folder), policy=policy) as assistant:
             yield Talk(assistant, server)
 
 
@@ -53,64 +55,117 @@ def keep_and_find(prompt: Prompt) -> tuple[str, dict[str, Any]]:
     """Keeps statements, looks up questions, and finishes without naming what it found."""
     asks = prompt.said.endswith("?")
     if prompt.stage == "query":
-        return QUERY if asks and not prompt.steps else ("answer", {})
+        return ("query_memory", {"query": "Bobo"}) if asks and not prompt.steps else ("answer", {})
     if prompt.stage == "update":
         return ("finish", {}) if asks else ("update_memory", {"request": prompt.said})
-    if not prompt.steps:
-        return "search_semantic_memories", {"query": "Bobo"}
-    if prompt.stage == "manage update" and prompt.steps == 1:
-        evidence = [[prompt.message_id, prompt.message_id]]
-        return "add_memory", {"text": prompt.said, "evidence_ids": evidence, "photos": prompt.photos}
-    return "finish", {}
+    if prompt.stage == "manage query":
+        return ("finish", {}) if prompt.steps else ("search_semantic_memories", {"query": "Bobo"})
+    return ("finish", {}) if asks else keep(prompt)
 
 
-async def test_steps_are_tool_calls_under_the_names_of_the_tools(tmp_path: Path) -> None:
-    async with talk(tmp_path, ScriptedModel(keep_and_find, lambda prompt: "Noted.")) as chat:
-        await chat.say("My dog Bobo loves his ball.")
-        *_, last = chat.prompts("manage update")
-        called = [m["tool_calls"][0] for m in last.json["messages"] if m["role"] == "assistant"]
-        results = [m for m in last.json["messages"] if m["role"] == "tool"]
-        assert [made["function"]["name"] for made in called] == ["search_semantic_memories", "add_memory"]
-        assert [made["id"] for made in called] == [result["tool_call_id"] for result in results]
-        assert {made["function"]["name"] for made in called} <= {t["function"]["name"] for t in last.json["tools"]}
-        assert "SearchSemanticMemories" not in json.dumps(last.json)
-        assert results[-1]["content"].startswith("Done; it is written when you finish.")
+def keep(prompt: Prompt) -> tuple[str, dict[str, Any]]:
+    evidence = [[prompt.message_id, prompt.message_id]]
+    return "add_memory", {"text": prompt.said, "evidence_ids": evidence, "photos": prompt.photos}
 
 
-async def test_parallel_calls_are_carried_out_in_order_in_one_answer(tmp_path: Path) -> None:
-    single = ScriptedModel(keep_and_find, lambda prompt: "Noted.")
-
-    def script(request: dict[str, Any]) -> Reply:
-        prompt = Prompt.of(request)
-        if prompt.stage == "manage query" and not prompt.steps:
-            searches = [("search_semantic_memories", {"query": word}) for word in ("Bobo", "ball")]
-            return Reply(tool_calls=(*searches, ("fetch_raw_messages", {"ranges": 3}), ("finish", {})))
-        return single(request)
-
-    async with talk(tmp_path, script) as chat:
-        await chat.say("My dog Bobo loves his ball.")
-        events = await chat.say("What does Bobo love?")
-        assert [e.query.text for e in events if isinstance(e, MemorySearched)] == ["Bobo", "ball"]
-        assert len(chat.prompts("manage query")) == 1
-        assert not [e for e in events if isinstance(e, Failed)]
+def searches(*words: str) -> list[tuple[str, dict[str, Any]]]:
+    return [("search_semantic_memories", {"query": word}) for word in words]
 
 
-async def test_a_finish_without_ids_keeps_what_was_found(tmp_path: Path) -> None:
+async def test_what_the_message_finds_is_enough_for_a_reply_in_one_call(tmp_path: Path) -> None:
     async with talk(tmp_path, ScriptedModel(keep_and_find, lambda prompt: "His ball.")) as chat:
         await chat.say("My dog Bobo loves his ball.")
+        assert [Prompt.of(r.json).stage for r in chat.server.requests] == ["generate", "manage update", "consent"]
         chat.conversation = None
         await chat.say("What does Bobo love?")
+        assert [Prompt.of(r.json).stage for r in chat.server.requests] == ["generate", "manage update"]
         [reply] = chat.prompts("generate")
         assert "My dog Bobo loves his ball." in Prompt.of(reply.json).material
 
 
-async def test_a_search_that_gives_up_is_told_to_the_reply_and_to_the_user(tmp_path: Path) -> None:
+async def test_a_reply_may_be_preceded_by_searches_in_order_and_keeps_what_was_said_before_them(tmp_path: Path) -> None:
+    single = ScriptedModel(keep_and_find, lambda prompt: "His ball.")
+
+    def script(request: dict[str, Any]) -> Reply:
+        if (
+            Prompt.of(request).stage == "generate"
+            and "toy?" in json.dumps(request)
+            and "tool_calls" not in str(request)
+        ):
+            return Reply(
+                text="Let me see.", tool_calls=(*searches("Bobo", "ball"), ("fetch_raw_messages", {"ranges": 3}))
+            )
+        return single(request)
+
+    async with talk(tmp_path, script) as chat:
+        await chat.say("My dog Bobo loves his ball.")
+        chat.conversation = None
+        events = await chat.say("What was his toy?")
+        searched = [e.query.text for e in events if isinstance(e, MemorySearched)]
+        assert searched == ["What was his toy?", "Bobo", "ball"]
+        _first, second = chat.prompts("generate")
+        called = [m["tool_calls"][0] for m in second.json["messages"] if m.get("tool_calls")]
+        results = [m for m in second.json["messages"] if m["role"] == "tool"]
+        assert [made["function"]["name"] for made in called] == ["search_semantic_memories"] * 2
+        assert [made["id"] for made in called] == [result["tool_call_id"] for result in results]
+        assert "SearchSemanticMemories" not in json.dumps(second.json) and "ranges" in second.text
+        [finished] = [e for e in events if isinstance(e, ReplyFinished)]
+        assert finished.message.text == "Let me see.\n\nHis ball."
+        assert not [e for e in events if isinstance(e, Failed)]
+
+
+async def test_a_model_that_only_ever_searches_must_reply_in_the_end(tmp_path: Path) -> None:
+    def script(request: dict[str, Any]) -> Reply:
+        if Prompt.of(request).stage == "generate":
+            return Reply(tool_calls=tuple(searches("Bobo"))) if request.get("tools") else say("I do not know.")
+        return Reply(tool_calls=(("finish", {}),))
+
+    async with talk(tmp_path, script) as chat:
+        events = await chat.say("What does Bobo love?")
+        [finished] = [e for e in events if isinstance(e, ReplyFinished)]
+        assert finished.message.text == "I do not know."
+        assert "there are no tools any more" in chat.prompts("generate")[-1].text
+
+
+async def test_all_writes_of_one_answer_are_kept_and_more_are_waited_for_where_announced(tmp_path: Path) -> None:
+    def script(request: dict[str, Any]) -> Reply:
+        prompt = Prompt.of(request)
+        if prompt.stage == "manage update":
+            name, values = keep(prompt)
+            if "one by one" in prompt.said:
+                last = prompt.steps == 1
+                return Reply(tool_calls=((name, {**values, "text": f"Fact {prompt.steps}.", "more": not last}),))
+            return Reply(
+                tool_calls=tuple((name, {**values, "text": text}) for text in ("Bobo is a dog.", "Bobo is old."))
+            )
+        return ScriptedModel(keep_and_find, lambda prompt: "Noted.")(request)
+
+    async with talk(tmp_path, script) as chat:
+        await chat.say("My dog Bobo is old.")
+        assert len(chat.prompts("manage update")) == 1
+        await chat.say("Two facts, one by one.")
+        assert len(chat.prompts("manage update")) == 2
+        texts = [entry.text for entry in chat.assistant.memory(chat.assistant.local_owner).entries()]
+        assert texts == ["Bobo is a dog.", "Bobo is old.", "Fact 0.", "Fact 1."]
+
+
+async def test_as_published_a_finish_without_ids_keeps_what_was_found(tmp_path: Path) -> None:
+    model = ScriptedModel(keep_and_find, lambda prompt: "His ball.")
+    async with talk(tmp_path, model, published_stages=True) as chat:
+        await chat.say("My dog Bobo loves his ball.")
+        chat.conversation = None
+        await chat.say("What does Bobo love?")
+        [reply] = chat.prompts("generate")
+        assert "My dog Bobo loves his ball." in Prompt.of(reply.json).material and not reply.json.get("tools")
+
+
+async def test_as_published_a_search_that_gives_up_is_told_to_the_reply_and_to_the_user(tmp_path: Path) -> None:
     single = ScriptedModel(keep_and_find, lambda prompt: "I may miss something.")
 
     def script(request: dict[str, Any]) -> Reply:
         return say("Hm.") if Prompt.of(request).stage == "query" else single(request)
 
-    async with talk(tmp_path, script) as chat:
+    async with talk(tmp_path, script, published_stages=True) as chat:
         events = await chat.say("What does Bobo love?")
         [reply] = chat.prompts("generate")
         assert "The memory was not searched to the end" in Prompt.of(reply.json).material
@@ -119,7 +174,10 @@ async def test_a_search_that_gives_up_is_told_to_the_reply_and_to_the_user(tmp_p
 
 
 async def test_each_prompt_begins_as_the_one_before(tmp_path: Path) -> None:
-    async with talk(tmp_path, ScriptedModel(keep_and_find, lambda prompt: "Noted.")) as chat:
+    def look_first(prompt: Prompt) -> tuple[str, dict[str, Any]]:
+        return searches(f"Bobo {prompt.steps}")[0] if prompt.steps < 2 else keep_and_find(prompt)
+
+    async with talk(tmp_path, ScriptedModel(look_first, lambda prompt: "Noted.")) as chat:
         await chat.say("My dog Bobo loves his ball.")
         systems = {request.json["messages"][0]["content"] for request in chat.prompts("manage update")}
         first, second, third = (request.json["messages"] for request in chat.prompts("manage update"))
@@ -138,22 +196,23 @@ async def test_each_prompt_begins_as_the_one_before(tmp_path: Path) -> None:
 async def test_everything_fits_into_a_small_window_and_what_is_cut_is_said(tmp_path: Path) -> None:
     window = 8192
 
-    def open_all(prompt: Prompt) -> tuple[str, dict[str, Any]]:
-        if prompt.stage == "manage query" and not prompt.steps:
-            return "fetch_raw_messages", {"ranges": [[1, 200]]}
-        if prompt.stage == "manage query":
-            return "finish", {"message_ids": list(range(1, 30))}
-        return keep_and_find(prompt) if prompt.stage == "query" else ("finish", {})
+    def script(request: dict[str, Any]) -> Reply:
+        if Prompt.of(request).stage == "manage update":
+            return Reply(tool_calls=(("finish", {}),))
+        fetched = "tool_calls" in json.dumps(request)
+        if "What did Bobo" in json.dumps(request) and not fetched:
+            return Reply(tool_calls=(("fetch_raw_messages", {"ranges": [[1, 200]]}),))
+        return say("and so on " * 80)
 
-    async with talk(tmp_path, ScriptedModel(open_all, lambda prompt: "and so on " * 80), window=window) as chat:
+    async with talk(tmp_path, script, window=window) as chat:
         for number in range(20):
             await chat.say(f"Story {number}. " + "Once upon a time there was a dog. " * 40)
         await chat.say("What did Bobo do?")
         sizes = [tokens_of(json.dumps(request.json, ensure_ascii=False)) for request in chat.server.requests]
         assert max(sizes) <= window - 2048, "the rest is for the answer"
-        asked, reply = chat.prompts("manage query")[-1], chat.prompts("generate")[-1]
-        assert "more left out: there is no room.)" in asked.text
-        assert "Story 0." in asked.text, "what was fetched is cut from its end"
+        _asked, reply = chat.prompts("generate")
+        assert "more left out: there is no room.)" in reply.text
+        assert "Story 0." in reply.text, "what was fetched is cut from its end"
         assert "left out: there is no room" in reply.text and "What did Bobo do?" in reply.text
         await chat.say("Look at this: " + "x" * 19_000)
         assert max(tokens_of(json.dumps(request.json)) for request in chat.server.requests) <= window

@@ -15,6 +15,7 @@ from m2a.assistant import Assistant
 from m2a.memory.bank import MemoryBank
 from m2a.settings import Settings
 from m2a.types import AddMemory, Concept, ConceptMention, Finish, MessageRecorded, Query, ReplyFinished
+from models.abilities import Abilities
 from tests.bench.recognition import DREAMBOOTH
 from tests.drawings import draw_dog, draw_teapot
 from tests.scripted_policy import ScriptedPolicy
@@ -204,6 +205,7 @@ async def test_a_model_names_an_earlier_photo_by_its_number_and_is_told_what_is_
         remember(policy)
         await turn(assistant, "Look", again, conversation_id=conversation)
         state = policy.seen[-1]
-        lines = [part for message in stage_messages(state, sees_photos=False) for part in message.parts]
+        prompt = stage_messages(state, Abilities(sees_photos=False))
+        lines = [part for message in prompt for part in message.parts]
         assert any("It shows Mango" in line for line in lines)
-        assert any("photo 2, in message 1: " in line for line in lines)
+        assert any("Photo 2, from message 1" in line for line in lines)

@@ -158,10 +158,24 @@ def choose(prompt: Prompt) -> tuple[str, Mapping[str, Any]]:
     return "finish", {"context": "Found.", "memory_ids": list(prompt.memories)[:2]}
 
 
-async def test_m2a_updates_once_per_exchange_and_answers_without_a_trace(tmp_path: Path) -> None:
+async def test_m2a_asks_once_for_an_exchange_and_once_for_an_answer(tmp_path: Path) -> None:
     with ChatServer(ScriptedModel(choose, lambda prompt: "Lisbon")) as server:
         parts = parts_of(model_of(server))(tmp_path / "work")
         here = await place(tmp_path, "m2a", parts)
+        stages = [Prompt.of(request.json).stage for request in server.requests]
+        assert stages == ["manage update", "consent"] * 3
+        assert here.rows()["entry"] == 3
+
+        answer = await here.answer("Who moved to Lisbon?")
+        assert answer.text == "Lisbon" and answer.usage.calls == 1 and answer.context_tokens > 0
+        assert here.references[answer.sources[0]] == "D2:1"
+        parts.stores.close()
+
+
+async def test_m2a_as_published_updates_once_per_exchange_and_answers_without_a_trace(tmp_path: Path) -> None:
+    with ChatServer(ScriptedModel(choose, lambda prompt: "Lisbon")) as server:
+        parts = parts_of(model_of(server))(tmp_path / "work")
+        here = await place(tmp_path, "m2a-paper", parts)
         prompts = [Prompt.of(request.json) for request in server.requests]
         updates = [prompt for prompt in prompts if prompt.stage == "update"]
         assert len(updates) == 3

@@ -86,7 +86,7 @@ def context_lines(context: MemoryContext, memories: int | None = None, fetched: 
     lines = [shorten(context.text, WRITTEN_CHARACTERS)] if context.text else []
     hits = [hit_line(hit, context.superseded) for hit in context.hits]
     lines += hits if memories is None else fitted(hits, memories)
-    if context.messages:
+    if context.messages and fetched != 0:
         messages = message_lines(context.messages, context.superseded)
         lines += ["Original messages:", *(messages if fetched is None else fitted(messages, fetched))]
     if not context.complete:

@@ -30,7 +30,7 @@ from models.chat_model import CALL_TOKENS, REPLY_TOKENS, ChatMessage, PhotoPart,
 
 _ROUNDS: dict[Stage, str] = {"query": "queries", "manage query": "rounds", "manage update": "rounds"}
 _ANSWER_SHARE = 4  # the part of the window that is kept for the answer is at most one in four
-_FRAME_TOKENS = 256  # titles, fences and the names of roles, which nobody counts
+_FRAME_TOKENS = 512  # titles, fences, names of roles and what is around a tool, which nobody counts
 _MESSAGE_SHARE = 2  # and of the rest the user's new message takes no more than half
 
 
