@@ -14,7 +14,7 @@ from m2a.memory.embedding_cache import EmbeddingCache, content_hash
 from m2a.memory.floor import NO_FLOOR, RelevanceFloor, floor_of
 from m2a.memory.index import MemoryIndex
 from m2a.memory.index_schema import IndexEncoders
-from m2a.memory.indexer import Indexer, entry_text, message_text
+from m2a.memory.indexer import entry_text, message_text
 from m2a.memory.milvus import IndexUnavailableError
 from m2a.memory.photo_store import PhotoDamagedError, PhotoNotFoundError
 from m2a.memory.ranking.encoding import RecordEncoder
@@ -24,9 +24,9 @@ from m2a.memory.ranking.ranker import Ranker
 from m2a.memory.ranking.record_store import RankedRecordStore
 from m2a.memory.ranking.token_head import TokenHead
 from m2a.memory.raw_message_store import RawMessageStore
-from m2a.memory.retriever import Retriever
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
-from m2a.types import DateInterval, EntryDraft, EvidenceRange, Hit, Query
+from m2a.memory.stores import Retrieval
+from m2a.types import DateInterval, EntryDraft, EvidenceRange, Hit, Query, RecordKey
 from tests.encoders import COLOURS, ColourImageEncoder, HashingTextEncoder, HashingTokenEncoder
 
 NOW = datetime(2026, 3, 12, 12, 0, tzinfo=UTC)
@@ -53,28 +53,16 @@ class Memory:
     def restart(self) -> None:
         self.ranked = RankedRecordStore(self.database)
         ranking = ranking_by_hand(self.ranked, self.text_encoder) if self.best else None
-        self.indexer = Indexer(
-            self.database,
-            self.raw,
-            self.semantic,
+        self.retrieval = Retrieval.over(
             self.index,
+            self.database,
             self.text_encoder,
             self.image_encoder,
             self._image,
-            self.ranked,
-            ranking.encoder if ranking else None,
-        )
-        self.retriever = Retriever(
-            self.database,
-            self.raw,
-            self.semantic,
-            self.index,
-            self.text_encoder,
-            self.image_encoder,
-            self.indexer.photo_vectors,
-            relevance_floor=self.relevance_floor,
             ranking=ranking,
+            relevance_floor=self.relevance_floor,
         )
+        self.indexer, self.retriever = self.retrieval.indexer, self.retrieval.retriever
 
     def say(self, owner: str, text: str, photos: tuple[str, ...] = ()) -> int:
         with self.database.write() as connection:
@@ -242,7 +230,11 @@ def test_another_owners_ten_thousand_rows_change_no_ranking(memory, owner):
     vector = memory.text_encoder.encode(["bit the ball"])[0]
     for start in range(0, 10_000, 2_500):
         memory.index.put(
-            other, [TextRow("entry", i, 1, vector, chooser.choices(words, k=9)) for i in range(start, start + 2_500)]
+            other,
+            [
+                TextRow(RecordKey("entry", i), 1, vector, chooser.choices(words, k=9))
+                for i in range(start, start + 2_500)
+            ],
         )
     assert memory.search(owner, "who bit the ball?") == before
     memory.index.drop(other)

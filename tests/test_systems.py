@@ -214,7 +214,7 @@ async def test_whoever_judges_every_hit_is_not_held_to_the_floor(
     tmp_path: Path, retrieval: Parts, kind: type[EvaluatedBank]
 ) -> None:
     here = await place(tmp_path, "m2a", retrieval)
-    retriever = here.parts.stores.retriever("best", relevance_floor=True)
+    retriever = here.parts.stores.retrieval("best").retriever
     floors: list[bool] = []
 
     def search(

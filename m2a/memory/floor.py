@@ -9,7 +9,7 @@ They hold for the embedded encoders alone; another encoder's similarities mean s
 
 from dataclasses import dataclass
 
-from m2a.types import RecordKind
+from m2a.types import Path, RecordKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,18 @@ class RelevanceFloor:
 
     def words(self, kind: RecordKind) -> float:
         return self.entry_words if kind == "entry" else self.message_words
+
+    def admits(self, path: Path, kind: RecordKind, score: float, matched: float, *, by_photo: bool) -> bool:
+        """Whether a record with that score, or share of the query's words, is near enough on that path."""
+        if path == "dense":
+            return score >= self.cosine(kind)
+        if path == "bm25":
+            return matched >= self.words(kind)
+        return score >= (self.photo_cosine if by_photo else self.photo_to_words_cosine)
+
+    def agrees(self, kind: RecordKind, photo: float, words: float | None) -> bool:
+        """Whether words are near to what a photo shows, or to what is said beside it."""
+        return photo >= self.photo_to_words_cosine or (words is not None and words >= self.cosine(kind))
 
 
 NO_FLOOR = RelevanceFloor()

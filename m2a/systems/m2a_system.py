@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
 from dataclasses import replace
 
 from m2a.agents.chat_agent import ChatAgent
@@ -13,7 +13,6 @@ from m2a.agents.prompting import entry_line, message_line, reply_messages
 from m2a.agents.state import MemoryContext, PhotoView, Policy, TurnState
 from m2a.agents.steps import GaveUpError, UsageMeter, next_action
 from m2a.memory.semantic_memory_store import RejectedWriteError
-from m2a.memory.stores import Stores
 from m2a.systems.evaluated_bank import EvaluatedBank, QuestionBank
 from m2a.systems.metered import MeteredChatModel, tokens_of
 from m2a.systems.prompting import render
@@ -26,6 +25,7 @@ from m2a.types import (
     EvidenceOpened,
     EvidenceRange,
     Failed,
+    Hit,
     MemoryEntry,
     MemorySearched,
     Message,
@@ -62,6 +62,7 @@ class M2ASystem:
         self._parts = parts
         self._kind: RecordKind = "message" if parts.retrieval_only else "entry"
         self._failures_in_a_row = 0
+        self._rules = OfflineRules()  # one for all messages: it loads an encoder, and keeps what it encoded
 
     async def observe(self, session: Sequence[Message]) -> None:
         if self._parts.retrieval_only:
@@ -89,9 +90,11 @@ class M2ASystem:
     async def answer(self, question: Question, meter: Meter) -> Answer:
         began = time.perf_counter()
         metered = self._metered(meter)
-        policy = _Answering(OfflineRules() if metered is None else LanguagePolicy(metered))
+        policy = _Answering(self._rules if metered is None else LanguagePolicy(metered))
         clock = ReplayClock(question.asked_at)
-        bank = QuestionBank(self._memory.owner, self._stores(), clock, self._search(), raw_messages=self._has_raw)
+        bank = QuestionBank(
+            self._memory.owner, self._memory.stores(), clock, self._search(), raw_messages=self._has_raw
+        )
         variant = self._variant
         captioner = self._parts.captioner(metered)
         agent = ChatAgent(
@@ -132,9 +135,11 @@ class M2ASystem:
         """The Update stage of one exchange, which begins at `start`; an exchange that gets no answer is counted."""
         meter = Meter()
         metered = self._metered(meter)
-        policy: Policy = OfflineRules() if metered is None else LanguagePolicy(metered)
+        policy: Policy = self._rules if metered is None else LanguagePolicy(metered)
         clock = ReplayClock(said[-1].said_at)
-        bank = EvaluatedBank(self._memory.owner, self._stores(), clock, self._search(), raw_messages=self._has_raw)
+        bank = EvaluatedBank(
+            self._memory.owner, self._memory.stores(), clock, self._search(), raw_messages=self._has_raw
+        )
         try:
             update = await self._update(bank, policy, meter, said, start)
             changes = tuple(_resting_on(change, said[start:]) for change in update.changes)
@@ -198,13 +203,8 @@ class M2ASystem:
         shared, variant = self._memory.shared, self._variant
         if variant.paths == "dense":
             return shared.dense
-        return shared.retriever(variant.fusion, relevance_floor=variant.relevance_floor).search
-
-    def _stores(self) -> Stores:
-        variant = self._variant
-        return self._memory.stores(
-            lambda: self._memory.shared.retriever(variant.fusion, relevance_floor=variant.relevance_floor)
-        )
+        search = shared.retrieval(variant.fusion).retriever.search
+        return search if variant.relevance_floor else _without_floor(search)
 
 
 class _Answering:
@@ -279,6 +279,15 @@ def _by_name(change: Change, speaker: str) -> Change:
     if not isinstance(change, Addition | Replacement):
         return change
     return replace(change, draft=replace(change.draft, text=f"{speaker}: {change.draft.text}"))
+
+
+def _without_floor(search: Search) -> Search:
+    def searched(
+        owner: str, query: Query, kinds: Collection[RecordKind], k: int, *, relevance_floor: bool = True
+    ) -> list[Hit]:
+        return search(owner, query, kinds, k, relevance_floor=False)
+
+    return searched
 
 
 def _decider(parts: Parts) -> str:

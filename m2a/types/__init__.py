@@ -45,7 +45,7 @@ from m2a.types.event import (
     UnaskedChanges,
     Usage,
 )
-from m2a.types.hit import Hit, Path, Query, RecordKind
+from m2a.types.hit import Hit, Path, Query, RecordKey, RecordKind
 from m2a.types.message import Conversation, Message, Role
 from m2a.types.photo import Photo
 
@@ -84,6 +84,7 @@ __all__ = [
     "Photo",
     "Query",
     "QueryMemory",
+    "RecordKey",
     "RecordKind",
     "RecordedChange",
     "Refusal",

@@ -2,13 +2,20 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from m2a.types.entry import MemoryEntry
 from m2a.types.message import Message
 
 RecordKind = Literal["entry", "message"]
 Path = Literal["dense", "bm25", "photo"]
+
+
+class RecordKey(NamedTuple):
+    """The identity of a record among all that an owner's memory holds, from the index to the hit."""
+
+    kind: RecordKind
+    record_id: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,3 +38,9 @@ class Hit:
     score: float
     ranks: Mapping[Path, int]
     similarity: Mapping[Path, float] = field(default_factory=dict)
+
+    @property
+    def key(self) -> RecordKey:
+        if isinstance(self.record, MemoryEntry):
+            return RecordKey("entry", self.record.memory_id)
+        return RecordKey("message", self.record.message_id)
