@@ -82,6 +82,8 @@ class RetrievalLoading(Loading[Retrieval]):
             self._sql.photos.image,
             ranking=ranking,
             relevance_floor=settings.relevance_floor,
+            photo_floor=settings.photo_floor,
+            photo_words_floor=settings.photo_words_floor,
             discard_mismatch=self._discard_mismatch,
         )
 

@@ -475,8 +475,18 @@ def test_a_search_may_do_without_the_floor(memory, owner, monkeypatch):
 
 
 def test_a_floor_holds_for_the_encoders_that_it_was_measured_with():
-    assert floor_of("unknown", "unknown") == NO_FLOOR
-    measured = floor_of("all-MiniLM-L6-v2@1b22665f3b9d", "siglip:x")
+    unknown = floor_of("unknown", "unknown")
+    assert (unknown.entry_cosine, unknown.message_words) == (NO_FLOOR.entry_cosine, NO_FLOOR.message_words)
+    measured = floor_of("all-MiniLM-L6-v2@1b22665f3b9d", "efficientnet-lite0@1+conse")
     assert 0 < measured.entry_cosine < 1 and 0 < measured.message_words < 1
-    assert measured.photo_cosine == NO_FLOOR.photo_cosine
-    assert floor_of("unknown", "efficientnet-lite0@1+conse").photo_cosine > 0
+    assert measured.photos_are_measured and measured.photo_cosine > 0
+
+
+def test_photos_of_an_encoder_that_was_not_measured_get_a_cautious_floor_that_can_be_set():
+    measured, cautious = floor_of("", "efficientnet-lite0@1+conse"), floor_of("", "siglip:x")
+    assert not cautious.photos_are_measured
+    assert cautious.photo_cosine > measured.photo_cosine
+    assert cautious.photo_to_words_cosine > measured.photo_to_words_cosine
+    given = floor_of("", "siglip:x", photo_words_floor=0.1)
+    assert (given.photo_cosine, given.photo_to_words_cosine) == (cautious.photo_cosine, 0.1)
+    assert floor_of("", "efficientnet-lite0@1+conse", photo_floor=0.6).photo_cosine == 0.6

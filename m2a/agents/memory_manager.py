@@ -26,6 +26,7 @@ from m2a.types import (
     MemorySearched,
     Message,
     Query,
+    RecordKind,
     Refusal,
     SearchRawMessages,
     SearchSemanticMemories,
@@ -34,6 +35,7 @@ from m2a.types import (
 )
 from models.captioner import Captioner
 
+BOTH_LAYERS: frozenset[RecordKind] = frozenset({"entry", "message"})
 SEARCH_HITS = 10
 RULES_FIRST_HITS = 25
 MESSAGES_OPENED = 40
@@ -124,18 +126,22 @@ class MemoryManager:
             if not action.query.strip() and not photo_ids:
                 return Step(action, Rejected("Give words to look for, or use_photos where photos are attached.")), []
             query = Query(action.query, photo_ids)
-            # Rules judge every memory that is found by a decision of their own, finer than the floor.
-            # Of a value told twenty times the newest must be among them.
-            k = SEARCH_HITS if self._policy.calls_model or state.steps else RULES_FIRST_HITS
-            hits = tuple(self._bank.search(query, k=k, relevance_floor=self._policy.calls_model))
-            hits = self._with_corrections(hits)
-            return Step(action, Searched(hits)), [MemorySearched(query, hits)]
+            if self._policy.calls_model:
+                found = self._bank.search(query, BOTH_LAYERS, k=SEARCH_HITS, before=state.message.message_id)
+            else:
+                # Rules judge every memory that is found by a decision of their own, finer than the floor.
+                # Of a value told twenty times the newest must be among them.
+                k = SEARCH_HITS if state.steps else RULES_FIRST_HITS
+                found = self._bank.search(query, k=k, relevance_floor=False)
+            hits = _with_evidence(self._with_corrections(found))
+            superseded = self._bank.superseded_in([key.record_id for hit in hits if (key := hit.key).kind == "message"])
+            return Step(action, Searched(hits, superseded)), [MemorySearched(query, hits)]
         if isinstance(action, SearchRawMessages):
-            found = self._bank.find_messages(action.query, 4 * SEARCH_HITS + len(state.recent) + 1)
+            messages = self._bank.find_messages(action.query, 4 * SEARCH_HITS + len(state.recent) + 1)
             # The rules quote the user alone, and their own replies hold little but such quotations.
             earlier = [
                 message
-                for message in found
+                for message in messages
                 if message.message_id < state.message.message_id
                 and (self._policy.calls_model or message.role == "user")
             ][:SEARCH_HITS]
@@ -263,6 +269,11 @@ def _hits(state: TurnState) -> Iterable[Hit]:
     for step in state.steps:
         if isinstance(step.observation, Searched):
             yield from step.observation.hits
+
+
+def _with_evidence(hits: Iterable[Hit]) -> tuple[Hit, ...]:
+    """The hits, each entry followed by the messages of its evidence that fit better than its own words."""
+    return tuple(each for hit in hits for each in (hit, *(Hit(message, hit.score, {}) for message in hit.evidence)))
 
 
 def _spans(messages: Sequence[Message]) -> tuple[EvidenceRange, ...]:

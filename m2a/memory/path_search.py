@@ -53,15 +53,24 @@ class PathSearch:
 
 
 class Confirmation:
-    """Confirms the hits of one search: a record that is this owner's, alive, and of the version that was found."""
+    """Confirms the hits of one search: a record that is this owner's, alive, and of the version that was found.
+
+    Of messages only those before the message `before` are confirmed, where that is given.
+    """
 
     def __init__(
-        self, raw: RawMessageStore, semantic: SemanticMemoryStore, owner: str, kinds: Collection[RecordKind]
+        self,
+        raw: RawMessageStore,
+        semantic: SemanticMemoryStore,
+        owner: str,
+        kinds: Collection[RecordKind],
+        before: int | None,
     ) -> None:
         self._raw = raw
         self._semantic = semantic
         self._owner = owner
         self._kinds = kinds
+        self._before = before
         self._versions: dict[RecordKey, int] = {}
 
     def confirm(self, connection: Connection, search: PathSearch) -> None:
@@ -101,6 +110,8 @@ class Confirmation:
         if memory_ids:
             versions = self._semantic.versions(connection, self._owner, memory_ids)
             self._versions |= {RecordKey("entry", memory_id): version for memory_id, version in versions.items()}
+        if self._before is not None:
+            message_ids = [message_id for message_id in message_ids if message_id < self._before]
         if message_ids:
             versions = self._raw.versions(connection, self._owner, message_ids)
             self._versions |= {RecordKey("message", message_id): version for message_id, version in versions.items()}

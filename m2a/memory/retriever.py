@@ -30,7 +30,8 @@ class Retriever:
 
     The relevance floor is asked of each record as published. With a ranking it is asked of the question: where no record is
     near on any path, nothing is found, else the ranking has them all to choose from. Photos beside a shown photo have to be
-    near themselves: the nearest of a stranger's would name somebody.
+    near themselves: the nearest of a stranger's would name somebody. So have photos that words find with an encoder whose
+    floor was not measured (`floor_of`).
     """
 
     def __init__(
@@ -44,19 +45,37 @@ class Retriever:
         photo_vectors: Callable[[str, Sequence[str]], np.ndarray],
         *,
         relevance_floor: bool,
+        photo_floor: float | None = None,
+        photo_words_floor: float | None = None,
         ranking: LearnedRanking | None = None,
     ) -> None:
         self._threads = ThreadPoolExecutor(max_workers=6, thread_name_prefix="retrieval")
         self._parts = SearchParts(
             database, raw, semantic, index, text_encoder, image_encoder, photo_vectors, ranking, self._threads
         )
-        self._measured = floor_of(text_encoder.encoder_id, image_encoder.encoder_id, by_question=ranking is not None)
+        self._measured = floor_of(
+            text_encoder.encoder_id,
+            image_encoder.encoder_id,
+            by_question=ranking is not None,
+            photo_floor=photo_floor,
+            photo_words_floor=photo_words_floor,
+        )
         self._floor = self._measured if relevance_floor else NO_FLOOR
 
     def search(
-        self, owner: str, query: Query, kinds: Collection[RecordKind], k: int = 10, *, relevance_floor: bool = True
+        self,
+        owner: str,
+        query: Query,
+        kinds: Collection[RecordKind],
+        k: int = 10,
+        *,
+        relevance_floor: bool = True,
+        before: int | None = None,
     ) -> list[Hit]:
         """The k best records of the kinds, the best first; fewer, or none, where no more is near enough.
+
+        Of entries and messages together an entry and its evidence take one place, and messages that show nothing take none
+        (`places`). With `before`, no message with that id or a later one is found.
 
         Without `relevance_floor` whatever is nearest is found, for callers that judge each hit themselves. Equal scores keep
         the order dense, BM25, photo. Raises `IndexUnavailableError`: an outage is never an empty list.
@@ -64,7 +83,7 @@ class Retriever:
         if not kinds or k < 1:
             raise ValueError(f"Ask for at least one kind of record and one hit, not {list(kinds)!r} and {k}.")
         floor = self._floor if relevance_floor else NO_FLOOR
-        return Search(self._parts, owner, query, kinds, floor=floor, measured=self._measured).hits(k)
+        return Search(self._parts, owner, query, kinds, floor=floor, measured=self._measured, before=before).hits(k)
 
     def close(self) -> None:
         self._threads.shutdown()

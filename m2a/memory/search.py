@@ -14,15 +14,17 @@ from m2a.memory.floor import NO_FLOOR, RelevanceFloor
 from m2a.memory.fusion import reciprocal_rank_fusion, with_photos
 from m2a.memory.index import MemoryIndex
 from m2a.memory.path_search import PATH_DEPTH, Confirmation, Fetched, PathSearch
+from m2a.memory.places import Place, Record, is_echo, only_asks, places
 from m2a.memory.ranking.learned_ranking import LearnedRanking, RankedQuestion
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
 from m2a.memory.words import finished_words
-from m2a.types import Hit, MemoryEntry, Message, Path, Query, RecordKey, RecordKind
+from m2a.types import Hit, Message, Path, Query, RecordKey, RecordKind
 from models.image_encoder import ImageEncoder
 from models.text_encoder import TextEncoder
 
 _PATHS: tuple[Path, ...] = ("dense", "bm25", "photo")  # equal scores keep this order
+_LOADED = 4  # times as many records as there are places are loaded at once
 _LAST_LIMIT = 16_384
 _LAST_PHOTO_LIMIT = 1_024  # most photos may hang on messages alone when entries are asked for
 
@@ -58,17 +60,19 @@ class Search:
         *,
         floor: RelevanceFloor,
         measured: RelevanceFloor,
+        before: int | None,
     ) -> None:
         self._parts = parts
         self._owner = owner
         self._query = query
         self._text = query.text.strip()
         self._kinds = kinds
+        self._before = before
         self._floor = floor
         self._measured = measured
         self._by_photo = bool(query.photo_ids)
         self._paths: dict[Path, PathSearch] = {}
-        self._confirmation = Confirmation(parts.raw, parts.semantic, owner, kinds)
+        self._confirmation = Confirmation(parts.raw, parts.semantic, owner, kinds, before)
         self._question: RankedQuestion | None = None
         self._is_near = False
         self._near: dict[Path, dict[RecordKey, float]] = {}
@@ -85,17 +89,21 @@ class Search:
         near = {path: self._near[path] if self._is_near else {} for path in _PATHS if path in self._near}
         ranks = {path: {key: rank for rank, key in enumerate(of_path, start=1)} for path, of_path in near.items()}
         with self._parts.database.read() as connection:
-            best = self._rank(connection, near)[:k]
-            records = self._load(connection, [key for key, _ in best])
+            filled = self._fill(connection, self._rank(connection, near), k)
+            evidence = self._parts.raw.get(connection, self._owner, {m for place, _ in filled for m in place.evidence})
         return [
             Hit(
-                records[key],
-                score,
-                ranks={path: of_path[key] for path, of_path in ranks.items() if key in of_path},
-                similarity={path: of_path[key] for path, of_path in near.items() if path != "bm25" and key in of_path},
+                record,
+                place.score,
+                ranks={path: of_path[place.key] for path, of_path in ranks.items() if place.key in of_path},
+                similarity={
+                    path: of_path[place.key]
+                    for path, of_path in near.items()
+                    if path != "bm25" and place.key in of_path
+                },
+                evidence=tuple(evidence[message_id] for message_id in place.evidence),
             )
-            for key, score in best
-            if key in records
+            for place, record in filled
         ]
 
     def _fetch(self) -> dict[Future[None], Path]:
@@ -142,7 +150,8 @@ class Search:
                 return False
             near = self._over(self._floor, path)
             self._is_near = self._is_near or bool(near)
-            if question is not None and not (path == "photo" and self._by_photo):
+            of_all = path != "photo" or (not self._by_photo and self._measured.photos_are_measured)
+            if question is not None and of_all:  # the ranking has all to choose from
                 near = self._over(NO_FLOOR, path)
             if question is not None and path != "photo":
                 question.read(connection, near, list(near) if path == "bm25" else ())
@@ -170,11 +179,36 @@ class Search:
             if (version := self._paths[path].ranking[key].version) is not None
         }
         in_order = self._question.order(connection, versions, list(near["bm25"]))
+        if self._before is not None:  # the words of a message bring in its neighbours
+            in_order = [key for key in in_order if key.kind == "entry" or key.record_id < self._before]
         photos, dense = near.get("photo", {}), near["dense"]
         agreed = {key for key, cosine in photos.items() if self._measured.agrees(key.kind, cosine, dense.get(key))}
         return with_photos(in_order, list(photos), as_equals=self._by_photo, near=agreed)
 
-    def _load(self, connection: Connection, keys: Collection[RecordKey]) -> dict[RecordKey, MemoryEntry | Message]:
+    def _fill(
+        self, connection: Connection, ranked: Sequence[tuple[RecordKey, float]], k: int
+    ) -> list[tuple[Place, Record]]:
+        """The first k places with their records."""
+        if len(self._kinds) == 1:
+            records = self._load(connection, [key for key, _ in ranked[:k]])
+            return [(Place(key, score), records[key]) for key, score in ranked[:k] if key in records]
+        memory_ids = [key.record_id for key, _ in ranked if key.kind == "entry"]
+        found = places(ranked, self._parts.semantic.evidence(connection, self._owner, memory_ids))
+        records = self._load(connection, [key for key, _ in ranked[: _LOADED * k]])
+        filled: list[tuple[Place, Record]] = []
+        for start in range(0, len(found), k):
+            some = found[start : start + k]
+            records |= self._load(connection, [place.key for place in some if place.key not in records])
+            for place in some:
+                record = records.get(place.key)
+                if record is None or (isinstance(record, Message) and _shows_nothing(record, records.values())):
+                    continue
+                filled.append((place, record))
+                if len(filled) == k:
+                    return filled
+        return filled
+
+    def _load(self, connection: Connection, keys: Collection[RecordKey]) -> dict[RecordKey, Record]:
         """The records among the keys that are alive and this owner's."""
         memory_ids = [key.record_id for key in keys if key.kind == "entry"]
         message_ids = [key.record_id for key in keys if key.kind == "message"]
@@ -183,3 +217,7 @@ class Search:
         return {RecordKey("entry", number): entry for number, entry in entries.items()} | {
             RecordKey("message", number): message for number, message in messages.items()
         }
+
+
+def _shows_nothing(message: Message, others: Collection[Record]) -> bool:
+    return only_asks(message) or is_echo(message, others)

@@ -39,11 +39,14 @@ class Retrieval:
         *,
         ranking: "LearnedRanking | None" = None,
         relevance_floor: bool = True,
+        photo_floor: float | None = None,
+        photo_words_floor: float | None = None,
         discard_mismatch: bool = False,
     ) -> "Retrieval":
         """The retrieval over what the database holds, with its index at a path or a server's address.
 
-        `photo_image(owner, photo_id)` decodes a photo. With a `ranking` records are ranked by that, else as published. Raises
+        `photo_image(owner, photo_id)` decodes a photo. With a `ranking` records are ranked by that, else as published; the photo
+        floors are `floor_of`'s. Raises
         `IndexUnavailableError`, and `IndexMismatchError` for an index that other encoders made; `discard_mismatch` drops that
         one: only callers that fill the index again may ask for it.
         """
@@ -53,7 +56,15 @@ class Retrieval:
         encoders = IndexEncoders.of(text_encoder, image_encoder)
         index = MemoryIndex(index_uri, encoders, discard_mismatch=discard_mismatch)
         return cls.over(
-            index, database, text_encoder, image_encoder, photo_image, ranking=ranking, relevance_floor=relevance_floor
+            index,
+            database,
+            text_encoder,
+            image_encoder,
+            photo_image,
+            ranking=ranking,
+            relevance_floor=relevance_floor,
+            photo_floor=photo_floor,
+            photo_words_floor=photo_words_floor,
         )
 
     @classmethod
@@ -67,6 +78,8 @@ class Retrieval:
         *,
         ranking: "LearnedRanking | None" = None,
         relevance_floor: bool = True,
+        photo_floor: float | None = None,
+        photo_words_floor: float | None = None,
     ) -> "Retrieval":
         """The same over an index that is open: several rankings may share one."""
         from m2a.memory.indexer import Indexer
@@ -94,6 +107,8 @@ class Retrieval:
             image_encoder,
             indexer.photo_vectors,
             relevance_floor=relevance_floor,
+            photo_floor=photo_floor,
+            photo_words_floor=photo_words_floor,
             ranking=ranking,
         )
         return cls(index, indexer, retriever)

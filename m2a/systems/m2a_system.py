@@ -60,7 +60,7 @@ class M2ASystem:
         self._variant = variant
         self._memory = memory
         self._parts = parts
-        self._kind: RecordKind = "message" if parts.retrieval_only else "entry"
+        self._kinds: frozenset[RecordKind] = frozenset(["message"] if parts.retrieval_only else variant.searched)
         self._failures_in_a_row = 0
         self._rules = OfflineRules()  # one for all messages: it loads an encoder, and keeps what it encoded
 
@@ -76,7 +76,7 @@ class M2ASystem:
     async def retrieve(self, question: Question, k: int) -> list[RetrievedMessage] | None:
         """Of entries the evidence, an entry's in the order in which it was said."""
         query = Query(question.text, question.photos)
-        hits = await asyncio.to_thread(self._search(), self._memory.owner, query, frozenset({self._kind}), k)
+        hits = await asyncio.to_thread(self._search(), self._memory.owner, query, self._kinds, k)
         found: dict[int, float] = {}
         for hit in hits:
             if isinstance(hit.record, Message):
@@ -92,10 +92,15 @@ class M2ASystem:
         metered = self._metered(meter)
         policy = _Answering(self._rules if metered is None else LanguagePolicy(metered))
         clock = ReplayClock(question.asked_at)
-        bank = QuestionBank(
-            self._memory.owner, self._memory.stores(), clock, self._search(), raw_messages=self._has_raw
-        )
         variant = self._variant
+        bank = QuestionBank(
+            self._memory.owner,
+            self._memory.stores(),
+            clock,
+            self._search(),
+            searched=variant.searched,
+            raw_messages=self._has_raw,
+        )
         captioner = self._parts.captioner(metered)
         agent = ChatAgent(
             bank,
@@ -138,7 +143,12 @@ class M2ASystem:
         policy: Policy = self._rules if metered is None else LanguagePolicy(metered)
         clock = ReplayClock(said[-1].said_at)
         bank = EvaluatedBank(
-            self._memory.owner, self._memory.stores(), clock, self._search(), raw_messages=self._has_raw
+            self._memory.owner,
+            self._memory.stores(),
+            clock,
+            self._search(),
+            searched=self._variant.searched,
+            raw_messages=self._has_raw,
         )
         try:
             update = await self._update(bank, policy, meter, said, start)
@@ -283,9 +293,15 @@ def _by_name(change: Change, speaker: str) -> Change:
 
 def _without_floor(search: Search) -> Search:
     def searched(
-        owner: str, query: Query, kinds: Collection[RecordKind], k: int, *, relevance_floor: bool = True
+        owner: str,
+        query: Query,
+        kinds: Collection[RecordKind],
+        k: int,
+        *,
+        relevance_floor: bool = True,
+        before: int | None = None,
     ) -> list[Hit]:
-        return search(owner, query, kinds, k, relevance_floor=False)
+        return search(owner, query, kinds, k, relevance_floor=False, before=before)
 
     return searched
 

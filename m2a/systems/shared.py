@@ -40,7 +40,14 @@ class Search(Protocol):
     """Ranks as `Retriever.search` does; one that has no floor takes no notice of `relevance_floor`."""
 
     def __call__(
-        self, owner: str, query: Query, kinds: Collection[RecordKind], k: int, *, relevance_floor: bool = True
+        self,
+        owner: str,
+        query: Query,
+        kinds: Collection[RecordKind],
+        k: int,
+        *,
+        relevance_floor: bool = True,
+        before: int | None = None,
     ) -> list[Hit]: ...
 
 
@@ -130,18 +137,25 @@ class SharedStores:
         return self._retrievals[fusion]
 
     def dense(
-        self, owner: str, query: Query, kinds: Collection[RecordKind], k: int, *, relevance_floor: bool = True
+        self,
+        owner: str,
+        query: Query,
+        kinds: Collection[RecordKind],
+        k: int,
+        *,
+        relevance_floor: bool = True,
+        before: int | None = None,
     ) -> list[Hit]:
-        """The retriever's dense path alone, without a floor and as deep as is asked for; photos of the query are not
-        looked at."""
+        """The retriever's dense path alone, without a floor and as deep as is asked for; photos of the query and `before` are
+        not looked at."""
         vector = self.text_encoder.encode([query.text])[0]
         found = self.index.search_dense(owner, vector, kinds, k)
         with self.database.read() as connection:
-            entries = self.semantic.get(connection, owner, [int(h.record_id) for h in found if h.kind == "entry"])
-            messages = self.raw.get(connection, owner, [int(h.record_id) for h in found if h.kind == "message"])
+            entries = self.semantic.get(connection, owner, [h.key.record_id for h in found if h.key.kind == "entry"])
+            messages = self.raw.get(connection, owner, [h.key.record_id for h in found if h.key.kind == "message"])
         hits = []
         for rank, hit in enumerate(found, start=1):
-            record = (entries if hit.kind == "entry" else messages).get(int(hit.record_id))
+            record = (entries if hit.key.kind == "entry" else messages).get(hit.key.record_id)
             if record is not None:
                 hits.append(Hit(record, hit.score, {"dense": rank}, {"dense": hit.score}))
         return hits

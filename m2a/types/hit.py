@@ -31,13 +31,15 @@ class Hit:
     """One record found. A higher score is better; `ranks` holds its rank (from 1) on each path that found it.
 
     `similarity` is the cosine on the dense or the photo path, for those paths alone: RRF scores say
-    nothing about relevance, similarities do.
+    nothing about relevance, similarities do. `evidence` holds, of an entry that was searched together with messages, those
+    of its messages that were found above it, best first.
     """
 
     record: MemoryEntry | Message
     score: float
     ranks: Mapping[Path, int]
     similarity: Mapping[Path, float] = field(default_factory=dict)
+    evidence: tuple[Message, ...] = ()
 
     @property
     def key(self) -> RecordKey:
