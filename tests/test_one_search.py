@@ -167,7 +167,9 @@ def test_echoes_forgotten_words_and_superseded_entries_take_no_place(bank_memory
     lisbon = memory.tell("My brother lives in Lisbon.", reply="Your brother lives in Lisbon.")
     hits = memory.bank.search(Query("brother Lisbon"), BOTH)
     assert keys(hits)[0] == entry(lisbon.memory_id)
-    assert all(isinstance(hit.key, RecordKey) and hit.key.kind == "entry" for hit in hits if "Lisbon" in hit.record.text)
+    assert all(
+        isinstance(hit.key, RecordKey) and hit.key.kind == "entry" for hit in hits if "Lisbon" in hit.record.text
+    )
     porto = memory.tell("My brother lives in Porto now.", reply="Noted.")
     memory.bank.write([Supersession(lisbon.memory_id, porto.memory_id, "moved")], who="test")
     assert entry(lisbon.memory_id) not in keys(memory.bank.search(Query("brother lives"), BOTH))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from sqlalchemy import Connection
@@ -141,7 +141,7 @@ class _Watched(RankedQuestion):
         return sorted(found)
 
 
-class _NoPhotos:
+class NoPhotos:
     """An image encoder for dialogues without photos."""
 
     encoder_id = "none"
@@ -158,7 +158,7 @@ class _NoPhotos:
         return self.encode(texts)
 
 
-def _no_photo(owner: str, photo_id: str) -> "Image":
+def no_photo(owner: str, photo_id: str) -> "Image":
     raise PhotoNotFoundError(f"There is no photo {photo_id!r}.")
 
 
@@ -174,8 +174,8 @@ class Workshop:
             self.database,
             str(folder / "index.db"),
             encoder,
-            _NoPhotos(),
-            _no_photo,
+            NoPhotos(),
+            no_photo,
             ranking=LearnedRanking(RankedRecordStore(self.database), self._keeping, _NO_RANKER),
         )
         self.owners = [owner_named(self.database, dialogue.dialogue_id) for dialogue in dialogues]
@@ -250,8 +250,8 @@ class Workshop:
             self._written.index,
             self.database,
             self.encoder,
-            _NoPhotos(),
-            _no_photo,
+            NoPhotos(),
+            no_photo,
             ranking=ranking,
             relevance_floor=relevance_floor,
         )
@@ -353,6 +353,32 @@ class Tables:
         return _best(keys, table[:, FEATURES.index(feature)]) if keys else []
 
 
+class Fold(NamedTuple):
+    """What was learned and chosen without the dialogue `left`."""
+
+    left: int
+    head: TokenHead
+    ranker: Ranker
+    choice: Choice
+
+
+def folds(tables: Tables) -> Iterator[Fold]:
+    """Each dialogue left out in turn. The tables need the heads that `unseen_sets` names for leaving out."""
+    numbers = range(len(tables.workshop.owners))
+    for left in numbers:
+        others = [number for number in numbers if number != left]
+        choice = tables.choose(others, frozenset({left}))
+        ranker = tables.fit(choice, others, frozenset({left}))
+        yield Fold(left, tables.heads[frozenset({left})], ranker, choice)
+
+
+def unseen_sets(dialogues: int, *, leave_one_out: bool) -> list[Unseen]:
+    """The sets of dialogues that a head each must not have seen: every one, and to leave one out every pair."""
+    numbers = range(dialogues)
+    pairs = combinations(numbers, 2) if leave_one_out else ()
+    return [*(frozenset({number}) for number in numbers), *(frozenset(pair) for pair in pairs)]
+
+
 def tune(
     benchmark: Benchmark, encoder: TokenEncoder, *, leave_one_out: bool, out: Path | None, made_by: str, say: Say
 ) -> None:
@@ -373,9 +399,7 @@ def _tune(
 ) -> None:
     numbers = range(len(names))
     say(f"{len(names)} dialogues, {len(workshop.asked)} questions with evidence.")
-    unseen = [frozenset({number}) for number in numbers]
-    if leave_one_out:
-        unseen += [frozenset(pair) for pair in combinations(numbers, 2)]
+    unseen = unseen_sets(len(names), leave_one_out=leave_one_out)
     heads = {}
     for done, one in enumerate(unseen, start=1):
         heads[one] = workshop.head(one)
@@ -401,12 +425,8 @@ def _print_ladder(workshop: Workshop, tables: Tables, names: Sequence[str], say:
     ):
         rows.append(Row(title, [tables.best_single(feature, at) for at in range(len(asked))]))
     learned, floored = dict[int, list[int]](), dict[int, list[int]]()
-    for left, name in enumerate(names):
-        held_out = frozenset({left})
-        others = [number for number in range(len(names)) if number != left]
-        choice = tables.choose(others, held_out)
-        ranker = tables.fit(choice, others, held_out)
-        ranking = workshop.ranking(tables.heads[held_out], ranker, [left], choice.depth)
+    for name, (left, head, ranker, choice) in zip(names, folds(tables), strict=True):
+        ranking = workshop.ranking(head, ranker, [left], choice.depth)
         for relevance_floor, found in ((False, learned), (True, floored)):
             with workshop.retriever(ranking, relevance_floor=relevance_floor) as retriever:
                 found |= {at: workshop.search(retriever, one) for at, one in enumerate(asked) if one.dialogue == left}

@@ -116,20 +116,21 @@ class Search:
             self._paths[path] = PathSearch(fetch, last_limit, depth)
             running[parts.threads.submit(self._paths[path].fetch_more)] = path
 
-        depth = PATH_DEPTH if ranking is None else ranking.depth
+        photo_depth = PATH_DEPTH * len(kinds)  # so that entries and messages do not crowd each other out
+        depth = photo_depth if ranking is None else ranking.depth * len(kinds)
         if text:
             words = finished_words(text)
             begin("bm25", lambda limit: index.search_bm25(owner, words, kinds, limit), _LAST_LIMIT, depth)
         if self._by_photo:
             vectors = parts.photo_vectors(owner, self._query.photo_ids)
-            begin("photo", lambda limit: index.search_photos(owner, vectors, limit), _LAST_PHOTO_LIMIT, PATH_DEPTH)
+            begin("photo", lambda limit: index.search_photos(owner, vectors, limit), _LAST_PHOTO_LIMIT, photo_depth)
         elif text and index.has_photos(owner):
             words_of_photos = cache(lambda: parts.image_encoder.encode_words([text])[0])
             begin(
                 "photo",
                 lambda limit: index.search_photos_by_words(owner, words_of_photos(), limit),
                 _LAST_PHOTO_LIMIT,
-                PATH_DEPTH,
+                photo_depth,
             )
         if text and ranking is None:
             vector = parts.text_encoder.encode([text])[0]
