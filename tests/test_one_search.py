@@ -7,15 +7,31 @@ from pathlib import Path
 
 import pytest
 
+from m2a import Assistant
 from m2a.memory.database import Database
 from m2a.memory.index import MemoryIndex
 from m2a.memory.index_schema import IndexEncoders
 from m2a.memory.owners import owner_named
 from m2a.memory.places import Place, is_echo, only_asks, places
-from m2a.types import EntryDraft, EvidenceRange, Hit, Message, Query, RecordKey, Role, Supersession
+from m2a.settings import load_settings
+from m2a.types import (
+    EntryDraft,
+    EvidenceRange,
+    Hit,
+    MemorySearched,
+    Message,
+    Query,
+    QueryMemory,
+    RecordKey,
+    Role,
+    SearchSemanticMemories,
+    Supersession,
+)
 from tests.encoders import ColourImageEncoder, HashingTokenEncoder
+from tests.scripted_policy import ScriptedPolicy
 from tests.test_retriever import Memory as Retrieved
 from tests.told_memory import Memory
+from tests.turns import Clock, turn
 
 NOW = datetime(2026, 3, 12, 12, 0, tzinfo=UTC)
 BOTH = ("entry", "message")
@@ -176,3 +192,21 @@ def test_echoes_forgotten_words_and_superseded_entries_take_no_place(bank_memory
     memory.bank.delete(pin.memory_id, who="test", why="asked to")
     found = memory.bank.search(Query("bank PIN 4471"), BOTH)
     assert "4471" not in " ".join(hit.record.text for hit in found)
+
+
+@pytest.mark.parametrize("calls_model", [True, False])
+async def test_a_language_model_searches_both_layers_before_its_message_and_the_rules_entries(
+    tmp_path: Path, calls_model: bool
+) -> None:
+    policy = ScriptedPolicy()
+    policy.calls_model = calls_model
+    async with Assistant.open(load_settings(data_dir=tmp_path), policy=policy, clock=Clock()) as assistant:
+        events = await turn(assistant, "The canoe is green and lies in the shed.")
+        policy.steps |= {
+            "query": [QueryMemory(query="canoe")],
+            "manage query": [SearchSemanticMemories(query="Which colour has the green canoe in the shed?")],
+        }
+        events = await turn(assistant, "I wonder which colour the canoe in the shed has.")
+    [searched] = [event for event in events if isinstance(event, MemorySearched)]
+    found = keys(list(searched.hits))
+    assert found[:1] == ([said(1)] if calls_model else []) and said(3) not in found

@@ -43,6 +43,7 @@ class Memory:
     image_encoder: ColourImageEncoder
     relevance_floor: bool = False
     best: bool = False
+    photo_words_floor: float | None = None
 
     def __post_init__(self) -> None:
         self.raw = RawMessageStore(self.database)
@@ -61,6 +62,7 @@ class Memory:
             self._image,
             ranking=ranking,
             relevance_floor=self.relevance_floor,
+            photo_words_floor=self.photo_words_floor,
         )
         self.indexer, self.retriever = self.retrieval.indexer, self.retrieval.retriever
 
