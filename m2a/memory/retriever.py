@@ -8,6 +8,7 @@ import numpy as np
 from m2a.memory.database import Database
 from m2a.memory.floor import NO_FLOOR, floor_of
 from m2a.memory.index import MemoryIndex
+from m2a.memory.milvus import IndexUnavailableError
 from m2a.memory.ranking.learned_ranking import LearnedRanking
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.search import Search, SearchParts
@@ -61,6 +62,7 @@ class Retriever:
             photo_words_floor=photo_words_floor,
         )
         self._floor = self._measured if relevance_floor else NO_FLOOR
+        self._is_closed = False
 
     def search(
         self,
@@ -82,8 +84,11 @@ class Retriever:
         """
         if not kinds or k < 1:
             raise ValueError(f"Ask for at least one kind of record and one hit, not {list(kinds)!r} and {k}.")
+        if self._is_closed:
+            raise IndexUnavailableError("The index is closed.")
         floor = self._floor if relevance_floor else NO_FLOOR
         return Search(self._parts, owner, query, kinds, floor=floor, measured=self._measured, before=before).hits(k)
 
     def close(self) -> None:
+        self._is_closed = True
         self._threads.shutdown()
