@@ -94,6 +94,9 @@ def test_questions_only_ask(text: str) -> None:
         "My key is under the mat. Where is yours?",
         "Did I tell you that my sister Anna moved to Oslo?",
         "Do you remember my dog Bobo?",
+        "I'm vegan, what can I eat?",
+        "You are good at chess, why did you stop?",
+        "How about a walk by the lake?",
         "What I did on Sunday: I swam.",
         "When I was six I lived in Linz",
         "Nothing",
@@ -108,6 +111,7 @@ def test_the_assistant_that_repeats_is_an_echo_of_what_was_said_before_it() -> N
     told = message("My sister Anna moved to Oslo in May.", number=1)
     echo = message("On 5 May you told me: My sister Anna moved to Oslo in May.", "assistant", 4)
     assert is_echo(message("Your sister Anna moved to Oslo in May.", "assistant", 4), [told])
+    assert is_echo(echo, [told])
     assert is_echo(replace(echo, text="Your sister Anna moved to Oslo. Got it!"), [told])
     assert not is_echo(message("Oslo has a fine museum of ships by the fjord.", "assistant", 4), [told])
     assert not is_echo(message("Your sister Anna moved to Oslo in May.", "assistant", 1), [replace(told, message_id=4)])

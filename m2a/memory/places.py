@@ -19,7 +19,14 @@ from m2a.types import EvidenceRange, MemoryEntry, Message, RecordKey
 Record = MemoryEntry | Message
 
 # So much of an assistant's message must be said elsewhere for it to be an echo, sentence by sentence.
-_ECHOED = 0.8
+_ECHOED = 0.85
+# What the assistant frames a repetition with, and the day on which it was said.
+_FRAME = frozenset(
+    finished_words(
+        "said say told mentioned noted remember remembered "
+        "January February March April May June July August September October November December"
+    )
+)
 _QUESTION_END = re.compile(r"[?？؟;][\"'”’)\]\s\W]*$")
 # Asked without a question mark. "What I did" and "When I was six" are no questions.
 _ASKS = re.compile(
@@ -27,10 +34,13 @@ _ASKS = re.compile(
     r"|how (?:many|much|often|old|long|far) \w+ (?:is|are|was|were|do|does|did|have|has)\b",
     re.IGNORECASE,
 )
-# A question that tells: "Did I tell you that Anna moved?" "Do you remember my sister Olga?"
+# A question that tells or proposes: "Did I tell you that Anna moved?" "Do you remember my sister Olga?" "I'm vegan, what can I
+# eat?" "You are good at chess, why did you stop?" "How about a walk?"
 _TELLS = re.compile(
-    r"\b(?:(?:did|have|haven['’]?t|didn['’]?t) I (?:\w+ )?(?:tell|told|mention|mentioned|say|said|show|shown)"
-    r"|(?:did|do|don['’]?t|didn['’]?t) you (?:know|remember|recall)|guess (?:what|who)|you know (?:what|that))\b",
+    r"\b(?:did|have|haven['’]?t|didn['’]?t) I (?:\w+ )?(?:tell|told|mention|mentioned|say|said|show|shown)\b"
+    r"|\b(?:did|do|don['’]?t|didn['’]?t) you (?:know|remember|recall)\b|\bguess (?:what|who)\b|\byou know (?:what|that)\b"
+    r"|\bI(?: a|['’]?)m\b|\bI(?: ha|['’])ve\b|\bI was\b|\bmy \w+ (?:is|are|was|were|has|have)\b"
+    r"|(?:^|[.!?]\s+)(?:you|he|she|they|it|that|this|there|we)\b[^.!?]*,|\bhow about\b|\bwhy (?:not|don['’]?t we)\b",
     re.IGNORECASE,
 )
 
@@ -88,13 +98,17 @@ def is_echo(message: Message, others: Collection[Record]) -> bool:
     """Whether the assistant says in the message what the user said before it, or an entry says that does not rest on it."""
     if message.role != "assistant" or message.photos:
         return False
-    sentences = [set(finished_words(message.text[first:last])) for first, last in sentence_spans(message.text)]
+    sentences = [_telling_words(message.text[first:last]) for first, last in sentence_spans(message.text)]
     telling = sum(map(len, sentences))
     sources = [set(finished_words(record.text)) for record in others if _is_source(record, message)]
     if not telling or not sources:
         return False
     echoed = sum(max(len(sentence & source) for source in sources) for sentence in sentences)
     return echoed >= _ECHOED * telling
+
+
+def _telling_words(sentence: str) -> set[str]:
+    return {word for word in finished_words(sentence) if word not in _FRAME and not (word.isdigit() and len(word) < 3)}
 
 
 def _is_source(record: Record, message: Message) -> bool:
