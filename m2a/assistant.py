@@ -28,6 +28,7 @@ from m2a.settings import Settings, load_settings
 from m2a.turn import ClosedError, Turn
 from m2a.types import (
     Conversation,
+    Emit,
     Failed,
     MemoryChanged,
     Message,
@@ -79,8 +80,9 @@ class Assistant:
         self._captioner = Loading("captions", lambda: load_captioner(self._policy.get()))
         self.stores: Stores = replace(sql, retrieval=self._retrieval.get)
         self.local_owner = owner_named(sql.database, LOCAL_OWNER)
-        # Held while a turn of the owner runs, or their updates are resumed.
-        self._locks: dict[str, asyncio.Lock] = {}
+        # Held, by owner, while a message is answered and while the memory is updated.
+        self._reply_locks: dict[str, asyncio.Lock] = {}
+        self._update_locks: dict[str, asyncio.Lock] = {}
         self._caption_locks: dict[str, asyncio.Lock] = {}
         self._turns: dict[Turn, asyncio.Task[None]] = {}
         self._background: set[asyncio.Task[None]] = set()
@@ -241,15 +243,17 @@ class Assistant:
             turn.refuse(error)
             return
         try:
-            async with self._lock(turn.owner):
+            async with self._lock(self._reply_locks, turn.owner):
                 agent, updates = await self._agents(bank)
                 late: list[TurnEvent] = []
                 # A reply that is stopped queries nothing, so the updates may as well be done after it.
-                await turn.until_stopped(updates.work_off(late.append))
+                await turn.until_stopped(self._catch_up(message, agent, updates, late.append))
                 composing = agent.reply(message, self._clock(), turn.emit)
                 await self._record_reply(turn, bank, message, await turn.until_stopped(composing) or Reply())
-                for event in late:
-                    turn.emit(event)
+            for event in late:
+                turn.emit(event)
+            # Its turn comes before that of any later message, which can only be answered from here on.
+            async with self._lock(self._update_locks, turn.owner):
                 if turn.reply is not None:
                     await updates.work_off(turn.emit, after=turn.reply)
                 await in_thread(bank.index)
@@ -259,6 +263,12 @@ class Assistant:
             stage: Literal["reply", "update"] = "reply" if turn.reply is None else "update"
             log_unforeseen(logger, f"The {stage}", error)
             turn.emit(Failed(stage, failure_sentence(error)))
+
+    async def _catch_up(self, message: Message, agent: ChatAgent, updates: UpdateQueue, emit: Emit) -> None:
+        """Do the updates that the reply to the message has to wait for."""
+        if await agent.needs_updates(message):
+            async with self._lock(self._update_locks, message.owner):
+                await updates.work_off(emit)
 
     async def _record(self, turn: Turn, bank: MemoryBank) -> Message:
         """Store the turn's message. Where this is cancelled, that too is told to who follows the turn."""
@@ -308,7 +318,7 @@ class Assistant:
             turn.emit(Failed("reply", failure))
 
     async def _resume(self, owner: str) -> None:
-        async with self._lock(owner):
+        async with self._lock(self._update_locks, owner):
             try:
                 _agent, updates = await self._agents(self.memory(owner))
                 await updates.work_off(None)
@@ -342,5 +352,6 @@ class Assistant:
         )
         return agent, UpdateQueue(bank, agent, policy.name)
 
-    def _lock(self, owner: str) -> asyncio.Lock:
-        return self._locks.setdefault(owner, asyncio.Lock())
+    @staticmethod
+    def _lock(locks: dict[str, asyncio.Lock], owner: str) -> asyncio.Lock:
+        return locks.setdefault(owner, asyncio.Lock())

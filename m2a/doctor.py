@@ -115,6 +115,26 @@ def _models(settings: Settings) -> Iterator[tuple[str, bool]]:
             yield f"  {loading.name}: {name} loads", True
         except (ValueError, ImportError, OSError) as error:
             yield f"  {loading.name}: {error}", False
+        else:
+            if loading is image_encoder:
+                yield from _photo_floor(settings, image_encoder.get().encoder_id)
+
+
+def _photo_floor(settings: Settings, encoder_id: str) -> Iterator[tuple[str, bool]]:
+    """A line where the floor of the photo encoder was not measured: nobody knows how well it tells photos apart."""
+    from m2a.memory.floor import floor_of
+
+    floor = floor_of("", encoder_id, photo_floor=settings.photo_floor, photo_words_floor=settings.photo_words_floor)
+    given = (settings.photo_floor, settings.photo_words_floor)
+    if settings.relevance_floor and not floor.photos_are_measured and None in given:
+        yield (
+            (
+                "    its relevance floor has not been measured: photos count from a cosine of "
+                f"{floor.photo_cosine:g} to a photo and {floor.photo_to_words_cosine:g} to words; "
+                "M2A_PHOTO_FLOOR and M2A_PHOTO_WORDS_FLOOR set it"
+            ),
+            True,
+        )
 
 
 def _chat_model(settings: Settings) -> Iterator[tuple[str, bool]]:

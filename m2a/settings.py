@@ -69,6 +69,12 @@ class Settings(BaseSettings):
         description="How what is found is ranked: best is a learned ranker, paper is reciprocal rank fusion.",
     )
     relevance_floor: bool = Field(default=True, description="Drop hits that are too far from the question.")
+    photo_floor: float | None = Field(
+        default=None, ge=-1, le=1, description="Least cosine of two photos alike; the photo encoder's own without it."
+    )
+    photo_words_floor: float | None = Field(
+        default=None, ge=-1, le=1, description="Least cosine of a photo to words; the photo encoder's own without it."
+    )
     context_turns: int = Field(default=5, ge=0, description="Newest turns that go with each memory request.")
     max_queries: int = Field(default=5, ge=0, description="Memory requests in one turn, at most.")
     max_rounds: int = Field(default=5, ge=1, description="Rounds of the memory manager per request, at most.")

@@ -25,12 +25,15 @@ class UpdateQueue:
         self._who = who
 
     async def work_off(self, emit: Emit | None, *, after: Message | None = None) -> None:
-        """Do the updates in order. One that fails holds up those behind it, which may build on what it remembers, until it
-        failed `SET_ASIDE_AFTER` times and is set aside.
+        """Do the updates in order, with `after` those up to that reply's.
 
-        What came of the update of the reply `after` is emitted, and that one was set aside; without `emit` none is.
+        One that fails holds up those behind it, which may build on what it remembers, until it failed `SET_ASIDE_AFTER` times
+        and is set aside. What came of the update of the reply `after` is emitted, and that one was set aside; without `emit`
+        none is.
         """
         for reply_id in await in_thread(self._bank.pending_updates):
+            if after is not None and reply_id > after.message_id:
+                return
             try:
                 await self._update(reply_id, emit if after is not None and reply_id == after.message_id else None)
             except Exception as error:  # a broken update must not break the turn

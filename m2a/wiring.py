@@ -64,54 +64,29 @@ class RetrievalLoading(Loading[Retrieval]):
     def close(self) -> None:
         super().close()
         if self.done and self.error is None:
-            retrieval = self.get()
-            retrieval.retriever.close()
-            retrieval.index.close()
+            self.get().close()
 
     def _open(self) -> Retrieval:
-        from m2a.memory.index import MemoryIndex
-        from m2a.memory.index_schema import IndexEncoders
-        from m2a.memory.indexer import Indexer
         from m2a.memory.ranking.learned_ranking import LearnedRanking
         from m2a.memory.ranking.record_store import RankedRecordStore
-        from m2a.memory.recogniser import Recogniser
-        from m2a.memory.retriever import Retriever
 
         self._image_encoder.start()
         text_encoder = self._text_encoder.get()
         image_encoder = self._image_encoder.get()
-        sql = self._sql
-        ranked = RankedRecordStore(sql.database)
-        ranking = LearnedRanking.load(ranked, text_encoder) if self._settings.fusion == "best" else None
-        index = MemoryIndex(
-            self._settings.milvus_uri or str(self._settings.data_dir / "index.db"),
-            IndexEncoders.of(text_encoder, image_encoder),
+        database, settings = self._sql.database, self._settings
+        ranking = LearnedRanking.load(RankedRecordStore(database), text_encoder) if settings.fusion == "best" else None
+        return Retrieval.open(
+            database,
+            settings.milvus_uri or str(settings.data_dir / "index.db"),
+            text_encoder,
+            image_encoder,
+            self._sql.photos.image,
+            ranking=ranking,
+            relevance_floor=settings.relevance_floor,
+            photo_floor=settings.photo_floor,
+            photo_words_floor=settings.photo_words_floor,
             discard_mismatch=self._discard_mismatch,
         )
-        indexer = Indexer(
-            sql.database,
-            sql.raw,
-            sql.semantic,
-            index,
-            text_encoder,
-            image_encoder,
-            photo_image=sql.photos.image,
-            ranked=ranked,
-            record_encoder=ranking.encoder if ranking else None,
-        )
-        retriever = Retriever(
-            sql.database,
-            sql.raw,
-            sql.semantic,
-            index,
-            text_encoder,
-            image_encoder,
-            indexer.photo_vectors,
-            relevance_floor=self._settings.relevance_floor,
-            ranking=ranking,
-        )
-        recogniser = Recogniser(sql.database, sql.photos, index, indexer, image_encoder)
-        return Retrieval(index, indexer, retriever, recogniser)
 
 
 def cache_dir() -> Path:

@@ -139,6 +139,7 @@ class CommandPolicy:
     relevance_floor = False
     quotes_user_alone = True
     published_stages = True
+    searches_messages = False
     consent = None
 
     def __init__(self, journal: Journal, dice: random.Random) -> None:

@@ -33,6 +33,7 @@ class TellPolicy:
     relevance_floor = False
     quotes_user_alone = True
     published_stages = True
+    searches_messages = False
     consent = None
     name = "test"
 

@@ -11,10 +11,10 @@ from functools import cached_property
 from typing import Any, Literal, Self
 
 from m2a.agents.consent_prompt import TOOL
-from tests.chat_server import Reply, call, mode_of, say
+from tests.chat_server import Reply, mode_of, say
 
 PromptStage = Literal[
-    "query", "generate", "update", "manage query", "manage update", "consent", "consent shown", "caption"
+    "query", "generate", "update", "manage query", "manage update", "consent", "consent shown", "caption", "probe"
 ]
 
 _STAGES: dict[str, PromptStage] = {
@@ -26,6 +26,9 @@ _STAGES: dict[str, PromptStage] = {
     "Consent check. Say": "consent",
     "Consent check, photos": "consent shown",
 }
+_PROBE = "one colour and the right half another"
+_FENCED = re.compile(r"<data-(\w+)>.*?</data-\1>", re.S)
+_NEW_MESSAGE = re.compile(r"^The user's new message:$", re.M)
 _ANNOUNCED = re.compile(r"Everything between <data-(\w+)> and </data-(\w+)> is material")
 
 
@@ -60,19 +63,24 @@ class Prompt:
     def of_messages(cls, messages: Sequence[tuple[str, Sequence[str]]]) -> Self:
         """The prompt of messages, each its role and its parts; earlier steps are told as `Step 1, you: …`."""
         is_reply = any("Stage 2, Generate." in part for role, parts in messages for part in parts if role == "system")
+        new = max((n for n, (role, parts) in enumerate(messages) if role == "user" and _asks(parts)), default=0)
         lines: list[str] = []
         step = 0
         for number, (role, parts) in enumerate(messages):
-            if role == "assistant" and not is_reply:
+            if is_reply and role != "system" and number < new:
+                continue
+            if role == "assistant":
                 step += 1
                 lines.append(f"Step {step}, you: {' '.join(parts)}\n")
-            elif role == "system" or not is_reply or number == len(messages) - 1:
+            else:
                 lines += parts
         return cls("\n".join(lines))
 
     @cached_property
     def stage(self) -> PromptStage:
         """By the instructions, which stand outside of every fence and close the prompt (or its system message)."""
+        if _PROBE in self.text:
+            return "probe"
         found = {stage: self.outside.rfind(f"\n{words}") for words, stage in _STAGES.items()}
         stage = max(found, key=lambda stage: found[stage])
         return stage if found[stage] >= 0 else "caption"
@@ -132,6 +140,16 @@ class Prompt:
         return len(re.findall(r"^Step \d+, you: ", self.outside, re.M))
 
     @property
+    def may_look(self) -> bool:
+        """Whether a reply may be preceded by a look into the memory."""
+        return "Memory was searched with the new message already;" in self.outside
+
+    @property
+    def takes_one_call(self) -> bool:
+        """Whether an answer is one call written as JSON, since the server knows no tools."""
+        return "Answer with one JSON object and nothing else" in self.outside
+
+    @property
     def _said(self) -> re.Match[str]:
         """Its number, where the stage gives one, and its words."""
         found = re.search(
@@ -162,32 +180,50 @@ def accept_all(prompt: Prompt) -> dict[str, Any]:
     return {"verdicts": [{**verdict, "proposal": number} for number in range(1, count + 1)]}
 
 
-Choose = Callable[[Prompt], tuple[str, Mapping[str, Any]]]
+Call = tuple[str, Mapping[str, Any]]
+Choose = Callable[[Prompt], Call | Sequence[Call]]
+Look = Callable[[Prompt], Call | None]
 Say = Callable[[Prompt], str]
 
 
 class ScriptedModel:
     """A script for `ChatServer`: chooses tools by `choose`, replies by `say`, consents to all, captions every photo alike.
 
-    It answers as it is asked: with a tool call, or with JSON where the request knows no tools.
+    Before it replies it may `look`, where it is offered tools. It answers as it is asked: with tool calls, or with JSON
+    where the request knows no tools, which holds the first of its calls alone.
     """
 
-    def __init__(self, choose: Choose, say: Say, caption: str = "a photo", *, sees_photos: bool = True) -> None:
+    def __init__(
+        self, choose: Choose, say: Say, caption: str = "a photo", *, sees_photos: bool = True, look: Look | None = None
+    ) -> None:
         self.sees_photos = sees_photos
         self.choose = choose
         self.say = say
         self.caption = caption
+        self.look = look
 
     def __call__(self, request: dict[str, Any]) -> Reply:
         prompt = Prompt.of(request)
-        if "one colour and the right half another" in prompt.text:
+        if prompt.stage == "probe":
             return say("Yellow and blue." if self.sees_photos else "Grey, I think.")
         if prompt.stage == "caption":
             return say(self.caption)
         if prompt.stage == "generate":
-            return say(self.say(prompt), pieces=5)
+            looks = self.look(prompt) if self.look and prompt.may_look else None
+            return say(self.say(prompt), pieces=5) if looks is None else as_asked(request, looks)
         consent = prompt.stage in ("consent", "consent shown")
-        name, arguments = (TOOL, accept_all(prompt)) if consent else self.choose(prompt)
-        if mode_of(request) == "tools":
-            return call(name, arguments)
-        return say(json.dumps({"tool": name, "arguments": arguments}))
+        chosen = (TOOL, accept_all(prompt)) if consent else self.choose(prompt)
+        return as_asked(request, *([chosen] if isinstance(chosen, tuple) else chosen))
+
+
+def as_asked(request: Mapping[str, Any], *calls: Call) -> Reply:
+    """The calls as tool calls, or the first of them in words."""
+    if mode_of(request) == "tools":
+        return Reply(tool_calls=calls)
+    name, arguments = calls[0]
+    return say(json.dumps({"tool": name, "arguments": arguments}))
+
+
+def _asks(parts: Sequence[str]) -> bool:
+    """Whether the message holds the user's new message, and not in quoted material."""
+    return bool(_NEW_MESSAGE.search(_FENCED.sub("", "\n".join(parts))))

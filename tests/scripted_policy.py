@@ -21,6 +21,7 @@ class ScriptedPolicy:
     relevance_floor = False
     quotes_user_alone = True
     published_stages = True
+    searches_messages = False
     consent = None
 
     def __init__(

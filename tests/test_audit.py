@@ -22,16 +22,12 @@ from m2a.memory.audit import repair, verify
 from m2a.memory.bank import MemoryBank
 from m2a.memory.database import Database
 from m2a.memory.index import IndexMismatchError, MemoryIndex, PhotoRow, TextRow
-from m2a.memory.index_schema import IndexEncoders
-from m2a.memory.indexer import Indexer
 from m2a.memory.owners import owner_named
 from m2a.memory.photo_store import PhotoStore
 from m2a.memory.raw_message_store import RawMessageStore
-from m2a.memory.recogniser import Recogniser
-from m2a.memory.retriever import Retriever
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
 from m2a.memory.stores import Retrieval, Stores
-from m2a.types import ConceptMention, EntryDraft, EvidenceRange, Query
+from m2a.types import ConceptMention, EntryDraft, EvidenceRange, Query, RecordKey
 from tests.encoders import ColourImageEncoder, HashingTextEncoder
 
 NOW = datetime(2026, 3, 12, 18, 0, tzinfo=UTC)
@@ -83,27 +79,21 @@ def opened(
 ) -> Iterator[Opened]:
     text_encoder, image_encoder = text_encoder or HashingTextEncoder(), image_encoder or ColourImageEncoder()
     database = Database(f"sqlite:///{folder / 'memory.db'}")
-    raw, semantic, photos = (
-        RawMessageStore(database),
-        SemanticMemoryStore(),
-        PhotoStore(database, folder / "photos", now),
-    )
-    index = MemoryIndex(
+    photos = PhotoStore(database, folder / "photos", now)
+    retrieval = Retrieval.open(
+        database,
         str(folder / "index.db"),
-        IndexEncoders.of(text_encoder, image_encoder),
+        text_encoder,
+        image_encoder,
+        photos.image,
+        relevance_floor=False,
         discard_mismatch=discard_mismatch,
     )
     try:
-        indexer = Indexer(database, raw, semantic, index, text_encoder, image_encoder, photos.image)
-        retriever = Retriever(
-            database, raw, semantic, index, text_encoder, image_encoder, indexer.photo_vectors, relevance_floor=False
-        )
-        recogniser = Recogniser(database, photos, index, indexer, image_encoder)
-        retrieval = Retrieval(index, indexer, retriever, recogniser)
-        stores = Stores(database, raw, semantic, photos, lambda: retrieval)
+        stores = Stores(database, RawMessageStore(database), SemanticMemoryStore(), photos, lambda: retrieval)
         yield Opened(folder, stores, MemoryBank(owner_named(database, "anna"), stores, now))
     finally:
-        index.close()
+        retrieval.close()
         database.close()
 
 
@@ -149,7 +139,7 @@ def unit(dimensions: int) -> np.ndarray:
 
 
 def put(memory: Opened, memory_id: int, version: int) -> None:
-    memory.index.put(memory.bank.owner, [TextRow("entry", memory_id, version, unit(64), ["drums"])])
+    memory.index.put(memory.bank.owner, [TextRow(RecordKey("entry", memory_id), version, unit(64), ["drums"])])
 
 
 def put_photo(memory: Opened) -> None:

@@ -15,8 +15,7 @@ from m2a.memory.index import MemoryIndex
 from m2a.memory.index_schema import IndexEncoders
 from m2a.memory.owners import owner_named
 from m2a.memory.ranking.learned_ranking import LearnedRanking
-from m2a.memory.ranking.record_store import RecordKey
-from m2a.types import Query
+from m2a.types import Query, RecordKey
 from tests.encoders import ColourImageEncoder, HashingTextEncoder, HashingTokenEncoder
 from tests.test_retriever import ENTRIES, MESSAGES, Memory
 

@@ -25,6 +25,7 @@ from m2a import cli
 from m2a.data_folder import DataFolder, holder_of
 from m2a.memory.index import MemoryIndex, TextRow
 from m2a.memory.index_schema import IndexEncoders
+from m2a.types import RecordKey
 from tests.test_turns import photo
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -370,7 +371,7 @@ def test_an_index_of_other_encoders_is_refused_and_reindex_builds_it_anew(templa
     before = quick(data, "memory", "search", "blue ball").out
     (data / "index.db").unlink()
     index = MemoryIndex(str(data / "index.db"), IndexEncoders("another-text", 4, "another-photo", 4, None))
-    index.put("0" * 32, [TextRow("entry", 1, 1, np.ones(4, dtype=np.float32), ["ball"])])
+    index.put("0" * 32, [TextRow(RecordKey("entry", 1), 1, np.ones(4, dtype=np.float32), ["ball"])])
     index.close()
     for words in (["memory", "search", "ball"], ["verify"], ["ask", "What does Bobo love?"]):
         assert "run `m2a reindex`" in quick(data, *words).sentence

@@ -39,9 +39,9 @@ def test_nothing_gives_nothing():
 
 def test_photos_join_a_ranking_of_text():
     text, photos = ["a", "b", "c", "d", "e", "f", "g"], ["x", "d", "y"]
-    # One photo to five of text, and what is near in both first; as equals one to one.
+    # One photo to five of text, and what is near in both further up; as equals one to one.
     assert [item for item, _ in with_photos(text, photos, as_equals=False)] == list("abcdexfgy")
-    assert [item for item, _ in with_photos(text, photos, as_equals=False, near={"d"})] == list("dabcexfgy")
+    assert [item for item, _ in with_photos(text, photos, as_equals=False, near={"d"})] == list("abdcexfgy")
     assert [item for item, _ in with_photos(text, photos, as_equals=True)] == list("daxbcyefg")
     for as_equals in (True, False):
         assert with_photos([], ["x", "y"], as_equals=as_equals) == reciprocal_rank_fusion([["x", "y"]])
@@ -52,3 +52,13 @@ def test_a_photo_of_something_else_is_not_put_before_the_answer():
     """In a small memory every item is ranked by its text, far down though it is."""
     text = ["the key", "the code", "my dogs", "a teapot"]
     assert with_photos(text, ["my dogs", "a teapot"], as_equals=False)[0][0] == "the key"
+
+
+def test_a_photo_lifts_a_record_to_half_its_better_rank_at_most():
+    text = [f"text {rank}" for rank in range(1, 101)]
+    for text_rank, photo_rank in ((60, 10), (30, 1), (2, 1), (100, 1), (9, 7)):
+        photos = [f"photo {rank}" for rank in range(1, photo_rank)] + [f"text {text_rank}"]
+        merged = [item for item, _ in with_photos(text, photos, as_equals=False, near=set(photos))]
+        assert merged[0] == "text 1"
+        before = merged.index(f"text {text_rank}")  # how many stand before it
+        assert before + 1 >= min(text_rank, 5 * photo_rank) / 2

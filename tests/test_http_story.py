@@ -4,6 +4,7 @@ import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,30 +13,32 @@ import pytest
 from m2a import Assistant
 from m2a.memory.words import finished_words
 from m2a.settings import Settings, load_settings
-from m2a.types import Failed, MemoryChanged, ReplyFinished, TextDelta, TurnEvent, Usage
+from m2a.types import Failed, MemoryChanged, MemorySearched, ReplyFinished, TextDelta, TurnEvent, Usage
 from tests.chat_server import ChatServer, Request, mode_of, refusing
 from tests.drawings import draw_dog, draw_teapot
-from tests.scripted_model import Prompt, ScriptedModel
+from tests.scripted_model import Call, Prompt, ScriptedModel
 
 NEVER_SAID = "I do not have that in memory."
 ABOUT_BOBO = "This is my dog Bobo. He loves his red ball and his rope."
 ABOUT_TEAPOT = "This is my blue teapot. My grandmother gave it to me."
 CORRECTION = "Actually, Bobo loves his green frisbee now, not the red ball."
+WITHOUT_ITS_NAME = "Which heirloom stands on my shelf?"
 
 
-def choose(prompt: Prompt) -> tuple[str, dict[str, Any]]:
-    """What a sensible model would do: look up questions, keep statements, replace what is corrected."""
-    is_question = prompt.said.endswith("?") or prompt.said.startswith("Show")
-    if prompt.stage == "query":
-        return ("query_memory", {"query": prompt.said}) if is_question and not prompt.steps else ("answer", {})
-    if prompt.stage == "update":
-        states = not is_question and len(prompt.said.split()) > 3
-        return ("update_memory", {"request": prompt.said}) if states else ("finish", {})
-    if not prompt.steps:
-        return "search_semantic_memories", {"query": prompt.request, "use_photos": bool(prompt.photos)}
-    if prompt.stage == "manage query":
-        return "finish", {"context": "See the memories.", "memory_ids": relevant(prompt)}
-    if prompt.steps > 1:
+def asks(prompt: Prompt) -> bool:
+    return prompt.said.endswith("?") or prompt.said.startswith("Show")
+
+
+def look(prompt: Prompt) -> Call | None:
+    """Searches with other words where the message itself finds nothing."""
+    if prompt.steps or prompt.memories or not asks(prompt):
+        return None
+    return "search_semantic_memories", {"query": "teapot" if prompt.said == WITHOUT_ITS_NAME else "blood group"}
+
+
+def choose(prompt: Prompt) -> Call:
+    """What a sensible model would do: keep statements, replace what is corrected."""
+    if asks(prompt) or len(prompt.said.split()) <= 3:
         return "finish", {}
     memory: dict[str, Any] = {
         "text": prompt.said,
@@ -44,19 +47,18 @@ def choose(prompt: Prompt) -> tuple[str, dict[str, Any]]:
         "concepts": [{"name": name, "kind": "pet"} for name in re.findall(r"my dog (\w+)", prompt.said)],
     }
     if prompt.said.startswith("Actually"):
-        return "replace_memory", {**memory, "memory_id": relevant(prompt)[0], "reason": "the user corrected it"}
+        return "replace_memory", {**memory, "memory_id": told_of(prompt)[0], "reason": "the user corrected it"}
     return "add_memory", memory
 
 
-def relevant(prompt: Prompt) -> list[int]:
-    """The memories that share words with the request; for a photo without such words the one found first."""
-    words = set(finished_words(prompt.request))
-    shared = [number for number, memory in prompt.memories.items() if words & set(finished_words(memory["text"]))]
-    return shared or ([next(iter(prompt.memories))] if prompt.photos and prompt.memories else [])
+def told_of(prompt: Prompt) -> list[int]:
+    """The memories that share words with the message."""
+    words = set(finished_words(prompt.said))
+    return [number for number, memory in prompt.memories.items() if words & set(finished_words(memory["text"]))]
 
 
 def answer(prompt: Prompt) -> str:
-    if not prompt.said.endswith("?") and not prompt.said.startswith("Show"):
+    if not asks(prompt):
         return "Noted."
     memory = next(iter(prompt.memories.values()), None)
     if memory is None:
@@ -80,6 +82,10 @@ LADDER = {
 }
 
 
+KEEPING = ["generate", "manage update", "consent"]
+ANSWERING = ["generate", "manage update"]
+
+
 class Clock:
     now = datetime(2026, 3, 12, 18, 0, tzinfo=UTC)
 
@@ -91,8 +97,10 @@ class Clock:
 class Talk:
     """The user's side: one conversation after another through the assistant of the settings."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, server: ChatServer, mode: str) -> None:
         self._settings = settings
+        self._server = server
+        self._answered_modes = (mode, "text")
         self._clock = Clock()
 
     @asynccontextmanager
@@ -103,20 +111,39 @@ class Talk:
             yield self
 
     async def say(self, text: str, *photos: Path) -> "Said":
-        owner = self.assistant.local_owner
-        events = [event async for event in self.assistant.turn(owner, text, photos, self.conversation)]
+        events: list[TurnEvent] = []
+        before, first_word = len(self._server.requests), None
+        async for event in self.assistant.turn(self.assistant.local_owner, text, photos, self.conversation):
+            if isinstance(event, TextDelta) and first_word is None:
+                first_word = len(self._server.requests)
+            events.append(event)
         self.conversation = events[0].message.conversation_id
         assert not [event for event in events if isinstance(event, Failed)]
-        return Said(events)
+        asked = self._server.requests[before:]
+        return Said(events, self._answered(asked), len(self._answered(self._server.requests[before:first_word])))
+
+    def _answered(self, requests: list[Request]) -> list[Request]:
+        """The model calls of a turn, less what the server refused and what is asked once for each photo or model."""
+        return [
+            request
+            for request in requests
+            if mode_of(request.json) in self._answered_modes and stage_of(request) not in ("caption", "probe")
+        ]
 
 
 class Said:
-    def __init__(self, events: list[TurnEvent]) -> None:
+    """What came of a turn. `stages` are its model calls in order, of which `calls_before_words` came before its reply."""
+
+    def __init__(self, events: list[TurnEvent], calls: list[Request], calls_before_words: int) -> None:
         [finished] = [event for event in events if isinstance(event, ReplyFinished)]
         self.changes = [event for event in events if isinstance(event, MemoryChanged)]
+        self.searched = [event.query.text for event in events if isinstance(event, MemorySearched)]
         self.reply = finished.message
         self.sources = [source.hit.record.memory_id for source in finished.sources]
         self.usage = [event for event in events if isinstance(event, Usage)]
+        self.stages = [stage_of(request) for request in calls]
+        self.calls_before_words = calls_before_words
+        self.reply_prompts = [request for request in calls if stage_of(request) == "generate"]
         streamed = "".join(event.text for event in events if isinstance(event, TextDelta))
         assert streamed.strip() == self.reply.text
 
@@ -135,56 +162,79 @@ def teapots(tmp_path: Path) -> list[Path]:
 async def test_the_story_over_http(
     tmp_path: Path, dogs: list[Path], teapots: list[Path], mode: str, serve: Callable[[ScriptedModel], Any]
 ) -> None:
-    with ChatServer(serve(ScriptedModel(choose, answer, caption="a bright picture"))) as server:
-        talk = Talk(load_settings(data_dir=tmp_path, chat_model="openai:scripted", chat_base_url=server.base_url))
+    model = ScriptedModel(choose, answer, caption="a bright picture", look=look)
+    with ChatServer(serve(model)) as server:
+        settings = load_settings(data_dir=tmp_path, chat_model="openai:scripted", chat_base_url=server.base_url)
+        talk = Talk(settings, server, mode)
         async with talk.opened():
-            [told] = (await talk.say(ABOUT_BOBO, *dogs[:3])).changes
+            said = await talk.say(ABOUT_BOBO, *dogs[:3])
+            [told] = said.changes
+            assert said.stages == KEEPING
             assert (told.entry.text, len(told.entry.photo_ids)) == (ABOUT_BOBO, 3)
             assert told.entry.caption == "a bright picture"
-            [teapot] = (await talk.say(ABOUT_TEAPOT, *teapots)).changes
-            said = await talk.say("Thank you!")
-            assert said.changes == [] and said.reply.text == "Noted."
-            assert said.usage[0].input_tokens == 11 * said.usage[0].calls
             uploaded = [talk.bank.photo_data(photo_id) for photo_id in told.entry.photo_ids]
-            asked = [request for request in server.requests if stage_of(request) == "query"]
-            assert asked[0].photos == uploaded
+            assert [request.photos for request in said.reply_prompts] == [uploaded]
+            said = await talk.say(ABOUT_TEAPOT, *teapots)
+            [teapot] = said.changes
+            assert said.stages == KEEPING
+            said = await talk.say("Thank you!")
+            assert said.stages == ANSWERING
+            assert said.changes == [] and said.reply.text == "Noted."
+            assert (said.usage[0].calls, said.usage[0].input_tokens) == (1, 11)
         first_day = len(server.requests)
 
         async with talk.opened():
             said = await talk.say("What toys does Bobo like?")
+            assert said.stages == ANSWERING and said.calls_before_words == 1
             assert "red ball" in said.reply.text and said.sources == [1]
-            generated = server.requests[-2]
-            assert generated.photos == uploaded
-            day = told.entry.recorded_at.date().isoformat()
-            assert labels_before_photos(generated) == [
-                f"Photo {number}, from memory 1 of {day}" for number in (1, 2, 3)
-            ]
+            [generated] = said.reply_prompts
+            shown = labelled_photos(generated)
+            of_bobo = f", from memory 1 of {told.entry.recorded_at.date().isoformat()}"
+            assert shown[0] == (f"Photo 1{of_bobo}", uploaded[0])
+            bobo = [photo for label, photo in shown if label.endswith(of_bobo)]
+            assert len(bobo) > 1 and bobo == uploaded[: len(bobo)]
+            assert [label.partition(",")[0] for label, _photo in shown] == [f"Photo {n + 1}" for n in range(len(shown))]
 
             said = await talk.say("Show me my teapot")
+            assert said.stages == ANSWERING and said.calls_before_words == 1
             assert "grandmother" in said.reply.text and said.sources == [2]
             assert said.reply.photos == teapot.entry.photo_ids[:1]
 
             said = await talk.say("Who is this?", dogs[3])
+            assert said.stages == ANSWERING and said.calls_before_words == 1
             assert "Bobo" in said.reply.text and said.sources[0] == 1
-            generated = server.requests[-2]
-            labels = labels_before_photos(generated)
-            assert labels[-1] == "Photo 1 of the user's new message"
-            assert labels[:3] == [f"Photo {number}, from memory 1 of {day}" for number in (2, 3, 4)]
-            assert generated.photos[:3] == uploaded and generated.photos[-1] not in uploaded
+            [generated] = said.reply_prompts
+            recalled, *_, (label, photo) = labelled_photos(generated)
+            assert label == "Photo 1 of the user's new message" and photo not in uploaded
+            assert recalled == (f"Photo 2{of_bobo}", uploaded[0])
 
-            [changed] = (await talk.say(CORRECTION)).changes
+            said = await talk.say(CORRECTION)
+            [changed] = said.changes
+            assert said.stages == KEEPING
             assert (changed.change, changed.previous.memory_id) == ("replaced", 1)
             assert changed.entry.photo_ids == told.entry.photo_ids
             said = await talk.say("What toys does Bobo like?")
+            assert said.stages == ANSWERING and said.calls_before_words == 1
             assert "frisbee" in said.reply.text
-            assert (await talk.say("What is my blood type?")).reply.text == NEVER_SAID
+
+        async with talk.opened():
+            said = await talk.say(WITHOUT_ITS_NAME)
+            assert said.stages == ["generate", *ANSWERING] and said.calls_before_words == 2
+            assert said.searched == [WITHOUT_ITS_NAME, "teapot"]
+            assert "grandmother" in said.reply.text and said.sources == [2]
+            assert said.reply.photos == teapot.entry.photo_ids[:1]
+
+        async with talk.opened():
+            said = await talk.say("What is my blood type?")
+            assert said.stages == ["generate", *ANSWERING]
+            assert said.reply.text == NEVER_SAID
             texts = [entry.text for entry in talk.bank.entries(kinds=["fact"])]
             assert texts == [ABOUT_TEAPOT, CORRECTION]
             assert talk.bank.pending_updates() == []
 
         assert_the_boundary_holds(server.requests[first_day:])
-        asked_for_tools = [request for request in server.requests if stage_of(request) not in ("generate", "caption")]
-        assert {mode_of(request.json) for request in asked_for_tools[-20:]} == {mode}
+        asked_for_tools = [request for request in server.requests if stage_of(request) in ("manage update", "consent")]
+        assert {mode_of(request.json) for request in asked_for_tools[-12:]} == {mode}
 
 
 def assert_the_boundary_holds(requests: list[Request]) -> None:
@@ -192,7 +242,7 @@ def assert_the_boundary_holds(requests: list[Request]) -> None:
     recalled = 0
     for request in requests:
         prompt = Prompt.of(request.json)
-        if prompt.stage == "caption":
+        if prompt.stage in ("caption", "probe"):
             continue
         assert len(prompt.fences) == 1
         for words in ("This is my dog Bobo.", "My grandmother gave it to me."):
@@ -205,11 +255,11 @@ def stage_of(request: Request) -> str:
     return Prompt.of(request.json).stage
 
 
-def labels_before_photos(request: Request) -> list[str]:
-    """What stands right before each photo of a prompt."""
-    parts = request.parts
-    return [
-        parts[number - 1]["text"].strip().splitlines()[-1]
-        for number, part in enumerate(parts)
+def labelled_photos(request: Request) -> list[tuple[str, bytes]]:
+    """Each photo of a prompt with what stands right before it."""
+    labels = [
+        before["text"].strip().splitlines()[-1]
+        for before, part in pairwise(request.parts)
         if part["type"] == "image_url"
     ]
+    return list(zip(labels, request.photos, strict=True))

@@ -20,6 +20,7 @@ from m2a.memory.index import IndexMismatchError, MemoryIndex, PhotoRow, TextRow
 from m2a.memory.index_schema import BM25_B, BM25_K1, IndexEncoders
 from m2a.memory.milvus import IndexUnavailableError
 from m2a.memory.words import finished_words
+from m2a.types import RecordKey
 
 ENCODERS = IndexEncoders("text-encoder", 8, "photo-encoder", 3, 4)
 ALL = ("entry", "message")
@@ -63,7 +64,7 @@ def unit(*numbers: float, size: int = 8) -> np.ndarray:
 
 
 def row(record_id: int, text: str = "", vector: np.ndarray | None = None, kind="entry", version: int = 1) -> TextRow:
-    return TextRow(kind, record_id, version, unit(1) if vector is None else vector, finished_words(text))
+    return TextRow(RecordKey(kind, record_id), version, unit(1) if vector is None else vector, finished_words(text))
 
 
 def photo_id(number: int) -> str:
@@ -86,9 +87,11 @@ def reference(corpus: dict[int, list[str]], query: list[str], limit: int) -> lis
 def assert_same_ranking(index: MemoryIndex, owner: str, corpus: dict[int, list[str]], query: list[str]) -> None:
     found = index.search_bm25(owner, query, ["entry"], 16_000)
     expected = reference(corpus, query, len(corpus))
-    by_id = {hit.record_id: hit.score for hit in found}
+    by_id = {hit.key.record_id: hit.score for hit in found}
     assert by_id == pytest.approx(dict(expected), abs=1e-3)
-    found_order = [hit.record_id for hit in sorted(found, key=lambda hit: (-round(hit.score, 3), hit.record_id))]
+    found_order = [
+        hit.key.record_id for hit in sorted(found, key=lambda hit: (-round(hit.score, 3), hit.key.record_id))
+    ]
     expected_order = [record_id for record_id, score in sorted(expected, key=lambda x: (-round(x[1], 3), x[0]))]
     assert sum(a != b for a, b in zip(found_order, expected_order, strict=True)) <= len(expected_order) // 50
 
@@ -96,7 +99,7 @@ def assert_same_ranking(index: MemoryIndex, owner: str, corpus: dict[int, list[s
 def test_dense_search_is_by_cosine(index, owner):
     index.put(owner, [row(1, vector=unit(1)), row(2, vector=unit(1, 1)), row(3, vector=unit(0, 1))])
     hits = index.search_dense(owner, unit(1), ALL, 10)
-    assert [(hit.kind, hit.record_id, hit.version) for hit in hits] == [
+    assert [(*hit.key, hit.version) for hit in hits] == [
         ("entry", 1, 1),
         ("entry", 2, 1),
         ("entry", 3, 1),
@@ -111,9 +114,9 @@ def test_kinds_are_kept_apart(index, owner):
         lambda kinds: index.search_dense(owner, unit(1), kinds, 10),
         lambda kinds: index.search_bm25(owner, ["blue"], kinds, 10),
     ):
-        assert [(hit.kind, hit.record_id) for hit in search(["entry"])] == [("entry", 1)]
-        assert [(hit.kind, hit.record_id) for hit in search({"message"})] == [("message", 1), ("message", 2)]
-        assert [(h.kind, h.record_id) for h in search(ALL)] == [("entry", 1), ("message", 1), ("message", 2)]
+        assert [hit.key for hit in search(["entry"])] == [("entry", 1)]
+        assert [hit.key for hit in search({"message"})] == [("message", 1), ("message", 2)]
+        assert [h.key for h in search(ALL)] == [("entry", 1), ("message", 1), ("message", 2)]
 
 
 @pytest.mark.parametrize("kinds", [[], ["entries"], ['entry" or kind != "'], ["entry", "photo"]])
@@ -145,7 +148,7 @@ def test_putting_and_deleting_twice_is_putting_and_deleting_once(index, owner):
     for _ in range(2):
         index.delete(owner, [("entry", 1), ("message", 2), ("entry", 99)])
     assert index.versions(owner, "text") == {"entry:2": 1}
-    assert [hit.record_id for hit in index.search_bm25(owner, ["ball"], ALL, 10)] == [2]
+    assert [hit.key.record_id for hit in index.search_bm25(owner, ["ball"], ALL, 10)] == [2]
 
 
 def test_a_new_version_replaces_the_old(index, owner):
@@ -153,25 +156,25 @@ def test_a_new_version_replaces_the_old(index, owner):
     index.put(owner, [row(1, "red kite", unit(0, 1), version=2)])
     assert index.search_bm25(owner, ["blue"], ALL, 10) == []
     [hit] = index.search_bm25(owner, ["red"], ALL, 10)
-    assert (hit.record_id, hit.version) == (1, 2)
-    assert [(h.record_id, h.version) for h in index.search_dense(owner, unit(0, 1), ALL, 1)] == [(1, 2)]
+    assert (hit.key.record_id, hit.version) == (1, 2)
+    assert [(h.key.record_id, h.version) for h in index.search_dense(owner, unit(0, 1), ALL, 1)] == [(1, 2)]
 
 
 def test_equal_scores_are_in_order_of_id(index, owner):
     index.put(owner, [row(i, "the same words") for i in (30, 4, 200, 1)])
-    assert [hit.record_id for hit in index.search_dense(owner, unit(1), ALL, 10)] == [1, 4, 30, 200]
-    assert [hit.record_id for hit in index.search_bm25(owner, ["word"], ALL, 10)] == [1, 4, 30, 200]
+    assert [hit.key.record_id for hit in index.search_dense(owner, unit(1), ALL, 10)] == [1, 4, 30, 200]
+    assert [hit.key.record_id for hit in index.search_bm25(owner, ["word"], ALL, 10)] == [1, 4, 30, 200]
 
 
 def test_matched_is_the_share_of_the_querys_words(index, owner):
     index.put(owner, [row(1, "blue ball"), row(2, "blue kite"), row(3, "frog")])
     hits = index.search_bm25(owner, finished_words("blue balls and more blue balls, sky, moon"), ALL, 10)
-    assert {hit.record_id: hit.matched for hit in hits} == {1: 0.5, 2: 0.25}
+    assert {hit.key.record_id: hit.matched for hit in hits} == {1: 0.5, 2: 0.25}
 
 
 def test_what_has_no_words_does_no_harm(index, owner):
     index.put(owner, [row(1, ""), row(2, "blue ball"), row(3, "the and of")])
-    assert [hit.record_id for hit in index.search_bm25(owner, ["ball"], ALL, 10)] == [2]
+    assert [hit.key.record_id for hit in index.search_bm25(owner, ["ball"], ALL, 10)] == [2]
     assert index.search_bm25(owner, [], ALL, 10) == []
     assert index.search_bm25(owner, ["unheard"], ALL, 10) == []
 
@@ -180,7 +183,7 @@ def test_a_memory_emptied_again_finds_nothing(index, owner, capfd):
     index.put(owner, [row(1, "")])
     assert index.search_bm25(owner, ["ball"], ALL, 10) == []
     index.put(owner, [row(2, "blue ball")])
-    assert [hit.record_id for hit in index.search_bm25(owner, ["ball"], ALL, 10)] == [2]
+    assert [hit.key.record_id for hit in index.search_bm25(owner, ["ball"], ALL, 10)] == [2]
     index.delete(owner, [("entry", 1), ("entry", 2)])
     assert index.search_bm25(owner, ["ball"], ALL, 10) == []
     assert index.search_dense(owner, unit(1), ALL, 10) == []
@@ -189,9 +192,10 @@ def test_a_memory_emptied_again_finds_nothing(index, owner, capfd):
 
 def test_a_very_long_text_is_cut_at_a_word(index, owner):
     words = [f"word{i}" for i in range(20_000)]
-    index.put(owner, [TextRow("message", 1, 1, unit(1), words), TextRow("message", 2, 1, unit(1), ["狗"] * 30_000)])
-    assert [hit.record_id for hit in index.search_bm25(owner, ["word17"], ALL, 10)] == [1]
-    assert [hit.record_id for hit in index.search_bm25(owner, ["狗"], ALL, 10)] == [2]
+    long_rows = ((1, words), (2, ["狗"] * 30_000))
+    index.put(owner, [TextRow(RecordKey("message", n), 1, unit(1), held) for n, held in long_rows])
+    assert [hit.key.record_id for hit in index.search_bm25(owner, ["word17"], ALL, 10)] == [1]
+    assert [hit.key.record_id for hit in index.search_bm25(owner, ["狗"], ALL, 10)] == [2]
     assert index.search_bm25(owner, ["word19999"], ALL, 10) == []
 
 
@@ -204,12 +208,12 @@ def test_photos_are_found_by_photos_and_by_words(index, owner):
     index.put_photos(owner, rows)
     index.put_photos(owner, rows)
     by_photo = index.search_photos(owner, np.array([unit(1, size=3)]), 2)
-    assert [(hit.kind, hit.record_id) for hit in by_photo] == [("photo", photo_id(1)), ("photo", photo_id(2))]
+    assert [hit.photo_id for hit in by_photo] == [photo_id(1), photo_id(2)]
     by_words = index.search_photos_by_words(owner, unit(1, size=4), 10)
-    assert [hit.record_id for hit in by_words] == [photo_id(3), photo_id(2), photo_id(1)]
+    assert [hit.photo_id for hit in by_words] == [photo_id(3), photo_id(2), photo_id(1)]
     # Two photos: each counts by the nearer of them.
     both = index.search_photos(owner, np.array([unit(1, size=3), unit(0, 0, 1, size=3)]), 10)
-    assert [(hit.record_id, hit.score) for hit in both] == [
+    assert [(hit.photo_id, hit.score) for hit in both] == [
         (photo_id(1), pytest.approx(1)),
         (photo_id(3), pytest.approx(1)),
         (photo_id(2), pytest.approx(math.sqrt(0.5), abs=1e-4)),
@@ -250,7 +254,7 @@ def test_bm25_ranks_as_rank_bm25_does(index, owner, corpus):
     vocabulary = sorted({word for words in corpus.values() for word in words})
 
     def put(ids):
-        index.put(owner, [TextRow("entry", i, 1, unit(1), corpus[i]) for i in ids])
+        index.put(owner, [TextRow(RecordKey("entry", i), 1, unit(1), corpus[i]) for i in ids])
 
     def compare():
         for _ in range(12):
@@ -273,7 +277,7 @@ def test_bm25_ranks_as_rank_bm25_does(index, owner, corpus):
 
 def test_another_owners_rows_change_no_ranking(index, owner):
     corpus = random_corpus(2, 300)
-    index.put(owner, [TextRow("entry", i, 1, unit(1, i % 7), words) for i, words in corpus.items()])
+    index.put(owner, [TextRow(RecordKey("entry", i), 1, unit(1, i % 7), words) for i, words in corpus.items()])
     index.put_photos(owner, [PhotoRow(photo_id(i), unit(1, i, size=3), unit(1, i, size=4)) for i in range(5)])
 
     def everything():
@@ -290,7 +294,7 @@ def test_another_owners_rows_change_no_ranking(index, owner):
     vectors = rng.normal(size=(10_000, 8)).astype(np.float32)
     words = random_corpus(3, 10_000)
     for start in range(0, 10_000, 2_000):
-        index.put(other, [TextRow("entry", i, 1, vectors[i], words[i]) for i in range(start, start + 2_000)])
+        index.put(other, [TextRow(RecordKey("entry", i), 1, vectors[i], words[i]) for i in range(start, start + 2_000)])
     index.put_photos(other, [PhotoRow(photo_id(i), unit(1, 2, size=3), unit(1, 2, size=4)) for i in range(500)])
     assert everything() == before
     assert_same_ranking(index, owner, corpus, ["w1", "w40", "狗"])
@@ -317,7 +321,7 @@ def test_threads_read_while_one_writes(index, owner):
         thread.start()
     for i in range(1, 60):
         index.put(owner, [row(i, f"ball {i}")])
-        assert index.search_bm25(owner, [str(i)], ALL, 10)[0].record_id == i  # own writes are read
+        assert index.search_bm25(owner, [str(i)], ALL, 10)[0].key.record_id == i  # own writes are read
     done.set()
     for thread in threads:
         thread.join()
@@ -361,7 +365,7 @@ def test_words_and_photos_may_share_a_space(open_lite, owner):
     index = open_lite(replace(ENCODERS, photo_id="siglip", word_dimensions=None))
     index.put_photos(owner, [PhotoRow(photo_id(1), unit(1, size=3), None)])
     assert index.has_photos(owner)
-    assert [hit.record_id for hit in index.search_photos_by_words(owner, unit(1, size=3), 9)] == [photo_id(1)]
+    assert [hit.photo_id for hit in index.search_photos_by_words(owner, unit(1, size=3), 9)] == [photo_id(1)]
     assert not index.has(owner, "photo_text")
 
 
@@ -375,7 +379,7 @@ def test_a_crash_before_the_indexes_were_made_is_mended(open_lite, owner, monkey
     index = open_lite()
     assert index.search_bm25(owner, ["ball"], ALL, 9) == []
     index.put(owner, [row(1, "blue ball")])
-    assert [hit.record_id for hit in index.search_dense(owner, unit(1), ALL, 9)] == [1]
+    assert [hit.key.record_id for hit in index.search_dense(owner, unit(1), ALL, 9)] == [1]
 
 
 def test_a_second_process_is_refused_in_one_sentence_however_often_it_tries(open_lite, tmp_path, owner):
@@ -423,21 +427,21 @@ def test_a_purge_leaves_nothing_of_what_was_deleted(open_lite, owner, tmp_path):
     index.purge()
     # The one file: whoever opens and closes the lock file beside it in this process loses the lock (POSIX).
     assert b"secretbobo" not in (tmp_path / "index.db").read_bytes()
-    assert [hit.record_id for hit in index.search_bm25(owner, ["ball"], ALL, 10)] == [2]
+    assert [hit.key.record_id for hit in index.search_bm25(owner, ["ball"], ALL, 10)] == [2]
 
 
 def test_the_file_is_free_again_once_its_process_was_killed(tmp_path, owner):
     code = (
         "from m2a.memory.index import *; import sys, numpy as np, os\n"
         "index = MemoryIndex(sys.argv[1], IndexEncoders('text-encoder', 8, 'photo-encoder', 3, 4))\n"
-        "index.put(sys.argv[2], [TextRow('entry', 1, 1, np.ones(8, dtype=np.float32), ['ball'])])\n"
+        "index.put(sys.argv[2], [TextRow(RecordKey('entry', 1), 1, np.ones(8, dtype=np.float32), ['ball'])])\n"
         "os.kill(os.getpid(), 9)"
     )
     uri = str(tmp_path / "index.db")
     killed = subprocess.run([sys.executable, "-c", code, uri, owner], check=False)
     assert killed.returncode == -signal.SIGKILL
     index = MemoryIndex(uri, ENCODERS)
-    assert [hit.record_id for hit in index.search_bm25(owner, ["ball"], ALL, 10)] == [1]
+    assert [hit.key.record_id for hit in index.search_bm25(owner, ["ball"], ALL, 10)] == [1]
     index.close()
 
 

@@ -78,7 +78,7 @@ async def test_what_questions_took_is_kept_though_their_model_died(benchmark: Be
         return REFUSED if is_reply else answering(request)
 
     with ChatServer(dying) as server, pytest.raises(ServiceGone):
-        await evaluated(benchmark, tmp_path / "out", server, "m2a")
+        await evaluated(benchmark, tmp_path / "out", server, "m2a-paper")
     assert rows_of(tmp_path / "out") == []
     lost = read_failed_attempts(tmp_path / "out" / "failed_attempts.jsonl")
     assert len(lost) == FAILURES_IN_A_ROW and all(one.calls > 1 and one.input_tokens == 11 * one.calls for one in lost)

@@ -14,7 +14,7 @@ from m2a.memory.embedding_cache import EmbeddingCache, content_hash
 from m2a.memory.floor import NO_FLOOR, RelevanceFloor, floor_of
 from m2a.memory.index import MemoryIndex
 from m2a.memory.index_schema import IndexEncoders
-from m2a.memory.indexer import Indexer, entry_text, message_text
+from m2a.memory.indexer import entry_text, message_text
 from m2a.memory.milvus import IndexUnavailableError
 from m2a.memory.photo_store import PhotoDamagedError, PhotoNotFoundError
 from m2a.memory.ranking.encoding import RecordEncoder
@@ -24,9 +24,9 @@ from m2a.memory.ranking.ranker import Ranker
 from m2a.memory.ranking.record_store import RankedRecordStore
 from m2a.memory.ranking.token_head import TokenHead
 from m2a.memory.raw_message_store import RawMessageStore
-from m2a.memory.retriever import Retriever
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
-from m2a.types import DateInterval, EntryDraft, EvidenceRange, Hit, Query
+from m2a.memory.stores import Retrieval
+from m2a.types import DateInterval, EntryDraft, EvidenceRange, Hit, Query, RecordKey
 from tests.encoders import COLOURS, ColourImageEncoder, HashingTextEncoder, HashingTokenEncoder
 
 NOW = datetime(2026, 3, 12, 12, 0, tzinfo=UTC)
@@ -43,6 +43,7 @@ class Memory:
     image_encoder: ColourImageEncoder
     relevance_floor: bool = False
     best: bool = False
+    photo_words_floor: float | None = None
 
     def __post_init__(self) -> None:
         self.raw = RawMessageStore(self.database)
@@ -53,28 +54,17 @@ class Memory:
     def restart(self) -> None:
         self.ranked = RankedRecordStore(self.database)
         ranking = ranking_by_hand(self.ranked, self.text_encoder) if self.best else None
-        self.indexer = Indexer(
-            self.database,
-            self.raw,
-            self.semantic,
+        self.retrieval = Retrieval.over(
             self.index,
+            self.database,
             self.text_encoder,
             self.image_encoder,
             self._image,
-            self.ranked,
-            ranking.encoder if ranking else None,
-        )
-        self.retriever = Retriever(
-            self.database,
-            self.raw,
-            self.semantic,
-            self.index,
-            self.text_encoder,
-            self.image_encoder,
-            self.indexer.photo_vectors,
-            relevance_floor=self.relevance_floor,
             ranking=ranking,
+            relevance_floor=self.relevance_floor,
+            photo_words_floor=self.photo_words_floor,
         )
+        self.indexer, self.retriever = self.retrieval.indexer, self.retrieval.retriever
 
     def say(self, owner: str, text: str, photos: tuple[str, ...] = ()) -> int:
         with self.database.write() as connection:
@@ -242,7 +232,11 @@ def test_another_owners_ten_thousand_rows_change_no_ranking(memory, owner):
     vector = memory.text_encoder.encode(["bit the ball"])[0]
     for start in range(0, 10_000, 2_500):
         memory.index.put(
-            other, [TextRow("entry", i, 1, vector, chooser.choices(words, k=9)) for i in range(start, start + 2_500)]
+            other,
+            [
+                TextRow(RecordKey("entry", i), 1, vector, chooser.choices(words, k=9))
+                for i in range(start, start + 2_500)
+            ],
         )
     assert memory.search(owner, "who bit the ball?") == before
     memory.index.drop(other)
@@ -483,8 +477,18 @@ def test_a_search_may_do_without_the_floor(memory, owner, monkeypatch):
 
 
 def test_a_floor_holds_for_the_encoders_that_it_was_measured_with():
-    assert floor_of("unknown", "unknown") == NO_FLOOR
-    measured = floor_of("all-MiniLM-L6-v2@1b22665f3b9d", "siglip:x")
+    unknown = floor_of("unknown", "unknown")
+    assert (unknown.entry_cosine, unknown.message_words) == (NO_FLOOR.entry_cosine, NO_FLOOR.message_words)
+    measured = floor_of("all-MiniLM-L6-v2@1b22665f3b9d", "efficientnet-lite0@1+conse")
     assert 0 < measured.entry_cosine < 1 and 0 < measured.message_words < 1
-    assert measured.photo_cosine == NO_FLOOR.photo_cosine
-    assert floor_of("unknown", "efficientnet-lite0@1+conse").photo_cosine > 0
+    assert measured.photos_are_measured and measured.photo_cosine > 0
+
+
+def test_photos_of_an_encoder_that_was_not_measured_get_a_cautious_floor_that_can_be_set():
+    measured, cautious = floor_of("", "efficientnet-lite0@1+conse"), floor_of("", "siglip:x")
+    assert not cautious.photos_are_measured
+    assert cautious.photo_cosine > measured.photo_cosine
+    assert cautious.photo_to_words_cosine > measured.photo_to_words_cosine
+    given = floor_of("", "siglip:x", photo_words_floor=0.1)
+    assert (given.photo_cosine, given.photo_to_words_cosine) == (cautious.photo_cosine, 0.1)
+    assert floor_of("", "efficientnet-lite0@1+conse", photo_floor=0.6).photo_cosine == 0.6

@@ -269,16 +269,22 @@ async def test_whoever_judges_every_hit_is_not_held_to_the_floor(
     tmp_path: Path, retrieval: Parts, kind: type[EvaluatedBank]
 ) -> None:
     here = await place(tmp_path, "m2a", retrieval)
-    retriever = here.parts.stores.retriever("best", relevance_floor=True)
+    retriever = here.parts.stores.retrieval("best").retriever
     floors: list[bool] = []
 
     def search(
-        owner: str, query: Query, kinds: Collection[RecordKind], k: int, *, relevance_floor: bool = True
+        owner: str,
+        query: Query,
+        kinds: Collection[RecordKind],
+        k: int,
+        *,
+        relevance_floor: bool = True,
+        before: int | None = None,
     ) -> list[Hit]:
         floors.append(relevance_floor)
-        return retriever.search(owner, query, kinds, k, relevance_floor=relevance_floor)
+        return retriever.search(owner, query, kinds, k, relevance_floor=relevance_floor, before=before)
 
-    bank = kind(here.memory.owner, here.memory.stores(lambda: retriever), lambda: NOW, search, raw_messages=True)
+    bank = kind(here.memory.owner, here.memory.stores(), lambda: NOW, search, searched=["message"], raw_messages=True)
     assert bank.search(Query("Lisbon"), {"message"})
     assert bank.search(Query("Lisbon"), {"message"}, relevance_floor=False)
     assert floors == [True, False]
@@ -318,7 +324,7 @@ def test_an_ablation_differs_from_the_system_of_the_paper_in_the_one_thing_it_is
     assert changed("m2a-single-retrieval") == {"max_queries", "query_rounds"}
     assert changed("m2a-dense-only") == {"paths"}
     assert changed("m2a-context-0") == changed("m2a-context-20") == {"context_turns"} and not changed("m2a-context-5")
-    assert changed("m2a") == {"fusion", "relevance_floor", "published_stages"}
+    assert changed("m2a") == {"fusion", "relevance_floor", "published_stages", "searched"}
 
 
 @pytest.mark.parametrize(

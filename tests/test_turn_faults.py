@@ -99,9 +99,8 @@ async def test_what_a_model_makes_up_goes_back_to_it(
     tmp_path: Path, name: str, arguments: dict[str, Any], observed: str
 ) -> None:
     chat = ScriptedChat(("query_memory", {"query": "tea"}), (name, arguments))
-    async with Assistant.open(
-        load_settings(data_dir=tmp_path), policy=LanguagePolicy(chat), clock=Clock()
-    ) as assistant:
+    policy = LanguagePolicy(chat, published_stages=True)
+    async with Assistant.open(load_settings(data_dir=tmp_path), policy=policy, clock=Clock()) as assistant:
         calls, chat.calls = chat.calls, []
         await turn(assistant, "Anna likes tea")
         chat.calls, chat.prompts = calls, []
@@ -116,7 +115,6 @@ async def test_an_update_of_a_memory_that_no_database_could_hold_goes_back_to_th
 ) -> None:
     write = {"memory_id": 10**20, "reason": "x", "evidence_ids": [[1, 1]]}
     chat = ScriptedChat(
-        ("update_memory", {"request": "remember"}),
         (name, write | ({"text": "Anna likes tea"} if name == "replace_memory" else {})),
         ("add_memory", {"text": "Anna likes tea", "evidence_ids": [[1, 1]], "happened_to": "9999-12-31"}),
         (
@@ -143,7 +141,7 @@ async def test_an_update_of_a_memory_that_no_database_could_hold_goes_back_to_th
         assert only(Failed, events) == [] and chat.told(f"{10**20} is no id")
         [entry] = bank.entries()
         assert entry.happened == (date(9999, 12, 31), date(9999, 12, 31))
-        chat.calls = [("query_memory", {"query": "tea"}), ("search_semantic_memories", {"query": "Anna tea"})]
+        chat.calls = [("search_semantic_memories", {"query": "Anna tea"})]
         assert only(Failed, await turn(assistant, "What does Anna like?")) == []
 
 
@@ -276,7 +274,7 @@ async def test_an_update_about_a_photo_whose_file_is_gone_holds_up_no_other(
 
 
 async def test_photos_go_into_prompts_no_larger_than_a_model_looks_at(tmp_path: Path) -> None:
-    chat = ScriptedChat(("query_memory", {"query": "dog"}), ("search_semantic_memories", {"query": "dog"}))
+    chat = ScriptedChat(("search_semantic_memories", {"query": "dog"}))
     noise = Image.frombytes("RGB", (400, 300), Random(1).randbytes(400 * 300 * 3)).resize((4000, 3000))
     large = io.BytesIO()
     noise.save(large, "JPEG")
@@ -286,7 +284,7 @@ async def test_photos_go_into_prompts_no_larger_than_a_model_looks_at(tmp_path: 
         shown = (await turn(assistant, "My dogs", large.getvalue(), photo("red")))[0].message
         stored = [assistant.memory(assistant.local_owner).photo_data(photo_id) for photo_id in shown.photos]
     parts = [[part for m in prompt for part in m.parts if isinstance(part, PhotoPart)] for prompt in chat.prompts]
-    assert len(parts) >= 5 and all(len(one) == 2 for one in parts)
+    assert len(parts) >= 3 and all(len(one) == 2 for one in parts)
     for first, second in parts:
         assert Image.open(io.BytesIO(first.data)).size == (1024, 768)
         assert len(first.data) < len(stored[0]) / 4

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from m2a import Assistant
-from m2a.agents.state import TurnState
+from m2a.agents.state import Decision, TurnState
 from m2a.memory.audit import verify
 from m2a.memory.bank import MessageRefusedError
 from m2a.memory.photo_decoder import PhotoRefusedError
@@ -30,6 +30,7 @@ from m2a.types import (
     SearchRawMessages,
     SearchSemanticMemories,
     TextDelta,
+    TurnEvent,
 )
 from models.chat_model import ChatModelError, MalformedReplyError, TokenUsage
 from tests.scripted_policy import ScriptedPolicy
@@ -273,6 +274,46 @@ async def test_two_turns_at_once_are_taken_in_and_answered_one_after_the_other(t
     ended = answered.count(first)
     assert answered[:ended] == [first] * ended, "the one had not ended when the other began"
     assert [kind for _, kind in happened].count(ReplyFinished) == 2
+
+
+class PausedUpdates(ScriptedPolicy):
+    """Keeps what it was told to only once it is let go on."""
+
+    published_stages = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.goes_on = asyncio.Event()
+
+    async def decide(self, state: TurnState) -> Decision:
+        await self.goes_on.wait()
+        return await super().decide(state)
+
+
+async def test_a_reply_whose_prompt_holds_the_turn_before_does_not_wait_for_its_update(tmp_path, clock):
+    policy = PausedUpdates()
+    policy.steps["manage update"] = [of_this_turn(AddMemory, text="Anna likes tea"), Finish()]
+    async with Assistant.open(load_settings(data_dir=tmp_path), policy=policy, clock=clock) as assistant:
+        owner = assistant.local_owner
+        first = assistant.turn(owner, "Anna likes tea")
+        conversation = await _answered(first)
+        assert await _answered(assistant.turn(owner, "And cake", conversation_id=conversation)) == conversation
+        bank = assistant.memory(owner)
+        assert len(await asyncio.to_thread(bank.pending_updates)) == 2 and not bank.entries()
+
+        elsewhere = asyncio.create_task(_answered(assistant.turn(owner, "What does Anna like?")))
+        policy.goes_on.set()
+        await elsewhere
+        assert [entry.text for entry in bank.entries()] == ["Anna likes tea"], "another conversation waits for it"
+        assert [type(event) async for event in first].count(MemoryChanged) == 1, "each notice comes in its own turn"
+
+
+async def _answered(turn: AsyncIterator[TurnEvent]) -> str:
+    """The conversation of the turn, once it is answered."""
+    async for event in turn:
+        if isinstance(event, ReplyFinished):
+            return event.message.conversation_id
+    raise AssertionError("It was not answered.")
 
 
 async def test_bad_input_is_refused_before_anything_is_stored(assistant):

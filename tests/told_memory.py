@@ -10,14 +10,8 @@ from PIL import Image
 
 from m2a.memory.bank import MemoryBank
 from m2a.memory.database import Database
-from m2a.memory.index import MemoryIndex
-from m2a.memory.index_schema import IndexEncoders
-from m2a.memory.indexer import Indexer
 from m2a.memory.photo_store import PhotoStore
-from m2a.memory.ranking.record_store import RankedRecordStore
 from m2a.memory.raw_message_store import RawMessageStore
-from m2a.memory.recogniser import Recogniser
-from m2a.memory.retriever import Retriever
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
 from m2a.memory.stores import Retrieval, Stores
 from m2a.types import Addition, EntryDraft, EvidenceRange, MemoryEntry, Message, Query
@@ -30,19 +24,17 @@ class Memory:
     def __init__(self, database: Database, owner: str, folder: Path) -> None:
         self.database = database
         self._now = datetime(2026, 3, 12, 18, 0, tzinfo=UTC)
-        text_encoder, image_encoder = HashingTextEncoder(), ColourImageEncoder()
-        raw, semantic = RawMessageStore(database), SemanticMemoryStore()
         photos = PhotoStore(database, folder / "photos", self.now)
-        self.index = MemoryIndex(str(folder / "index.db"), IndexEncoders.of(text_encoder, image_encoder))
-        self.indexer = Indexer(
-            database, raw, semantic, self.index, text_encoder, image_encoder, photos.image, RankedRecordStore(database)
-        )
-        retriever = Retriever(
-            database, raw, semantic, self.index, text_encoder, image_encoder, self.indexer.photo_vectors,
+        retrieval = Retrieval.open(
+            database,
+            str(folder / "index.db"),
+            HashingTextEncoder(),
+            ColourImageEncoder(),
+            photos.image,
             relevance_floor=False,
-        )  # fmt: skip
-        recogniser = Recogniser(database, photos, self.index, self.indexer, image_encoder)
-        retrieval = Retrieval(self.index, self.indexer, retriever, recogniser)
+        )
+        self.index, self.indexer = retrieval.index, retrieval.indexer
+        raw, semantic = RawMessageStore(database), SemanticMemoryStore()
         self.bank = MemoryBank(owner, Stores(database, raw, semantic, photos, lambda: retrieval), self.now)
         self.conversation: str | None = None
 

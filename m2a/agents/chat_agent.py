@@ -62,6 +62,15 @@ class ChatAgent:
         self._max_queries = max_queries
         self._history_tokens = history_tokens
 
+    async def needs_updates(self, message: Message) -> bool:
+        """Whether the reply to the message has to wait for updates that are pending: not for those of turns that its prompt
+        holds anyway, where the policy reads it."""
+        pending = await in_thread(self._bank.pending_updates)
+        if not pending or self._policy.published_stages:
+            return bool(pending)
+        held = {earlier.message_id for earlier in await in_thread(self._recent, message)}
+        return not held.issuperset(pending)
+
     async def reply(self, message: Message, now: datetime, emit: Emit) -> Reply:
         """The Query and Generate stages: what is searched, and the words of the reply, are emitted as they come.
 

@@ -19,6 +19,7 @@ class LanguagePolicy:
     first_search_hits = SEARCH_HITS
     relevance_floor = True
     quotes_user_alone = False
+    searches_messages = True
 
     def __init__(self, chat_model: ChatModel, *, published_stages: bool = False, style: str = "") -> None:
         """`style` is a last instruction for replies."""

@@ -28,6 +28,8 @@ from m2a.types import (
     MemorySearched,
     Message,
     Query,
+    RecordKey,
+    RecordKind,
     Refusal,
     SearchRawMessages,
     SearchSemanticMemories,
@@ -35,6 +37,7 @@ from m2a.types import (
 )
 from models.captioner import Captioner
 
+BOTH_LAYERS: frozenset[RecordKind] = frozenset({"entry", "message"})
 UNNAMED_HITS = 5
 FOLLOWING_HITS = 5  # that a message finds together with the one before it
 RECALL_CHARACTERS = 1000
@@ -84,12 +87,12 @@ class MemoryManager:
         queries = [Query(text, photo_ids)] if text or photo_ids else []
         if before.strip() and text:
             queries.append(Query(f"{before.strip()[:RECALL_CHARACTERS]}\n{text}"))
-        found: dict[tuple[str, int], Hit] = {}
+        found: dict[RecordKey, Hit] = {}
         for query in queries:
-            hits = await in_thread(self._found, query, SEARCH_HITS if not found else FOLLOWING_HITS)
+            hits = await in_thread(self._found, state, query, SEARCH_HITS if not found else FOLLOWING_HITS)
             emit(MemorySearched(query, hits))
             for hit in hits:
-                found.setdefault((type(hit.record).__name__, _id_of(hit.record)), hit)
+                found.setdefault(hit.key, hit)
         return await in_thread(self._context, "", tuple(found.values()))
 
     async def look(self, state: TurnState, action: Action, emit: Emit) -> Step:
@@ -155,13 +158,14 @@ class MemoryManager:
             if not action.query.strip() and not photo_ids:
                 return Step(action, Rejected("Give words to look for, or use_photos where photos are attached.")), None
             query = Query(action.query, photo_ids)
-            hits = self._found(query, SEARCH_HITS if state.steps else self._policy.first_search_hits)
-            return Step(action, Searched(hits)), MemorySearched(query, hits)
+            hits = self._found(state, query, SEARCH_HITS if state.steps else self._policy.first_search_hits)
+            superseded = self._bank.superseded_in([key.record_id for hit in hits if (key := hit.key).kind == "message"])
+            return Step(action, Searched(hits, superseded)), MemorySearched(query, hits)
         if isinstance(action, SearchRawMessages):
-            found = self._bank.find_messages(action.query, 4 * SEARCH_HITS + len(state.recent) + 1)
+            messages = self._bank.find_messages(action.query, 4 * SEARCH_HITS + len(state.recent) + 1)
             earlier = [
                 message
-                for message in found
+                for message in messages
                 if message.message_id < state.message.message_id
                 and (message.role == "user" or not self._policy.quotes_user_alone)
             ][:SEARCH_HITS]
@@ -183,8 +187,15 @@ class MemoryManager:
         observation = Opened(shown, more=len(messages) - len(shown), superseded=superseded)
         return Step(action, observation), EvidenceOpened(ranges, shown)
 
-    def _found(self, query: Query, k: int) -> tuple[Hit, ...]:
-        return self._with_corrections(self._bank.search(query, k=k, relevance_floor=self._policy.relevance_floor))
+    def _found(self, state: TurnState, query: Query, k: int) -> tuple[Hit, ...]:
+        """What a search brings: memories, and where the policy reads them also messages from before the new one."""
+        if self._policy.searches_messages:
+            found = self._bank.search(
+                query, BOTH_LAYERS, k=k, relevance_floor=self._policy.relevance_floor, before=state.message.message_id
+            )
+        else:
+            found = self._bank.search(query, k=k, relevance_floor=self._policy.relevance_floor)
+        return _with_evidence(self._with_corrections(found))
 
     def _finish_query(self, state: TurnState, action: Finish) -> MemoryContext | Rejected:
         seen = {hit.record.memory_id: hit for hit in _hits(state) if isinstance(hit.record, MemoryEntry)}
@@ -288,10 +299,6 @@ class MemoryManager:
                 await caption_photo(self._bank, self._captioner, photo.photo_id)
 
 
-def _id_of(record: MemoryEntry | Message) -> int:
-    return record.memory_id if isinstance(record, MemoryEntry) else record.message_id
-
-
 def _is_whole(answer: Sequence[Step]) -> bool:
     """Whether nothing is to follow: it wrote, all of it could be staged, and it announced no more."""
     return bool(answer) and all(
@@ -305,6 +312,11 @@ def _hits(state: TurnState) -> Iterable[Hit]:
     for step in state.steps:
         if isinstance(step.observation, Searched):
             yield from step.observation.hits
+
+
+def _with_evidence(hits: Iterable[Hit]) -> tuple[Hit, ...]:
+    """The hits, each entry followed by the messages of its evidence that fit better than its own words."""
+    return tuple(each for hit in hits for each in (hit, *(Hit(message, hit.score, {}) for message in hit.evidence)))
 
 
 def _last_found(state: TurnState) -> tuple[Hit, ...]:

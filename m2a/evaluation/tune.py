@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import combinations
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from sqlalchemy import Connection
@@ -23,21 +24,22 @@ from m2a.evaluation import tune_fit
 from m2a.evaluation.rows import words_of
 from m2a.evaluation.tune_fit import fit_head, fit_ranker
 from m2a.memory.database import Database
-from m2a.memory.index import MemoryIndex
-from m2a.memory.index_schema import IndexEncoders
-from m2a.memory.indexer import Indexer
 from m2a.memory.owners import owner_named
+from m2a.memory.photo_store import PhotoNotFoundError
 from m2a.memory.ranking.encoding import RecordEncoder
 from m2a.memory.ranking.features import FEATURES, Record
 from m2a.memory.ranking.learned_ranking import DEPTH, LearnedRanking, RankedQuestion
 from m2a.memory.ranking.ranker import Ranker, fingerprint
-from m2a.memory.ranking.record_store import RankedRecord, RankedRecordStore, RecordKey
+from m2a.memory.ranking.record_store import RankedRecord, RankedRecordStore
 from m2a.memory.ranking.token_head import TokenHead, unit
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.retriever import Retriever
-from m2a.memory.semantic_memory_store import SemanticMemoryStore
-from m2a.types import Query, RecordKind
+from m2a.memory.stores import Retrieval
+from m2a.types import Query, RecordKey, RecordKind
 from models.text_encoder import TokenEncoder, TokenStates
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 K = 10
 DEPTHS = (40, DEPTH)
@@ -139,7 +141,7 @@ class _Watched(RankedQuestion):
         return sorted(found)
 
 
-class _NoPhotos:
+class NoPhotos:
     """An image encoder for dialogues without photos."""
 
     encoder_id = "none"
@@ -156,24 +158,25 @@ class _NoPhotos:
         return self.encode(texts)
 
 
+def no_photo(owner: str, photo_id: str) -> "Image":
+    raise PhotoNotFoundError(f"There is no photo {photo_id!r}.")
+
+
 class Workshop:
     """The dialogues in a memory of their own, an owner each, and what is learned from them."""
 
     def __init__(self, folder: Path, dialogues: Sequence[Dialogue], encoder: TokenEncoder) -> None:
         self.encoder = encoder
         self.database = Database(f"sqlite:///{folder / 'memory.db'}")
-        self.raw, self.semantic = RawMessageStore(self.database), SemanticMemoryStore()
-        self.index = MemoryIndex(str(folder / "index.db"), IndexEncoders.of(encoder, _NoPhotos()))
+        self.raw = RawMessageStore(self.database)
         self._keeping = _KeepingStates(encoder)
-        self.indexer = Indexer(
+        self._written = Retrieval.open(
             self.database,
-            self.raw,
-            self.semantic,
-            self.index,
+            str(folder / "index.db"),
             encoder,
-            _NoPhotos(),
-            lambda *_: None,  # type: ignore[arg-type]
-            record_encoder=self._keeping,
+            NoPhotos(),
+            no_photo,
+            ranking=LearnedRanking(RankedRecordStore(self.database), self._keeping, _NO_RANKER),
         )
         self.owners = [owner_named(self.database, dialogue.dialogue_id) for dialogue in dialogues]
         sessions = (session for dialogue in dialogues for session in dialogue.sessions)
@@ -184,7 +187,7 @@ class Workshop:
             self._observe(number, dialogue)
 
     def close(self) -> None:
-        self.index.close()
+        self._written.close()
         self.database.close()
 
     def _observe(self, number: int, dialogue: Dialogue) -> None:
@@ -203,7 +206,7 @@ class Workshop:
                         said_at=turn.said_at,
                     )
                     places[turn.reference] = (chat, message.message_id)
-        self.indexer.drain(owner)
+        self._written.indexer.drain(owner)
         self._of_dialogue.append(list(places.values()))
         questions = [question for question in dialogue.questions if question.answerable and question.evidence]
         for question in questions:
@@ -243,21 +246,19 @@ class Workshop:
 
     @contextmanager
     def retriever(self, ranking: LearnedRanking | None, *, relevance_floor: bool = False) -> Iterator[Retriever]:
-        retriever = Retriever(
+        retrieval = Retrieval.over(
+            self._written.index,
             self.database,
-            self.raw,
-            self.semantic,
-            self.index,
             self.encoder,
-            _NoPhotos(),
-            self.indexer.photo_vectors,
-            relevance_floor=relevance_floor,
+            NoPhotos(),
+            no_photo,
             ranking=ranking,
+            relevance_floor=relevance_floor,
         )
         try:
-            yield retriever
+            yield retrieval.retriever
         finally:
-            retriever.close()
+            retrieval.retriever.close()
 
     def search(self, retriever: Retriever, one: Asked) -> list[int]:
         hits = retriever.search(self.owners[one.dialogue], Query(one.text), _MESSAGES, K)
@@ -352,6 +353,32 @@ class Tables:
         return _best(keys, table[:, FEATURES.index(feature)]) if keys else []
 
 
+class Fold(NamedTuple):
+    """What was learned and chosen without the dialogue `left`."""
+
+    left: int
+    head: TokenHead
+    ranker: Ranker
+    choice: Choice
+
+
+def folds(tables: Tables) -> Iterator[Fold]:
+    """Each dialogue left out in turn. The tables need the heads that `unseen_sets` names for leaving out."""
+    numbers = range(len(tables.workshop.owners))
+    for left in numbers:
+        others = [number for number in numbers if number != left]
+        choice = tables.choose(others, frozenset({left}))
+        ranker = tables.fit(choice, others, frozenset({left}))
+        yield Fold(left, tables.heads[frozenset({left})], ranker, choice)
+
+
+def unseen_sets(dialogues: int, *, leave_one_out: bool) -> list[Unseen]:
+    """The sets of dialogues that a head each must not have seen: every one, and to leave one out every pair."""
+    numbers = range(dialogues)
+    pairs = combinations(numbers, 2) if leave_one_out else ()
+    return [*(frozenset({number}) for number in numbers), *(frozenset(pair) for pair in pairs)]
+
+
 def tune(
     benchmark: Benchmark, encoder: TokenEncoder, *, leave_one_out: bool, out: Path | None, made_by: str, say: Say
 ) -> None:
@@ -372,9 +399,7 @@ def _tune(
 ) -> None:
     numbers = range(len(names))
     say(f"{len(names)} dialogues, {len(workshop.asked)} questions with evidence.")
-    unseen = [frozenset({number}) for number in numbers]
-    if leave_one_out:
-        unseen += [frozenset(pair) for pair in combinations(numbers, 2)]
+    unseen = unseen_sets(len(names), leave_one_out=leave_one_out)
     heads = {}
     for done, one in enumerate(unseen, start=1):
         heads[one] = workshop.head(one)
@@ -400,12 +425,8 @@ def _print_ladder(workshop: Workshop, tables: Tables, names: Sequence[str], say:
     ):
         rows.append(Row(title, [tables.best_single(feature, at) for at in range(len(asked))]))
     learned, floored = dict[int, list[int]](), dict[int, list[int]]()
-    for left, name in enumerate(names):
-        held_out = frozenset({left})
-        others = [number for number in range(len(names)) if number != left]
-        choice = tables.choose(others, held_out)
-        ranker = tables.fit(choice, others, held_out)
-        ranking = workshop.ranking(tables.heads[held_out], ranker, [left], choice.depth)
+    for name, (left, head, ranker, choice) in zip(names, folds(tables), strict=True):
+        ranking = workshop.ranking(head, ranker, [left], choice.depth)
         for relevance_floor, found in ((False, learned), (True, floored)):
             with workshop.retriever(ranking, relevance_floor=relevance_floor) as retriever:
                 found |= {at: workshop.search(retriever, one) for at, one in enumerate(asked) if one.dialogue == left}

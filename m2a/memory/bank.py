@@ -362,17 +362,19 @@ class MemoryBank:
         k: int = 10,
         *,
         relevance_floor: bool = True,
+        before: int | None = None,
     ) -> list[Hit]:
-        """The one retrieval of the product. What was written before the call is found by it.
+        """The one retrieval of the product, of entries, messages, or both in one ranking, as `Retriever.search` has it.
 
-        Entries that a language model wrote before its writes were checked stand behind all others.
-
-        Without `relevance_floor` the nearest come, however far: for who judges every hit.
+        What was written before the call is found by it. Entries that a language model wrote before its writes were checked
+        stand behind all others. Without `relevance_floor` the nearest come, however far: for callers that judge every hit.
         """
         retrieval = self._retrieval()
         hits = retrieval.indexer.when_current(
             self.owner,
-            lambda: retrieval.retriever.search(self.owner, query, kinds, k, relevance_floor=relevance_floor),
+            lambda: retrieval.retriever.search(
+                self.owner, query, kinds, k, relevance_floor=relevance_floor, before=before
+            ),
         )
         return sorted(hits, key=lambda hit: isinstance(hit.record, MemoryEntry) and hit.record.rests_on == "unchecked")
 

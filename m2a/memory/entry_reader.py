@@ -49,6 +49,14 @@ class EntryReader:
         rows = rows_among(connection, columns, owner, memory_ids)
         return {memory_id: version for memory_id, version, alive in rows if alive}
 
+    def evidence(
+        self, connection: Connection, owner: str, memory_ids: Collection[int]
+    ) -> dict[int, list[EvidenceRange]]:
+        """Of each of the entries the messages that it rests on."""
+        columns = (entry_evidence.c.memory_id, entry_evidence.c.first_id, entry_evidence.c.last_id)
+        rows = rows_among(connection, columns, owner, memory_ids)
+        return grouped((memory_id, EvidenceRange(first, last)) for memory_id, first, last in rows)
+
     def all(self, connection: Connection, owner: str, kinds: Collection[MemoryKind] | None = None) -> list[MemoryEntry]:
         """Every living entry, of the given kinds if there are any."""
         return self._load(connection, owner, entry.c.kind.in_(list(kinds)) if kinds else entry.c.alive)

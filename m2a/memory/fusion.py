@@ -8,9 +8,10 @@ T = TypeVar("T", bound=Hashable)
 
 # Of 1, 1.5, 2, 3 and 5 the best on half of a visual set, for questions about photos and for all others (RETRIEVAL.md).
 _PHOTO_STEP = 5
+_K = 60
 
 
-def reciprocal_rank_fusion(rankings: Iterable[Sequence[T]], *, k: int = 60) -> list[tuple[T, float]]:
+def reciprocal_rank_fusion(rankings: Iterable[Sequence[T]], *, k: int = _K) -> list[tuple[T, float]]:
     """Fuse rankings, each without repetitions, as equals (Cormack et al., 2009; M2A, equation 6).
 
     Best first; equal scores keep the order in which the items are first seen, ranking by ranking.
@@ -25,19 +26,23 @@ def reciprocal_rank_fusion(rankings: Iterable[Sequence[T]], *, k: int = 60) -> l
 
 
 def with_photos(
-    ranked: Sequence[T], photos: Sequence[T], *, as_equals: bool, near: Collection[T] = (), k: int = 60
+    ranked: Sequence[T], photos: Sequence[T], *, as_equals: bool, near: Collection[T] = ()
 ) -> list[tuple[T, float]]:
     """A ranking of text that stands for two paths, with the third, of photos.
 
     As equals: reciprocal rank fusion. Else a photo's rank counts five times: after every fourth or fifth of the text comes
-    one of the photos. An item of both that is among the `near` gets the sum of the two; any other stands where the better of
-    the two puts it, since in a small memory every item is ranked, and whatever has a photo would come first. Equal scores
-    keep text first.
+    one of the photos. An item stands where the better of its two ranks puts it; one that is among the `near` stands higher,
+    at 1 / (1 / text + 1 / photo). So a photo lifts an item to half its better rank at most, and never above the first of the
+    text. Equal ranks keep text first. A score is 1 / (60 + rank).
     """
     if not ranked or as_equals:
-        return reciprocal_rank_fusion([ranked, photos], k=k)
-    shares = {item: 1 / (k + rank) for rank, item in enumerate(ranked, start=1)}
+        return reciprocal_rank_fusion([ranked, photos])
+    ranks: dict[T, float] = {item: rank for rank, item in enumerate(ranked, start=1)}
     for rank, item in enumerate(photos, start=1):
-        of_photo = 1 / (k + _PHOTO_STEP * rank)
-        shares[item] = shares.get(item, 0) + of_photo if item in near else max(shares.get(item, 0), of_photo)
-    return sorted(shares.items(), key=lambda scored: scored[1], reverse=True)
+        of_photo = _PHOTO_STEP * rank
+        of_text = ranks.get(item)
+        if of_text is None:
+            ranks[item] = of_photo
+        else:
+            ranks[item] = 1 / (1 / of_text + 1 / of_photo) if item in near else min(of_text, of_photo)
+    return [(item, 1 / (_K + rank)) for item, rank in sorted(ranks.items(), key=lambda ranked: ranked[1])]

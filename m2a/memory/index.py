@@ -19,10 +19,10 @@ took 15, and found one in ten of the nearest.
 import json
 import re
 import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from m2a.memory.index_connection import IndexConnection
 from m2a.memory.index_schema import IndexEncoders, Space, collection_schema, fields_of, index_params
 from m2a.memory.keys import checked_owner, is_photo_id
 from m2a.memory.milvus import SLOW_TIMEOUT, TIMEOUT, IndexUnavailableError, answering
-from m2a.types import RecordKind
+from m2a.types import RecordKey, RecordKind
 
 if TYPE_CHECKING:
     from pymilvus import MilvusClient
@@ -50,8 +50,7 @@ class IndexMismatchError(Exception):
 class TextRow:
     """An entry or a message as the index holds it."""
 
-    kind: RecordKind
-    record_id: int
+    key: RecordKey
     version: int
     vector: np.ndarray
     words: Sequence[str]
@@ -69,11 +68,17 @@ class PhotoRow:
 class IndexHit(NamedTuple):
     """`score` is the cosine, or BM25's. `matched` is the share of the query's words that the record holds (BM25 alone)."""
 
-    kind: Literal["entry", "message", "photo"]
-    record_id: int | str
+    key: RecordKey
     version: int
     score: float
     matched: float = 1.0
+
+
+class PhotoHit(NamedTuple):
+    """`score` is the cosine."""
+
+    photo_id: str
+    score: float
 
 
 class MemoryIndex:
@@ -120,8 +125,8 @@ class MemoryIndex:
             owner,
             [
                 {
-                    "key": f"{row.kind}:{row.record_id}",
-                    "kind": row.kind,
+                    "key": _row_key(row.key),
+                    "kind": row.key.kind,
                     "version": row.version,
                     "vector": row.vector,
                     "words": _shortened(row.words),
@@ -140,9 +145,9 @@ class MemoryIndex:
                 [_photo_row(row.photo_id, row.word_vector) for row in rows if row.word_vector is not None],
             )
 
-    def delete(self, owner: str, records: Collection[tuple[RecordKind, int]]) -> None:
+    def delete(self, owner: str, keys: Collection[RecordKey]) -> None:
         """What is not there is no error."""
-        self._delete("text", owner, [f"{kind}:{record_id}" for kind, record_id in records])
+        self._delete("text", owner, [_row_key(key) for key in keys])
 
     def delete_photos(self, owner: str, photo_ids: Collection[str]) -> None:
         keys = [photo_id for photo_id in photo_ids if is_photo_id(photo_id)]
@@ -228,15 +233,15 @@ class MemoryIndex:
         found = [self._search_once(space, owner, "vector", [vector], 1, "", ["version"])]
         if space == "text" and (words := self._some_words(owner)):
             found.append(self._search_once(space, owner, "sparse", [words], 1, "", ["version", "words"]))
-        if not all(hits for [hits] in found):
+        if not all(map(any, found)):
             raise IndexUnavailableError("nothing is found in it.")
 
     # Searching
 
     def search_dense(self, owner: str, vector: np.ndarray, kinds: Collection[RecordKind], limit: int) -> list[IndexHit]:
         """By cosine."""
-        [found] = self._search("text", owner, "vector", [vector], limit, _filter(kinds), ["version"])
-        return found
+        found = self._search("text", owner, "vector", [vector], limit, _filter(kinds), ["version"])
+        return [hit for rows in found for hit in _hits(rows)]
 
     def search_bm25(
         self, owner: str, words: Sequence[str], kinds: Collection[RecordKind], limit: int
@@ -247,27 +252,26 @@ class MemoryIndex:
             return []
         condition, query = _filter(kinds), " ".join(wanted)
         try:
-            [found] = self._search("text", owner, "sparse", [query], limit, condition, ["version", "words"])
+            found = self._search("text", owner, "sparse", [query], limit, condition, ["version", "words"])
         except IndexUnavailableError:
             if self._some_words(owner):
                 raise
             return []  # Milvus Lite fails where the average length is 0: no rows, or none with a word
-        return found
+        return [hit for rows in found for hit in _hits(rows, frozenset(wanted))]
 
-    def search_photos(self, owner: str, vectors: np.ndarray, limit: int) -> list[IndexHit]:
+    def search_photos(self, owner: str, vectors: np.ndarray, limit: int) -> list[PhotoHit]:
         """Photos by cosine to the nearest of the given photos' vectors."""
-        nearest: dict[int | str, IndexHit] = {}
-        for hits in self._search("photo", owner, "vector", list(vectors), limit):
-            for hit in hits:
-                if hit.record_id not in nearest or hit.score > nearest[hit.record_id].score:
-                    nearest[hit.record_id] = hit
-        return sorted(nearest.values(), key=_order)[:limit]
+        nearest: dict[str, PhotoHit] = {}
+        for rows in self._search("photo", owner, "vector", list(vectors), limit):
+            for hit in _photo_hits(rows):
+                if hit.photo_id not in nearest or hit.score > nearest[hit.photo_id].score:
+                    nearest[hit.photo_id] = hit
+        return sorted(nearest.values(), key=_photo_order)[:limit]
 
-    def search_photos_by_words(self, owner: str, vector: np.ndarray, limit: int) -> list[IndexHit]:
+    def search_photos_by_words(self, owner: str, vector: np.ndarray, limit: int) -> list[PhotoHit]:
         """Photos by cosine to words; the vector is of the space in which words find photos."""
         space: Space = "photo" if self.encoders.word_dimensions is None else "photo_text"
-        [found] = self._search(space, owner, "vector", [vector], limit)
-        return found
+        return [hit for rows in self._search(space, owner, "vector", [vector], limit) for hit in _photo_hits(rows)]
 
     # Looking after it
 
@@ -394,8 +398,8 @@ class MemoryIndex:
         limit: int,
         condition: str = "",
         output: Sequence[str] = ("version",),
-    ) -> list[list[IndexHit]]:
-        """A list of hits for each query."""
+    ) -> list["HybridHits"]:
+        """What Milvus finds for each query; nothing at all before the owner's first write."""
         client, drops = self._client, self._drops
         try:
             return self._search_once(space, owner, field, queries, limit, condition, output)
@@ -418,12 +422,12 @@ class MemoryIndex:
         limit: int,
         condition: str,
         output: Sequence[str],
-    ) -> list[list[IndexHit]]:
+    ) -> list["HybridHits"]:
         with answering(self.uri):
             name = self._collection(space, owner)
             if name is None:
-                return [[] for _ in queries]
-            found = self._client.search(
+                return []
+            return self._client.search(  # type: ignore[no-any-return]
                 name,
                 data=queries,
                 anns_field=field,
@@ -432,8 +436,6 @@ class MemoryIndex:
                 output_fields=list(output),
                 timeout=TIMEOUT,
             )
-        wanted = frozenset(queries[0].split()) if field == "sparse" else frozenset()
-        return [sorted(_hits(rows, wanted), key=_order) for rows in found]
 
 
 _FILTERS: Mapping[frozenset[str], str] = {
@@ -464,18 +466,34 @@ def _photo_row(photo_id: str, vector: np.ndarray | None) -> dict[str, Any]:
     return {"key": photo_id, "version": 1, "vector": vector}
 
 
-def _hits(rows: "HybridHits", wanted: frozenset[str]) -> Iterator[IndexHit]:
-    of_photos = rows and ":" not in rows.ids[0]
-    for key, distance, row in zip(rows.ids, rows.distances, rows, strict=True):
-        # Rounded: equal records differ in the last bits, and equal scores are put in order by id.
-        score, entity = round(distance, 5), row["entity"]
-        if of_photos:
-            yield IndexHit("photo", key, entity["version"], score)
-            continue
-        kind, _, number = key.partition(":")
+def _row_key(key: RecordKey) -> str:
+    kind, record_id = key
+    return f"{kind}:{record_id}"
+
+
+def _hits(rows: "HybridHits", wanted: frozenset[str] = frozenset()) -> list[IndexHit]:
+    hits = []
+    for row_key, distance, row in zip(rows.ids, rows.distances, rows, strict=True):
+        kind, _, number = row_key.partition(":")
+        entity = row["entity"]
         matched = len(wanted.intersection(entity["words"].split())) / len(wanted) if wanted else 1.0
-        yield IndexHit(kind, int(number), entity["version"], score, matched)
+        hits.append(IndexHit(RecordKey(kind, int(number)), entity["version"], _rounded(distance), matched))
+    return sorted(hits, key=_order)
 
 
-def _order(hit: IndexHit) -> tuple[float, str, int | str]:
-    return -hit.score, hit.kind, hit.record_id
+def _photo_hits(rows: "HybridHits") -> list[PhotoHit]:
+    found = zip(rows.ids, rows.distances, strict=True)
+    return sorted((PhotoHit(photo_id, _rounded(distance)) for photo_id, distance in found), key=_photo_order)
+
+
+def _rounded(score: float) -> float:
+    """Equal records differ in the last bits, and equal scores are put in order by id."""
+    return round(score, 5)
+
+
+def _order(hit: IndexHit) -> tuple[float, RecordKey]:
+    return -hit.score, hit.key
+
+
+def _photo_order(hit: PhotoHit) -> tuple[float, str]:
+    return -hit.score, hit.photo_id

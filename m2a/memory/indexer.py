@@ -19,12 +19,12 @@ from m2a.memory.milvus import IndexUnavailableError
 from m2a.memory.photo_captions import with_captions
 from m2a.memory.photo_store import PhotoDamagedError, PhotoNotFoundError
 from m2a.memory.ranking.encoding import CONTEXT, InContext, RecordEncoder
-from m2a.memory.ranking.record_store import RankedRecord, RankedRecordStore, RecordKey
+from m2a.memory.ranking.record_store import RankedRecord, RankedRecordStore
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
 from m2a.memory.withheld import FORGOTTEN, forgotten_photos, is_readable, without_marks
 from m2a.memory.words import finished_words, message_words
-from m2a.types import MemoryEntry, Message, RecordKind
+from m2a.types import MemoryEntry, Message, RecordKey
 from models.image_encoder import ImageEncoder
 from models.text_encoder import TextEncoder
 
@@ -320,8 +320,8 @@ class Indexer:
             read = list(self._raw.get(connection, owner, versions).values())
             messages = [_searchable(m) for m in with_captions(connection, owner, read)]
         photos = self._photos_of(owner, photo_ids)
-        gone: list[tuple[RecordKind, int]] = [("entry", int(i)) for i in memory_ids if int(i) not in entries]
-        gone += [("message", int(i)) for i in message_ids if int(i) not in versions]
+        gone = [RecordKey("entry", int(i)) for i in memory_ids if int(i) not in entries]
+        gone += [RecordKey("message", int(i)) for i in message_ids if int(i) not in versions]
         self._keep_for_ranking(owner, list(entries.values()), messages, versions, gone)
         self._index.put(owner, self._text_rows(list(entries.values()), messages, versions))
         self._index.delete(owner, gone)
@@ -336,11 +336,13 @@ class Indexer:
             return []
         vectors = self._embeddings.texts(self._text_encoder, [*map(entry_text, entries), *map(message_text, messages)])
         rows = [
-            TextRow("entry", e.memory_id, e.version, vector, finished_words(entry_text(e)))
+            TextRow(RecordKey("entry", e.memory_id), e.version, vector, finished_words(entry_text(e)))
             for e, vector in zip(entries, vectors, strict=False)
         ]
         return rows + [
-            TextRow("message", m.message_id, versions[m.message_id], vector, message_words(m.speaker, m.text))
+            TextRow(
+                RecordKey("message", m.message_id), versions[m.message_id], vector, message_words(m.speaker, m.text)
+            )
             for m, vector in zip(messages, vectors[len(entries) :], strict=True)
         ]
 
@@ -350,7 +352,7 @@ class Indexer:
         entries: Sequence[MemoryEntry],
         messages: Sequence[Message],
         versions: Mapping[int, int],
-        gone: Sequence[tuple[RecordKind, int]],
+        gone: Sequence[RecordKey],
     ) -> None:
         """As `_text_rows`, for ranking. Nothing is encoded while the transaction holds the database."""
         kept: dict[RecordKey, RankedRecord] = {}
@@ -368,7 +370,7 @@ class Indexer:
             }
         if kept or gone:
             with self._database.write() as connection:
-                self._ranked.forget(connection, owner, [RecordKey(*key) for key in gone])
+                self._ranked.forget(connection, owner, gone)
                 self._ranked.put(connection, owner, kept)
 
     def _in_context(self, owner: str, messages: Sequence[Message]) -> list[InContext]:

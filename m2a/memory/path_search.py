@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection
 
-from m2a.memory.index import IndexHit
-from m2a.memory.ranking.record_store import RecordKey
+from m2a.memory.index import IndexHit, PhotoHit
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
-from m2a.types import RecordKind
+from m2a.types import RecordKey, RecordKind
+
+Fetched = Sequence[IndexHit] | Sequence[PhotoHit]
 
 PATH_DEPTH = 10  # as published: the best ten of each path are fused
 
@@ -31,11 +32,11 @@ class Candidate(NamedTuple):
 class PathSearch:
     """One path's hits so far, and how to get more of them."""
 
-    fetch: Callable[[int], list[IndexHit]]
+    fetch: Callable[[int], Fetched]
     last_limit: int
-    depth: int = PATH_DEPTH
+    depth: int
     limit: int = 0
-    hits: list[IndexHit] = field(default_factory=list)
+    hits: Fetched = ()
     ranking: dict[RecordKey, Candidate] = field(default_factory=dict)
 
     def fetch_more(self) -> None:
@@ -52,15 +53,24 @@ class PathSearch:
 
 
 class Confirmation:
-    """Confirms the hits of one search: a record that is this owner's, alive, and of the version that was found."""
+    """Confirms the hits of one search: a record that is this owner's, alive, and of the version that was found.
+
+    Of messages only those before the message `before` are confirmed, where that is given.
+    """
 
     def __init__(
-        self, raw: RawMessageStore, semantic: SemanticMemoryStore, owner: str, kinds: Collection[RecordKind]
+        self,
+        raw: RawMessageStore,
+        semantic: SemanticMemoryStore,
+        owner: str,
+        kinds: Collection[RecordKind],
+        before: int | None,
     ) -> None:
         self._raw = raw
         self._semantic = semantic
         self._owner = owner
         self._kinds = kinds
+        self._before = before
         self._versions: dict[RecordKey, int] = {}
 
     def confirm(self, connection: Connection, search: PathSearch) -> None:
@@ -74,9 +84,9 @@ class Confirmation:
             if key in versions and candidate.version in (None, versions[key])
         }
 
-    def _candidates(self, connection: Connection, hits: Sequence[IndexHit]) -> dict[RecordKey, Candidate]:
+    def _candidates(self, connection: Connection, hits: Fetched) -> dict[RecordKey, Candidate]:
         """Records in the order of the hits; a photo stands for all that hold it, oldest first."""
-        photo_ids = [str(hit.record_id) for hit in hits if hit.kind == "photo"]
+        photo_ids = [hit.photo_id for hit in hits if isinstance(hit, PhotoHit)]
         holders: dict[RecordKind, dict[str, list[int]]] = {}
         if photo_ids and "entry" in self._kinds:
             holders["entry"] = self._semantic.with_photos(connection, self._owner, photo_ids)
@@ -84,12 +94,12 @@ class Confirmation:
             holders["message"] = self._raw.with_photos(connection, self._owner, photo_ids)
         found: dict[RecordKey, Candidate] = {}
         for hit in hits:
-            if hit.kind != "photo":
-                found[RecordKey(hit.kind, int(hit.record_id))] = Candidate(hit.score, hit.matched, hit.version)
+            if isinstance(hit, IndexHit):
+                found[hit.key] = Candidate(hit.score, hit.matched, hit.version)
                 continue
             for kind, of_photo in holders.items():
-                for record_id in of_photo.get(str(hit.record_id), ()):
-                    found.setdefault(RecordKey(kind, record_id), Candidate(hit.score, hit.matched, None))
+                for record_id in of_photo.get(hit.photo_id, ()):
+                    found.setdefault(RecordKey(kind, record_id), Candidate(hit.score, 1.0, None))
         return found
 
     def _look_up(self, connection: Connection, keys: Iterable[RecordKey]) -> None:
@@ -100,6 +110,8 @@ class Confirmation:
         if memory_ids:
             versions = self._semantic.versions(connection, self._owner, memory_ids)
             self._versions |= {RecordKey("entry", memory_id): version for memory_id, version in versions.items()}
+        if self._before is not None:
+            message_ids = [message_id for message_id in message_ids if message_id < self._before]
         if message_ids:
             versions = self._raw.versions(connection, self._owner, message_ids)
             self._versions |= {RecordKey("message", message_id): version for message_id, version in versions.items()}

@@ -1,7 +1,7 @@
 """Knows photos again: the things that the owner named, and pictures that they showed before."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ from m2a.memory.database import Database, from_microseconds
 from m2a.memory.embedding_cache import EmbeddingCache
 from m2a.memory.index import MemoryIndex
 from m2a.memory.indexer import Indexer
-from m2a.memory.photo_store import PhotoDamagedError, PhotoNotFoundError, PhotoStore
+from m2a.memory.photo_store import PhotoDamagedError, PhotoNotFoundError
 from m2a.memory.recognition import bars_of, recognise
 from m2a.memory.schema import message, message_photo, withheld_photo
 from m2a.types import Concept, Message, Recognised
@@ -34,10 +34,16 @@ class Recogniser:
     """Every owner's; safe to call from threads. A photo's likeness is computed once and kept."""
 
     def __init__(
-        self, database: Database, photos: PhotoStore, index: MemoryIndex, indexer: Indexer, image_encoder: ImageEncoder
+        self,
+        database: Database,
+        photo_image: "Callable[[str, str], Image]",
+        index: MemoryIndex,
+        indexer: Indexer,
+        image_encoder: ImageEncoder,
     ) -> None:
+        """`photo_image(owner, photo_id)` decodes a photo; it raises like `PhotoStore.image`."""
         self._database = database
-        self._photos = photos
+        self._photo_image = photo_image
         self._index = index
         self._indexer = indexer
         self._encoder = likeness_of(image_encoder)
@@ -64,7 +70,7 @@ class Recogniser:
         encoder = self._encoder
 
         def encode(_missing: list[int]) -> np.ndarray:
-            return encoder.encode([self._photos.image(owner, photo_id)])
+            return encoder.encode([self._photo_image(owner, photo_id)])
 
         try:
             vector: np.ndarray = self._embeddings.vectors(encoder.encoder_id, encoder.dimensions, [photo_id], encode)[0]
@@ -79,10 +85,10 @@ class Recogniser:
         try:
             vectors = self._indexer.photo_vectors(owner, [photo_id])
             near = self._indexer.when_current(owner, lambda: self._index.search_photos(owner, vectors, _NEAREST))
-            others = [str(hit.record_id) for hit in near if hit.score >= _NEARLY_SAME and hit.record_id != photo_id]
-            picture = _small(self._photos.image(owner, photo_id)) if others else None
+            others = [hit.photo_id for hit in near if hit.score >= _NEARLY_SAME and hit.photo_id != photo_id]
+            picture = _small(self._photo_image(owner, photo_id)) if others else None
             for other in others:
-                if np.abs(_small(self._photos.image(owner, other)) - picture).mean() <= _SAME_PICTURE:
+                if np.abs(_small(self._photo_image(owner, other)) - picture).mean() <= _SAME_PICTURE:
                     copies.append(other)
         except (PhotoDamagedError, PhotoNotFoundError, OSError) as error:
             _log.warning("Photo %s cannot be compared: %s", photo_id, error)

@@ -15,14 +15,22 @@ T = TypeVar("T")
 
 
 class EvaluatedBank(MemoryBank):
-    """`search` ranks in place of the stores' retriever, with a floor or without. Without `raw_messages` nobody finds or opens
-    a message."""
+    """`search` ranks in place of the stores' retriever, with a floor or without, and finds records of the kinds `searched`
+    alone. Without `raw_messages` nobody finds or opens a message."""
 
     def __init__(
-        self, owner: str, stores: Stores, clock: Callable[[], datetime], search: Search, *, raw_messages: bool
+        self,
+        owner: str,
+        stores: Stores,
+        clock: Callable[[], datetime],
+        search: Search,
+        *,
+        searched: Collection[RecordKind],
+        raw_messages: bool,
     ) -> None:
         super().__init__(owner, stores, clock)
         self._ranked = search
+        self._searched = frozenset(searched)
         self._raw_messages = raw_messages
 
     def search(
@@ -32,9 +40,11 @@ class EvaluatedBank(MemoryBank):
         k: int = 10,
         *,
         relevance_floor: bool = True,
+        before: int | None = None,
     ) -> list[Hit]:
         self.index()
-        return self._ranked(self.owner, query, kinds, k, relevance_floor=relevance_floor)
+        kinds = self._searched.intersection(kinds)
+        return self._ranked(self.owner, query, kinds, k, relevance_floor=relevance_floor, before=before)
 
     def messages_in_ranges(self, ranges: Iterable[EvidenceRange]) -> list[Message]:
         return super().messages_in_ranges(ranges) if self._raw_messages else []
@@ -64,16 +74,29 @@ class QuestionBank(EvaluatedBank):
     """For one question: all that is read is timed, and nothing is written. Captions last as long as this."""
 
     def __init__(
-        self, owner: str, stores: Stores, clock: Callable[[], datetime], search: Search, *, raw_messages: bool
+        self,
+        owner: str,
+        stores: Stores,
+        clock: Callable[[], datetime],
+        search: Search,
+        *,
+        searched: Collection[RecordKind],
+        raw_messages: bool,
     ) -> None:
         spent = Spent()
 
         def timed(
-            owner: str, query: Query, kinds: Collection[RecordKind], k: int, *, relevance_floor: bool = True
+            owner: str,
+            query: Query,
+            kinds: Collection[RecordKind],
+            k: int,
+            *,
+            relevance_floor: bool = True,
+            before: int | None = None,
         ) -> list[Hit]:
-            return spent.time(lambda: search(owner, query, kinds, k, relevance_floor=relevance_floor))
+            return spent.time(lambda: search(owner, query, kinds, k, relevance_floor=relevance_floor, before=before))
 
-        super().__init__(owner, stores, clock, timed, raw_messages=raw_messages)
+        super().__init__(owner, stores, clock, timed, searched=searched, raw_messages=raw_messages)
         self.spent = spent
         self._captions: dict[str, str] = {}
 

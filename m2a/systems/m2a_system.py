@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 
@@ -23,7 +23,6 @@ from m2a.agents.state import (
 )
 from m2a.agents.steps import GaveUpError, UsageMeter
 from m2a.memory.semantic_memory_store import RejectedWriteError
-from m2a.memory.stores import Stores
 from m2a.systems.evaluated_bank import EvaluatedBank, QuestionBank
 from m2a.systems.metered import MeteredChatModel, tokens_of
 from m2a.systems.prompting import render
@@ -35,6 +34,7 @@ from m2a.types import (
     Change,
     EvidenceOpened,
     EvidenceRange,
+    Hit,
     MemoryEntry,
     MemorySearched,
     Message,
@@ -68,8 +68,9 @@ class M2ASystem:
         self._variant = variant
         self._memory = memory
         self._parts = parts
-        self._kind: RecordKind = "message" if parts.retrieval_only else "entry"
+        self._kinds: frozenset[RecordKind] = frozenset(["message"] if parts.retrieval_only else variant.searched)
         self._failures_in_a_row = 0
+        self._rules = OfflineRules()  # one for all messages: it loads an encoder, and keeps what it encoded
 
     async def observe(self, session: Sequence[Message]) -> None:
         if self._parts.retrieval_only:
@@ -83,7 +84,7 @@ class M2ASystem:
     async def retrieve(self, question: Question, k: int) -> list[RetrievedMessage] | None:
         """Of entries the evidence, an entry's in the order in which it was said."""
         query = Query(question.text, question.photos)
-        hits = await asyncio.to_thread(self._search(), self._memory.owner, query, frozenset({self._kind}), k)
+        hits = await asyncio.to_thread(self._search(), self._memory.owner, query, self._kinds, k)
         found: dict[int, float] = {}
         for hit in hits:
             if isinstance(hit.record, Message):
@@ -99,8 +100,15 @@ class M2ASystem:
         metered = self._metered(meter)
         policy = _Answering(self._policy(metered, style=render("style")))
         clock = ReplayClock(question.asked_at)
-        bank = QuestionBank(self._memory.owner, self._stores(), clock, self._search(), raw_messages=self._has_raw)
         variant = self._variant
+        bank = QuestionBank(
+            self._memory.owner,
+            self._memory.stores(),
+            clock,
+            self._search(),
+            searched=variant.searched,
+            raw_messages=self._has_raw,
+        )
         captioner = self._parts.captioner(metered)
         agent = ChatAgent(
             bank,
@@ -143,7 +151,14 @@ class M2ASystem:
         metered = self._metered(meter)
         policy = self._policy(metered)
         clock = ReplayClock(said[-1].said_at)
-        bank = EvaluatedBank(self._memory.owner, self._stores(), clock, self._search(), raw_messages=self._has_raw)
+        bank = EvaluatedBank(
+            self._memory.owner,
+            self._memory.stores(),
+            clock,
+            self._search(),
+            searched=self._variant.searched,
+            raw_messages=self._has_raw,
+        )
         try:
             update = await self._update(bank, policy, meter, said, start)
             changes = tuple(_resting_on(change, said[start:]) for change in update.changes)
@@ -196,7 +211,7 @@ class M2ASystem:
 
     def _policy(self, metered: MeteredChatModel | None, style: str = "") -> OfflineRules | LanguagePolicy:
         if metered is None:
-            return OfflineRules()
+            return self._rules
         return LanguagePolicy(metered, published_stages=self._variant.published_stages, style=style)
 
     def _metered(self, meter: Meter) -> MeteredChatModel | None:
@@ -208,13 +223,8 @@ class M2ASystem:
         shared, variant = self._memory.shared, self._variant
         if variant.paths == "dense":
             return shared.dense
-        return shared.retriever(variant.fusion, relevance_floor=variant.relevance_floor).search
-
-    def _stores(self) -> Stores:
-        variant = self._variant
-        return self._memory.stores(
-            lambda: self._memory.shared.retriever(variant.fusion, relevance_floor=variant.relevance_floor)
-        )
+        search = shared.retrieval(variant.fusion).retriever.search
+        return search if variant.relevance_floor else _without_floor(search)
 
 
 class _Answering:
@@ -227,6 +237,7 @@ class _Answering:
         self.relevance_floor = policy.relevance_floor
         self.quotes_user_alone = policy.quotes_user_alone
         self.published_stages = policy.published_stages
+        self.searches_messages = policy.searches_messages
         self.consent = None  # answers write nothing
         self.decide = policy.decide
         self.sees_photos = policy.sees_photos
@@ -294,6 +305,21 @@ def _by_name(change: Change, speaker: str) -> Change:
     if not isinstance(change, Addition | Replacement):
         return change
     return replace(change, draft=replace(change.draft, text=f"{speaker}: {change.draft.text}"))
+
+
+def _without_floor(search: Search) -> Search:
+    def searched(
+        owner: str,
+        query: Query,
+        kinds: Collection[RecordKind],
+        k: int,
+        *,
+        relevance_floor: bool = True,
+        before: int | None = None,
+    ) -> list[Hit]:
+        return search(owner, query, kinds, k, relevance_floor=False, before=before)
+
+    return searched
 
 
 def _decider(parts: Parts) -> str:

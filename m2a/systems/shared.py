@@ -28,10 +28,8 @@ from models.chat_model import ChatModel
 
 if TYPE_CHECKING:
     from m2a.memory.index import MemoryIndex
-    from m2a.memory.indexer import Indexer
     from m2a.memory.ranking.learned_ranking import LearnedRanking
     from m2a.memory.ranking.record_store import RankedRecordStore
-    from m2a.memory.retriever import Retriever
     from models.image_encoder import ImageEncoder
     from models.text_encoder import TextEncoder
 
@@ -42,7 +40,14 @@ class Search(Protocol):
     """Ranks as `Retriever.search` does; one that has no floor takes no notice of `relevance_floor`."""
 
     def __call__(
-        self, owner: str, query: Query, kinds: Collection[RecordKind], k: int, *, relevance_floor: bool = True
+        self,
+        owner: str,
+        query: Query,
+        kinds: Collection[RecordKind],
+        k: int,
+        *,
+        relevance_floor: bool = True,
+        before: int | None = None,
     ) -> list[Hit]: ...
 
 
@@ -93,8 +98,7 @@ class SharedStores:
         self.photos = PhotoStore(
             self.database, folder / "photos", lambda: datetime.now().astimezone(), _RememberingDecoder()
         )
-        self._retrievers: dict[tuple[Fusion, bool], Retriever] = {}
-        self._indexers: dict[Fusion, Indexer] = {}
+        self._retrievals: dict[Fusion, Retrieval] = {}
 
     @cached_property
     def text_encoder(self) -> TimedEncoder:
@@ -119,55 +123,39 @@ class SharedStores:
 
         return (self._load_ranking or LearnedRanking.load)(RankedRecordStore(self.database), self.text_encoder)
 
-    def indexer(self, fusion: Fusion) -> "Indexer":
-        """With `best` it keeps of each record what the ranking looks at."""
-        from m2a.memory.indexer import Indexer
-
-        if fusion not in self._indexers:
-            self._indexers[fusion] = Indexer(
-                self.database,
-                self.raw,
-                self.semantic,
+    def retrieval(self, fusion: Fusion) -> Retrieval:
+        """The retrieval of the product, with that fusion; with `best` the index keeps what the ranking looks at."""
+        if fusion not in self._retrievals:
+            self._retrievals[fusion] = Retrieval.over(
                 self.index,
+                self.database,
                 self.text_encoder,
                 self.image_encoder,
-                photo_image=self.photos.image,
-                record_encoder=self.ranking.encoder if fusion == "best" else None,
-            )
-        return self._indexers[fusion]
-
-    def retriever(self, fusion: Fusion, *, relevance_floor: bool) -> "Retriever":
-        """The retrieval of the product, with that fusion."""
-        from m2a.memory.retriever import Retriever
-
-        key = (fusion, relevance_floor)
-        if key not in self._retrievers:
-            self._retrievers[key] = Retriever(
-                self.database,
-                self.raw,
-                self.semantic,
-                self.index,
-                self.text_encoder,
-                self.image_encoder,
-                self.indexer(fusion).photo_vectors,
-                relevance_floor=relevance_floor,
+                self.photos.image,
                 ranking=self.ranking if fusion == "best" else None,
             )
-        return self._retrievers[key]
+        return self._retrievals[fusion]
 
     def dense(
-        self, owner: str, query: Query, kinds: Collection[RecordKind], k: int, *, relevance_floor: bool = True
+        self,
+        owner: str,
+        query: Query,
+        kinds: Collection[RecordKind],
+        k: int,
+        *,
+        relevance_floor: bool = True,
+        before: int | None = None,
     ) -> list[Hit]:
-        """The retriever's dense path alone, without a floor and as deep as is asked for; photos of the query are not
-        looked at."""
+        """The retriever's dense path alone, without a floor and as deep as is asked for; photos of the query and `before` are
+        not looked at."""
         vector = self.text_encoder.encode([query.text])[0]
         found = self.index.search_dense(owner, vector, kinds, k)
         with self.database.read() as connection:
-            entries = self.semantic.get(connection, owner, [int(h.record_id) for h in found if h.kind == "entry"])
-            messages = self.raw.get(connection, owner, [int(h.record_id) for h in found if h.kind == "message"])
+            entries = self.semantic.get(connection, owner, [h.key.record_id for h in found if h.key.kind == "entry"])
+            messages = self.raw.get(connection, owner, [h.key.record_id for h in found if h.key.kind == "message"])
         hits = []
         for rank, hit in enumerate(found, start=1):
-            record = (entries if hit.kind == "entry" else messages).get(int(hit.record_id))
+            record = (entries if hit.key.kind == "entry" else messages).get(hit.key.record_id)
             if record is not None:
                 hits.append(Hit(record, hit.score, {"dense": rank}, {"dense": hit.score}))
         return hits
@@ -185,8 +173,8 @@ class SharedStores:
         return self.text_encoder.encoded if "text_encoder" in self.__dict__ else 0
 
     def close(self) -> None:
-        for retriever in self._retrievers.values():
-            retriever.close()
+        for retrieval in self._retrievals.values():
+            retrieval.retriever.close()
         if "index" in self.__dict__:
             self.index.close()
         self.database.close()
@@ -244,22 +232,20 @@ class Memory:
     def photo_data(self, photo_id: str) -> bytes:
         return self.shared.photos.data(self.owner, photo_id)
 
-    def stores(self, retriever: "Callable[[], Retriever]") -> Stores:
+    def stores(self) -> Stores:
         """The stores as a memory bank takes them."""
         shared = self.shared
-
-        def retrieval() -> Retrieval:
-            from m2a.memory.recogniser import Recogniser
-
-            indexer = shared.indexer(self.fusion)
-            recogniser = Recogniser(shared.database, shared.photos, shared.index, indexer, shared.image_encoder)
-            return Retrieval(shared.index, indexer, retriever(), recogniser)
-
-        return Stores(shared.database, shared.raw, shared.semantic, shared.photos, retrieval)
+        return Stores(
+            shared.database,
+            shared.raw,
+            shared.semantic,
+            shared.photos,
+            lambda: shared.retrieval(self.fusion),
+        )
 
     def index(self) -> None:
         """Bring the index up to date."""
-        self.shared.indexer(self.fusion).drain(self.owner)
+        self.shared.retrieval(self.fusion).indexer.drain(self.owner)
 
     def ensure_index(self) -> None:
         """Bring a memory that was taken in before into the index again; nothing to do for a fresh one."""

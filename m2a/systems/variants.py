@@ -5,15 +5,18 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from m2a.systems.shared import Fusion
+from m2a.types import RecordKind
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """`update_every` messages make an exchange, which gets one Update stage. `needs_agents`: it differs from `m2a-paper`
-    only where agents answer, so that a run of retrieval alone has nothing to show for it."""
+    """`searched` are the kinds of records that a search finds. `update_every` messages make an exchange, which gets one Update
+    stage. `needs_agents`: it differs from `m2a-paper` only where agents answer, so that a run of retrieval alone has nothing to
+    show for it."""
 
     fusion: Fusion = "best"
     paths: Literal["all", "dense"] = "all"
+    searched: tuple[RecordKind, ...] = ("entry", "message")
     raw_messages: bool = True
     context_turns: int = 5
     max_queries: int = 5
@@ -27,7 +30,8 @@ class Variant:
 
 
 M2A = Variant()
-PAPER = replace(M2A, fusion="paper", relevance_floor=False, published_stages=True)
+# As published, a search finds entries, and messages are opened by their ids.
+PAPER = replace(M2A, fusion="paper", relevance_floor=False, searched=("entry",), published_stages=True)
 
 VARIANTS: Mapping[str, Variant] = {
     "m2a": M2A,

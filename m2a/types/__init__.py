@@ -47,7 +47,7 @@ from m2a.types.event import (
     UnaskedChanges,
     Usage,
 )
-from m2a.types.hit import Hit, Path, Query, RecordKind
+from m2a.types.hit import Hit, Path, Query, RecordKey, RecordKind
 from m2a.types.message import Conversation, Message, Role
 from m2a.types.photo import Photo
 from m2a.types.recognition import Recognised, Recognition
@@ -90,6 +90,7 @@ __all__ = [
     "QueryMemory",
     "Recognised",
     "Recognition",
+    "RecordKey",
     "RecordKind",
     "RecordedChange",
     "Refusal",

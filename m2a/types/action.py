@@ -50,7 +50,10 @@ class UpdateMemory(_Action):
 
 
 class SearchSemanticMemories(_Action):
-    """Search semantic memory by words, and by the attached photos where they help."""
+    """Search the semantic memories and the raw messages, in one ranking, by words, and by the attached photos where they help.
+
+    A memory stands for the messages that it rests on.
+    """
 
     query: str = Field(default="", description="Words to look for; may be empty when photos are used.")
     use_photos: bool = Field(default=False, description="Compare with the photos of the user's message.")
@@ -63,7 +66,7 @@ class FetchRawMessages(_Action):
 
 
 class SearchRawMessages(_Action):
-    """Full-text search over the raw messages, for what no memory holds."""
+    """Find raw messages by exact words: questions, replies and repetitions too, which search_semantic_memories leaves out."""
 
     query: str = Field(min_length=1)
 

@@ -2,13 +2,20 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from m2a.types.entry import MemoryEntry
 from m2a.types.message import Message
 
 RecordKind = Literal["entry", "message"]
 Path = Literal["dense", "bm25", "photo"]
+
+
+class RecordKey(NamedTuple):
+    """The identity of a record among all that an owner's memory holds, from the index to the hit."""
+
+    kind: RecordKind
+    record_id: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +31,18 @@ class Hit:
     """One record found. A higher score is better; `ranks` holds its rank (from 1) on each path that found it.
 
     `similarity` is the cosine on the dense or the photo path, for those paths alone: RRF scores say
-    nothing about relevance, similarities do.
+    nothing about relevance, similarities do. `evidence` holds, of an entry that was searched together with messages, those
+    of its messages that were found above it, best first.
     """
 
     record: MemoryEntry | Message
     score: float
     ranks: Mapping[Path, int]
     similarity: Mapping[Path, float] = field(default_factory=dict)
+    evidence: tuple[Message, ...] = ()
+
+    @property
+    def key(self) -> RecordKey:
+        if isinstance(self.record, MemoryEntry):
+            return RecordKey("entry", self.record.memory_id)
+        return RecordKey("message", self.record.message_id)

@@ -32,9 +32,9 @@ from m2a.memory.floor import floor_of
 from m2a.memory.fusion import reciprocal_rank_fusion
 from m2a.memory.index import IndexHit, MemoryIndex, TextRow
 from m2a.memory.index_schema import IndexEncoders
-from m2a.memory.retriever import PATH_DEPTH
+from m2a.memory.path_search import PATH_DEPTH
 from m2a.memory.words import finished_words
-from m2a.types import RecordKind
+from m2a.types import RecordKey, RecordKind
 from m2a.wiring import cache_dir
 from models.image_encoder import EFFICIENTNET, ImageEncoder, load_image_encoder
 from models.text_encoder import MINILM, TextEncoder, load_text_encoder
@@ -66,14 +66,14 @@ class Asked:
     bm25: list[IndexHit]
     evidence: frozenset[str] | None
 
-    def found(self, cosine: float, share: float, *, by_question: bool) -> list[int | str]:
+    def found(self, cosine: float, share: float, *, by_question: bool) -> list[int]:
         """The ten that are left over the floor, fused; all or none where it is asked of the question."""
         near = [
-            [hit.record_id for hit in self.dense if hit.score >= cosine],
-            [hit.record_id for hit in self.bm25 if hit.matched >= share],
+            [hit.key.record_id for hit in self.dense if hit.score >= cosine],
+            [hit.key.record_id for hit in self.bm25 if hit.matched >= share],
         ]
         if by_question and any(near):
-            near = [[hit.record_id for hit in self.dense], [hit.record_id for hit in self.bm25]]
+            near = [[hit.key.record_id for hit in self.dense], [hit.key.record_id for hit in self.bm25]]
         return [record_id for record_id, _ in reciprocal_rank_fusion(near)][:10]
 
 
@@ -128,7 +128,7 @@ def ask_everything(
         owner = uuid4().hex
         records = memory.records[kind]
         rows = [
-            TextRow(kind, number, 1, vector, finished_words(words))
+            TextRow(RecordKey(kind, number), 1, vector, finished_words(words))
             for number, (vector, (_, words, _)) in enumerate(
                 zip(encoder.encode([record[0] for record in records]), records, strict=True)
             )
@@ -154,7 +154,7 @@ def recall(
     """Of the conversation's own questions."""
     found_for = [one.found(cosine, share, by_question=by_question) for one in asked]
     shares = [
-        len(one.evidence & frozenset().union(*(turns[int(found)] for found in found_for[at]))) / len(one.evidence)
+        len(one.evidence & frozenset().union(*(turns[found] for found in found_for[at]))) / len(one.evidence)
         for at, one in enumerate(asked)
         if one.evidence is not None
     ]

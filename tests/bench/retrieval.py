@@ -33,15 +33,14 @@ from m2a.memory.database import (
 )
 from m2a.memory.database import owner as owner_table
 from m2a.memory.fusion import reciprocal_rank_fusion
-from m2a.memory.index import MemoryIndex
-from m2a.memory.index_schema import BM25_B, BM25_K1, IndexEncoders
-from m2a.memory.indexer import Indexer
+from m2a.memory.index_schema import BM25_B, BM25_K1
 from m2a.memory.owners import owner_named
+from m2a.memory.path_search import PATH_DEPTH
 from m2a.memory.ranking.learned_ranking import LearnedRanking
 from m2a.memory.ranking.record_store import RankedRecordStore
 from m2a.memory.raw_message_store import RawMessageStore
-from m2a.memory.retriever import PATH_DEPTH, Retriever
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
+from m2a.memory.stores import Retrieval
 from m2a.memory.words import finished_words
 from m2a.settings import load_settings
 from m2a.types import EntryDraft, EvidenceRange, Query, RecordKind
@@ -129,9 +128,7 @@ class Memory:
 
     owner: str
     database: Database
-    index: MemoryIndex
-    indexer: Indexer
-    retriever: Retriever
+    retrieval: Retrieval
     texts: list[str]
     photos: list[str]
 
@@ -140,7 +137,7 @@ class Memory:
         draft = EntryDraft(text, (EvidenceRange(1, 1),))
         with self.database.write() as connection:
             SemanticMemoryStore().add(connection, self.owner, draft, who="bench", why="bench", now=NOW)
-        self.indexer.drain(self.owner)
+        self.retrieval.indexer.drain(self.owner)
 
 
 @contextmanager
@@ -148,40 +145,22 @@ def memory_of(size: int, folder: Path, fusion: str, kind: RecordKind) -> Iterato
     database = Database(f"sqlite:///{folder / 'memory.db'}")
     text_encoder = KnownQueries("known-text", 384)
     image_encoder = KnownVectors("known-photo", 1280, 384)
-    index = MemoryIndex(str(folder / "index.db"), IndexEncoders.of(text_encoder, image_encoder))
-    raw, semantic = RawMessageStore(database), SemanticMemoryStore()
-    ranked = RankedRecordStore(database)
-    ranking = LearnedRanking.shipped(ranked, text_encoder) if fusion == "best" else None
-    indexer = Indexer(
+    ranking = LearnedRanking.shipped(RankedRecordStore(database), text_encoder) if fusion == "best" else None
+    retrieval = Retrieval.open(
         database,
-        raw,
-        semantic,
-        index,
+        str(folder / "index.db"),
         text_encoder,
         image_encoder,
-        photo_image=lambda _owner, photo_id: photo_id,  # type: ignore[arg-type,return-value]
-        ranked=ranked,
-        record_encoder=ranking.encoder if ranking else None,
-    )
-    retriever = Retriever(
-        database,
-        raw,
-        semantic,
-        index,
-        text_encoder,
-        image_encoder,
-        indexer.photo_vectors,
-        relevance_floor=True,
+        lambda _owner, photo_id: photo_id,  # type: ignore[arg-type,return-value]
         ranking=ranking,
     )
     owner = owner_named(database, "bench")
     texts = sentences(size, 1, (6, 24))
     photos = [photo_name(number) for number in range(size // 5)]
     _fill(database, owner, texts, photos, kind)
-    indexer.drain()
-    yield Memory(owner, database, index, indexer, retriever, texts, photos)
-    retriever.close()
-    index.close()
+    retrieval.indexer.drain()
+    yield Memory(owner, database, retrieval, texts, photos)
+    retrieval.close()
     database.close()
 
 
@@ -270,7 +249,7 @@ def measure(size: int, fusion: str, kind: RecordKind) -> None:
         with memory_of(size, Path(folder), fusion, kind) as memory:
             filled = time.perf_counter() - start
             limit = Limit(memory.texts, len(memory.photos))
-            owner, retriever = memory.owner, memory.retriever
+            owner, retriever = memory.owner, memory.retrieval.retriever
             asked = sentences(QUERIES, 2, (3, 9))
             shown = [memory.photos[number % len(memory.photos)] for number in range(QUERIES)]
             rows = {

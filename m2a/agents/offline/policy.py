@@ -33,6 +33,7 @@ class OfflineRules:
     first_search_hits = 25  # of a value told twenty times the newest must be among them
     relevance_floor = False  # whether a memory answers is a decision of their own, finer than the floor
     published_stages = True
+    searches_messages = False
     quotes_user_alone = True  # their own replies hold little but such quotations
     consent = None
 

@@ -11,9 +11,9 @@ from threadpoolctl import ThreadpoolController
 from m2a.memory.ranking.encoding import RecordEncoder
 from m2a.memory.ranking.features import features
 from m2a.memory.ranking.ranker import Ranker
-from m2a.memory.ranking.record_store import Place, RankedRecord, RankedRecordStore, RecordKey
+from m2a.memory.ranking.record_store import Place, RankedRecord, RankedRecordStore
 from m2a.memory.ranking.token_head import TokenHead
-from m2a.types import RecordKind
+from m2a.types import RecordKey, RecordKind
 from models.text_encoder import TextEncoder, TokenEncoder, TokenStates
 
 DEPTH = 60  # so many of each text path are candidates

@@ -25,17 +25,12 @@ from m2a.memory.database import (
 from m2a.memory.ranking.encoding import CONTEXT
 from m2a.memory.ranking.features import Record, WordStatistics
 from m2a.memory.withheld import is_readable
-from m2a.types import RecordKind
+from m2a.types import RecordKey, RecordKind
 
 _MADE_BY = "ranked_records_made_by"  # the key in `setting`
 _CACHED = 20_000  # records, of about 5 kB
 
 _LONGEST_ITEM = 100  # characters; PostgreSQL takes no long keys
-
-
-class RecordKey(NamedTuple):
-    kind: RecordKind
-    record_id: int
 
 
 class RankedRecord(NamedTuple):

@@ -1,0 +1,117 @@
+"""What takes a place among the hits where entries and messages are searched together. Pure functions.
+
+An entry and its own evidence take one place: the entry's, at the better rank of the two. A message that rests in several
+entries goes with the best of them. The words of an evidence message that stands above its entry come with it: the entry may not
+say what they matched.
+
+Of the messages that no found entry rests on, those take no place that only ask and show nothing, and those in which the
+assistant repeats what was found elsewhere. They are still read by id, range, time and full text.
+"""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from m2a.memory.quotations import sentence_spans
+from m2a.memory.words import finished_words
+from m2a.types import EvidenceRange, MemoryEntry, Message, RecordKey
+
+Record = MemoryEntry | Message
+
+# So much of an assistant's message must be said elsewhere for it to be an echo, sentence by sentence.
+_ECHOED = 0.85
+# What the assistant frames a repetition with, and the day on which it was said.
+_FRAME = frozenset(
+    finished_words(
+        "said say told mentioned noted remember remembered "
+        "January February March April May June July August September October November December"
+    )
+)
+_QUESTION_END = re.compile(r"[?？؟;][\"'”’)\]\s\W]*$")
+# Asked without a question mark. "What I did" and "When I was six" are no questions.
+_ASKS = re.compile(
+    r"(?:what|who|where|when|why|how)(?:['’]?s\b| (?:is|are|was|were|do|does|did|can|could|should|would|will)\b)"
+    r"|how (?:many|much|often|old|long|far) \w+ (?:is|are|was|were|do|does|did|have|has)\b",
+    re.IGNORECASE,
+)
+# A question that tells or proposes: "Did I tell you that Anna moved?" "Do you remember my sister Olga?" "I'm vegan, what can I
+# eat?" "You are good at chess, why did you stop?" "How about a walk?"
+_TELLS = re.compile(
+    r"\b(?:did|have|haven['’]?t|didn['’]?t) I (?:\w+ )?(?:tell|told|mention|mentioned|say|said|show|shown)\b"
+    r"|\b(?:did|do|don['’]?t|didn['’]?t) you (?:know|remember|recall)\b|\bguess (?:what|who)\b|\byou know (?:what|that)\b"
+    r"|\bI(?: a|['’]?)m\b|\bI(?: ha|['’])ve\b|\bI was\b|\bmy \w+ (?:is|are|was|were|has|have)\b"
+    r"|(?:^|[.!?]\s+)(?:you|he|she|they|it|that|this|there|we)\b[^.!?]*,|\bhow about\b|\bwhy (?:not|don['’]?t we)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A record among the hits, and the messages among its evidence that were found above it, best first."""
+
+    key: RecordKey
+    score: float
+    evidence: tuple[int, ...] = ()
+
+
+def places(ranked: Sequence[tuple[RecordKey, float]], evidence: Mapping[int, Sequence[EvidenceRange]]) -> list[Place]:
+    """The ranking with one place for each entry and its own evidence. `evidence` is that of the entries in the ranking."""
+    resting: dict[int, list[int]] = {}
+    order = {key: position for position, (key, _) in enumerate(ranked)}
+    messages = [key.record_id for key in order if key.kind == "message"]
+    for memory_id in (key.record_id for key in order if key.kind == "entry"):
+        for first, last in evidence.get(memory_id, ()):
+            for message_id in messages:
+                if first <= message_id <= last:
+                    resting.setdefault(message_id, []).append(memory_id)
+    found: dict[RecordKey, float] = {}
+    above: dict[int, list[int]] = {}
+    for position, (key, score) in enumerate(ranked):
+        if key.kind == "entry":
+            found.setdefault(key, score)
+            continue
+        entries = resting.get(key.record_id)
+        if not entries:
+            found[key] = score
+            continue
+        taken = next((entry for entry in entries if RecordKey("entry", entry) in found), entries[0])
+        found.setdefault(RecordKey("entry", taken), score)
+        if order[RecordKey("entry", taken)] > position:
+            above.setdefault(taken, []).append(key.record_id)
+    return [
+        Place(key, score, tuple(above.get(key.record_id, ())) if key.kind == "entry" else ())
+        for key, score in found.items()
+    ]
+
+
+def only_asks(message: Message) -> bool:
+    """Whether nothing but questions stands in the message, and no photo. A question that tells something is no such."""
+    if message.photos or _TELLS.search(message.text):
+        return False
+    sentences = [message.text[first:last] for first, last in sentence_spans(message.text)]
+    if len(sentences) == 1 and not sentences[0].rstrip().endswith((".", "!", "…")) and _ASKS.match(sentences[0]):
+        return True
+    return bool(sentences) and all(_QUESTION_END.search(sentence) for sentence in sentences)
+
+
+def is_echo(message: Message, others: Collection[Record]) -> bool:
+    """Whether the assistant says in the message what the user said before it, or an entry says that does not rest on it."""
+    if message.role != "assistant" or message.photos:
+        return False
+    sentences = [_telling_words(message.text[first:last]) for first, last in sentence_spans(message.text)]
+    telling = sum(map(len, sentences))
+    sources = [set(finished_words(record.text)) for record in others if _is_source(record, message)]
+    if not telling or not sources:
+        return False
+    echoed = sum(max(len(sentence & source) for source in sources) for sentence in sentences)
+    return echoed >= _ECHOED * telling
+
+
+def _telling_words(sentence: str) -> set[str]:
+    return {word for word in finished_words(sentence) if word not in _FRAME and not (word.isdigit() and len(word) < 3)}
+
+
+def _is_source(record: Record, message: Message) -> bool:
+    if isinstance(record, MemoryEntry):
+        return all(last < message.message_id for _, last in record.evidence_ids)
+    return record.role == "user" and record.message_id < message.message_id

@@ -1,0 +1,270 @@
+"""Evidence recall@10 through the search of the memory manager, over both layers: `python -m tests.bench layers`.
+
+Three memories of each of LoCoMo's conversations: the raw log alone, with the entries that the offline rules write, and with the
+observations that LoCoMo ships as entries. A hit counts for its message, an entry for the messages that it rests on; there are
+ten hits at most. Each conversation is left out in turn, as by `m2a tune --leave-one-out`: its ranking is learned from the raw
+turns of the others alone. The relevance floor is on, as in the product; `paper` is the published fusion of the same records.
+
+`--cache FOLDER` keeps what takes long: the entries of the rules (by the hash of their code and the data) and the token heads.
+"""
+
+import argparse
+import asyncio
+import hashlib
+import json
+import re
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import numpy as np
+
+from m2a.agents import offline
+from m2a.agents.memory_manager import BOTH_LAYERS, SEARCH_HITS
+from m2a.benchmarks.dialogue import Dialogue
+from m2a.benchmarks.locomo import read_locomo, read_samples
+from m2a.evaluation.provenance import hash_of_data
+from m2a.evaluation.rows import words_of
+from m2a.evaluation.tune import Fold, NoPhotos, Tables, Workshop, folds, no_photo, unseen_sets
+from m2a.memory.bank import MemoryBank
+from m2a.memory.database import Database
+from m2a.memory.owners import owner_named
+from m2a.memory.photo_store import PhotoStore
+from m2a.memory.ranking.encoding import RecordEncoder
+from m2a.memory.ranking.learned_ranking import LearnedRanking
+from m2a.memory.ranking.record_store import RankedRecordStore
+from m2a.memory.ranking.token_head import TokenHead
+from m2a.memory.raw_message_store import RawMessageStore
+from m2a.memory.semantic_memory_store import SemanticMemoryStore
+from m2a.memory.stores import Retrieval, Stores
+from m2a.systems import registry
+from m2a.systems.shared import Parts, SharedStores, Utterance
+from m2a.types import DateInterval, EntryDraft, EvidenceRange, MemoryEntry, Query
+from m2a.wiring import cache_dir
+from models.text_encoder import MINILM, TokenEncoder, TokenStates, load_text_encoder
+
+DATA = Path(__file__).parents[3] / "shared" / "data" / "locomo" / "locomo_dev6.json"
+LATER = 2**62  # the id of a question's message: it comes after all that was said
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An entry before it has an id; `evidence` are references of turns, `happened` two days in ISO's form."""
+
+    text: str
+    recorded_at: str
+    evidence: tuple[str, ...]
+    happened: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Recall of one question, and which share of its hits are entries."""
+
+    recall: float
+    entries: float
+
+
+class RememberingEncoder:
+    """Encodes each text once: the three memories of a conversation hold the same messages."""
+
+    def __init__(self, encoder: TokenEncoder) -> None:
+        self.encoder_id = encoder.encoder_id
+        self.dimensions = encoder.dimensions
+        self._encoder = encoder
+        self._vectors: dict[str, np.ndarray] = {}
+        self._states: dict[str, TokenStates] = {}
+
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
+        if new := [text for text in dict.fromkeys(texts) if text not in self._vectors]:
+            self._vectors |= zip(new, self._encoder.encode(new), strict=True)
+        return np.array([self._vectors[text] for text in texts])
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[TokenStates]:
+        if new := [text for text in dict.fromkeys(texts) if text not in self._states]:
+            self._states |= zip(new, self._encoder.encode_tokens(new), strict=True)
+        return [self._states[text] for text in texts]
+
+
+def observations(samples: Sequence[Mapping[str, object]], dialogues: Sequence[Dialogue]) -> list[list[Written]]:
+    """LoCoMo's own, of each conversation."""
+    found = []
+    for sample, dialogue in zip(samples, dialogues, strict=True):
+        started = {session.reference: session.started_at for session in dialogue.sessions}
+        known = {turn.reference for session in dialogue.sessions for turn in session.turns}
+        entries = []
+        for name, by_speaker in sample["observation"].items():  # type: ignore[attr-defined]
+            recorded_at = started[f"D{re.findall(r'[0-9]+', name)[0]}"].isoformat()
+            for text, evidence in (item for items in by_speaker.values() for item in items):
+                references = [r for r in re.findall(r"D\d+:\d+", json.dumps(evidence)) if r in known]
+                if references:
+                    entries.append(Written(text, recorded_at, tuple(dict.fromkeys(references))))
+        found.append(entries)
+    return found
+
+
+async def written_by_rules(dialogue: Dialogue, encoder: TokenEncoder) -> list[Written]:
+    """What the system `m2a` without a language model remembers of the conversation."""
+    with tempfile.TemporaryDirectory() as folder:
+        stores = SharedStores(Path(folder), lambda: encoder, NoPhotos)
+        memory = stores.fresh_memory("m2a")
+        system = await registry.open_system("m2a", memory, Parts(stores, None, False, _no_captioner, 1))
+        references: dict[int, str] = {}
+        for session in dialogue.sessions:
+            utterances = [Utterance(t.reference, t.role, t.speaker, words_of(t), t.said_at) for t in session.turns]
+            messages = memory.record(utterances)
+            references |= {message.message_id: message.reference or "" for message in messages}
+            await system.observe(messages)
+        with stores.database.read() as connection:
+            entries = stores.semantic.all(connection, memory.owner)
+        stores.close()
+    return [
+        Written(
+            entry.text,
+            entry.recorded_at.isoformat(),
+            tuple(references[message_id] for message_id in _evidence(entry)),
+            (entry.happened.first.isoformat(), entry.happened.last.isoformat()) if entry.happened else None,
+        )
+        for entry in entries
+    ]
+
+
+def rules_entries(data: Path, dialogues: Sequence[Dialogue], encoder: TokenEncoder, cache: Path) -> list[list[Written]]:
+    """Of each conversation, from the cache as far as they are there."""
+    code = b"".join(file.read_bytes() for file in sorted(Path(offline.__file__).parent.glob("*")) if file.is_file())
+    key = hashlib.sha256(code + hash_of_data(data).encode()).hexdigest()[:12]
+    found = []
+    for dialogue in dialogues:
+        file = cache / f"rules-{key}-{dialogue.dialogue_id}.json"
+        if not file.exists():
+            entries = asyncio.run(written_by_rules(dialogue, encoder))
+            file.write_text(json.dumps([asdict(entry) for entry in entries], ensure_ascii=False), encoding="utf-8")
+        found.append(
+            [
+                Written(
+                    row["text"], row["recorded_at"], tuple(row["evidence"]), row["happened"] and tuple(row["happened"])
+                )
+                for row in json.loads(file.read_text(encoding="utf-8"))
+            ]
+        )
+        print(f"{dialogue.dialogue_id}: the rules write {len(found[-1])} entries.", flush=True)
+    return found
+
+
+def learned_folds(dialogues: Sequence[Dialogue], encoder: TokenEncoder, cache: Path) -> list[Fold]:
+    with tempfile.TemporaryDirectory() as folder:
+        workshop = Workshop(Path(folder), dialogues, encoder)
+        heads = {}
+        for unseen in unseen_sets(len(dialogues), leave_one_out=True):
+            names = "-".join(dialogues[number].dialogue_id for number in sorted(unseen))
+            file = cache / f"head-without-{names}.npz"
+            if not file.exists():
+                workshop.head(unseen).save(file)
+            heads[unseen] = TokenHead.load(file)
+        print(f"{len(heads)} token heads are learned.", flush=True)
+        found = list(folds(Tables(workshop, heads)))
+        workshop.close()
+    return found
+
+
+def search_memory(
+    dialogue: Dialogue, entries: Sequence[Written], encoder: TokenEncoder, fold: Fold
+) -> dict[str, list[Found]]:
+    """By fusion, what the manager's search finds for each question of the conversation, in a memory with these entries."""
+    with tempfile.TemporaryDirectory() as folder:
+        database = Database(f"sqlite:///{folder}/memory.db")
+        ranking = LearnedRanking(
+            RankedRecordStore(database), RecordEncoder(encoder, fold.head), fold.ranker, depth=fold.choice.depth
+        )
+        best = Retrieval.open(database, f"{folder}/index.db", encoder, NoPhotos(), no_photo, ranking=ranking)
+        paper = Retrieval.over(best.index, database, encoder, NoPhotos(), no_photo)
+        raw, semantic = RawMessageStore(database), SemanticMemoryStore()
+        photos = PhotoStore(database, Path(folder) / "photos", lambda: datetime.now(UTC))
+        owner = owner_named(database, dialogue.dialogue_id)
+        ids: dict[str, int] = {}
+        with database.write() as connection:
+            for session in dialogue.sessions:
+                chat = raw.start_conversation(connection, owner, session.started_at).conversation_id
+                for turn in session.turns:
+                    ids[turn.reference] = raw.append(
+                        connection, owner, chat, role=turn.role, speaker=turn.speaker, text=words_of(turn),
+                        said_at=turn.said_at, reference=turn.reference,
+                    ).message_id  # fmt: skip
+            for entry in entries:
+                ranges = tuple(EvidenceRange(ids[reference], ids[reference]) for reference in entry.evidence)
+                happened = DateInterval(*map(date.fromisoformat, entry.happened)) if entry.happened else None
+                draft = EntryDraft(entry.text, ranges, happened=happened)
+                now = datetime.fromisoformat(entry.recorded_at)
+                semantic.add(connection, owner, draft, who="bench", why="bench", now=now)
+        best.indexer.drain(owner)
+        found: dict[str, list[Found]] = {}
+        for fusion, retrieval in (("best", best), ("paper", paper)):
+            stores = Stores(database, raw, semantic, photos, lambda retrieval=retrieval: retrieval)  # type: ignore[misc]
+            bank = MemoryBank(owner, stores, lambda: datetime.now(UTC))
+            found[fusion] = [
+                search(bank, question.text, {ids[reference] for reference in question.evidence})
+                for question in dialogue.questions
+                if question.answerable and question.evidence
+            ]
+        paper.retriever.close()
+        best.close()
+        database.close()
+    return found
+
+
+def search(bank: MemoryBank, question: str, gold: set[int]) -> Found:
+    """As `MemoryManager` searches for a language model."""
+    hits = bank.search(Query(question), BOTH_LAYERS, k=SEARCH_HITS, before=LATER)
+    entries = [hit.record for hit in hits if isinstance(hit.record, MemoryEntry)]
+    covered = {hit.key.record_id for hit in hits if hit.key.kind == "message"}
+    covered |= {message_id for entry in entries for message_id in _evidence(entry)}
+    return Found(len(gold & covered) / len(gold), len(entries) / max(len(hits), 1))
+
+
+def _evidence(entry: MemoryEntry) -> Iterator[int]:
+    for first, last in entry.evidence_ids:
+        yield from range(first, last + 1)
+
+
+def _no_captioner(model: object) -> object:
+    raise NotImplementedError("LoCoMo ships no photos.")
+
+
+def main(arguments: Sequence[str] = ()) -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench layers")
+    parser.add_argument("--data", type=Path, default=DATA)
+    parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "m2a-layers")
+    options = parser.parse_args(list(arguments))
+    options.cache.mkdir(parents=True, exist_ok=True)
+    loaded = load_text_encoder(MINILM, cache_dir())
+    assert isinstance(loaded, TokenEncoder)
+    encoder = RememberingEncoder(loaded)
+    dialogues = read_locomo(options.data).dialogues
+    memories = {
+        "raw log alone": [[] for _ in dialogues],
+        "with LoCoMo's observations as entries": observations(read_samples(options.data), dialogues),
+        "with the entries that the rules write": rules_entries(options.data, dialogues, encoder, options.cache),
+    }
+    found: dict[str, dict[str, list[Found]]] = {title: {"best": [], "paper": []} for title in memories}
+    for fold in learned_folds(dialogues, encoder, options.cache):
+        dialogue = dialogues[fold.left]
+        for title, entries in memories.items():
+            of_dialogue = search_memory(dialogue, entries[fold.left], encoder, fold)
+            for fusion, each in of_dialogue.items():
+                found[title][fusion] += each
+                recall = np.mean([one.recall for one in each])
+                print(f"{dialogue.dialogue_id}, {title}, {fusion}: recall@{SEARCH_HITS} {recall:.3f}", flush=True)
+    print(f"\n| memory | best | entries in the top {SEARCH_HITS} | paper | entries |\n| --- | --- | --- | --- | --- |")
+    for title, by_fusion in found.items():
+        cells = [
+            f"{np.mean([getattr(one, what) for one in by_fusion[fusion]]):{form}}"
+            for fusion in ("best", "paper")
+            for what, form in (("recall", ".3f"), ("entries", ".0%"))
+        ]
+        print(f"| {title} | {' | '.join(cells)} |")
+
+
+if __name__ == "__main__":
+    main()
