@@ -198,12 +198,12 @@ def test_echoes_forgotten_words_and_superseded_entries_take_no_place(bank_memory
     assert "4471" not in " ".join(hit.record.text for hit in found)
 
 
-@pytest.mark.parametrize("calls_model", [True, False])
+@pytest.mark.parametrize("searches_messages", [True, False])
 async def test_a_language_model_searches_both_layers_before_its_message_and_the_rules_entries(
-    tmp_path: Path, calls_model: bool
+    tmp_path: Path, searches_messages: bool
 ) -> None:
     policy = ScriptedPolicy()
-    policy.calls_model = calls_model
+    policy.searches_messages = searches_messages
     async with Assistant.open(load_settings(data_dir=tmp_path), policy=policy, clock=Clock()) as assistant:
         events = await turn(assistant, "The canoe is green and lies in the shed.")
         policy.steps |= {
@@ -213,4 +213,4 @@ async def test_a_language_model_searches_both_layers_before_its_message_and_the_
         events = await turn(assistant, "I wonder which colour the canoe in the shed has.")
     [searched] = [event for event in events if isinstance(event, MemorySearched)]
     found = keys(list(searched.hits))
-    assert found[:1] == ([said(1)] if calls_model else []) and said(3) not in found
+    assert found[:1] == ([said(1)] if searches_messages else []) and said(3) not in found
