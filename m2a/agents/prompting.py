@@ -89,7 +89,7 @@ def stage_messages(state: TurnState, abilities: Abilities) -> list[ChatMessage]:
 def reply_messages(state: TurnState, abilities: Abilities) -> list[ChatMessage]:
     """The prompt of the generate stage: the conversation as it went, what was found, the new message."""
     boundary = _boundary(state)
-    system = system_message("chat_agent", boundary)
+    system = system_message("assistant", boundary)
     stage = render("generate") + ("\n" + render("generate_searching") if state.may_search else "")
     system = ChatMessage("system", (*system.parts, "\n\n" + stage))
     room = _room(abilities, REPLY_TOKENS)
