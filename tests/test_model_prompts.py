@@ -127,6 +127,31 @@ async def test_a_model_that_only_ever_searches_must_reply_in_the_end(tmp_path: P
         assert "there are no tools any more" in chat.prompts("generate")[-1].text
 
 
+async def test_a_photo_stays_in_view_by_its_number_and_comes_back_with_a_fetched_message(tmp_path: Path) -> None:
+    single = ScriptedModel(keep_and_find, lambda prompt: "A teapot.")
+
+    def script(request: dict[str, Any]) -> Reply:
+        asks = Prompt.of(request).stage == "generate" and "first day" in json.dumps(request)
+        if asks and "tool_calls" not in json.dumps(request):
+            return Reply(tool_calls=(("fetch_raw_messages", {"ranges": [[1, 1]]}),))
+        return single(request)
+
+    async with talk(tmp_path, script) as chat:
+        await chat.say("Look what I made", draw_teapot(tmp_path / "one.png", 1))
+        bank = chat.assistant.memory(chat.assistant.local_owner)
+        [photo_id] = bank.messages([1])[1].photos
+        await chat.say("Is it straight?")
+        [reply] = chat.prompts("generate")
+        assert len(reply.photos) == 1 and "Photo 1, from message 1" in reply.text
+        assert "Look what I made (with photo 1)" in reply.text
+        bank.set_caption(photo_id, "a blue teapot on a table")
+        chat.conversation = None
+        await chat.say("What did I show you on the first day?")
+        first, second = chat.prompts("generate")
+        assert "[1 photo: “a blue teapot on a table”]: Look what I made" in second.text
+        assert len(second.photos) == 1 >= len(first.photos)
+
+
 async def test_all_writes_of_one_answer_are_kept_and_more_are_waited_for_where_announced(tmp_path: Path) -> None:
     def script(request: dict[str, Any]) -> Reply:
         prompt = Prompt.of(request)

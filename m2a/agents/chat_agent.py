@@ -26,7 +26,7 @@ from m2a.agents.state import (
 from m2a.agents.steps import GaveUpError, UsageMeter, next_action, with_step
 from m2a.agents.traces import load_trace
 from m2a.memory.bank import MemoryBank
-from m2a.types import Action, Emit, Failed, MemoryChanged, Message, QueryMemory, TurnEvent, Update, UpdateMemory
+from m2a.types import Action, Emit, Failed, Hit, MemoryChanged, Message, QueryMemory, TurnEvent, Update, UpdateMemory
 from models.captioner import Captioner
 from models.chat_model import CHARACTERS_PER_TOKEN, ChatModelError, MalformedReplyError, TokenUsage
 
@@ -99,17 +99,22 @@ class ChatAgent:
     async def _compose(self, message: Message, now: datetime, draft: ReplyDraft) -> None:
         state = await self._state(message, now)
         rounds = 0
+        known: set[str] = set()
         if self._policy.published_stages:
             await self._query(state, draft)
         else:
             rounds = self._max_queries
+            known = {
+                view.photo_id for view in (*state.photos, *state.earlier)
+            }  # they go along under a number of their own
             draft.contexts.append(await self._manager.recall(state, draft.emit))
         history = await in_thread(self._history, message)
+        numbered = len(message.photos) + len(state.earlier)
         state = replace(
             state,
             stage="generate",
             context=tuple(draft.contexts),
-            recalled=await in_thread(self._photos.recalled, draft.contexts, len(message.photos) + len(state.earlier)),
+            recalled=await in_thread(self._photos.recalled, draft.contexts, numbered, known),
             recent=history,
             superseded=await in_thread(self._superseded, history),
             rounds_left=rounds,
@@ -152,7 +157,12 @@ class ChatAgent:
 
     async def _recalled(self, state: TurnState) -> tuple[PhotoView, ...]:
         """The recalled photos, and behind them those of what was found since: a number once given holds."""
-        found = [MemoryContext("", s.observation.hits, ()) for s in state.steps if isinstance(s.observation, Searched)]
+        found = []
+        for step in state.steps:
+            if isinstance(step.observation, Searched):
+                found.append(MemoryContext("", step.observation.hits, ()))
+            elif isinstance(step.observation, Opened):
+                found.append(MemoryContext("", tuple(Hit(m, 0.0, {}) for m in step.observation.messages), ()))
         numbered = len(state.photos) + len(state.earlier) + len(state.recalled)
         known = {view.photo_id for view in (*state.photos, *state.earlier, *state.recalled)}
         more = await in_thread(self._photos.recalled, found, numbered, known)

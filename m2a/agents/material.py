@@ -11,7 +11,7 @@ from importlib.resources import files
 from string import Template
 
 from m2a.agents.budget import fitted
-from m2a.agents.state import MemoryContext, Superseded
+from m2a.agents.state import Captions, MemoryContext, Opened, Searched
 from m2a.types import Hit, MemoryChanged, MemoryEntry, Message
 from models.chat_model import ChatMessage, PhotoPart
 
@@ -45,9 +45,9 @@ def render(name: str, **values: object) -> str:
     return _template(name).substitute(values).strip()
 
 
-def message_line(message: Message, superseded: Sequence[MemoryEntry] = ()) -> str:
-    """A message as an agent reads it; what it says of superseded entries is marked as history."""
-    photos = f" [{count(len(message.photos), 'photo')}]" if message.photos else ""
+def message_line(message: Message, superseded: Sequence[MemoryEntry] = (), photos: str = "") -> str:
+    """A message as an agent reads it; what it says of superseded entries is marked as history. `photos` says which it shows."""
+    photos = f" [{photos or count(len(message.photos), 'photo')}]" if message.photos else ""
     said_at = message.said_at.strftime("%A %Y-%m-%d %H:%M")
     history = "".join(f" [history, no longer holds: {one_line(entry.text)}]" for entry in superseded)
     return (
@@ -84,24 +84,31 @@ def entry_line(entry: MemoryEntry) -> str:
 def context_lines(context: MemoryContext, memories: int | None = None, fetched: int | None = None) -> list[str]:
     """What a query brought: its words, its memories and their original messages, within so many tokens of each."""
     lines = [shorten(context.text, WRITTEN_CHARACTERS)] if context.text else []
-    hits = [hit_line(hit, context.superseded) for hit in context.hits]
+    hits = [hit_line(hit, context) for hit in context.hits]
     lines += hits if memories is None else fitted(hits, memories)
     if context.messages and fetched != 0:
-        messages = message_lines(context.messages, context.superseded)
+        messages = message_lines(context.messages, context)
         lines += ["Original messages:", *(messages if fetched is None else fitted(messages, fetched))]
     if not context.complete:
         lines.append("(The search ran out of rounds: there may be more.)")
     return lines or ["Nothing relevant was found."]
 
 
-def hit_line(hit: Hit, superseded: Superseded) -> str:
-    if isinstance(hit.record, MemoryEntry):
-        return entry_line(hit.record)
-    return message_line(hit.record, superseded.get(hit.record.message_id, ()))
+def hit_line(hit: Hit, found: Searched | MemoryContext) -> str:
+    return entry_line(hit.record) if isinstance(hit.record, MemoryEntry) else message_lines([hit.record], found)[0]
 
 
-def message_lines(messages: Sequence[Message], superseded: Superseded) -> list[str]:
-    return [message_line(message, superseded.get(message.message_id, ())) for message in messages]
+def message_lines(messages: Sequence[Message], found: Searched | Opened | MemoryContext) -> list[str]:
+    """Messages that were found, with the captions of their photos."""
+    return [
+        message_line(message, found.superseded.get(message.message_id, ()), _photos_shown(message, found.captions))
+        for message in messages
+    ]
+
+
+def _photos_shown(message: Message, captions: Captions) -> str:
+    known = [f"“{one_line(captions[photo_id])}”" for photo_id in message.photos if captions.get(photo_id)]
+    return f"{count(len(message.photos), 'photo')}: {', '.join(known)}" if known else ""
 
 
 def change_lines(change: MemoryChanged) -> list[str]:

@@ -160,7 +160,7 @@ class MemoryManager:
             query = Query(action.query, photo_ids)
             hits = self._found(state, query, SEARCH_HITS if state.steps else self._policy.first_search_hits)
             superseded = self._bank.superseded_in([key.record_id for hit in hits if (key := hit.key).kind == "message"])
-            return Step(action, Searched(hits, superseded)), MemorySearched(query, hits)
+            return Step(action, Searched(hits, superseded, self._captions(hits))), MemorySearched(query, hits)
         if isinstance(action, SearchRawMessages):
             messages = self._bank.find_messages(action.query, 4 * SEARCH_HITS + len(state.recent) + 1)
             earlier = [
@@ -171,7 +171,9 @@ class MemoryManager:
             ][:SEARCH_HITS]
             hits = tuple(Hit(message, 1 / rank, {"bm25": rank}) for rank, message in enumerate(earlier, start=1))
             superseded = self._bank.superseded_in([message.message_id for message in earlier])
-            return Step(action, Searched(hits, superseded)), MemorySearched(Query(action.query), hits)
+            return Step(action, Searched(hits, superseded, self._captions(hits))), MemorySearched(
+                Query(action.query), hits
+            )
         if isinstance(action, FetchRawMessagesByTime):
             messages = self._bank.messages_between(action.start, action.end)
             ranges = _spans(messages)
@@ -184,7 +186,8 @@ class MemoryManager:
             messages = self._bank.messages_in_ranges(ranges)
         shown = tuple(messages[:MESSAGES_OPENED])
         superseded = self._bank.superseded_in([message.message_id for message in shown])
-        observation = Opened(shown, more=len(messages) - len(shown), superseded=superseded)
+        captions = self._bank.captions([photo_id for message in shown for photo_id in message.photos])
+        observation = Opened(shown, len(messages) - len(shown), superseded, captions)
         return Step(action, observation), EvidenceOpened(ranges, shown)
 
     def _found(self, state: TurnState, query: Query, k: int) -> tuple[Hit, ...]:
@@ -221,7 +224,13 @@ class MemoryManager:
     def _context(self, text: str, hits: Sequence[Hit], *, complete: bool = True) -> MemoryContext:
         evidence = self._evidence(hits)
         superseded = self._bank.superseded_in([message.message_id for message in evidence])
-        return MemoryContext(text, tuple(hits), evidence, complete, superseded)
+        captions = self._bank.captions([photo_id for message in evidence for photo_id in message.photos])
+        return MemoryContext(text, tuple(hits), evidence, complete, superseded, captions)
+
+    def _captions(self, hits: Sequence[Hit]) -> dict[str, str]:
+        """Of the photos of messages; an entry has its caption with it."""
+        messages = [hit.record for hit in hits if isinstance(hit.record, Message)]
+        return self._bank.captions([photo_id for message in messages for photo_id in message.photos])
 
     def _with_corrections(self, hits: Sequence[Hit]) -> tuple[Hit, ...]:
         """The hits, each followed by the entries that correct a part of it: they are told together."""

@@ -58,7 +58,7 @@ def stage_messages(state: TurnState, abilities: Abilities) -> list[ChatMessage]:
         "looking": render("looked" if state.context else "look"),
     }
     rest.append(render(state.stage.replace(" ", "_"), **values))
-    recent = [message_line(m, state.superseded.get(m.message_id, ())) for m in state.recent]
+    recent = [message_line(m, state.superseded.get(m.message_id, ()), _numbered(state, m)) for m in state.recent]
     needs = step_needs(state.steps)
     found = sum(_memory_tokens(context) for context in state.context)
     needs = replace(
@@ -152,27 +152,28 @@ def _texts(message: ChatMessage) -> list[str]:
 
 def _turn_text(state: TurnState, message: Message) -> str:
     """An earlier message as a turn of the conversation."""
-    text = message.text + _photos_text(state, message)
+    text = message.text
+    if message.photos:
+        text += f" (with {_numbered(state, message) or count(len(message.photos), 'photo')})"
     if message.message_id in state.superseded:
         text += " (history: some of this was replaced by what was said later)"
     return text or "(nothing)"
 
 
-def _photos_text(state: TurnState, message: Message) -> str:
-    """Which photos came with it: by the numbers that they have in this turn, or how many."""
-    if not message.photos:
-        return ""
+def _numbered(state: TurnState, message: Message) -> str:
+    """The photos of an earlier message by the numbers that they have in this turn; empty where they have none."""
     numbers = [view.number for view in state.earlier if view.message_id == message.message_id]
-    named = f"photo {numbers[0]}" if len(numbers) == 1 else f"photos {', '.join(map(str, numbers))}"
-    return f" (with {named if numbers else count(len(message.photos), 'photo')})"
+    if not numbers:
+        return ""
+    return f"photo {numbers[0]}" if len(numbers) == 1 else f"photos {', '.join(map(str, numbers))}"
 
 
 def _memory_tokens(context: MemoryContext) -> int:
-    return sum(tokens_of(hit_line(hit, context.superseded)) for hit in context.hits)
+    return sum(tokens_of(hit_line(hit, context)) for hit in context.hits)
 
 
 def _fetched_tokens(context: MemoryContext) -> int:
-    return sum(map(tokens_of, message_lines(context.messages, context.superseded)))
+    return sum(map(tokens_of, message_lines(context.messages, context)))
 
 
 def _with_word(message: ChatMessage, word: str) -> ChatMessage:

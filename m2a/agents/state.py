@@ -71,6 +71,9 @@ class PhotoView:
 # By message id: entries that no longer hold and that rest on the message. What it says of them is history.
 Superseded = Mapping[int, Sequence[MemoryEntry]]
 
+# By photo id, of the messages that go along.
+Captions = Mapping[str, str]
+
 
 @dataclass(frozen=True, slots=True)
 class Searched:
@@ -78,6 +81,7 @@ class Searched:
 
     hits: tuple[Hit, ...]
     superseded: Superseded = field(default_factory=dict)
+    captions: Captions = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +91,7 @@ class Opened:
     messages: tuple[Message, ...]
     more: int = 0
     superseded: Superseded = field(default_factory=dict)
+    captions: Captions = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +106,7 @@ class MemoryContext:
     messages: tuple[Message, ...]
     complete: bool = True
     superseded: Superseded = field(default_factory=dict)
+    captions: Captions = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

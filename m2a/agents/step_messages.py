@@ -50,9 +50,9 @@ def _result(step: Step, boundary: Boundary, room: int) -> str:
 def _lines(step: Step) -> list[str]:
     observation = step.observation
     if isinstance(observation, Searched):
-        return [hit_line(hit, observation.superseded) for hit in observation.hits] or ["nothing found"]
+        return [hit_line(hit, observation) for hit in observation.hits] or ["nothing found"]
     if isinstance(observation, Opened):
-        lines = message_lines(observation.messages, observation.superseded) or ["no messages"]
+        lines = message_lines(observation.messages, observation) or ["no messages"]
         return [*lines, f"({observation.more} more messages not shown)"] if observation.more else lines
     return context_lines(observation) if isinstance(observation, MemoryContext) else []
 

@@ -411,6 +411,11 @@ class MemoryBank:
         with self._database.read() as connection:
             return photo_captions.captions_of(connection, self.owner, [photo_id]).get(photo_id, "")
 
+    def captions(self, photo_ids: Sequence[str]) -> dict[str, str]:
+        """The captions of those photos that have one."""
+        with self._database.read() as connection:
+            return photo_captions.captions_of(connection, self.owner, photo_ids)
+
     def set_caption(self, photo_id: str, caption: str, *, captioner_id: str = "unknown") -> None:
         """Keep a photo's caption, "" where there is nothing to say; the messages that show it are found by it."""
         with self._database.write() as connection:
