@@ -62,6 +62,15 @@ def schema(tools: Sequence[Tool]) -> dict[str, Any]:
     return {**whole, "$defs": definitions} if definitions else whole
 
 
+def parse_calls(text: str, tools: Sequence[Tool]) -> list[tuple[str, dict[str, Any]]]:
+    """Name and arguments of every tool call that the text holds: the first as by `parse_call`, then the whole ones after it."""
+    calls = [parse_call(text, tools)]
+    named = [_named(found) for found in _objects(without_thoughts(text))]
+    for name, arguments in [one for one in named if one[0] is not None][1:]:
+        calls.append(check_call(name, arguments, tools))
+    return calls
+
+
 def parse_call(text: str, tools: Sequence[Tool]) -> tuple[str, dict[str, Any]]:
     """Name and arguments of the first tool call that the text holds as a JSON object.
 

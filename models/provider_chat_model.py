@@ -27,6 +27,7 @@ from models.chat_model import (
     TokenUsage,
     Tool,
     ToolCall,
+    in_words,
 )
 from models.probes import ASK_FOR_YES, SAY_YES, ask_for_colours, names_colours
 from models.provider_connection import connect, public_address
@@ -170,12 +171,13 @@ class ProviderChatModel:
             except FaultError as error:
                 fault = error.fault
             refused = fault.status in _REFUSAL_STATUS and not fault.final
-            if tools and native and not started and refused and (fault.about_tools or not fault.retry):
+            given_up = fault.about_tools or not fault.retry or attempt >= _RETRIES
+            if tools and native and not started and refused and given_up:
                 native = False
                 if fault.about_tools:
                     self._settle_on("json_schema")
                 continue
-            if started or not fault.retry or attempt == _RETRIES:
+            if started or not fault.retry or attempt >= _RETRIES:
                 raise ChatModelError(fault.sentence, unreachable=fault.unreachable, about_photos=fault.about_photos)
             await self._wait(attempt, fault)
 
@@ -208,7 +210,11 @@ class ProviderChatModel:
         from pydantic_ai.messages import PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta, ToolCallPart
 
         request = parameters(tools if native else (), "tools")
-        turns = messages if native or not tools else prompt_with_choice(messages, tools)
+        turns = messages
+        if not tools:
+            turns = in_words(messages)  # some servers take no tool messages where no tools are offered
+        elif not native:
+            turns = prompt_with_choice(messages, tools)
         line = RequestLine(tools)
         thoughts = ThoughtFilter(begins_thinking=bool(self._known.thinks_unopened))
         empty, usage = True, TokenUsage()
@@ -352,10 +358,10 @@ class ProviderChatModel:
             if mode == "tools":
                 self._doubt_tools()
             try:
-                name, arguments = json_reply.parse_call(text, tools)
+                (name, arguments), *others = json_reply.parse_calls(text, tools)
             except MalformedReplyError as error:
                 raise MalformedReplyError(str(error), text=text, usage=usage) from None
-            return ToolCall(name, arguments, usage)
+            return ToolCall(name, arguments, usage, tuple(ToolCall(*other, TokenUsage(0, 0)) for other in others))
         return self._read_calls(calls, tools, usage)
 
     def _read_calls(self, calls: "Sequence[ToolCallPart]", tools: Sequence[Tool], usage: TokenUsage) -> ToolCall:

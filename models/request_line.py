@@ -6,6 +6,7 @@ from models.chat_model import MalformedReplyError, TokenUsage, Tool, ToolCall
 from models.json_reply import parse_call
 
 _OPENINGS = ("{", "<tool_call", "```")
+_MARKS = ('"tool"', "<tool_call")
 
 
 class RequestLine:
@@ -33,9 +34,11 @@ class RequestLine:
         return ""
 
     def finish(self) -> str:
-        """What was held back and is no call."""
+        """What was held back and is no call. Raises `MalformedReplyError` for a call that cannot be carried out."""
         if self.call is not None:
             return ""
+        if not self._is_text and any(mark in self._held for mark in _MARKS):
+            parse_call(self._held, self._tools)
         held, self._held, self._is_text = self._held, "", True
         return held
 

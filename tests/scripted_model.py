@@ -71,7 +71,7 @@ class Prompt:
                 continue
             if role == "assistant":
                 step += 1
-                lines.append(f"Step {step}, you: {' '.join(parts)}\n")
+                lines.append(f"\nStep {step}, you: {' '.join(parts)}\n")
             else:
                 lines += parts
         return cls("\n".join(lines))

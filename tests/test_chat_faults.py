@@ -2,20 +2,23 @@
 
 Every turn tells two facts, which the scripted model keeps with two writes. Whatever goes wrong, the user's words are
 kept, the user is told in a sentence, either both facts are in the memory or none, and once the server is well again
-the update is done exactly once.
+the update is done exactly once. Each case has an assistant of its own, opened as a user opens one; the stages that exist
+only as published have one that is asked for them.
 """
 
 import asyncio
+import json
 import logging
 import re
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-import pytest_asyncio
 
 from m2a import Assistant
 from m2a.agents.consent_prompt import TOOL
@@ -23,24 +26,28 @@ from m2a.agents.language_policy import LanguagePolicy
 from m2a.memory.bank import MemoryBank
 from m2a.settings import load_settings
 from m2a.types import Failed, ReplyFinished, TextDelta, TurnEvent
+from m2a.wiring import chat_model
 from models.provider_chat_model import ProviderChatModel
-from tests.chat_server import ChatServer, Reply, call, hang, mode_of, raw, refusing, say, status
+from tests.chat_server import ChatServer, Reply, call, hang, mode_of, raw, say, status
 from tests.chat_server import Fault as ServerFault
 from tests.drawings import draw_teapot
-from tests.scripted_model import Prompt, PromptStage, ScriptedModel
-
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+from tests.scripted_model import Call, Prompt, PromptStage, ScriptedModel
 
 KEY = "sk-secret-4711"
+PUBLISHED_STAGES = ("query", "manage query", "update")
+MAX_QUERIES = 5
+NOT_SUPPORTED = status(400, "tools are not supported")
 Fault = Reply | Callable[[Prompt], Reply]
 Outcome = Literal["recovers", "no search", "no reply", "partial reply", "no update", "nothing kept"]
 
 
 @dataclass(frozen=True)
 class Case:
-    """`faults` are the answers to the first requests of the stage (from step `step` on); the last one stays if `forever`.
+    """`faults` are the answers to the first requests of the stage; the last one stays if `forever`.
 
-    `nothing kept` is for a model that does not want to keep anything in the end, which is no fault of the service.
+    `nothing kept` is for a model that does not want to keep anything in the end, which is no fault of the service. A
+    request for tools in one of the `lacking` ways is answered by `refusal`. `said` is the reply, and `asked` how many
+    requests of the stage are answered, where it matters.
     """
 
     name: str
@@ -48,17 +55,33 @@ class Case:
     faults: tuple[Fault, ...]
     outcome: Outcome = "recovers"
     forever: bool = False
-    step: int | None = None
-    lacking: tuple[Any, ...] = ()
+    lacking: tuple[str, ...] = ()
+    refusal: Reply = NOT_SUPPORTED
     timeout: float = 20.0
     photo: bool = False
     waits: float = 0.0
+    said: str | None = None
+    asked: int | None = None
 
 
 HANG = {"timeout": 0.25}
+NO_TOOLS: Any = {"lacking": ("tools",)}
 HTML = raw(b"<html><body>502 Bad Gateway</body></html>", "text/html")
 NO_CHOICES = say("", choices=False)
 FACT = {"text": "I like nothing", "evidence_ids": [[1, 1]]}
+SEARCH = ("search_semantic_memories", {"query": "locker"})
+BROKEN_SEARCH = ("search_semantic_memories", '{"query": "lock')
+LOOKS = (
+    SEARCH,
+    ("search_raw_messages", {"query": "locker"}),
+    ("fetch_raw_messages", {"ranges": [[1, 2]]}),
+    ("fetch_raw_messages_by_time", {"start": "2020-01-01", "end": "2030-01-01"}),
+)
+
+
+def in_words(*calls: Call, before: str = "") -> Reply:
+    """Calls as a model writes them that knows no tools."""
+    return say(before + "\n".join(json.dumps({"tool": name, "arguments": arguments}) for name, arguments in calls))
 
 
 def of_new_message(name: str, **values: Any) -> Callable[[Prompt], Reply]:
@@ -66,45 +89,40 @@ def of_new_message(name: str, **values: Any) -> Callable[[Prompt], Reply]:
     return lambda prompt: call(name, {"evidence_ids": [[prompt.message_id, prompt.message_id]], **values})
 
 
-def kept_twice(prompt: Prompt) -> Reply:
-    return call("add_memory", fact(prompt, 0))
+def keeps(*numbers: int, more: bool = False, then: Sequence[tuple[str, Any]] = (), **rest: Any) -> Fault:
+    """Writes of the facts of those numbers in one answer, and calls after them."""
+
+    def fault(prompt: Prompt) -> Reply:
+        writes = [("add_memory", fact(prompt, number) | ({"more": True} if more else {})) for number in numbers]
+        return Reply(tool_calls=(*writes, *then), **rest)
+
+    return fault
 
 
-CASES = [
-    Case("429", "query", (status(429),)),
-    Case("429 with Retry-After", "query", (status(429, retry_after="7"),), waits=7),
+def keeps_in_words(*numbers: int) -> Fault:
+    return lambda prompt: in_words(*(("add_memory", fact(prompt, number)) for number in numbers))
+
+
+def looks_while_offered(answer: Reply) -> Fault:
+    """As long as there are tools; then it replies."""
+    return lambda prompt: answer if prompt.may_look else say("I cannot tell.")
+
+
+PUBLISHED = [
     Case("429 with Retry-After of a day", "query", (status(429, retry_after="86400"),), waits=30),
-    Case("429 with a Retry-After that is none", "query", (status(429, retry_after="soon"),)),
-    Case("429 without end", "query", (status(429),), "no reply", forever=True),
-    Case("500", "query", (status(500),)),
     Case("502 with HTML", "manage query", (raw(HTML.body or b"", "text/html", 502),) * 2),
-    Case("503 three times", "query", (status(503),) * 3),
     Case("503 without end", "manage query", (status(503),), "no reply", forever=True),
-    Case("504", "manage update", (status(504),)),
     Case("401", "query", (status(401, f"{KEY} is wrong"),), "no reply", forever=True),
-    Case("404, no such model", "query", (status(404, "no model 'scripted'"),), "no reply", forever=True),
-    Case("400, prompt too long", "generate", (status(400, "maximum context length"),), "no reply", forever=True),
-    Case("hangs before headers", "query", (hang(),), **HANG),
-    Case("hangs for ever", "query", (hang(),), "no reply", forever=True, **HANG),
     Case("hangs before the first piece", "manage query", (hang("hang before the first piece"),), **HANG),
     Case("hangs in a tool call", "query", (call("answer", {}, fault="hang after the first piece"),), **HANG),
-    Case("closes before headers", "query", (say("", fault="cut before headers"),)),
-    Case("cut before the first piece", "query", (call("answer", {}, fault="cut before the first piece"),)),
     Case("cut in a tool call", "query", (call("answer", {}, fault="cut after the first piece"),)),
-    Case("cut before the end", "manage query", (call("finish", {}, fault="cut before the end"),)),
     Case("ends without a finish", "query", (call("answer", {}, fault="end without a finish"),)),
-    Case("no choices", "query", (NO_CHOICES,)),
     Case("no choices without end", "query", (NO_CHOICES,), "no search", forever=True),
     Case("HTML", "query", (HTML,)),
-    Case("HTML without end", "query", (HTML,), "no reply", forever=True),
-    Case("wrong content type", "query", (raw(b'data: {"a": 1}\n\n', "application/octet-stream"),)),
-    Case("JSON that is no chunk", "query", (raw(b"data: [1, 2, 3]\n\ndata: [DONE]\n\n"),)),
     Case("half a chunk", "manage query", (raw(b'data: {"id": "x", "choi'),)),
     Case("arguments cut off", "query", (call("query_memory", '{"query": "Bo', finish_reason="length"),)),
-    Case("arguments broken", "manage query", (call("finish", '{"memory_ids": [1,}'),)),
     Case("arguments of wrong types", "query", (call("query_memory", {"query": ["a", 2]}),)),
     Case("arguments too many", "query", (call("query_memory", {"query": "a", "owner": "someone else"}),)),
-    Case("unknown tool", "query", (call("delete_everything", {}),)),
     Case("tool of another stage", "query", (call("add_memory", FACT),)),
     Case("words for a tool call", "manage query", (say("I would search for it."),)),
     Case("never a tool call", "query", (say("Hm."),), "no search", forever=True),
@@ -112,15 +130,24 @@ CASES = [
     Case("finish names memories that are none", "manage query", (call("finish", {"memory_ids": [999]}),)),
     Case("finish names messages that are none", "manage query", (call("finish", {"message_ids": [9999]}),)),
     Case("says stop for a tool call", "query", (call("answer", {}, finish_reason="stop"),)),
-    Case("says tool_calls for words", "query", (say("No.", finish_reason="tool_calls"),)),
-    Case("says length for a whole call", "manage query", (call("finish", {}, finish_reason="length"),)),
-    Case("a finish reason of its own", "query", (call("answer", {}, finish_reason="eos_token"),)),
-    Case("no tools, broken JSON", "query", (say('{"tool": "answer", "argu'),), lacking=("tools",)),
-    Case("no JSON modes, prose", "query", (say("Sure! I'd answer."),), lacking=("tools", "json_schema", "json_object")),
+    Case("no JSON modes, prose", "query", (say("Sure!"),), lacking=("tools", "json_schema", "json_object")),
+    Case("update: asked for: 503 without end", "update", (status(503),), "no update", forever=True),
+    Case("update: not asked for", "update", (call("finish", {}),), "nothing kept"),
+]
+REPLIES = [
     Case("reply: 429", "generate", (status(429),)),
+    Case("reply: 429 with Retry-After", "generate", (status(429, retry_after="7"),), waits=7),
+    Case("reply: 429 with a Retry-After that is none", "generate", (status(429, retry_after="soon"),)),
+    Case("reply: 429 without end", "generate", (status(429),), "no reply", forever=True),
+    Case("reply: 503 three times", "generate", (status(503),) * 3),
     Case("reply: 500 without end", "generate", (status(500),), "no reply", forever=True),
+    Case("reply: 401", "generate", (status(401, f"{KEY} is wrong"),), "no reply", forever=True),
+    Case("reply: no such model", "generate", (status(404, "no model 'scripted'"),), "no reply", forever=True),
+    Case("reply: prompt too long", "generate", (status(400, "maximum context length"),), "no reply", forever=True),
     Case("reply: hangs before headers", "generate", (hang(),), **HANG),
+    Case("reply: hangs for ever", "generate", (hang(),), "no reply", forever=True, **HANG),
     Case("reply: hangs after a piece", "generate", (hang("hang after the first piece"),), "partial reply", **HANG),
+    Case("reply: cut before headers", "generate", (say("", fault="cut before headers"),)),
     Case("reply: cut before a piece", "generate", (say("Noted it.", fault="cut before the first piece"),)),
     Case(
         "reply: cut after a piece", "generate", (say("Noted it.", fault="cut after the first piece"),), "partial reply"
@@ -129,28 +156,141 @@ CASES = [
     Case("reply: no finish", "generate", (say("Noted it.", fault="end without a finish"),), "partial reply"),
     Case("reply: empty", "generate", (say(""),)),
     Case("reply: empty without end", "generate", (say(""),), "no reply", forever=True),
+    Case("reply: no choices", "generate", (NO_CHOICES,)),
     Case("reply: HTML without end", "generate", (HTML,), "no reply", forever=True),
+    Case("reply: wrong content type", "generate", (raw(b'data: {"a": 1}\n\n', "application/octet-stream"),)),
+    Case("reply: JSON that is no chunk", "generate", (raw(b"data: [1, 2, 3]\n\ndata: [DONE]\n\n"),)),
     Case("reply: says length", "generate", (say("Noted.", finish_reason="length"),)),
+    Case("reply: says tool_calls", "generate", (say("No.", finish_reason="tool_calls"),), said="No.", asked=1),
     Case("reply: marks alone", "generate", (say("[memory 999]"),), "no reply", forever=True),
-    Case("update: 503 without end", "update", (status(503),), "no update", forever=True),
+    Case("reply: begins like JSON", "generate", (say('{"a": 1} is JSON.'),), said='{"a": 1} is JSON.', asked=1),
+    Case("reply: is code", "generate", (say("```\nls -l\n```"),), said="```\nls -l\n```", asked=1),
+]
+SEARCHES = [
+    *(Case(f"search: {name}", "generate", (call(name, looks),), said="Noted.", asked=2) for name, looks in LOOKS),
+    Case("search: all at once", "generate", (Reply(tool_calls=LOOKS),), said="Noted.", asked=2),
+    Case("search: one after the other", "generate", tuple(call(*look) for look in LOOKS), said="Noted.", asked=5),
+    Case("search: nothing to look for", "generate", (call("search_semantic_memories", {"query": ""}),), asked=2),
+    Case("search: of all messages", "generate", (call("fetch_raw_messages", {"ranges": [[1, 10**9]]}),), asked=2),
+    Case("search: broken call", "generate", (call(*BROKEN_SEARCH),), said="Noted.", asked=2),
+    Case("search: wrong types", "generate", (call("fetch_raw_messages", {"ranges": "all"}),), asked=2),
+    Case("search: whole call and broken one", "generate", (Reply(tool_calls=(SEARCH, BROKEN_SEARCH)),), asked=2),
+    Case("search: broken call and whole one", "generate", (Reply(tool_calls=(BROKEN_SEARCH, SEARCH)),), asked=2),
+    Case("search: unknown tool", "generate", (call("delete_everything", {}),), said="Noted.", asked=2),
+    Case("search: write", "generate", (of_new_message("add_memory", text="I like nothing"),), said="Noted.", asked=2),
+    Case("search: says stop", "generate", (call(*SEARCH, finish_reason="stop"),), said="Noted.", asked=2),
+    Case("search: cut in the call", "generate", (call(*SEARCH, fault="cut after the first piece"),), said="Noted."),
+    Case("search: hangs in the call", "generate", (call(*SEARCH, fault="hang after the first piece"),), **HANG),
+    Case("search: 503 behind it", "generate", (call(*SEARCH), status(503)), said="Noted.", asked=3),
+    Case("search: gone behind it", "generate", (call(*SEARCH), status(503)), "no reply", forever=True),
     Case(
-        "update: gone at the first look", "manage update", (say("", fault="cut before headers"),), "no update", True, 0
+        "search: words before it",
+        "generate",
+        (Reply(text="Let me look.", tool_calls=(SEARCH,)),),
+        said="Let me look.\n\nNoted.",
+        asked=2,
     ),
-    Case("update: gone between two writes", "manage update", (status(502),), "no update", True, 2),
-    Case("update: cut between two writes", "manage update", (call("finish", {}, fault="cut before the end"),), step=2),
-    Case("update: hangs between two writes", "manage update", (hang(),), "no update", True, 2, **HANG),
-    Case("update: gone before the finish", "manage update", (status(503),), "no update", True, 3),
-    Case("update: HTML", "manage update", (HTML,), step=1),
-    Case("update: write cut off", "manage update", (call("add_memory", '{"text": "My lo'),), step=1),
+    Case(
+        "search: words before a broken call",
+        "generate",
+        (Reply(text="Let me look.", tool_calls=(BROKEN_SEARCH,)),),
+        said="Let me look.\n\nNoted.",
+        asked=2,
+    ),
+    Case(
+        "search: words before a call that is cut",
+        "generate",
+        (Reply(text="Let me look.", tool_calls=(SEARCH,), fault="cut before the end"),),
+        "partial reply",
+        said="Let me look.",
+    ),
+    Case(
+        "search: words before it, gone behind it",
+        "generate",
+        (Reply(text="Let me look.", tool_calls=(SEARCH,)), status(503)),
+        "partial reply",
+        forever=True,
+        said="Let me look.",
+    ),
+    Case(
+        "search: without end",
+        "generate",
+        (looks_while_offered(call(*SEARCH)),),
+        forever=True,
+        said="I cannot tell.",
+        asked=MAX_QUERIES + 1,
+    ),
+    Case(
+        "search: broken without end",
+        "generate",
+        (looks_while_offered(call(*BROKEN_SEARCH)),),
+        forever=True,
+        said="I cannot tell.",
+        asked=MAX_QUERIES + 1,
+    ),
+    Case("search: where none is offered", "generate", (call(*SEARCH),), "no reply", forever=True, asked=6),
+    Case("no tools: plain text", "generate", (), **NO_TOOLS, said="Noted.", asked=1),
+    Case("no tools: search", "generate", (in_words(SEARCH),), **NO_TOOLS, said="Noted.", asked=2),
+    Case("no tools: search and words", "generate", (say(in_words(SEARCH).text + "\nHm."),), **NO_TOOLS, said="Noted."),
+    Case("no tools: search in a fence", "generate", (say(f"```json\n{in_words(SEARCH).text}\n```"),), **NO_TOOLS),
+    Case("no tools: thinks first", "generate", (in_words(SEARCH, before="<think>\nHm.\n</think>\n"),), **NO_TOOLS),
+    Case("no tools: wrong types", "generate", (in_words(("fetch_raw_messages", {"ranges": 3})),), **NO_TOOLS, asked=2),
+    Case("no tools: 500 for them", "generate", (), lacking=("tools",), refusal=status(500, "no function calling")),
+    Case("no tools, and nothing said of it", "generate", (in_words(SEARCH),), said="Noted.", asked=2),
+    Case("no JSON modes: search", "generate", (in_words(SEARCH),), lacking=("tools", "json_schema", "json_object")),
+]
+UPDATES = [
+    Case("update: 504", "manage update", (status(504),)),
+    Case("update: 503 without end", "manage update", (status(503),), "no update", forever=True),
+    Case("update: cut before headers", "manage update", (say("", fault="cut before headers"),), "no update", True),
+    Case("update: HTML", "manage update", (HTML,)),
+    Case("update: both writes in one answer", "manage update", (keeps(0, 1),), asked=1),
+    Case("update: cut in the second of two writes", "manage update", (keeps(0, 1, fault="cut before the end"),)),
+    Case("update: one write and more to come", "manage update", (keeps(0, more=True), keeps(1)), asked=2),
+    Case(
+        "update: 502 between two writes",
+        "manage update",
+        (keeps(0, more=True), status(502)),
+        "no update",
+        forever=True,
+    ),
+    Case(
+        "update: cut between two writes",
+        "manage update",
+        (keeps(0, more=True), keeps(1, fault="cut before the end")),
+        asked=3,
+    ),
+    Case(
+        "update: hangs between two writes",
+        "manage update",
+        (keeps(0, more=True), hang()),
+        "no update",
+        forever=True,
+        **HANG,
+    ),
+    Case("update: more to come twice", "manage update", (keeps(0, more=True), keeps(1, more=True)), asked=3),
+    Case("update: 503 before the finish", "manage update", (keeps(0, 1, more=True), status(503)), "no update", True),
+    Case("update: searches first", "manage update", (call(*SEARCH),), asked=2),
+    Case("update: searches beside a write", "manage update", (keeps(0, then=(SEARCH,)), keeps(1)), asked=2),
+    Case("update: searches without end", "manage update", (call(*SEARCH),), "nothing kept", forever=True),
+    Case("update: write cut off", "manage update", (call("add_memory", '{"text": "My lo'),)),
+    Case("update: second write cut off", "manage update", (keeps(0, then=(("add_memory", '{"text": "My'),)),)),
     Case("update: write of wrong types", "manage update", (call("add_memory", {"text": 3, "evidence_ids": "x"}),)),
-    Case("update: never a whole write", "manage update", (call("add_memory", "{"),), "no update", True, 1),
-    Case("update: unknown tool", "manage update", (call("drop_table", {}),), step=1),
+    Case("update: never a whole write", "manage update", (call("add_memory", "{"),), "no update", forever=True),
+    Case("update: words", "manage update", (say("I would keep it."),)),
+    Case("update: never but words", "manage update", (say("I would keep it."),), "no update", forever=True),
+    Case("update: unknown tool", "manage update", (call("drop_table", {}),)),
+    Case("update: unknown tool beside a write", "manage update", (keeps(0, then=(("drop_table", {}),)),)),
     Case("update: forged memory id", "manage update", (of_new_message("delete_memory", memory_id=999, reason="x"),)),
     Case("update: forged evidence", "manage update", (call("add_memory", FACT | {"evidence_ids": [[9999, 9999]]}),)),
+    Case("update: forged beside a write", "manage update", (keeps(0, then=(("forget_words", {"words": "x"}),)),)),
     Case("update: no evidence", "manage update", (call("add_memory", FACT | {"evidence_ids": []}),)),
     Case("update: forged photo", "manage update", (of_new_message("add_memory", text="My locker", photos=[7]),)),
-    Case("update: the same write twice", "manage update", (kept_twice, kept_twice), step=1),
-    Case("update: not wanted", "update", (call("finish", {}),), "nothing kept"),
+    Case("update: the same write twice", "manage update", (keeps(0, 0),), asked=2),
+    Case("update: the same write again", "manage update", (keeps(0, more=True), keeps(0)), asked=3),
+    Case("update: not wanted", "manage update", (call("finish", {}),), "nothing kept", asked=1),
+    Case("update: no tools, one write after the other", "manage update", (), **NO_TOOLS, asked=2),
+    Case("update: no tools, broken JSON", "manage update", (say('{"tool": "add_memory", "argu'),), **NO_TOOLS),
     Case("consent: 503", "consent", (status(503),)),
     Case("consent: cut", "consent", (call(TOOL, {}, fault="cut before the end"),)),
     Case("consent: gone", "consent", (status(503),), "no update", forever=True),
@@ -161,6 +301,31 @@ CASES = [
     Case("caption: cut", "caption", (say("A blue pot", fault="cut after the first piece"),), "no update", photo=True),
     Case("caption: 503", "caption", (status(503),), photo=True),
 ]
+ODDITIES = [
+    Case(
+        "no tools: search without end",
+        "generate",
+        (looks_while_offered(in_words(SEARCH)),),
+        forever=True,
+        lacking=("tools", "tool messages"),
+        said="I cannot tell.",
+        asked=MAX_QUERIES + 1,
+    ),
+    Case(
+        "no tools: broken JSON", "generate", (say('{"tool": "search_semantic_memories", "argu'),), **NO_TOOLS, asked=2
+    ),
+    Case("no tools: unknown tool", "generate", (in_words(("drop_table", {})),), **NO_TOOLS, said="Noted.", asked=2),
+    Case("no tools: 500 without a word", "generate", (), lacking=("tools",), refusal=status(500, "")),
+    Case("update: no tools, both writes in one answer", "manage update", (keeps_in_words(0, 1),), **NO_TOOLS),
+    Case(
+        "search: words and a space before it",
+        "generate",
+        (Reply(text="Let me look. ", tool_calls=(SEARCH,)),),
+        said="Let me look.\n\nNoted.",
+    ),
+    Case("update: one call more than needed", "manage update", (call("add_memory", '{"text": "My lo'),), asked=2),
+]
+CASES = [pytest.param(case, id=case.name) for case in (*PUBLISHED, *REPLIES, *SEARCHES, *UPDATES, *ODDITIES)]
 
 
 def fact(prompt: Prompt, number: int) -> dict[str, Any]:
@@ -169,93 +334,139 @@ def fact(prompt: Prompt, number: int) -> dict[str, Any]:
     return {"text": text, "evidence_ids": [[prompt.message_id, prompt.message_id]], "photos": prompt.photos}
 
 
-def choose(prompt: Prompt) -> tuple[str, Mapping[str, Any]]:
-    """Looks once, and keeps both sentences of what was said."""
-    tells = "locker" in prompt.said
+def choose(prompt: Prompt) -> Call | list[Call]:
+    """Keeps both sentences of what was said, in one answer where that can hold both."""
+    if "My locker" not in prompt.said and prompt.stage in ("update", "manage update"):
+        return "finish", {}
+    if prompt.stage in PUBLISHED_STAGES or prompt.request == "Remember it.":
+        return choose_as_published(prompt)
+    left = range(prompt.outside.count("Done; it is written when you finish."), 2)
+    if not left:
+        return "finish", {}
+    if prompt.takes_one_call:
+        return "add_memory", fact(prompt, left[0]) | {"more": len(left) > 1}
+    return [("add_memory", fact(prompt, number)) for number in left]
+
+
+def choose_as_published(prompt: Prompt) -> Call:
+    """Looks once in each stage, and keeps one sentence after the other."""
     if prompt.stage == "query":
-        return (
-            ("answer", {}) if "<data-" in prompt.text.partition("Step 1, you")[2] else ("query_memory", {"query": "x"})
-        )
+        return ("answer", {}) if "<data-" in prompt.text.partition("Step 1, you")[2] else ("query_memory", SEARCH[1])
     if prompt.stage == "update":
-        return ("update_memory", {"request": "Remember it."}) if tells else ("finish", {})
+        return "update_memory", {"request": "Remember it."}
     if prompt.stage == "manage query":
-        return ("finish", {}) if "Result:" in prompt.text else ("search_semantic_memories", {"query": "locker"})
+        return ("finish", {}) if "Result:" in prompt.text else SEARCH
     if "Result:" not in prompt.text:
-        return "search_semantic_memories", {"query": "locker"}
+        return SEARCH
     staged = prompt.outside.count("Done; it is written when you finish.")
     return ("add_memory", fact(prompt, staged)) if staged < 2 else ("finish", {})
 
 
 class Endpoint:
-    """A server that misbehaves as a case says until it is healed."""
+    """A server that misbehaves as a case says until it is healed; what it cannot do it never can."""
 
     def __init__(self) -> None:
         self.model = ScriptedModel(choose, lambda prompt: "Noted.", caption="a blue pot")
-        self.heal()
+        self.case: Case | None = None
+        self.left: list[Fault] = []
+        self.answered: list[PromptStage] = []
 
     def heal(self) -> None:
-        self.case: Case | None = None
+        self.left = []
 
     def break_down(self, case: Case) -> None:
         self.case, self.left = case, list(case.faults)
+        self.answered.clear()
 
-    def __call__(self, request: dict[str, Any]) -> Reply:
+    def __call__(self, request: Mapping[str, Any]) -> Reply:
         case, prompt = self.case, Prompt.of(request)
         if case is None:
-            return self.model(request)
+            return self.model(dict(request))
         if mode_of(request) in case.lacking:
-            return refusing(*case.lacking, then=self.model)(request)
-        if not self.left or prompt.stage != case.stage or (case.step is not None and prompt.steps < case.step):
-            return self.model(request)
+            return case.refusal
+        if "tool messages" in case.lacking and any(message["role"] == "tool" for message in request["messages"]):
+            return status(400, "the chat template knows no role 'tool'")
+        self.answered.append(prompt.stage)
+        if not self.left or prompt.stage != case.stage:
+            return self.model(dict(request))
         fault = self.left[0] if case.forever and len(self.left) == 1 else self.left.pop(0)
         return fault if isinstance(fault, Reply) else fault(prompt)
 
 
-@dataclass
+@dataclass(frozen=True)
 class World:
-    """One assistant, its endpoint, and what became of each case."""
+    """One assistant and its endpoint."""
 
     assistant: Assistant
     endpoint: Endpoint
     server: ChatServer
-    policy: LanguagePolicy
-    rows: list[str] = field(default_factory=list)
-    waits: list[float] = field(default_factory=list)
 
     @property
     def bank(self) -> MemoryBank:
         return self.assistant.memory(self.assistant.local_owner)
 
-    def connect(self, timeout: float = 20.0, base_url: str | None = None) -> None:
-        """A model that has learned nothing of the server yet and does not wait between its tries."""
-        self.waits.clear()
-        self.policy.chat_model = scripted(base_url or self.server.base_url, timeout, self.waits)
-
     async def turn(self, text: str, *photos: Path) -> list[TurnEvent]:
         return [event async for event in self.assistant.turn(self.assistant.local_owner, text, photos)]
 
 
-def scripted(base_url: str, timeout: float, waits: list[float]) -> ProviderChatModel:
-    async def note(seconds: float) -> None:
-        waits.append(seconds)
+class Place:
+    """A data folder and the server that its assistants ask."""
 
-    return ProviderChatModel("openai:scripted", base_url=base_url, api_key=KEY, timeout=timeout, backoff=0, sleep=note)
+    def __init__(self, folder: Path, endpoint: Endpoint, server: ChatServer) -> None:
+        self.folder, self.endpoint, self.server = folder, endpoint, server
 
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
-    endpoint = Endpoint()
-    with ChatServer(endpoint) as server:
-        policy = LanguagePolicy(scripted(server.base_url, 20, []))
-        async with Assistant.open(
-            load_settings(data_dir=tmp_path_factory.mktemp("faults")), policy=policy
-        ) as assistant:
-            world = World(assistant, endpoint, server, policy)
-            yield world
-    print("\n" + "\n".join(world.rows))
+    @asynccontextmanager
+    async def opened(
+        self, *, timeout: float = 20.0, base_url: str | None = None, published_stages: bool = False
+    ) -> AsyncIterator[World]:
+        settings = load_settings(
+            data_dir=self.folder,
+            chat_model="openai:scripted",
+            chat_base_url=base_url or self.server.base_url,
+            chat_api_key=KEY,
+            chat_timeout=timeout,
+            max_queries=MAX_QUERIES,
+        )
+        policy = LanguagePolicy(chat_model(settings), published_stages=True) if published_stages else None
+        async with Assistant.open(settings, policy=policy) as assistant:
+            yield World(assistant, self.endpoint, self.server)
 
 
 @pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    endpoint = Endpoint()
+    with ChatServer(endpoint) as server:
+        yield Place(tmp_path / "data", endpoint, server)
+
+
+@pytest.fixture
+async def world(place: Place) -> AsyncIterator[World]:
+    async with place.opened(timeout=60) as world:
+        yield world
+
+
+@pytest.fixture(scope="module")
+def rows() -> Iterator[list[str]]:
+    """What became of each case."""
+    told: list[str] = []
+    yield told
+    print("\n" + "\n".join(told))
+
+
+@pytest.fixture(autouse=True)
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """How long the models would have waited between their tries."""
+    waited: list[float] = []
+
+    async def note(seconds: float) -> None:
+        waited.append(seconds)
+
+    unhurried = partial(ProviderChatModel, backoff=0, sleep=note)
+    monkeypatch.setattr("models.provider_chat_model.ProviderChatModel", unhurried)
+    return waited
+
+
+@pytest.fixture(autouse=True)
 def quiet_log(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     """Fails where anything was logged as an error: a fault of the server is none of ours."""
     with caplog.at_level(logging.WARNING):
@@ -263,67 +474,68 @@ def quiet_log(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     assert not [record for record in caplog.records if record.levelno >= logging.ERROR], caplog.text
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", CASES)
 async def test_a_fault_loses_nothing_and_writes_nothing_half(
-    world: World, case: Case, quiet_log: None, tmp_path: Path
+    place: Place, case: Case, waits: list[float], rows: list[str], tmp_path: Path
 ) -> None:
-    number = CASES.index(case)
-    text = f"My locker word is {word(number, 'l')}. My gate word is {word(number, 'g')}."
-    before = {entry.memory_id for entry in world.bank.entries()}
-    photos = [draw_teapot(tmp_path / "teapot.png", number % 10)] if case.photo else []
-    world.connect(case.timeout)
-    world.endpoint.break_down(case)
-    events = await world.turn(text, *photos)
-    world.endpoint.heal()
-    asked = len(world.server.requests)
+    text = "My locker word is tulip. My gate word is heron."
+    facts = ["My locker word is tulip.", "My gate word is heron."]
+    photos = [draw_teapot(tmp_path / "teapot.png", 1)] if case.photo else []
+    async with place.opened(timeout=case.timeout, published_stages=case.stage in PUBLISHED_STAGES) as world:
+        world.endpoint.break_down(case)
+        events = await world.turn(text, *photos)
+        world.endpoint.heal()
 
-    failures = [event for event in events if isinstance(event, Failed)]
-    replied = any(isinstance(event, ReplyFinished) for event in events)
-    kept = [entry.text for entry in world.bank.entries() if entry.memory_id not in before]
-    facts = [f"{sentence}." for sentence in text.rstrip(".").split(". ")]
-    expected = {"no search": ["query"], "no reply": ["reply"], "partial reply": ["reply"], "no update": ["update"]}.get(
-        case.outcome, []
-    )
-    world.rows.append(f"{case.name:<40}{case.stage:<15}{case.outcome:<15}{failures[0].reason if failures else ''}")
-    assert [failure.stage for failure in failures] == expected
-    for failure in failures:
-        assert re.fullmatch(r"[A-Z].{20,}[.)?]", failure.reason), failure.reason
-        assert KEY not in failure.reason and "Something went wrong" not in failure.reason
-    assert replied == (case.outcome != "no reply")
-    assert kept == ([] if case.outcome in ("no reply", "no update", "nothing kept") else facts)
-    assert max(world.waits, default=0) == case.waits
-    recorded = events[0].message  # type: ignore[union-attr]
-    assert (recorded.text, len(recorded.photos)) == (text, len(photos))
-    assert recorded in world.assistant.messages(world.assistant.local_owner, recorded.conversation_id)
-    if replied:
-        reply = next(event.message for event in events if isinstance(event, ReplyFinished))
-        assert reply.partial == (case.outcome == "partial reply")
-        assert reply.text == "".join(event.text for event in events if isinstance(event, TextDelta)).strip()
+        failures = [event for event in events if isinstance(event, Failed)]
+        replied = any(isinstance(event, ReplyFinished) for event in events)
+        rows.append(f"{case.name:<45}{case.stage:<15}{case.outcome:<15}{failures[0].reason if failures else ''}")
+        failing = {"no search": "query", "no reply": "reply", "partial reply": "reply", "no update": "update"}
+        assert [failure.stage for failure in failures] == [
+            stage for outcome, stage in failing.items() if outcome == case.outcome
+        ]
+        for failure in failures:
+            assert re.fullmatch(r"[A-Z].{20,}[.)?]", failure.reason), failure.reason
+            assert KEY not in failure.reason and "Something went wrong" not in failure.reason
+        assert replied == (case.outcome != "no reply")
+        kept = [entry.text for entry in world.bank.entries()]
+        assert kept == ([] if case.outcome in ("no reply", "no update", "nothing kept") else facts)
+        assert max(waits, default=0) == case.waits
+        assert case.asked in (None, world.endpoint.answered.count(case.stage))
+        recorded = events[0].message  # type: ignore[union-attr]
+        assert (recorded.text, len(recorded.photos)) == (text, len(photos))
+        assert recorded in world.assistant.messages(world.assistant.local_owner, recorded.conversation_id)
+        if replied:
+            reply = next(event.message for event in events if isinstance(event, ReplyFinished))
+            assert reply.partial == (case.outcome == "partial reply")
+            assert reply.text == "".join(event.text for event in events if isinstance(event, TextDelta)).strip()
+            assert case.said in (None, reply.text)
 
-    # The server is well again: what was left to do is done once. Where no reply came, the user sends it again.
-    world.connect()
-    events = await world.turn(text if case.outcome == "no reply" else "Thank you!", *photos)
-    assert not [event for event in events if isinstance(event, Failed)]
-    assert len(world.server.requests) > asked
-    if case.outcome != "nothing kept":
-        entries = [entry for entry in world.bank.entries() if entry.memory_id not in before]
-        assert [entry.text for entry in entries] == facts
-        assert [len(world.bank.history(entry.memory_id)) for entry in entries] == [1, 1]
-        assert all(len(entry.photo_ids) == len(photos) for entry in entries)
-    assert world.bank.pending_updates() == []
+        # The server is well again: what was left to do is done once. Where no reply came, the user sends it again.
+        asked = len(world.server.requests)
+        events = await world.turn(text if case.outcome == "no reply" else "Thank you!", *photos)
+        assert not [event for event in events if isinstance(event, Failed)]
+        assert len(world.server.requests) > asked
+        if case.outcome != "nothing kept":
+            entries = world.bank.entries()
+            assert [entry.text for entry in entries] == facts
+            assert [len(world.bank.history(entry.memory_id)) for entry in entries] == [1, 1]
+            assert all(len(entry.photo_ids) == len(photos) for entry in entries)
+        assert world.bank.pending_updates() == []
 
 
 @pytest.mark.parametrize(
-    ("stage", "fault", "kept"),
+    ("stage", "before", "fault", "kept"),
     [
-        ("query", "hang before headers", "(stopped)"),
-        ("manage query", "hang before the first piece", "(stopped)"),
-        ("generate", "hang before headers", "(stopped)"),
-        ("generate", "hang after the first piece", "never finished"),
+        ("query", (), "hang before headers", "(stopped)"),
+        ("manage query", (), "hang before the first piece", "(stopped)"),
+        ("generate", (), "hang before headers", "(stopped)"),
+        ("generate", (), "hang after the first piece", "never finished"),
+        ("generate", (call(*SEARCH),), "hang before headers", "(stopped)"),
+        ("generate", (Reply(text="Let me look.", tool_calls=(SEARCH,)),), "hang before headers", "Let me look."),
     ],
 )
 async def test_stop_ends_a_call_that_hangs(
-    world: World, stage: PromptStage, fault: ServerFault, kept: str, quiet_log: None
+    place: Place, stage: PromptStage, before: tuple[Reply, ...], fault: ServerFault, kept: str
 ) -> None:
     asked, loop = asyncio.Event(), asyncio.get_running_loop()
 
@@ -331,59 +543,54 @@ async def test_stop_ends_a_call_that_hangs(
         loop.call_soon_threadsafe(asked.set)
         return hang(fault)
 
-    world.connect(timeout=60)
-    world.endpoint.break_down(Case("stopped", stage, (hold,)))
-    events = world.assistant.turn(world.assistant.local_owner, "Is anybody there?")
-    recorded = (await anext(events)).message  # type: ignore[union-attr]
-    async with asyncio.timeout(20):
-        await asked.wait()
-        while fault == "hang after the first piece" and not isinstance(await anext(events), TextDelta):
-            pass
-        world.assistant.stop(world.assistant.local_owner, recorded.conversation_id)
-        rest = [event async for event in events]
-    [reply] = [event.message for event in rest if isinstance(event, ReplyFinished)]
-    assert reply.partial and kept.startswith(reply.text) and not [event for event in rest if isinstance(event, Failed)]
+    async with place.opened(timeout=60, published_stages=stage in PUBLISHED_STAGES) as world:
+        world.endpoint.break_down(Case("stopped", stage, (*before, hold)))
+        events = world.assistant.turn(world.assistant.local_owner, "Where is my locker?")
+        recorded = (await anext(events)).message  # type: ignore[union-attr]
+        async with asyncio.timeout(20):
+            await asked.wait()
+            while fault == "hang after the first piece" and not isinstance(await anext(events), TextDelta):
+                pass
+            world.assistant.stop(world.assistant.local_owner, recorded.conversation_id)
+            rest = [event async for event in events]
+        [reply] = [event.message for event in rest if isinstance(event, ReplyFinished)]
+        assert reply.partial and kept.startswith(reply.text)
+        assert not [event for event in rest if isinstance(event, Failed)]
 
 
-async def test_nothing_listens(world: World, quiet_log: None) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        address = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
-    world.connect(base_url=address)
-    [failure] = [event for event in await world.turn("Is anybody there?") if isinstance(event, Failed)]
-    assert failure.stage == "reply" and address in failure.reason
+async def test_nothing_listens(place: Place) -> None:
+    async with place.opened(base_url=nowhere()) as world:
+        [failure] = [event for event in await world.turn("Is anybody there?") if isinstance(event, Failed)]
+        assert failure.stage == "reply" and str(world.assistant.settings.chat_base_url) in failure.reason
 
 
-async def test_the_server_is_gone_after_the_reply_and_stays_away_for_long(world: World, quiet_log: None) -> None:
+async def test_the_server_is_gone_after_the_reply_and_stays_away_for_long(place: Place) -> None:
     """However often the user tries during an outage, the update that it left is done when the server is back."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        nowhere = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
-
-    def leave(prompt: Prompt) -> Reply:
-        world.connect(base_url=nowhere)
-        return say("Noted.")
-
-    world.connect()
-    world.endpoint.break_down(Case("gone", "generate", (leave,)))
-    events = await world.turn("My locker is number 34. My gate is number 35.")
-    assert [event.stage for event in events if isinstance(event, Failed)] == ["update"]
-    [pending] = world.bank.pending_updates()
-    for _ in range(4):
-        events = await world.turn("Hello?")
-        assert [event.stage for event in events if isinstance(event, Failed)] == ["reply"]
-    assert world.bank.pending_updates() == [pending]
-    world.endpoint.heal()
-    world.connect()
-    await world.turn("Thank you!")
-    texts = [entry.text for entry in world.bank.entries()]
-    assert texts.count("My locker is number 34.") == texts.count("My gate is number 35.") == 1
-    assert world.bank.pending_updates() == []
+    text = "My locker is number 34. My gate is number 35."
+    async with place.opened() as world:
+        world.endpoint.break_down(Case("gone", "manage update", (status(503),), forever=True))
+        assert [event.stage for event in await world.turn(text) if isinstance(event, Failed)] == ["update"]
+        [pending] = world.bank.pending_updates()
+        world.endpoint.heal()
+    async with place.opened(base_url=nowhere()) as world:
+        for _ in range(4):
+            events = await world.turn("Hello?")
+            assert [event.stage for event in events if isinstance(event, Failed)] == ["reply"]
+        assert world.bank.pending_updates() == [pending]
+    async with place.opened() as world:
+        assert not [event for event in await world.turn("Thank you!") if isinstance(event, Failed)]
+        texts = [entry.text for entry in world.bank.entries()]
+        assert texts == ["My locker is number 34.", "My gate is number 35."]
+        assert world.bank.pending_updates() == []
 
 
-async def test_an_update_that_fails_while_replies_come_is_set_aside(world: World, quiet_log: None) -> None:
+async def test_an_update_that_fails_while_replies_come_is_set_aside(world: World) -> None:
     """It would hold up the memory of all later turns for ever."""
-    case = Case("update alone", "manage update", (status(400, "too long"),), forever=True)
-    world.connect()
-    world.endpoint.break_down(case)
+
+    def refuse(prompt: Prompt) -> Reply:
+        return status(400, "too long") if "locker" in prompt.said else call("finish", {})
+
+    world.endpoint.break_down(Case("update alone", "manage update", (refuse,), forever=True))
     failures = [await world.turn("My locker is number 41. My gate is number 42.")]
     failures += [await world.turn("Hello?") for _ in range(2)]
     reasons = [[event.reason for event in events if isinstance(event, Failed)] for events in failures]
@@ -392,12 +599,11 @@ async def test_an_update_that_fails_while_replies_come_is_set_aside(world: World
     world.endpoint.heal()
     await world.turn("Thank you!")
     assert world.bank.pending_updates() == [] and len(world.bank.set_aside_updates()) == 1
-    assert "number 41" not in " ".join(entry.text for entry in world.bank.entries())
+    assert world.bank.entries() == []
 
 
-async def test_a_reply_without_end_does_not_crowd_out_the_turns_after_it(world: World, quiet_log: None) -> None:
+async def test_a_reply_without_end_does_not_crowd_out_the_turns_after_it(world: World) -> None:
     """A small model may ramble up to its context's end; the next prompt has to fit into it all the same."""
-    world.connect()
     world.endpoint.break_down(Case("rambles", "generate", (say("and so on " * 5000),)))
     [recorded, *_] = await world.turn("My locker is number 51. My gate is number 52.")
     asked = len(world.server.requests)
@@ -408,6 +614,16 @@ async def test_a_reply_without_end_does_not_crowd_out_the_turns_after_it(world: 
     assert "number 52" in " ".join(entry.text for entry in world.bank.entries())
 
 
-def word(number: int, first: str) -> str:
-    """A word of letters alone, another one for every number."""
-    return first + "".join("abcdefghij"[int(digit)] for digit in f"{number:03}")
+async def test_after_the_last_search_no_tool_is_offered_and_the_model_is_told_to_reply(world: World) -> None:
+    world.endpoint.break_down(Case("", "generate", (looks_while_offered(call(*SEARCH)),), forever=True))
+    await world.turn("Where is my locker?")
+    replies = [r for r in world.server.requests if Prompt.of(r.json).stage == "generate"]
+    assert [bool(request.json.get("tools")) for request in replies] == [*[True] * MAX_QUERIES, False]
+    assert [Prompt.of(request.json).steps for request in replies] == list(range(MAX_QUERIES + 1))
+    assert ["Reply now" in request.text for request in replies] == [*[False] * MAX_QUERIES, True]
+
+
+def nowhere() -> str:
+    """An address at which nothing listens."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return f"http://127.0.0.1:{free.getsockname()[1]}/v1"

@@ -173,12 +173,12 @@ async def test_what_a_failed_question_took_is_kept_and_counted(benchmark: Benchm
     asked = select(benchmark, limit=1)
     with ChatServer(breaks) as server:
         options: dict[str, Any] = {"price": lambda input_tokens, output_tokens: float(input_tokens)}
-        await evaluated(asked, out, ["m2a"], model_of(server), **options)
+        await evaluated(asked, out, ["m2a-paper"], model_of(server), **options)
         [row] = rows_of(out)
         assert "out of order" in (row.error or "") and row.calls > 1
         assert row.input_tokens == row.cost == 11 * row.calls and row.output_tokens == 7 * row.calls
         server.script = answering
-        await evaluated(asked, out, ["m2a"], model_of(server), **options)
+        await evaluated(asked, out, ["m2a-paper"], model_of(server), **options)
     [attempt] = read_failed_attempts(out / "failed_attempts.jsonl")
     assert (attempt.question_id, attempt.calls, attempt.cost) == (row.question_id, row.calls, row.cost)
     facts = json.loads((out / "facts.json").read_text())["m2a"]

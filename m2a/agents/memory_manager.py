@@ -119,7 +119,10 @@ class MemoryManager:
         dropped: dict[str, Refusal] = {}
         answered = 0
         for rounds_left in range(self._max_rounds + WRITES_AT_MOST, 0, -1):
+            asked = state.planned is None or not state.planned.actions
             action, state = await next_action(self._policy, replace(state, rounds_left=rounds_left), meter)
+            if asked:
+                answered = len(state.steps)  # what was malformed before is no part of this answer
             if isinstance(action, Finish):
                 if action.missing:
                     missing = Refusal(
@@ -139,10 +142,9 @@ class MemoryManager:
             else:
                 step, _event = await in_thread(self._look, state, action)
             state = with_step(state, step)
-            if state.planned is None or not state.planned.actions:
-                answer, answered = state.steps[answered:], len(state.steps)
-                if not self._policy.published_stages and _is_whole(answer):
-                    break
+            carried_out = state.planned is None or not state.planned.actions
+            if carried_out and not self._policy.published_stages and _is_whole(state.steps[answered:]):
+                break
         if not proposals:
             return Update(refusals=tuple(dropped.values()))
         if self._policy.consent is None:

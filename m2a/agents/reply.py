@@ -53,6 +53,7 @@ class ReplyDraft:
 
     def end_paragraph(self) -> None:
         """What comes next has nothing to do with what was written so far."""
+        self._show(self._marks.finish().rstrip())
         if self._text.strip():
             self._show("\n\n")
 
