@@ -181,7 +181,7 @@ async def test_what_a_failed_question_took_is_kept_and_counted(benchmark: Benchm
         await evaluated(asked, out, ["m2a-paper"], model_of(server), **options)
     [attempt] = read_failed_attempts(out / "failed_attempts.jsonl")
     assert (attempt.question_id, attempt.calls, attempt.cost) == (row.question_id, row.calls, row.cost)
-    facts = json.loads((out / "facts.json").read_text())["m2a"]
+    facts = json.loads((out / "facts.json").read_text())["m2a-paper"]
     assert (facts["failed_attempts"], facts["failed_cost"]) == (1, row.cost) and facts["cost"] > 0
     assert f"took {18 * row.calls} tokens in 1 attempts that failed" in await written_report(out)
 
