@@ -98,8 +98,8 @@ class Visitor:
         self.page = page
         self.foreign: list[str] = []
         self.errors: list[str] = []
-        # Gradio's client ends the stream that it waits on when a page is left, and may say so.
-        self._forgiven: tuple[str, ...] = ("AbortError: signal is aborted without reason",)
+        # Gradio's client ends the stream that it waits on when a page is left, by address or back, and may say so.
+        self._forgiven: tuple[str, ...] = ("AbortError: signal is aborted without reason", "Connection errored out")
         self._asked = 0  # the number of the newest question sent to the server that is open
         page.set_default_timeout(SECONDS * 1000)
         page.on("request", self._on_request)
@@ -132,8 +132,7 @@ class Visitor:
         expect(self.page.locator(".m-opening")).to_have_count(0)
 
     def reload(self) -> None:
-        # Gradio's own words on a page that is left while its event stream is open.
-        self.forgive("AbortError", "Connection errored out")
+        self.forgive("AbortError")
         self.page.reload()
 
     def say(self, words: str, *photos: Path) -> None:
