@@ -14,7 +14,7 @@ from m2a.agents.prompting import stage_messages
 from m2a.assistant import Assistant
 from m2a.memory.bank import MemoryBank
 from m2a.settings import Settings
-from m2a.types import AddMemory, Concept, ConceptMention, Finish, MessageRecorded, Query, ReplyFinished
+from m2a.types import AddMemory, Concept, Finish, MessageRecorded, NamedConcept, Query, ReplaceMemory, ReplyFinished
 from models.abilities import Abilities
 from tests.bench.recognition import DREAMBOOTH
 from tests.drawings import draw_dog, draw_teapot
@@ -105,6 +105,26 @@ async def test_one_of_several_photos_is_named_by_its_place(album):
     assert not (await album.say("", album.dog(1))).startswith("That's")
 
 
+@pytest.mark.parametrize(
+    ("words", "pictured", "spoken_of"),
+    [
+        ("Got this for my nephew Theo's birthday", [], ["Theo"]),
+        ("My sister Anna painted this", [], ["Anna"]),
+        ("This is my dog Bobo in front of my friend Carl's car", ["Bobo"], ["Carl"]),
+        ("Das ist ein Geschenk für meinen Neffen Jonas", [], ["Jonas"]),
+        ("My cat Mimi's asleep on the sofa", ["Mimi"], []),
+    ],
+)
+async def test_a_photo_takes_the_names_of_what_it_shows_and_of_nobody_only_spoken_of(album, words, pictured, spoken_of):
+    await album.say(words, album.dog(0))
+    named = {concept.name: len(concept.photo_ids) for concept in album.bank.concepts()}
+    assert {name: count for name, count in named.items() if name in (*pictured, *spoken_of)} == (
+        dict.fromkeys(pictured, 1) | dict.fromkeys(set(spoken_of) & set(named), 0)
+    )
+    answer = await album.say("Who is this?", album.dog(1), anew=True)
+    assert not any(f"That's {name}" in answer for name in spoken_of)
+
+
 async def test_a_conversation_that_went_on_names_no_photo(album):
     await album.say("", album.dog(0))
     await album.say("My sister Ana moved to Oslo last week and started a new job there")
@@ -192,7 +212,7 @@ async def test_a_model_names_an_earlier_photo_by_its_number_and_is_told_what_is_
         bank = assistant.memory(assistant.local_owner)
         dog = draw_dog(tmp_path / "dog.png", 0).read_bytes()
         [recorded] = only(MessageRecorded, await turn(assistant, "", dog))
-        mango = (ConceptMention(name="Mango", kind="pet"),)
+        mango = (NamedConcept(name="Mango", kind="pet"),)
         naming = of_this_turn(AddMemory, text="The dog is called Mango.", photos=(1,), concepts=mango)
         beyond = of_this_turn(AddMemory, text="The cat is called Miso.", photos=(2,))
         remember(policy, naming, beyond, Finish())
@@ -209,3 +229,29 @@ async def test_a_model_names_an_earlier_photo_by_its_number_and_is_told_what_is_
         lines = [part for message in prompt for part in message.parts]
         assert any("It shows Mango" in line for line in lines)
         assert any("Photo 2, from message 1" in line for line in lines)
+
+
+async def test_a_model_says_which_photo_shows_whom_and_who_is_only_spoken_of(tmp_path):
+    policy = ScriptedPolicy()
+    settings = Settings(data_dir=tmp_path / "data", chat_model="offline")
+    async with Assistant.open(settings, policy=policy) as assistant:
+        bank = assistant.memory(assistant.local_owner)
+        dog, pot = (draw(tmp_path / f"{draw.__name__}.png", 0).read_bytes() for draw in (draw_dog, draw_teapot))
+        names = (
+            NamedConcept(name="Rex", kind="pet", photos=(1,)),
+            NamedConcept(name="Greta", kind="thing", photos=(2,)),
+            NamedConcept(name="Theo", kind="person", photos=()),
+        )
+        text = "Theo's dog Rex, and the teapot Greta."
+        remember(policy, of_this_turn(AddMemory, text=text, photos=(1, 2), concepts=names), Finish())
+        [recorded] = only(MessageRecorded, await turn(assistant, "Theo's dog Rex and my teapot Greta", dog, pot))
+        first, second = recorded.message.photos
+        shown = {"Rex": (first,), "Greta": (second,), "Theo": ()}
+        assert {concept.name: concept.photo_ids for concept in bank.concepts()} == shown
+        text = "Theo's dog Rex, who is five, and the teapot Greta."
+        replacing = of_this_turn(ReplaceMemory, text=text, memory_id=1, reason="told", concepts=(names[2],))
+        remember(policy, replacing, Finish())
+        await turn(assistant, "Rex is five", conversation_id=recorded.message.conversation_id)
+        assert {one.name: one.photo_ids for one in bank.concepts()}["Theo"] == ()
+        [entry] = bank.entries()
+        assert set(entry.photo_ids) == {first, second}

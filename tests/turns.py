@@ -7,7 +7,7 @@ from io import BytesIO
 from PIL import Image, ImageDraw
 
 from m2a import Assistant
-from m2a.types import Action, AddMemory, ConceptMention, QueryMemory, TurnEvent, UpdateMemory
+from m2a.types import Action, AddMemory, NamedConcept, QueryMemory, TurnEvent, UpdateMemory
 from tests.scripted_policy import ScriptedPolicy
 
 START = datetime(2026, 3, 12, 18, 0, tzinfo=UTC)
@@ -54,6 +54,6 @@ def recall(policy: ScriptedPolicy, *looks: object) -> None:
 
 
 async def told_about_bobo(assistant: Assistant, policy: ScriptedPolicy) -> None:
-    bobo = (ConceptMention(name="Bobo", kind="pet"),)
+    bobo = (NamedConcept(name="Bobo", kind="pet"),)
     remember(policy, of_this_turn(AddMemory, text="Bobo loves the blue ball.", photos=(1,), concepts=bobo))
     await turn(assistant, "My dog Bobo loves the blue ball", photo("brown"))

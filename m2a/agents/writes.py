@@ -24,6 +24,7 @@ from m2a.types import (
     MemoryEntry,
     Message,
     MessageSpan,
+    NamedConcept,
     ReplaceMemory,
     Replacement,
     Restoration,
@@ -114,7 +115,9 @@ def _draft(
     evidence: tuple[EvidenceRange, ...],
     previous: MemoryEntry | None,
 ) -> EntryDraft:
-    photo_ids = _photo_ids(state, action.photos)
+    shown = dict.fromkeys((*action.photos, *(number for one in action.concepts for number in one.photos or ())))
+    photo_ids = _photo_ids(state, tuple(shown))
+    known = _mentions(bank, previous) if previous is not None and not photo_ids else ()
     if previous is not None and not photo_ids:
         photo_ids = previous.photo_ids
     return EntryDraft(
@@ -123,7 +126,7 @@ def _draft(
         kind=action.kind,
         caption=together(bank.caption(photo_id) for photo_id in photo_ids),
         photo_ids=photo_ids,
-        concepts=action.concepts or (_mentions(bank, previous) if previous else ()),
+        concepts=tuple(_mention(state, named, known) for named in action.concepts) or known,
         happened=_happened(action),
         rests_on=action.rests_on,
         corrects=action.corrects,
@@ -141,12 +144,25 @@ def _photo_ids(state: TurnState, numbers: Sequence[int]) -> tuple[str, ...]:
     return tuple(photo_ids[number] for number in numbers)
 
 
+def _mention(state: TurnState, named: NamedConcept, known: Sequence[ConceptMention]) -> ConceptMention:
+    """`known` says which of the photos that are taken over from a replaced memory show it."""
+    photo_ids = None if named.photos is None else _photo_ids(state, named.photos)
+    if photo_ids is None and known:
+        photo_ids = next((one.photo_ids for one in known if one.name == named.name and not one.denied), ())
+    return ConceptMention(named.name, named.kind, named.aliases, named.denied, photo_ids)
+
+
 def _mentions(bank: MemoryBank, entry: MemoryEntry) -> tuple[ConceptMention, ...]:
-    return tuple(
-        ConceptMention(name=concept.name, kind=concept.kind)
-        for concept in bank.concepts()
-        if concept.concept_id in entry.concept_ids
-    )
+    """The names in an entry, with those of its photos that show each, and those that are said not to."""
+    own = set(entry.photo_ids)
+    mentions = []
+    for concept in bank.concepts():
+        if concept.concept_id in entry.concept_ids:
+            shown = tuple(photo_id for photo_id in concept.photo_ids if photo_id in own)
+            mentions.append(ConceptMention(concept.name, concept.kind, photo_ids=shown))
+            if denied := tuple(photo_id for photo_id in concept.denied_photo_ids if photo_id in own):
+                mentions.append(ConceptMention(concept.name, concept.kind, denied=True, photo_ids=denied))
+    return tuple(mentions)
 
 
 def _happened(action: AddMemory) -> DateInterval | None:

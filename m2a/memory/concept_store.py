@@ -70,9 +70,8 @@ def link(
     who: str,
     message_id: int,
 ) -> None:
-    """Tie an entry and its photos to the concept of that name, which is made if there is none.
-
-    Where the mention is denied the photos do not show it.
+    """Tie an entry to the concept of that name, which is made if there is none, and the photos that the mention names, or
+    else all `photo_ids` of the entry.
     """
     concept_id = _concept_id(connection, owner, mention)
     for alias in mention.aliases:
@@ -93,7 +92,7 @@ def link(
         elif connection.execute(select(concept_alias.c.alias).where(this, _is_told(concept_alias))).first() is None:
             connection.execute(update(concept_alias).where(this).values(alias=alias, memory_id=memory_id))
     _insert_once(connection, entry_concept, owner=owner, memory_id=memory_id, concept_id=concept_id)
-    for photo_id in photo_ids:
+    for photo_id in photo_ids if mention.photo_ids is None else mention.photo_ids:
         _insert_once(
             connection,
             concept_photo,

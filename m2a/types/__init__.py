@@ -4,12 +4,12 @@ from m2a.types.action import (
     Action,
     AddMemory,
     Answer,
-    ConceptMention,
     DeleteMemory,
     FetchRawMessages,
     FetchRawMessagesByTime,
     Finish,
     ForgetWords,
+    NamedConcept,
     QueryMemory,
     ReplaceMemory,
     RestoreMemory,
@@ -28,7 +28,7 @@ from m2a.types.change import (
     Supersession,
     Update,
 )
-from m2a.types.concept import Concept, ConceptKind
+from m2a.types.concept import Concept, ConceptKind, ConceptMention
 from m2a.types.entry import DateInterval, EntryDraft, EvidenceRange, HistoryRow, MemoryEntry, MemoryKind, RestsOn
 from m2a.types.event import (
     Emit,
@@ -83,6 +83,7 @@ __all__ = [
     "Message",
     "MessageRecorded",
     "MessageSpan",
+    "NamedConcept",
     "NotKept",
     "Path",
     "Photo",

@@ -9,6 +9,8 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
 
+from m2a.types.concept import ConceptKind
+
 LARGEST_ID = 2**53
 EARLIEST, LATEST = date(1000, 1, 1), date(9000, 12, 31)
 
@@ -78,12 +80,17 @@ class FetchRawMessagesByTime(_Action):
     end: Day
 
 
-class ConceptMention(_Action):
+class NamedConcept(_Action):
     """A person, pet, place or thing that the user calls by a name."""
 
     name: str = Field(min_length=1)
-    kind: Literal["person", "pet", "place", "thing"]
+    kind: ConceptKind
     aliases: tuple[str, ...] = ()
+    photos: tuple[int, ...] | None = Field(
+        default=None,
+        description="Numbers of those of the memory's photos that show it. Empty where it is only spoken of, as the one "
+        "for whom a gift is, or who took the photo. All of them if left out.",
+    )
     denied: bool = Field(
         default=False, description="True where the user says that the photos do not show it: that's not Bobo."
     )
@@ -111,7 +118,7 @@ class AddMemory(_Write):
     photos: tuple[int, ...] = Field(
         default=(), description="Numbers of the photos that it is about, of the new message or shown earlier."
     )
-    concepts: tuple[ConceptMention, ...] = ()
+    concepts: tuple[NamedConcept, ...] = ()
     happened_from: date | None = None
     happened_to: date | None = None
     corrects: Id | None = Field(

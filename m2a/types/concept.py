@@ -18,3 +18,15 @@ class Concept:
     kind: ConceptKind
     photo_ids: tuple[str, ...]
     denied_photo_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ConceptMention:
+    """A name that an entry gives. `photo_ids` are those of its photos that show what is named, or of which the user says that
+    they do not (`denied`); None means all of them."""
+
+    name: str
+    kind: ConceptKind
+    aliases: tuple[str, ...] = ()
+    denied: bool = False
+    photo_ids: tuple[str, ...] | None = None

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Literal, NamedTuple
 
-from m2a.types.action import ConceptMention
+from m2a.types.concept import ConceptMention
 
 MemoryKind = Literal["event", "fact", "preference", "procedure"]
 

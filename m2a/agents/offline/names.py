@@ -9,7 +9,7 @@ from m2a.agents.offline import lexicon
 from m2a.agents.offline.clauses import PRONOUNS, find_subject, sentences
 from m2a.agents.offline.dates import MONTHS, WEEKDAYS
 from m2a.agents.offline.text import is_kind, plain, stem
-from m2a.types import Concept, ConceptMention
+from m2a.types import Concept, NamedConcept
 
 Kind = Literal["person", "pet", "place", "thing"]
 
@@ -61,8 +61,8 @@ class Naming:
     kind: Kind
     aliases: tuple[str, ...] = ()
 
-    def mention(self) -> ConceptMention:
-        return ConceptMention(name=self.name, kind=self.kind, aliases=self.aliases)
+    def mention(self) -> NamedConcept:
+        return NamedConcept(name=self.name, kind=self.kind, aliases=self.aliases)
 
 
 def find_names(text: str) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from m2a.agents.offline.clauses import sentences
 from m2a.agents.offline.names import NAME, find_namings, mentioned
 from m2a.agents.offline.text import plain
-from m2a.types import Concept, ConceptMention, Message
+from m2a.types import Concept, Message, NamedConcept
 
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 _ANSWERED = 3  # messages of the user after the photo in which it may still be named
@@ -51,7 +51,7 @@ class PhotoSaying:
 
     said: str
     text: str
-    mention: ConceptMention
+    mention: NamedConcept
     photo_ids: tuple[str, ...]
 
 
@@ -151,5 +151,5 @@ def _saying(
 ) -> PhotoSaying:
     which = "photo" if len(photo_ids) == 1 else "photos"
     verb = ("do not show" if denied else "show") if which == "photos" else "does not show" if denied else "shows"
-    mention = ConceptMention.model_validate({"name": name, "kind": kind, "aliases": aliases, "denied": denied})
+    mention = NamedConcept.model_validate({"name": name, "kind": kind, "aliases": aliases, "denied": denied})
     return PhotoSaying(said, f"The {which} {verb} {name}.", mention, photo_ids)

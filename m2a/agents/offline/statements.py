@@ -20,7 +20,7 @@ from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.showing import PhotoSaying, photo_sayings
 from m2a.agents.offline.text import plain, tokens
 from m2a.agents.offline.wishes import forget_probability, goes_on_forgetting
-from m2a.types import Concept, ConceptMention, DateInterval, Message
+from m2a.types import Concept, DateInterval, Message, NamedConcept
 
 _PREFERENCE = re.compile(
     r"\b(?:i|we)(?:'m| am| are)? (?:\w+ )?(?:like|love|enjoy|prefer|adore|hate|dislike|detest|fond of|allergic|"
@@ -63,7 +63,7 @@ class Observation:
     text: str
     kind: Literal["event", "fact", "preference", "procedure"] = "fact"
     happened: DateInterval | None = None
-    concepts: tuple[ConceptMention, ...] = ()
+    concepts: tuple[NamedConcept, ...] = ()
     said: str = ""
     photo_ids: tuple[str, ...] = ()
 
@@ -284,7 +284,7 @@ def _observation(text: str, utterance: Utterance, today: date) -> Observation:
     return Observation(_sentence(annotate(text, shown)), kind, happened, concepts, utterance.text)
 
 
-def with_concepts(observation: Observation, concepts: Sequence[Concept]) -> tuple[ConceptMention, ...]:
+def with_concepts(observation: Observation, concepts: Sequence[Concept]) -> tuple[NamedConcept, ...]:
     """The names that the observation gives, and the known ones that it speaks of."""
     given = {mention.name.casefold(): mention for mention in observation.concepts}
     for concept in mentioned(observation.text, concepts):
@@ -292,7 +292,7 @@ def with_concepts(observation: Observation, concepts: Sequence[Concept]) -> tupl
             alias[0].isupper() and alias in observation.text for alias in concept.aliases
         ):
             given.setdefault(
-                concept.name.casefold(), ConceptMention(name=concept.name, kind=concept.kind, aliases=concept.aliases)
+                concept.name.casefold(), NamedConcept(name=concept.name, kind=concept.kind, aliases=concept.aliases)
             )
     return tuple(given.values())
 

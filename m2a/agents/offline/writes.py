@@ -8,6 +8,7 @@ from m2a.agents.offline.change_words import corrects
 from m2a.agents.offline.corrections import find_corrected, rivals_of
 from m2a.agents.offline.forgetting import find_forgotten, forgotten_words, what_is_meant, what_stays
 from m2a.agents.offline.names import find_names
+from m2a.agents.offline.pictured import is_pictured
 from m2a.agents.offline.questions import content_words
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.statements import Observation, Reading, with_concepts
@@ -23,6 +24,7 @@ from m2a.types import (
     Hit,
     MemoryEntry,
     Message,
+    NamedConcept,
     ReplaceMemory,
     RestoreMemory,
     SearchRawMessages,
@@ -136,10 +138,19 @@ def _addition(state: TurnState, observation: Observation, reading: Reading) -> A
         evidence_ids=_evidence(state, observation),
         kind=observation.kind,
         photos=_photos(state, observation, reading),
-        concepts=with_concepts(observation, state.concepts),
+        concepts=_concepts(state, observation),
         happened_from=first,
         happened_to=last,
     )
+
+
+def _concepts(state: TurnState, observation: Observation) -> tuple[NamedConcept, ...]:
+    """The concepts of the observation; where it does not itself say which photos it names, with those that they may show."""
+    concepts = with_concepts(observation, state.concepts)
+    if observation.photo_ids or not state.photos:
+        return concepts
+    sentence = observation.said or observation.text
+    return tuple(one if is_pictured(one.name, sentence) else one.model_copy(update={"photos": ()}) for one in concepts)
 
 
 def _photos(state: TurnState, observation: Observation, reading: Reading) -> tuple[int, ...]:
