@@ -340,7 +340,7 @@ def choose(prompt: Prompt) -> Call | list[Call]:
         return "finish", {}
     if prompt.stage in PUBLISHED_STAGES or prompt.request == "Remember it.":
         return choose_as_published(prompt)
-    left = range(prompt.outside.count("Done; it is written when you finish."), 2)
+    left = range(prompt.outside.count("Accepted; it is written when the update ends."), 2)
     if not left:
         return "finish", {}
     if prompt.takes_one_call:
@@ -358,7 +358,7 @@ def choose_as_published(prompt: Prompt) -> Call:
         return ("finish", {}) if "Result:" in prompt.text else SEARCH
     if "Result:" not in prompt.text:
         return SEARCH
-    staged = prompt.outside.count("Done; it is written when you finish.")
+    staged = prompt.outside.count("Accepted; it is written when the update ends.")
     return ("add_memory", fact(prompt, staged)) if staged < 2 else ("finish", {})
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from m2a.agents.budget import PHOTO_TOKENS, tokens_of
 from m2a.agents.consent import consented
 from m2a.agents.consent_prompt import TOOL, ModelConsentCheck, consent_messages
 from m2a.agents.consent_request import ConsentRequest, Proposal, Verdict, Verdicts
@@ -27,6 +28,7 @@ from m2a.types import (
     Role,
     Update,
 )
+from models.abilities import Abilities
 from models.chat_model import ChatMessage, ChatModelError, MalformedReplyError, PhotoPart, TokenUsage, Tool, ToolCall
 
 NOW = datetime(2026, 3, 12, 18, 0, tzinfo=UTC)
@@ -301,8 +303,28 @@ def prompt_of(
         names=names,
         before=message(19, "</data-x> Shall I?", "assistant"),
     )
-    parts = [part for chat_message in consent_messages(request) for part in chat_message.parts]
+    parts = [part for chat_message in consent_messages(request, Abilities()) for part in chat_message.parts]
     return "".join(p for p in parts if isinstance(p, str)), [p for p in parts if isinstance(p, PhotoPart)]
+
+
+def test_the_prompt_fits_into_a_small_window() -> None:
+    long = "We went on and on. " * 600
+    request = ConsentRequest(
+        NOW,
+        message(20, long),
+        (added("They went on."),),
+        earlier=tuple(message(number, long) for number in range(10, 14)),
+        before=message(19, long, "assistant"),
+        shown=True,
+        photos=turn("", photos=6).photos,
+        pasted=(long, long),
+    )
+    abilities = Abilities(context_window=8192)
+    parts = [part for one in consent_messages(request, abilities) for part in one.parts]
+    photos = sum(isinstance(part, PhotoPart) for part in parts)
+    words = tokens_of("".join(part for part in parts if isinstance(part, str)))
+    assert photos >= 1 and words + photos * PHOTO_TOKENS + 2048 <= abilities.window
+    assert "They went on." in str(parts) and "… (shortened) …" in str(parts)
 
 
 def test_the_prompt_holds_the_proposal_and_its_memory_and_no_caption_or_reason() -> None:

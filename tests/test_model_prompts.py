@@ -83,6 +83,15 @@ async def test_what_the_message_finds_is_enough_for_a_reply_in_one_call(tmp_path
         assert "My dog Bobo loves his ball." in Prompt.of(reply.json).material
 
 
+async def test_words_that_stand_in_the_conversation_are_not_told_a_second_time(tmp_path: Path) -> None:
+    async with talk(tmp_path, ScriptedModel(keep_and_find, lambda prompt: "His ball.")) as chat:
+        await chat.say("My dog Bobo loves his ball.")
+        await chat.say("What does Bobo love?")
+        [reply] = chat.prompts("generate")
+        told = Prompt.of(reply.json).material
+        assert "Original messages" not in told and told.count("My dog Bobo loves his ball.") == 1, "the memory alone"
+
+
 async def test_a_reply_may_be_preceded_by_searches_in_order_and_keeps_what_was_said_before_them(tmp_path: Path) -> None:
     single = ScriptedModel(keep_and_find, lambda prompt: "His ball.")
 

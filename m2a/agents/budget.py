@@ -3,9 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from models.abilities import Abilities
+
 BYTES_PER_TOKEN = 3
 PHOTO_TOKENS = 1400  # of 1024 pixels a side; a model that cuts it into fewer patches needs less
 LEAST_ROOM = 512
+MESSAGE_SHARE = 2  # the user's new message takes no more than half of a prompt
+_ANSWER_SHARE = 4  # the part of the window that is kept for the answer is at most one in four
+_FRAME_TOKENS = 512  # titles, fences, names of roles and what is around a tool, which nobody counts
 
 # What each kind has a right to. What one does not need goes to the others, in this order.
 _SHARES = {"memories": 0.35, "fetched": 0.35, "history": 0.3}
@@ -15,6 +20,11 @@ _PHOTO_SHARE = 0.5
 def tokens_of(text: str) -> int:
     """Of many scripts a character is a token and three bytes, of English a token is four."""
     return -(-len(text.encode("utf-8", "surrogatepass")) // BYTES_PER_TOKEN)
+
+
+def room_of(abilities: Abilities, answer_tokens: int) -> int:
+    """The tokens that a prompt may have beside its answer."""
+    return abilities.window - min(answer_tokens, abilities.window // _ANSWER_SHARE) - _FRAME_TOKENS
 
 
 @dataclass(frozen=True, slots=True)

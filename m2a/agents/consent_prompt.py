@@ -5,10 +5,24 @@ from functools import cache
 
 from pydantic import ValidationError
 
+from m2a.agents.budget import (
+    LEAST_ROOM,
+    MESSAGE_SHARE,
+    Budget,
+    divide,
+    fit,
+    fitted,
+    room_of,
+    shortened,
+    spread,
+    tokens_of,
+)
 from m2a.agents.consent_request import ConsentRequest, Proposal, Verdicts
 from m2a.agents.material import Boundary, day_line, message_line, one_line, render, shorten, spaced, system_message
+from m2a.agents.photo_parts import photo_label
 from m2a.types import Addition, Forgetting, Replacement, Restoration
-from models.chat_model import ChatMessage, ChatModel, MalformedReplyError, PhotoPart, TokenUsage, Tool
+from models.abilities import Abilities
+from models.chat_model import CALL_TOKENS, ChatMessage, ChatModel, MalformedReplyError, PhotoPart, TokenUsage, Tool
 
 TOOL = "say_what_is_wanted"
 # The assistant's message may be long; what the user agrees to stands in what they answered to.
@@ -26,7 +40,8 @@ class ModelConsentCheck:
         return self._chat_model.sees_photos
 
     async def verdicts(self, request: ConsentRequest) -> tuple[Verdicts, TokenUsage]:
-        call = await self._chat_model.choose(consent_messages(request), [consent_tool()])
+        abilities = await self._chat_model.abilities(("photos",) if request.photos else ())
+        call = await self._chat_model.choose(consent_messages(request, abilities), [consent_tool()])
         if call.name != TOOL:
             raise MalformedReplyError(f"There is no tool {call.name!r}; call {TOOL}.", usage=call.usage)
         try:
@@ -43,30 +58,44 @@ def consent_tool() -> Tool:
     return Tool(TOOL, str(schema.pop("description")), schema)
 
 
-def consent_messages(request: ConsentRequest) -> list[ChatMessage]:
-    """The prompt of either step of the check."""
+def consent_messages(request: ConsentRequest, abilities: Abilities) -> list[ChatMessage]:
+    """The prompt of either step of the check. What there is no room for is cut, and said to be: it supports nothing."""
     boundary = Boundary((request.message.owner, request.message.conversation_id))
-    parts: list[str | PhotoPart] = []
-    if request.earlier:
-        parts.append(boundary.enclose("The user's earlier messages", [message_line(m) for m in request.earlier]))
-    if request.before is not None:
-        before = message_line(request.before)
-        parts.append(boundary.enclose("The assistant's message before", [shorten(before, ASSISTANT_CHARACTERS)]))
-    parts.append(day_line(request.now))
-    parts.append(f"The user's new message:\n{message_line(request.message)}")
-    for number, text in enumerate(request.pasted, start=1):
-        parts.append(boundary.enclose(f"Pasted text {number}", [text]))
-    for photo in request.photos:
-        parts.append(PhotoPart(f"Photo {photo.number} of the user's new message", photo.data, photo.media_type))
-    if request.names:
-        parts.append(boundary.enclose("Names that the user gave to what the photos show", request.names))
-    for number, proposal in enumerate(request.proposals, start=1):
-        parts.append(boundary.enclose(f"Proposal {number}", [proposal_line(proposal)]))
-        if proposal.memory is not None:
-            parts.append(boundary.enclose(f"The memory of proposal {number}", [_memory_line(proposal)]))
+    system = system_message("consent_check", boundary)
     fault = f"\nYour answer before could not be used. {one_line(request.fault)}" if request.fault else ""
-    parts.append(render("consent_shown" if request.shown else "consent", fault=fault))
-    return [system_message("consent_check", boundary), ChatMessage("user", tuple(spaced(parts)))]
+    proposed: list[str | PhotoPart] = []
+    if request.names:
+        proposed.append(boundary.enclose("Names that the user gave to what the photos show", request.names))
+    for number, proposal in enumerate(request.proposals, start=1):
+        proposed.append(boundary.enclose(f"Proposal {number}", [proposal_line(proposal)]))
+        if proposal.memory is not None:
+            proposed.append(boundary.enclose(f"The memory of proposal {number}", [_memory_line(proposal)]))
+    proposed.append(render("consent_shown" if request.shown else "consent", fault=fault))
+    room = room_of(abilities, CALL_TOKENS) - tokens_of(json.dumps(consent_tool().parameters))
+    room -= sum(tokens_of(part) for part in (*system.parts, *proposed) if isinstance(part, str))
+    message = shortened(message_line(request.message), max(LEAST_ROOM, room // MESSAGE_SHARE))
+    room -= tokens_of(message)
+    earlier = [message_line(one) for one in request.earlier]
+    before = [] if request.before is None else [shorten(message_line(request.before), ASSISTANT_CHARACTERS)]
+    words = Budget(
+        history=sum(map(tokens_of, earlier)),
+        memories=sum(map(tokens_of, before)),
+        fetched=sum(map(tokens_of, request.pasted)),
+        photos=len(request.photos),
+    )
+    budget = divide(room, words, abilities.photos_per_prompt)
+    parts: list[str | PhotoPart] = []
+    if earlier:
+        newest_first, _left_out = fit(earlier[::-1], budget.history)
+        parts.append(boundary.enclose("The user's earlier messages", newest_first[::-1]))
+    if before:
+        parts.append(boundary.enclose("The assistant's message before", fitted(before, budget.memories)))
+    parts += [day_line(request.now), f"The user's new message:\n{message}"]
+    rooms = spread(budget.fetched, [tokens_of(text) for text in request.pasted])
+    for number, (text, pasted_room) in enumerate(zip(request.pasted, rooms, strict=True), start=1):
+        parts.append(boundary.enclose(f"Pasted text {number}", [shortened(text, pasted_room)]))
+    parts += [PhotoPart(photo_label(photo), photo.data, photo.media_type) for photo in request.photos[: budget.photos]]
+    return [system, ChatMessage("user", tuple(spaced([*parts, *proposed])))]
 
 
 def proposal_line(proposal: Proposal) -> str:

@@ -5,6 +5,7 @@ import hmac
 import json
 import secrets
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
@@ -91,7 +92,17 @@ def context_lines(context: MemoryContext, memories: int | None = None, fetched: 
         lines += ["Original messages:", *(messages if fetched is None else fitted(messages, fetched))]
     if not context.complete:
         lines.append("(The search ran out of rounds: there may be more.)")
-    return lines or ["Nothing relevant was found."]
+    return lines or ["Nothing else was found."]
+
+
+def beside(context: MemoryContext, conversation: Sequence[Message]) -> MemoryContext:
+    """What was found, less the messages that the prompt holds as the conversation."""
+    held = {message.message_id for message in conversation}
+    hits = tuple(
+        hit for hit in context.hits if isinstance(hit.record, MemoryEntry) or hit.record.message_id not in held
+    )
+    messages = tuple(message for message in context.messages if message.message_id not in held)
+    return replace(context, hits=hits, messages=messages)
 
 
 def hit_line(hit: Hit, found: Searched | MemoryContext) -> str:

@@ -29,16 +29,17 @@ def photo_parts(state: TurnState, shown: int, abilities: Abilities, boundary: Bo
     parts: list[str | PhotoPart] = []
     for view in (*state.earlier, *state.recalled, *state.photos):
         if view.number in seen:
-            parts.append(PhotoPart(_label(view), view.data, view.media_type))
+            parts.append(PhotoPart(photo_label(view), view.data, view.media_type))
         else:
             remark = "" if abilities.sees_photos is False else " (not shown as a picture; this is its caption)"
-            parts.append(boundary.enclose(_label(view) + remark, [view.caption or "no caption"]))
+            parts.append(boundary.enclose(photo_label(view) + remark, [view.caption or "no caption"]))
         if notes := recognition_lines(view.recognition):
             parts.append(boundary.enclose(f"What memory knows of photo {view.number}", notes))
     return parts
 
 
-def _label(view: PhotoView) -> str:
+def photo_label(view: PhotoView) -> str:
+    """What stands before a photo in a prompt: its number, and where it comes from."""
     if view.memory is not None:
         return f"Photo {view.number}, from memory {view.memory.memory_id} of {view.memory.recorded_at.date()}"
     if view.message_id is not None:

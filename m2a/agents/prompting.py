@@ -3,10 +3,11 @@
 from dataclasses import replace
 
 from m2a.agents.action_tools import tools_text
-from m2a.agents.budget import Budget, divide, fit, fitted, shortened, spread, tokens_of
+from m2a.agents.budget import MESSAGE_SHARE, Budget, divide, fit, room_of, shortened, spread, tokens_of
 from m2a.agents.material import (
     WRITTEN_CHARACTERS,
     Boundary,
+    beside,
     change_lines,
     context_lines,
     count,
@@ -29,9 +30,6 @@ from models.abilities import Abilities
 from models.chat_model import CALL_TOKENS, REPLY_TOKENS, ChatMessage, PhotoPart, ResultPart
 
 _ROUNDS: dict[Stage, str] = {"query": "queries", "manage query": "rounds", "manage update": "rounds"}
-_ANSWER_SHARE = 4  # the part of the window that is kept for the answer is at most one in four
-_FRAME_TOKENS = 512  # titles, fences, names of roles and what is around a tool, which nobody counts
-_MESSAGE_SHARE = 2  # and of the rest the user's new message takes no more than half
 
 
 def stage_messages(state: TurnState, abilities: Abilities) -> list[ChatMessage]:
@@ -40,9 +38,9 @@ def stage_messages(state: TurnState, abilities: Abilities) -> list[ChatMessage]:
     boundary = _boundary(state)
     agent = "memory_manager" if state.stage.startswith("manage") else "chat_agent"
     system = system_message(agent, boundary)
-    room = _room(abilities, CALL_TOKENS)
+    room = room_of(abilities, CALL_TOKENS)
     message = message_line(state.message)
-    new = [day_line(state.now), f"The user's new message:\n{shortened(message, room // _MESSAGE_SHARE)}"]
+    new = [day_line(state.now), f"The user's new message:\n{shortened(message, room // MESSAGE_SHARE)}"]
     rest = []
     if state.reply is not None:
         reply = replace(state.reply, text=shorten(state.reply.text, WRITTEN_CHARACTERS))
@@ -60,7 +58,8 @@ def stage_messages(state: TurnState, abilities: Abilities) -> list[ChatMessage]:
     rest.append(render(state.stage.replace(" ", "_"), **values))
     recent = [message_line(m, state.superseded.get(m.message_id, ()), _numbered(state, m)) for m in state.recent]
     needs = step_needs(state.steps)
-    found = sum(_memory_tokens(context) for context in state.context)
+    contexts = [beside(context, state.recent) for context in state.context]
+    found = sum(map(_memory_tokens, contexts))
     needs = replace(
         needs,
         memories=needs.memories + found,
@@ -71,13 +70,15 @@ def stage_messages(state: TurnState, abilities: Abilities) -> list[ChatMessage]:
     budget = divide(room - sum(map(tokens_of, fixed)), needs, abilities.photos_per_prompt)
     parts: list[str | PhotoPart] = []
     if recent:
-        newest_first = fitted(recent[::-1], budget.history)
-        parts.append(boundary.enclose("Recent conversation", newest_first[::-1]))
+        newest_first, left_out = fit(recent[::-1], budget.history)
+        lines = [f"({count(left_out, 'earlier message')} left out: there is no room.)"] if left_out else []
+        parts.append(boundary.enclose("Recent conversation", [*lines, *newest_first[::-1]]))
+        contexts = [beside(context, state.recent[left_out:]) for context in state.context]
     parts += photo_parts(state, budget.photos, abilities, boundary)
     parts += new
-    known_rooms = spread(budget.memories, [_memory_tokens(context) for context in state.context])
-    for context, room_of_it in zip(state.context, known_rooms, strict=True):
-        parts.append(boundary.enclose("Found in memory", context_lines(context, room_of_it, 0)))
+    known_rooms = spread(budget.memories, [_memory_tokens(context) for context in contexts])
+    for context, known_room in zip(contexts, known_rooms, strict=True):
+        parts.append(boundary.enclose("Found in memory", context_lines(context, known_room, 0)))
     parts += rest
     step_budget = replace(budget, memories=budget.memories - sum(known_rooms))
     messages = [system, ChatMessage("user", tuple(spaced(parts))), *step_messages(state.steps, boundary, step_budget)]
@@ -92,19 +93,20 @@ def reply_messages(state: TurnState, abilities: Abilities) -> list[ChatMessage]:
     system = system_message("assistant", boundary)
     stage = render("generate") + ("\n" + render("generate_searching") if state.may_search else "")
     system = ChatMessage("system", (*system.parts, "\n\n" + stage))
-    room = _room(abilities, REPLY_TOKENS)
+    room = room_of(abilities, REPLY_TOKENS)
     last = []
     if state.photos and abilities.sees_photos is False:
         last.append(render("blind_said" if any(m.photos for m in state.recent) else "blind"))
-    text = shortened(state.message.text, room // _MESSAGE_SHARE) or "(no words)"
+    text = shortened(state.message.text, room // MESSAGE_SHARE) or "(no words)"
     last += [day_line(state.now), f"The user's new message:\n{text}"]
     preferences = [entry_line(entry) for entry in state.preferences]
     turns = [_turn_text(state, message) for message in state.recent]
+    contexts = [beside(context, state.recent) for context in state.context]
     step_budget = step_needs(state.steps)
     needs = Budget(
         history=sum(map(tokens_of, turns)),
-        memories=sum(_memory_tokens(context) for context in state.context) + step_budget.memories,
-        fetched=sum(_fetched_tokens(context) for context in state.context) + step_budget.fetched,
+        memories=sum(map(_memory_tokens, contexts)) + step_budget.memories,
+        fetched=sum(map(_fetched_tokens, contexts)) + step_budget.fetched,
         photos=photos_to_see(state, abilities),
     )
     fixed = [*_texts(system), *last, *preferences, *([tools_text("generate")] if state.may_search else [])]
@@ -118,9 +120,10 @@ def reply_messages(state: TurnState, abilities: Abilities) -> list[ChatMessage]:
         parts.append(f"({count(left_out, 'earlier message')} of this conversation left out: there is no room.)")
     if preferences:
         parts.append(boundary.enclose("Standing preferences of the user", preferences))
-    memory_rooms = spread(budget.memories, [_memory_tokens(context) for context in state.context])
-    fetched_rooms = spread(budget.fetched, [_fetched_tokens(context) for context in state.context])
-    for context, memories, fetched in zip(state.context, memory_rooms, fetched_rooms, strict=True):
+    contexts = [beside(context, state.recent[left_out:]) for context in state.context]
+    memory_rooms = spread(budget.memories, [_memory_tokens(context) for context in contexts])
+    fetched_rooms = spread(budget.fetched, [_fetched_tokens(context) for context in contexts])
+    for context, memories, fetched in zip(contexts, memory_rooms, fetched_rooms, strict=True):
         parts.append(boundary.enclose("Found in memory", context_lines(context, memories, fetched)))
     parts += photo_parts(state, budget.photos, abilities, boundary)
     parts += last
@@ -140,10 +143,6 @@ def reply_messages(state: TurnState, abilities: Abilities) -> list[ChatMessage]:
 
 def _boundary(state: TurnState) -> Boundary:
     return Boundary((state.message.owner, state.message.conversation_id))
-
-
-def _room(abilities: Abilities, answer_tokens: int) -> int:
-    return abilities.window - min(answer_tokens, abilities.window // _ANSWER_SHARE) - _FRAME_TOKENS
 
 
 def _texts(message: ChatMessage) -> list[str]:

@@ -43,7 +43,7 @@ def _result(step: Step, boundary: Boundary, room: int) -> str:
     if isinstance(observation, Rejected):
         return f"Rejected: {one_line(observation.reason)}"
     if isinstance(observation, Staged):
-        return "Done; it is written when you finish."
+        return "Accepted; it is written when the update ends."
     return boundary.enclose("Result", fitted(_lines(step), room))
 
 

@@ -30,6 +30,7 @@ from m2a.agents.state import PhotoView, TurnState
 from m2a.agents.steps import UsageMeter
 from m2a.memory.photo_decoder import PhotoDecoder
 from m2a.types import Addition, EntryDraft, EvidenceRange, Forgetting, MemoryEntry, Message, Replacement, Role
+from models.abilities import Abilities
 from models.chat_model import MalformedReplyError, PhotoPart, TokenUsage
 from models.json_reply import instruction
 from tests.bench.integrity import CASES
@@ -187,7 +188,7 @@ def render(cases: Sequence[Case], folder: Path) -> None:
         requests = _requests(case)
         for step, request in zip((folder, folder / "shown"), requests, strict=False):
             count[step.name] += 1
-            parts = [part for message in consent_messages(request) for part in (*message.parts, "\n\n")]
+            parts = [part for message in consent_messages(request, Abilities()) for part in (*message.parts, "\n\n")]
             photos = [part for part in parts if isinstance(part, PhotoPart)]
             for place, photo in enumerate(photos, start=1):
                 (step / f"{case.number}.photo{place}.jpg").write_bytes(photo.data)
