@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
 
+from m2a.ability_sentences import ability_sentences
 from m2a.agents.chat_agent import ChatAgent
 from m2a.agents.in_thread import in_thread
 from m2a.agents.memory_manager import MemoryManager
@@ -41,6 +42,7 @@ from m2a.update_queue import UpdateQueue
 from m2a.wiring import (
     RetrievalLoading,
     image_encoder_loading,
+    known_abilities,
     load_captioner,
     load_policy,
     open_sql_stores,
@@ -112,6 +114,11 @@ class Assistant:
         for loading in assistant._loadings():
             loading.start()
         return assistant
+
+    def chat_model_sentences(self) -> list[str]:
+        """What the connected chat model can do, as far as it was found out; empty without one, and while it loads."""
+        abilities = known_abilities(self._policy.get()) if self._policy.done and not self._policy.error else None
+        return [] if abilities is None else list(ability_sentences(abilities, self.settings))
 
     async def start(self) -> None:
         """Resume the updates that an earlier process left pending, and the captions of photos."""

@@ -4,15 +4,12 @@ import asyncio
 import importlib.util
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from m2a.ability_sentences import ability_sentences
 from m2a.data_folder import holder_of
 from m2a.settings import Settings, setting_origins
 from m2a.wiring import OFFLINE, chat_model, image_encoder_loading, text_encoder_loading
 from models.availability import install_command
-
-if TYPE_CHECKING:
-    from models.abilities import Abilities
 
 # What installs a feature. Installing an extra of ours instead would let pip put an older Pillow back.
 _PACKAGES = {
@@ -161,40 +158,8 @@ def _chat_model(settings: Settings) -> Iterator[tuple[str, bool]]:
         yield f"  chat model: {error}", False
         return
     yield f"  chat model: {settings.chat_model} {heard}", True
-    for line in ability_lines(abilities, settings):
+    for line in ability_sentences(abilities, settings):
         yield f"    {line}", True
-
-
-def ability_lines(abilities: "Abilities", settings: Settings) -> Iterator[str]:
-    """What a chat model can do, and what follows from it, in sentences."""
-    set_here = " (as M2A_CHAT_SEES_PHOTOS says)" if settings.chat_sees_photos is not None else ""
-    match abilities.sees_photos:
-        case True:
-            yield f"It sees photos{set_here}."
-        case False:
-            yield f"It sees no photos{set_here}: it is given their captions, and says so."
-        case None:
-            yield "Whether it sees photos could not be found out: they are sent to it. M2A_CHAT_SEES_PHOTOS settles it."
-    if abilities.photos_per_prompt is not None:
-        yield f"It takes {abilities.photos_per_prompt} photos in a prompt, at most; the newest are sent."
-    match abilities.calls_tools, abilities.follows_schema:
-        case True, _:
-            yield "It calls tools."
-        case False, True:
-            yield "It calls no tools: its steps are asked for as JSON, which it writes by a schema."
-        case False, _:
-            yield "It calls no tools and follows no JSON schema: its steps are read out of its text, which fails more often."
-        case _:
-            yield "Whether it calls tools could not be found out; each way is tried."
-    if settings.context_window is not None:
-        yield f"A prompt and its answer have {abilities.window} tokens, as M2A_CONTEXT_WINDOW says."
-    elif abilities.context_window is not None:
-        yield f"A prompt and its answer have {abilities.window} tokens, as its server says."
-    else:
-        yield (
-            f"Its server does not say how long a prompt may be: {abilities.window} tokens are assumed. "
-            "M2A_CONTEXT_WINDOW sets it."
-        )
 
 
 def _packages() -> Iterator[tuple[str, bool]]:

@@ -16,7 +16,7 @@ from m2a.memory.right_database import check_file, check_owners
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
 from m2a.memory.stores import Retrieval, Stores
 from m2a.settings import Settings, SettingsError
-from models.abilities import AbilityRecord
+from models.abilities import Abilities, AbilityRecord
 from models.captioner import Captioner
 from models.chat_model import ChatModel, load_chat_model
 
@@ -202,6 +202,13 @@ def _tag_captioner() -> Captioner:
     from models.tag_captioner import TagCaptioner
 
     return TagCaptioner(EfficientNet.load(cache_dir()))
+
+
+def known_abilities(policy: Policy) -> Abilities | None:
+    """What the policy's chat model can do, as far as it was found out; None where none is connected."""
+    from m2a.agents.language_policy import LanguagePolicy
+
+    return policy.chat_model.known_abilities if isinstance(policy, LanguagePolicy) else None
 
 
 def load_captioner(policy: Policy) -> Captioner:

@@ -9,7 +9,7 @@ from pathlib import Path
 from PIL import Image
 
 from models.captioner import Captioner
-from models.chat_model import ChatMessage, ChatModel, PhotoPart
+from models.chat_model import ChatMessage, ChatModel, MalformedReplyError, PhotoPart
 
 _PROMPT_FILE = Path(__file__).with_name("prompts") / "caption.txt"
 _MAXIMUM_LENGTH = 300
@@ -52,9 +52,12 @@ class BestCaptioner:
 
     async def caption(self, photo: bytes) -> str:
         """Raises `ChatModelError` where the service fails."""
-        if (await self._chat_model.abilities(("photos",))).sees_photos is False:
-            return await self._load_other().caption(photo)
-        return await self._chat_captioner.caption(photo)
+        if (await self._chat_model.abilities(("photos",))).sees_photos is not False:
+            try:
+                return await self._chat_captioner.caption(photo)
+            except MalformedReplyError:
+                pass  # a model that answers with anything but a line has no caption for it
+        return await self._load_other().caption(photo)
 
 
 def _media_type(photo: bytes) -> str:

@@ -128,6 +128,11 @@ class ChatModel(Protocol):
         """Whether photos are sent, by what is known so far; else a photo's label stands alone in the prompt."""
         ...
 
+    @property
+    def known_abilities(self) -> Abilities:
+        """What was found out so far; costs nothing."""
+        ...
+
     async def abilities(self, probe: tuple[Probe, ...] = ()) -> Abilities:
         """What the model can do: asked of the server, which costs no tokens, and kept.
 

@@ -107,18 +107,18 @@ class ProviderChatModel:
 
     @property
     def sees_photos(self) -> bool:
-        return self._abilities.sees_photos is not False
+        return self.known_abilities.sees_photos is not False
 
     async def abilities(self, probe: tuple[Probe, ...] = ()) -> Abilities:
         """See `ChatModel.abilities`. The server is asked once in a process, since it may be started anew with others."""
         await self._ask_server()
-        if "photos" in probe and self._abilities.sees_photos is None:
+        if "photos" in probe and self.known_abilities.sees_photos is None:
             await self._probe_photos()
         if "tools" in probe and self._known.calls_tools is None:
             await self._probe_tools()
         if "schema" in probe and self._known.follows_schema is None:
             await self._probe_schema()
-        return self._abilities
+        return self.known_abilities
 
     def forget_abilities(self) -> None:
         """Have everything found out anew: the server may have been started with other options."""
@@ -302,7 +302,7 @@ class ProviderChatModel:
         timeout: Any = httpx2.Timeout(self._timeout, connect=_CONNECT_TIMEOUT)
         settings = ModelSettings(max_retries=0, timeout=timeout)
         if limit:
-            settings["max_tokens"] = min(limit, self._abilities.window // _ANSWER_SHARE)
+            settings["max_tokens"] = min(limit, self.known_abilities.window // _ANSWER_SHARE)
         if tool_choice:
             settings["tool_choice"] = tool_choice
         if greedy:
@@ -403,7 +403,8 @@ class ProviderChatModel:
         return self._record.get(self._record_key)
 
     @property
-    def _abilities(self) -> Abilities:
+    def known_abilities(self) -> Abilities:
+        """See `ChatModel.known_abilities`."""
         return self._set_by_user.over(self._known).over(self._published)
 
     def _learn(self, **found: bool | int) -> None:

@@ -80,14 +80,19 @@ class TransformersChatModel:
             return self._loaded.reads_photos
         return self._show_photos and "vision_config" in _config_on_disk(self._where)
 
-    async def abilities(self, probe: tuple[Probe, ...] = ()) -> Abilities:
-        """See `ChatModel.abilities`; all of it stands in the model's config."""
+    @property
+    def known_abilities(self) -> Abilities:
+        """See `ChatModel.known_abilities`; all of it stands in the model's config."""
         return Abilities(
             sees_photos=self.sees_photos,
             calls_tools=False,
             follows_schema=False,
             context_window=self._context_window or _window(_config_on_disk(self._where)),
         )
+
+    async def abilities(self, probe: tuple[Probe, ...] = ()) -> Abilities:
+        """See `ChatModel.abilities`."""
+        return self.known_abilities
 
     def load(self) -> None:
         """Load the weights now. Raises `ChatModelError`."""

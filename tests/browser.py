@@ -34,10 +34,14 @@ LOCAL = re.compile(r"(https?://(127\.0\.0\.1|localhost)[:/]|data:|blob:)")
 
 
 class Server:
-    """One `python app.py`, or another command that serves the same way; it can be stopped and started again."""
+    """One `python app.py`, or another command that serves the same way; it can be stopped and started again.
 
-    def __init__(self, data_dir: Path, *, command: tuple[str, ...] = ("app.py",)) -> None:
+    `settings` are settings of M2A by name.
+    """
+
+    def __init__(self, data_dir: Path, *, command: tuple[str, ...] = ("app.py",), **settings: str) -> None:
         self.data_dir = data_dir
+        self._settings = {f"M2A_{name.upper()}": value for name, value in settings.items()}
         self.port = _free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._command = command
@@ -52,7 +56,7 @@ class Server:
             self._process = subprocess.Popen(
                 [sys.executable, *self._command],
                 cwd=ROOT,
-                env={**inherited, "M2A_DATA_DIR": str(self.data_dir), "M2A_PORT": str(self.port)},
+                env={**inherited, **self._settings, "M2A_DATA_DIR": str(self.data_dir), "M2A_PORT": str(self.port)},
                 stdout=log,
                 stderr=log,
             )

@@ -8,13 +8,18 @@ from typing import Any
 
 import pytest
 
+from m2a import Assistant
+from m2a.agents.language_policy import LanguagePolicy
 from m2a.doctor import examine
 from m2a.settings import load_settings
+from m2a.ui import welcome
 from models.abilities import CONTEXT_WINDOW, Abilities, AbilityRecord
 from models.chat_model import ChatMessage, ChatModelError, PhotoPart, TokenUsage
 from models.probes import ASK_FOR_YES, SAY_YES
 from models.provider_chat_model import ProviderChatModel
 from tests.chat_server import ChatServer, Reply, Script, call, mode_of, raw, refusing, say, status
+from tests.scripted_model import ScriptedModel
+from tests.turns import turn
 
 YES = {"word": "yes"}
 COLOURS = say("Yellow and blue.")
@@ -185,3 +190,15 @@ def test_the_doctor_names_an_outage_and_what_the_user_set(serve, tmp_path):
     lines = told(server, tmp_path, chat_sees_photos=False, context_window=4096)
     assert any("It sees no photos (as M2A_CHAT_SEES_PHOTOS says)" in line for line in lines)
     assert any("4096 tokens, as M2A_CONTEXT_WINDOW says" in line for line in lines)
+
+
+async def test_the_page_says_what_is_known_of_the_model_and_asks_nothing_for_it(serve, tmp_path):
+    model = model_of(serve(ScriptedModel(lambda prompt: ("finish", {}), lambda prompt: "Hello.")))
+    async with Assistant.open(load_settings(data_dir=tmp_path), policy=LanguagePolicy(model)) as assistant:
+        await turn(assistant, "Hello")
+        before = welcome.model_html("openai:small", assistant.chat_model_sentences())
+        assert "Whether it sees photos could not be found out" in before and "openai:small" in before
+        await model.abilities(("photos",))
+        assert "It sees photos." in welcome.model_html("openai:small", assistant.chat_model_sentences())
+    async with Assistant.open(load_settings(data_dir=tmp_path / "other", chat_model="offline")) as assistant:
+        assert assistant.chat_model_sentences() == []

@@ -10,7 +10,7 @@ from PIL import Image
 from models.abilities import Abilities
 from models.captioner import together
 from models.chat_captioner import BestCaptioner, ChatCaptioner
-from models.chat_model import ChatModelError, PhotoPart, TokenUsage
+from models.chat_model import ChatModelError, MalformedReplyError, PhotoPart, TokenUsage
 from models.efficientnet import EfficientNet, Tag
 from models.tag_captioner import TagCaptioner
 
@@ -133,6 +133,16 @@ def test_a_model_that_turns_out_to_be_blind_leaves_it_to_the_tags():
     assert asyncio.run(captioner.caption(photo_bytes())) == "A backpack."
     model.sees_photos = False
     assert asyncio.run(captioner.caption(photo_bytes())) == "perhaps a mug"
+
+
+def test_a_model_that_gives_no_line_leaves_it_to_the_tags():
+    class Confused(SeeingModel):
+        async def stream(self, messages, tools=()):
+            raise MalformedReplyError("There is no tool named 'look'.")
+            yield
+
+    tags = TagCaptioner(FixedTags(Tag("mug", "a mug", 0.9)))
+    assert asyncio.run(BestCaptioner(Confused(), lambda: tags).caption(photo_bytes())) == "perhaps a mug"
 
 
 def test_a_blind_model_is_refused_and_an_outage_raises():

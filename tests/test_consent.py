@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from m2a.agents.budget import PHOTO_TOKENS, tokens_of
-from m2a.agents.consent import consented
+from m2a.agents.consent import Consent, consented
 from m2a.agents.consent_prompt import TOOL, ModelConsentCheck, consent_messages
 from m2a.agents.consent_request import ConsentRequest, Proposal, Verdict, Verdicts
 from m2a.agents.own_words import own_words
@@ -15,6 +15,7 @@ from m2a.agents.state import PhotoView, TurnState
 from m2a.agents.steps import UsageMeter
 from m2a.types import (
     Addition,
+    Concept,
     ConceptMention,
     EntryDraft,
     EvidenceRange,
@@ -26,7 +27,6 @@ from m2a.types import (
     Restoration,
     RestsOn,
     Role,
-    Update,
 )
 from models.abilities import Abilities
 from models.chat_model import ChatMessage, ChatModelError, MalformedReplyError, PhotoPart, TokenUsage, Tool, ToolCall
@@ -85,8 +85,8 @@ def replaced(old: MemoryEntry, text: str) -> Proposal:
     return Proposal(Replacement(3, EntryDraft(text, (EvidenceRange(20, 20),)), "why"), old)
 
 
-async def decided(check: Check, state: TurnState, *proposals: Proposal, names: Sequence[str] = ()) -> Update:
-    return await consented(check, state, proposals, names, UsageMeter())
+async def decided(check: Check, state: TurnState, *proposals: Proposal, concepts: Sequence[Concept] = ()) -> Consent:
+    return await consented(check, state, proposals, concepts, UsageMeter())
 
 
 async def test_what_the_user_said_is_kept_as_the_check_says_it_rests() -> None:
@@ -204,6 +204,19 @@ async def test_what_a_photo_shows_is_looked_at_in_a_step_of_its_own() -> None:
     assert (await decided(refused, turn("My new bike!", photos=1), kept)).refusals[0].reason == "The saddle is black."
 
 
+async def test_the_check_knows_the_names_that_the_user_gave_and_a_photo_only_those_of_what_it_shows() -> None:
+    concepts = (
+        Concept(1, "owner", "Momo", (), "pet", ("photo1",)),
+        Concept(2, "owner", "Helena Brandt", (), "person", ()),
+        Concept(3, "owner", "Gus", (), "pet", ()),
+    )
+    wanted = added("Helena Brandt wants the puppy Momo on yellow.", photos=(1,))
+    check = Check(one(rests_on="shown"), one(rests_on="shown"))
+    await decided(check, turn("Helena wants the puppy on yellow", photos=1), wanted, concepts=concepts)
+    first, second = check.requests
+    assert first.names == ("Momo (pet)", "Helena Brandt (person)") and second.names == ("Momo (pet)",)
+
+
 async def test_a_model_without_eyes_writes_nothing_as_shown() -> None:
     check = Check(one(rests_on="shown"), sees_photos=False)
     update = await decided(check, turn("My new bike!", photos=1), added("The bike is red.", photos=(1,)))
@@ -282,7 +295,8 @@ class Model:
         self.arguments = arguments
         self.tools: Sequence[Tool] = ()
 
-    abilities: Callable[..., Any]
+    async def abilities(self, probe: Sequence[str] = ()) -> Abilities:
+        return Abilities(sees_photos=True)
 
     async def choose(self, messages: Sequence[ChatMessage], tools: Sequence[Tool]) -> ToolCall:
         self.tools = tools

@@ -8,13 +8,14 @@ from typing import Any
 
 from m2a import Assistant
 from m2a.agents.budget import PHOTO_TOKENS, Budget, divide, fitted, shortened, tokens_of
+from m2a.agents.consent_prompt import TOOL
 from m2a.agents.language_policy import LanguagePolicy
 from m2a.settings import load_settings
-from m2a.types import Failed, MemorySearched, ReplyFinished, TurnEvent
+from m2a.types import Failed, MemoryChanged, MemorySearched, NotKept, ReplyFinished, TurnEvent
 from models.provider_chat_model import ProviderChatModel
 from tests.chat_server import ChatServer, Reply, Request, raw, say
 from tests.drawings import draw_teapot
-from tests.scripted_model import Prompt, ScriptedModel
+from tests.scripted_model import Prompt, ScriptedModel, accept_all
 
 Script = Callable[[dict[str, Any]], Reply]
 
@@ -181,6 +182,39 @@ async def test_all_writes_of_one_answer_are_kept_and_more_are_waited_for_where_a
         assert len(chat.prompts("manage update")) == 2
         texts = [entry.text for entry in chat.assistant.memory(chat.assistant.local_owner).entries()]
         assert texts == ["Bobo is a dog.", "Bobo is old.", "Fact 0.", "Fact 1."]
+
+
+async def test_what_the_check_refuses_may_be_put_forward_once_more_in_the_users_own_words(tmp_path: Path) -> None:
+    def write(prompt: Prompt) -> tuple[str, dict[str, Any]]:
+        name, arguments = keep(prompt)
+        return name, arguments | ({} if "Rejected: " in prompt.text else {"text": f"{prompt.said} It is a fig candle."})
+
+    def consent(request: dict[str, Any]) -> Reply:
+        prompt = Prompt.of(request)
+        verdicts = accept_all(prompt)["verdicts"]
+        for verdict in verdicts:
+            if "candle" in prompt.material or "never" in prompt.said:
+                verdict |= {"supported": False, "reason": "That it is a candle is a guess."}
+        return Reply(tool_calls=((TOOL, {"verdicts": verdicts}),))
+
+    single = ScriptedModel(write, lambda prompt: "Lovely.")
+
+    def script(request: dict[str, Any]) -> Reply:
+        return consent(request) if Prompt.of(request).stage == "consent" else single(request)
+
+    async with talk(tmp_path, script) as chat:
+        events = await chat.say("I got mom something with fig.")
+        assert [event.entry.text for event in events if isinstance(event, MemoryChanged)] == [
+            "I got mom something with fig."
+        ]
+        assert not [event for event in events if isinstance(event, NotKept)]
+        again = chat.prompts("manage update")[-1]
+        assert "That it is a candle is a guess." in again.text
+        stages = [Prompt.of(request.json).stage for request in chat.server.requests]
+        assert stages == ["generate", "manage update", "consent", "manage update", "consent"]
+        events = await chat.say("I never said so.")
+        [refused] = [event for event in events if isinstance(event, NotKept)]
+        assert refused.text == "Keep “I never said so.”", "the second attempt alone is told"
 
 
 async def test_as_published_a_finish_without_ids_keeps_what_was_found(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The actions of a stage as a language model's tools, and its calls read back as actions."""
 
+import inspect
 import json
 import re
 from functools import cache
@@ -19,7 +20,7 @@ def tool_name(action: type[Action]) -> str:
 @cache
 def stage_tools(stage: Stage) -> tuple[Tool, ...]:
     """The actions of the stage as tools; docstrings and fields describe them."""
-    return tuple(Tool(tool_name(one), (one.__doc__ or "").strip(), _schema(one)) for one in STAGE_ACTIONS[stage])
+    return tuple(Tool(tool_name(one), inspect.getdoc(one) or "", _schema(one)) for one in STAGE_ACTIONS[stage])
 
 
 @cache

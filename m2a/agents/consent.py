@@ -21,6 +21,7 @@ from m2a.agents.steps import UsageMeter
 from m2a.types import (
     Addition,
     Change,
+    Concept,
     EvidenceRange,
     Forgetting,
     MemoryEntry,
@@ -29,7 +30,6 @@ from m2a.types import (
     Replacement,
     Restoration,
     Supersession,
-    Update,
 )
 from models.chat_model import MalformedReplyError
 
@@ -45,6 +45,20 @@ _NOT_SAID = "Your message does not say that this memory is to change."
 _STILL_TRUE = "Something else in this memory still holds, and would be lost."
 
 
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """What of an update is to be written, in order; what the user told or asked for and is not, each with the reason; and how
+    many changes nobody asked for."""
+
+    changes: tuple[Change, ...] = ()
+    refused: tuple[tuple[Proposal, str], ...] = ()
+    unasked: int = 0
+
+    @property
+    def refusals(self) -> tuple[Refusal, ...]:
+        return tuple(refusal_of(proposal, reason) for proposal, reason in self.refused)
+
+
 @dataclass(slots=True)
 class _Open:
     """A proposal on its way to a decision: a change to write, or a refusal."""
@@ -58,26 +72,26 @@ class _Open:
 
 
 async def consented(
-    check: ConsentCheck, state: TurnState, proposals: Sequence[Proposal], names: Sequence[str], meter: UsageMeter
-) -> Update:
+    check: ConsentCheck, state: TurnState, proposals: Sequence[Proposal], concepts: Sequence[Concept], meter: UsageMeter
+) -> Consent:
     """What of the proposals is to be written. Raises `ChatModelError` where the service failed: nothing is decided then."""
     material = _Material.of(state)
     open_proposals = [_Open(proposal) for proposal in proposals]
     for group in _groups(open_proposals):
-        request = material.request(group, names)
+        request = material.request(group, concepts)
         verdicts = await _verdicts(check, request, meter, material)
         for item, verdict in zip(group, verdicts, strict=True):
             _decide(item, verdict, material)
     shown = [item for item in open_proposals if item.rests_on_shown]
     if seen := [item for item in shown if _can_be_seen(item, material, check)]:
-        request = material.request_of_shown(seen, names)
+        request = material.request_of_shown(seen, concepts)
         verdicts = await _verdicts(check, request, meter, material)
         for item, verdict in zip(seen, verdicts, strict=True):
             _decide_shown(item, verdict, material)
     refused = [item for item in open_proposals if item.decision is None]
-    return Update(
+    return Consent(
         changes=tuple(item.decision for item in open_proposals if item.decision is not None),
-        refusals=tuple(refusal_of(item.proposal, item.reason) for item in refused if item.asked_for),
+        refused=tuple((item.proposal, item.reason) for item in refused if item.asked_for),
         unasked=sum(not item.asked_for for item in refused),
     )
 
@@ -131,7 +145,7 @@ class _Material:
             given=(*state.recent, state.message),
         )
 
-    def request(self, group: Sequence[_Open], names: Sequence[str]) -> ConsentRequest:
+    def request(self, group: Sequence[_Open], concepts: Sequence[Concept]) -> ConsentRequest:
         proposals = tuple(item.proposal for item in group)
         return ConsentRequest(
             now=self.now,
@@ -139,10 +153,12 @@ class _Material:
             earlier=self.earlier,
             before=self.before,
             proposals=proposals,
-            names=_names_used(names, proposals),
+            names=_names_used(concepts, proposals),
         )
 
-    def request_of_shown(self, group: Sequence[_Open], names: Sequence[str]) -> ConsentRequest:
+    def request_of_shown(self, group: Sequence[_Open], concepts: Sequence[Concept]) -> ConsentRequest:
+        """A photo names nobody: only what the user named in these very photos has a name here."""
+        pictured = {photo.photo_id for photo in self.photos}
         proposals = tuple(replace(item.proposal, memory=None) for item in group)
         named = {number for proposal in proposals for number in proposal.photos}
         return ConsentRequest(
@@ -152,7 +168,7 @@ class _Material:
             shown=True,
             photos=tuple(photo for photo in self.photos if photo.number in named),
             pasted=self.pasted,
-            names=_names_used(names, proposals),
+            names=_names_used([one for one in concepts if pictured.intersection(one.photo_ids)], proposals),
         )
 
     def holder(self, verdict: Verdict, *, in_new_message: bool) -> Message | None:
@@ -297,8 +313,8 @@ def _is_change(proposal: Proposal) -> bool:
     return not isinstance(proposal.change, Addition)
 
 
-def _names_used(names: Iterable[str], proposals: Sequence[Proposal]) -> tuple[str, ...]:
-    """The names that a proposal uses, as no other is of any use to the check.
+def _names_used(concepts: Iterable[Concept], proposals: Sequence[Proposal]) -> tuple[str, ...]:
+    """The names that a proposal uses, each with what it is the name of; no other is of any use to the check.
 
     A name that is as long as a sentence, or makes up most of what is proposed, tells the check what to think: it is left out.
     """
@@ -306,8 +322,9 @@ def _names_used(names: Iterable[str], proposals: Sequence[Proposal]) -> tuple[st
         proposal.change.draft.text for proposal in proposals if isinstance(proposal.change, Addition | Replacement)
     ]
     return tuple(
-        name
-        for name in names
+        f"{name} ({concept.kind})"
+        for concept in concepts
+        for name in (concept.name, *concept.aliases)
         if len(name) <= LONGEST_NAME
         and len(name.split()) <= _WORDS_OF_A_NAME
         and any(_stands_in(name, text) and 2 * len(name.split()) <= len(text.split()) for text in texts)

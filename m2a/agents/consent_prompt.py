@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from m2a.agents.budget import (
     LEAST_ROOM,
     MESSAGE_SHARE,
+    PHOTO_TOKENS,
     Budget,
     divide,
     fit,
@@ -65,7 +66,8 @@ def consent_messages(request: ConsentRequest, abilities: Abilities) -> list[Chat
     fault = f"\nYour answer before could not be used. {one_line(request.fault)}" if request.fault else ""
     proposed: list[str | PhotoPart] = []
     if request.names:
-        proposed.append(boundary.enclose("Names that the user gave to what the photos show", request.names))
+        of_what = "what the photos show" if request.shown else "people, pets, places and things"
+        proposed.append(boundary.enclose(f"Names that the user gave to {of_what}", request.names))
     for number, proposal in enumerate(request.proposals, start=1):
         proposed.append(boundary.enclose(f"Proposal {number}", [proposal_line(proposal)]))
         if proposal.memory is not None:
@@ -73,6 +75,8 @@ def consent_messages(request: ConsentRequest, abilities: Abilities) -> list[Chat
     proposed.append(render("consent_shown" if request.shown else "consent", fault=fault))
     room = room_of(abilities, CALL_TOKENS) - tokens_of(json.dumps(consent_tool().parameters))
     room -= sum(tokens_of(part) for part in (*system.parts, *proposed) if isinstance(part, str))
+    shown = divide(room, Budget(photos=len(request.photos)), abilities.photos_per_prompt).photos
+    room -= shown * PHOTO_TOKENS
     message = shortened(message_line(request.message), max(LEAST_ROOM, room // MESSAGE_SHARE))
     room -= tokens_of(message)
     earlier = [message_line(one) for one in request.earlier]
@@ -81,9 +85,8 @@ def consent_messages(request: ConsentRequest, abilities: Abilities) -> list[Chat
         history=sum(map(tokens_of, earlier)),
         memories=sum(map(tokens_of, before)),
         fetched=sum(map(tokens_of, request.pasted)),
-        photos=len(request.photos),
     )
-    budget = divide(room, words, abilities.photos_per_prompt)
+    budget = divide(room, words)
     parts: list[str | PhotoPart] = []
     if earlier:
         newest_first, _left_out = fit(earlier[::-1], budget.history)
@@ -94,7 +97,7 @@ def consent_messages(request: ConsentRequest, abilities: Abilities) -> list[Chat
     rooms = spread(budget.fetched, [tokens_of(text) for text in request.pasted])
     for number, (text, pasted_room) in enumerate(zip(request.pasted, rooms, strict=True), start=1):
         parts.append(boundary.enclose(f"Pasted text {number}", [shortened(text, pasted_room)]))
-    parts += [PhotoPart(photo_label(photo), photo.data, photo.media_type) for photo in request.photos[: budget.photos]]
+    parts += [PhotoPart(photo_label(photo), photo.data, photo.media_type) for photo in request.photos[:shown]]
     return [system, ChatMessage("user", tuple(spaced([*parts, *proposed])))]
 
 

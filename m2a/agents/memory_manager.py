@@ -1,7 +1,7 @@
 """The MemoryManager: searches the memory, and decides what is written to it (M2A, section 4.3). The assistant writes that."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from m2a.agents.consent import consented, refusal_of
 from m2a.agents.consent_request import Proposal
@@ -46,6 +46,10 @@ MESSAGES_IN_RANGES = 1000
 WRITES_AT_MOST = 10
 MISSING_CHARACTERS = 200
 NOTHING_LIKE_IT = "I found nothing like it, in my memory or in what you told me."
+PUT_IT_DIFFERENTLY = (
+    "If the user did tell or show it, put it forward once more, so that the user's own words and photos say every part of it; "
+    "else finish."
+)
 TOO_MANY = f"At most {WRITES_AT_MOST} changes are made after one message; tell me the rest again."
 
 
@@ -111,13 +115,34 @@ class MemoryManager:
     async def update(self, state: TurnState, request: str, meter: UsageMeter) -> Update:
         """Look at what is known, then decide what to write: changes that are checked, and not written yet.
 
-        The consent check of the policy, if it has one, has the last word. Raises `GaveUpError` where the policy gives no
-        usable answer; nothing is to be written then.
+        The consent check of the policy, if it has one, has the last word; what it refuses of what the user told may be put
+        forward once more in other words. Raises `GaveUpError` where the policy gives no usable answer; nothing is to be
+        written then.
         """
         state = replace(state, stage="manage update", request=request, steps=())
+        proposed, state = await self._proposed(state, meter)
+        if not proposed.proposals:
+            return Update(refusals=proposed.refusals)
+        check = self._policy.consent
+        if check is None:
+            return Update(tuple(proposal.change for proposal in proposed.proposals), proposed.refusals)
+        concepts = await in_thread(self._bank.concepts)
+        consent = await consented(check, state, proposed.proposals, concepts, meter)
+        changes, refusals, unasked = consent.changes, consent.refusals, consent.unasked
+        if consent.refused:
+            again, state = await self._proposed(_refused(state, consent.refused), meter)
+            if again.proposals:
+                consent = await consented(check, state, again.proposals, concepts, meter)
+                changes, unasked = (*changes, *consent.changes), unasked + consent.unasked
+                refusals = (*_left(refusals, again.proposals), *consent.refusals)
+        update = await in_thread(self._writable, Update(changes, refusals, unasked))
+        return replace(update, refusals=(*update.refusals, *proposed.refusals))
+
+    async def _proposed(self, state: TurnState, meter: UsageMeter) -> tuple["_Proposed", TurnState]:
+        """What the policy wants written, checked by code, and the state with the steps that led to it."""
         proposals: tuple[Proposal, ...] = ()
         dropped: dict[str, Refusal] = {}
-        answered = 0
+        answered = len(state.steps)
         for rounds_left in range(self._max_rounds + WRITES_AT_MOST, 0, -1):
             asked = state.planned is None or not state.planned.actions
             action, state = await next_action(self._policy, replace(state, rounds_left=rounds_left), meter)
@@ -145,14 +170,7 @@ class MemoryManager:
             carried_out = state.planned is None or not state.planned.actions
             if carried_out and not self._policy.published_stages and _is_whole(state.steps[answered:]):
                 break
-        if not proposals:
-            return Update(refusals=tuple(dropped.values()))
-        if self._policy.consent is None:
-            return Update(tuple(proposal.change for proposal in proposals), tuple(dropped.values()))
-        names = await in_thread(self._names, state)
-        update = await consented(self._policy.consent, state, proposals, names, meter)
-        update = await in_thread(self._writable, update)
-        return replace(update, refusals=(*update.refusals, *dropped.values()))
+        return _Proposed(proposals, tuple(dropped.values())), state
 
     def _look(self, state: TurnState, action: Action) -> tuple[Step, MemorySearched | EvidenceOpened | None]:
         if isinstance(action, SearchSemanticMemories):
@@ -294,20 +312,40 @@ class MemoryManager:
                 changes = (*changes, change)
         return replace(update, changes=changes, refusals=refusals)
 
-    def _names(self, state: TurnState) -> tuple[str, ...]:
-        """The names that the user gave to what the photos of the conversation show."""
-        photo_ids = {photo.photo_id for photo in (*state.photos, *state.earlier)}
-        return tuple(
-            name
-            for concept in self._bank.concepts()
-            if photo_ids & set(concept.photo_ids)
-            for name in (concept.name, *concept.aliases)
-        )
-
     async def _ensure_captions(self, state: TurnState, action: AddMemory) -> None:
         for photo in (*state.photos, *state.earlier):
             if photo.number in action.photos and not await in_thread(self._bank.caption, photo.photo_id):
                 await caption_photo(self._bank, self._captioner, photo.photo_id)
+
+
+@dataclass(frozen=True, slots=True)
+class _Proposed:
+    """What a writer wants written, and what code refuses."""
+
+    proposals: tuple[Proposal, ...]
+    refusals: tuple[Refusal, ...]
+
+
+def _refused(state: TurnState, refused: Sequence[tuple[Proposal, str]]) -> TurnState:
+    """The state in which the writer reads why these were refused."""
+    steps = []
+    for step in state.steps:
+        if isinstance(step.observation, Staged):
+            change = step.observation.change
+            reason = next((reason for proposal, reason in refused if proposal.change == change), None)
+            step = step if reason is None else replace(step, observation=Rejected(f"{reason} {PUT_IT_DIFFERENTLY}"))
+        steps.append(step)
+    return replace(state, steps=tuple(steps))
+
+
+def _left(refusals: Sequence[Refusal], again: Sequence[Proposal]) -> list[Refusal]:
+    """The refusals less those that were put forward again: for each of `again` the one that shares most words with it."""
+    left = list(refusals)
+    for proposal in again:
+        words = set(refusal_of(proposal, "").text.casefold().split())
+        if left:
+            left.remove(max(left, key=lambda refusal: len(words & set(refusal.text.casefold().split()))))
+    return left
 
 
 def _is_whole(answer: Sequence[Step]) -> bool:

@@ -42,6 +42,10 @@ class MeteredChatModel:
     def sees_photos(self) -> bool:
         return self._chat_model.sees_photos
 
+    @property
+    def known_abilities(self) -> Abilities:
+        return self._chat_model.known_abilities
+
     async def abilities(self, probe: tuple[Probe, ...] = ()) -> Abilities:
         return await self._chat_model.abilities(probe)
 

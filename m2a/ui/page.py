@@ -33,7 +33,8 @@ def build_page(assistant: "Assistant", uploads: Path) -> gr.Blocks:
             with gr.Column(elem_id="m2a-side", scale=0, min_width=0):
                 new = gr.HTML(_brand(), elem_id="m2a-brand", apply_default_css=False, js_on_load=_ON_NEW)
                 chat.build_conversations()
-                gr.HTML(_foot(assistant), elem_id="m2a-side-foot", apply_default_css=False, js_on_load=None)
+                # Asked anew at each load of the page: what the model can do is found out while one talks to it.
+                gr.HTML(lambda: _foot(assistant), elem_id="m2a-side-foot", apply_default_css=False, js_on_load=None)
             with gr.Column(elem_id="m2a-main", scale=1, min_width=0):
                 chat.build_talk()
         chat.connect(page, new)
@@ -51,6 +52,6 @@ def _brand() -> str:
 
 def _foot(assistant: "Assistant") -> str:
     return (
-        welcome.model_html(assistant.settings.chat_model)
+        welcome.model_html(assistant.settings.chat_model, assistant.chat_model_sentences())
         + '<button type="button" class="m-theme" data-theme-toggle>Theme: as the system</button>'
     )

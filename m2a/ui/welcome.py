@@ -61,11 +61,15 @@ def offline_html() -> str:
     )
 
 
-def model_html(chat_model: str) -> str:
-    """The line at the foot of the side bar."""
+def model_html(chat_model: str, abilities: Sequence[str]) -> str:
+    """The line at the foot of the side bar; what the model can do, in sentences, opens below it."""
     if chat_model == "offline":
         return '<p class="m-model">No language model connected</p>'
-    return f'<p class="m-model">Language model: <b>{markup.text(chat_model)}</b></p>'
+    name = f"Language model: <b>{markup.text(chat_model)}</b>"
+    if not abilities:
+        return f'<p class="m-model">{name}</p>'
+    items = "".join(f"<li>{markup.text(sentence)}</li>" for sentence in abilities)
+    return f'<details class="m-details m-model" data-key="model"><summary>{name}</summary><ul>{items}</ul></details>'
 
 
 def loading_html(loading: Sequence[tuple[str, bool]]) -> str:
