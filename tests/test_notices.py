@@ -57,7 +57,9 @@ def test_a_rival_is_offered_to_be_replaced() -> None:
 def test_what_was_undone_has_no_button() -> None:
     notice = memory_html([RecordedChange(0, MemoryChanged("replaced", None, OLD), undone=True)], reply_id=12)
     assert (
-        "<strong>Undone</strong>" in notice and "I keep “My PIN is &lt;4711&gt;.”" in notice and "<button" not in notice
+        "<strong>Undone</strong>" in notice
+        and "I have “My PIN is &lt;4711&gt;.” in my memory again." in notice
+        and "<button" not in notice
     )
 
 

@@ -92,7 +92,7 @@ def context_lines(context: MemoryContext, memories: int | None = None, fetched: 
         lines += ["Original messages:", *(messages if fetched is None else fitted(messages, fetched))]
     if not context.complete:
         lines.append("(The search ran out of rounds: there may be more.)")
-    return lines or ["Nothing else was found."]
+    return lines or ["Nothing was found that does not stand in the conversation."]
 
 
 def beside(context: MemoryContext, conversation: Sequence[Message]) -> MemoryContext:

@@ -119,8 +119,10 @@ class AddMemory(_Write):
         default=(), description="Numbers of the photos that it is about, of the new message or shown earlier."
     )
     concepts: tuple[NamedConcept, ...] = ()
-    happened_from: date | None = None
-    happened_to: date | None = None
+    happened_from: date | None = Field(
+        default=None, description="The first day of what happened on certain days; left out for what goes on."
+    )
+    happened_to: date | None = Field(default=None, description="Its last day; the same as the first if left out.")
     corrects: Id | None = Field(
         default=None, description="Id of a memory of which this corrects or adds to a part; both are kept together."
     )

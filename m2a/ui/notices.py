@@ -102,7 +102,7 @@ def _undone(changed: MemoryChanged) -> str:
         case "restored":
             return f"{entry or 'This'} is history again."
         case _:
-            return f"I keep {previous or 'what there was'}."
+            return f"I have {previous or 'what there was'} in my memory again."
 
 
 def _rival(rival: MemoryEntry, reply_id: int | None, number: int) -> str:

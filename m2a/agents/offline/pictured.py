@@ -8,6 +8,10 @@ _FOR_OR_FROM = re.compile(
     rf"(?:{_OTHERS} (?:[\w'’-]+ ){{0,2}})?$",
     re.IGNORECASE,
 )
+# "The dog of my colleague Sabine", and not "a photo of my dog Bobo".
+_OF = re.compile(
+    rf"(?<!photo)(?<!picture)(?<!pic)(?<!shot)(?<!portrait)(?<!drawing) of (?:{_OTHERS} (?:[\w'’-]+ ){{0,2}})?$", re.I
+)
 # "Theo's birthday", and not "Bobo's asleep", "Bobo's in the garden".
 _OWNS = re.compile(
     r"^['’](?:s(?!\w)|(?!\w))(?! (?:an?|the|my|our|his|her|not|in|on|at|under|with|so|very|too|really|here|there|asleep|"
@@ -26,6 +30,7 @@ def is_pictured(name: str, sentence: str) -> bool:
     mentions = list(re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", sentence))
     return not mentions or any(
         not _FOR_OR_FROM.search(sentence[: mention.start()])
+        and not _OF.search(sentence[: mention.start()])
         and not _OWNS.match(sentence[mention.end() :])
         and not _MADE_OR_GAVE.match(sentence[mention.end() :])
         for mention in mentions

@@ -230,9 +230,13 @@ def content_words(text: str) -> list[str]:
 
 def _points_at_photo(text: str) -> bool:
     """ "Who is this?", "do you know this dog?", "is this Rex?" beside a photo."""
-    asks = re.search(r"\b(?:who|what|which|recogni[sz]e|is this|is that|know (?:this|him|her|these))\b", text, re.I)
+    asks = re.search(
+        r"\b(?:who|what|which|recogni[sz]e|is this|is that|know (?:this|him|her|these)|^\W*and (?:this|that|these))\b",
+        text,
+        re.I,
+    )
     shown = re.sub(
-        r"\b(?:photos?|pictures?|images?|dog|cat|pet|man|woman|guy|animal|recogni[sz]e|see|look\w*)\b", "", text
+        r"\b(?:photos?|pictures?|images?|dog|cat|pet|man|woman|guy|animal|ones?|recogni[sz]e|see|look\w*)\b", "", text
     )
     is_it = r"(?:so )?(?:is|was) (?:this|that|it|he|she) (?:my |our )?[\w' -]{1,30}\?*"
     return bool(asks and not content_words(shown)) or bool(re.fullmatch(is_it, text, re.IGNORECASE))

@@ -11,7 +11,7 @@ from m2a.agents.offline.clauses import segments
 from m2a.agents.offline.names import mentioned, names_of
 from m2a.agents.offline.questions import Question, content_words
 from m2a.agents.offline.sense import Sense, leads
-from m2a.agents.offline.text import meets, members, stem, stems
+from m2a.agents.offline.text import meets, members, spelling, stem, stems
 from m2a.types import Concept, Hit, MemoryEntry
 
 _SYNONYM = 0.9  # what a word of the lists meets, where the same word meets 1 and any other its cosine
@@ -259,9 +259,14 @@ def covered(wanted: Sequence[str], said: Sequence[str], sense: Sense) -> list[fl
     if not wanted or not said:
         return [0.0] * len(wanted)
     roots = frozenset(one for word in said for one in stems(word))
+    spellings = frozenset(map(spelling, roots))
     near = sense.nearest(wanted, said)
     return [
-        1.0 if stem(word) in roots else _SYNONYM if meets(stem(word), roots) else max(0.0, min(0.8, cosine))
+        1.0
+        if spelling(stem(word)) in spellings
+        else _SYNONYM
+        if meets(stem(word), roots)
+        else max(0.0, min(0.8, cosine))
         for word, cosine in zip(wanted, near, strict=True)
     ]
 

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from m2a.agents.offline.clauses import sentences
-from m2a.agents.offline.names import NAME, find_namings, mentioned
+from m2a.agents.offline.names import NAME, find_names, find_namings, mentioned
+from m2a.agents.offline.pictured import is_pictured
 from m2a.agents.offline.text import plain
 from m2a.types import Concept, Message, NamedConcept
 
@@ -17,6 +18,12 @@ _ORDINAL = re.compile(
     r"(?:photo|picture|number|no\.?) (?P<number>[1-8]))(?= ?(?:is|was|shows|isn't|wasn't|'s)\b)",
     re.IGNORECASE,
 )
+_LEFT_OR_RIGHT = re.compile(
+    r"\b(?:on |to )?(?:the )?(?P<side>left|right)(?: one| photo)? (?:is|shows|you see) (?P<named>.+?)"
+    r"(?=,? (?:and|,) (?:on |to )?(?:the )?(?:left|right)\b|[.;!]|$)",
+    re.IGNORECASE,
+)
+_NOT_BUT = re.compile(rf"(?i:\b(?:is|was|'s|called)) (?P<name>{NAME}),? (?i:not|and not|instead of) (?P<other>{NAME})")
 _POINTS = r"(?:that|this|it|he|she|these|those|they)"
 _IS_NAMED = re.compile(
     rf"\b(?:{_POINTS}(?:'s| is| was| shows)|(?:his|her|its) name(?:'s| is| was)|"
@@ -62,10 +69,38 @@ def photo_sayings(message: Message, recent: Sequence[Message], concepts: Sequenc
         return []
     found = list(_answer(message, recent, concepts))
     for sentence in sentences(plain(message.text)):
+        if several := [*_sides(sentence, photo_ids), *_renamed(sentence, photo_ids, concepts)]:
+            found += several
+            continue
         saying = _read(sentence, photo_ids, concepts, under=bool(message.photos))
         if saying is not None:
             found.append(saying)
     return found
+
+
+def _sides(sentence: str, photo_ids: tuple[str, ...]) -> Iterator[PhotoSaying]:
+    """Of two photos: "Left is my teddy Bruno and on the right is the sloth Fauli"."""
+    if len(photo_ids) != 2:
+        return
+    for side in _LEFT_OR_RIGHT.finditer(sentence):
+        photo_id = photo_ids[0 if side["side"].lower() == "left" else 1]
+        namings = [one for one in find_namings(side["named"]) if is_pictured(one.name, side["named"])]
+        names = [one.name for one in namings] or [n for n in find_names(side["named"]) if is_pictured(n, side["named"])]
+        if names:
+            kind, aliases = (namings[0].kind, namings[0].aliases) if namings else ("thing", ())
+            yield _saying(sentence, names[0], kind, (photo_id,), aliases=aliases)
+
+
+def _renamed(sentence: str, photo_ids: tuple[str, ...], concepts: Sequence[Concept]) -> Iterator[PhotoSaying]:
+    """ "The cat's name is Luna, not Rosi", of photos that are taken to show Rosi."""
+    renamed = _NOT_BUT.search(sentence)
+    if renamed is None:
+        return
+    for wrong in concepts:
+        shown = tuple(photo_id for photo_id in photo_ids if photo_id in wrong.photo_ids)
+        if shown and wrong.name.casefold() == renamed["other"].casefold():
+            yield _saying(sentence, wrong.name, wrong.kind, shown, denied=True)
+            yield _saying(sentence, renamed["name"], wrong.kind, shown)
 
 
 def said_to_user(name: str) -> str:
@@ -125,7 +160,7 @@ def _read(sentence: str, photo_ids: tuple[str, ...], concepts: Sequence[Concept]
         if naming is not None or named["name"].startswith("the "):
             kind, aliases = (naming.kind, naming.aliases) if naming else ("thing", ())
             return _saying(sentence, named["name"], kind, photo_ids, aliases=aliases)
-    if namings := find_namings(sentence_of_one):
+    if namings := [one for one in find_namings(sentence_of_one) if is_pictured(one.name, sentence_of_one)]:
         return _saying(sentence, namings[0].name, namings[0].kind, photo_ids, aliases=namings[0].aliases)
     if belongs := _BELONGS.search(sentence_of_one):
         return _saying(sentence, belongs["name"], "thing", photo_ids)

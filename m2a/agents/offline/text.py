@@ -105,6 +105,18 @@ def meets(wanted: str, said: Iterable[str]) -> bool:
 
 
 @lru_cache(maxsize=8192)
+def spelling(word: str) -> str:
+    """What the usual slips leave as it is: the letters without doubled ones, those inside in any order.
+
+    "alergic" and "allergic" have the same, and so have "freind" and "friend"; a short word is itself.
+    """
+    if len(word) < _ROOT or not word.isalpha():
+        return word
+    letters = re.sub(r"(.)\1", r"\1", word)
+    return letters[0] + "".join(sorted(letters[1:-1])) + letters[-1]
+
+
+@lru_cache(maxsize=8192)
 def equivalents(wanted: str) -> frozenset[str]:
     """The stems that may stand for this one: its groups' and, of a kind, its members (theirs too)."""
     same = set(_groups().get(wanted, ()))

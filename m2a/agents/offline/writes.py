@@ -150,7 +150,10 @@ def _concepts(state: TurnState, observation: Observation) -> tuple[NamedConcept,
     if observation.photo_ids or not state.photos:
         return concepts
     sentence = observation.said or observation.text
-    return tuple(one if is_pictured(one.name, sentence) else one.model_copy(update={"photos": ()}) for one in concepts)
+    pictured = [one for one in concepts if is_pictured(one.name, sentence)]
+    if len(pictured) > 1 and len(state.photos) > 1:
+        pictured = []  # nobody said which photo shows which
+    return tuple(one if one in pictured else one.model_copy(update={"photos": ()}) for one in concepts)
 
 
 def _photos(state: TurnState, observation: Observation, reading: Reading) -> tuple[int, ...]:
