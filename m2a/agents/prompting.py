@@ -22,7 +22,7 @@ from m2a.agents.material import (
     system_message,
 )
 from m2a.agents.photo_parts import photo_parts, photos_to_see
-from m2a.agents.state import MemoryContext, Stage, TurnState
+from m2a.agents.state import MemoryContext, SearchScope, Stage, TurnState
 from m2a.agents.step_messages import step_messages, step_needs
 from m2a.types import Message
 from models.abilities import Abilities
@@ -34,12 +34,12 @@ _FRAME_TOKENS = 512  # titles, fences, names of roles and what is around a tool,
 _MESSAGE_SHARE = 2  # and of the rest the user's new message takes no more than half
 
 
-def stage_messages(state: TurnState, abilities: Abilities) -> list[ChatMessage]:
+def stage_messages(state: TurnState, abilities: Abilities, scope: SearchScope) -> list[ChatMessage]:
     """The prompt for choosing a step of any stage but generate: the system message, what the stage is about, and the
     steps so far, each as a tool call with its result."""
     boundary = _boundary(state)
     agent = "memory_manager" if state.stage.startswith("manage") else "chat_agent"
-    system = system_message(agent, boundary)
+    system = system_message(agent, boundary, scope)
     room = _room(abilities, CALL_TOKENS)
     message = message_line(state.message)
     new = [day_line(state.now), f"The user's new message:\n{shortened(message, room // _MESSAGE_SHARE)}"]
@@ -57,7 +57,7 @@ def stage_messages(state: TurnState, abilities: Abilities) -> list[ChatMessage]:
         "message_id": state.message.message_id,
         "looking": render("looked" if state.context else "look"),
     }
-    rest.append(render(state.stage.replace(" ", "_"), **values))
+    rest.append(render(state.stage.replace(" ", "_"), scope, **values))
     recent = [message_line(m, state.superseded.get(m.message_id, ()), _numbered(state, m)) for m in state.recent]
     needs = step_needs(state.steps)
     found = sum(_memory_tokens(context) for context in state.context)
@@ -67,7 +67,7 @@ def stage_messages(state: TurnState, abilities: Abilities) -> list[ChatMessage]:
         history=sum(map(tokens_of, recent)),
         photos=photos_to_see(state, abilities),
     )
-    fixed = [*_texts(system), *new, *rest, tools_text(state.stage)]
+    fixed = [*_texts(system), *new, *rest, tools_text(state.stage, scope)]
     budget = divide(room - sum(map(tokens_of, fixed)), needs, abilities.photos_per_prompt)
     parts: list[str | PhotoPart] = []
     if recent:
@@ -86,11 +86,11 @@ def stage_messages(state: TurnState, abilities: Abilities) -> list[ChatMessage]:
     return messages
 
 
-def reply_messages(state: TurnState, abilities: Abilities) -> list[ChatMessage]:
+def reply_messages(state: TurnState, abilities: Abilities, scope: SearchScope) -> list[ChatMessage]:
     """The prompt of the generate stage: the conversation as it went, what was found, the new message."""
     boundary = _boundary(state)
     system = system_message("assistant", boundary)
-    stage = render("generate") + ("\n" + render("generate_searching") if state.may_search else "")
+    stage = render("generate") + ("\n" + render("generate_searching", scope) if state.may_search else "")
     system = ChatMessage("system", (*system.parts, "\n\n" + stage))
     room = _room(abilities, REPLY_TOKENS)
     last = []
@@ -107,7 +107,7 @@ def reply_messages(state: TurnState, abilities: Abilities) -> list[ChatMessage]:
         fetched=sum(_fetched_tokens(context) for context in state.context) + step_budget.fetched,
         photos=photos_to_see(state, abilities),
     )
-    fixed = [*_texts(system), *last, *preferences, *([tools_text("generate")] if state.may_search else [])]
+    fixed = [*_texts(system), *last, *preferences, *([tools_text("generate", scope)] if state.may_search else [])]
     budget = divide(room - sum(map(tokens_of, fixed)), needs, abilities.photos_per_prompt)
     newest_first, left_out = fit(turns[::-1], budget.history)
     messages = [

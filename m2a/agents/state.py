@@ -193,6 +193,21 @@ class Decision:
 class Policy(Protocol):
     """Chooses the steps of both agents.
 
+@dataclass(frozen=True, slots=True)
+class SearchScope:
+    """How a policy may look into the memory; its tools and its prompts name nothing else.
+
+    `raw_messages`: it may open and search the raw log. `finds_messages`: a search of the memory brings raw messages too.
+    `compares_photos`: a search may go by the photos of the user's message. `searches_again`: what was found may lead to
+    another search.
+    """
+
+    raw_messages: bool = True
+    finds_messages: bool = True
+    compares_photos: bool = True
+    searches_again: bool = True
+
+
     `first_search_hits`: how many memories the first search of a stage brings. `relevance_floor`: whether a search leaves out
     memories that are far from its words; False for a policy that judges every hit itself. `quotes_user_alone`: whether a
     search of the raw messages leaves out the assistant's. `searches_messages`: whether a search of the memory brings raw

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from m2a.agents.state import SearchScope
 from m2a.systems.shared import Fusion
 from m2a.types import RecordKind
 
@@ -28,6 +29,16 @@ class Variant:
     published_stages: bool = False
     needs_agents: bool = False
 
+
+    @property
+    def scope(self) -> SearchScope:
+        """What the prompts of its agents say of the memory."""
+        return SearchScope(
+            raw_messages=self.raw_messages,
+            finds_messages="message" in self.searched,
+            compares_photos=self.paths == "all",
+            searches_again=self.max_queries > 1,
+        )
 
 M2A = Variant()
 # As published, a search finds entries, and messages are opened by their ids.
