@@ -6,7 +6,17 @@ from functools import cache
 from pydantic import ValidationError
 
 from m2a.agents.consent_request import ConsentRequest, Proposal, Verdicts
-from m2a.agents.material import Boundary, day_line, message_line, one_line, render, shorten, spaced, system_message
+from m2a.agents.material import (
+    Boundary,
+    day_line,
+    message_line,
+    one_line,
+    people_text,
+    render,
+    shorten,
+    spaced,
+    system_message,
+)
 from m2a.types import Addition, Forgetting, Replacement, Restoration
 from models.chat_model import ChatMessage, ChatModel, MalformedReplyError, PhotoPart, TokenUsage, Tool
 
@@ -54,6 +64,8 @@ def consent_messages(request: ConsentRequest) -> list[ChatMessage]:
         parts.append(boundary.enclose("The assistant's message before", [shorten(before, ASSISTANT_CHARACTERS)]))
     parts.append(day_line(request.now))
     parts.append(f"The user's new message:\n{message_line(request.message)}")
+    if request.people:
+        parts.append(people_text(request.people))
     for number, text in enumerate(request.pasted, start=1):
         parts.append(boundary.enclose(f"Pasted text {number}", [text]))
     for photo in request.photos:

@@ -16,6 +16,7 @@ from m2a.agents.material import (
     message_line,
     message_lines,
     one_line,
+    people_text,
     render,
     shorten,
     spaced,
@@ -43,6 +44,8 @@ def stage_messages(state: TurnState, abilities: Abilities, scope: SearchScope) -
     room = _room(abilities, CALL_TOKENS)
     message = message_line(state.message)
     new = [day_line(state.now), f"The user's new message:\n{shortened(message, room // _MESSAGE_SHARE)}"]
+    if state.people:
+        new.append(people_text(state.people))
     rest = []
     if state.reply is not None:
         reply = replace(state.reply, text=shorten(state.reply.text, WRITTEN_CHARACTERS))

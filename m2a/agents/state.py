@@ -151,7 +151,8 @@ class TurnState:
     after `photos` in the order in which they were shown. `request` is what the ChatAgent asked of the MemoryManager. `steps`
     are those of the current stage. In the generate stage `recalled` are the photos that go into the prompt and `context` what
     the queries brought. In the update stages `changes` are what the turn before this one changed in the memory. `planned` is
-    of no account in another stage than its own.
+    of no account in another stage than its own. Where several `people` talk to each other, each counts as the user, and
+    `parts` are the texts of those who speak in `message`, which holds one after the other.
     """
 
     stage: Stage
@@ -171,6 +172,8 @@ class TurnState:
     changes: tuple[MemoryChanged, ...] = ()
     superseded: Superseded = field(default_factory=dict)
     planned: Planned | None = None
+    people: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
 
     @property
     def may_search(self) -> bool:
@@ -190,9 +193,6 @@ class Decision:
     further: tuple[Action | Rejected, ...] = ()
 
 
-class Policy(Protocol):
-    """Chooses the steps of both agents.
-
 @dataclass(frozen=True, slots=True)
 class SearchScope:
     """How a policy may look into the memory; its tools and its prompts name nothing else.
@@ -207,6 +207,9 @@ class SearchScope:
     compares_photos: bool = True
     searches_again: bool = True
 
+
+class Policy(Protocol):
+    """Chooses the steps of both agents.
 
     `first_search_hits`: how many memories the first search of a stage brings. `relevance_floor`: whether a search leaves out
     memories that are far from its words; False for a policy that judges every hit itself. `quotes_user_alone`: whether a

@@ -11,7 +11,8 @@ from m2a.types import RecordKind
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """`searched` are the kinds of records that a search finds. `update_every` messages make an exchange, which gets one Update
+    """`searched` are the kinds of records that a search finds. `context_turns` go along with each request to the manager; what
+    the ChatAgent sees itself does not depend on them. `update_every` messages make an exchange, which gets one Update
     stage. `needs_agents`: it differs from `m2a-paper` only where agents answer, so that a run of retrieval alone has nothing to
     show for it."""
 
@@ -29,7 +30,6 @@ class Variant:
     published_stages: bool = False
     needs_agents: bool = False
 
-
     @property
     def scope(self) -> SearchScope:
         """What the prompts of its agents say of the memory."""
@@ -39,6 +39,7 @@ class Variant:
             compares_photos=self.paths == "all",
             searches_again=self.max_queries > 1,
         )
+
 
 M2A = Variant()
 # As published, a search finds entries, and messages are opened by their ids.
