@@ -1,9 +1,9 @@
 """What a turn costs in calls of a language model, and whether its prompt held the evidence: `python -m tests.bench calls`.
 
 Ten fixed turns with a scripted model behind a real HTTP server, over a memory of other people's statements: once as M2A asks
-by default, once stage by stage as published (`published_stages`, with the published fusion and without a floor). The script
-is an ordinary model in both: it keeps what is told, and where the words that an answer rests on do not stand in its prompt, it
-looks for them. What it would look for is written beside each turn, and does not depend on the protocol.
+by default, once stage by stage as the system `m2a-paper` does. The script is an ordinary model in both: it keeps what is told,
+and where the words that an answer rests on do not stand in its prompt, it looks for them. What it would look for is written
+beside each turn, and does not depend on the protocol.
 
 Tokens are estimates (`CHARACTERS_PER_TOKEN`, with the tools; a photo is `PHOTO_TOKENS`). The consent check accepts all. Captions
 and the question whether the model sees photos, asked once for each photo and once for each model, are counted apart.
@@ -22,6 +22,7 @@ from m2a import Assistant
 from m2a.agents.language_policy import LanguagePolicy
 from m2a.settings import load_settings
 from m2a.systems.metered import PHOTO_TOKENS, tokens_of
+from m2a.systems.variants import VARIANTS, Variant
 from m2a.types import Addition, EntryDraft, EvidenceRange, Failed, MessageRecorded
 from models.provider_chat_model import ProviderChatModel
 from tests.chat_server import ChatServer, Reply, mode_of
@@ -31,7 +32,7 @@ from tests.scripted_model import Call, Prompt, PromptStage, ScriptedModel
 
 OTHERS = Path(__file__).parents[1] / "data" / "learned.txt"
 APART: tuple[PromptStage, ...] = ("caption", "probe")
-POLICIES = {"default": False, "as published": True}
+POLICIES = {"default": VARIANTS["m2a"], "as published": VARIANTS["m2a-paper"]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,14 +227,14 @@ def _tokens_in(request: Mapping[str, Any]) -> int:
     return sum(map(tokens_of, parts)) + photos * PHOTO_TOKENS
 
 
-async def measure(folder: Path, *, published: bool, others: int) -> tuple[list[Cost], int]:
+async def measure(folder: Path, variant: Variant, *, others: int) -> tuple[list[Cost], int]:
     """What each of the turns took, and how many calls are apart from them."""
     model = CountedModel()
-    fusion: dict[str, Any] = {"fusion": "paper", "relevance_floor": False} if published else {}
+    settings = load_settings(data_dir=folder, fusion=variant.fusion, relevance_floor=variant.relevance_floor)
     with ChatServer(model) as server:
         chat_model = ProviderChatModel("openai:scripted", base_url=server.base_url, sees_photos=None)
-        policy = LanguagePolicy(chat_model, published_stages=published)
-        async with Assistant.open(load_settings(data_dir=folder, **fusion), policy=policy) as assistant:
+        policy = LanguagePolicy(chat_model, published_stages=variant.published_stages, scope=variant.scope)
+        async with Assistant.open(settings, policy=policy) as assistant:
             await asyncio.to_thread(_tell_before, assistant, others)
             costs, conversation = [], None
             for turn in TURNS:
@@ -293,9 +294,9 @@ def main(arguments: Sequence[str] = ()) -> None:
     parser.add_argument("--others", type=int, default=300, help="how many other statements the memory holds")
     options = parser.parse_args(list(arguments))
     measured, apart = {}, {}
-    for name, published in POLICIES.items():
+    for name, variant in POLICIES.items():
         with tempfile.TemporaryDirectory() as folder:
-            measured[name], apart[name] = asyncio.run(measure(Path(folder), published=published, others=options.others))
+            measured[name], apart[name] = asyncio.run(measure(Path(folder), variant, others=options.others))
     print("\n".join(table(measured)))
     for name, costs in measured.items():
         stages = "; ".join(
