@@ -16,7 +16,7 @@ from pathlib import Path
 from m2a.agents.offline import OfflineRules
 from m2a.agents.offline.languages import is_english
 from m2a.agents.prompting import reply_messages, stage_messages
-from m2a.agents.state import Decision, TurnState
+from m2a.agents.state import Decision, SearchScope, TurnState
 from m2a.assistant import Assistant
 from m2a.memory.owners import owner_named
 from m2a.memory.words import finished_words
@@ -140,11 +140,11 @@ class PromptingRules(OfflineRules):
         self.prompts: deque[str] = deque(maxlen=100)  # those of a turn are fewer
 
     async def decide(self, state: TurnState) -> Decision:
-        self._keep(stage_messages(state, Abilities(sees_photos=False)))
+        self._keep(stage_messages(state, Abilities(sees_photos=False), SearchScope()))
         return await super().decide(state)
 
     def reply(self, state: TurnState) -> AsyncGenerator[str | TokenUsage, None]:
-        self._keep(reply_messages(state, Abilities(sees_photos=False)))
+        self._keep(reply_messages(state, Abilities(sees_photos=False), SearchScope()))
         return super().reply(state)
 
     def _keep(self, messages: Sequence[ChatMessage]) -> None:

@@ -83,7 +83,7 @@ def test_a_sample_becomes_a_dialogue(tmp_path: Path) -> None:
     look, nice, moved = dialogue.turns
     assert (look.speaker, look.role, look.caption) == ("Ada", "user", "a photo of a teapot")
     assert look.photos[0].path is None  # LoCoMo ships no pictures
-    assert (nice.role, nice.photos, moved.reference) == ("assistant", (), "D2:1")
+    assert (nice.role, nice.photos, moved.reference) == ("user", (), "D2:1")
     when, sails = dialogue.questions
     assert (when.answer, when.evidence, when.dropped_evidence) == ("2023", ("D2:1", "D1:2"), ("D", "D7:1"))
     assert sails.answer is None and not sails.answerable

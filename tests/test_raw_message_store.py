@@ -2,7 +2,7 @@ import time
 from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
-from sqlalchemy import delete, insert, text, update
+from sqlalchemy import delete, event, insert, text, update
 from sqlalchemy.exc import DBAPIError
 
 from m2a.memory.database import Database, erasure, message
@@ -109,6 +109,25 @@ def test_ranges_are_merged_and_a_day_is_whole(raw, database, owner):
         assert raw.between(connection, owner, times[1], times[1], UTC) == said[1:2]
         for zone in (UTC, timezone(timedelta(hours=14)), timezone(timedelta(hours=-12))):
             assert raw.between(connection, owner, date.min, date.max, zone) == said
+
+
+def test_ranges_are_read_in_order_and_many_at_once(raw, database, owner):
+    conversation_id = start(raw, database, owner)
+    said = [say(raw, database, owner, conversation_id, f"number {n}") for n in range(1, 120)]
+    with database.read() as connection:
+        wide = [EvidenceRange(118, 119), EvidenceRange(10, 90), EvidenceRange(3, 3)]
+        assert raw.in_ranges(connection, owner, wide) == [said[2], *said[9:90], *said[117:]]
+        everything = [EvidenceRange(1, 2**62), EvidenceRange(5, 5)]
+        assert raw.in_ranges(connection, owner, everything) == said
+        statements: list[str] = []
+        event.listen(connection, "before_cursor_execute", lambda *given: statements.append(given[2]))
+        taken = []
+        for count in (2, 40):
+            statements.clear()
+            apart = [EvidenceRange(number, number) for number in range(1, 2 * count, 2)]
+            assert raw.in_ranges(connection, owner, apart) == said[: 2 * count : 2]
+            taken.append(len(statements))
+        assert taken[0] == taken[1] > 0, "as many statements for forty ranges as for two"
 
 
 def test_merge_ranges():

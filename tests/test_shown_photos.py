@@ -11,6 +11,7 @@ from PIL import Image
 
 from m2a.agents.offline import OfflineRules
 from m2a.agents.prompting import stage_messages
+from m2a.agents.state import SearchScope
 from m2a.assistant import Assistant
 from m2a.memory.bank import MemoryBank
 from m2a.settings import Settings
@@ -225,7 +226,7 @@ async def test_a_model_names_an_earlier_photo_by_its_number_and_is_told_what_is_
         remember(policy)
         await turn(assistant, "Look", again, conversation_id=conversation)
         state = policy.seen[-1]
-        prompt = stage_messages(state, Abilities(sees_photos=False))
+        prompt = stage_messages(state, Abilities(sees_photos=False), SearchScope())
         lines = [part for message in prompt for part in message.parts]
         assert any("It shows Mango" in line for line in lines)
         assert any("Photo 2, from message 1" in line for line in lines)

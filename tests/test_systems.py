@@ -198,25 +198,6 @@ async def test_m2a_as_published_updates_once_per_exchange_and_answers_without_a_
         parts.stores.close()
 
 
-async def test_the_ablations_differ_in_what_they_are_named_for(tmp_path: Path) -> None:
-    with ChatServer(ScriptedModel(choose, lambda prompt: "Lisbon")) as server:
-        parts = parts_of(model_of(server))(tmp_path / "work")
-        here = await place(tmp_path, "m2a-semantic-only", parts)
-        tools = {tool["function"]["name"] for request in server.requests for tool in request.json["tools"]}
-        assert "search_semantic_memories" in tools and not any("raw" in tool for tool in tools)
-        answer = await here.answer("Who moved to Lisbon?")
-        assert answer.sources == ()
-
-        contexts = {}
-        for name in ("m2a-context-0", "m2a-context-1"):
-            done = len(server.requests)
-            await place(tmp_path, name, parts)
-            updates = [p for p in (Prompt.of(r.json) for r in server.requests[done:]) if p.stage == "update"]
-            contexts[name] = [prompt.material.count("message ") for prompt in updates]
-        assert contexts == {"m2a-context-0": [0, 0, 0], "m2a-context-1": [0, 2, 0]}
-        parts.stores.close()
-
-
 async def test_without_a_model_the_rules_remember_who_said_it(tmp_path: Path) -> None:
     parts = parts_of()(tmp_path / "work")
     here = await place(tmp_path, "m2a", parts)

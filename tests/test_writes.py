@@ -8,7 +8,7 @@ import pytest_asyncio
 
 from m2a import Assistant
 from m2a.agents.prompting import stage_messages
-from m2a.agents.state import Rejected, TurnState
+from m2a.agents.state import Rejected, SearchScope, TurnState
 from m2a.settings import load_settings
 from m2a.types import (
     Action,
@@ -103,7 +103,7 @@ async def test_a_superseded_statement_is_marked_as_history_in_a_prompt(
     remember(policy, FetchRawMessages(ranges=((first, first),)))
     await changes(assistant, "Hm.")
     prompts = [
-        in_words(stage_messages(state, Abilities(sees_photos=False)))
+        in_words(stage_messages(state, Abilities(sees_photos=False), SearchScope()))
         for state in policy.seen
         if state.stage == "manage update"
     ]

@@ -3,13 +3,22 @@
 import inspect
 import json
 import re
+from collections.abc import Mapping
 from functools import cache
 
 from pydantic import ValidationError
 
-from m2a.agents.state import STAGE_ACTIONS, Stage
-from m2a.types import Action
+from m2a.agents.state import STAGE_ACTIONS, SearchScope, Stage
+from m2a.types import Action, FetchRawMessages, FetchRawMessagesByTime, SearchRawMessages, SearchSemanticMemories
 from models.chat_model import MalformedReplyError, Tool, ToolCall
+
+_OF_RAW_MESSAGES = (FetchRawMessages, FetchRawMessagesByTime, SearchRawMessages)
+# Where a search of the memory finds entries alone.
+_OF_ENTRIES_ALONE: Mapping[type[Action], str] = {
+    SearchSemanticMemories: "Search the semantic memories by words, and by the attached photos where they help.",
+    SearchRawMessages: "Find raw messages by exact words.",
+}
+_BY_PHOTOS = ", and by the attached photos where they help"
 
 
 def tool_name(action: type[Action]) -> str:
@@ -18,20 +27,21 @@ def tool_name(action: type[Action]) -> str:
 
 
 @cache
-def stage_tools(stage: Stage) -> tuple[Tool, ...]:
+def stage_tools(stage: Stage, scope: SearchScope) -> tuple[Tool, ...]:
     """The actions of the stage as tools; docstrings and fields describe them."""
-    return tuple(Tool(tool_name(one), inspect.getdoc(one) or "", _schema(one)) for one in STAGE_ACTIONS[stage])
+    return tuple(Tool(tool_name(one), _description(one, scope), _schema(one, scope)) for one in _actions(stage, scope))
 
 
 @cache
-def tools_text(stage: Stage) -> str:
+def tools_text(stage: Stage, scope: SearchScope) -> str:
     """As long as the tools are in a prompt."""
-    return "".join(f"{tool.name}{tool.description}{json.dumps(tool.parameters)}" for tool in stage_tools(stage))
+    tools = stage_tools(stage, scope)
+    return "".join(f"{tool.name}{tool.description}{json.dumps(tool.parameters)}" for tool in tools)
 
 
-def read_action(stage: Stage, call: ToolCall) -> Action:
-    """Raises `MalformedReplyError` where the call is no action of the stage."""
-    actions = {tool_name(action): action for action in STAGE_ACTIONS[stage]}
+def read_action(stage: Stage, scope: SearchScope, call: ToolCall) -> Action:
+    """Raises `MalformedReplyError` where the call is no action of the stage, or one that the scope leaves out."""
+    actions = {tool_name(action): action for action in _actions(stage, scope)}
     action = actions.get(call.name)
     if action is None:
         raise MalformedReplyError(
@@ -44,8 +54,21 @@ def read_action(stage: Stage, call: ToolCall) -> Action:
         raise MalformedReplyError(f"The arguments of {call.name} are wrong: {faults}.", usage=call.usage) from error
 
 
-def _schema(action: type[Action]) -> dict[str, object]:
+def _actions(stage: Stage, scope: SearchScope) -> tuple[type[Action], ...]:
+    return tuple(one for one in STAGE_ACTIONS[stage] if scope.raw_messages or one not in _OF_RAW_MESSAGES)
+
+
+def _description(action: type[Action], scope: SearchScope) -> str:
+    text = inspect.getdoc(action) or ""
+    if not scope.finds_messages:
+        text = _OF_ENTRIES_ALONE.get(action, text)
+    return text if scope.compares_photos else text.replace(_BY_PHOTOS, "")
+
+
+def _schema(action: type[Action], scope: SearchScope) -> dict[str, object]:
     schema = action.model_json_schema()
     schema.pop("title", None)
     schema.pop("description", None)
+    if action is SearchSemanticMemories and not scope.compares_photos:
+        schema["properties"] = {"query": {**schema["properties"]["query"], "description": "Words to look for."}}
     return schema

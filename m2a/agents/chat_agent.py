@@ -232,13 +232,27 @@ class ChatAgent:
         return tuple(kept)
 
 
-async def decide_update(policy: Policy, manager: MemoryManager, state: TurnState, meter: UsageMeter) -> Update:
-    """What of an exchange is to be remembered, corrected or forgotten. Raises like `ChatAgent.update`."""
+async def decide_update(
+    policy: Policy,
+    manager: MemoryManager,
+    state: TurnState,
+    meter: UsageMeter,
+    *,
+    context: Sequence[Message] | None = None,
+) -> Update:
+    """What of an exchange is to be remembered, corrected or forgotten. Raises like `ChatAgent.update`.
+
+    `context` are the earlier messages that go along with the request to the manager; without it those of the state.
+    """
+    recent = state.recent if context is None else tuple(context)
     if not policy.published_stages:
+        state = replace(state, recent=recent)
         known = await manager.recall(state, _unheard)
         return await manager.update(replace(state, context=(known,)), UNASKED_REQUEST, meter)
     action, state = await next_action(policy, state, meter)
-    return await manager.update(state, action.request, meter) if isinstance(action, UpdateMemory) else Update()
+    if not isinstance(action, UpdateMemory):
+        return Update()
+    return await manager.update(replace(state, recent=recent), action.request, meter)
 
 
 def _unheard(_event: TurnEvent) -> None:

@@ -123,12 +123,16 @@ class _Material:
     pasted: tuple[str, ...]
     photos: tuple[PhotoView, ...]
     given: tuple[Message, ...]
+    people: tuple[str, ...]
 
     @classmethod
     def of(cls, state: TurnState) -> "_Material":
         """The user's newest messages and the assistant's before them; the reply of this turn is not among them."""
-        own = own_words(state.message.text)
-        pasted = list(own.pasted)
+        own, pasted = list[str](), list[str]()
+        for part in state.parts or (state.message.text,):  # what one pastes ends where another speaks
+            words = own_words(part, first=len(pasted) + 1)
+            own.append(words.text)
+            pasted += words.pasted
         earlier = []
         for message in [message for message in state.recent if message.role == "user"][-EARLIER_MESSAGES:]:
             theirs = own_words(message.text[:EARLIER_CHARACTERS], first=len(pasted) + 1)
@@ -137,12 +141,13 @@ class _Material:
         last = state.recent[-1] if state.recent else None
         return cls(
             now=state.now,
-            message=replace(state.message, text=own.text),
+            message=replace(state.message, text="\n".join(own)),
             earlier=tuple(earlier),
             before=last if last is not None and last.role == "assistant" else None,
             pasted=tuple(pasted),
             photos=(*state.photos, *state.earlier),
             given=(*state.recent, state.message),
+            people=state.people,
         )
 
     def request(self, group: Sequence[_Open], concepts: Sequence[Concept]) -> ConsentRequest:
@@ -154,6 +159,7 @@ class _Material:
             before=self.before,
             proposals=proposals,
             names=_names_used(concepts, proposals),
+            people=self.people,
         )
 
     def request_of_shown(self, group: Sequence[_Open], concepts: Sequence[Concept]) -> ConsentRequest:
@@ -169,6 +175,7 @@ class _Material:
             photos=tuple(photo for photo in self.photos if photo.number in named),
             pasted=self.pasted,
             names=_names_used([one for one in concepts if pictured.intersection(one.photo_ids)], proposals),
+            people=self.people,
         )
 
     def holder(self, verdict: Verdict, *, in_new_message: bool) -> Message | None:

@@ -19,7 +19,17 @@ from m2a.agents.budget import (
     tokens_of,
 )
 from m2a.agents.consent_request import ConsentRequest, Proposal, Verdicts
-from m2a.agents.material import Boundary, day_line, message_line, one_line, render, shorten, spaced, system_message
+from m2a.agents.material import (
+    Boundary,
+    day_line,
+    message_line,
+    one_line,
+    people_text,
+    render,
+    shorten,
+    spaced,
+    system_message,
+)
 from m2a.agents.photo_parts import photo_label
 from m2a.types import Addition, Forgetting, Replacement, Restoration
 from models.abilities import Abilities
@@ -94,6 +104,8 @@ def consent_messages(request: ConsentRequest, abilities: Abilities) -> list[Chat
     if before:
         parts.append(boundary.enclose("The assistant's message before", fitted(before, budget.memories)))
     parts += [day_line(request.now), f"The user's new message:\n{message}"]
+    if request.people:
+        parts.append(people_text(request.people))
     rooms = spread(budget.fetched, [tokens_of(text) for text in request.pasted])
     for number, (text, pasted_room) in enumerate(zip(request.pasted, rooms, strict=True), start=1):
         parts.append(boundary.enclose(f"Pasted text {number}", [shortened(text, pasted_room)]))

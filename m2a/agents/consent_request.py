@@ -65,6 +65,7 @@ class ConsentRequest:
     that rest on them, and nothing of the memory.
 
     `message` and `earlier` hold the user's own words alone. `names` are those that the user gave to what the photos show.
+    `people` are those who talk to each other, where each of several counts as the user.
     `fault` says what was wrong with the answer before.
     """
 
@@ -77,6 +78,7 @@ class ConsentRequest:
     photos: tuple[PhotoView, ...] = ()
     pasted: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
+    people: tuple[str, ...] = ()
     fault: str = ""
 
 

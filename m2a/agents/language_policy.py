@@ -7,7 +7,7 @@ from m2a.agents.action_tools import read_action, stage_tools
 from m2a.agents.consent_prompt import ModelConsentCheck
 from m2a.agents.consent_request import ConsentCheck
 from m2a.agents.prompting import reply_messages, stage_messages
-from m2a.agents.state import SEARCH_HITS, Decision, Rejected, TurnState
+from m2a.agents.state import SEARCH_HITS, Decision, Rejected, SearchScope, TurnState
 from m2a.types import Action
 from models.abilities import Abilities
 from models.chat_model import ChatMessage, ChatModel, MalformedReplyError, TokenUsage, ToolCall
@@ -19,12 +19,20 @@ class LanguagePolicy:
     first_search_hits = SEARCH_HITS
     relevance_floor = True
     quotes_user_alone = False
-    searches_messages = True
 
-    def __init__(self, chat_model: ChatModel, *, published_stages: bool = False, style: str = "") -> None:
-        """`style` is a last instruction for replies."""
+    def __init__(
+        self,
+        chat_model: ChatModel,
+        *,
+        published_stages: bool = False,
+        scope: SearchScope | None = None,
+        style: str = "",
+    ) -> None:
+        """`scope` is how it may look into the memory, in every way without it; `style` is a last instruction for replies."""
         self.chat_model = chat_model
         self.published_stages = published_stages
+        self._scope = scope or SearchScope()
+        self.searches_messages = self._scope.finds_messages
         self._style = style
 
     @property
@@ -39,18 +47,19 @@ class LanguagePolicy:
         return (await self.chat_model.abilities(("photos",))).sees_photos is not False
 
     async def decide(self, state: TurnState) -> Decision:
-        messages = stage_messages(state, await self._abilities(state))
-        call = await self.chat_model.choose(messages, stage_tools(state.stage))
-        return Decision(read_action(state.stage, call), call.usage, tuple(_further(state, call)))
+        messages = stage_messages(state, await self._abilities(state), self._scope)
+        call = await self.chat_model.choose(messages, stage_tools(state.stage, self._scope))
+        return Decision(read_action(state.stage, self._scope, call), call.usage, tuple(self._further(state, call)))
 
     async def reply(self, state: TurnState) -> AsyncGenerator[str | TokenUsage | Decision, None]:
-        system, *rest = reply_messages(state, await self._abilities(state))
+        system, *rest = reply_messages(state, await self._abilities(state), self._scope)
         messages = [ChatMessage("system", (*system.parts, *self._style_parts)), *rest]
-        tools = stage_tools("generate") if state.may_search else ()
+        tools = stage_tools("generate", self._scope) if state.may_search else ()
         async with aclosing(self.chat_model.stream(messages, tools)) as pieces:
             async for piece in pieces:
                 if isinstance(piece, ToolCall):
-                    yield Decision(read_action(state.stage, piece), further=tuple(_further(state, piece)))
+                    action = read_action(state.stage, self._scope, piece)
+                    yield Decision(action, further=tuple(self._further(state, piece)))
                 else:
                     yield piece
 
@@ -61,12 +70,11 @@ class LanguagePolicy:
     async def _abilities(self, state: TurnState) -> Abilities:
         return await self.chat_model.abilities(("photos",) if state.photos or state.earlier or state.recalled else ())
 
-
-def _further(state: TurnState, call: ToolCall) -> Iterator[Action | Rejected]:
-    for other in call.further:
-        try:
-            if isinstance(other, MalformedReplyError):
-                raise other
-            yield read_action(state.stage, other)
-        except MalformedReplyError as error:
-            yield Rejected(str(error))
+    def _further(self, state: TurnState, call: ToolCall) -> Iterator[Action | Rejected]:
+        for other in call.further:
+            try:
+                if isinstance(other, MalformedReplyError):
+                    raise other
+                yield read_action(state.stage, self._scope, other)
+            except MalformedReplyError as error:
+                yield Rejected(str(error))

@@ -3,16 +3,17 @@
 import hashlib
 import hmac
 import json
+import re
 import secrets
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
 from string import Template
 
 from m2a.agents.budget import fitted
-from m2a.agents.state import Captions, MemoryContext, Opened, Searched
+from m2a.agents.state import Captions, MemoryContext, Opened, Searched, SearchScope
 from m2a.types import Hit, MemoryChanged, MemoryEntry, Message
 from models.chat_model import ChatMessage, PhotoPart
 
@@ -41,9 +42,15 @@ class Boundary:
 _HARMLESS_MARKS = (("[memory ", "(memory "), ("[photo ", "(photo "))
 
 
-def render(name: str, **values: object) -> str:
-    """The prompt file of that name, filled in; a missing value raises `KeyError`."""
-    return _template(name).substitute(values).strip()
+def render(name: str, scope: SearchScope | None = None, **values: object) -> str:
+    """The prompt file of that name, filled in; a missing value raises `KeyError`.
+
+    A passage such as `{raw_messages? …}` stands in the prompt where the scope allows that, one such as `{no raw_messages? …}`
+    where it does not.
+    """
+    allowed = asdict(scope or SearchScope())
+    text = _PASSAGE.sub(lambda found: found["text"] if allowed[found["of"]] != bool(found["no"]) else "", _file(name))
+    return Template(text).substitute(values).strip()
 
 
 def message_line(message: Message, superseded: Sequence[MemoryEntry] = (), photos: str = "") -> str:
@@ -129,9 +136,14 @@ def change_lines(change: MemoryChanged) -> list[str]:
     return lines
 
 
-def system_message(agent: str, boundary: Boundary) -> ChatMessage:
+def system_message(agent: str, boundary: Boundary, scope: SearchScope | None = None) -> ChatMessage:
     """The prompt file of that name, with the fence announced: the same in each turn of a conversation."""
-    return ChatMessage("system", (render(agent, boundary=render("boundary", fence=boundary.fence)),))
+    return ChatMessage("system", (render(agent, scope, boundary=render("boundary", fence=boundary.fence)),))
+
+
+def people_text(names: Sequence[str]) -> str:
+    """That several people speak, each for themselves."""
+    return render("people", names=one_line(f"{', '.join(names[:-1])} and {names[-1]}"))
 
 
 def day_line(now: datetime) -> str:
@@ -149,6 +161,9 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+_PASSAGE = re.compile(r"\{(?P<no>no )?(?P<of>\w+)\? (?P<text>[^{}]*)\}")
+
+
 @cache
-def _template(name: str) -> Template:
-    return Template(files("m2a.agents").joinpath("prompts", f"{name}.md").read_text(encoding="utf-8"))
+def _file(name: str) -> str:
+    return files("m2a.agents").joinpath("prompts", f"{name}.md").read_text(encoding="utf-8")

@@ -17,13 +17,14 @@ from m2a.agents.material import (
     message_line,
     message_lines,
     one_line,
+    people_text,
     render,
     shorten,
     spaced,
     system_message,
 )
 from m2a.agents.photo_parts import photo_parts, photos_to_see
-from m2a.agents.state import MemoryContext, Stage, TurnState
+from m2a.agents.state import MemoryContext, SearchScope, Stage, TurnState
 from m2a.agents.step_messages import step_messages, step_needs
 from m2a.types import Message
 from models.abilities import Abilities
@@ -32,15 +33,17 @@ from models.chat_model import CALL_TOKENS, REPLY_TOKENS, ChatMessage, PhotoPart,
 _ROUNDS: dict[Stage, str] = {"query": "queries", "manage query": "rounds", "manage update": "rounds"}
 
 
-def stage_messages(state: TurnState, abilities: Abilities) -> list[ChatMessage]:
+def stage_messages(state: TurnState, abilities: Abilities, scope: SearchScope) -> list[ChatMessage]:
     """The prompt for choosing a step of any stage but generate: the system message, what the stage is about, and the
     steps so far, each as a tool call with its result."""
     boundary = _boundary(state)
     agent = "memory_manager" if state.stage.startswith("manage") else "chat_agent"
-    system = system_message(agent, boundary)
+    system = system_message(agent, boundary, scope)
     room = room_of(abilities, CALL_TOKENS)
     message = message_line(state.message)
     new = [day_line(state.now), f"The user's new message:\n{shortened(message, room // MESSAGE_SHARE)}"]
+    if state.people:
+        new.append(people_text(state.people))
     rest = []
     if state.reply is not None:
         reply = replace(state.reply, text=shorten(state.reply.text, WRITTEN_CHARACTERS))
@@ -55,7 +58,7 @@ def stage_messages(state: TurnState, abilities: Abilities) -> list[ChatMessage]:
         "message_id": state.message.message_id,
         "looking": render("looked" if state.context else "look"),
     }
-    rest.append(render(state.stage.replace(" ", "_"), **values))
+    rest.append(render(state.stage.replace(" ", "_"), scope, **values))
     recent = [message_line(m, state.superseded.get(m.message_id, ()), _numbered(state, m)) for m in state.recent]
     needs = step_needs(state.steps)
     contexts = [beside(context, state.recent) for context in state.context]
@@ -66,7 +69,7 @@ def stage_messages(state: TurnState, abilities: Abilities) -> list[ChatMessage]:
         history=sum(map(tokens_of, recent)),
         photos=photos_to_see(state, abilities),
     )
-    fixed = [*_texts(system), *new, *rest, tools_text(state.stage)]
+    fixed = [*_texts(system), *new, *rest, tools_text(state.stage, scope)]
     budget = divide(room - sum(map(tokens_of, fixed)), needs, abilities.photos_per_prompt)
     parts: list[str | PhotoPart] = []
     if recent:
@@ -87,11 +90,11 @@ def stage_messages(state: TurnState, abilities: Abilities) -> list[ChatMessage]:
     return messages
 
 
-def reply_messages(state: TurnState, abilities: Abilities) -> list[ChatMessage]:
+def reply_messages(state: TurnState, abilities: Abilities, scope: SearchScope) -> list[ChatMessage]:
     """The prompt of the generate stage: the conversation as it went, what was found, the new message."""
     boundary = _boundary(state)
     system = system_message("assistant", boundary)
-    stage = render("generate") + ("\n" + render("generate_searching") if state.may_search else "")
+    stage = render("generate") + ("\n" + render("generate_searching", scope) if state.may_search else "")
     system = ChatMessage("system", (*system.parts, "\n\n" + stage))
     room = room_of(abilities, REPLY_TOKENS)
     last = []
@@ -109,7 +112,7 @@ def reply_messages(state: TurnState, abilities: Abilities) -> list[ChatMessage]:
         fetched=sum(map(_fetched_tokens, contexts)) + step_budget.fetched,
         photos=photos_to_see(state, abilities),
     )
-    fixed = [*_texts(system), *last, *preferences, *([tools_text("generate")] if state.may_search else [])]
+    fixed = [*_texts(system), *last, *preferences, *([tools_text("generate", scope)] if state.may_search else [])]
     budget = divide(room - sum(map(tokens_of, fixed)), needs, abilities.photos_per_prompt)
     newest_first, left_out = fit(turns[::-1], budget.history)
     messages = [

@@ -151,7 +151,8 @@ class TurnState:
     after `photos` in the order in which they were shown. `request` is what the ChatAgent asked of the MemoryManager. `steps`
     are those of the current stage. In the generate stage `recalled` are the photos that go into the prompt and `context` what
     the queries brought. In the update stages `changes` are what the turn before this one changed in the memory. `planned` is
-    of no account in another stage than its own.
+    of no account in another stage than its own. Where several `people` talk to each other, each counts as the user, and
+    `parts` are the texts of those who speak in `message`, which holds one after the other.
     """
 
     stage: Stage
@@ -171,6 +172,8 @@ class TurnState:
     changes: tuple[MemoryChanged, ...] = ()
     superseded: Superseded = field(default_factory=dict)
     planned: Planned | None = None
+    people: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
 
     @property
     def may_search(self) -> bool:
@@ -188,6 +191,21 @@ class Decision:
     action: Action
     usage: TokenUsage | None = None
     further: tuple[Action | Rejected, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SearchScope:
+    """How a policy may look into the memory; its tools and its prompts name nothing else.
+
+    `raw_messages`: it may open and search the raw log. `finds_messages`: a search of the memory brings raw messages too.
+    `compares_photos`: a search may go by the photos of the user's message. `searches_again`: what was found may lead to
+    another search.
+    """
+
+    raw_messages: bool = True
+    finds_messages: bool = True
+    compares_photos: bool = True
+    searches_again: bool = True
 
 
 class Policy(Protocol):

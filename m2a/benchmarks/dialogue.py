@@ -22,7 +22,8 @@ class DialoguePhoto:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """`reference` is the data set's own id of the turn (`D5:3`), unique within its dialogue."""
+    """`reference` is the data set's own id of the turn (`D5:3`), unique within its dialogue. `role` is `assistant` where the
+    data set has one; people who talk to each other are each a `user`."""
 
     reference: str
     role: Role

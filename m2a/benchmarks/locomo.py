@@ -222,7 +222,7 @@ def _turn(
     reference, speaker, text = turn["dia_id"], turn["speaker"], turn["text"]
     return Turn(
         reference=reference,
-        role="user" if speaker == conversation["speaker_a"] else "assistant",
+        role="user",  # two people, and no assistant
         speaker=speaker,
         text=text,
         said_at=said_at,

@@ -27,6 +27,7 @@ from m2a.memory.words import finished_words, message_words
 from m2a.types import Conversation, EvidenceRange, Message, Role
 
 FIRST_VERSION = 1  # of a message, as long as nothing of it is forgotten
+_NARROW = 50  # messages in a range: such ranges are read at once, as evidence mostly is of one message
 _MOST_WORDS = 64  # of a search: FTS5 takes time with their square
 
 
@@ -143,11 +144,16 @@ class RawMessageStore:
         return found
 
     def in_ranges(self, connection: Connection, owner: str, ranges: Iterable[EvidenceRange]) -> list[Message]:
-        """The messages in the ranges; overlaps are merged, so that none comes twice."""
+        """The messages in the ranges, in order of message id; overlaps are merged, so that none comes twice."""
         messages: list[Message] = []
+        ids: list[int] = []
         for first, last in merge_ranges(ranges):
-            messages += self._load(connection, owner, message.c.message_id.between(first, last))
-        return messages
+            if last - first < _NARROW:
+                ids += range(first, last + 1)
+            else:
+                messages += self._load(connection, owner, message.c.message_id.between(first, last))
+        messages += self.get(connection, owner, ids).values()  # of all that are narrow at once
+        return sorted(messages, key=lambda found: found.message_id)
 
     def between(
         self, connection: Connection, owner: str, start: date | datetime, end: date | datetime, zone: tzinfo

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from m2a.memory.bank import MemoryBank
 from m2a.memory.stores import Stores
@@ -15,8 +15,8 @@ T = TypeVar("T")
 
 
 class EvaluatedBank(MemoryBank):
-    """`search` ranks in place of the stores' retriever, with a floor or without, and finds records of the kinds `searched`
-    alone. Without `raw_messages` nobody finds or opens a message."""
+    """`search` ranks in place of the stores' retriever and finds records of the kinds `searched` alone; without a
+    `relevance_floor` nobody's search has one. Without `raw_messages` nobody finds or opens a message."""
 
     def __init__(
         self,
@@ -27,9 +27,11 @@ class EvaluatedBank(MemoryBank):
         *,
         searched: Collection[RecordKind],
         raw_messages: bool,
+        relevance_floor: bool = True,
     ) -> None:
         super().__init__(owner, stores, clock)
         self._ranked = search
+        self._floor = relevance_floor
         self._searched = frozenset(searched)
         self._raw_messages = raw_messages
 
@@ -44,7 +46,7 @@ class EvaluatedBank(MemoryBank):
     ) -> list[Hit]:
         self.index()
         kinds = self._searched.intersection(kinds)
-        return self._ranked(self.owner, query, kinds, k, relevance_floor=relevance_floor, before=before)
+        return self._ranked(self.owner, query, kinds, k, relevance_floor=relevance_floor and self._floor, before=before)
 
     def messages_in_ranges(self, ranges: Iterable[EvidenceRange]) -> list[Message]:
         return super().messages_in_ranges(ranges) if self._raw_messages else []
@@ -73,35 +75,16 @@ class Spent:
 class QuestionBank(EvaluatedBank):
     """For one question: all that is read is timed, and nothing is written. Captions last as long as this."""
 
-    def __init__(
-        self,
-        owner: str,
-        stores: Stores,
-        clock: Callable[[], datetime],
-        search: Search,
-        *,
-        searched: Collection[RecordKind],
-        raw_messages: bool,
-    ) -> None:
-        spent = Spent()
-
-        def timed(
-            owner: str,
-            query: Query,
-            kinds: Collection[RecordKind],
-            k: int,
-            *,
-            relevance_floor: bool = True,
-            before: int | None = None,
-        ) -> list[Hit]:
-            return spent.time(lambda: search(owner, query, kinds, k, relevance_floor=relevance_floor, before=before))
-
-        super().__init__(owner, stores, clock, timed, searched=searched, raw_messages=raw_messages)
-        self.spent = spent
+    def __init__(self, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self.spent = Spent()
         self._captions: dict[str, str] = {}
 
     def index(self) -> None:
         """What was taken in is indexed."""
+
+    def search(self, *given: Any, **options: Any) -> list[Hit]:
+        return self.spent.time(lambda: super(QuestionBank, self).search(*given, **options))
 
     def messages_in_ranges(self, ranges: Iterable[EvidenceRange]) -> list[Message]:
         return self.spent.time(lambda: super(QuestionBank, self).messages_in_ranges(ranges))

@@ -2,9 +2,10 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Collection, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from typing import TypeVar
 
 from m2a.agents.chat_agent import ChatAgent, decide_update
 from m2a.agents.language_policy import LanguagePolicy
@@ -34,7 +35,7 @@ from m2a.types import (
     Change,
     EvidenceOpened,
     EvidenceRange,
-    Hit,
+    Forgetting,
     MemoryEntry,
     MemorySearched,
     Message,
@@ -46,16 +47,19 @@ from m2a.types import (
 )
 from models.chat_model import ChatModelError, TokenUsage
 
+Bank = TypeVar("Bank", bound=EvaluatedBank)
+
 FAILURES_IN_A_ROW = 3
-_RAW_TOOLS = ("fetch_raw_messages", "fetch_raw_messages_by_time", "search_raw_messages")
+CHAT_TURNS = 5  # that the ChatAgent sees when it decides on an update, whatever goes along to the manager
 
 
 class M2ASystem:
     """Without a chat model the offline rules decide, message by message, as they know one speaker at a time.
 
-    With one, the update goes through the consent check as in the product. Unlike there, the two who speak are both people
-    who tell of themselves: each counts as the user, in the exchange as in the messages before it, and nothing is agreed with
-    an assistant. What is refused is not written, and nobody is asked.
+    With one, the update goes through the consent check as in the product; what is refused is not written, and nobody is
+    asked. Where two people talk, each counts as the user and states what they say, and nobody takes the place of what the
+    other told. Where the data has an assistant, its messages are the assistant's: they are the reply, or what the user agrees
+    to, and nothing is kept of them as the user's.
 
     In a run of retrieval alone it keeps the messages as they are and ranks them.
     """
@@ -84,7 +88,9 @@ class M2ASystem:
     async def retrieve(self, question: Question, k: int) -> list[RetrievedMessage] | None:
         """Of entries the evidence, an entry's in the order in which it was said."""
         query = Query(question.text, question.photos)
-        hits = await asyncio.to_thread(self._search(), self._memory.owner, query, self._kinds, k)
+        hits = await asyncio.to_thread(
+            self._search(), self._memory.owner, query, self._kinds, k, relevance_floor=self._variant.relevance_floor
+        )
         found: dict[int, float] = {}
         for hit in hits:
             if isinstance(hit.record, Message):
@@ -101,21 +107,14 @@ class M2ASystem:
         policy = _Answering(self._policy(metered, style=render("style")))
         clock = ReplayClock(question.asked_at)
         variant = self._variant
-        bank = QuestionBank(
-            self._memory.owner,
-            self._memory.stores(),
-            clock,
-            self._search(),
-            searched=variant.searched,
-            raw_messages=self._has_raw,
-        )
+        bank = self._bank(QuestionBank, clock)
         captioner = self._parts.captioner(metered)
         agent = ChatAgent(
             bank,
             MemoryManager(bank, policy, captioner, max_rounds=variant.query_rounds),
             policy,
             captioner,
-            context_turns=variant.context_turns,
+            context_turns=CHAT_TURNS,
             max_queries=variant.max_queries,
             history_tokens=variant.history_tokens,
         )
@@ -147,23 +146,19 @@ class M2ASystem:
 
     async def _take(self, said: Sequence[Message], start: int) -> None:
         """The Update stage of one exchange, which begins at `start`; an exchange that gets no answer is counted."""
+        exchange = [message for message in said[start:] if message.role == "user"]
+        if not exchange:
+            return
         meter = Meter()
         metered = self._metered(meter)
         policy = self._policy(metered)
         clock = ReplayClock(said[-1].said_at)
-        bank = EvaluatedBank(
-            self._memory.owner,
-            self._memory.stores(),
-            clock,
-            self._search(),
-            searched=self._variant.searched,
-            raw_messages=self._has_raw,
-        )
+        bank = self._bank(EvaluatedBank, clock)
         try:
             update = await self._update(bank, policy, meter, said, start)
-            changes = tuple(_resting_on(change, said[start:]) for change in update.changes)
-            if metered is None:
-                changes = tuple(_by_name(change, said[-1].speaker) for change in changes)
+            changes = tuple(_resting_on(change, exchange) for change in update.changes)
+            if metered is None and exchange[-1].speaker != exchange[-1].role:
+                changes = await asyncio.to_thread(_told_by, exchange[-1].speaker, changes, bank)
             await asyncio.to_thread(lambda: bank.write(changes, who=policy.name))
             self._failures_in_a_row = 0
         except ChatModelError:
@@ -184,7 +179,9 @@ class M2ASystem:
         start: int,
     ) -> Update:
         captioner = self._parts.captioner(self._metered(meter))
-        exchange, before = said[start:], said[max(0, start - 2 * self._variant.context_turns) : start]
+        exchange = [message for message in said[start:] if message.role == "user"]
+        before = [message for message in said if message.message_id < exchange[0].message_id]
+        people = tuple(dict.fromkeys(message.speaker for message in said if message.role == "user"))
         photos = []
         for number, photo_id in enumerate((p for message in exchange for p in message.photos), start=1):
             caption = await self._memory.caption(photo_id, self._parts, meter)
@@ -196,35 +193,46 @@ class M2ASystem:
             stage="update",
             now=message.said_at,
             message=message,
-            # Both are people who tell of themselves; neither is the assistant.
-            recent=tuple(replace(earlier, role="user") for earlier in before),
+            reply=said[-1] if said[-1].role == "assistant" else None,
+            recent=_newest(before, CHAT_TURNS),
+            people=people if len(people) > 1 else (),
+            parts=parts_of(exchange),
             photos=tuple(photos),
             preferences=tuple(await asyncio.to_thread(bank.standing_preferences)),
             concepts=tuple(await asyncio.to_thread(bank.concepts)),
         )
         manager = MemoryManager(bank, policy, captioner, max_rounds=self._variant.update_rounds)
-        return await decide_update(policy, manager, state, UsageMeter())
+        context = _newest(before, self._variant.context_turns)
+        return await decide_update(policy, manager, state, UsageMeter(), context=context)
 
-    @property
-    def _has_raw(self) -> bool:
-        return self._variant.raw_messages
+    def _bank(self, kind: type[Bank], clock: ReplayClock) -> Bank:
+        """The memory with what the variant leaves of it."""
+        variant = self._variant
+        return kind(
+            self._memory.owner,
+            self._memory.stores(),
+            clock,
+            self._search(),
+            searched=variant.searched,
+            raw_messages=variant.raw_messages,
+            relevance_floor=variant.relevance_floor,
+        )
 
     def _policy(self, metered: MeteredChatModel | None, style: str = "") -> OfflineRules | LanguagePolicy:
         if metered is None:
             return self._rules
-        return LanguagePolicy(metered, published_stages=self._variant.published_stages, style=style)
+        variant = self._variant
+        return LanguagePolicy(metered, published_stages=variant.published_stages, scope=variant.scope, style=style)
 
     def _metered(self, meter: Meter) -> MeteredChatModel | None:
-        without = () if self._has_raw else _RAW_TOOLS
         model = self._parts.chat_model
-        return None if model is None else MeteredChatModel(model, meter, without=without)
+        return None if model is None else MeteredChatModel(model, meter)
 
     def _search(self) -> Search:
         shared, variant = self._memory.shared, self._variant
         if variant.paths == "dense":
             return shared.dense
-        search = shared.retrieval(variant.fusion).retriever.search
-        return search if variant.relevance_floor else _without_floor(search)
+        return shared.retrieval(variant.fusion).retriever.search
 
 
 class _Answering:
@@ -274,16 +282,24 @@ def _seen(observation: Observation) -> MemoryContext:
     return MemoryContext("", hits, observation.messages if isinstance(observation, Opened) else ())
 
 
-def as_one(exchange: Sequence[Message]) -> Message:
-    """What two people said to each other as one message, each by name; its id is that of the last."""
-    last = exchange[-1]
+def _newest(messages: Sequence[Message], turns: int) -> tuple[Message, ...]:
+    """A turn is two messages."""
+    return tuple(messages[max(0, len(messages) - 2 * turns) :])
+
+
+def parts_of(exchange: Sequence[Message]) -> tuple[str, ...]:
+    """What each said, by name where there are several messages."""
     if len(exchange) == 1:
-        return replace(last, role="user")
+        return (exchange[0].text,)
+    return tuple(f"{message.speaker} (message {message.message_id}): {message.text}" for message in exchange)
+
+
+def as_one(exchange: Sequence[Message]) -> Message:
+    """What people said to each other as one message; its id is that of the last."""
     return replace(
-        last,
-        role="user",
+        exchange[-1],
         speaker=" and ".join(dict.fromkeys(message.speaker for message in exchange)),
-        text="\n".join(f"{message.speaker} (message {message.message_id}): {message.text}" for message in exchange),
+        text="\n".join(parts_of(exchange)),
         photos=tuple(photo for message in exchange for photo in message.photos),
     )
 
@@ -300,26 +316,33 @@ def _resting_on(change: Change, exchange: Sequence[Message]) -> Change:
     return replace(change, draft=replace(change.draft, evidence_ids=ranges))
 
 
-def _by_name(change: Change, speaker: str) -> Change:
-    """The rules keep a person's own words: who "I" is must stand before them where two people talk."""
-    if not isinstance(change, Addition | Replacement):
-        return change
-    return replace(change, draft=replace(change.draft, text=f"{speaker}: {change.draft.text}"))
+def _told_by(speaker: str, changes: Sequence[Change], bank: EvaluatedBank) -> tuple[Change, ...]:
+    """The changes of the rules as those of one of several people.
+
+    The rules keep a person's own words: who "I" is stands before them. They know one user: what another told stays, and
+    this one's words stand beside it.
+    """
+    own = f"{speaker}: "
+    told: list[Change] = []
+    for change in changes:
+        touched = bank.entries_by_id(_touched(change)).values()
+        is_own = all(entry.text.startswith(own) for entry in touched)
+        if isinstance(change, Addition | Replacement):
+            draft = replace(change.draft, text=f"{own}{change.draft.text}")
+            beside = Addition(replace(draft, corrects=None), change.why)
+            told.append(replace(change, draft=draft) if is_own else beside)
+        elif is_own:
+            told.append(change)
+    return tuple(told)
 
 
-def _without_floor(search: Search) -> Search:
-    def searched(
-        owner: str,
-        query: Query,
-        kinds: Collection[RecordKind],
-        k: int,
-        *,
-        relevance_floor: bool = True,
-        before: int | None = None,
-    ) -> list[Hit]:
-        return search(owner, query, kinds, k, relevance_floor=False, before=before)
-
-    return searched
+def _touched(change: Change) -> list[int]:
+    """The memories that the change does something to."""
+    if isinstance(change, Replacement):
+        return [change.memory_id]
+    if isinstance(change, Addition):
+        return [*change.rivals, *([] if change.draft.corrects is None else [change.draft.corrects])]
+    return list(change.memory_ids) if isinstance(change, Forgetting) else []
 
 
 def _decider(parts: Parts) -> str:

@@ -26,13 +26,12 @@ def tokens_of(text: str) -> int:
 
 
 class MeteredChatModel:
-    """Passes everything on, and tells the meter. `without` names tools that the model is not offered."""
+    """Passes everything on, and tells the meter."""
 
-    def __init__(self, chat_model: ChatModel, meter: Meter | None = None, *, without: Sequence[str] = ()) -> None:
+    def __init__(self, chat_model: ChatModel, meter: Meter | None = None) -> None:
         self.name = chat_model.name
         self._meter = meter or Meter()
         self._chat_model = chat_model
-        self._without = frozenset(without)
 
     @property
     def usage(self) -> Usage:
@@ -50,9 +49,8 @@ class MeteredChatModel:
         return await self._chat_model.abilities(probe)
 
     async def choose(self, messages: Sequence[ChatMessage], tools: Sequence[Tool]) -> ToolCall:
-        offered = [tool for tool in tools if tool.name not in self._without]
         try:
-            call = await self._chat_model.choose(messages, offered)
+            call = await self._chat_model.choose(messages, tools)
         except MalformedReplyError as error:
             self._count(messages, error.text, error.usage)
             raise
@@ -66,9 +64,8 @@ class MeteredChatModel:
         self, messages: Sequence[ChatMessage], tools: Sequence[Tool] = ()
     ) -> AsyncGenerator[str | ToolCall | TokenUsage, None]:
         said, counted = "", TokenUsage()
-        offered = [tool for tool in tools if tool.name not in self._without]
         try:
-            async with aclosing(self._chat_model.stream(messages, offered)) as pieces:
+            async with aclosing(self._chat_model.stream(messages, tools)) as pieces:
                 async for piece in pieces:
                     if isinstance(piece, TokenUsage):
                         counted = piece

@@ -4,13 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from m2a.agents.state import SearchScope
 from m2a.systems.shared import Fusion
 from m2a.types import RecordKind
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """`searched` are the kinds of records that a search finds. `update_every` messages make an exchange, which gets one Update
+    """`searched` are the kinds of records that a search finds. `context_turns` go along with each request to the manager; what
+    the ChatAgent sees itself does not depend on them. `update_every` messages make an exchange, which gets one Update
     stage. `needs_agents`: it differs from `m2a-paper` only where agents answer, so that a run of retrieval alone has nothing to
     show for it."""
 
@@ -27,6 +29,16 @@ class Variant:
     relevance_floor: bool = True
     published_stages: bool = False
     needs_agents: bool = False
+
+    @property
+    def scope(self) -> SearchScope:
+        """What the prompts of its agents say of the memory."""
+        return SearchScope(
+            raw_messages=self.raw_messages,
+            finds_messages="message" in self.searched,
+            compares_photos=self.paths == "all",
+            searches_again=self.max_queries > 1,
+        )
 
 
 M2A = Variant()

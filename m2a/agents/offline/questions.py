@@ -236,7 +236,9 @@ def _points_at_photo(text: str) -> bool:
         re.I,
     )
     shown = re.sub(
-        r"\b(?:photos?|pictures?|images?|dog|cat|pet|man|woman|guy|animal|ones?|recogni[sz]e|see|look\w*)\b", "", text
+        r"\b(?:photos?|pictures?|images?|dog|cat|pet|man|woman|guy|animal|ones?|recogni[sz]e|see|look\w*)\b",
+        "",
+        text,
     )
     is_it = r"(?:so )?(?:is|was) (?:this|that|it|he|she) (?:my |our )?[\w' -]{1,30}\?*"
     return bool(asks and not content_words(shown)) or bool(re.fullmatch(is_it, text, re.IGNORECASE))

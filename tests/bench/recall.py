@@ -1,0 +1,173 @@
+"""How long a reply's own search of the memory takes before its first call: `python -m tests.bench recall [--size 10000]`.
+
+`MemoryManager.recall` over both layers, a memory for every message, with the encoding of the question by the real encoder: once
+for a message that opens a conversation (one search), once for one that follows another (two searches). The texts are made of
+people's statements and the questions are people's; the vectors of what is searched are random. All is asked once before.
+
+Beside the time that passes stands the processor time of this process and of Milvus Lite's, in the mean: on a machine that others
+use too the first says little.
+"""
+
+import argparse
+import asyncio
+import os
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from sqlalchemy import insert, select, update
+
+from m2a.agents.language_policy import LanguagePolicy
+from m2a.agents.memory_manager import MemoryManager
+from m2a.agents.state import TurnState
+from m2a.memory.bank import MemoryBank
+from m2a.memory.database import Database, entry, entry_evidence, message, outbox
+from m2a.memory.database import owner as owner_table
+from m2a.memory.owners import owner_named
+from m2a.memory.photo_store import PhotoStore
+from m2a.memory.ranking.learned_ranking import LearnedRanking
+from m2a.memory.ranking.record_store import RankedRecordStore
+from m2a.memory.raw_message_store import RawMessageStore
+from m2a.memory.semantic_memory_store import SemanticMemoryStore
+from m2a.memory.stores import Retrieval, Stores
+from m2a.types import EntryDraft, EvidenceRange, Message, TurnEvent
+from m2a.wiring import cache_dir
+from models.text_encoder import MINILM, TokenEncoder, TokenStates, load_text_encoder
+from tests.bench.retrieval import NOW, KnownVectors
+from tests.dialogues import NamingCaptioner
+from tests.integrity_cases import read_cases
+from tests.obeying_model import ObeyingModel
+
+CASES = Path(__file__).parents[1] / "data" / "learned.txt"
+TURNS_OF_A_CONVERSATION = 30
+QUESTIONS = 100
+
+
+class QuestionEncoder(KnownVectors):
+    """Encodes a single text, which is a question, as the real encoder does; the rest at random."""
+
+    def __init__(self, encoder: TokenEncoder) -> None:
+        super().__init__(encoder.encoder_id, encoder.dimensions)
+        self._encoder = encoder
+
+    def encode(self, items: Sequence[object]) -> np.ndarray:
+        return self._encoder.encode([str(items[0])]) if len(items) == 1 else super().encode(items)
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[TokenStates]:
+        return self._encoder.encode_tokens(texts) if len(texts) == 1 else super().encode_tokens(texts)
+
+
+def statements_and_questions(count: int) -> tuple[list[str], list[str]]:
+    """So many texts, each made of two statements, and the questions that people asked of those."""
+    pairs = read_cases(CASES)["pairs"]
+    single = list(dict.fromkeys(text for first, second, *_ in pairs for text in (first, second)))
+    chooser = np.random.default_rng(5)
+    chosen = chooser.integers(len(single), size=(count, 2))
+    questions = chooser.choice([question for _, _, question, *_ in pairs], QUESTIONS, replace=False)
+    return [f"{single[one]} {single[other]}" for one, other in chosen], [str(question) for question in questions]
+
+
+@contextmanager
+def bank_of(size: int, folder: Path, texts: Sequence[str]) -> Iterator[MemoryBank]:
+    """Half of so many records are messages in conversations, and half are entries, each resting on one of them."""
+    database = Database(f"sqlite:///{folder / 'memory.db'}")
+    loaded = load_text_encoder(MINILM, cache_dir())
+    assert isinstance(loaded, TokenEncoder)
+    encoder = QuestionEncoder(loaded)
+    photos = PhotoStore(database, folder / "photos", lambda: NOW)
+    retrieval = Retrieval.open(
+        database,
+        str(folder / "index.db"),
+        encoder,
+        KnownVectors("known-photo", 1280, 384),
+        photos.image,
+        ranking=LearnedRanking.shipped(RankedRecordStore(database), encoder),
+    )
+    raw, semantic = RawMessageStore(database), SemanticMemoryStore()
+    owner = owner_named(database, "bench")
+    half = size // 2
+    with database.write() as connection:
+        chat = raw.start_conversation(connection, owner, NOW).conversation_id
+        raw.append(connection, owner, chat, role="user", speaker="You", text=texts[0], said_at=NOW)
+        draft = EntryDraft(texts[half], (EvidenceRange(1, 1),))
+        semantic.add(connection, owner, draft, who="bench", why="bench", now=NOW)
+        ids = range(2, half + 1)
+        for table, changes in (
+            (message, [{"message_id": n, "text": texts[n - 1], "conversation_id": _chat(n, chat)} for n in ids]),
+            (entry, [{"memory_id": n, "text": texts[half + n - 1], "folded_hash": f"{n:064x}"} for n in ids]),
+            (entry_evidence, [{"memory_id": n, "first_id": n, "last_id": n} for n in ids]),
+            (outbox, [{"record": kind, "record_id": str(n)} for n in ids for kind in ("message", "entry")]),
+        ):
+            row = connection.execute(select(table).where(table.c.owner == owner).limit(1)).mappings().one()
+            kept = {name: value for name, value in row.items() if name not in ("sequence", "history_id")}
+            connection.execute(insert(table), [kept | change for change in changes])
+        connection.execute(update(owner_table).values(last_memory_id=half, last_message_id=half))
+    bank = MemoryBank(owner, Stores(database, raw, semantic, photos, lambda: retrieval), lambda: NOW)
+    bank.index()
+    yield bank
+    retrieval.close()
+    database.close()
+
+
+def _chat(number: int, first: str) -> str:
+    conversation = (number - 1) // TURNS_OF_A_CONVERSATION
+    return f"{conversation:032x}" if conversation else first
+
+
+async def recalls(bank: MemoryBank, size: int, questions: Sequence[str], before: str) -> tuple[list[float], float]:
+    """Milliseconds of the recall for each question, and how many records it found in the mean."""
+    policy = LanguagePolicy(ObeyingModel("", ()))
+    manager = MemoryManager(bank, policy, NamingCaptioner(), max_rounds=1)
+    taken, found = [], 0
+    for question in questions:
+        new = Message(size + 2, bank.owner, "now", "user", "You", question, (), NOW)
+        recent = (Message(size + 1, bank.owner, "now", "user", "You", before, (), NOW),) if before else ()
+        began = time.perf_counter()
+        context = await manager.recall(TurnState("query", NOW, new, recent), _unheard)
+        taken.append(1000 * (time.perf_counter() - began))
+        found += len(context.hits)
+    return taken, found / len(questions)
+
+
+def _unheard(_event: TurnEvent) -> None:
+    """Nobody follows."""
+
+
+def processor_seconds() -> float:
+    """Of this process and of those that it started."""
+    children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    ticks = 0
+    for child in children:
+        fields = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
+        ticks += int(fields[11]) + int(fields[12])
+    return time.process_time() + ticks / os.sysconf("SC_CLK_TCK")
+
+
+def main(arguments: Sequence[str] = ()) -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench recall")
+    parser.add_argument("--size", type=int, default=10_000, help="records: half messages, half entries")
+    parser.add_argument("--rounds", type=int, default=5, help="how often all questions are asked")
+    options = parser.parse_args(list(arguments))
+    texts, questions = statements_and_questions(options.size)
+    with tempfile.TemporaryDirectory() as folder, bank_of(options.size, Path(folder), texts) as bank:
+        print(f"\nRecall at {options.size:,} records, {len(questions)} questions, load {os.getloadavg()[0]:.1f}; ms:")
+        for title, before in (("opens a conversation", ""), ("follows a message", questions[-1])):
+            asyncio.run(recalls(bank, options.size, questions, before))
+            rounds = []
+            for _ in range(options.rounds):
+                spent = processor_seconds()
+                taken, found = asyncio.run(recalls(bank, options.size, questions, before))
+                spent = 1000 * (processor_seconds() - spent) / len(taken)
+                rounds.append((*np.percentile(taken, [50, 95]), min(taken), spent))
+            p50, p95, least, spent = np.median(rounds, axis=0)
+            print(
+                f"  {title:<21} p50 {p50:.1f}  p95 {p95:.1f}  least {least:.1f}  processor {spent:.1f}  ({found:.0f} found)",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
