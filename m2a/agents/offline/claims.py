@@ -45,7 +45,8 @@ _FOR_NOW = re.compile(
 )
 _FOR_A_WHILE = re.compile(r"\b(?:this (?:week|wk|month|term|season|year)|today|tonight|this morning)\b", re.IGNORECASE)
 _KEEPS_ALL = re.compile(
-    r"\b(?:(?:have|has)(?! (?:\w+ly )?(?:\w+ed|been|put|set|gone|got|taken|made|come|left|become|given)\b)|own|likes?|loves?|hates?|speaks?|knows?|learn(?:s|ing)?|allergic|plays?|collects?|eats?|drinks?)\b",
+    r"\b(?:(?:have|has)(?! (?:\w+ly )?(?:\w+ed|been|put|set|gone|got|taken|made|come|left|become|given)\b)|own|likes?|"
+    r"loves?|hates?|speaks?|knows?|learn(?:s|ing)?|allergic|plays?|collects?|eats?|drinks?)\b",
     re.IGNORECASE,
 )
 _HAS_BECOME = re.compile(
