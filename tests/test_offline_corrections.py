@@ -6,7 +6,7 @@ import pytest
 
 from m2a.agents.offline.acts import utterances
 from m2a.agents.offline.claims import exclude_each_other
-from m2a.agents.offline.corrections import find_corrected
+from m2a.agents.offline.corrections import find_corrected, rivals_of, without_strays
 from m2a.agents.offline.forgetting import find_forgotten
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.statements import read
@@ -45,6 +45,24 @@ def corrected_by(text: str, before: list[str], sense: Sense) -> str | None:
         if found is not None:
             return found.entry.text
     return None
+
+
+def test_a_sentence_beside_one_that_names_its_memory_corrects_no_other(sense: Sense) -> None:
+    before = ["Vera's allotment lease runs out on 3 May.", "My gym card is due on 3 May."]
+    text = "I had it wrong. Vera's allotment lease runs out on 27 May, not on 3 May."
+    messages = [message(number, said) for number, said in enumerate(before, start=1)]
+    observations = read(message(3, text), messages, (), sense).observations
+    found = [find_corrected(one, one.said, told(before, sense), [2, 1], (), sense) for one in observations]
+    assert [one.entry.text[:12] for one in without_strays(found) if one] == ["Vera's allot"]
+
+
+def test_two_memories_that_a_correction_may_mean_alike_are_offered(sense: Sense) -> None:
+    before = ["The red kayak hangs in the barn.", "The green kayak hangs in the barn."]
+    said = message(3, "Correction: the kayak hangs in the cellar, not in the barn.")
+    (observation,) = read(said, (), (), sense).observations
+    known = told(before, sense)
+    assert find_corrected(observation, observation.said, known, [], (), sense) is None
+    assert set(rivals_of(observation, observation.said, known, [], (), sense)) == {1, 2}
 
 
 @pytest.mark.parametrize(
@@ -162,6 +180,37 @@ def test_what_asks_to_forget_nothing(sense: Sense, text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "Account number of the choir? CH-4471, as ever.",
+        "That short brass one with a tag? It opens the chapel.",
+        "Did I mention that my aunt's left ear is deaf?",
+        "Delivery of the roof tiles is in week 14.",
+        "Count's gone up at the shelter, there are 40 cats now.",
+        "when you water the ferns the tall one wants two cups",
+        "Otto took up the oboe again, can you believe it?",
+        "Just so you have it: 8812 opens the boathouse.",
+    ],
+)
+def test_what_tells_something_is_kept_however_it_is_put(sense: Sense, text: str) -> None:
+    reading = read(message(1, text), (), (), sense)
+    assert reading.observations and not reading.forgets
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The code of the boathouse? I forgot it again.",
+        "Tom's birthday? I still need a present.",
+        "who painted the ceiling of that chapel in rome",
+        'Turn this into plain English: "we leverage our assets".',
+    ],
+)
+def test_what_only_asks_or_commands_is_not_kept(sense: Sense, text: str) -> None:
+    assert not read(message(1, text), (), (), sense).observations
+
+
+@pytest.mark.parametrize(
     ("older", "newer", "excluded"),
     [
         ("I live in Graz now.", "I live in Linz now.", True),
@@ -170,6 +219,14 @@ def test_what_asks_to_forget_nothing(sense: Sense, text: str) -> None:
         ("I now have a cat.", "I now have a dog.", False),
         ("In the morning I take 5 mg.", "In the evening I take 10 mg.", False),
         ("Ana works at the mill now.", "Eva works at the mill now.", False),
+        ("I got to chapter 12 of the atlas.", "I got to chapter 31 of the atlas.", True),
+        ("This month I'm on morning duty.", "This month I'm on evening duty.", True),
+        ("I've planted 40 bulbs so far.", "I've planted 65 bulbs so far.", True),
+        ("The warden is now Piet, and may it have an end.", "The warden is now Joop, and may it have an end.", True),
+        ("This week it's Lea who has the van.", "This week it's Tom who has the van.", True),
+        ("I ran 12 km on Sunday.", "I ran 15 km on Sunday.", False),
+        ("Lea has fencing at 5:15 on Mondays.", "Lea has drums at 4:30 on Mondays.", False),
+        ("I owe Lea 30 francs.", "I owe Tom 30 francs.", False),
     ],
 )
 def test_of_what_holds_for_now_only_the_newest_is_told(older: str, newer: str, excluded: bool) -> None:

@@ -5,7 +5,7 @@ meaning; the wishes that are put in fixed words are known by those words. What i
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -23,11 +23,16 @@ LEARNED_ACTS: tuple[Literal["tell", "ask", "chat"], ...] = ("tell", "ask", "chat
 _READ_AS_ONE = 2000  # characters of a message by which it is told what it does as a whole
 _OPENING = 12  # characters within which a message takes something back at once
 _SURELY_IDLE = 0.7  # a statement that stands alone is kept below it: one kept for nothing costs less than one lost
+_MAY_BE_IDLE = 0.5  # below it even what seems to have no verb is kept, if it has some words
+_SOME_WORDS = 5
+_MAY_TELL = 0.5  # from which probability that it tells something it is kept, however idle it looks
+_SURELY_ASKS = 0.5  # what has no question mark is a question from this probability
 _IDLE = 0.8  # a sentence of a message that tells something is left out as idle talk from this probability
 
-# From which probability a message, in words of its own, asks to forget something: one that else tells nothing, and one
-# that may tell something; from the last it is nothing else.
-_FORGETS, _FORGETS_TELLING, _SURELY_FORGETS = 0.5, 0.6, 0.9
+# From which probability a message, in words of its own, asks to forget something: one that else tells nothing, one
+# that may tell something, and one that surely does; from the last it is nothing else.
+_FORGETS, _FORGETS_TELLING, _FORGETS_SURELY_TELLING, _SURELY_FORGETS = 0.5, 0.6, 0.7, 0.9
+_SURELY_TELLS = 0.97
 
 _WH = r"(?:who|whose|whom|what|which|when|where|whereabouts|why|how)(?:'?s|'?re|'?ve|'?d)?"
 _AUXILIARY = (
@@ -40,6 +45,11 @@ _OPENER = (
 )
 _CLAUSE = re.compile(r"[,;:]\s+|\s-+\s|\s-(?=\w)|\.\.+\s*|[!?.]\s+|\s(?:and|but|so|n|or)\s")
 _WH_FIRST = re.compile(rf"{_OPENER}{_WH}\b")
+# "When my in-laws come, …", "what Ada wants is …": what opens so and turns no verb round asks nothing.
+_SUBORDINATE_FIRST = re.compile(
+    rf"{_OPENER}(?:when|where|what|how|why|who)ever\b|"
+    rf"{_OPENER}(?:when|where|what|how) (?:i|we|you|he|she|it|they|my|our|his|her|their|the|this|that)\b"
+)
 _AUXILIARY_FIRST = re.compile(rf"{_OPENER}{_AUXILIARY}\b(?! not)")
 _FORMS = {
     "a question mark": re.compile(r"\?"),
@@ -86,9 +96,10 @@ _COMMAND = re.compile(
     r"invent|compose|describe|count|(?:give|get|pick|fetch|read|teach|do) (?:me|us|it|this|that)|"
     r"(?:turn|fix|check|correct|change|cut|format|repeat|say|answer|reply|try|name|make this|make these) (?:this|"
     r"that|it|the following|"
-    r"these|those|your|again|once)|help me|let's (?:play|talk|try|pretend))\b",
+    r"these|those|your|again|once)|help me|let's (?:play|talk|try|pretend))\b(?!'| of\b)",  # "Order of bolts arrives"
     re.IGNORECASE,
 )
+_QUOTED = re.compile(r'"[^"]*"')
 # Talk about the assistant itself, musing, and reactions: nothing of the user's life is in it.
 _OF_THE_ASSISTANT = re.compile(
     r"^\W*(?:(?:and|so|but|well|wow|haha|ha|lol|hey|oh|ok|okay|no|yes)\b[\s,]*)*(?:you(?! should know|'d never|"
@@ -115,12 +126,18 @@ _REACTS = re.compile(
     re.IGNORECASE,
 )
 _TAG = re.compile(
-    rf"(?:[,\s]+(?:right|correct|you know|remember|yes|no|ok|okay|eh|huh|{_AUXILIARY}n't (?:it|he|she|they|we|you|"
-    rf"i))|"
+    rf"(?:[,\s]+(?:right|correct|you know|remember|yes|no|ok|okay|eh|huh|can you (?:believe|imagine) (?:it|that)|"
+    rf"{_AUXILIARY}n't (?:it|he|she|they|we|you|i))|"
     rf",\s*{_AUXILIARY} (?:it|he|she|they|we|you|i|there))\s*\?$",
     re.IGNORECASE,
 )
 _YOU_KNOW = re.compile(r"^(?:you (?:know|remember)|do you remember|remember) (?=my |our |[A-Z])", re.IGNORECASE)
+# "Did I mention that his left eye is glass?" tells it.
+_MENTIONED = re.compile(
+    r"^(?:did|have) i (?:ever |already )?(?:mention(?:ed)?|tell you|told you|say|said) that "
+    r"(?P<what>[^?.!]+)\?+$",
+    re.IGNORECASE,
+)
 # A greeting or a word of thanks that is put as a question or with one's own "I".
 _GREETING = re.compile(
     r"^\W*(?:(?:hi+|hey|hello|so)\b\W*)*(?:how (?:are|r) (?:you|u|things)|how(?:'s| is) (?:it going|life|everything)|"
@@ -146,6 +163,7 @@ _ASKS = (
         rf"(?:remember|recall|think) (?:of )?{_WH}\b(?! to\b)",
         re.IGNORECASE,
     ),
+    re.compile(rf"^{_OPENER}who(?:'s)? (?!knows?\b|knew\b|would\b|cares?\b)\w+ \w+", re.IGNORECASE),
 )
 # "HR want to know which day I'm off": whoever asks, it is asked here.
 _ASKED_ON = re.compile(
@@ -178,7 +196,9 @@ class Utterance:
 def utterances(message: str, sense: Sense) -> list[Utterance]:
     """The sentences of a message, in order."""
     typed = plain(message)
-    parts = sentences(typed)
+    if mentioned := _MENTIONED.match(typed):
+        typed = mentioned["what"]
+    parts = _with_topics(sentences(typed), sense)
     if not is_english(typed):
         return [Utterance("unread", part) for part in parts]
     whole = act_of(typed[:_READ_AS_ONE], sense)
@@ -195,10 +215,53 @@ def utterances(message: str, sense: Sense) -> list[Utterance]:
     elif len(typed) <= _READ_AS_ONE:
         tells = any(one.act == "tell" for one in found)
         likely = forget_probability(typed, sense)
-        if likely >= (_FORGETS_TELLING if tells else _FORGETS):
+        if likely >= (_enough_to_forget(typed, sense) if tells else _FORGETS):
             return [Utterance("forget", typed, tuple(found) if likely < _SURELY_FORGETS else ())]
         found = [_forgetting(one, sense) for one in found]
-    return _with_question(found) if whole == "ask" else found
+    stated = len(found) == 1 and found[0].act == "tell"
+    return _with_question(found) if whole == "ask" and not stated else found
+
+
+def _enough_to_forget(typed: str, sense: Sense) -> float:
+    """The probability from which a message that tells something asks to forget it."""
+    if act_probabilities(typed, sense)["tell"] < _SURELY_TELLS:
+        return _FORGETS_TELLING
+    # Who wants a number forgotten does not say it anew.
+    return _SURELY_FORGETS if re.search(r"\d", typed) else _FORGETS_SURELY_TELLING
+
+
+def _with_topics(parts: Sequence[str], sense: Sense) -> list[str]:
+    """The sentences, each together with the topic that stands before it as a question: "The long key? It is for the cellar."."""
+    found: list[str] = []
+    for part in parts:
+        if found and _is_topic(found[-1]) and _tells_of_it(part, sense):
+            found[-1] = f"{found[-1]} {part}"
+        else:
+            found.append(part)
+    return found
+
+
+def _is_topic(sentence: str) -> bool:
+    """Whether it only names something, with a question mark: neither a question word nor a verb is in it."""
+    lower = sentence.lower()
+    return (
+        sentence.endswith("?")
+        and len(tokens(sentence)) > 1
+        and not re.search(rf"\b{_WH}\b|\b{_AUXILIARY}\b|^(?:and|any|another|same)\b", lower)
+        and not _GREETING.match(sentence)
+        and (find_subject(sentence) is None or re.match(r"(?:that|this|these|those) [a-z]", lower) is not None)
+    )
+
+
+def _tells_of_it(sentence: str, sense: Sense) -> bool:
+    """Whether it says something of what was named before it, and not why that is asked: "I need it for a form."."""
+    if sentence.endswith("?") or not is_english(sentence):
+        return False
+    subject = find_subject(sentence)
+    if subject is not None:
+        return subject.text.lower() not in ("i", "we", "you")
+    chances = act_probabilities(sentence, sense)
+    return chances["tell"] > max(chances["chat"], chances["ask"])
 
 
 def _forgetting(one: Utterance, sense: Sense) -> Utterance:
@@ -253,7 +316,7 @@ def _wish(sentence: str, sense: Sense) -> Utterance | None:
     if remember := REMEMBER.match(text):
         told = remember["what"].strip()
         return None if told.endswith("?") else Utterance("preference" if _STYLE.search(told) else "tell", told)
-    if _COMMAND.match(text) and not re.search(r"\b(?:my|our)\b", text):
+    if _COMMAND.match(text) and not _puts_right(text) and not re.search(r"\b(?:my|our)\b", _QUOTED.sub("", text)):
         return Utterance("command", text)
     if _STYLE.search(text) and not text.endswith("?"):
         return Utterance("preference", text)
@@ -297,7 +360,7 @@ def _classified(sentence: str, whole: str, sense: Sense, *, alone: bool, marked:
         return Utterance("ask", sentence)
     chances = act_probabilities(sentence, sense)
     if alone:
-        stated = not asks and whole == "chat" and chances["chat"] < _SURELY_IDLE and _is_clause(sentence)
+        stated = not asks and _may_state(sentence, whole, chances)
         return Utterance("ask" if asks else "tell" if stated else whole, sentence)  # type: ignore[arg-type]
     if whole == "tell":
         if asks and chances["ask"] > chances["tell"]:
@@ -309,6 +372,17 @@ def _classified(sentence: str, whole: str, sense: Sense, *, alone: bool, marked:
         return Utterance("ask", sentence)
     # Beside a question a sentence says why it is asked; only what it gives a name to is news.
     return Utterance("tell" if whole == "ask" and find_namings(sentence) else "chat", sentence)
+
+
+def _may_state(sentence: str, whole: str, chances: Mapping[str, float]) -> bool:
+    """Whether a sentence that stands alone is kept, though it looks more like chatter or like a question without its mark."""
+    if whole == "chat":
+        lower = sentence.lower()
+        clause = _is_clause(sentence) or bool(re.search(r"\b(?:my|our)\b", lower))
+        unsure = clause or (chances["chat"] < _MAY_BE_IDLE and len(tokens(sentence)) >= _SOME_WORDS)
+        stated = chances["tell"] >= _MAY_TELL or bool(_SUBORDINATE_FIRST.match(lower))
+        return stated or (unsure and chances["chat"] < _SURELY_IDLE)
+    return whole == "ask" and chances["ask"] < _SURELY_ASKS and chances["tell"] >= chances["ask"] / 2
 
 
 def _is_clause(sentence: str) -> bool:

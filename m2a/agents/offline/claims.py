@@ -1,7 +1,7 @@
 """What a text claims, in parts that can be compared: of whom, with which values, in which words."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import pairwise
@@ -39,17 +39,19 @@ _ONE = re.compile(
 )
 # How it stands for the time being: a newer such statement takes the older one's place, whatever it is of.
 _FOR_NOW = re.compile(
-    r"\b(?:now|rn|currently|current|these days|nowadays|at the moment|atm|as of|from now on|my next|the next)\b",
+    r"\b(?:now|rn|currently|current|these days|nowadays|at the (?:moment|minute)|at present|atm|as of|so far|"
+    r"until further notice|from now on|my next|the next)\b",
     re.IGNORECASE,
 )
 _FOR_A_WHILE = re.compile(r"\b(?:this (?:week|wk|month|term|season|year)|today|tonight|this morning)\b", re.IGNORECASE)
 _KEEPS_ALL = re.compile(
-    r"\b(?:have|has|own|likes?|loves?|hates?|speaks?|knows?|learn(?:s|ing)?|allergic|plays?|collects?|eats?|drinks?)\b",
+    r"\b(?:(?:have|has)(?! (?:\w+ly )?(?:\w+ed|been|put|set|gone|got|taken|made|come|left|become|given)\b)|own|likes?|"
+    r"loves?|hates?|speaks?|knows?|learn(?:s|ing)?|allergic|plays?|collects?|eats?|drinks?)\b",
     re.IGNORECASE,
 )
 _HAS_BECOME = re.compile(
     r"\b(?:has|have|'s|'ve) (?:\w+ly )?(?:been|moved|put|set|reached|changed|decided|gone|come|become|grown|risen|fallen|dropped|"
-    r"switched|booked|rescheduled|had)\b",
+    r"switched|booked|rescheduled|had)\b|\b(?:got|gotten|come|came)(?: up)? (?:to|as far as)(?: \w+)? \d",
     re.IGNORECASE,
 )
 # Where something is, in words that are no names: "in the loft", "at Mum's house".
@@ -70,6 +72,8 @@ _OWNER = re.compile(
 _MEASURED = ("age", "time", "year")
 _FRAME_SHARE = 0.5  # of the words of the shorter text, those that both have around the value
 _VALUE_WORDS = 6
+_TO_ITS_VERB = 4  # words of the frame before a value, among which its verb stands
+_FUNCTION_WORDS = frozenset("a an the my our his her its their in on at to for of from by per and with".split())
 _PAST_EVENT = re.compile(
     r"\b(?:yesterday|last (?:night|week|month|year|\w+day)|ago|this morning|today|tonight)\b", re.IGNORECASE
 )
@@ -195,23 +199,98 @@ def exclude_each_other(one: str, other: str) -> bool:
     """
     if not share_a_frame(one, other):
         return False
-    past = _is_over(one) or _is_over(other)
+    block = _difference(one, other)
+    if block.at_start or _names_another(one, other):  # "Ivo is 34", "Sam is 34": of two subjects
+        return False
+    if block.pairs_each(one, other):  # "netball at 5:15", "piano at 4:30": of two things
+        return False
+    clause, other_clause = _differing_clauses(one, other)
+    past = _is_over(clause) or _is_over(other_clause)
     for_now = bool(_FOR_NOW.search(one) and _FOR_NOW.search(other))
     for_a_while = bool(_FOR_A_WHILE.search(one) and _FOR_A_WHILE.search(other))
+    measured = block.is_measured(one, other)
+    if for_now or (for_a_while and (measured or not past)):
+        return measured or not _KEEPS_ALL.search(block.verb_before)
+    if past or _PAST_EVENT.search(clause) or _PAST_EVENT.search(other_clause):
+        return False
+    return measured or (bool(_ONE.search(block.frame)) and not _MANY.search(block.frame))
+
+
+@dataclass(frozen=True, slots=True)
+class _Difference:
+    """The words in which two texts of one frame differ, and the words of the frame around them."""
+
+    ours: tuple[str, ...]
+    theirs: tuple[str, ...]
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+    @property
+    def at_start(self) -> bool:
+        return not self.before
+
+    @property
+    def frame(self) -> str:
+        return " ".join([*self.before, *self.after])
+
+    @property
+    def verb_before(self) -> str:
+        """The words before the value, among which its verb is: "has" of "Rex has a ball", not of "has decided to sleep in"."""
+        return " ".join([*self.before[-_TO_ITS_VERB:], "…"])
+
+    def is_measured(self, one: str, other: str) -> bool:
+        """Whether they differ in a number, an age, a time or an amount, and in nothing else."""
+        return all(
+            any(map(str.isdigit, word)) or word in measures
+            for words, measures in (
+                (self.ours, _words_of_values(one, _is_measure)),
+                (self.theirs, _words_of_values(other, _is_measure)),
+            )
+            for word in words
+        )
+
+    def pairs_each(self, one: str, other: str) -> bool:
+        """Whether each of the two gives a thing of its own together with its measure or day."""
+        things = [
+            (set(words) & held, set(words) - held - _FUNCTION_WORDS)
+            for words, held in (
+                (self.ours, _words_of_values(one, _is_measure_or_day)),
+                (self.theirs, _words_of_values(other, _is_measure_or_day)),
+            )
+        ]
+        return all(values and others for values, others in things)
+
+
+def _difference(one: str, other: str) -> _Difference:
     left, right = frame_words(one), frame_words(other)
-    block = next(
+    _, first, last, their_first, their_last = next(
         block for block in SequenceMatcher(None, left, right, autojunk=False).get_opcodes() if block[0] != "equal"
     )
-    frame = " ".join([*left[: block[1]], *left[block[2] :]])
-    at_start = block[1] == 0  # "Ivo is 34", "Sam is 34": of two subjects
-    if at_start or _names_another(left[: block[1]], one, other):
-        return False
-    measured = any(value.kind.startswith("amount") or value.kind in _MEASURED for value in find_values(one))
-    if for_now or (for_a_while and (measured or not past)):
-        return not _KEEPS_ALL.search(frame)
-    if past or _PAST_EVENT.search(one) or _PAST_EVENT.search(other):
-        return False
-    return measured or (bool(_ONE.search(frame)) and not _MANY.search(frame))
+    return _Difference(
+        tuple(left[first:last]), tuple(right[their_first:their_last]), tuple(left[:first]), tuple(left[last:])
+    )
+
+
+def _differing_clauses(one: str, other: str) -> tuple[str, str]:
+    """The one clause of each in which they differ, where it has a subject of its own; else all of both."""
+    ours, theirs = ([text[first:last] for first, last in segments(text)] for text in (one, other))
+    if len(ours) == len(theirs):
+        differing = [pair for pair in zip(ours, theirs, strict=True) if frame_words(pair[0]) != frame_words(pair[1])]
+        if len(differing) == 1 and all(find_subject(clause) for clause in differing[0]):
+            return differing[0]
+    return one, other
+
+
+def _words_of_values(text: str, wanted: Callable[[Value], bool]) -> set[str]:
+    return {word for value in find_values(text) if wanted(value) for word in frame_words(value.text)}
+
+
+def _is_measure(value: Value) -> bool:
+    return value.kind.startswith("amount") or value.kind in _MEASURED
+
+
+def _is_measure_or_day(value: Value) -> bool:
+    return _is_measure(value) or value.kind == "day"
 
 
 def _is_over(text: str) -> bool:
@@ -223,7 +302,7 @@ def same_words(left: str, right: str) -> bool:
     return left.casefold() == right.casefold() or (number(left) is not None and number(left) == number(right))
 
 
-def _names_another(before: Sequence[str], one: str, other: str) -> bool:
+def _names_another(one: str, other: str) -> bool:
     """Whether the word that differs belongs to the subject: "my sister Ana is …" and "my sister Eva is …"."""
     subjects = [find_subject(text) for text in (one, other)]
     return all(subjects) and subjects[0].text.casefold() != subjects[1].text.casefold()  # type: ignore[union-attr]

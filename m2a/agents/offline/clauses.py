@@ -19,6 +19,7 @@ AUXILIARIES = frozenset(
 PRONOUNS = frozenset(
     "i he she it we they you this that there these those everyone everybody someone nobody who".split()
 )
+_PERSONAL = frozenset("i he she it we they you".split())
 _PRONOUN_CLITIC = re.compile(
     r"(?:i|he|she|it|we|they|you|this|that|there|who|here|everybody|everyone)'(?:m|s|re|ve|ll|d)", re.IGNORECASE
 )
@@ -195,6 +196,8 @@ def _verb_of_subject(clause: str, found: list[Token], first: int, *, bare: bool 
         noun = found[index]
         if index > first and re.search(r"[;:(]|,(?! (?:my|our|[A-Z]))", clause[found[index - 1].end : noun.start]):
             return None
+        if index > first and (noun.lower in _PERSONAL or _PRONOUN_CLITIC.fullmatch(noun.text)):
+            return None  # "This week I'm on nights": the subject comes after
         if nouns and _agrees(found, index, found[index - 1]):
             return index
         if noun.text.lower().endswith("'s") and noun.lower not in DETERMINERS and _clitic_is(found, index, bare=bare):

@@ -17,6 +17,7 @@ from m2a.agents.offline.change_words import (
     MOVES,
     NEW,
     TAKES_BACK,
+    corrects,
     says_what_stays,
     what_changes,
 )
@@ -74,10 +75,14 @@ _LONGEST_LEAD = 4.0
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """The memory that is corrected. `whole`: nothing of it holds that the correction does not tell anew."""
+    """The memory that is corrected. `whole`: nothing of it holds that the correction does not tell anew.
+
+    `named`: the correction shares a word with it, and does not mean it by its place alone.
+    """
 
     entry: MemoryEntry
     whole: bool
+    named: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,26 +119,65 @@ def find_corrected(
 
     `said` is the sentence or message that it is from, `newest` the ids of the user's messages before it, last first.
     """
-    if says_what_stays(said) or (_ADDS.search(observation.text) and not TAKES_BACK.search(said)):
+    if not _may_correct(observation, said):
         return None
     new = correcting_claim(observation.text, said, concepts)
+    entries, known = _known(observation, hits, newest, concepts)
+    chosen = choose(new, observation.text, said, known, sense)
+    if chosen is None or chosen.probability < _enough(said):
+        return None
+    if not _has_a_sign(new, known[chosen.position].claim, observation.text, said):
+        return None
+    claim = known[chosen.position].claim
+    whole = not leans(said, observation.text) and _tells_all_of(new, claim, said)
+    return Correction(entries[chosen.position], whole, named=_words_naming(new, claim) > 0)
+
+
+def without_strays(corrections: Sequence[Correction | None]) -> list[Correction | None]:
+    """The corrections of one message: where one names its memory, the others mean that one or a memory that they name."""
+    named = {one.entry.memory_id for one in corrections if one and one.named}
+    return [one if one and (one.named or not named or one.entry.memory_id in named) else None for one in corrections]
+
+
+def rivals_of(
+    observation: Observation,
+    said: str,
+    hits: Sequence[Hit],
+    newest: Sequence[int],
+    concepts: Sequence[Concept],
+    sense: Sense,
+) -> tuple[int, ...]:
+    """The memories that stay beside the observation, and of which the user may choose one to put it in the place of.
+
+    They say another value of the same thing, or are the two that a correction may mean where neither stands out.
+    """
+    rivals = [entry.memory_id for entry in entries_of(hits) if exclude_each_other(observation.text, entry.text)]
+    if not rivals and _may_correct(observation, said) and corrects(said):
+        new = correcting_claim(observation.text, said, concepts)
+        entries, known = _known(observation, hits, newest, concepts)
+        rivals = [entries[position].memory_id for position in doubted(new, observation.text, said, known, sense)]
+    return tuple(rivals)
+
+
+def _may_correct(observation: Observation, said: str) -> bool:
+    """Whether it neither says that all stays as it was nor tells what comes on top."""
+    return not says_what_stays(said) and (not _ADDS.search(observation.text) or bool(TAKES_BACK.search(said)))
+
+
+def _enough(said: str) -> float:
+    return _ENOUGH_TAKEN_BACK if TAKES_BACK.search(said) else _ENOUGH
+
+
+def _known(
+    observation: Observation, hits: Sequence[Hit], newest: Sequence[int], concepts: Sequence[Concept]
+) -> tuple[list[MemoryEntry], list[Known]]:
+    """The memories that the observation may correct, each with what is read from it."""
     entries = [entry for entry in entries_of(hits) if not _say_the_same(entry.text, observation.text)]
     known = [
         Known.of(entry.memory_id, entry.text, bool(newest) and rests_on(entry, newest[:1]), concepts)
         for entry in entries
     ]
-    chosen = choose(new, observation.text, said, known, sense)
-    if chosen is None or chosen.probability < (_ENOUGH_TAKEN_BACK if TAKES_BACK.search(said) else _ENOUGH):
-        return None
-    if not _has_a_sign(new, known[chosen.position].claim, observation.text, said):
-        return None
-    whole = not leans(said, observation.text) and _tells_all_of(new, known[chosen.position].claim, said)
-    return Correction(entries[chosen.position], whole)
-
-
-def rivals_of(observation: Observation, hits: Sequence[Hit]) -> tuple[int, ...]:
-    """The memories that say another value of the same thing: both stay, and the user may choose."""
-    return tuple(entry.memory_id for entry in entries_of(hits) if exclude_each_other(observation.text, entry.text))
+    return entries, known
 
 
 def correcting_claim(text: str, said: str, concepts: Sequence[Concept] = ()) -> Claim:
@@ -168,6 +212,18 @@ def choose(new: Claim, text: str, said: str, known: Sequence[Known], sense: Sens
     if named[best.position] < max(named) or (others_named and not new.names & mine.names):
         return None
     return _chosen(new, said, known, best, leaning, sense)
+
+
+def doubted(new: Claim, text: str, said: str, known: Sequence[Known], sense: Sense) -> list[int]:
+    """The places of the two memories that a correction may mean, the likelier first; none where one stands out."""
+    if leans(said, text):
+        return []
+    rated = sorted(rate(new, [one.claim for one in known], sense), key=lambda one: one.score, reverse=True)
+    two = [one for one in rated[:2] if _may_be_meant(new, known[one.position])]
+    if len(two) < 2 or two[0].lead >= _LEAD or not all(_words_naming(new, known[one.position].claim) for one in two):
+        return []
+    sure = _chosen(new, said, known, two[0], False, sense).probability >= _enough(said)
+    return [one.position for one in two] if sure else []
 
 
 def correction_features(new: Claim, said: str, old: Known, lead: float, leaning: bool) -> dict[str, float]:

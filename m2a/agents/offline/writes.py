@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from m2a.agents.offline.change_words import corrects
-from m2a.agents.offline.corrections import find_corrected, rivals_of
+from m2a.agents.offline.corrections import Correction, find_corrected, rivals_of, without_strays
 from m2a.agents.offline.forgetting import find_forgotten, forgotten_words, what_is_meant, what_stays
 from m2a.agents.offline.names import find_names
 from m2a.agents.offline.pictured import is_pictured
@@ -56,8 +56,17 @@ def next_step(state: TurnState, reading: Reading, sense: Sense) -> Action:
     observations = reading.observations
     if len(missing) == len(reading.forgets) and reading.otherwise:
         observations, missing = reading.otherwise, []
-    for observation in observations:
-        writes.append(_keep(state, reading, observation, found.without(gone), newest, sense))
+    hits = found.without(gone)
+    corrections = without_strays(
+        [
+            None  # of these photos and no others: what names other photos is no rival
+            if one.photo_ids
+            else find_corrected(one, one.said, hits, newest, state.concepts, sense)
+            for one in observations
+        ]
+    )
+    for observation, corrected in zip(observations, corrections, strict=True):
+        writes.append(_keep(state, reading, observation, corrected, hits, newest, sense))
     for write in writes:
         if write not in done:
             return write
@@ -116,16 +125,17 @@ def _keep(
     state: TurnState,
     reading: Reading,
     observation: Observation,
+    corrected: Correction | None,
     hits: Sequence[Hit],
     newest: Sequence[int],
     sense: Sense,
 ) -> AddMemory:
     addition = _addition(state, observation, reading)
     if observation.photo_ids:
-        return addition  # of these photos and no others: what names other photos is no rival
-    corrected = find_corrected(observation, observation.said, hits, newest, state.concepts, sense)
+        return addition
     if corrected is None:
-        return addition.model_copy(update={"rivals": rivals_of(observation, hits)})
+        rivals = rivals_of(observation, observation.said, hits, newest, state.concepts, sense)
+        return addition.model_copy(update={"rivals": rivals})
     if not corrected.whole or corrected.entry.photo_ids:
         return addition.model_copy(update={"corrects": corrected.entry.memory_id})
     return ReplaceMemory(**addition.model_dump(), memory_id=corrected.entry.memory_id, reason="The user corrected it.")
