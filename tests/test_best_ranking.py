@@ -256,3 +256,45 @@ def test_an_encoder_without_tokens_is_refused(memory):
     for encoder in (HashingTextEncoder(), HashingTokenEncoder()):
         with pytest.raises(ValueError, match="set fusion = paper"):
             LearnedRanking.load(memory.ranked, encoder)
+
+
+def test_a_question_is_near_that_names_what_several_records_name(memory, owner, monkeypatch):
+    floor = RelevanceFloor(entry_cosine=0.9, entry_words=0.9, photo_cosine=0.9, photo_to_words_cosine=0.9)
+    monkeypatch.setattr(memory.retriever, "_floor", floor)
+    for toy in ("ball", "rope", "bone"):
+        memory.add(owner, f"Mango chewed the old {toy} to pieces")
+    memory.add(owner, "Tilda photographs lighthouses")
+    question = "What is the scientific term for the species of {}?"
+    assert [hit.record.text.split()[0] for hit in memory.search(owner, question.format("Mango"), k=3)] == ["Mango"] * 3
+    # Not where the memory knows nobody of that name, or holds it once.
+    assert memory.search(owner, question.format("Ferdinand")) == []
+    assert memory.search(owner, question.format("Tilda")) == []
+
+
+def test_what_a_question_names_stands_before_what_shares_other_words(memory, owner):
+    for toy in ("ball", "rope", "bone"):
+        memory.add(owner, f"Mango chewed the old {toy} to pieces")
+    memory.add(owner, "the age of a parrot")
+    for number in range(8):
+        memory.add(owner, f"Violin lesson {number}")
+    hits = memory.search(owner, "At what age do animals like Mango retire?", k=3)
+    assert [hit.record.text.split()[0] for hit in hits] == ["Mango"] * 3
+
+
+def test_a_question_about_a_picture_is_answered_by_what_shows_one(memory, owner):
+    photo = memory.show(owner, "red")
+    told = memory.say(owner, "Bobo with the old red ball in the garden was taken inside")
+    shown = memory.say(owner, "Bobo with the old red ball in the garden again", (photo,))
+    for number in range(8):
+        memory.say(owner, f"Violin lesson {number}")
+    thing = "Bobo with the old red ball in the garden taken"
+    assert memory.found(owner, f"When was {thing}", kinds=MESSAGES)[0] == told
+    assert memory.found(owner, f"When was the picture of {thing}", kinds=MESSAGES)[0] == shown
+
+
+def test_photos_and_text_take_turns_where_a_photo_is_shown(memory, owner):
+    red = memory.show(owner, "red")
+    key = memory.say(owner, "The spare key is under the flowerpot")
+    reds = [memory.say(owner, f"Look here {number}", (memory.show(owner, "red", number),)) for number in range(1, 5)]
+    found = memory.found(owner, "Where is the spare key", (red,), kinds=MESSAGES)
+    assert found[0] in reds and found[1] == key and set(found) >= {*reds}

@@ -30,13 +30,20 @@ def with_photos(
 ) -> list[tuple[T, float]]:
     """A ranking of text that stands for two paths, with the third, of photos.
 
-    As equals: reciprocal rank fusion. Else a photo's rank counts five times: after every fourth or fifth of the text comes
-    one of the photos. An item stands where the better of its two ranks puts it; one that is among the `near` stands higher,
-    at 1 / (1 / text + 1 / photo). So a photo lifts an item to half its better rank at most, and never above the first of the
+    As equals photos and text take turns, the first photo first: neither's best is pushed out by what is in the middle of both.
+    Else a photo's rank counts five times: after every fourth or fifth of the text comes one of the photos. An item stands where
+    the better of its two ranks puts it; without `as_equals` one that is among the `near` stands higher, at
+    1 / (1 / text + 1 / photo). So a photo lifts an item to half its better rank at most, and never above the first of the
     text. Equal ranks keep text first. A score is 1 / (60 + rank).
     """
-    if not ranked or as_equals:
-        return reciprocal_rank_fusion([ranked, photos])
+    if as_equals:
+        turns: dict[T, int] = {item: 2 * rank for rank, item in enumerate(ranked, start=1)}
+        for rank, item in enumerate(photos, start=1):
+            turns[item] = min(2 * rank - 1, turns.get(item, 2 * rank))
+        in_turn = sorted(turns, key=turns.__getitem__)
+        return [(item, 1 / (_K + rank)) for rank, item in enumerate(in_turn, start=1)]
+    if not ranked:
+        return reciprocal_rank_fusion([photos])
     ranks: dict[T, float] = {item: rank for rank, item in enumerate(ranked, start=1)}
     for rank, item in enumerate(photos, start=1):
         of_photo = _PHOTO_STEP * rank

@@ -30,9 +30,9 @@ class Retriever:
     down, and photos are merged with that.
 
     The relevance floor is asked of each record as published. With a ranking it is asked of the question: where no record is
-    near on any path, nothing is found, else the ranking has them all to choose from. Photos beside a shown photo have to be
-    near themselves: the nearest of a stranger's would name somebody. So have photos that words find with an encoder whose
-    floor was not measured (`floor_of`).
+    near on any path, and none of the names of the question is known, nothing is found, else the ranking has them all to choose
+    from. Of the photos beside a shown photo one has to be near itself, and the others nearly: the nearest of a stranger's would
+    name somebody. With an encoder whose floor was not measured (`floor_of`) every photo has to be near itself.
     """
 
     def __init__(

@@ -140,6 +140,7 @@ class Search:
             begin("dense", lambda limit: index.search_dense(owner, states.vector, kinds, limit), _LAST_LIMIT, depth)
             with parts.database.read() as connection:
                 self._question = ranking.ask(connection, owner, kinds, text, states)
+            self._is_near = self._question.names_what_is_held
         return running
 
     def _confirm(self, path: Path) -> bool:
@@ -151,10 +152,13 @@ class Search:
                 return False
             near = self._over(self._floor, path)
             self._is_near = self._is_near or bool(near)
-            of_all = path != "photo" or (not self._by_photo and self._measured.photos_are_measured)
-            if question is not None and of_all:  # the ranking has all to choose from
-                near = self._over(NO_FLOOR, path)
-            if question is not None and path != "photo":
+            is_measured = path != "photo" or self._measured.photos_are_measured
+            if question is not None and is_measured:  # the ranking has all to choose from
+                if path != "photo" or not self._by_photo:
+                    near = self._over(NO_FLOOR, path)
+                elif near:
+                    near = self._over(self._floor.beside_a_near_photo, path)
+            if question is not None:
                 question.read(connection, near, list(near) if path == "bm25" else ())
             self._near[path] = near
         return True
@@ -175,8 +179,8 @@ class Search:
             return reciprocal_rank_fusion([list(of_path) for of_path in near.values()])
         versions = {
             key: version
-            for path in ("dense", "bm25")
-            for key in near[path]
+            for path in _PATHS
+            for key in near.get(path, ())
             if (version := self._paths[path].ranking[key].version) is not None
         }
         in_order = self._question.order(connection, versions, list(near["bm25"]))

@@ -52,6 +52,11 @@ _NUMBER = re.compile(
     r"\b(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|first|second|third|couple|few|several|twice|once|another)\b",
     re.I,
 )
+_ASKS_PICTURE = re.compile(
+    r"\b(?:pictures?|photos?|photographs?|photographed|images?|snapshots?|pics?|selfies?|portraits?|screenshots?)\b"
+    r"|\bsh(?:ow|owed|own) (?:you|me|us)\b",
+    re.I,
+)
 _FIRST_PERSON = re.compile(r"\b(?:I|my|we|our|me)\b")
 _WEEK = 7
 
@@ -124,6 +129,11 @@ def traits_of(text: str, position: int, text_before: str) -> np.ndarray:
         ],
         dtype=np.float32,
     )
+
+
+def asks_for_picture(question: str) -> bool:
+    """Whether the question is about a picture: what answers it shows one, or stands beside one that does."""
+    return bool(_ASKS_PICTURE.search(question))
 
 
 def features(

@@ -8,8 +8,9 @@ import numpy as np
 from sqlalchemy import Connection
 from threadpoolctl import ThreadpoolController
 
+from m2a.memory.names import known_names
 from m2a.memory.ranking.encoding import RecordEncoder
-from m2a.memory.ranking.features import features
+from m2a.memory.ranking.features import asks_for_picture, features
 from m2a.memory.ranking.ranker import Ranker
 from m2a.memory.ranking.record_store import Place, RankedRecord, RankedRecordStore
 from m2a.memory.ranking.token_head import TokenHead
@@ -19,6 +20,11 @@ from models.text_encoder import TextEncoder, TokenEncoder, TokenStates
 DEPTH = 60  # so many of each text path are candidates
 _SEEDS = 30  # so many messages that words found bring in their neighbours
 _REACH = 2  # neighbours to each side
+# What a record with a photo is worth more, in the ranker's scores, where the question is about a picture. The dialogues that the
+# weights are learned from ship no photos: it was chosen on half of a visual set (RETRIEVAL.md).
+_SHOWS_PICTURE = 2.0
+# And what a record is worth more that holds a name of the question. In those dialogues nearly every name is a speaker's.
+_NAMED = 1.5
 
 
 class LearnedRanking:
@@ -85,9 +91,15 @@ class RankedQuestion:
         with _on_one_thread():
             self._asked = ranking.encoder.asked(text, states, speakers)
         self._statistics = self._store.statistics(connection, owner, kinds, self._asked.words)
+        self._names = known_names(text, self._statistics.holding, self._asked.names)
         self._kept: dict[RecordKey, RankedRecord] = {}
         self._places: dict[int, Place] = {}
         self._looked_for: set[RecordKey | int] = set()
+
+    @property
+    def names_what_is_held(self) -> bool:
+        """Whether it names something or somebody, none of the speakers, that several of the records name."""
+        return bool(self._names)
 
     def read(self, connection: Connection, found: Collection[RecordKey], by_words: Sequence[RecordKey]) -> None:
         """Get ready for `order` with these among what is found."""
@@ -108,8 +120,24 @@ class RankedQuestion:
     ) -> list[RecordKey]:
         """What the paths `found`, each in its version, and the neighbours of what words found; the best first."""
         keys, table = self.table(connection, found, by_words)
-        scores = self.ranking.scores(table).round(9).tolist() if keys else []
-        return [key for _, key in sorted(zip(scores, keys, strict=True), key=lambda one: (-one[0], one[1]))]
+        if not keys:
+            return []
+        scores = self.ranking.scores(table) + self._worth(connection, keys)
+        return [
+            key
+            for _, key in sorted(zip(scores.round(9).tolist(), keys, strict=True), key=lambda one: (-one[0], one[1]))
+        ]
+
+    def _worth(self, connection: Connection, keys: Sequence[RecordKey]) -> np.ndarray:
+        """What each record is worth beside what the ranker sees: it shows a picture, or names the thing, that is asked about."""
+        worth = np.zeros(len(keys))
+        if asks_for_picture(self._asked.text):
+            showing = self._store.showing(connection, self._owner, keys)
+            worth += _SHOWS_PICTURE * np.array([key in showing for key in keys])
+        if self._names:
+            words = [self._kept[key].record.words for key in keys]
+            worth += _NAMED * np.array([any(name.issubset(held) for name in self._names) for held in words])
+        return worth
 
     def table(
         self, connection: Connection, found: Mapping[RecordKey, int], by_words: Sequence[RecordKey]

@@ -14,17 +14,20 @@ from m2a.memory.database import (
     Database,
     among,
     entry,
+    entry_photo,
     from_microseconds,
     message,
+    message_photo,
     outbox,
     ranked_count,
     ranked_record,
+    rows_among,
     setting,
     to_microseconds,
 )
 from m2a.memory.ranking.encoding import CONTEXT
 from m2a.memory.ranking.features import Record, WordStatistics
-from m2a.memory.withheld import is_readable
+from m2a.memory.withheld import is_readable, withheld_photos
 from m2a.types import RecordKey, RecordKind
 
 _MADE_BY = "ranked_records_made_by"  # the key in `setting`
@@ -208,6 +211,17 @@ class RankedRecordStore:
             for message_id, conversation, words in connection.execute(select(*columns).where(condition)).all():
                 found[message_id] = Place(conversation, words.split())
         return found
+
+    def showing(self, connection: Connection, owner: str, keys: Collection[RecordKey]) -> set[RecordKey]:
+        """Those of the records that show a photo which was not forgotten."""
+        entries = {key.record_id for key in keys if key.kind == "entry"}
+        messages = {key.record_id for key in keys if key.kind == "message"}
+        columns = (entry_photo.c.memory_id, entry_photo.c.photo_id)
+        found = {RecordKey("entry", number) for number, _ in rows_among(connection, columns, owner, entries)}
+        shown = set(rows_among(connection, (message_photo.c.message_id, message_photo.c.photo_id), owner, messages))
+        if shown:
+            shown -= withheld_photos(connection, owner, {number for number, _ in shown})
+        return found | {RecordKey("message", number) for number, _ in shown}
 
     def statistics(
         self, connection: Connection, owner: str, kinds: Collection[RecordKind], words: Collection[str]

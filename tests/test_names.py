@@ -1,0 +1,37 @@
+import pytest
+
+from m2a.memory.names import known_names, names_in
+from m2a.memory.ranking.features import asks_for_picture
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("What is the scientific name of the species that Mango belongs to?", [{"mango"}]),
+        ("Which president is the kind of thing that Doctor Marmalade is named after?", [{"doctor", "marmalad"}]),
+        ("Where is Waffles's basket? Did I show it to Anna?", [{"waffl"}, {"anna"}]),
+        ("When did Bobo meet the vet in March?", [{"bobo"}]),
+        ("Where does she live? There, on Monday?", []),
+        ("what is the name of my dog", []),
+    ],
+)
+def test_names_are_capitalised_words_that_do_not_begin_a_sentence(question: str, names: list[set[str]]):
+    assert names_in(question) == names
+
+
+def test_a_name_is_known_that_several_records_hold_and_that_is_no_speakers():
+    holding = {"mango": 3, "littl": 9, "women": 1, "anna": 80}
+    assert known_names("Where did Anna find Mango?", holding, {"anna"}) == [{"mango"}]
+    assert known_names("Did Anna like 'Little Women'?", holding, {"anna"}) == []
+    assert known_names("Where did Ferdinand find it?", holding, {"anna"}) == []
+
+
+def test_a_question_about_a_picture_is_told_from_others():
+    for question in ("Where is Bobo in the picture?", "Which photos have a cat?", "What did I show you on Monday?"):
+        assert asks_for_picture(question)
+    for question in (
+        "What does the dog sitter charge?",
+        "When does the show begin?",
+        "Do you get the whole picturesque view?",
+    ):
+        assert not asks_for_picture(question)
