@@ -49,7 +49,7 @@ def read_group(arguments: Mapping[str, Any], request: GroupRequest) -> Generated
         group = replace(group, questions=tuple(_with_forms(question, request) for question in group.questions))
         faults = faults_of(group, with_ids(request))
     if faults:
-        raise AnswerFaults(faults)
+        raise AnswerFaults([str(fault) for fault in faults])
     return _with_paths(group, photo_ids(request))
 
 

@@ -117,7 +117,7 @@ async def _make(request: GroupRequest, generator: Generator, outcome: Outcome, *
         return
     if not any(question.category == VISUAL_RETRIEVAL for question in group.questions):
         group = replace(group, questions=(*group.questions, *retrieval_questions(request, group.sessions)))
-    faults = faults_of(group, request) or _unwritable(group)
+    faults = [*map(str, faults_of(group, request))] or _unwritable(group)
     if not faults:
         outcome.made[_key(request)] = group
         return
