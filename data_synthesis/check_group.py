@@ -175,7 +175,9 @@ class _GroupCheck:
         for concept in self.request.group.concepts:
             for photo in concept.photos:
                 if photo.path not in self._shown:
-                    sentence = f"The photo {photo.path.name} of {concept.name} is shown in no turn; each chosen photo must be."
+                    sentence = (
+                        f"The photo {photo.path.name} of {concept.name} is shown in no turn; each chosen photo must be."
+                    )
                     yield GroupFault("photos", sentence)
 
     @property
@@ -260,7 +262,10 @@ class _GroupCheck:
                 if not seen & {own.path for own in concept.photos}:
                     yield "evidence", f"no turn of its evidence shows {concept.name}, of whom its photo is."
                 if words_of(question.answer) in map(words_of, visible_on(photo, concept)):
-                    yield "answer", f"the answer {question.answer!r} can be seen on its photo; ask what only the sessions tell."
+                    yield (
+                        "answer",
+                        f"the answer {question.answer!r} can be seen on its photo; ask what only the sessions tell.",
+                    )
         if question.derivation is None:
             yield from _about("answer", [untold_fault(question.answer, [turn.text for turn in turns])])
 

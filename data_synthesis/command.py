@@ -188,10 +188,10 @@ def _report(plan: Plan, outcome: Outcome, out: Path, answers: AnswerStore | None
 
 
 def _validate(folder: Path, locomo: Path | None) -> None:
-    from data_synthesis.checks.seen import BENCHMARK, ID_MAP, RUN, STATISTICS
+    from data_synthesis.merged_folder import FILES
     from data_synthesis.validation import validate
 
-    if folder.is_dir() and not any((folder / name).exists() for name in (BENCHMARK, ID_MAP, RUN, STATISTICS)):
+    if folder.is_dir() and not any((folder / name).exists() for name in FILES):
         raise SynthesisError(f"{folder} holds no data set made by data_synthesis.")
     report = validate(folder, locomo)
     print(report)
