@@ -2,13 +2,14 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
 from data_synthesis.accepted import too_little_fault
 from data_synthesis.dates import answers_the_same, contradicts, resolve, stands_in, temporal_answer
 from data_synthesis.group import (
+    LEAST_DELIVERED,
     QUESTION_RATIO,
     SESSIONS_PER_GROUP,
     TURNS_PER_SESSION,
@@ -64,11 +65,39 @@ def faults_of(
     return [*check.session_faults(), *check.photo_faults(), *check.question_faults()]
 
 
-def ratio_fault(categories: Counter[int]) -> str | None:
-    """Why the categories 6 to 9 are not in the ratio 2:3:1:4, or None. Category 10 stands apart."""
+def question_faults_of(question: GeneratedQuestion, group: GeneratedGroup, request: GroupRequest) -> list[str]:
+    """What is wrong with a question that might be asked of a group."""
+    return [sentence for _, sentence in _GroupCheck(group, request, in_words).faults_of_question(question)]
+
+
+def delivered(group: GeneratedGroup, request: GroupRequest) -> tuple[GeneratedGroup, list[GroupFault]]:
+    """The group without the questions that break a rule, which are noted, and the faults that it has even so."""
+    faults = faults_of(group, request)
+    faulty = {fault.question for fault in faults if fault.question is not None}
+    if not faulty:
+        return group, faults
+    numbered = list(enumerate(group.questions, start=1))
+    left_out = [question.category for number, question in numbered if number in faulty]
+    group = replace(
+        group,
+        questions=tuple(question for number, question in numbered if number not in faulty),
+        dropped=(*group.dropped, *(category for category in left_out if category in QUESTION_RATIO)),
+        notes={**group.notes, "left out": [str(fault) for fault in faults if fault.question is not None]},
+    )
+    return group, faults_of(group, request)
+
+
+def ratio_fault(group: GeneratedGroup) -> str | None:
+    """Why the categories 6 to 9 are not in the ratio 2:3:1:4, those left out among them, or None. 10 stands apart."""
+    categories = Counter(question.category for question in group.questions)
     counts = {category: categories[category] for category in QUESTION_RATIO}
-    multiple = max(counts[8], 1)
-    if counts == {category: share * multiple for category, share in QUESTION_RATIO.items()}:
+    if group.retrieval_only:
+        return "There is no question of category 10, and of others none may be." if set(categories) != {10} else None
+    multiple = max(counts[8] + group.dropped.count(8), 1)
+    asked_for = {category: share * multiple for category, share in QUESTION_RATIO.items()}
+    if group.dropped and sum(counts.values()) < LEAST_DELIVERED * sum(asked_for.values()):
+        return f"There are {sum(counts.values())} questions of categories 6 to 9; too many of them were left out."
+    if {category: count + group.dropped.count(category) for category, count in counts.items()} == asked_for:
         return None
     told = ", ".join(f"{count} of category {category}" for category, count in counts.items())
     return f"The questions are {told}; the ratio of categories 6, 7, 8, 9 must be 2:3:1:4 (for 20: 4, 6, 2, 8)."
@@ -158,6 +187,7 @@ class _GroupCheck:
             yield "names", f"the speaker is {turn.speaker!r}; the speakers are {' and '.join(self.request.speakers)}."
         if not words_of(turn.text):
             yield "schema", "the text is empty."
+        yield from _about("schema", [_unwritable(turn.text)])
         yield from _about("names", wording_faults(turn.text, self.names))
         for sentence in sentences(turn.text):
             if sentence in said:
@@ -187,11 +217,11 @@ class _GroupCheck:
     # Questions
 
     def question_faults(self) -> Iterator[GroupFault]:
-        if fault := ratio_fault(Counter(question.category for question in self.group.questions)):
+        if fault := ratio_fault(self.group):
             yield GroupFault("ratio", fault)
         asked: dict[tuple[object, ...], int] = {}
         for number, question in enumerate(self.group.questions, start=1):
-            found = [*self._faults_of_one(question)]
+            found = [*self.faults_of_question(question)]
             same = (*words_of(question.text), *question.photos)
             if same in asked:
                 found.append(("duplicates", f"it was asked before, as question {asked[same]}."))
@@ -200,11 +230,12 @@ class _GroupCheck:
                 subject = f"Question {number} ({question.text!r})"
                 yield GroupFault(rule, sentence, question=number, subject=subject)
 
-    def _faults_of_one(self, question: GeneratedQuestion) -> Iterator[tuple[str, str]]:
+    def faults_of_question(self, question: GeneratedQuestion) -> Iterator[tuple[str, str]]:
         if question.category not in (*QUESTION_RATIO, VISUAL_RETRIEVAL):
             yield "schema", f"it has category {question.category}; the categories are 6, 7, 8, 9 and 10."
         if not words_of(question.text):
             yield "schema", "it has no text."
+        yield from _about("schema", map(_unwritable, (question.text, question.answer, *question.accepted)))
         for text in (question.text, question.answer):
             yield from _about("names", wording_faults(text, self.names))
         yield from _about("answer", _answer_faults(question))
@@ -302,6 +333,15 @@ def visible_on(photo: Path, concept: PersonalConcept) -> list[str]:
     seen = [own.setting for own in (*concept.photos, *concept.unseen) if own.path == photo]
     seen += [text for attribute in concept.attributes for text in (attribute.value, *attribute.accepted)]
     return [text for text in seen if text]
+
+
+def _unwritable(text: str) -> str | None:
+    """Half a surrogate pair: a model's JSON may hold one, and no file can."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        return f"there is a character that no file can hold: {error.object[error.start]!a}."
+    return None
 
 
 def _answer_faults(question: GeneratedQuestion) -> Iterator[str]:

@@ -197,7 +197,12 @@ def _made(sample: Sample, group: Mapping[str, Any]) -> MadeGroup:
         seed=0,
     )
     sources = [question["source"] for question, made in zip(own, questions, strict=True) if _of_the_set(made)]
-    return MadeGroup(request, GeneratedGroup(sessions, questions), group["generator"], next(iter(sources), ""))
+    generated = GeneratedGroup(
+        *(sessions, questions),
+        dropped=tuple(group.get("dropped_questions", ())),
+        retrieval_only=group.get("retrieval_only", False),
+    )
+    return MadeGroup(request, generated, group["generator"], next(iter(sources), ""))
 
 
 def _numbers(sample: Sample, made: Sequence[MadeGroup]) -> tuple[dict[int, int], list[list[int]]]:
@@ -329,9 +334,12 @@ def _of_the_set(question: GeneratedQuestion) -> bool:
 def _group(one: MadeGroup, numbers: Sequence[int], photo_name: Callable[[Path], str]) -> dict[str, Any]:
     placement = one.request.placement
     asked_with = {photo for question in one.group.questions for photo in question.photos}
+    further: dict[str, Any] = {"dropped_questions": sorted(one.group.dropped)} if one.group.dropped else {}
+    further |= {"retrieval_only": True} if one.group.retrieval_only else {}
     return {
         "number": one.request.group.number,
         "generator": one.generator,
+        **further,
         "concepts": [
             {
                 "subject": concept.subject,

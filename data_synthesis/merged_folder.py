@@ -195,6 +195,8 @@ class _Group(_Part):
     end: _Moment
     sessions: list[int]
     times: list[_Moment]
+    dropped_questions: list[int] = []
+    retrieval_only: bool = False
 
 
 class _Event(_Part):
@@ -298,13 +300,16 @@ def _place_within(path: tuple[int | str, ...], found: Any) -> str:
         if isinstance(step, str):
             kind = {"qa": "question", "groups": "group", "concepts": "concept"}.get(step, "")
         elif kind:
-            part = found[step] if isinstance(found[step], dict) else {}
+            part = found[step] if isinstance(found, list) and isinstance(found[step], dict) else {}
             own = part.get({"question": "question_id", "turn": "dia_id"}.get(kind, ""))
             named = own if isinstance(own, str) and own.strip() else None
             place += f", {kind} {step + 1}" + f" ({named})" * bool(named) if kind != "question" else ""
             place += f", question {named or f'number {step + 1}'}" if kind == "question" else ""
             kind = ""
-        found = found.get(step) if isinstance(found, dict) else found[step] if isinstance(found, list) else None
+        try:
+            found = found[step]
+        except (TypeError, KeyError, IndexError):
+            found = None
     return place
 
 

@@ -47,7 +47,7 @@ def _run_faults(merged: MergedFolder, locomo: Path | None) -> Iterator[str]:
     hashes = settings.get("locomo")
     if locomo is not None and isinstance(hashes, dict):
         for file in sample_files(locomo):
-            if hashes.get(file.name, right := hashlib.sha256(file.read_bytes()).hexdigest()) != right:
+            if hashes.get(file.name, own := hashlib.sha256(file.read_bytes()).hexdigest()) != own:
                 yield f"its sha256 of {file.name} is not that of the file given with --locomo."
     entries = run.get("groups")
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
@@ -70,7 +70,7 @@ def _run_faults(merged: MergedFolder, locomo: Path | None) -> Iterator[str]:
         if key not in recorded:
             yield f"group {key[1]} of {key[0]} is in the benchmark, but is not recorded as made."
             continue
-        right = _record_of(group, settings["seed"])
+        right = _record_of(group)
         told = _record_of_entry(recorded[key], settings)
         for name, value in right.items():
             if told.get(name) != value:
@@ -78,7 +78,7 @@ def _run_faults(merged: MergedFolder, locomo: Path | None) -> Iterator[str]:
                 yield f"group {key[1]} of {key[0]}: its {name} {written}."
 
 
-def _record_of(group: Mapping[str, Any], seed: int) -> dict[str, Any]:
+def _record_of(group: Mapping[str, Any]) -> dict[str, Any]:
     concepts = group["concepts"]
     return {
         "place is": group["after"],
@@ -130,10 +130,11 @@ def _card_faults(folder: Path, samples: Sequence[Sample]) -> Iterator[Fault]:
     for name in files:
         if not (folder / name).is_file():
             yield Fault(CARD, "records", f"its header names {name}, which is not there.")
-    for name, rows in (
-        (QUESTIONS_FILE, {(row["question_id"],): row for row in question_rows(samples)}),
-        (CONVERSATIONS_FILE, {(row["sample_id"], row["dia_id"]): row for row in conversation_rows(samples)}),
-    ):
+    right: dict[str, Mapping[tuple[str, ...], Mapping[str, Any]]] = {
+        QUESTIONS_FILE: {(row["question_id"],): row for row in question_rows(samples)},
+        CONVERSATIONS_FILE: {(row["sample_id"], row["dia_id"]): row for row in conversation_rows(samples)},
+    }
+    for name, rows in right.items():
         if (folder / name).is_file():
             yield from _row_faults(folder / name, rows)
 

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -22,7 +23,7 @@ from m2a.benchmarks.locomo import ADVERSARIAL, Sample, evidence_references, pars
 
 _SESSION = re.compile(r"session_(\d+)(_date_time)?")
 _TIMES = ("after", "start", "end", "times", "sessions")
-_MISSING = object()
+_MISSING: Any = object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ def take_apart(place: str, sample: Sample, id_map: Any, original: Sample | None)
         return TakenApart(place, sample), [*faults, Fault(place, "time", str(error))]
     apart = TakenApart(place, sample, made)
     for one in made:
-        found = faults_of(one.group, one.request, lambda at, request=one.request: apart.turn_name(request, at))
+        found = faults_of(one.group, one.request, partial(apart.turn_name, one.request))
         found += _shape_faults(one.request)
         faults += [Fault(apart.place_of(fault, one.request), fault.rule, fault.sentence) for fault in found]
     faults += _question_faults(apart)
@@ -233,10 +234,11 @@ def _woven_faults(apart: TakenApart, again: Sample, *, is_original: bool) -> Ite
         place, rule, told = _woven_place(path, apart, inserted)
         told_as = standard if rule == "host" else "it must be"
         yield Fault(f"{apart.place}, {place}", rule, _difference(told, found, right, told_as))
-    for rule, old, new, told_as in (
+    compared: tuple[tuple[str, list[dict[str, Any]], list[dict[str, Any]], str], ...] = (
         ("host", host_questions(apart.sample), host_questions(again), standard),
-        ("schema", *map(_inserted_questions, (apart.sample, again)), "it must be"),
-    ):
+        ("schema", _inserted_questions(apart.sample), _inserted_questions(again), "it must be"),
+    )
+    for rule, old, new, told_as in compared:
         if len(old) != len(new):
             yield Fault(f"{apart.place}, qa", rule, f"there are {len(old)} questions; {told_as} {len(new)}.")
             continue
