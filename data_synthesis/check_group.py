@@ -26,6 +26,7 @@ from data_synthesis.wording import (
     answer_given_away,
     bracketed_names,
     holds,
+    notes,
     options_of,
     placeholders,
     sentences,
@@ -110,6 +111,8 @@ def wording_faults(text: str, names: set[str]) -> Iterator[str]:
             yield f"<{name}> is no concept of this group; its concepts are {', '.join(sorted(names))}."
     for placeholder in placeholders(text):
         yield f"{placeholder!r} is a placeholder that was not filled in."
+    for note in notes(text):
+        yield f"{note!r} is a note about a file, which nobody who talks or answers can know."
 
 
 def accepted_fault(accepted: Sequence[str], event: date, since: date | None) -> str | None:
@@ -236,7 +239,7 @@ class _GroupCheck:
         if not words_of(question.text):
             yield "schema", "it has no text."
         yield from _about("schema", map(_unwritable, (question.text, question.answer, *question.accepted)))
-        for text in (question.text, question.answer):
+        for text in (question.text, question.answer, *question.accepted):
             yield from _about("names", wording_faults(text, self.names))
         yield from _about("answer", _answer_faults(question))
         yield from _about("evidence", self._evidence_faults(question))
