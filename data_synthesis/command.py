@@ -12,9 +12,9 @@ import typer
 
 from data_synthesis.answer_store import AnswerStore
 from data_synthesis.costs import Costs, Price, known_price
-from data_synthesis.group import Generator, SynthesisError
+from data_synthesis.group import VISUAL_RETRIEVAL, Generator, SynthesisError
 from data_synthesis.model_generator import ModelGenerator, ServiceFailed
-from data_synthesis.pipeline import BrokenRules, Outcome, finished_run, run_settings
+from data_synthesis.pipeline import Outcome, finished_run, run_settings
 from data_synthesis.pipeline import synthesize as run
 from data_synthesis.plan import OFFLINE, Plan, plan_run
 from data_synthesis.progress import GroupProgress
@@ -181,6 +181,19 @@ def _price(chat_model: str, price: tuple[float, float] | None, base_url: str | N
 def _report(plan: Plan, outcome: Outcome, out: Path, answers: AnswerStore | None) -> None:
     for reason in outcome.set_aside.values():
         _say(f"Set aside: {reason}")
+    groups = outcome.made.values()
+    if alone := sum(group.retrieval_only for group in groups):
+        _say(
+            f"Nothing but photos is known of the concepts of {alone} groups: they are asked about by visual retrieval alone, "
+            "not in the ratio of categories 6 to 9. Describe them in a concepts.json, or name a model with --chat-model."
+        )
+    if dropped := sum(len(group.dropped) for group in groups):
+        asked_for = dropped + sum(
+            question.category != VISUAL_RETRIEVAL for group in groups for question in group.questions
+        )
+        _say(
+            f"{dropped} of {asked_for} questions of categories 6 to 9 were left out, for they broke a rule; see run.json."
+        )
     if outcome.stopped:
         _say(outcome.stopped)
     cost = f" Cost: {answers.costs}; {answers.repeated} calls repeated." if answers else ""
@@ -188,10 +201,10 @@ def _report(plan: Plan, outcome: Outcome, out: Path, answers: AnswerStore | None
 
 
 def _validate(folder: Path, locomo: Path | None) -> None:
-    from data_synthesis.checks.seen import BENCHMARK, ID_MAP, RUN, STATISTICS
+    from data_synthesis.merged_folder import FILES
     from data_synthesis.validation import validate
 
-    if folder.is_dir() and not any((folder / name).exists() for name in (BENCHMARK, ID_MAP, RUN, STATISTICS)):
+    if folder.is_dir() and not any((folder / name).exists() for name in FILES):
         raise SynthesisError(f"{folder} holds no data set made by data_synthesis.")
     report = validate(folder, locomo)
     print(report)
@@ -210,7 +223,7 @@ def _told() -> Iterator[None]:
         yield
     except (SynthesisError, BenchmarkError) as error:
         _say(str(error))
-        raise typer.Exit(NOT_WHOLE if isinstance(error, ServiceFailed | BrokenRules) else BAD_INPUT) from error
+        raise typer.Exit(NOT_WHOLE if isinstance(error, ServiceFailed) else BAD_INPUT) from error
     except OSError as error:
         _say(f"{error.filename or 'A file'} cannot be read or written: {error.strerror}.")
         raise typer.Exit(BAD_INPUT) from error

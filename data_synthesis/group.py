@@ -69,6 +69,14 @@ class ConceptGroup:
     number: int
     concepts: tuple[PersonalConcept, ...]
 
+    @property
+    def described(self) -> bool:
+        """Whether anything is known of what its photos show, but for the concepts' names."""
+        return any(
+            concept.attributes or any(photo.setting for photo in (*concept.photos, *concept.unseen))
+            for concept in self.concepts
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Placement:
@@ -145,12 +153,16 @@ class GeneratedQuestion:
 class GeneratedGroup:
     """Sessions in the order of the placement's times, and the questions about them.
 
-    `notes` is what the generator wants recorded in `run.json` (calls, tokens, cost, retries).
+    `notes` is what the generator wants recorded in `run.json` (calls, tokens, cost, retries). `dropped` are the
+    categories of questions that were asked for and left out, for they broke a rule. With `retrieval_only` nothing but
+    visual retrieval was asked for: who wrote the group knew nothing of what its photos show.
     """
 
     sessions: tuple[tuple[GeneratedTurn, ...], ...]
     questions: tuple[GeneratedQuestion, ...]
     notes: dict[str, object] = field(default_factory=dict)
+    dropped: tuple[int, ...] = ()
+    retrieval_only: bool = False
 
 
 class Generator(Protocol):
@@ -166,5 +178,6 @@ class Generator(Protocol):
 
 VISUAL_RETRIEVAL = 10
 QUESTION_RATIO: dict[int, int] = {6: 2, 7: 3, 8: 1, 9: 4}
+LEAST_DELIVERED = 0.9  # of the questions asked for
 SESSIONS_PER_GROUP: Sequence[int] = (5, 6)
 TURNS_PER_SESSION = range(5, 16)

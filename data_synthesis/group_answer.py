@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from data_synthesis.accepted import says_too_little
-from data_synthesis.check_group import TEMPORAL, faults_of
+from data_synthesis.check_group import TEMPORAL, delivered, faults_of
 from data_synthesis.dates import accepted_days, accepted_forms, resolve, written, written_days
 from data_synthesis.group import (
     DatedEvent,
@@ -28,11 +28,15 @@ _LONGEST_TEXT = 2000  # characters, of a message or anything else
 
 
 class AnswerFaults(Exception):
-    """An answer that is no valid group, with all that is wrong with it."""
+    """An answer that is no valid group, with all that is wrong with it.
 
-    def __init__(self, faults: list[str]) -> None:
+    `remainder` is what of it may be used even so: the group without the questions at fault, if it is one then.
+    """
+
+    def __init__(self, faults: list[str], remainder: GeneratedGroup | None = None) -> None:
         super().__init__(" ".join(faults))
         self.faults = faults
+        self.remainder = remainder
 
 
 def read_group(arguments: Mapping[str, Any], request: GroupRequest) -> GeneratedGroup:
@@ -43,14 +47,17 @@ def read_group(arguments: Mapping[str, Any], request: GroupRequest) -> Generated
         raise AnswerFaults(_schema_faults(error)) from None
     if sum(len(session.turns) for session in answer.sessions) > _MOST_TURNS:
         raise AnswerFaults([f"There are more than {_MOST_TURNS} turns; write only the sessions that were asked for."])
-    group = _group(answer)
-    faults = faults_of(group, with_ids(request))
-    if not faults:
+    group, in_ids = _group(answer), with_ids(request)
+    faults = faults_of(group, in_ids)
+    group, left = delivered(group, in_ids)
+    if not left:
         group = replace(group, questions=tuple(_with_forms(question, request) for question in group.questions))
-        faults = faults_of(group, with_ids(request))
+        faults = faults or faults_of(group, in_ids)
+        group, left = delivered(group, in_ids)
+    group = _with_paths(group, photo_ids(request)) if not left else group
     if faults:
-        raise AnswerFaults(faults)
-    return _with_paths(group, photo_ids(request))
+        raise AnswerFaults([str(fault) for fault in faults], None if left else group)
+    return group
 
 
 def _whole(text: str) -> str:

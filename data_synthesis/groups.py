@@ -36,11 +36,12 @@ def choose_groups(
         left = drawn.sample(concepts, len(concepts))
         groups = []
         for number in range(1, count + 1):
-            spare = len(left) - fewest * (count - number)
+            spare = len({concept.name for concept in left}) - fewest * (count - number)
             members = _members(left, min(drawn.randint(fewest, most), spare))
             if members is None:
                 break
-            left = [concept for concept in left if concept not in members]
+            called = {member.name for member in members}  # without names of their own two may be called the same
+            left = [concept for concept in left if concept.name not in called]
             groups.append(ConceptGroup(number, tuple(_with_photos(concept, drawn) for concept in members)))
         else:
             return tuple(groups)

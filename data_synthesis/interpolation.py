@@ -1,7 +1,8 @@
 """Weaving generated groups into a host conversation, with every id and reference of the host carried along.
 
 Sessions are numbered anew in the order of time. Dates without a session, which LoCoMo has, follow after the last one.
-A reference keeps naming what it named: also one to a turn that does not exist goes on naming none.
+A reference keeps naming what it named: also one to a turn that does not exist goes on naming none. `unweave` takes a
+merged sample apart again.
 """
 
 import re
@@ -13,14 +14,27 @@ from typing import Any
 
 from data_synthesis.group import (
     VISUAL_RETRIEVAL,
+    ConceptGroup,
+    ConceptPhoto,
+    DatedEvent,
     Derivation,
     GeneratedGroup,
     GeneratedQuestion,
+    GeneratedTurn,
     GroupRequest,
+    PersonalConcept,
+    Placement,
     SynthesisError,
     TurnPlace,
 )
-from m2a.benchmarks.locomo import CATEGORY_NAMES, Sample, format_date_time, parse_date_time, session_numbers
+from m2a.benchmarks.locomo import (
+    CATEGORY_NAMES,
+    VISUAL_CATEGORIES,
+    Sample,
+    format_date_time,
+    parse_date_time,
+    session_numbers,
+)
 
 HOST_SOURCE = "locomo"
 _TURN_ID = re.compile(r"D\s*:?\s*(\d+)\s*:\s*(\d+)")
@@ -93,6 +107,102 @@ def weave(
         },
     }
     return merged, id_map
+
+
+def unweave(sample: Sample, old_numbers: Mapping[int, int]) -> tuple[Sample, list[MadeGroup]]:
+    """The host conversation and the groups that `weave` made a merged sample of; photos are named as in the sample.
+
+    `old_numbers` are the host's own numbers of its sessions, by their new ones. References of the host come back in
+    one spelling ("D5:3"), and a question of the host without evidence with an empty list.
+    """
+    groups = sample["groups"]
+    remap = _Remap(old_numbers, -sum(len(group["sessions"]) for group in groups))
+    inserted = {number for group in groups for number in group["sessions"]}
+    conversation: dict[str, Any] = {}
+    for key, value in sample["conversation"].items():
+        match = _NUMBERED.fullmatch(key)
+        if not match or int(match[2]) not in inserted:
+            turns = [remap.turn(turn) for turn in value] if match and not match[3] else value
+            conversation[remap.key(key)] = turns
+    host = {
+        key: remap.section(value) if isinstance(value, dict) else value
+        for key, value in sample.items()
+        if key != "groups"
+    }
+    host["conversation"] = _by_number(conversation)
+    host["qa"] = [
+        _without_additions(question, f"{sample['sample_id']}/{number}", remap)
+        for number, question in enumerate(host_questions(sample), start=1)
+    ]
+    return host, [_made(sample, group) for group in groups]
+
+
+def host_questions(sample: Sample) -> list[dict[str, Any]]:
+    """The questions of LoCoMo itself, in their order."""
+    return [question for question in sample["qa"] if question["category"] not in VISUAL_CATEGORIES]
+
+
+def _without_additions(question: Mapping[str, Any], question_id: str, remap: "_Remap") -> dict[str, Any]:
+    added = {"category_name", "photos", "source"} | (
+        {"question_id"} if question["question_id"] == question_id else set()
+    )
+    own = {key: value for key, value in question.items() if key not in added}
+    return own | {"evidence": [remap.reference(str(text)) for text in question["evidence"]]}
+
+
+def _made(sample: Sample, group: Mapping[str, Any]) -> MadeGroup:
+    conversation, first = sample["conversation"], group["sessions"][0]
+
+    def place(dia_id: str) -> TurnPlace:
+        session, turn = dia_id.removeprefix("D").split(":")
+        return TurnPlace(int(session) - first + 1, int(turn))
+
+    def event(derived: Mapping[str, str]) -> DatedEvent:
+        return DatedEvent(place(derived["turn"]), derived["expression"])
+
+    def derivation(derived: Mapping[str, Any]) -> Derivation:
+        return Derivation(event(derived["event"]), event(derived["since"]) if derived.get("since") else None)
+
+    concepts = tuple(
+        PersonalConcept(
+            *(concept["subject"], concept["name"], concept["class_name"]),
+            photos=tuple(ConceptPhoto(Path(photo)) for photo in concept["photos"]),
+            unseen=tuple(ConceptPhoto(Path(photo)) for photo in concept["unseen_photos"]),
+        )
+        for concept in group["concepts"]
+    )
+    start, end, *times = (datetime.fromisoformat(text) for text in (group["start"], group["end"], *group["times"]))
+    own = [question for question in sample["qa"] if question.get("group") == group["number"]]
+    questions = tuple(
+        GeneratedQuestion(
+            *(question["category"], question["question"], question["answer"], tuple(map(place, question["evidence"]))),
+            accepted=tuple(question["accepted_answers"]),
+            photos=tuple(map(Path, question["photos"])),
+            derivation=derivation(question["derivation"]) if question.get("derivation") else None,
+        )
+        for question in own
+    )
+    sessions = tuple(
+        tuple(
+            GeneratedTurn(turn["speaker"], turn["text"], tuple(map(Path, turn.get("photos", ()))))
+            for turn in conversation[f"session_{number}"]
+        )
+        for number in group["sessions"]
+    )
+    request = GroupRequest(
+        sample["sample_id"],
+        (conversation["speaker_a"], conversation["speaker_b"]),
+        ConceptGroup(group["number"], concepts),
+        Placement(group["after"], start, end, tuple(times)),
+        seed=0,
+    )
+    sources = [question["source"] for question, made in zip(own, questions, strict=True) if _of_the_set(made)]
+    generated = GeneratedGroup(
+        *(sessions, questions),
+        dropped=tuple(group.get("dropped_questions", ())),
+        retrieval_only=group.get("retrieval_only", False),
+    )
+    return MadeGroup(request, generated, group["generator"], next(iter(sources), ""))
 
 
 def _numbers(sample: Sample, made: Sequence[MadeGroup]) -> tuple[dict[int, int], list[list[int]]]:
@@ -188,7 +298,7 @@ def _host_question(question: Mapping[str, Any], sample_id: str, number: int, rem
 
 def _questions(one: MadeGroup, numbers: Sequence[int], photo_name: Callable[[Path], str]) -> list[dict[str, Any]]:
     def turn_id(place: TurnPlace) -> str:
-        return f"D{numbers[place.session - 1]}:{place.turn}"
+        return f"D{numbers[0] + place.session - 1}:{place.turn}"  # the sessions of a group follow one another
 
     def derivation(derived: Derivation) -> dict[str, Any]:
         events = {"event": derived.event, "since": derived.since}
@@ -224,9 +334,12 @@ def _of_the_set(question: GeneratedQuestion) -> bool:
 def _group(one: MadeGroup, numbers: Sequence[int], photo_name: Callable[[Path], str]) -> dict[str, Any]:
     placement = one.request.placement
     asked_with = {photo for question in one.group.questions for photo in question.photos}
+    further: dict[str, Any] = {"dropped_questions": sorted(one.group.dropped)} if one.group.dropped else {}
+    further |= {"retrieval_only": True} if one.group.retrieval_only else {}
     return {
         "number": one.request.group.number,
         "generator": one.generator,
+        **further,
         "concepts": [
             {
                 "subject": concept.subject,

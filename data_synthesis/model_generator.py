@@ -52,7 +52,8 @@ class _Record:
 
 
 class ModelGenerator:
-    """One answer holds a group. What is wrong with it goes back at most `repeats` times, then the group is given up.
+    """One answer holds a group. What is wrong with it goes back at most `repeats` times. If there are faults even then,
+    the answer is used that needs the fewest questions left out, and without one the group is given up.
 
     Each answer is in `answers` before it is read. A service that fails raises ServiceFailed, a budget that is used up
     BudgetReached; neither counts as an answer, nor does a refusal by a content filter, which gives the group up.
@@ -71,6 +72,7 @@ class ModelGenerator:
         tool, prompt = answer_tool(request), first_messages(request)
         record = _Record(self._answers.costs.price)
         messages = prompt
+        remainders: list[GeneratedGroup] = []
         for number in range(1, self._repeats + 2):
             answer = await self._answer(request, messages, tool, number)
             record.usages.append((answer.input_tokens, answer.output_tokens))
@@ -80,8 +82,12 @@ class ModelGenerator:
                     return replace(read_group(arguments, request), notes=record.notes())
                 except AnswerFaults as error:
                     faults = error.faults
+                    remainders += [error.remainder] if error.remainder else []
             record.repairs.append([_cut(fault) for fault in faults])
             messages = [*prompt, *repair_messages(said, faults)]
+        if remainders:
+            most = max(remainders, key=lambda group: len(group.questions))
+            return replace(most, notes=record.notes() | most.notes)
         raise GenerationFailed(
             f"{request.dialogue_id}, group {request.group.number}: none of {self._repeats + 1} answers of the model "
             f"was a valid group. The last one: {_told(record.repairs[-1])}"

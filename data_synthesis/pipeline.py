@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from data_synthesis.answer_store import AnswerStore
-from data_synthesis.check_group import faults_of
+from data_synthesis.check_group import delivered
 from data_synthesis.costs import BudgetReached
 from data_synthesis.dataset_card import (
     CONVERSATIONS_FILE,
@@ -27,7 +27,6 @@ from data_synthesis.group import (
     GenerationFailed,
     Generator,
     GroupRequest,
-    SynthesisError,
 )
 from data_synthesis.interpolation import MadeGroup, weave
 from data_synthesis.plan import OFFLINE, Plan
@@ -44,10 +43,6 @@ _FILES = (
     FILE_NAME, "id_map.json", "statistics.json", QUESTIONS_FILE, CONVERSATIONS_FILE, "README.md", PREVIEW_FILE, RUN_FILE,
 )  # fmt: skip
 _PHOTO = re.compile(rb"photos/[0-9a-f]{64}\.\w+")
-
-
-class BrokenRules(SynthesisError):
-    """A generator without a model made a faulty group: a fault of ours, which nobody can mend but in the code."""
 
 
 @dataclass(slots=True)
@@ -79,8 +74,8 @@ async def synthesize(
     """Generate all groups and write the folder, which the caller has opened with the settings of the run.
 
     A generator without a model is asked for one group after the other, in the plan's order, also in a resumed run.
-    With `answers` the generator asks a model: faults in its group set the group aside. Without, they are a fault of
-    the generator and raise BrokenRules. That, and a service that fails, ends the run once the calls under way are through.
+    With `answers` the generator asks a model. Questions that break a rule are left out; a group that breaks one, or has
+    too few questions then, is set aside. A service that fails ends the run once the calls under way are through.
     """
     outcome = Outcome()
     waiting = iter(plan.groups)
@@ -91,7 +86,7 @@ async def synthesize(
             if failed or outcome.stopped:
                 return
             try:
-                await _make(request, generator, outcome, has_model=answers is not None)
+                await _make(request, generator, outcome)
             except BudgetReached as reached:
                 outcome.stopped = str(reached)
             except Exception as error:  # whatever it is: calls under way are paid for, so they come to their end first
@@ -109,7 +104,7 @@ async def synthesize(
     return outcome
 
 
-async def _make(request: GroupRequest, generator: Generator, outcome: Outcome, *, has_model: bool) -> None:
+async def _make(request: GroupRequest, generator: Generator, outcome: Outcome) -> None:
     try:
         group = await generator.generate(request)
     except GenerationFailed as error:
@@ -117,26 +112,14 @@ async def _make(request: GroupRequest, generator: Generator, outcome: Outcome, *
         return
     if not any(question.category == VISUAL_RETRIEVAL for question in group.questions):
         group = replace(group, questions=(*group.questions, *retrieval_questions(request, group.sessions)))
-    faults = faults_of(group, request) or _unwritable(group)
+    group, faults = delivered(group, request)
     if not faults:
         outcome.made[_key(request)] = group
         return
-    where = f"{request.dialogue_id}, group {request.group.number}"
-    told = " ".join(faults[:_FAULTS_TOLD]) + (f" And {len(faults) - _FAULTS_TOLD} more." * (len(faults) > _FAULTS_TOLD))
-    if not has_model:
-        raise BrokenRules(f"The generator {generator.name} broke the rules in {where}: {told}")
-    outcome.set_aside[_key(request)] = f"{where}: {told}"
-
-
-def _unwritable(group: GeneratedGroup) -> list[str]:
-    """Half a surrogate pair: a model's JSON may hold one, and no file can."""
-    texts = [turn.text for session in group.sessions for turn in session]
-    texts += [text for one in group.questions for text in (one.text, one.answer, *one.accepted)]
-    try:
-        "".join(texts).encode()
-    except UnicodeEncodeError as error:
-        return [f"There is a character that no file can hold: {error.object[error.start]!a}."]
-    return []
+    told = " ".join(map(str, faults[:_FAULTS_TOLD])) + f" And {len(faults) - _FAULTS_TOLD} more." * (
+        len(faults) > _FAULTS_TOLD
+    )
+    outcome.set_aside[_key(request)] = f"{request.dialogue_id}, group {request.group.number}: {told}"
 
 
 def _write(plan: Plan, folder: RunFolder, generator: Generator, outcome: Outcome, answers: AnswerStore | None) -> None:

@@ -6,16 +6,18 @@ question about a photo that was shown; it comes without the photo.
 """
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
+from data_synthesis.check_group import question_faults_of
 from data_synthesis.dates import accepted_forms, written
 from data_synthesis.group import (
     VISUAL_RETRIEVAL,
     DatedEvent,
     Derivation,
+    GeneratedGroup,
     GeneratedQuestion,
     GeneratedTurn,
     GroupRequest,
@@ -59,14 +61,24 @@ class Remembered:
 def retrieval_questions(request: GroupRequest, sessions: Sessions) -> list[GeneratedQuestion]:
     """At most one of each kind for a concept, drawn by the group's seed: none with a photo where none is left unseen."""
     drawn = random.Random(f"{request.seed} visual retrieval")
-    questions = []
+    questions: list[GeneratedQuestion] = []
     for concept in request.group.concepts:
         showings = showings_of(concept, request, sessions)
         known = [*by_name(concept, showings, sessions), *by_date(showings)]
         if known and concept.unseen:
-            questions.append(drawn.choice(known).asked_with(drawn.choice(concept.unseen).path))
-        questions += drawn_from_set(concept, showings, drawn)
+            photo = drawn.choice(concept.unseen).path
+            askable = asked_by_the_rules((one.asked_with(photo) for one in known), request, sessions)
+            questions += [drawn.choice(askable)] if askable else []
+        questions += drawn_from_set(concept, showings, request, sessions, drawn)
     return questions
+
+
+def asked_by_the_rules(
+    questions: Iterable[GeneratedQuestion], request: GroupRequest, sessions: Sessions
+) -> list[GeneratedQuestion]:
+    """Those that break no rule of a group with these sessions."""
+    group = GeneratedGroup(tuple(map(tuple, sessions)), ())
+    return [question for question in questions if not question_faults_of(question, group, request)]
 
 
 def showings_of(concept: PersonalConcept, request: GroupRequest, sessions: Sessions) -> list[Showing]:
@@ -114,7 +126,11 @@ def by_date(showings: Sequence[Showing]) -> Iterator[Remembered]:
 
 
 def drawn_from_set(
-    concept: PersonalConcept, showings: Sequence[Showing], drawn: random.Random
+    concept: PersonalConcept,
+    showings: Sequence[Showing],
+    request: GroupRequest,
+    sessions: Sessions,
+    drawn: random.Random,
 ) -> list[GeneratedQuestion]:
     """One of the concept set's own questions about a photo that its day alone tells from the others, if there is one."""
     possible = []
@@ -126,4 +142,5 @@ def drawn_from_set(
         text = about_shown_photo(question, concept.name, day, drawn)
         if text is not None:
             possible.append(GeneratedQuestion(VISUAL_RETRIEVAL, text, question.answer, places))
+    possible = asked_by_the_rules(possible, request, sessions)
     return [drawn.choice(possible)] if possible else []

@@ -17,6 +17,7 @@ from typing import Any
 
 from data_synthesis.group import Attribute, ConceptPhoto, PersonalConcept, SynthesisError, VisualQuestion
 from data_synthesis.visual_questions import mc_llava_questions, yollava_questions
+from data_synthesis.wording import placeholders, words_of
 
 DETAILS_FILE = "concepts.json"
 YOLLAVA_QUESTIONS = "yollava-visual-qa.json"
@@ -71,7 +72,7 @@ def read_concepts(folder: Path) -> ConceptSource:
 def _plain(folder: Path) -> list[PersonalConcept]:
     found = [(sub.name, _photos(sub)) for sub in sorted(folder.iterdir()) if sub.is_dir()]
     concepts = [
-        PersonalConcept(subject, _name(subject), class_name=_class(subject), photos=tuple(map(ConceptPhoto, photos)))
+        PersonalConcept(subject, _kind(subject), class_name=_class(subject), photos=tuple(map(ConceptPhoto, photos)))
         for subject, photos in found
         if photos
     ]
@@ -232,11 +233,11 @@ def _check(concepts: list[PersonalConcept], folder: Path) -> None:
                 f"The concept {concept.subject!r} of {folder} has {len(concept.photos)} photo"
                 f"{'s' * (len(concept.photos) != 1)}; give it {FEWEST_PHOTOS} or more, or take it out."
             )
-        if re.search(r"[<>\n]", concept.name) or not concept.name.strip():
+        if re.search(r"[<>\n]", concept.name) or placeholders(concept.name) or not words_of(concept.name):
             raise SynthesisError(
                 f"The concept {concept.subject!r} of {folder} has a name that cannot be: {concept.name!r}."
             )
-        if concept.name.casefold() in seen:
+        if concept.name.casefold() in seen and concept.name != _kind(concept.subject):
             raise SynthesisError(
                 f"The concepts {seen[concept.name.casefold()]!r} and {concept.subject!r} of {folder} have one name, "
                 f"{concept.name!r}; rename one."
@@ -261,6 +262,11 @@ def _folders(folder: Path) -> Iterator[Path]:
 def _name(subject: str) -> str:
     """ "shiba-gray" is called Shiba Gray."""
     return " ".join(word[:1].upper() + word[1:] for word in re.split(r"[-_\s]+", subject) if word)
+
+
+def _kind(subject: str) -> str:
+    """What has no name of its own is spoken of by its kind: "the dog"."""
+    return f"the {_class(subject) or subject}"
 
 
 def _class(subject: str) -> str:

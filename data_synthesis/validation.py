@@ -4,19 +4,25 @@ Nothing in the folder makes the check fail to run: what cannot be read is a faul
 """
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from data_synthesis.checks.host import host_faults, id_map_faults
-from data_synthesis.checks.photos import photo_faults
-from data_synthesis.checks.questions import question_faults
-from data_synthesis.checks.records import record_faults
-from data_synthesis.checks.schema import read_folder
-from data_synthesis.checks.seen import BENCHMARK, Fault, SeenFolder
-from data_synthesis.checks.sessions import session_faults
 from data_synthesis.group import SynthesisError
 from data_synthesis.leakage import AskedQuestion, Rate, leakage
-from m2a.benchmarks.locomo import CATEGORY_NAMES
+from data_synthesis.merged_folder import BENCHMARK, Fault, MergedFolder, read_folder
+from data_synthesis.merged_photos import file_faults, shown_copies
+from data_synthesis.merged_records import record_faults
+from data_synthesis.merged_sample import TakenApart, id_map_strangers, take_apart
+from data_synthesis.wording import long_sentences
+from m2a.benchmarks.locomo import (
+    CATEGORY_NAMES,
+    VISUAL_CATEGORIES,
+    read_locomo,
+    read_samples,
+    sample_files,
+    session_numbers,
+)
 
 __all__ = ["Fault", "Report", "validate"]
 
@@ -56,45 +62,110 @@ def validate(folder: Path, locomo: Path | None = None) -> Report:
     """
     if not folder.is_dir():
         raise SynthesisError(f"{folder} is no folder; name one that data_synthesis has made.")
-    seen, faults = read_folder(folder)
-    faults += session_faults(seen)
-    faults += photo_faults(seen)
-    faults += question_faults(seen)
-    faults += id_map_faults(seen)
-    faults += record_faults(seen, locomo)
+    merged, faults = read_folder(folder)
+    originals = {}
     if locomo is not None:
-        faults += host_faults(seen, locomo)
-    figures = tuple(leakage(_asked(seen)))
+        read_locomo(locomo)
+        originals = {sample["sample_id"]: sample for file in sample_files(locomo) for sample in read_samples(file)}
+    parts = []
+    for place, sample in merged.samples.items():
+        original = originals.get(sample["sample_id"])
+        if locomo is not None and original is None:
+            faults.append(Fault(place, "host", f"{locomo.name} has no sample {sample['sample_id']!r}."))
+        apart, found = take_apart(place, sample, merged.id_map, original)
+        parts.append(apart)
+        faults += found
+    if merged.whole:
+        faults += id_map_strangers(merged.id_map, {sample["sample_id"] for sample in merged.samples.values()})
+    faults += [*_said_again(parts), *_ids_given_twice(merged), *_photo_faults(merged, parts)]
+    faults += record_faults(merged, locomo)
+    figures = tuple(leakage([question for apart in parts for question in _asked(apart)]))
     faults += [
         Fault(BENCHMARK, "leakage", f"{rate}: the visual questions can be answered without the photos.")
         for rate in figures
         if rate.too_high
     ]
-    inserted = sum(len(group.sessions) for sample in seen.samples for group in sample.groups)
+    samples = merged.samples.values()
+    inserted = sum(len(group["sessions"]) for sample in samples for group in sample["groups"])
     read = (
-        f"{folder}: {len(seen.samples)} conversations, {inserted} inserted sessions, "
-        f"{sum(len(sample.questions) for sample in seen.samples)} questions"
+        f"{folder}: {len(samples)} conversations, {inserted} inserted sessions, "
+        f"{sum(len(sample['qa']) for sample in samples)} questions"
     )
     return Report(
         tuple(dict.fromkeys(faults)), figures, f"{read}, {'not ' if locomo is None else ''}compared with LoCoMo."
     )
 
 
-def _asked(seen: SeenFolder) -> list[AskedQuestion]:
+def _said_again(parts: Sequence[TakenApart]) -> Iterator[Fault]:
+    """A long sentence is said once in all groups; what is said twice within one is a fault of that group."""
+    said: dict[str, tuple[str, int]] = {}
+    groups = [(apart, one) for apart in parts for one in apart.made]
+    for number, (apart, one) in enumerate(groups):
+        for at, session in enumerate(one.group.sessions):
+            first = next(group for group in apart.sample["groups"] if group["number"] == one.request.group.number)
+            for turn_number, turn in enumerate(session, start=1):
+                name = f"session_{first['sessions'][at]}, turn {turn_number}"
+                for sentence in long_sentences(turn.text):
+                    before, group = said.setdefault(sentence, (f"{apart.place}, {name}", number))
+                    if group != number:
+                        told = f'the sentence "{sentence}" was said before ({before}).'
+                        yield Fault(f"{apart.place}, {name}", "duplicates", told)
+
+
+def _ids_given_twice(merged: MergedFolder) -> Iterator[Fault]:
+    ids = [(place, one["question_id"]) for place, sample in merged.samples.items() for one in sample["qa"]]
+    counts = Counter(question_id for _, question_id in ids)
+    for place, question_id in ids:
+        if counts[question_id] > 1:
+            told = f"its question_id occurs {counts[question_id]} times."
+            yield Fault(f"{place}, question {question_id}", "duplicates", told)
+
+
+def _photo_faults(merged: MergedFolder, parts: Sequence[TakenApart]) -> Iterator[Fault]:
+    named: dict[str, str] = {}
+    for apart in parts:
+        conversation = apart.sample["conversation"]
+        for number in session_numbers(conversation):
+            for at, turn in enumerate(conversation[f"session_{number}"], start=1):
+                for photo in turn.get("photos") or ():
+                    named.setdefault(photo, f"{apart.place}, session_{number}, turn {at} ({turn['dia_id']})")
+        for group in apart.sample["groups"]:
+            for photo in (one for own in group["concepts"] for one in (*own["photos"], *own["unseen_photos"])):
+                named.setdefault(photo, f"{apart.place}, group {group['number']}")
+        copies = shown_copies(merged.path, [one.group for one in apart.made])
+        shown = {photo: place for photo, place in named.items() if place.startswith(f"{apart.place}, session")}
+        for question in apart.sample["qa"]:
+            place = f"{apart.place}, question {question['question_id']}"
+            for photo in question["photos"]:
+                named.setdefault(photo, place)
+                if photo in shown:
+                    told = f"it comes with {photo!r}, which {shown[photo].rpartition(' ')[2].strip('()')} shows; "
+                    yield Fault(place, "photos", f"{told}only a photo that the dialogue never shows asks memory.")
+                elif Path(photo) in copies:
+                    same = f"which is the same picture as {copies[Path(photo)].as_posix()!r}, which the dialogue shows."
+                    yield Fault(place, "photos", f"it comes with {photo!r}, {same}")
+    if merged.whole:
+        yield from file_faults(merged.path, named)
+
+
+def _asked(apart: TakenApart) -> list[AskedQuestion]:
+    conversation = apart.sample["conversation"]
+    turns = [turn for number in session_numbers(conversation) for turn in conversation[f"session_{number}"]]
+    words = [(turn["speaker"], turn["text"]) for turn in turns]
+    said = {turn["dia_id"]: turn for turn in turns}
+    shown = {photo for turn in turns for photo in turn.get("photos") or ()}
     asked = []
-    for sample in seen.samples:
-        turns = [(turn.speaker, turn.text) for turn in sample.turns]
-        said = {turn.dia_id: turn for turn in sample.turns}
-        shown = {photo for turn in sample.turns for photo in turn.photos}
-        asked += [
+    for one in apart.sample["qa"]:
+        if one["category"] not in VISUAL_CATEGORIES:
+            continue
+        evidence = [said[dia_id] for dia_id in one["evidence"] if dia_id in said]
+        asked.append(
             AskedQuestion(
-                *(CATEGORY_NAMES[one.category], one.text, (one.answer, *one.accepted), turns),
-                evidence=tuple(said[dia_id].text for dia_id in one.evidence if dia_id in said),
-                rests_on_photos=any(said[dia_id].photos for dia_id in one.evidence if dia_id in said),
-                own_photo=("shown" if set(one.photos) & shown else "unseen") if one.photos else None,
-                derived=bool(one.derivation),
+                *(CATEGORY_NAMES[one["category"]], one["question"], (one["answer"], *one["accepted_answers"]), words),
+                evidence=tuple(turn["text"] for turn in evidence),
+                rests_on_photos=any(turn.get("photos") for turn in evidence),
+                own_photo=("shown" if set(one["photos"]) & shown else "unseen") if one["photos"] else None,
+                derived=one.get("derivation") is not None,
             )
-            for one in sample.questions
-            if one.visual
-        ]
+        )
     return asked

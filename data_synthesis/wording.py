@@ -11,6 +11,7 @@ _BRACKETED = re.compile(r"<\s*([^<>\n]*[^\W\d_][^<>\n]*?)\s*>")
 _PLACEHOLDER = re.compile(
     r"<\s*/?\s*sks\s*>|\bsks\b|\{[^{}\n]*\}|\[[A-Za-z][A-Za-z_ ]*\]|\b(?:TODO|TBD|XXX|lorem ipsum)\b"
 )
+_NOTE = re.compile(r"\b(?:seen|visible|shown|hidden)\b[\w ,]*? in (?:photos? )?[0-9]{1,3}\b", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)]*\s+|\n+")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _ARTICLES = frozenset(("a", "an", "the"))
@@ -34,6 +35,20 @@ def bracketed_names(text: str) -> list[str]:
 def placeholders(text: str) -> list[str]:
     """What was to be filled in and was not: <sks>, {name}, [NAME], TODO."""
     return [match[0] for match in _PLACEHOLDER.finditer(text)]
+
+
+def notes(text: str) -> list[str]:
+    """Remarks for the writer about files of photos, as "visible in 03": nobody who talks or answers knows their names."""
+    return [match[0] for match in _NOTE.finditer(text)]
+
+
+def without_notes(text: str) -> str:
+    """The text without the clauses, and the brackets, that hold such a remark."""
+    if not notes(text):
+        return text
+    text = re.sub(r"\s*\(([^()]*)\)", lambda match: "" if notes(match[1]) else match[0], text)
+    clauses = re.split(r"(?<=[,;.])\s+", text)
+    return " ".join(clause for clause in clauses if not notes(clause)).strip(" ,;.")
 
 
 def sentences(text: str) -> list[str]:

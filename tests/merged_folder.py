@@ -7,7 +7,7 @@ folder for a change.
 import hashlib
 import json
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -77,7 +77,8 @@ def write_merged_folder(folder: Path) -> Path:
         photos = [
             [_photo(folder, 10 * place + 2 * at + view) for view in range(2)] for at in range(len(group["concepts"]))
         ]
-        unseen = [_photo(folder, 10 * place + 6 + at) for at in range(len(group["concepts"]))]
+        asked_with = {one[4] for one in group["qa"] if one[0] == 10 and len(one) > 4}
+        unseen = {at: _photo(folder, 10 * place + 6 + at) for at in sorted(asked_with)}
         samples.append(_merged(_host(host), host, group, photos, unseen))
         id_map[host["sample_id"]] = {
             "sessions": {str(old): new for old, new in group["numbers"].items()},
@@ -126,7 +127,7 @@ def _host(host: dict[str, Any]) -> dict[str, Any]:
 
 
 def _merged(
-    sample: dict[str, Any], host: dict[str, Any], group: dict[str, Any], photos: list[list[str]], unseen: list[str]
+    sample: dict[str, Any], host: dict[str, Any], group: dict[str, Any], photos: list[list[str]], unseen: dict[int, str]
 ) -> dict[str, Any]:
     old = sample["conversation"]
     numbers = {**group["numbers"], 4: 9}
@@ -178,8 +179,9 @@ def _merged(
             "number": 1,
             "generator": "hand",
             "concepts": [
-                {"subject": subject, "name": name, "class_name": kind, "photos": shown, "unseen_photos": [other]}
-                for (subject, name, kind), shown, other in zip(group["concepts"], photos, unseen, strict=True)
+                {"subject": subject, "name": name, "class_name": kind, "photos": photos[at]}
+                | {"unseen_photos": [unseen[at]] if at in unseen else []}
+                for at, (subject, name, kind) in enumerate(group["concepts"])
             ],
             "after": group["after"],
             "start": start.isoformat(),
@@ -198,7 +200,7 @@ def _turn(line: Sequence[Any], at: int, number: int, host: dict[str, Any], photo
     return turn | ({"photos": names, "img_url": names[:1]} if names else {})
 
 
-def _question(one: Sequence[Any], at: int, first: int, sample_id: str, unseen: list[str]) -> dict[str, Any]:
+def _question(one: Sequence[Any], at: int, first: int, sample_id: str, unseen: dict[int, str]) -> dict[str, Any]:
     category, text, answer, evidence, *more = one
 
     def dia_id(place: str) -> str:
@@ -224,11 +226,9 @@ def _question(one: Sequence[Any], at: int, first: int, sample_id: str, unseen: l
 
 
 def _renumbered(text: str, numbers: dict[int, int]) -> str:
-    """D2:9 names no turn of the host, and D99:9 none of the merged conversation."""
-    if text == "D2:9":
-        return "D99:9"
+    """The same turns by their new sessions, in one spelling."""
     for old, new in sorted(numbers.items(), reverse=True):
-        text = text.replace(f"D{old}:", f"D{new}:").replace(f"D:{old}:", f"D:{new}:")
+        text = text.replace(f"D{old}:", f"D{new}:").replace(f"D:{old}:0", f"D{new}:")
     return text
 
 
@@ -245,7 +245,7 @@ def _photo(folder: Path, number: int) -> str:
 
 
 def _parsed(text: str) -> datetime:
-    return datetime.strptime(text, "%I:%M %p on %d %B, %Y")
+    return datetime.strptime(text, "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
 
 
 def _told(time: datetime) -> str:

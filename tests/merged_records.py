@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -40,13 +41,17 @@ def statistics(samples: list[dict[str, Any]]) -> dict[str, Any]:
         talk = sample["conversation"]
         sessions = {key: turns for key, turns in talk.items() if isinstance(turns, list)}
         inserted = [f"session_{number}" for group in sample["groups"] for number in group["sessions"]]
+        words = {key: sum(len(turn["text"].split()) for turn in turns) for key, turns in sessions.items()}
         photos = [photo for turns in sessions.values() for turn in turns for photo in turn.get("photos", [])]
         each[sample["sample_id"]] = {
             "groups": len(sample["groups"]),
             "sessions": len(sessions),
             "inserted_sessions": len(inserted),
             "turns": sum(map(len, sessions.values())),
+            "host_turns": sum(len(turns) for key, turns in sessions.items() if key not in inserted),
             "inserted_turns": sum(len(sessions[key]) for key in inserted),
+            "host_words": sum(words.values()) - sum(words[key] for key in inserted),
+            "inserted_words": sum(words[key] for key in inserted),
             "photos": len(photos),
             "distinct_photos": len(set(photos)),
             "questions": len(sample["qa"]),
@@ -58,22 +63,42 @@ def statistics(samples: list[dict[str, Any]]) -> dict[str, Any]:
     total: dict[str, Any] = {key: first[key] + second[key] for key in first if key != "questions_per_category"}
     categories = (Counter(one["questions_per_category"]) for one in each.values())
     total["questions_per_category"] = dict(sum(categories, Counter()))
-    return {"conversations": len(samples), "total": total, "per_conversation": each}
+    return {
+        "conversations": len(samples),
+        "total": total,
+        "turns_per_conversation": total["turns"] / 2,
+        "words_per_turn": {
+            kind: round(total[f"{kind}_words"] / total[f"{kind}_turns"], 2) for kind in ("host", "inserted")
+        },
+        "per_conversation": each,
+    }
 
 
 def write_rows(folder: Path, samples: list[dict[str, Any]]) -> None:
     questions = [
-        {key: one.get(key) for key in ("question_id", "question", "evidence", "category", "photos", "source")}
-        | {"answer": None if one.get("answer") is None else str(one["answer"])}
+        {
+            key: one.get(key)
+            for key in ("question_id", "question", "evidence", "category", "category_name", "photos", "source", "group")
+        }
+        | {"sample_id": sample["sample_id"], "accepted_answers": one.get("accepted_answers", [])}
+        | {"answer": None if one.get("answer") is None else str(one["answer"]), "visual": one["category"] > 5}
         for sample in samples
         for one in sample["qa"]
     ]
     turns = [
-        {"sample_id": sample["sample_id"], **turn, "photos": turn.get("photos", [])}
+        {key: turn[key] for key in ("speaker", "dia_id", "text")}
+        | {"sample_id": sample["sample_id"], "session": number, "date_time": _in_digits(talk[f"{key}_date_time"])}
+        | {"photos": turn.get("photos", []), "caption": turn.get("blip_caption")}
+        | {"group": 1 if number in sample["groups"][0]["sessions"] else None}
         for sample in samples
-        for session in sample["conversation"].values()
-        if isinstance(session, list)
-        for turn in session
+        for talk in [sample["conversation"]]
+        for number in range(1, 9)
+        for key in [f"session_{number}"]
+        for turn in talk[key]
     ]
     for name, rows in (("questions.jsonl", questions), ("conversations.jsonl", turns)):
         (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def _in_digits(date_time: str) -> str:
+    return f"{datetime.strptime(date_time, '%I:%M %p on %d %B, %Y'):%Y-%m-%dT%H:%M}"

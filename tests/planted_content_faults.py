@@ -51,7 +51,7 @@ def photo_that_nobody_shows(folder: MergedFolder) -> None:
     (folder.path / "photos" / "spare.jpg").write_bytes(b"spare")
 
 
-@fault("question conv-1/g1/11", "photos", "no unseen photo of a concept of its group")
+@fault("question conv-1/g1/11", "photos", "is no unseen photo of a concept of the group")
 def question_with_a_photo_of_another_dialogue(folder: MergedFolder) -> None:
     folder.question("conv-1/g1/11")["photos"] = [folder.question("conv-2/g1/11")["photos"][0]]
 
@@ -77,13 +77,13 @@ def question_that_its_photo_answers(folder: MergedFolder) -> None:
     folder.question("conv-1/g1/11")["answer"] = "asleep"
 
 
-@fault("conv-1, group 1", "photos", "of Doctor Marmalade is shown in no session")
+@fault("conv-1, group 1", "photos", "of Doctor Marmalade is shown in no turn")
 def chosen_photo_that_is_not_shown(folder: MergedFolder) -> None:
     turn = folder.session(6)[0]
     del turn["photos"], turn["img_url"]
 
 
-@fault("session_3, turn 1 (D3:1)", "photos", "is a photo of no concept of group 1")
+@fault("session_3, turn 1 (D3:1)", "photos", "it shows", "which was not chosen")
 def photo_that_was_not_chosen(folder: MergedFolder) -> None:
     photo = folder.question("conv-2/g1/11")["photos"][0]
     folder.session(3)[0] |= {"photos": [photo], "img_url": [photo]}
@@ -97,13 +97,13 @@ def ratio_broken(folder: MergedFolder) -> None:
     folder.benchmark[0]["qa"].remove(folder.question("conv-1/g1/8"))
 
 
-@fault("session_2, turn 1 (D2:1)", "names", "does not name <Mochi>")
+@fault("session_2, turn 1 (D2:1)", "names", "must name every concept", "missing: <Mochi>")
 def concept_that_is_not_introduced(folder: MergedFolder) -> None:
     turn = folder.session(2)[0]
     turn["text"] = turn["text"].replace("<Mochi>", "my cat")
 
 
-@fault("session_3, turn 2 (D3:2)", "names", "'A' is none of the speakers Ann and Ben")
+@fault("session_3, turn 2 (D3:2)", "names", "the speaker is 'A'; the speakers are Ann and Ben")
 def lost_speaker(folder: MergedFolder) -> None:
     folder.session(3)[1]["speaker"] = "A"
 
@@ -147,7 +147,7 @@ def question_id_twice(folder: MergedFolder) -> None:
     folder.question("conv-1/g1/9")["question_id"] = "conv-1/g1/8"
 
 
-@fault("question conv-1/g1/9", "duplicates", "asks the same as conv-1/g1/8")
+@fault("question conv-1/g1/9", "duplicates", "was asked before, as question 8")
 def question_asked_twice(folder: MergedFolder) -> None:
     folder.question("conv-1/g1/9")["question"] = folder.question("conv-1/g1/8")["question"].upper()
 
@@ -175,7 +175,7 @@ def wrong_number_of_days(folder: MergedFolder) -> None:
     folder.question("conv-1/g1/5")["answer"] = "6 days"
 
 
-@fault("question conv-1/g1/3", "temporal", "needs a 'derivation'")
+@fault("question conv-1/g1/3", "temporal", "needs its derivation")
 def no_derivation(folder: MergedFolder) -> None:
     del folder.question("conv-1/g1/3")["derivation"]
 
@@ -195,7 +195,7 @@ def wrong_date_accepted(folder: MergedFolder) -> None:
     folder.question("conv-1/g1/3")["accepted_answers"] = ["28 April 2023"]
 
 
-@fault("question conv-1/g1/12", "answer", "neither of its two options")
+@fault("question conv-1/g1/12", "answer", "is neither of its two options")
 def answer_that_is_no_option(folder: MergedFolder) -> None:
     folder.question("conv-1/g1/12")["answer"] = "Rain"
 

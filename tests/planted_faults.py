@@ -59,7 +59,7 @@ def caption_that_gives_the_photo_away(folder: MergedFolder) -> None:
     folder.session(2)[0]["blip_caption"] = "a red backpack"
 
 
-@fault("session_2, turn 1 (D2:1)", "schema", "'img_url' must hold the first")
+@fault("session_2, turn 1 (D2:1)", "schema", "its 'img_url' is", "it must be")
 def image_address_of_another_photo(folder: MergedFolder) -> None:
     folder.session(2)[0]["img_url"] = folder.session(2)[4]["photos"]
 
@@ -79,7 +79,7 @@ def unknown_source(folder: MergedFolder) -> None:
     folder.question("conv-1/g1/7")["source"] = "elsewhere"
 
 
-@fault("question conv-1/1", "schema", "'source' is 'hand'")
+@fault("question conv-1/1", "host", "'source' is 'hand'")
 def host_question_of_another_source(folder: MergedFolder) -> None:
     folder.question("conv-1/1")["source"] = "hand"
 
@@ -114,19 +114,21 @@ def host_sessions_at_one_time(folder: MergedFolder) -> None:
     conversation(folder)["session_8_date_time"] = conversation(folder)["session_7_date_time"]
 
 
-@fault("conv-1, session_4", "time", "by equation 7 session 3 of 5 is at 1:00 pm on 7 May, 2023", "1:01 pm")
+@fault("conv-1, session_4", "time", "its 'date' is '1:01 pm on 7 May, 2023'; it must be '1:00 pm on 7 May, 2023'")
 def inserted_session_a_minute_late(folder: MergedFolder) -> None:
     conversation(folder)["session_4_date_time"] = "1:01 pm on 7 May, 2023"
 
 
-@fault("conv-1, group 1", "time", "its start is not the date")
+@fault("conv-1, group 1", "time", "its 'start' is '2023-05-01T12:00:00+00:00'; it must be '2023-05-01T13:00:00+00:00'")
 def gap_that_starts_elsewhere(folder: MergedFolder) -> None:
-    folder.benchmark[0]["groups"][0]["start"] = "2023-05-01T12:00:00"
+    folder.benchmark[0]["groups"][0]["start"] = "2023-05-01T12:00:00+00:00"
 
 
-@fault("conv-1, group 1", "time", "by equation 7 session 2 of 5", "2023-05-05T18:00")
+@fault(
+    "conv-1, group 1", "time", "its 'times' is", "2023-05-05T18:00:00+00:00", "it must be", "2023-05-05T13:00:00+00:00"
+)
 def time_that_does_not_follow(folder: MergedFolder) -> None:
-    folder.benchmark[0]["groups"][0]["times"][1] = "2023-05-05T18:00:00"
+    folder.benchmark[0]["groups"][0]["times"][1] = "2023-05-05T18:00:00+00:00"
 
 
 @fault("conv-1", "time", "session_4_date_time is 'last Sunday'")
@@ -142,7 +144,7 @@ def misnumbered_turn(folder: MergedFolder) -> None:
     folder.session(4)[1]["dia_id"] = "D4:7"
 
 
-@fault("conv-1", "duplicates", "the dia_id 'D4:1' occurs 2 times")
+@fault("conv-1, session_4, turn 2", "numbering", "'D4:1'", "must be 'D4:2'")
 def turn_number_twice(folder: MergedFolder) -> None:
     folder.session(4)[1]["dia_id"] = "D4:1"
 
@@ -153,7 +155,7 @@ def gap_in_the_numbers(folder: MergedFolder) -> None:
     talk["session_9"], talk["session_9_date_time"] = talk.pop("session_8"), talk.pop("session_8_date_time")
 
 
-@fault("conv-1, session_6", "groups", "5 to 15 turns, this one 4")
+@fault("conv-1, session_6", "groups", "it has 4 turns; a session has 5 to 15")
 def session_too_short(folder: MergedFolder) -> None:
     folder.session(6).pop()
 
@@ -181,7 +183,7 @@ def question_id_of_another_dialogue(folder: MergedFolder) -> None:
 # Evidence
 
 
-@fault("question conv-1/g1/7", "evidence", "'D3:99'", "no turn of conv-1")
+@fault("question conv-1/g1/7", "evidence", "D3:99, which does not exist")
 def evidence_that_does_not_exist(folder: MergedFolder) -> None:
     folder.question("conv-1/g1/7")["evidence"] = ["D3:99"]
 
@@ -191,7 +193,7 @@ def no_evidence(folder: MergedFolder) -> None:
     folder.question("conv-1/g1/7")["evidence"] = []
 
 
-@fault("question conv-1/g1/7", "evidence", "D7:1", "session_7 is not one of its group")
+@fault("question conv-1/g1/7", "evidence", "D7:1, which does not exist in the group's sessions")
 def evidence_in_the_host(folder: MergedFolder) -> None:
     folder.question("conv-1/g1/7")["evidence"] = ["D7:1"]
 
@@ -206,7 +208,7 @@ def evidence_that_does_not_show_whom_the_photo_shows(folder: MergedFolder) -> No
     folder.question("conv-1/g1/11")["evidence"] = ["D3:4"]
 
 
-@fault("question conv-1/g1/12", "evidence", "comes without a photo, and no turn of its evidence shows one")
+@fault("question conv-1/g1/12", "evidence", "comes without a photo, and no turn of its evidence shows a photo")
 def evidence_without_a_photo(folder: MergedFolder) -> None:
     folder.question("conv-1/g1/12")["evidence"] = ["D6:2"]
 

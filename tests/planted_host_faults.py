@@ -11,17 +11,17 @@ def sample_without_a_map(folder: MergedFolder) -> None:
     del folder.id_map["conv-2"]
 
 
-@fault("id_map.json, conv-1", "id map", "the new session 7 stands for 2 old ones")
+@fault("id_map.json, conv-1", "id map", "'3' of 'sessions' is 7; it must be 8")
 def two_sessions_become_one(folder: MergedFolder) -> None:
     folder.id_map["conv-1"]["sessions"]["3"] = 7
 
 
-@fault("id_map.json, conv-1", "id map", "session 2 becomes 3, which is no session of the host")
+@fault("id_map.json, conv-1", "id map", "'2' of 'sessions' is 3; it must be 7")
 def map_onto_an_inserted_session(folder: MergedFolder) -> None:
     folder.id_map["conv-1"]["sessions"]["2"] = 3
 
 
-@fault("id_map.json, conv-1", "id map", "the turn D2:1 becomes D7:2", "must be D7:1")
+@fault("id_map.json, conv-1", "id map", "'D2:1' of 'turns' is 'D7:2'; it must be 'D7:1'")
 def turns_that_change_places(folder: MergedFolder) -> None:
     turns = folder.id_map["conv-1"]["turns"]
     turns["D2:1"], turns["D2:2"] = turns["D2:2"], turns["D2:1"]
@@ -42,7 +42,7 @@ def host_photo_changed(folder: MergedFolder) -> None:
     folder.session(7)[0]["img_url"] = ["https://example.org/another.jpg"]
 
 
-@fault("conv-1, session_8", "host", "its date is", "LoCoMo's session 3")
+@fault("conv-1, session_8", "host", "its 'date' is '10:31 am on 20 May, 2023'; LoCoMo has '10:30")
 def host_date_changed(folder: MergedFolder) -> None:
     conversation(folder)["session_8_date_time"] = "10:31 am on 20 May, 2023"
 
@@ -52,7 +52,7 @@ def host_turn_lost(folder: MergedFolder) -> None:
     folder.session(8).pop()
 
 
-@fault("conv-1, conversation", "host", "dates without a session")
+@fault("conv-1, session_9", "host", "its 'date' is not there; LoCoMo has '8:00 am on 2 June, 2023'")
 def date_without_session_lost(folder: MergedFolder) -> None:
     del conversation(folder)["session_9_date_time"]
 
@@ -62,7 +62,7 @@ def speakers_named_a_and_b(folder: MergedFolder) -> None:
     conversation(folder)["speaker_a"] = "A"
 
 
-@fault("question conv-1/2", "host", "its evidence names ['D7:1']", "['D7:1', 'D7:2']")
+@fault("question conv-1/2", "host", "'evidence' is ['D7:1']; LoCoMo has ['D7:1; D7:2']")
 def host_evidence_lost(folder: MergedFolder) -> None:
     folder.question("conv-1/2")["evidence"] = ["D7:1"]
 
@@ -72,18 +72,18 @@ def host_answer_changed(folder: MergedFolder) -> None:
     folder.question("conv-1/1")["answer"] = "knitting"
 
 
-@fault("conv-1, qa", "host", "3 questions of the host; LoCoMo has 4")
+@fault("conv-1, qa", "host", "there are 3 questions; LoCoMo has 4")
 def host_question_lost(folder: MergedFolder) -> None:
     folder.benchmark[0]["qa"].pop(0)
 
 
-@fault("conv-1, observation, session_7_observation", "host", "is not LoCoMo's")
+@fault("conv-1, observation, session_7_observation", "host", "'D2:1']; LoCoMo has", "'D7:1']")
 def observation_in_the_old_count(folder: MergedFolder) -> None:
     facts = folder.benchmark[0]["observation"]["session_7_observation"]
     facts["Ann"][0][1] = "D2:1"
 
 
-@fault("conv-1, session_summary, session_7_summary", "host", "not there")
+@fault("conv-1, session_summary, session_7_summary", "host", "is not there")
 def summary_lost(folder: MergedFolder) -> None:
     del folder.benchmark[0]["session_summary"]["session_7_summary"]
 
@@ -91,7 +91,7 @@ def summary_lost(folder: MergedFolder) -> None:
 # What the folder says of itself
 
 
-@fault("statistics.json, total", "records", "photos: it says 99, but there are 12")
+@fault("statistics.json, total", "records", "photos: it says 99; the benchmark has 12")
 def wrong_statistics(folder: MergedFolder) -> None:
     folder.statistics["total"]["photos"] = 99
 

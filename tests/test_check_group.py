@@ -99,14 +99,14 @@ FAULTS: dict[str, tuple[Callable[[], GeneratedGroup], str]] = {
         "There are 4 sessions; write exactly 5",
     ),
     "nothing at all": (lambda: GeneratedGroup((), ()), "There are 0 sessions"),
-    "an empty session": (lambda: replace(GOOD, sessions=((), *GOOD.sessions[1:])), "Session 1 has 0 turns"),
+    "an empty session": (lambda: replace(GOOD, sessions=((), *GOOD.sessions[1:])), "Session 1: it has 0 turns"),
     "too few turns": (
         lambda: replace(GOOD, sessions=(*GOOD.sessions[:4], GOOD.sessions[4][:4])),
-        "Session 5 has 4 turns",
+        "Session 5: it has 4 turns",
     ),
     "too many turns": (
         lambda: replace(GOOD, sessions=(*GOOD.sessions[:4], GOOD.sessions[4] * 4)),
-        "Session 5 has 20 turns; a session has 5 to 15",
+        "Session 5: it has 20 turns; a session has 5 to 15",
     ),
     "a third speaker": (lambda: with_turn("2:1", speaker="Zoe"), "the speaker is 'Zoe'; the speakers are Ann and Ben"),
     "one speaker is silent": (
@@ -132,7 +132,7 @@ FAULTS: dict[str, tuple[Callable[[], GeneratedGroup], str]] = {
     ),
     "a photo that was not chosen": (
         lambda: with_turn("5:2", photos=(Path("x.jpg"),)),
-        "shows x.jpg, which was not chosen",
+        "Session 5, turn 2: it shows x.jpg, which was not chosen",
     ),
     "a photo twice in a turn": (lambda: with_turn("5:1", photos=(PHOTOS[2][1],) * 2), "shows the same photo twice"),
     "a sentence twice": (
@@ -242,7 +242,7 @@ def test_a_good_group_is_clean() -> None:
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_is_told(name: str) -> None:
     plant, words = FAULTS[name]
-    faults = faults_of(plant(), REQUEST)
+    faults = [*map(str, faults_of(plant(), REQUEST))]
     assert any(words in fault for fault in faults), faults
     assert all(fault.endswith(".") and "\n" not in fault for fault in faults)
 
@@ -251,4 +251,4 @@ def test_an_expression_without_a_date_is_told() -> None:
     group = with_turn("1:3", text="I bought it the other day.")
     question = replace(group.questions[2], derivation=derived("1:3", "the other day"))
     group = replace(group, questions=(*group.questions[:2], question, *group.questions[3:]))
-    assert any("does not say" in fault or "no single date" in fault for fault in faults_of(group, REQUEST))
+    assert any("does not say" in fault or "no single date" in fault for fault in map(str, faults_of(group, REQUEST)))

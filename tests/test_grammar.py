@@ -63,8 +63,9 @@ CLOCK = PersonalConcept(
 
 
 def bare(name: str, photos: int = 2) -> PersonalConcept:
-    """A concept of which nothing is known but its photos."""
-    return PersonalConcept(name, name, "", tuple(ConceptPhoto(Path(f"{name}/{n}.jpg")) for n in range(photos)))
+    """A concept of which nothing is known but its photos; one of them is not shown."""
+    shown = tuple(ConceptPhoto(Path(f"{name}/{n}.jpg")) for n in range(photos))
+    return PersonalConcept(name, name, "", shown, unseen=(ConceptPhoto(Path(f"{name}/unseen.jpg")),))
 
 
 def request(*concepts: PersonalConcept, dialogue_id: str = "conv-1", number: int = 1, seed: int = 7, sessions: int = 6):

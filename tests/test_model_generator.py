@@ -13,6 +13,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from data_synthesis.answer_store import AnswerStore
+from data_synthesis.check_group import faults_of
 from data_synthesis.command import app
 from data_synthesis.costs import BudgetReached, Costs, Price
 from data_synthesis.group import (
@@ -207,9 +208,9 @@ CHANGED: dict[str, tuple[Spoil, str]] = {
         "There are 6 sessions",
     ),
     "no sessions": (spoilt(lambda answer: answer["sessions"].clear()), "There are 0 sessions"),
-    "too few turns": (spoilt(lambda answer: cut_turns(answer, 4)), "Session 5 has 4 turns"),
-    "no turns": (spoilt(lambda answer: cut_turns(answer, 0)), "Session 5 has 0 turns"),
-    "too many turns": (spoilt(many_turns), "Session 1 has 16 turns"),
+    "too few turns": (spoilt(lambda answer: cut_turns(answer, 4)), "Session 5: it has 4 turns"),
+    "no turns": (spoilt(lambda answer: cut_turns(answer, 0)), "Session 5: it has 0 turns"),
+    "too many turns": (spoilt(many_turns), "Session 1: it has 16 turns"),
     "thousands of turns": (spoilt(huge), "more than 1000 turns"),
     "a wrong speaker": (spoilt(lambda answer: turn(answer).update(speaker="Narrator")), "'Narrator'"),
     "one speaker alone": (
@@ -450,6 +451,19 @@ async def test_after_three_repeats_the_group_is_given_up(request_: GroupRequest,
         with pytest.raises(GenerationFailed):
             await generator.generate(request_)
         assert len(server.requests) == 4  # the bad answers are paid for, and kept
+
+
+async def test_questions_that_stay_wrong_are_left_out_of_a_paid_group(request_: GroupRequest, tmp_path: Path) -> None:
+    def script(request: dict[str, Any]) -> Reply:
+        bad = good_answer(GroupPrompt.of(request))
+        question(bad, 9).update(answer="")
+        question(bad, 7).update(answer="6 May 2023")
+        return reply(request, bad)
+
+    group, server = await generate(script, request_, tmp_path)
+    assert len(server.requests) == 4 and len(group.questions) == 18 and sorted(group.dropped) == [7, 9]
+    assert faults_of(group, request_) == []
+    assert "must be '30 April 2023'" in " ".join(group.notes["left out"])
 
 
 async def test_an_answer_once_received_is_not_asked_for_again(request_: GroupRequest, tmp_path: Path) -> None:

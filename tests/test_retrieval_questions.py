@@ -174,6 +174,7 @@ def test_the_photo_of_a_question_is_one_of_its_concept(concepts: Path) -> None:
     swapped = replace(group, questions=(*group.questions, replace(first, photos=(other,), evidence=first.evidence[:1])))
     stranger = replace(group, questions=(*group.questions, replace(first, photos=(Path("elsewhere.jpg"),))))
     assert any(
-        "no turn of its evidence shows" in fault or "does not say" in fault for fault in faults_of(swapped, request)
+        "no turn of its evidence shows" in fault or "does not say" in fault
+        for fault in map(str, faults_of(swapped, request))
     )
-    assert any("elsewhere.jpg is no unseen photo" in fault for fault in faults_of(stranger, request))
+    assert any("elsewhere.jpg is no unseen photo" in fault for fault in map(str, faults_of(stranger, request)))

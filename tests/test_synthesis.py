@@ -21,9 +21,10 @@ from data_synthesis.pipeline import Outcome
 from data_synthesis.plan import plan_run
 from data_synthesis.progress import GroupProgress
 from data_synthesis.run_folder import RunFolder
+from data_synthesis.validation import validate
 from m2a.benchmarks import BenchmarkError, read_locomo, read_visual
 from tests.synthesis_runs import SHARED, contents, drawn_concepts, made, needs_shared, samples_of, small_locomo  # noqa: F401
-from tests.synthesis_sources import make_locomo, make_sample
+from tests.synthesis_sources import CLASSES, make_concepts, make_locomo, make_sample
 from tests.tiny_generator import TinyGenerator
 
 
@@ -138,35 +139,55 @@ def test_a_group_that_cannot_be_had_is_set_aside_and_reported(tmp_path: Path, co
 
 
 class Careless(TinyGenerator):
-    """Names a turn that does not exist."""
+    """The last of its questions name a turn that does not exist, the very last an answer that no file can hold."""
+
+    def __init__(self, bad: int) -> None:
+        super().__init__()
+        self.bad = bad
 
     async def generate(self, request: GroupRequest) -> GeneratedGroup:
         group = await super().generate(request)
-        bad = replace(group.questions[-1], evidence=(replace(group.questions[-1].evidence[0], turn=99),))
-        return replace(group, questions=(*group.questions[:-1], bad))
+        good, bad = group.questions[: -self.bad], group.questions[-self.bad :]
+        moved = [replace(one, evidence=(replace(one.evidence[0], turn=99),)) for one in bad[:-1]]
+        return replace(group, questions=(*good, *moved, replace(bad[-1], answer="\ud83d")))
 
 
-def test_a_faulty_group_is_never_woven_in(tmp_path: Path, concepts: Path, locomo: Path) -> None:
+def test_a_faulty_question_is_left_out_and_noted(tmp_path: Path, concepts: Path, locomo: Path) -> None:
     plan = plan_run(locomo, concepts, groups=1, seed=1)
-    with pytest.raises(SynthesisError, match=r"The generator tiny broke the rules in conv-1, group 1: .*turn 99"):
-        made(plan, tmp_path / "own", Careless())
-    outcome = made(plan, tmp_path / "asked", Careless(), AnswerStore(tmp_path / "answers"))
-    assert len(outcome.set_aside) == 2 and samples_of(tmp_path / "asked")[0]["groups"] == []
+    outcome = made(plan, tmp_path / "out", Careless(2))
+    assert len(outcome.made) == 2 and not outcome.set_aside
+    for sample in samples_of(tmp_path / "out"):
+        assert sum(6 <= question["category"] <= 9 for question in sample["qa"]) == 18
+        assert sample["groups"][0]["dropped_questions"] == [9, 9]
+    run = json.loads((tmp_path / "out" / "run.json").read_text(encoding="utf-8"))
+    told = " ".join(run["groups"][0]["notes"]["left out"])
+    assert "turn 99, which does not exist" in told and "no file can hold: '\\ud83d'" in told
+    report = validate(tmp_path / "out", locomo)
+    assert {fault.rule for fault in report.faults} <= {"leakage"}, str(report)
 
 
-class Garbled(TinyGenerator):
-    """Its last answer holds half a surrogate pair."""
-
-    async def generate(self, request: GroupRequest) -> GeneratedGroup:
-        group = await super().generate(request)
-        bad = replace(group.questions[-1], answer="\ud83d")
-        return replace(group, questions=(*group.questions[:-1], bad))
+def test_a_group_with_too_few_questions_left_is_never_woven_in(tmp_path: Path, concepts: Path, locomo: Path) -> None:
+    outcome = made(plan_run(locomo, concepts, groups=1, seed=1), tmp_path / "out", Careless(3))
+    assert len(outcome.set_aside) == 2 and samples_of(tmp_path / "out")[0]["groups"] == []
+    assert "17 questions of categories 6 to 9; too many of them were left out" in outcome.set_aside["conv-1", 1]
 
 
-def test_what_no_file_can_hold_sets_its_group_aside(tmp_path: Path, concepts: Path, locomo: Path) -> None:
-    plan = plan_run(locomo, concepts, groups=1, seed=1)
-    outcome = made(plan, tmp_path / "out", Garbled(), AnswerStore(tmp_path / "answers"))
-    assert len(outcome.set_aside) == 2 and (tmp_path / "out" / "benchmark.json").is_file()
+@pytest.mark.parametrize("photos", [3, 2])
+def test_photos_alone_are_asked_about_by_visual_retrieval(tmp_path: Path, locomo: Path, photos: int) -> None:
+    """A folder of photos: the things are called by their kind, and without a spare photo nothing can be asked."""
+    folder = make_concepts(tmp_path / "concepts", photos=photos)
+    (folder / "concepts.json").unlink()
+    code, said = command("--locomo", locomo, "--concepts", folder, "--out", tmp_path / "out")
+    samples = samples_of(tmp_path / "out")
+    if photos == 2:
+        assert code == 1 and "Give each concept 3 photos or more" in said and samples[0]["groups"] == []
+        return
+    assert code == 0 and "asked about by visual retrieval alone" in said
+    asked = [question for sample in samples for question in sample["qa"] if question["category"] > 5]
+    assert len(asked) >= 12 and all(question["category"] == 10 and question["photos"] for question in asked)
+    names = {concept["name"] for sample in samples for concept in sample["groups"][0]["concepts"]}
+    assert names <= {f"the {kind}" for kind in CLASSES}
+    assert validate(tmp_path / "out", locomo).ok
 
 
 class Asking(TinyGenerator):

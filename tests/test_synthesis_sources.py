@@ -19,8 +19,8 @@ def test_a_folder_per_concept_needs_no_description(tmp_path: Path) -> None:
     for number in range(6):
         draw_photo(tmp_path / ("dog2" if number < 2 else "blue_tea-pot") / f"{number}.png", number)
     dog, teapot = sorted(read_concepts(tmp_path).concepts, key=lambda concept: -len(concept.subject))[::-1]
-    assert (dog.name, dog.class_name, len(dog.photos)) == ("Dog2", "dog", 2)
-    assert (teapot.name, teapot.class_name, len(teapot.photos)) == ("Blue Tea Pot", "blue tea pot", 4)
+    assert (dog.name, dog.class_name, len(dog.photos)) == ("the dog", "dog", 2)
+    assert (teapot.name, teapot.class_name, len(teapot.photos)) == ("the blue tea pot", "blue tea pot", 4)
 
 
 def test_described_concepts_carry_their_details(concepts: Path) -> None:

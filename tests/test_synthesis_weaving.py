@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from data_synthesis.group import SynthesisError
-from data_synthesis.interpolation import MadeGroup, weave
+from data_synthesis.interpolation import MadeGroup, unweave, weave
 from data_synthesis.placement import place_groups, session_times
 from data_synthesis.plan import Plan, plan_run
 from data_synthesis.retrieval_questions import retrieval_questions
 from m2a.benchmarks.locomo import dialogue_of, parse_date_time
-from tests.synthesis_runs import drawn_concepts, small_locomo  # noqa: F401
+from tests.synthesis_runs import SHARED, drawn_concepts, needs_shared, small_locomo  # noqa: F401
 from tests.tiny_generator import TinyGenerator
 
 
@@ -115,3 +115,21 @@ def test_inserted_sessions_are_where_and_when_they_were_placed(concepts: Path, l
 
 def all_turns(sample: dict[str, Any]) -> list[dict[str, Any]]:
     return [turn for value in sample["conversation"].values() if isinstance(value, list) for turn in value]
+
+
+def test_taking_a_merged_sample_apart_gives_the_host_and_the_groups_back(concepts: Path, locomo: Path) -> None:
+    plan = plan_run(locomo, concepts, groups=2, seed=2)
+    sample, id_map = woven(plan)
+    host, groups = unweave(sample, {new: int(old) for old, new in id_map["sessions"].items()})
+    alone, _ = weave(plan.samples[0], (), str)
+    assert host == unweave(alone, {number: number for number in range(1, 6)})[0]  # references in one spelling
+    assert host["conversation"] == plan.samples[0]["conversation"]
+    assert weave(host, groups, str) == (sample, id_map)
+
+
+@needs_shared
+def test_taking_locomo_apart_gives_it_back() -> None:
+    plan = plan_run(SHARED / "locomo", SHARED / "dreambooth", groups=2, seed=1)
+    for number, host in enumerate(plan.samples):
+        sample, id_map = woven(plan, number)
+        assert unweave(sample, {new: int(old) for old, new in id_map["sessions"].items()})[0] == host

@@ -8,7 +8,7 @@ from typing import Any
 from data_synthesis.accepted import written_out
 from data_synthesis.grammar.words import data
 from data_synthesis.group import Attribute, ConceptPhoto, PersonalConcept
-from data_synthesis.wording import whole_words
+from data_synthesis.wording import notes, whole_words, without_notes
 
 UNKNOWN = "unknown"
 _PLACED = re.compile(
@@ -19,6 +19,7 @@ _PLACED = re.compile(
 _ATTACHED = re.compile(r"(on|in|by|under|at|among|beside|hanging|held|lying|sitting|standing|walking|worn)\b", re.I)
 _NOTE = re.compile(r"\s*\([^()]*\b(?:seen|visible) in [^()]*\)|\s+in every photo\b")
 _SEASON = re.compile(r"\b(frozen|ice|snow|blossom\w*|cherry|autumn|yellow leaves|dry leaves|magnolia)\b", re.I)
+_SAYS_NOTHING = frozenset("look looks type kind detail details description feature features style visible".split())
 _COMMON = frozenset(
     "a an and are as at be behind by for from front has in into is it its left like next of on one or other out over right"
     " small some that the their to two up very view with you top hand head back close full side seen".split()
@@ -127,12 +128,13 @@ def shared_surroundings(one: ConceptPhoto, other: ConceptPhoto) -> str:
 
 def visible_value(attribute: Attribute) -> str:
     """The value without notes about single photos."""
-    return _NOTE.sub("", attribute.value).strip()
+    return _NOTE.sub("", without_notes(attribute.value)).strip()
 
 
 def accepted_values(attribute: Attribute) -> tuple[str, ...]:
     """Short answers that count as right; a bare number or "no" is given the attribute's name: "two horns", "no collar"."""
-    return written_out(attribute.accepted, attribute.key.split("_")[-1])
+    accepted = [answer for answer in attribute.accepted if not notes(answer)]
+    return written_out(accepted, attribute.key.split("_")[-1])
 
 
 def easily_seen(attribute: Attribute) -> bool:
@@ -157,6 +159,9 @@ def asked_of(template: str, called: str) -> str:
 
 
 def attribute_question(attribute: Attribute) -> str:
-    """A question with {N}; attributes of other sources are asked by their key."""
+    """A question with {N}; attributes of other sources are asked by their key, in words that fit one and many."""
     known = data("text/attributes.json").get(attribute.key)
-    return known or "What is the " + attribute.key.replace("_", " ") + " of {N} like?"
+    words = [word for word in re.split(r"[_\W]+", attribute.key.lower()) if word]
+    while len(words) > 1 and words[-1] in _SAYS_NOTHING:
+        words.pop()
+    return known or f"How would you describe the {' '.join(words)} of {{N}}?"

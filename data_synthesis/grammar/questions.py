@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from data_synthesis.accepted import says_too_little
+from data_synthesis.check_group import question_faults_of
 from data_synthesis.dates import accepted_days, accepted_forms, resolve, written, written_days
 from data_synthesis.grammar.facts import Happened, Shown
 from data_synthesis.grammar.known import ClassFact, class_facts, pictured
@@ -17,6 +18,7 @@ from data_synthesis.grammar.words import data
 from data_synthesis.group import (
     DatedEvent,
     Derivation,
+    GeneratedGroup,
     GeneratedQuestion,
     TurnPlace,
 )
@@ -38,16 +40,24 @@ class Candidate:
 
 
 def questions_of(script: Script, sessions: Sessions) -> tuple[GeneratedQuestion, ...]:
-    """4 multi-hop, 6 temporal, 2 open-domain, 8 single-hop, and visual retrieval. `sessions` are the script's turns."""
+    """4 multi-hop, 6 temporal, 2 open-domain, 8 single-hop, and visual retrieval; of photos alone nothing but that.
+
+    None breaks a rule of the group whose `sessions` are the script's turns. Fewer where there are not enough.
+    """
     drawn = random.Random(f"{script.plan.request.seed} {script.plan.request.group.number} questions")
-    chosen: list[GeneratedQuestion] = []
+    request, chosen = script.plan.request, list[GeneratedQuestion]()
+    if not request.group.described:
+        return tuple(retrieval_questions(script, sessions, drawn, ()))
+    group = GeneratedGroup(tuple(map(tuple, sessions)), ())
     for category, candidates in (
         (MULTI_HOP, _candidates(MULTI_HOP, multi_hop(script, drawn))),
         (TEMPORAL, _temporal(script, drawn)),
         (OPEN_DOMAIN, _open_domain(script, drawn)),
         (SINGLE_HOP, _candidates(SINGLE_HOP, single_hop(script, drawn))),
     ):
-        chosen += _choose(list(candidates), COUNTS[category], chosen, drawn)
+        usable = [one for one in map(_clean, candidates) if one is not None]
+        usable = [one for one in usable if not question_faults_of(one.question, group, request)]
+        chosen += _choose(usable, COUNTS[category], chosen, drawn)
     told = {question.answer for question in chosen}
     return (*chosen, *retrieval_questions(script, sessions, drawn, told))
 
@@ -61,17 +71,16 @@ def _candidates(
 
 
 def _choose(
-    candidates: list[Candidate], count: int, before: Sequence[GeneratedQuestion], drawn: random.Random
+    usable: list[Candidate], count: int, before: Sequence[GeneratedQuestion], drawn: random.Random
 ) -> list[GeneratedQuestion]:
-    """Of the rarest form and concept first, in a drawn order; those that give their answer away are passed over."""
-    drawn.shuffle(candidates)
+    """Of the rarest form and concept first, in a drawn order."""
+    drawn.shuffle(usable)
     asked = {tuple(words_of(question.text)) for question in before}
     said = list(before)
     answers = Counter(question.answer for question in before)
     forms: Counter[str] = Counter()
     about: Counter[str] = Counter()
     chosen: list[GeneratedQuestion] = []
-    usable = [one for one in map(_clean, candidates) if one is not None]
     while len(chosen) < count and usable:
         usable = [one for one in usable if tuple(words_of(one.question.text)) not in asked]
         apart = [one for one in usable if not any(_tells(one.question, other) for other in said)]

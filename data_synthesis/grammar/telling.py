@@ -106,7 +106,8 @@ class Telling:
 
     def _said_by(self, speaker: int, template: str, slots: Slots) -> str:
         you = self.plan.request.speakers[1 - speaker]
-        return self.plan.speech[speaker].spelled(written_out(template, {**slots, "you": you, "me_you": you}))
+        names = [member.name for member in self.plan.members]
+        return self.plan.speech[speaker].spelled(written_out(template, {**slots, "you": you, "me_you": you}), names)
 
     def _called(self, member: Member, *, own_name: bool = False) -> str:
         if not own_name and member.name in self.facts.nicknamed and self.plan.drawn.random() < 0.3:

@@ -12,6 +12,7 @@ from data_synthesis.retrieval_questions import (
     Remembered,
     Sessions,
     Showing,
+    asked_by_the_rules,
     by_date,
     by_name,
     drawn_from_set,
@@ -19,6 +20,7 @@ from data_synthesis.retrieval_questions import (
 )
 
 PER_CONCEPT = 2
+PER_CONCEPT_ALONE = 4  # where nothing else is asked
 
 
 def retrieval_questions(
@@ -26,21 +28,28 @@ def retrieval_questions(
 ) -> list[GeneratedQuestion]:
     """Up to PER_CONCEPT for each concept, one from its concept set if there is any, and rather not what was `answered`.
 
+    Of a group of which nothing but photos is known there are up to PER_CONCEPT_ALONE.
+
     The kinds of things asked take turns. A concept without an unseen photo is asked nothing that needs one.
     """
     questions: list[GeneratedQuestion] = []
+    most = PER_CONCEPT if script.plan.request.group.described else PER_CONCEPT_ALONE
     forms: Counter[str] = Counter()
     for member in script.plan.members:
         showings = showings_of(member.concept, script.plan.request, sessions)
-        chosen = drawn_from_set(member.concept, showings, drawn)
+        chosen = drawn_from_set(member.concept, showings, script.plan.request, sessions, drawn)
         unseen = drawn.sample(member.concept.unseen, len(member.concept.unseen))
         told = [*_told(script, member, showings), *by_name(member.concept, showings, sessions), *by_date(showings)]
         drawn.shuffle(told)
-        while told and unseen and len(chosen) < PER_CONCEPT:
+        while told and unseen and len(chosen) < most:
             best = min(told, key=lambda one: (forms[one.form], one.answer in answered))
+            asked = best.asked_with(unseen[len(chosen) % len(unseen)].path)
+            if not asked_by_the_rules([asked], script.plan.request, sessions):
+                told.remove(best)
+                continue
             told = [one for one in told if one.form != best.form and one.answer != best.answer]
             forms[best.form] += 1
-            chosen.append(best.asked_with(unseen[len(chosen) % len(unseen)].path))
+            chosen.append(asked)
         questions += chosen
     return questions
 

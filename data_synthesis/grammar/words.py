@@ -88,7 +88,12 @@ class Speech:
         self.british = random.Random(f"{dialogue_id} spelling").random() < 0.3
         self.wry = wry
 
-    def spelled(self, text: str) -> str:
+    def spelled(self, text: str, names: Sequence[str] = ()) -> str:
+        """The text in the speaker's spelling; that of names stays."""
+        parts = re.split(f"({'|'.join(map(re.escape, names))})", text, flags=re.IGNORECASE) if names else [text]
+        return "".join(part if place % 2 else self._spelled(part) for place, part in enumerate(parts))
+
+    def _spelled(self, text: str) -> str:
         table = data("text/spelling.json")
         pairs = table["american_to_british" if self.british else "british_to_american"]
         for other, own in pairs.items():
