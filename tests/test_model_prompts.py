@@ -1,6 +1,7 @@
 """What a chat model is sent over whole turns: steps as tool calls, a stable beginning, one budget, captions for the blind."""
 
 import json
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -158,7 +159,7 @@ async def test_a_photo_stays_in_view_by_its_number_and_comes_back_with_a_fetched
         chat.conversation = None
         await chat.say("What did I show you on the first day?")
         first, second = chat.prompts("generate")
-        assert "[1 photo: “a blue teapot on a table”]: Look what I made" in second.text
+        assert "with 1 photo (“a blue teapot on a table”): Look what I made" in second.text
         assert len(second.photos) == 1 >= len(first.photos)
 
 
@@ -215,6 +216,61 @@ async def test_what_the_check_refuses_may_be_put_forward_once_more_in_the_users_
         events = await chat.say("I never said so.")
         [refused] = [event for event in events if isinstance(event, NotKept)]
         assert refused.text == "Keep “I never said so.”", "the second attempt alone is told"
+
+
+async def test_a_message_of_several_things_finds_what_is_known_of_each_name_in_it(tmp_path: Path) -> None:
+    def write(prompt: Prompt) -> tuple[str, dict[str, Any]]:
+        if "lends" not in prompt.said:
+            return "finish", {}
+        name, arguments = keep(prompt)
+        return name, arguments | {"concepts": [{"name": "Tasha", "kind": "person"}]}
+
+    async with talk(tmp_path, ScriptedModel(write, lambda prompt: "All right.")) as chat:
+        await chat.say("Tasha lends me a backpack for the beach in May.")
+        chat.conversation = None
+        await chat.say("ok the candle smells of cedar and not of fig. mateo got his days off. tasha says hello btw")
+        [reply] = chat.prompts("generate")
+        assert "Tasha lends me a backpack" in Prompt.of(reply.json).material
+
+
+async def test_the_words_that_ask_to_forget_are_forgotten_with_it(tmp_path: Path) -> None:
+    asking = "hey can u wipe the thing about his job"
+
+    def write(prompt: Prompt) -> tuple[str, dict[str, Any]]:
+        if asking not in prompt.said:
+            return keep(prompt) if "fired" in prompt.said else ("finish", {})
+        evidence = [[prompt.message_id, prompt.message_id]]
+        [memory_id] = prompt.memories
+        return "delete_memory", {"memory_id": memory_id, "reason": "asked", "evidence_ids": evidence, "request": asking}
+
+    async with talk(tmp_path, ScriptedModel(write, lambda prompt: "As you wish.")) as chat:
+        await chat.say("Mateo got fired from the bike shop.")
+        events = await chat.say(f"{asking}. It rains today.")
+        assert [event.change for event in events if isinstance(event, MemoryChanged)] == ["forgotten"]
+        chat.conversation = None
+        await chat.say("how is work going for mateo, and his job?")
+        [reply] = chat.prompts("generate")
+        assert "wipe" not in reply.text and "fired" not in reply.text
+
+
+async def test_a_name_is_taken_from_a_photo_of_an_earlier_conversation(tmp_path: Path) -> None:
+    def write(prompt: Prompt) -> tuple[str, dict[str, Any]]:
+        name, arguments = keep(prompt)
+        if "not Rex" not in prompt.said:
+            return name, arguments | {"concepts": [{"name": "Rex", "kind": "pet"}]}
+        [number] = re.findall(r"^Photo (\d+), from memory", prompt.text, re.M)
+        rex = {"name": "Rex", "kind": "pet", "denied": True}
+        return name, arguments | {"photos": [int(number)], "concepts": [rex]}
+
+    async with talk(tmp_path, ScriptedModel(write, lambda prompt: "I see.")) as chat:
+        bank = chat.assistant.memory(chat.assistant.local_owner)
+        await chat.say("That's Rex.", draw_teapot(tmp_path / "pot.png", 0))
+        [rex] = bank.concepts()
+        assert len(rex.photo_ids) == 1
+        chat.conversation = None
+        await chat.say("The photo that I showed you is not Rex, by the way.")
+        [rex] = bank.concepts()
+        assert not rex.photo_ids and len(rex.denied_photo_ids) == 1
 
 
 async def test_as_published_a_finish_without_ids_keeps_what_was_found(tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ class ChatAgent:
         meter = UsageMeter()
         state = replace(await self._state(message, now), stage="update", reply=reply)
         state = replace(state, changes=await in_thread(self._changes_before, state.recent))
-        return await decide_update(self._policy, self._manager, state, meter)
+        return await decide_update(self._policy, self._manager, state, meter, photos=self._photos)
 
     async def _compose(self, message: Message, now: datetime, draft: ReplyDraft) -> None:
         state = await self._state(message, now)
@@ -239,15 +239,21 @@ async def decide_update(
     meter: UsageMeter,
     *,
     context: Sequence[Message] | None = None,
+    photos: PhotoViews | None = None,
 ) -> Update:
     """What of an exchange is to be remembered, corrected or forgotten. Raises like `ChatAgent.update`.
 
-    `context` are the earlier messages that go along with the request to the manager; without it those of the state.
+    `context` are the earlier messages that go along with the request to the manager; without it those of the state. With
+    `photos` the update may name those of the memories that the message finds.
     """
     recent = state.recent if context is None else tuple(context)
     if not policy.published_stages:
         state = replace(state, recent=recent)
         known = await manager.recall(state, _unheard)
+        if photos is not None:
+            numbered = (*state.photos, *state.earlier)
+            in_turn = {view.photo_id for view in numbered}
+            state = replace(state, recalled=await in_thread(photos.recalled, [known], len(numbered), in_turn))
         return await manager.update(replace(state, context=(known,)), UNASKED_REQUEST, meter)
     action, state = await next_action(policy, state, meter)
     if not isinstance(action, UpdateMemory):

@@ -145,7 +145,7 @@ class _Material:
             earlier=tuple(earlier),
             before=last if last is not None and last.role == "assistant" else None,
             pasted=tuple(pasted),
-            photos=(*state.photos, *state.earlier),
+            photos=(*state.photos, *state.earlier, *state.recalled),
             given=(*state.recent, state.message),
             people=state.people,
         )

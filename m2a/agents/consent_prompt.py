@@ -128,7 +128,8 @@ def proposal_line(proposal: Proposal) -> str:
             "do": what,
             "text": draft.text,
             "photos": list(proposal.photos),
-            "names": [name for mention in draft.concepts for name in (mention.name, *mention.aliases)],
+            "names": [n for mention in draft.concepts if not mention.denied for n in (mention.name, *mention.aliases)],
+            "not in the photos": [mention.name for mention in draft.concepts if mention.denied],
             "happened": [day.isoformat() for day in draft.happened] if draft.happened else None,
             "as": "a standing preference" if draft.kind == "preference" else None,
         }

@@ -55,7 +55,7 @@ def render(name: str, scope: SearchScope | None = None, **values: object) -> str
 
 def message_line(message: Message, superseded: Sequence[MemoryEntry] = (), photos: str = "") -> str:
     """A message as an agent reads it; what it says of superseded entries is marked as history. `photos` says which it shows."""
-    photos = f" [{photos or count(len(message.photos), 'photo')}]" if message.photos else ""
+    photos = f", with {photos or count(len(message.photos), 'photo')}" if message.photos else ""
     said_at = message.said_at.strftime("%A %Y-%m-%d %H:%M")
     history = "".join(f" [history, no longer holds: {one_line(entry.text)}]" for entry in superseded)
     return (
@@ -79,7 +79,7 @@ def entry_line(entry: MemoryEntry) -> str:
         "kind": entry.kind,
         "text": entry.text,
         "caption": entry.caption,
-        "photos": len(entry.photo_ids),
+        "photo_count": len(entry.photo_ids),
         "happened": [day.isoformat() for day in entry.happened] if entry.happened else None,
         "recorded": entry.recorded_at.date().isoformat(),
         "rests_on": entry.rests_on if entry.rests_on != "stated" else None,
@@ -103,13 +103,12 @@ def context_lines(context: MemoryContext, memories: int | None = None, fetched: 
 
 
 def beside(context: MemoryContext, conversation: Sequence[Message]) -> MemoryContext:
-    """What was found, less the messages that the prompt holds as the conversation."""
+    """What was found, each message once: not where the prompt holds it as the conversation, nor below a hit that it is."""
     held = {message.message_id for message in conversation}
-    hits = tuple(
-        hit for hit in context.hits if isinstance(hit.record, MemoryEntry) or hit.record.message_id not in held
-    )
+    hits = [hit for hit in context.hits if isinstance(hit.record, MemoryEntry) or hit.record.message_id not in held]
+    held |= {hit.record.message_id for hit in hits if isinstance(hit.record, Message)}
     messages = tuple(message for message in context.messages if message.message_id not in held)
-    return replace(context, hits=hits, messages=messages)
+    return replace(context, hits=tuple(hits), messages=messages)
 
 
 def hit_line(hit: Hit, found: Searched | MemoryContext) -> str:
@@ -126,7 +125,7 @@ def message_lines(messages: Sequence[Message], found: Searched | Opened | Memory
 
 def _photos_shown(message: Message, captions: Captions) -> str:
     known = [f"“{one_line(captions[photo_id])}”" for photo_id in message.photos if captions.get(photo_id)]
-    return f"{count(len(message.photos), 'photo')}: {', '.join(known)}" if known else ""
+    return f"{count(len(message.photos), 'photo')} ({', '.join(known)})" if known else ""
 
 
 def change_lines(change: MemoryChanged) -> list[str]:

@@ -1,5 +1,6 @@
 """The MemoryManager: searches the memory, and decides what is written to it (M2A, section 4.3). The assistant writes that."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -12,11 +13,13 @@ from m2a.agents.state import SEARCH_HITS, MemoryContext, Opened, Policy, Rejecte
 from m2a.agents.steps import GaveUpError, UsageMeter, next_action, with_step
 from m2a.agents.writes import Write, draft_change
 from m2a.memory.bank import MemoryBank
+from m2a.memory.quotations import sentence_spans
 from m2a.memory.semantic_memory_store import RejectedWriteError
 from m2a.types import (
     Action,
     AddMemory,
     Change,
+    Concept,
     Emit,
     EvidenceOpened,
     EvidenceRange,
@@ -41,6 +44,7 @@ BOTH_LAYERS: frozenset[RecordKind] = frozenset({"entry", "message"})
 UNNAMED_HITS = 5
 FOLLOWING_HITS = 5  # that a message finds together with the one before it
 RECALL_CHARACTERS = 1000
+PARTS_AT_MOST = 4  # of a message, that are searched for by themselves
 MESSAGES_OPENED = 40
 MESSAGES_IN_RANGES = 1000
 WRITES_AT_MOST = 10
@@ -84,7 +88,11 @@ class MemoryManager:
         return await in_thread(self._unfinished, state)
 
     async def recall(self, state: TurnState, emit: Emit) -> MemoryContext:
-        """What the message finds by itself, and together with what the user said before it; without a call of a model."""
+        """What the message finds by itself, and together with what the user said before it; without a call of a model.
+
+        Where that is little, also what is found by the names and the sentences in it: a message that speaks of several
+        things is near to no memory of one.
+        """
         before = next((message.text for message in reversed(state.recent) if message.role == "user"), "")
         photo_ids = tuple(photo.photo_id for photo in state.photos)
         text = state.message.text.strip()[:RECALL_CHARACTERS]
@@ -92,7 +100,9 @@ class MemoryManager:
         if before.strip() and text:
             queries.append(Query(f"{before.strip()[:RECALL_CHARACTERS]}\n{text}"))
         found: dict[RecordKey, Hit] = {}
-        for query in queries:
+        for query in (*queries, *map(Query, _parts(text, state.concepts))):
+            if query not in queries and len(found) >= FOLLOWING_HITS:
+                break
             hits = await in_thread(self._found, state, query, SEARCH_HITS if not found else FOLLOWING_HITS)
             emit(MemorySearched(query, hits))
             for hit in hits:
@@ -313,9 +323,18 @@ class MemoryManager:
         return replace(update, changes=changes, refusals=refusals)
 
     async def _ensure_captions(self, state: TurnState, action: AddMemory) -> None:
-        for photo in (*state.photos, *state.earlier):
+        for photo in (*state.photos, *state.earlier, *state.recalled):
             if photo.number in action.photos and not await in_thread(self._bank.caption, photo.photo_id):
                 await caption_photo(self._bank, self._captioner, photo.photo_id)
+
+
+def _parts(text: str, concepts: Sequence[Concept]) -> list[str]:
+    """The known names in a text, and its sentences where it has several."""
+    folded = text.casefold()
+    names = [one.name for one in concepts if re.search(rf"(?<!\w){re.escape(one.name.casefold())}(?!\w)", folded)]
+    spans = sentence_spans(text)
+    sentences = [text[first:last].strip() for first, last in spans] if len(spans) > 1 else []
+    return [*names, *sentences][:PARTS_AT_MOST]
 
 
 @dataclass(frozen=True, slots=True)

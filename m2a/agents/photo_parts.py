@@ -7,25 +7,25 @@ from models.abilities import Abilities
 from models.chat_model import PhotoPart
 
 EARLIER_SHOWN = 4  # the newest photos of the conversation that stay pictures from turn to turn
+_BEFORE_RECALLED = 2  # of these, which nothing that was found pushes out
 
 
 def photos_to_see(state: TurnState, abilities: Abilities) -> int:
     """How many photos the prompt would hold, were there room for all."""
     if abilities.sees_photos is False:
         return 0
-    return len(state.photos) + len(state.recalled) + min(len(state.earlier), EARLIER_SHOWN)
+    return len(state.photos) + len(_recalled(state)) + min(len(state.earlier), EARLIER_SHOWN)
 
 
 def photo_parts(state: TurnState, shown: int, abilities: Abilities, boundary: Boundary) -> list[str | PhotoPart]:
     """The photos of earlier messages, then the recalled ones, then the new message's.
 
-    Of the `shown` pictures those of the new message come first, then the recalled ones, then the newest of the conversation.
+    Of the `shown` pictures those of the new message come first, then the two newest of the conversation, then the recalled
+    ones, then others of the conversation.
     """
-    own = min(len(state.photos), shown)
-    recalled = min(len(state.recalled), shown - own)
-    earlier = min(len(state.earlier), EARLIER_SHOWN, shown - own - recalled)
-    seen = {view.number for view in (*state.photos[:own], *state.recalled[:recalled])}
-    seen |= {view.number for view in state.earlier[len(state.earlier) - earlier :]}
+    newest = state.earlier[::-1][:EARLIER_SHOWN]
+    by_rank = (*state.photos, *newest[:_BEFORE_RECALLED], *_recalled(state), *newest[_BEFORE_RECALLED:])
+    seen = {view.number for view in by_rank[:shown]}
     parts: list[str | PhotoPart] = []
     for view in (*state.earlier, *state.recalled, *state.photos):
         if view.number in seen:
@@ -36,6 +36,11 @@ def photo_parts(state: TurnState, shown: int, abilities: Abilities, boundary: Bo
         if notes := recognition_lines(view.recognition):
             parts.append(boundary.enclose(f"What memory knows of photo {view.number}", notes))
     return parts
+
+
+def _recalled(state: TurnState) -> tuple[PhotoView, ...]:
+    """The recalled photos that may be pictures. An update only names them, by number."""
+    return () if state.stage == "manage update" else state.recalled
 
 
 def photo_label(view: PhotoView) -> str:

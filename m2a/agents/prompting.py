@@ -48,8 +48,7 @@ def stage_messages(state: TurnState, abilities: Abilities, scope: SearchScope) -
     if state.reply is not None:
         reply = replace(state.reply, text=shorten(state.reply.text, WRITTEN_CHARACTERS))
         rest.append(boundary.enclose("The assistant's reply", [message_line(reply)]))
-    if state.changes:
-        lines = [line for change in state.changes for line in change_lines(change)]
+    if lines := [line for change in state.changes for line in change_lines(change)]:
         rest.append(boundary.enclose("What was changed last in the memory", lines))
     if state.preferences and agent == "chat_agent":
         rest.append(boundary.enclose("Standing preferences", [entry_line(entry) for entry in state.preferences]))

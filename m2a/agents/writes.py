@@ -76,7 +76,7 @@ def _forgetting_of_memory(bank: MemoryBank, state: TurnState, action: DeleteMemo
                 f"The messages that memory {entry.memory_id} rests on do not hold {forgotten!r}; name the words exactly "
                 "as they stand there, or leave words empty to forget all of it."
             )
-    return Forgetting((entry.memory_id,), _WHY_FORGOTTEN, (*spans, *_request(forgotten, state.message)))
+    return Forgetting((entry.memory_id,), _WHY_FORGOTTEN, (*spans, *_request(forgotten, action.request, state.message)))
 
 
 def _forgetting_of_words(bank: MemoryBank, state: TurnState, action: ForgetWords) -> Forgetting:
@@ -88,7 +88,7 @@ def _forgetting_of_words(bank: MemoryBank, state: TurnState, action: ForgetWords
         raise RejectedWriteError(
             f"Message {action.message_id} does not hold {action.words!r}; name the words exactly as they stand there."
         )
-    return Forgetting((), _WHY_FORGOTTEN, (*spans, *_request(action.words, state.message)))
+    return Forgetting((), _WHY_FORGOTTEN, (*spans, *_request(action.words, action.request, state.message)))
 
 
 def _spans_of(words: str, messages: Iterable[Message]) -> list[MessageSpan]:
@@ -103,9 +103,10 @@ def _spans_of(words: str, messages: Iterable[Message]) -> list[MessageSpan]:
     return spans
 
 
-def _request(forgotten: str, message: Message) -> list[MessageSpan]:
-    """The sentences of the request that say again what is to be forgotten."""
-    return [MessageSpan(message.message_id, first, last) for first, last in spans_saying(forgotten, message.text)]
+def _request(forgotten: str, request: str, message: Message) -> list[MessageSpan]:
+    """The sentences of the message that say again what is to be forgotten, and those that ask for it."""
+    said = [MessageSpan(message.message_id, first, last) for first, last in spans_saying(forgotten, message.text)]
+    return [*said, *_spans_of(request, [message])] if request.strip() else said
 
 
 def _draft(
@@ -134,12 +135,12 @@ def _draft(
 
 
 def _photo_ids(state: TurnState, numbers: Sequence[int]) -> tuple[str, ...]:
-    photo_ids = {photo.number: photo.photo_id for photo in (*state.photos, *state.earlier)}
+    photo_ids = {photo.number: photo.photo_id for photo in (*state.photos, *state.earlier, *state.recalled)}
     for number in numbers:
         if number not in photo_ids:
             raise RejectedWriteError(
-                f"There is no photo {number} in the user's message, which has {len(state.photos)}, nor among the "
-                f"{len(state.earlier)} shown before it in this conversation."
+                f"There is no photo {number}: the user's message has {len(state.photos)}, the conversation before it "
+                f"{len(state.earlier)}, and {len(state.recalled)} were found in memory."
             )
     return tuple(photo_ids[number] for number in numbers)
 

@@ -140,6 +140,9 @@ class ReplaceMemory(AddMemory):
     reason: str = Field(min_length=1)
 
 
+_REQUEST = "The words of the new message that ask for it, copied exactly: they are forgotten as well."
+
+
 class DeleteMemory(_Write):
     """Forget a memory because the user asks to, together with the user's words that it rests on."""
 
@@ -152,6 +155,7 @@ class DeleteMemory(_Write):
         default="",
         description="To forget a part alone: its words, exactly as in the original message. Add the rest anew.",
     )
+    request: str = Field(default="", description=_REQUEST)
 
 
 class ForgetWords(_Write):
@@ -159,6 +163,7 @@ class ForgetWords(_Write):
 
     message_id: Id
     words: str = Field(min_length=1, description="The words, exactly as they stand in the message.")
+    request: str = Field(default="", description=_REQUEST)
 
 
 class RestoreMemory(_Write):
