@@ -166,6 +166,49 @@ async def test_forgetting_one_half_of_a_memory_keeps_the_other(talk: Talk) -> No
     assert talk.known() == []
 
 
+@pytest.mark.parametrize(
+    ("told", "forget", "asked", "stays", "gone"),
+    [
+        (
+            "My aunt Rosi lives in Linz and her phone number is 0664 1234567.",
+            "Forget the phone number of aunt Rosi.",
+            "Where does aunt Rosi live?",
+            "Linz",
+            "0664",
+        ),
+        (
+            "Emma is allergic to strawberries and starts school in September 2027.",
+            "Forget Emma's strawberry allergy.",
+            "When does Emma start school?",
+            "September 2027",
+            "strawberr",
+        ),
+    ],
+)
+async def test_what_is_forgotten_of_somebody_leaves_the_rest(
+    talk: Talk, told: str, forget: str, asked: str, stays: str, gone: str
+) -> None:
+    await talk.say(told)
+    await talk.say(forget)
+    answer = await talk.say(asked)
+    assert stays in answer and gone not in answer
+    again = await talk.say(told.split(" and ")[0].replace("My", "my") + "?")
+    assert told not in again and forget not in again, "nor is the request quoted"
+
+
+async def test_a_misspelled_word_is_still_the_word(talk: Talk) -> None:
+    await talk.say("I am alergic to penicilin")
+    await talk.say("I'm allergic to bee stings.")
+    answer = await talk.say("What am I allergic to?")
+    assert "penicilin" in answer and "bee stings" in answer and "nearest" not in answer
+
+
+async def test_a_wish_to_hear_everything_is_no_statement(talk: Talk) -> None:
+    await talk.say("Emma is my daughter.")
+    assert "Emma is my daughter." in await talk.say("Tell me everything about Emma.")
+    assert talk.known() == ["Emma is my daughter."]
+
+
 async def test_who_one_is_and_all_that_is_known(talk: Talk) -> None:
     await talk.say("My name is Tom.")
     await talk.say("My bike is in the cellar")

@@ -153,6 +153,11 @@ _ASKS = (
         re.IGNORECASE,
     ),
     re.compile(
+        r"^(?:(?:so|and|please|can you|could you) )*(?:tell|give|show) me (?:everything|all|anything|more|what)"
+        r"(?: (?:that )?(?:you (?:know|have)|there is))? (?:about|on|of)\b",
+        re.IGNORECASE,
+    ),
+    re.compile(
         rf"(?:^|[.!] +){_OPENER}(?!which (?:is|was)){_WH}(?: \w+){{0,2}}? (?:is|are|was|were|do|does|did|can|could|"
         rf"would|"
         r"should) (?:i|we|you|he|she|they)\b",
@@ -210,6 +215,7 @@ def utterances(message: str, sense: Sense) -> list[Utterance]:
             found.append(Utterance("unread", part))
         else:
             found.append(_wish(part, sense) or _read(part, whole, sense, alone=alone, marked=marked))
+    found = [each for one in found for each in _with_what_is_true(one)]
     if any(one.act == "forget" and wanted_words(one.text) for one in found):  # "Forget the code. Delete it.": one thing
         found = [one for one in found if one.act != "forget" or wanted_words(one.text)]
     elif len(typed) <= _READ_AS_ONE:
@@ -220,6 +226,14 @@ def utterances(message: str, sense: Sense) -> list[Utterance]:
         found = [_forgetting(one, sense) for one in found]
     stated = len(found) == 1 and found[0].act == "tell"
     return _with_question(found) if whole == "ask" and not stated else found
+
+
+def _with_what_is_true(one: Utterance) -> list[Utterance]:
+    """ "No, both are true: I live in Graz and in Vienna" brings back what was replaced, and tells something."""
+    wish, _, told = one.text.partition(": ")
+    if one.act != "restore" or find_subject(told) is None:
+        return [one]
+    return [Utterance("restore", wish), Utterance("tell", told)]
 
 
 def _enough_to_forget(typed: str, sense: Sense) -> float:

@@ -3,11 +3,12 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from m2a.agents.offline.clauses import find_subject, segments
+from m2a.agents.offline.clauses import find_subject, is_verb, segments
 from m2a.agents.offline.relevance import entries_of, rests_on
 from m2a.agents.offline.sense import Sense
-from m2a.agents.offline.text import content, meets, stems
+from m2a.agents.offline.text import content, meets, stems, tokens
 from m2a.agents.offline.wishes import all_words, is_forget, wanted_words
 from m2a.memory.quotations import sentence_spans
 from m2a.types import Hit, MemoryEntry
@@ -74,18 +75,23 @@ def what_stays(what: str, text: str) -> tuple[str, str]:
     if not _is_of(wanted, text):  # it is named by some of its words
         wanted = {word for word in all_words(what) if meets(word, frozenset(stems(text)))}
     subject = find_subject(text)
-    if not wanted or _ALL.search(what) or (subject is not None and wanted <= content(subject.text)):
+    of_subject = content(subject.text) if subject is not None else set()
+    if not wanted or _ALL.search(what) or (subject is not None and wanted <= of_subject):
         return "", ""
     clauses = _clauses(text)
-    kept = [(first, last) for first, last in clauses if not _is_of(wanted, text[first:last])]
-    if len(kept) == len(clauses) or not all(find_subject(text[first:last]) for first, last in kept):
+    wanted = wanted - of_subject or wanted  # whose it is tells no clause from another
+    kept = [clause for clause in clauses if not _is_of(wanted, clause.text)]
+    if len(kept) == len(clauses) or not all(clause.has_subject or subject for clause in kept):
         return "", ""  # the words lie across the clauses
-    gone = [span for span in clauses if span not in kept]
-    told = [text[first:last].strip(" .") for first, last in kept if not _LEANS.match(text[first:last])]
+    gone = [clause for clause in clauses if clause not in kept]
+    told = [
+        clause.text if clause.has_subject or subject is None else f"{subject.text} {clause.text}"
+        for clause in kept
+        if not _LEANS.match(clause.text)
+    ]
     if not told or len(gone) != 1:
         return "", ""
-    rest = ". ".join(clause[:1].upper() + clause[1:] for clause in told) + "."
-    return rest, text[gone[0][0] : gone[0][1]].strip(" .")
+    return ". ".join(one[:1].upper() + one[1:] for one in told) + ".", gone[0].text
 
 
 def forgotten_words(what: str, message: str) -> list[str]:
@@ -103,15 +109,25 @@ def forgotten_words(what: str, message: str) -> list[str]:
     return found
 
 
-def _clauses(text: str) -> list[tuple[int, int]]:
-    """Where the clauses stand; one without a subject of its own belongs to the one before it."""
-    clauses: list[tuple[int, int]] = []
+@dataclass(frozen=True, slots=True)
+class _Clause:
+    """One without a subject of its own begins with its verb: it shares that of the first."""
+
+    text: str
+    has_subject: bool
+
+
+def _clauses(text: str) -> list[_Clause]:
+    """What is neither a clause nor begins with a verb belongs to the clause before it."""
+    found: list[tuple[int, int, bool]] = []
     for first, last in segments(text):
-        if clauses and find_subject(text[first:last]) is None:
-            clauses[-1] = (clauses[-1][0], last)
+        words = tokens(text[first:last])
+        has_subject = find_subject(text[first:last]) is not None
+        if not found or has_subject or (len(words) > 1 and is_verb(words[0].text)):
+            found.append((first, last, has_subject))
         else:
-            clauses.append((first, last))
-    return clauses
+            found[-1] = (found[-1][0], last, found[-1][2])
+    return [_Clause(text[first:last].strip(" ."), has_subject) for first, last, has_subject in found]
 
 
 def _is_of(wanted: set[str], text: str) -> bool:

@@ -12,8 +12,9 @@ from m2a.agents.offline.pictured import is_pictured
 from m2a.agents.offline.questions import content_words
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.statements import Observation, Reading, with_concepts
-from m2a.agents.offline.text import content
+from m2a.agents.offline.text import content, plain
 from m2a.agents.state import Rejected, Searched, TurnState
+from m2a.memory.quotations import sentence_spans
 from m2a.memory.withheld import FORGOTTEN
 from m2a.types import (
     Action,
@@ -215,11 +216,12 @@ def _forget_memory(state: TurnState, what: str, entry: MemoryEntry) -> list[Acti
     """The memory goes; where it holds more than is to be forgotten, the rest is kept anew."""
     reason, own = "The user asked to forget it.", (state.message.message_id, state.message.message_id)
     rest, words = ("", "") if entry.photo_ids else what_stays(what, entry.text)
+    request = _request(what, state.message.text)
     if not rest:
-        return [DeleteMemory(memory_id=entry.memory_id, reason=reason, evidence_ids=(own,))]
+        return [DeleteMemory(memory_id=entry.memory_id, reason=reason, evidence_ids=(own,), request=request)]
     first, last = entry.happened or (None, None)
     return [
-        DeleteMemory(memory_id=entry.memory_id, reason=reason, evidence_ids=(own,), words=words),
+        DeleteMemory(memory_id=entry.memory_id, reason=reason, evidence_ids=(own,), words=words, request=request),
         AddMemory(
             text=rest,
             evidence_ids=(*((first, last) for first, last in entry.evidence_ids), own),
@@ -229,6 +231,12 @@ def _forget_memory(state: TurnState, what: str, entry: MemoryEntry) -> list[Acti
             happened_to=last,
         ),
     ]
+
+
+def _request(what: str, text: str) -> str:
+    """The sentence that asks to forget "what"; all of the text where that cannot be told."""
+    sentences = [text[first:last] for first, last in sentence_spans(text)]
+    return next((one for one in sentences if what.strip(" .") in plain(one)), text)
 
 
 def _forget_words(state: TurnState, what: str, messages: Sequence[Message], any_memory: bool) -> list[ForgetWords]:
