@@ -33,6 +33,7 @@ from m2a.systems.variants import Variant
 from m2a.types import (
     Addition,
     Change,
+    EntryDraft,
     EvidenceOpened,
     EvidenceRange,
     Forgetting,
@@ -155,10 +156,10 @@ class M2ASystem:
         clock = ReplayClock(said[-1].said_at)
         bank = self._bank(EvaluatedBank, clock)
         try:
-            update = await self._update(bank, policy, meter, said, start)
+            update = await self._update(bank, policy, meter, said, exchange)
             changes = tuple(_resting_on(change, exchange) for change in update.changes)
             if metered is None and exchange[-1].speaker != exchange[-1].role:
-                changes = await asyncio.to_thread(_told_by, exchange[-1].speaker, changes, bank)
+                changes = await asyncio.to_thread(_told_in, exchange[-1], changes, bank)
             await asyncio.to_thread(lambda: bank.write(changes, who=policy.name))
             self._failures_in_a_row = 0
         except ChatModelError:
@@ -176,10 +177,9 @@ class M2ASystem:
         policy: Policy,
         meter: Meter,
         said: Sequence[Message],
-        start: int,
+        exchange: Sequence[Message],
     ) -> Update:
         captioner = self._parts.captioner(self._metered(meter))
-        exchange = [message for message in said[start:] if message.role == "user"]
         before = [message for message in said if message.message_id < exchange[0].message_id]
         people = tuple(dict.fromkeys(message.speaker for message in said if message.role == "user"))
         photos = []
@@ -316,24 +316,31 @@ def _resting_on(change: Change, exchange: Sequence[Message]) -> Change:
     return replace(change, draft=replace(change.draft, evidence_ids=ranges))
 
 
-def _told_by(speaker: str, changes: Sequence[Change], bank: EvaluatedBank) -> tuple[Change, ...]:
-    """The changes of the rules as those of one of several people.
+def _told_in(message: Message, changes: Sequence[Change], bank: EvaluatedBank) -> tuple[Change, ...]:
+    """The changes of the rules as those of the speaker, one of several people.
 
     The rules keep a person's own words: who "I" is stands before them. They know one user: what another told stays, and
     this one's words stand beside it.
     """
-    own = f"{speaker}: "
+    own = f"{message.speaker}: "
     told: list[Change] = []
     for change in changes:
         touched = bank.entries_by_id(_touched(change)).values()
         is_own = all(entry.text.startswith(own) for entry in touched)
         if isinstance(change, Addition | Replacement):
             draft = replace(change.draft, text=f"{own}{change.draft.text}")
-            beside = Addition(replace(draft, corrects=None), change.why)
-            told.append(replace(change, draft=draft) if is_own else beside)
+            told.append(replace(change, draft=draft) if is_own else _beside(draft, message, change.why))
         elif is_own:
             told.append(change)
     return tuple(told)
+
+
+def _beside(draft: EntryDraft, message: Message, why: str) -> Addition:
+    """Without what the draft took over from a memory in whose place it was to come."""
+    photo_ids = tuple(photo_id for photo_id in draft.photo_ids if photo_id in message.photos)
+    concepts = tuple(mention for mention in draft.concepts if mention.name in draft.text)
+    caption = draft.caption if photo_ids == draft.photo_ids else ""
+    return Addition(replace(draft, corrects=None, photo_ids=photo_ids, caption=caption, concepts=concepts), why)
 
 
 def _touched(change: Change) -> list[int]:
