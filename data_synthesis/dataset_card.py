@@ -86,6 +86,16 @@ def dataset_card(run: Mapping[str, Any], statistics: Mapping[str, Any]) -> str:
     per_category = total["questions_per_category"]
     rows = "\n".join(f"| {name} | {count} |" for name, count in per_category.items())
     aside = "\n".join(f"- {one['sample_id']}, group {one['group']}: {one['reason']}" for one in run["set_aside"])
+    alone = sum(group.get("retrieval_only", False) for group in run["groups"])
+    dropped = sum(len(group.get("dropped_questions", ())) for group in run["groups"])
+    exceptions = f" Of the questions of categories 6 to 9, {dropped} were left out, for they broke a rule." * bool(
+        dropped
+    )
+    if alone:
+        exceptions += (
+            f" The ratio is waived for {alone} groups: nothing but photos was known of their concepts, so they have"
+        )
+        exceptions += " questions of category 10 alone."
     per_conversation = "\n".join(
         f"| {name} | {one['sessions']} ({one['inserted_sessions']}) | {one['turns']} ({one['inserted_turns']}) "
         f"| {one['photos']} | {one['questions']} ({one['visual_questions']}) |"
@@ -111,6 +121,7 @@ def dataset_card(run: Mapping[str, Any], statistics: Mapping[str, Any]) -> str:
         "with_photo": total["visual_retrieval_with_photo"],
         "without_photo": per_category.get(CATEGORY_NAMES[VISUAL_RETRIEVAL], 0) - total["visual_retrieval_with_photo"],
         "categories": rows,
+        "exceptions": exceptions,
         "per_conversation": per_conversation,
         "set_aside": f"\n## Set aside\n\nNo valid sessions could be had for these groups:\n\n{aside}\n"
         if aside

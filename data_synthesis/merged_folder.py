@@ -64,9 +64,8 @@ def read_folder(folder: Path) -> tuple[MergedFolder, list[Fault]]:
         sample_id = sample.get("sample_id") if isinstance(sample, dict) else None
         place = f"{BENCHMARK}, {sample_id if isinstance(sample_id, str) and sample_id.strip() else f'sample {number}'}"
         if place in found:
-            faults.append(
-                Fault(place, "duplicates", f"the sample_id {sample_id!r} occurs {listed.count(sample)} times.")
-            )
+            count = sum(isinstance(one, dict) and one.get("sample_id") == sample_id for one in listed)
+            faults.append(Fault(place, "duplicates", f"the sample_id {sample_id!r} occurs {count} times."))
             continue
         wrong = list(_form_faults(sample, place))
         faults += wrong

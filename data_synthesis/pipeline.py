@@ -159,7 +159,8 @@ def _run(plan: Plan, folder: RunFolder, outcome: Outcome, answers: AnswerStore |
     for request in plan.groups:
         group = outcome.made.get(_key(request))
         state = "made" if group else "set aside" if _key(request) in outcome.set_aside else "not begun"
-        groups.append(plan.choices(request) | {"state": state, "notes": group.notes if group else {}})
+        made = {"dropped_questions": [*group.dropped], "retrieval_only": group.retrieval_only} if group else {}
+        groups.append(plan.choices(request) | {"state": state, **made, "notes": group.notes if group else {}})
     return {
         "format": FORMAT,
         "finished": outcome.stopped is None,
