@@ -190,6 +190,7 @@ def test_what_asks_to_forget_nothing(sense: Sense, text: str) -> None:
         "when you water the ferns the tall one wants two cups",
         "Otto took up the oboe again, can you believe it?",
         "Just so you have it: 8812 opens the boathouse.",
+        "The alarm code of the boathouse is 8812. Where did I leave the oars?",
     ],
 )
 def test_what_tells_something_is_kept_however_it_is_put(sense: Sense, text: str) -> None:

@@ -384,8 +384,9 @@ def _classified(sentence: str, whole: str, sense: Sense, *, alone: bool, marked:
     unmarked = not marked or _WH_FIRST.match(sentence.lower())  # beside "…?" only what is put as one asks too
     if asks or (whole == "ask" and unmarked and chances["ask"] >= max(chances["tell"], chances["chat"])):
         return Utterance("ask", sentence)
-    # Beside a question a sentence says why it is asked; only what it gives a name to is news.
-    return Utterance("tell" if whole == "ask" and find_namings(sentence) else "chat", sentence)
+    # Beside a question a sentence says why it is asked; only what it gives a name to, or a code that it tells, is news.
+    coded = chances["tell"] >= _SURELY_TELLS and re.search(r"\d{3}", sentence)
+    return Utterance("tell" if whole == "ask" and (find_namings(sentence) or coded) else "chat", sentence)
 
 
 def _may_state(sentence: str, whole: str, chances: Mapping[str, float]) -> bool:

@@ -25,14 +25,14 @@ MOVES = re.compile(
 )
 NEW = re.compile(r"\bnew\b", re.IGNORECASE)
 TAKES_BACK = re.compile(
-    r"\b(?:actually|scratch|correction|correcting myself|my (?:mistake|bad)|silly me|strike that|second thought|"
-    r"was wrong|"
+    r"\b(?:actually|scratch|correction|correcting myself|my (?:mistake|bad|error)|i tell a lie|silly me|"
+    r"strike that|second thought|was wrong|"
     r"got .{1,20} wrong|had .{1,20} wrong|copied .{1,20} wrong|wrote .{1,20} wrong|mixed\b.{0,12} up|muddled|"
-    r"swapped|(?:i|i'd) meant|make (?:that|it)(?= \w)|"
+    r"swapped|(?:put|set) me (?:right|straight)|corrected me|(?:i|i'd) meant|make (?:that|it)(?= \w)|"
     r"turn(?:s|ed) out|change of plan|wait,? no|hang on|hold on|i (?:told|said|gave)|after all|fib|"
     r"(?<!nothing )(?<!something )(?<!what's )wrong(?! with)|misinformed|mistaken|"
     r"mis(?:read|heard|remembered|spoke|typed|counted)|typo|should (?:be|say|have been|have said))\b|"
-    r"^\W*(?:(?:hmm+|oh|ah+|um+|uh|er+m?|well|argh|ugh|so|and)\b\W*)*(?:no|nope|nah|oops|whoops|sorry)\b|"
+    r"^\W*(?:(?:hmm+|oh|ah+|um+|uh|er+m?|well|argh|ugh|so|and)\b\W*)*(?:no|nope|nah|oops|whoops|sorry|apologies)\b|"
     r"^\W*(?:hmm+|er+m?|uh+)\b(?=\W*\d)|"
     r"^\W*not\b|"
     r"^\*\S+$|^\S+\*$",  # "AC214*", as one corrects a word in a chat
