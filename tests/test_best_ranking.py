@@ -261,7 +261,7 @@ def test_an_encoder_without_tokens_is_refused(memory):
 def test_a_question_is_near_that_names_what_several_records_name(memory, owner, monkeypatch):
     floor = RelevanceFloor(entry_cosine=0.9, entry_words=0.9, photo_cosine=0.9, photo_to_words_cosine=0.9)
     monkeypatch.setattr(memory.retriever, "_floor", floor)
-    for toy in ("ball", "rope", "bone"):
+    for toy in ("ball", "rope", "bone", "duck", "ring"):
         memory.add(owner, f"Mango chewed the old {toy} to pieces")
     memory.add(owner, "Tilda photographs lighthouses")
     question = "What is the scientific term for the species of {}?"
@@ -272,9 +272,9 @@ def test_a_question_is_near_that_names_what_several_records_name(memory, owner, 
 
 
 def test_what_a_question_names_stands_before_what_shares_other_words(memory, owner):
-    for toy in ("ball", "rope", "bone"):
+    for toy in ("ball", "rope", "bone", "duck", "ring"):
         memory.add(owner, f"Mango chewed the old {toy} to pieces")
-    memory.add(owner, "the age of a parrot")
+    memory.add(owner, "some old parrot chewed it at that age to a few tiny pieces")
     for number in range(8):
         memory.add(owner, f"Violin lesson {number}")
     hits = memory.search(owner, "At what age do animals like Mango retire?", k=3)

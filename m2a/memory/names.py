@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from m2a.memory.words import finished_words
 
 # A name in fewer records may be a common word there: "Little Women" asks for none of the records with little in them.
-_HELD = 3
+_HELD = 5
 
 _RUN = re.compile(r"[A-Z][\w'’-]*(?:\s+[A-Z][\w'’-]*)*")
 _SENTENCE_END = (".", "?", "!")

@@ -12,13 +12,12 @@ Measured is how many questions find their fact first, and in the first three; an
   among ten;
 - strangers: how many of thirty questions about what was never told find nothing.
 
-Encoders, floors and ranking are those of the product, for messages alone and for entries and messages together, where each
-message is an entry as well; the published fusion is shown beside it.
+Encoders, floors and ranking are those of the product, over messages; the published fusion is shown beside it.
 """
 
 import json
 import tempfile
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -26,7 +25,7 @@ from pathlib import Path
 import numpy as np
 
 from m2a.systems.shared import Fusion, Memory, SharedStores, Utterance
-from m2a.types import EntryDraft, EvidenceRange, Hit, MemoryEntry, Query, RecordKind
+from m2a.types import Query
 from m2a.wiring import cache_dir
 from models.image_encoder import EFFICIENTNET, load_image_encoder
 from models.text_encoder import MINILM, load_text_encoder
@@ -34,7 +33,6 @@ from models.text_encoder import MINILM, load_text_encoder
 DREAMBOOTH = Path(__file__).parents[3] / "shared" / "data" / "dreambooth"
 PHOTOS = 50
 BEGINNING = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
-KINDS: dict[str, tuple[RecordKind, ...]] = {"messages": ("message",), "both": ("entry", "message")}
 
 # What was told, and the question about it.
 FACTS = (
@@ -140,16 +138,12 @@ def fill(stores: SharedStores) -> Album:
     )
     facts = dict[str, int]()
     shown: list[list[int]] = [[] for _ in subjects]
-    with stores.database.write() as connection:
-        for place, message in zip(order, messages, strict=True):
-            subject = told[place][0]
-            if subject is None:
-                facts[message.text] = message.message_id
-            else:
-                shown[subject].append(message.message_id)
-            evidence = (EvidenceRange(message.message_id, message.message_id),)
-            draft = EntryDraft(message.text, evidence, photo_ids=message.photos)
-            stores.semantic.add(connection, memory.owner, draft, who="bench", why="bench", now=message.said_at)
+    for place, message in zip(order, messages, strict=True):
+        subject = told[place][0]
+        if subject is None:
+            facts[message.text] = message.message_id
+        else:
+            shown[subject].append(message.message_id)
     spare = memory.add_photos([of_subject[-1] for of_subject in files])
     memory.index()
     return Album(
@@ -161,18 +155,11 @@ def fill(stores: SharedStores) -> Album:
     )
 
 
-def message_of(hit: Hit) -> int:
-    """The message that a hit is, or rests on."""
-    record = hit.record
-    return record.evidence_ids[0].first if isinstance(record, MemoryEntry) else record.message_id
-
-
-def measure(album: Album, fusion: Fusion, kinds: Collection[RecordKind]) -> dict[str, float]:
+def measure(album: Album, fusion: Fusion) -> dict[str, float]:
     search = album.memory.shared.retrieval(fusion).retriever.search
 
     def found(text: str, photos: tuple[str, ...] = ()) -> list[int]:
-        hits = search(album.memory.owner, Query(text, photos), kinds, 10)
-        return list(dict.fromkeys(map(message_of, hits)))
+        return [hit.key.record_id for hit in search(album.memory.owner, Query(text, photos), ["message"], 10)]
 
     asked = [(found(question), fact) for (_, question), fact in zip(FACTS, album.facts, strict=True)]
     subjects = [number for number, messages in enumerate(album.shown) if messages]
@@ -211,11 +198,11 @@ def main(arguments: Sequence[str] = ()) -> None:
         stores = SharedStores(Path(folder), lambda: text_encoder, lambda: image_encoder)
         album = fill(stores)
         fusions: tuple[Fusion, ...] = ("best", "paper")
-        columns = {(fusion, name): measure(album, fusion, kinds) for fusion in fusions for name, kinds in KINDS.items()}
+        columns = {fusion: measure(album, fusion) for fusion in fusions}
         stores.close()
-    print("".join(f"{f'{fusion}, {name}':>18}" for fusion, name in columns))
+    print("".join(f"{fusion:>10}" for fusion in columns))
     for title in next(iter(columns.values())):
-        print("".join(f"{column[title]:>18.0%}" for column in columns.values()), "", title)
+        print("".join(f"{column[title]:>10.0%}" for column in columns.values()), "", title)
 
 
 if __name__ == "__main__":

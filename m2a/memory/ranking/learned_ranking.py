@@ -24,7 +24,7 @@ _REACH = 2  # neighbours to each side
 # weights are learned from ship no photos: it was chosen on half of a visual set (RETRIEVAL.md).
 _SHOWS_PICTURE = 2.0
 # And what a record is worth more that holds a name of the question. In those dialogues nearly every name is a speaker's.
-_NAMED = 1.5
+_NAMED = 1.0
 
 
 class LearnedRanking:
