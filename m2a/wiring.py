@@ -67,6 +67,8 @@ class RetrievalLoading(Loading[Retrieval]):
             self.get().close()
 
     def _open(self) -> Retrieval:
+        from m2a.memory.index import MemoryIndex
+        from m2a.memory.index_schema import IndexEncoders
         from m2a.memory.ranking.learned_ranking import LearnedRanking
         from m2a.memory.ranking.record_store import RankedRecordStore
 
@@ -75,9 +77,14 @@ class RetrievalLoading(Loading[Retrieval]):
         image_encoder = self._image_encoder.get()
         database, settings = self._sql.database, self._settings
         ranking = LearnedRanking.load(RankedRecordStore(database), text_encoder) if settings.fusion == "best" else None
-        return Retrieval.open(
-            database,
+        index = MemoryIndex(
             settings.milvus_uri or str(settings.data_dir / "index.db"),
+            IndexEncoders.of(text_encoder, image_encoder),
+            discard_mismatch=self._discard_mismatch,
+        )
+        return Retrieval.open(
+            index,
+            database,
             text_encoder,
             image_encoder,
             self._sql.photos.image,
@@ -85,7 +92,6 @@ class RetrievalLoading(Loading[Retrieval]):
             relevance_floor=settings.relevance_floor,
             photo_floor=settings.photo_floor,
             photo_words_floor=settings.photo_words_floor,
-            discard_mismatch=self._discard_mismatch,
         )
 
 

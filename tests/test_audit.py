@@ -22,6 +22,7 @@ from m2a.memory.audit import repair, verify
 from m2a.memory.bank import MemoryBank
 from m2a.memory.database import Database
 from m2a.memory.index import IndexMismatchError, MemoryIndex, PhotoRow, TextRow
+from m2a.memory.index_schema import IndexEncoders
 from m2a.memory.owners import owner_named
 from m2a.memory.photo_store import PhotoStore
 from m2a.memory.raw_message_store import RawMessageStore
@@ -81,13 +82,14 @@ def opened(
     database = Database(f"sqlite:///{folder / 'memory.db'}")
     photos = PhotoStore(database, folder / "photos", now)
     retrieval = Retrieval.open(
+        MemoryIndex(
+            str(folder / "index.db"), IndexEncoders.of(text_encoder, image_encoder), discard_mismatch=discard_mismatch
+        ),
         database,
-        str(folder / "index.db"),
         text_encoder,
         image_encoder,
         photos.image,
         relevance_floor=False,
-        discard_mismatch=discard_mismatch,
     )
     try:
         stores = Stores(database, RawMessageStore(database), SemanticMemoryStore(), photos, lambda: retrieval)

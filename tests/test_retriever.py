@@ -54,7 +54,7 @@ class Memory:
     def restart(self) -> None:
         self.ranked = RankedRecordStore(self.database)
         ranking = ranking_by_hand(self.ranked, self.text_encoder) if self.best else None
-        self.retrieval = Retrieval.over(
+        self.retrieval = Retrieval.open(
             self.index,
             self.database,
             self.text_encoder,

@@ -10,6 +10,8 @@ from PIL import Image
 
 from m2a.memory.bank import MemoryBank
 from m2a.memory.database import Database
+from m2a.memory.index import MemoryIndex
+from m2a.memory.index_schema import IndexEncoders
 from m2a.memory.photo_store import PhotoStore
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
@@ -25,11 +27,12 @@ class Memory:
         self.database = database
         self._now = datetime(2026, 3, 12, 18, 0, tzinfo=UTC)
         photos = PhotoStore(database, folder / "photos", self.now)
+        text_encoder, image_encoder = HashingTextEncoder(), ColourImageEncoder()
         retrieval = Retrieval.open(
+            MemoryIndex(str(folder / "index.db"), IndexEncoders.of(text_encoder, image_encoder)),
             database,
-            str(folder / "index.db"),
-            HashingTextEncoder(),
-            ColourImageEncoder(),
+            text_encoder,
+            image_encoder,
             photos.image,
             relevance_floor=False,
         )

@@ -24,6 +24,8 @@ from m2a.evaluation import tune_fit
 from m2a.evaluation.rows import words_of
 from m2a.evaluation.tune_fit import fit_head, fit_ranker
 from m2a.memory.database import Database
+from m2a.memory.index import MemoryIndex
+from m2a.memory.index_schema import IndexEncoders
 from m2a.memory.owners import owner_named
 from m2a.memory.photo_store import PhotoNotFoundError
 from m2a.memory.ranking.encoding import RecordEncoder
@@ -171,8 +173,8 @@ class Workshop:
         self.raw = RawMessageStore(self.database)
         self._keeping = _KeepingStates(encoder)
         self._written = Retrieval.open(
+            MemoryIndex(str(folder / "index.db"), IndexEncoders.of(encoder, NoPhotos())),
             self.database,
-            str(folder / "index.db"),
             encoder,
             NoPhotos(),
             no_photo,
@@ -246,7 +248,7 @@ class Workshop:
 
     @contextmanager
     def retriever(self, ranking: LearnedRanking | None, *, relevance_floor: bool = False) -> Iterator[Retriever]:
-        retrieval = Retrieval.over(
+        retrieval = Retrieval.open(
             self._written.index,
             self.database,
             self.encoder,

@@ -54,7 +54,7 @@ class RelevanceFloor:
 
 NO_FLOOR = RelevanceFloor()
 
-# Chosen on half of a visual set (RETRIEVAL.md). At 0.41 the embedded encoder admits 6 % of the photos of other things.
+# Chosen on a visual set (RETRIEVAL.md). At 0.41 the embedded encoder admits 6 % of the photos of other things.
 _FURTHER = 0.1
 
 _TEXT_FLOORS = {

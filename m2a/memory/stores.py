@@ -33,45 +33,6 @@ class Retrieval:
     @classmethod
     def open(
         cls,
-        database: Database,
-        index_uri: str,
-        text_encoder: "TextEncoder",
-        image_encoder: "ImageEncoder",
-        photo_image: "Callable[[str, str], Image]",
-        *,
-        ranking: "LearnedRanking | None" = None,
-        relevance_floor: bool = True,
-        photo_floor: float | None = None,
-        photo_words_floor: float | None = None,
-        discard_mismatch: bool = False,
-    ) -> "Retrieval":
-        """The retrieval over what the database holds, with its index at a path or a server's address.
-
-        `photo_image(owner, photo_id)` decodes a photo. With a `ranking` records are ranked by that, else as published; the photo
-        floors are `floor_of`'s. Raises
-        `IndexUnavailableError`, and `IndexMismatchError` for an index that other encoders made; `discard_mismatch` drops that
-        one: only callers that fill the index again may ask for it.
-        """
-        from m2a.memory.index import MemoryIndex
-        from m2a.memory.index_schema import IndexEncoders
-
-        encoders = IndexEncoders.of(text_encoder, image_encoder)
-        index = MemoryIndex(index_uri, encoders, discard_mismatch=discard_mismatch)
-        return cls.over(
-            index,
-            database,
-            text_encoder,
-            image_encoder,
-            photo_image,
-            ranking=ranking,
-            relevance_floor=relevance_floor,
-            photo_floor=photo_floor,
-            photo_words_floor=photo_words_floor,
-        )
-
-    @classmethod
-    def over(
-        cls,
         index: "MemoryIndex",
         database: Database,
         text_encoder: "TextEncoder",
@@ -83,7 +44,11 @@ class Retrieval:
         photo_floor: float | None = None,
         photo_words_floor: float | None = None,
     ) -> "Retrieval":
-        """The same over an index that is open: several rankings may share one."""
+        """The retrieval over what the database holds, with an index that is open: several rankings may share one.
+
+        `photo_image(owner, photo_id)` decodes a photo. With a `ranking` records are ranked by that, else as published; the
+        photo floors are `floor_of`'s.
+        """
         from m2a.memory.indexer import Indexer
         from m2a.memory.ranking.record_store import RankedRecordStore
         from m2a.memory.recogniser import Recogniser

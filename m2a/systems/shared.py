@@ -126,7 +126,7 @@ class SharedStores:
     def retrieval(self, fusion: Fusion) -> Retrieval:
         """The retrieval of the product, with that fusion; with `best` the index keeps what the ranking looks at."""
         if fusion not in self._retrievals:
-            self._retrievals[fusion] = Retrieval.over(
+            self._retrievals[fusion] = Retrieval.open(
                 self.index,
                 self.database,
                 self.text_encoder,

@@ -30,6 +30,8 @@ from m2a.evaluation.rows import words_of
 from m2a.evaluation.tune import Fold, NoPhotos, Tables, Workshop, folds, no_photo, unseen_sets
 from m2a.memory.bank import MemoryBank
 from m2a.memory.database import Database
+from m2a.memory.index import MemoryIndex
+from m2a.memory.index_schema import IndexEncoders
 from m2a.memory.owners import owner_named
 from m2a.memory.photo_store import PhotoStore
 from m2a.memory.ranking.encoding import RecordEncoder
@@ -178,8 +180,9 @@ def search_memory(
         ranking = LearnedRanking(
             RankedRecordStore(database), RecordEncoder(encoder, fold.head), fold.ranker, depth=fold.choice.depth
         )
-        best = Retrieval.open(database, f"{folder}/index.db", encoder, NoPhotos(), no_photo, ranking=ranking)
-        paper = Retrieval.over(best.index, database, encoder, NoPhotos(), no_photo)
+        index = MemoryIndex(f"{folder}/index.db", IndexEncoders.of(encoder, NoPhotos()))
+        best = Retrieval.open(index, database, encoder, NoPhotos(), no_photo, ranking=ranking)
+        paper = Retrieval.open(index, database, encoder, NoPhotos(), no_photo)
         raw, semantic = RawMessageStore(database), SemanticMemoryStore()
         photos = PhotoStore(database, Path(folder) / "photos", lambda: datetime.now(UTC))
         owner = owner_named(database, dialogue.dialogue_id)

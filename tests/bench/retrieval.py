@@ -33,7 +33,8 @@ from m2a.memory.database import (
 )
 from m2a.memory.database import owner as owner_table
 from m2a.memory.fusion import reciprocal_rank_fusion
-from m2a.memory.index_schema import BM25_B, BM25_K1
+from m2a.memory.index import MemoryIndex
+from m2a.memory.index_schema import BM25_B, BM25_K1, IndexEncoders
 from m2a.memory.owners import owner_named
 from m2a.memory.path_search import PATH_DEPTH
 from m2a.memory.ranking.learned_ranking import LearnedRanking
@@ -147,8 +148,8 @@ def memory_of(size: int, folder: Path, fusion: str, kind: RecordKind) -> Iterato
     image_encoder = KnownVectors("known-photo", 1280, 384)
     ranking = LearnedRanking.shipped(RankedRecordStore(database), text_encoder) if fusion == "best" else None
     retrieval = Retrieval.open(
+        MemoryIndex(str(folder / "index.db"), IndexEncoders.of(text_encoder, image_encoder)),
         database,
-        str(folder / "index.db"),
         text_encoder,
         image_encoder,
         lambda _owner, photo_id: photo_id,  # type: ignore[arg-type,return-value]

@@ -21,7 +21,7 @@ DEPTH = 60  # so many of each text path are candidates
 _SEEDS = 30  # so many messages that words found bring in their neighbours
 _REACH = 2  # neighbours to each side
 # What a record with a photo is worth more, in the ranker's scores, where the question is about a picture. The dialogues that the
-# weights are learned from ship no photos: it was chosen on half of a visual set (RETRIEVAL.md).
+# weights are learned from ship no photos: it was chosen on a visual set (RETRIEVAL.md).
 _SHOWS_PICTURE = 2.0
 # And what a record is worth more that holds a name of the question. In those dialogues nearly every name is a speaker's.
 _NAMED = 1.0
