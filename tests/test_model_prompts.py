@@ -233,6 +233,17 @@ async def test_a_message_of_several_things_finds_what_is_known_of_each_name_in_i
         assert "Tasha lends me a backpack" in Prompt.of(reply.json).material
 
 
+async def test_an_update_sees_what_is_nearest_where_nothing_is_near(tmp_path: Path) -> None:
+    async with talk(tmp_path, ScriptedModel(keep_and_find, lambda prompt: "All right.")) as chat:
+        await chat.say("I cooked on ships for thirty years.")
+        chat.conversation = None
+        await chat.say("Wait, my sister counted again and she says twenty seven")
+        [update] = chat.prompts("manage update")
+        assert "I cooked on ships for thirty years." in Prompt.of(update.json).material
+        [reply] = chat.prompts("generate")
+        assert "ships" not in Prompt.of(reply.json).material, "a reply rests on nothing that is not near"
+
+
 async def test_the_words_that_ask_to_forget_are_forgotten_with_it(tmp_path: Path) -> None:
     asking = "hey can u wipe the thing about his job"
 

@@ -249,7 +249,7 @@ async def decide_update(
     recent = state.recent if context is None else tuple(context)
     if not policy.published_stages:
         state = replace(state, recent=recent)
-        known = await manager.recall(state, _unheard)
+        known = await manager.recall(state, _unheard, nearest=True)
         if photos is not None:
             numbered = (*state.photos, *state.earlier)
             in_turn = {view.photo_id for view in numbered}

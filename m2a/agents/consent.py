@@ -163,13 +163,14 @@ class _Material:
         )
 
     def request_of_shown(self, group: Sequence[_Open], concepts: Sequence[Concept]) -> ConsentRequest:
-        """A photo names nobody: only what the user named in these very photos has a name here."""
+        """With the user's own words, which say of whom a photo is; it names nobody itself: the names are those of its photos."""
         pictured = {photo.photo_id for photo in self.photos}
         proposals = tuple(replace(item.proposal, memory=None) for item in group)
         named = {number for proposal in proposals for number in proposal.photos}
         return ConsentRequest(
             now=self.now,
             message=self.message,
+            earlier=self.earlier,
             proposals=proposals,
             shown=True,
             photos=tuple(photo for photo in self.photos if photo.number in named),
@@ -186,12 +187,23 @@ class _Material:
             places = [self.message, *(() if in_new_message else reversed(self.earlier))]
         return next((message for message in places if _stands_in(verdict.words, message.text)), None)
 
-    def evidence(self, change: Addition | Replacement, holder: Message | None) -> tuple[EvidenceRange, ...]:
-        """What the writer named, as far as the check saw it, the new message, and the message that holds the words."""
+    def evidence(
+        self, change: Addition | Replacement, holder: Message | None, memory: MemoryEntry | None
+    ) -> tuple[EvidenceRange, ...]:
+        """What the writer named, as far as the check saw it, the new message, and the message that holds the words.
+
+        What the memory rests on that is changed is named along with it: the new text repeats a part of it.
+        """
         newest = [message.message_id for message in self.given]
         ids = {self.message.message_id} | ({holder.message_id} if holder else set())
         ids |= {n for n in newest if any(first <= n <= last for first, last in change.draft.evidence_ids)}
-        return tuple(_ranges(sorted(ids), newest))
+        of_memory = memory.evidence_ids if isinstance(change, Replacement) and memory is not None else ()
+        named = {
+            one
+            for one in of_memory
+            if any(one.first <= last and first <= one.last for first, last in change.draft.evidence_ids)
+        }
+        return tuple(sorted({*named, *_ranges(sorted(ids), newest)}))
 
 
 def _groups(items: Sequence[_Open]) -> list[list[_Open]]:
@@ -274,7 +286,9 @@ def _decide(item: _Open, verdict: Verdict | str, material: _Material) -> None:
             item.decision = change
         return
     holder = None if verdict.rests_on == "shown" else material.holder(verdict, in_new_message=_is_change(proposal))
-    draft = replace(change.draft, rests_on=verdict.rests_on, evidence_ids=material.evidence(change, holder))
+    draft = replace(
+        change.draft, rests_on=verdict.rests_on, evidence_ids=material.evidence(change, holder, proposal.memory)
+    )
     if isinstance(change, Replacement):
         item.decision = _replaced(replace(change, draft=draft), proposal.memory, verdict)
     elif change.draft.corrects is not None and not verdict.user_says_so:

@@ -44,7 +44,7 @@ BOTH_LAYERS: frozenset[RecordKind] = frozenset({"entry", "message"})
 UNNAMED_HITS = 5
 FOLLOWING_HITS = 5  # that a message finds together with the one before it
 RECALL_CHARACTERS = 1000
-PARTS_AT_MOST = 4  # of a message, that are searched for by themselves
+NAMES_AT_MOST, SENTENCES_AT_MOST = 3, 4  # of a message, that are searched for by themselves
 MESSAGES_OPENED = 40
 MESSAGES_IN_RANGES = 1000
 WRITES_AT_MOST = 10
@@ -87,11 +87,12 @@ class MemoryManager:
             state = with_step(state, await self.look(state, action, emit))
         return await in_thread(self._unfinished, state)
 
-    async def recall(self, state: TurnState, emit: Emit) -> MemoryContext:
+    async def recall(self, state: TurnState, emit: Emit, *, nearest: bool = False) -> MemoryContext:
         """What the message finds by itself, and together with what the user said before it; without a call of a model.
 
-        Where that is little, also what is found by the names and the sentences in it: a message that speaks of several
-        things is near to no memory of one.
+        Also by the known names in it, and by its sentences where little was found: a message that speaks of several things
+        is near to no memory of one. Where nothing is near, on wish what is `nearest`: "27 years, not 30" shares little with
+        what it corrects.
         """
         before = next((message.text for message in reversed(state.recent) if message.role == "user"), "")
         photo_ids = tuple(photo.photo_id for photo in state.photos)
@@ -99,14 +100,19 @@ class MemoryManager:
         queries = [Query(text, photo_ids)] if text or photo_ids else []
         if before.strip() and text:
             queries.append(Query(f"{before.strip()[:RECALL_CHARACTERS]}\n{text}"))
+        queries += map(Query, _names_in(text, state.concepts))
         found: dict[RecordKey, Hit] = {}
-        for query in (*queries, *map(Query, _parts(text, state.concepts))):
+        for query in (*queries, *map(Query, _sentences_of(text))):
             if query not in queries and len(found) >= FOLLOWING_HITS:
                 break
             hits = await in_thread(self._found, state, query, SEARCH_HITS if not found else FOLLOWING_HITS)
             emit(MemorySearched(query, hits))
             for hit in hits:
                 found.setdefault(hit.key, hit)
+        if nearest and not found and queries:
+            hits = await in_thread(lambda: self._found(state, queries[0], FOLLOWING_HITS, relevance_floor=False))
+            emit(MemorySearched(queries[0], hits))
+            found = {hit.key: hit for hit in hits}
         return await in_thread(self._context, "", tuple(found.values()))
 
     async def look(self, state: TurnState, action: Action, emit: Emit) -> Step:
@@ -220,14 +226,17 @@ class MemoryManager:
         observation = Opened(shown, len(messages) - len(shown), superseded, captions)
         return Step(action, observation), EvidenceOpened(ranges, shown)
 
-    def _found(self, state: TurnState, query: Query, k: int) -> tuple[Hit, ...]:
-        """What a search brings: memories, and where the policy reads them also messages from before the new one."""
+    def _found(self, state: TurnState, query: Query, k: int, *, relevance_floor: bool | None = None) -> tuple[Hit, ...]:
+        """What a search brings: memories, and where the policy reads them also messages from before the new one.
+
+        The floor is the policy's, where none is given.
+        """
+        floor = self._policy.relevance_floor if relevance_floor is None else relevance_floor
         if self._policy.searches_messages:
-            found = self._bank.search(
-                query, BOTH_LAYERS, k=k, relevance_floor=self._policy.relevance_floor, before=state.message.message_id
-            )
+            before = state.message.message_id
+            found = self._bank.search(query, BOTH_LAYERS, k=k, relevance_floor=floor, before=before)
         else:
-            found = self._bank.search(query, k=k, relevance_floor=self._policy.relevance_floor)
+            found = self._bank.search(query, k=k, relevance_floor=floor)
         return _with_evidence(self._with_corrections(found))
 
     def _finish_query(self, state: TurnState, action: Finish) -> MemoryContext | Rejected:
@@ -328,13 +337,16 @@ class MemoryManager:
                 await caption_photo(self._bank, self._captioner, photo.photo_id)
 
 
-def _parts(text: str, concepts: Sequence[Concept]) -> list[str]:
-    """The known names in a text, and its sentences where it has several."""
+def _names_in(text: str, concepts: Sequence[Concept]) -> list[str]:
     folded = text.casefold()
-    names = [one.name for one in concepts if re.search(rf"(?<!\w){re.escape(one.name.casefold())}(?!\w)", folded)]
+    known = [one for one in concepts if re.search(rf"(?<!\w){re.escape(one.name.casefold())}(?:['’]?s)?(?!\w)", folded)]
+    return [one.name for one in known[-NAMES_AT_MOST:]]
+
+
+def _sentences_of(text: str) -> list[str]:
+    """The first sentences of a text that has several."""
     spans = sentence_spans(text)
-    sentences = [text[first:last].strip() for first, last in spans] if len(spans) > 1 else []
-    return [*names, *sentences][:PARTS_AT_MOST]
+    return [text[first:last].strip() for first, last in spans[:SENTENCES_AT_MOST]] if len(spans) > 1 else []
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,7 +127,7 @@ def _draft(
         kind=action.kind,
         caption=together(bank.caption(photo_id) for photo_id in photo_ids),
         photo_ids=photo_ids,
-        concepts=tuple(_mention(state, named, known) for named in action.concepts) or known,
+        concepts=tuple(_mention(state, named, known, action.concepts) for named in action.concepts) or known,
         happened=_happened(action),
         rests_on=action.rests_on,
         corrects=action.corrects,
@@ -145,11 +145,19 @@ def _photo_ids(state: TurnState, numbers: Sequence[int]) -> tuple[str, ...]:
     return tuple(photo_ids[number] for number in numbers)
 
 
-def _mention(state: TurnState, named: NamedConcept, known: Sequence[ConceptMention]) -> ConceptMention:
-    """`known` says which of the photos that are taken over from a replaced memory show it."""
+def _mention(
+    state: TurnState, named: NamedConcept, known: Sequence[ConceptMention], others: Sequence[NamedConcept]
+) -> ConceptMention:
+    """`known` says what the photos show that are taken over from a replaced memory, and `others` all that the new one names.
+
+    Where one name is gone and this one is new, it is the new name of what had the other.
+    """
     photo_ids = None if named.photos is None else _photo_ids(state, named.photos)
     if photo_ids is None and known:
-        photo_ids = next((one.photo_ids for one in known if one.name == named.name and not one.denied), ())
+        shown = {one.name: one.photo_ids for one in known if not one.denied}
+        gone = [name for name in shown if name not in {other.name for other in others}]
+        before = named.name if named.name in shown or len(gone) != 1 else gone[0]
+        photo_ids = shown.get(before, ())
     return ConceptMention(named.name, named.kind, named.aliases, named.denied, photo_ids)
 
 

@@ -114,7 +114,10 @@ class AddMemory(_Write):
         description="stated: the user says it. agreed: the assistant proposed it and the user takes it. shown: a "
         "photo of the user shows it, or a text that the user pasted says it.",
     )
-    kind: Literal["event", "fact", "preference", "procedure"] = "fact"
+    kind: Literal["event", "fact", "preference", "procedure"] = Field(
+        default="fact",
+        description="preference: how the user wants to be answered or treated, always; it stands before every later reply.",
+    )
     photos: tuple[int, ...] = Field(
         default=(), description="Numbers of the photos that it is about, of the new message or shown earlier."
     )

@@ -118,12 +118,14 @@ class _Clause:
 
 
 def _clauses(text: str) -> list[_Clause]:
-    """What is neither a clause nor begins with a verb belongs to the clause before it."""
+    """What is neither a clause nor begins with a verb belongs to the clause before it, or else to the first."""
     found: list[tuple[int, int, bool]] = []
     for first, last in segments(text):
         words = tokens(text[first:last])
         has_subject = find_subject(text[first:last]) is not None
-        if not found or has_subject or (len(words) > 1 and is_verb(words[0].text)):
+        if has_subject and len(found) == 1 and not found[0][2]:
+            found = [(found[0][0], last, True)]
+        elif not found or has_subject or (found[0][2] and len(words) > 1 and is_verb(words[0].text)):
             found.append((first, last, has_subject))
         else:
             found[-1] = (found[-1][0], last, found[-1][2])
