@@ -214,10 +214,9 @@ class Policy(Protocol):
     `first_search_hits`: how many memories the first search of a stage brings. `relevance_floor`: whether a search leaves out
     memories that are far from its words; False for a policy that judges every hit itself. `quotes_user_alone`: whether a
     search of the raw messages leaves out the assistant's. `searches_messages`: whether a search of the memory brings raw
-    messages too. `published_stages`: whether each stage is asked for by itself, as
-    published: Query and the manager's rounds before a reply, Update and the manager's rounds after it. Else the memory is
-    searched with the message before the policy is asked anything, a reply may be preceded by further searches, and the
-    writes of one answer end an update.
+    messages too. `published_stages`: whether each stage is asked for by itself, as published: Query and the manager's rounds
+    before a reply, Update and the manager's rounds after it. Else the memory is searched with the message before the policy
+    is asked anything, a reply may be preceded by further searches, and the writes of one answer end an update.
     """
 
     first_search_hits: int

@@ -73,8 +73,8 @@ class Reading:
     """All that a message holds for the memory.
 
     `otherwise` is kept where nothing of what is to be forgotten is found. `restores` where the user says that a replaced
-    statement holds as well. `unread` are the sentences that these rules cannot
-    read, and `left_out` is how many more a long message has than are read: both are in the conversation only.
+    statement holds as well. `unread` are the sentences that these rules cannot read, and `left_out` is how many more a long
+    message has than are read: both are in the conversation only.
     """
 
     observations: tuple[Observation, ...] = ()
