@@ -26,6 +26,8 @@ from m2a.agents.state import TurnState
 from m2a.memory.bank import MemoryBank
 from m2a.memory.database import Database, entry, entry_evidence, message, outbox
 from m2a.memory.database import owner as owner_table
+from m2a.memory.index import MemoryIndex
+from m2a.memory.index_schema import IndexEncoders
 from m2a.memory.owners import owner_named
 from m2a.memory.photo_store import PhotoStore
 from m2a.memory.ranking.learned_ranking import LearnedRanking
@@ -78,11 +80,12 @@ def bank_of(size: int, folder: Path, texts: Sequence[str]) -> Iterator[MemoryBan
     assert isinstance(loaded, TokenEncoder)
     encoder = QuestionEncoder(loaded)
     photos = PhotoStore(database, folder / "photos", lambda: NOW)
+    photo_encoder = KnownVectors("known-photo", 1280, 384)
     retrieval = Retrieval.open(
+        MemoryIndex(str(folder / "index.db"), IndexEncoders.of(encoder, photo_encoder)),
         database,
-        str(folder / "index.db"),
         encoder,
-        KnownVectors("known-photo", 1280, 384),
+        photo_encoder,
         photos.image,
         ranking=LearnedRanking.shipped(RankedRecordStore(database), encoder),
     )
