@@ -65,7 +65,7 @@ def model_html(chat_model: str, abilities: Sequence[str]) -> str:
     """The line at the foot of the side bar; what the model can do, in sentences, opens below it."""
     if chat_model == "offline":
         return '<p class="m-model">No language model connected</p>'
-    name = f"Language model: <b>{markup.text(chat_model)}</b>"
+    name = f"Language model:&nbsp;<b>{markup.text(chat_model)}</b>"
     if not abilities:
         return f'<p class="m-model">{name}</p>'
     items = "".join(f"<li>{markup.text(sentence)}</li>" for sentence in abilities)
