@@ -196,6 +196,11 @@ async def test_what_is_forgotten_of_somebody_leaves_the_rest(
     assert told not in again and forget not in again, "nor is the request quoted"
 
 
+async def test_a_request_to_forget_that_is_not_read_is_said_to_be_unheeded(talk: Talk) -> None:
+    assert "I did not" in await talk.say("Vergiss bitte den Code von meinem Fahrradschloss.")
+    assert "I did not" not in await talk.say("Meine Schwester wohnt seit dem Sommer in Graz.")
+
+
 async def test_a_misspelled_word_is_still_the_word(talk: Talk) -> None:
     await talk.say("I am alergic to penicilin")
     await talk.say("I'm allergic to bee stings.")

@@ -48,6 +48,14 @@ _SMALL_TALK = (
 )
 
 
+# How a request to forget begins in languages that these rules do not read: it must not seem to have been heard.
+_FORGETS_ELSEWHERE = re.compile(
+    r"^\W*(?:bitte |por favor |prosz[ęe] )?(?:vergiss|vergessen sie|lösch|oublie|efface|supprime|olvida|borra|dimentica|"
+    r"cancella|zapomnij|usuń|skasuj|vergeet|verwijder|esquece|apaga)",
+    re.IGNORECASE,
+)
+
+
 def small_talk(text: str) -> str:
     for pattern, reply in _SMALL_TALK:
         if re.search(pattern, text, re.IGNORECASE):
@@ -116,6 +124,8 @@ def acknowledgement(reading: Reading, answered: Sequence[str] = ()) -> str:
         parts.append(
             f"I can't read {which} without a language model, so it stays in this conversation only and is no memory."
         )
+    if any(_FORGETS_ELSEWHERE.match(sentence) for sentence in reading.unread):
+        parts.append("If you asked me to forget something: I did not. In English I can.")
     if reading.left_out:
         more = "1 more sentence stays" if reading.left_out == 1 else f"{reading.left_out} more sentences stay"
         parts.append(
