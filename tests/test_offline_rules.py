@@ -201,6 +201,27 @@ async def test_a_request_to_forget_that_is_not_read_is_said_to_be_unheeded(talk:
     assert "I did not" not in await talk.say("Meine Schwester wohnt seit dem Sommer in Graz.")
 
 
+@pytest.mark.parametrize(
+    ("told", "asked", "mine"),
+    [
+        ("Pieter's blood type is A negative.", "What is my blood type?", "My blood type is O positive."),
+        ("My sister's shoe size is 38.", "What's my shoe size?", "My shoe size is 41."),
+        ("My mother's phone number is 0471 22 33 44.", "What's my phone number?", "My phone number is 0499 10 20 30."),
+    ],
+)
+async def test_what_is_told_of_another_is_not_mine(talk: Talk, told: str, asked: str, mine: str) -> None:
+    await talk.say(told)
+    assert (await talk.say(asked)).startswith(DECLINED)
+    await talk.say(mine)
+    assert mine in (answer := await talk.say(asked)) and told not in answer
+    assert told in await talk.say(asked.replace("my", f"{told.partition(chr(39))[0].replace('My', 'my')}'s"))
+
+
+async def test_ages_are_no_numbers_of_children(talk: Talk) -> None:
+    await talk.say("Our daughter Lise is 8 and our son Mats is 5.")
+    assert (await talk.say("How many children do I have?")).startswith("2 children")
+
+
 async def test_a_misspelled_word_is_still_the_word(talk: Talk) -> None:
     await talk.say("I am alergic to penicilin")
     await talk.say("I'm allergic to bee stings.")

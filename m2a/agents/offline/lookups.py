@@ -10,7 +10,7 @@ from m2a.agents.offline.heard import Heard
 from m2a.agents.offline.names import mentioned
 from m2a.agents.offline.questions import Question
 from m2a.agents.offline.recognised import memories_of
-from m2a.agents.offline.relevance import SURE, Match, answers, is_sure, rests_on
+from m2a.agents.offline.relevance import SURE, Match, answers, is_sure, rests_on, tells_anothers
 from m2a.agents.offline.said import find_said
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.shown import asks_for_photos, showing
@@ -62,7 +62,7 @@ def next_step(state: TurnState, heard: Heard, sense: Sense) -> Action:
         return asked
     if wants_photos and (shown := showing(_messages(state), state.message.message_id)):
         return Finish(message_ids=_ids(shown[:_SHOWN]))
-    said = find_said(question, _messages(state), state)
+    said = [one for one in find_said(question, _messages(state), state) if not tells_anothers(question.text, one.text)]
     spoken_of = [match for match in matches if any(rests_on(match.entry, [one.message_id]) for one in said)]
     if spoken_of:  # a memory of what was said in these words is surer than the learned decision knows
         best = [Match(match.entry, max(match.score, SURE), match.corrections) for match in spoken_of]

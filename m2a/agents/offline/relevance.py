@@ -11,7 +11,7 @@ from m2a.agents.offline.clauses import segments
 from m2a.agents.offline.names import mentioned, names_of
 from m2a.agents.offline.questions import Question, content_words
 from m2a.agents.offline.sense import Sense, leads
-from m2a.agents.offline.text import meets, members, spelling, stem, stems
+from m2a.agents.offline.text import content, meets, members, plain, spelling, stem, stems
 from m2a.types import Concept, Hit, MemoryEntry
 
 _SYNONYM = 0.9  # what a word of the lists meets, where the same word meets 1 and any other its cosine
@@ -72,6 +72,7 @@ def judged(
                 model.probability(features),
                 is_counted=_has_one(entry.text, counted),
                 tells_taste=tells_the_taste(question, entry.text),
+                is_anothers=tells_anothers(question.text, entry.text),
             ),
             tuple(group[1:]),
         )
@@ -115,9 +116,30 @@ def _has_one(text: str, kind: frozenset[str]) -> bool:
     return bool(kind) and not kind.isdisjoint(stems(text)) and bool(re.search(_OURS, text, re.IGNORECASE))
 
 
+_MINE = re.compile(r"\bmy (?P<what>(?:[\w-]+ ){0,2}[\w-]+)(?P<more>['’])?", re.IGNORECASE)
+_ANOTHERS = re.compile(r"(?<!\bit)(?<!\bthat)(?<!\bwhat)(?<!\bhere)(?<!\bthere)['’]s (?P<what>(?:[\w-]+ ){0,3}[\w-]+)")
+
+
+def tells_anothers(question: str, text: str) -> bool:
+    """Whether "my blood type" is asked of, and the text tells of "Pieter's blood type" alone."""
+    asked = _MINE.search(plain(question))
+    wanted = content(asked["what"]) if asked is not None and not asked["more"] else set()
+    mine = [content(one["what"]) for one in _MINE.finditer(plain(text)) if not one["more"]]
+    theirs = [content(one["what"]) for one in _ANOTHERS.finditer(plain(text))]
+    return bool(wanted) and any(wanted <= words for words in theirs) and not any(wanted <= words for words in mine)
+
+
 def _score(
-    question: Question, features: Mapping[str, float], probability: float, *, is_counted: bool, tells_taste: bool
+    question: Question,
+    features: Mapping[str, float],
+    probability: float,
+    *,
+    is_counted: bool,
+    tells_taste: bool,
+    is_anothers: bool,
 ) -> float:
+    if is_anothers:
+        return probability * _RULED_OUT
     if is_counted:
         return SURE + (1 - SURE) * probability
     of_everything = question.asks == "about" and not question.words  # "what do you know about me?"

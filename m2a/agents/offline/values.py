@@ -199,8 +199,12 @@ def has_place(text: str) -> bool:
     )
 
 
+_BETWEEN_PHRASES = frozenset("and or but my our his her their your its the is are was were has have had with".split())
+
+
 def amount_of(text: str, nouns: set[str]) -> int | None:
-    """The number that stands before one of the nouns (stems): 2 of "two cats", 1 of "her old tortoise"."""
+    """The number that stands before one of the nouns (stems), in the same phrase: 2 of "two old cats", and not 8 of "Lise is 8
+    and our son"."""
     words = [token.lower for token in tokens(text)]
     for index, word in enumerate(words):
         if stem(word) not in nouns:
@@ -209,6 +213,8 @@ def amount_of(text: str, nouns: set[str]) -> int | None:
             count = number(before)
             if count is not None:
                 return count
+            if before in _BETWEEN_PHRASES:
+                break
     return None
 
 
