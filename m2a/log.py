@@ -26,6 +26,13 @@ def log_to_standard_error() -> None:
     handler = logging.StreamHandler()
     handler.setFormatter(WordlessFormatter())
     logging.basicConfig(handlers=[handler])
+    logging.getLogger("uvicorn.error").addFilter(_is_news)
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """An open page holds its stream of events until the server ends. That it is cut then is no error."""
+    cut = ("timeout graceful shutdown exceeded", "ASGI callable returned without completing response.")
+    return not record.getMessage().endswith(cut)
 
 
 def without_tracebacks(module: ModuleType) -> None:

@@ -53,6 +53,7 @@ def test_the_story(
     shoot(visitor, "04-new-conversation")
     visitor.forgive("net::ERR_")  # the page notices that the server is away
     server.stop()
+    assert "ERROR" not in server.log()
     server.start()
     visitor.open(f"{server.url}/?conversation=")
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import gradio as gr
 
@@ -58,11 +59,22 @@ class _Tab:
     """A browser tab and who may write to it. The lock is held until Gradio has sent what was yielded.
 
     `begun` is the turn that began the new conversation which the tab shows: the page may not know its name yet.
+    `sent` is what was sent last, with the draft that it was in the box: the page may not have emptied the box yet.
     """
 
     writer: object | None = None
     begun: Turn | None = None
+    sent: tuple["_Sent", Turn] | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """What stood in the box. Every time that the box is emptied it holds a new draft."""
+
+    draft: str
+    text: str
+    paths: tuple[Path, ...]
 
 
 class ChatPanel:
@@ -107,10 +119,12 @@ class ChatPanel:
                 container=False,
             )
         self.current = gr.Textbox("", visible="hidden", elem_id="m2a-current", label="Conversation")
+        self.draft = gr.Textbox("", visible="hidden", elem_id="m2a-draft", label="Draft")
         self.shown = gr.State(SHOWN)
 
     def connect(self, page: gr.Blocks, new: gr.HTML) -> None:
-        parts = [self.current, self.heading, self.conversations, self.history, self.live, self.composer, self.shown]
+        parts = [self.current, self.heading, self.conversations, self.history, self.live, self.composer, self.draft]
+        parts.append(self.shown)
         quiet: dict[str, Any] = {
             "outputs": parts,
             "show_progress": "hidden",
@@ -120,7 +134,7 @@ class ChatPanel:
         }
         page.load(_streamed(self.on_load), inputs=None, **quiet)
         page.load(in_plain_words(self.on_loading), inputs=None, **{**quiet, "outputs": self.loading})
-        self.composer.submit(_streamed(self.on_send), inputs=[self.composer, self.current], **quiet)
+        self.composer.submit(_streamed(self.on_send), inputs=[self.composer, self.current, self.draft], **quiet)
         self.composer.stop(in_plain_words(self.on_stop), inputs=self.current, **{**quiet, "outputs": None})
         new.new(_streamed(self.on_new), inputs=None, **quiet)
         self.conversations.open(_streamed(self.on_open), inputs=None, **quiet)
@@ -154,13 +168,19 @@ class ChatPanel:
         async for update in self._open(request, None):
             yield update
 
-    async def on_send(self, value: dict[str, Any], current: str, request: gr.Request) -> AsyncIterator[Update]:
+    async def on_send(
+        self, value: dict[str, Any], current: str, draft: str, request: gr.Request
+    ) -> AsyncIterator[Update]:
         owner = owner_of(request)
         text, paths = (value.get("text") or "").strip(), self._uploaded(value.get("files") or [])
         conversation_id = current if current in self._view.known(owner) else None
         if not text and not paths:
             return
-        tab = self._tab(request)
+        tab, sent = self._tab(request), _Sent(draft, text, tuple(paths))
+        if tab.sent and tab.sent[0] == sent and tab.sent[1].recorded:
+            composer = _emptied(_ready() if tab.sent[1].answered else _busy())
+            yield Update(composer=composer, draft=uuid4().hex)
+            return
         # Nothing is awaited from here to the beginning of the turn: a second click would get in between.
         running = [tab.begun] if tab.begun else []
         if conversation_id is not None:
@@ -170,6 +190,7 @@ class ChatPanel:
             return
         turn = self._assistant.begin(owner, IncomingMessage(text, tuple(paths), conversation_id))
         tab.begun = turn if conversation_id is None else None
+        tab.sent = sent, turn
         async for update in self._follow(request, owner, turn, sent=True):
             yield update
         if turn.recorded:
@@ -303,7 +324,7 @@ class ChatPanel:
                 update.composer = _ready()
             if in_box and turn.recorded:
                 in_box = False
-                update.composer = _emptied(_ready() if answered else _busy())
+                update.composer, update.draft = _emptied(_ready() if answered else _busy()), uuid4().hex
             if update.current or update.composer or turn.done:
                 update.heading, update.conversations = self._view.names(owner, turn.conversation_id)
             async with tab.lock:
@@ -311,8 +332,10 @@ class ChatPanel:
                     return
                 if not turn.done:
                     yield update
-        composer = _emptied(_ready()) if in_box and turn.recorded else _ready()
+        stored = in_box and turn.recorded
+        composer = _emptied(_ready()) if stored else _ready()
         final = await asyncio.to_thread(self._view.whole, owner, turn.conversation_id, composer, turn)
+        final.draft = uuid4().hex if stored else None
         final.live = refusal_html(sentence_for(turn.refused)) if turn.refused else ""
         async with tab.lock:
             if tab.writer is writer:

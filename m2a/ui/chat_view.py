@@ -30,6 +30,7 @@ class Update:
     history: str | None = None
     live: str | None = None
     composer: dict[str, Any] | None = None
+    draft: str | None = None
     shown: int | None = None
 
     def outputs(self) -> list[Any]:
