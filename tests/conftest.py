@@ -1,14 +1,12 @@
 from collections.abc import Iterator
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
-from sqlalchemy import create_engine, text
 
 from m2a.memory.database import Database
 from m2a.memory.owners import owner_named
 from tests.browser import chromium, playwright, server, shoot, visit  # noqa: F401
-from tests.postgres import postgres_server
+from tests.postgres import emptied, postgres_server
 
 
 @pytest.fixture(scope="session")
@@ -19,13 +17,8 @@ def postgres() -> Iterator[str]:
 
 @pytest.fixture
 def postgres_url(postgres: str) -> str:
-    """The address of a fresh, empty PostgreSQL database."""
-    name = f"m2a_{uuid4().hex}"
-    admin = create_engine(postgres.format(name="postgres"), isolation_level="AUTOCOMMIT")
-    with admin.connect() as connection:
-        connection.execute(text(f"CREATE DATABASE {name}"))
-    admin.dispose()
-    return postgres.format(name=name)
+    """The address of an empty PostgreSQL database, the same for every test: making one takes longer than most tests."""
+    return emptied(postgres)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from glob import glob
 from pathlib import Path
 
+from sqlalchemy import create_engine
+
 from tests.requirements import missing
 
 PORT = 5432  # a part of the socket's name only: the server listens on no address
@@ -25,7 +27,7 @@ def _programs() -> Path | None:
 
 @contextmanager
 def postgres_server() -> Iterator[str]:
-    """The server's SQLAlchemy URL; `.format(name=…)` puts the database's name in."""
+    """The SQLAlchemy URL of the server's one database."""
     programs = _programs()
     if programs is None:
         missing("PostgreSQL")
@@ -60,8 +62,22 @@ def postgres_server() -> Iterator[str]:
             options,
             "start",
         )
-        yield f"postgresql+psycopg://postgres@/{{name}}?host={folder}&port={PORT}"
+        yield f"postgresql+psycopg://postgres@/postgres?host={folder}&port={PORT}"
     finally:
         if os.path.exists(f"{folder}/data/postmaster.pid"):
             run(f"{programs}/pg_ctl", "-D", f"{folder}/data", "-m", "immediate", "stop")
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def emptied(url: str) -> str:
+    """The same database with nothing in it, and nobody connected to it."""
+    engine = create_engine(url, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.exec_driver_sql(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+        connection.exec_driver_sql("DROP SCHEMA public CASCADE")
+        connection.exec_driver_sql("CREATE SCHEMA public")
+    engine.dispose()
+    return url

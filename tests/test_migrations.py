@@ -16,6 +16,7 @@ from m2a.memory.semantic_memory_store import SemanticMemoryStore
 from m2a.memory.withheld import FORGOTTEN
 from m2a.types import MemoryEntry
 from tests.old_memory import old_postgres_memory, old_sqlite_memory
+from tests.postgres import emptied
 
 NOW = datetime(2026, 4, 1, tzinfo=UTC)
 SEMANTIC = SemanticMemoryStore()
@@ -69,16 +70,6 @@ def shape(url: str) -> dict[str, object]:
         ]
     engine.dispose()
     return tables
-
-
-def emptied(postgres_url: str) -> str:
-    """The same PostgreSQL database with nothing in it."""
-    engine = create_engine(postgres_url)
-    with engine.begin() as connection:
-        connection.exec_driver_sql("DROP SCHEMA public CASCADE")
-        connection.exec_driver_sql("CREATE SCHEMA public")
-    engine.dispose()
-    return postgres_url
 
 
 def test_a_migrated_schema_is_the_same_as_a_fresh_one(old, old_url, tmp_path):
