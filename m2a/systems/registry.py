@@ -9,6 +9,8 @@ from m2a.systems.bm25 import Bm25
 from m2a.systems.engram.engram import Engram
 from m2a.systems.engram.variants import ENGRAM, EngramVariant
 from m2a.systems.full_context import FullContext
+from m2a.systems.gam.gam import Gam
+from m2a.systems.gam.variants import GAM, GamVariant
 from m2a.systems.m2a_system import M2ASystem
 from m2a.systems.rag import Rag
 from m2a.systems.shared import Memory, Parts, PeerPlace
@@ -50,7 +52,7 @@ class PublishedVariant(Protocol):
     def calls_per_question(self) -> float: ...
 
 
-PUBLISHED: Mapping[str, PublishedVariant] = {**ENGRAM}
+PUBLISHED: Mapping[str, PublishedVariant] = {**GAM, **ENGRAM}
 
 INDEXED = (*VARIANTS, "rag", *(name for name, variant in PUBLISHED.items() if variant.photo_path))
 NAMES = (*VARIANTS, *PUBLISHED, *BASELINES, *PEERS)
@@ -157,5 +159,7 @@ async def open_system(name: str, memory: Memory, parts: Parts) -> MemorySystem:
 
 def _published(name: str, memory: Memory, parts: Parts) -> MemorySystem:
     variant = PUBLISHED[name]
+    if isinstance(variant, GamVariant):
+        return Gam(name, variant, memory, parts)
     assert isinstance(variant, EngramVariant)
     return Engram(name, variant, memory, parts)
