@@ -11,6 +11,8 @@ from m2a.systems.engram.variants import ENGRAM, EngramVariant
 from m2a.systems.full_context import FullContext
 from m2a.systems.gam.gam import Gam
 from m2a.systems.gam.variants import GAM, GamVariant
+from m2a.systems.hymem.hymem import Hymem
+from m2a.systems.hymem.variants import HYMEM, HymemVariant
 from m2a.systems.m2a_system import M2ASystem
 from m2a.systems.rag import Rag
 from m2a.systems.shared import Memory, Parts, PeerPlace
@@ -52,7 +54,7 @@ class PublishedVariant(Protocol):
     def calls_per_question(self) -> float: ...
 
 
-PUBLISHED: Mapping[str, PublishedVariant] = {**GAM, **ENGRAM}
+PUBLISHED: Mapping[str, PublishedVariant] = {**HYMEM, **GAM, **ENGRAM}
 
 INDEXED = (*VARIANTS, "rag", *(name for name, variant in PUBLISHED.items() if variant.photo_path))
 NAMES = (*VARIANTS, *PUBLISHED, *BASELINES, *PEERS)
@@ -159,6 +161,8 @@ async def open_system(name: str, memory: Memory, parts: Parts) -> MemorySystem:
 
 def _published(name: str, memory: Memory, parts: Parts) -> MemorySystem:
     variant = PUBLISHED[name]
+    if isinstance(variant, HymemVariant):
+        return Hymem(name, variant, memory, parts)
     if isinstance(variant, GamVariant):
         return Gam(name, variant, memory, parts)
     assert isinstance(variant, EngramVariant)
