@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from m2a.benchmarks import Benchmark
+from m2a.systems import registry
 from models.chat_model import CHARACTERS_PER_TOKEN
 
 _PROMPT = 300  # instructions
@@ -60,8 +61,8 @@ def _of(system: str, messages: int, questions: int, history: int, judges: int) -
         calls = round(messages * _AGENT_UPDATES * _AGENT_CALLS_PER_UPDATE) + questions * _AGENT_CALLS_PER_QUESTION
         tokens = calls * _AGENT_PROMPT
     else:
-        taking_in = round(messages * _PEER_CALLS_PER_MESSAGE.get(system, 0))
-        calls = taking_in + questions
+        taking_in = round(messages * _PEER_CALLS_PER_MESSAGE.get(system, registry.calls_per_message(system)))
+        calls = taking_in + round(questions * registry.calls_per_question(system))
         found = history if system == "full-context" else questions * 10 * _MEMORY
         tokens = calls * _PROMPT + found + taking_in * 10 * _MEMORY
     judged = judges * questions

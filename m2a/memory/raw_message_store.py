@@ -198,6 +198,10 @@ class RawMessageStore:
                 versions[message_id] = version
         return versions
 
+    def count(self, connection: Connection, owner: str) -> int:
+        """How many messages the owner's log holds."""
+        return connection.scalar(select(func.count()).where(message.c.owner == owner)) or 0
+
     def count_before(self, connection: Connection, owner: str, conversation_id: str, message_id: int) -> int:
         """How many of the conversation's messages came before that one."""
         return (

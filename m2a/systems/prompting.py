@@ -40,7 +40,7 @@ def answer_messages(
 ) -> list[ChatMessage]:
     """`photos` are (label, photo id) of what was found; photos that the model cannot see are left out."""
     boundary = Boundary()
-    system = render("answer", today=_day(question.asked_at), boundary=_fence(boundary))
+    system = render("answer", today=day(question.asked_at), boundary=_fence(boundary))
     parts: list[str | PhotoPart] = [boundary.enclose("Found", lines or ["nothing"]) + "\n\n"]
     if sees_photos:
         parts += [PhotoPart(label, memory.photo_data(photo), "image/jpeg") for label, photo in photos[:PHOTOS_AT_MOST]]
@@ -89,7 +89,8 @@ def _fence(boundary: Boundary) -> str:
     return render_of_agents("boundary", fence=boundary.fence)
 
 
-def _day(moment: datetime) -> str:
+def day(moment: datetime) -> str:
+    """`Sunday 7 May 2023`."""
     return moment.strftime("%A %-d %B %Y")
 
 

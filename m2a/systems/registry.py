@@ -3,10 +3,16 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from m2a.systems.bm25 import Bm25
+from m2a.systems.engram.engram import Engram
+from m2a.systems.engram.variants import ENGRAM, EngramVariant
 from m2a.systems.full_context import FullContext
+from m2a.systems.gam.gam import Gam
+from m2a.systems.gam.variants import GAM, GamVariant
+from m2a.systems.hymem.hymem import Hymem
+from m2a.systems.hymem.variants import HYMEM, HymemVariant
 from m2a.systems.m2a_system import M2ASystem
 from m2a.systems.rag import Rag
 from m2a.systems.shared import Memory, Parts, PeerPlace
@@ -14,6 +20,8 @@ from m2a.systems.system import MemorySystem
 from m2a.systems.variants import VARIANTS
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
     from m2a.systems.peers.environment import PeerName
 
 BASELINES: Mapping[str, Callable[[Memory, Parts], MemorySystem]] = {
@@ -23,8 +31,33 @@ BASELINES: Mapping[str, Callable[[Memory, Parts], MemorySystem]] = {
 }
 PEERS = ("mem0", "a-mem")
 
-INDEXED = (*VARIANTS, "rag")
-NAMES = (*VARIANTS, *BASELINES, *PEERS)
+
+class PublishedVariant(Protocol):
+    """The frozen settings of a system built from its paper, or of one of its ablations.
+
+    `takes_in_by_model`: it can take in nothing without a chat model. The calls are what an estimate reckons with.
+    """
+
+    @property
+    def takes_in_by_model(self) -> bool: ...
+
+    @property
+    def photo_path(self) -> bool: ...
+
+    @property
+    def retrieves(self) -> bool: ...
+
+    @property
+    def calls_per_message(self) -> float: ...
+
+    @property
+    def calls_per_question(self) -> float: ...
+
+
+PUBLISHED: Mapping[str, PublishedVariant] = {**HYMEM, **GAM, **ENGRAM}
+
+INDEXED = (*VARIANTS, "rag", *(name for name, variant in PUBLISHED.items() if variant.photo_path))
+NAMES = (*VARIANTS, *PUBLISHED, *BASELINES, *PEERS)
 
 
 class UnknownSystemError(ValueError):
@@ -43,6 +76,11 @@ def check(names: tuple[str, ...], *, retrieval_only: bool, has_model: bool) -> N
         if retrieval_only and name in VARIANTS and VARIANTS[name].needs_agents:
             raise UnknownSystemError(
                 f"{name} differs from m2a-paper only where agents answer: leave it out of a run of retrieval alone."
+            )
+        if name in PUBLISHED and PUBLISHED[name].takes_in_by_model and not has_model:
+            raise UnknownSystemError(
+                f"{name} takes messages in by a chat model: name one with --chat-model, or take "
+                f"{name.partition('-')[0]}-offline, which does it by rules."
             )
         if not retrieval_only and not has_model and name == "full-context":
             raise UnknownSystemError("full-context needs a chat model: name one with --chat-model, or leave it out.")
@@ -72,7 +110,17 @@ def answers_offline(name: str) -> bool:
 
 def retrieves(name: str) -> bool:
     """Whether it retrieves messages at all, so that it can miss some."""
-    return name != FullContext.name
+    return name != FullContext.name and (name not in PUBLISHED or PUBLISHED[name].retrieves)
+
+
+def calls_per_message(name: str) -> float:
+    """Of the chat model, as an estimate reckons for a system built from its paper; 0 for the others."""
+    return PUBLISHED[name].calls_per_message if name in PUBLISHED else 0.0
+
+
+def calls_per_question(name: str) -> float:
+    """Of the chat model, as an estimate reckons for a system built from its paper; 1 for the others."""
+    return PUBLISHED[name].calls_per_question if name in PUBLISHED else 1.0
 
 
 def has_learned_from(name: str, sessions: Sequence[Sequence[str]]) -> bool:
@@ -87,6 +135,8 @@ def has_learned_from(name: str, sessions: Sequence[Sequence[str]]) -> bool:
 
 def settings_of(name: str) -> Mapping[str, object]:
     """The frozen settings of a system that has any."""
+    if name in PUBLISHED:
+        return asdict(cast("DataclassInstance", PUBLISHED[name]))
     return asdict(VARIANTS[name]) if name in VARIANTS else {}
 
 
@@ -98,6 +148,8 @@ async def open_system(name: str, memory: Memory, parts: Parts) -> MemorySystem:
         await asyncio.to_thread(memory.ensure_index)
     if name in VARIANTS:
         return M2ASystem(name, VARIANTS[name], memory, parts)
+    if name in PUBLISHED:
+        return _published(name, memory, parts)
     if name in BASELINES:
         return BASELINES[name](memory, parts)
     if name in PEERS:
@@ -105,3 +157,13 @@ async def open_system(name: str, memory: Memory, parts: Parts) -> MemorySystem:
 
         return await open_peer(name, memory, parts)
     raise UnknownSystemError(f"There is no system {name!r}; there are {', '.join(NAMES)}.")
+
+
+def _published(name: str, memory: Memory, parts: Parts) -> MemorySystem:
+    variant = PUBLISHED[name]
+    if isinstance(variant, HymemVariant):
+        return Hymem(name, variant, memory, parts)
+    if isinstance(variant, GamVariant):
+        return Gam(name, variant, memory, parts)
+    assert isinstance(variant, EngramVariant)
+    return Engram(name, variant, memory, parts)

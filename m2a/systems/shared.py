@@ -229,6 +229,10 @@ class Memory:
         with self.shared.database.read() as connection:
             return self.shared.raw.in_ranges(connection, self.owner, [_EVERYTHING])
 
+    def message_count(self) -> int:
+        with self.shared.database.read() as connection:
+            return self.shared.raw.count(connection, self.owner)
+
     def photo_data(self, photo_id: str) -> bytes:
         return self.shared.photos.data(self.owner, photo_id)
 

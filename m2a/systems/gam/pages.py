@@ -1,0 +1,123 @@
+"""The page store: sessions as they were said, each under its header, with three ways to find them."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from m2a.memory.words import finished_words
+from m2a.systems.metered import tokens_of
+from m2a.systems.notes import Note, Notes
+from models.chat_model import CHARACTERS_PER_TOKEN
+
+PAGES, MEMOS, PASSAGES = "page", "memo", "passage"
+_PASSAGE_TOKENS = 180  # what an encoder of sentences reads to its end
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """`page_id` counts from 1. `text` is the header with the session below it, which is what is indexed."""
+
+    page_id: int
+    text: str
+    message_ids: tuple[int, ...]
+
+    @property
+    def lines(self) -> list[str]:
+        return [f"Page {self.page_id}", *self.text.splitlines()]
+
+
+class PageStore:
+    """A page's id is its place, whatever its memo says: two sessions with the same memo are two pages."""
+
+    def __init__(self, notes: Notes) -> None:
+        self._notes = notes
+        self._indexed = 0
+
+    @cached_property
+    def _okapi_class(self) -> type:
+        from rank_bm25 import BM25Okapi
+
+        return BM25Okapi  # type: ignore[no-any-return]
+
+    def __len__(self) -> int:
+        return len(self._notes.of(PAGES))
+
+    def page(self, page_id: int) -> Page:
+        note = self._notes.of(PAGES)[page_id - 1]
+        return Page(page_id, note.text, note.message_ids)
+
+    def by_keywords(self, keywords: Sequence[str], k: int) -> list[int]:
+        """BM25 over the finished words of the pages, for all keywords as one query. Pages without any of them are not found."""
+        words = finished_words(" ".join(keywords))
+        notes = self._notes.of(PAGES)
+        if not words or not notes:
+            return []
+        if self._indexed != len(notes):
+            self._okapi = self._okapi_class([finished_words(note.text) or [""] for note in notes])
+            self._indexed = len(notes)
+        scores = np.asarray(self._okapi.get_scores(words))
+        held = [
+            row for row, frequencies in enumerate(self._okapi.doc_freqs) if any(word in frequencies for word in words)
+        ]
+        return [row + 1 for row in sorted(held, key=lambda row: (-scores[row], row))[:k]]
+
+    def by_vector(self, queries: Sequence[str], k: int) -> list[int]:
+        """The pages with the highest sum of cosines, over the k nearest of each query. A page is as near as its nearest
+        passage: its header with some of its lines, for an encoder does not read a whole page."""
+        passages = self._notes.of(PASSAGES)
+        scores: dict[int, float] = {}
+        for query in queries:
+            best: dict[int, float] = {}
+            for note, cosine in self._notes.nearest(PASSAGES, self._notes.vector(query), len(passages)):
+                best.setdefault(int(note.fields["page"]), cosine)
+                if len(best) == k:
+                    break
+            for page_id, cosine in best.items():
+                scores[page_id] = scores.get(page_id, 0.0) + cosine
+        return sorted(scores, key=lambda page_id: (-scores[page_id], page_id))[:k]
+
+    def by_messages(self, message_ids: Sequence[int]) -> list[int]:
+        """The pages that hold the messages, in their order."""
+        place = {id(note): number for number, note in enumerate(self._notes.of(PAGES), start=1)}
+        return [place[id(note)] for note in self._notes.resting_on(PAGES, message_ids)]
+
+    @property
+    def memos(self) -> list[str]:
+        """The memory: `Page 3: …`, of each page that has a memo, in order."""
+        return [f"Page {note.fields['page']}: {note.text}" for note in self._notes.of(MEMOS)]
+
+
+def cut(lines: Sequence[tuple[int, str]], tokens: int) -> list[list[tuple[int, str]]]:
+    """Message ids and their lines as pages of at most so many tokens; a line that is longer alone is cut itself."""
+    pages: list[list[tuple[int, str]]] = []
+    room = 0
+    for message_id, line in lines:
+        pieces = [line] if tokens_of(line) <= tokens else _pieces(line, tokens)
+        for piece in pieces:
+            if not pages or tokens_of(piece) > room:
+                pages.append([])
+                room = tokens
+            pages[-1].append((message_id, piece.strip()))
+            room -= tokens_of(piece)
+    return pages
+
+
+def _pieces(line: str, tokens: int) -> list[str]:
+    """The line cut between words where it can be."""
+    at_most = tokens * CHARACTERS_PER_TOKEN
+    return re.findall(rf".{{1,{at_most}}}(?:\s|$)|.{{{at_most}}}", line, re.S)
+
+
+def page_notes(page_id: int, header: str, lines: Sequence[tuple[int, str]]) -> list[Note]:
+    """The page, and its passages, each under the header as well."""
+
+    def note(store: str, part: Sequence[tuple[int, str]]) -> Note:
+        text = "\n".join([*([header] if header else []), *(line for _, line in part)])
+        message_ids = tuple(dict.fromkeys(message_id for message_id, _ in part))
+        return Note(store, text, message_ids, {"page": str(page_id)})
+
+    room = max(_PASSAGE_TOKENS // 3, _PASSAGE_TOKENS - tokens_of(header))
+    return [note(PAGES, lines), *(note(PASSAGES, part) for part in cut(lines, room))]

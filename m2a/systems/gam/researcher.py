@@ -1,0 +1,143 @@
+"""The researcher: plan, search, integrate, reflect, and once more where something is missing (section 2.2.2 of the paper)."""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from m2a.memory.fusion import reciprocal_rank_fusion
+from m2a.systems.gam.forms import QUERIES_AT_MOST, Extracts, Integration, Plan, Reflection
+from m2a.systems.gam.memorizer import newest
+from m2a.systems.gam.pages import Page, PageStore
+from m2a.systems.gam.variants import GamVariant, SearchTool
+from m2a.systems.model_steps import ask_for
+from models.chat_model import ChatModel
+
+_FIELDS: dict[SearchTool, str] = {"keyword": "keywords", "vector": "vector_queries", "page_id": "page_ids"}
+
+
+@dataclass(slots=True)
+class Research:
+    """What came of it. `pages` are those that the facts come from, and `trace` tells each round."""
+
+    content: str = ""
+    pages: tuple[Page, ...] = ()
+    passages: tuple[str, ...] = ()
+    search_seconds: float = 0.0
+    trace: list[object] = field(default_factory=list)
+
+
+async def search(
+    store: PageStore, variant: GamVariant, plan: Plan, by_photo: Callable[[], list[int]] | None = None
+) -> list[int]:
+    """The tools at once, and the best pages of them all: each tool's ranking counts the same.
+
+    `by_photo` gives the pages that M2A's photo path finds for the question, where that is one of the tools.
+    """
+    tools, k = variant.tools, variant.pages
+    named = [page_id for page_id in dict.fromkeys(plan.page_ids) if 1 <= page_id <= len(store)]
+    rankings = await asyncio.gather(
+        asyncio.to_thread(lambda: named[:k] if "page_id" in tools else []),
+        asyncio.to_thread(lambda: store.by_keywords(plan.keywords, k) if "keyword" in tools else []),
+        asyncio.to_thread(lambda: store.by_vector(plan.vector_queries, k) if "vector" in tools else []),
+        asyncio.to_thread(lambda: [] if by_photo is None else by_photo()[:k]),
+    )
+    return [page_id for page_id, _ in reciprocal_rank_fusion(rankings)][:k]
+
+
+class Researcher:
+    """At most as many rounds as the variant has; the last one is not reflected on, for nothing would come of it.
+
+    A new request drives the next plan; what is integrated and judged is always the question itself.
+    """
+
+    def __init__(
+        self,
+        chat_model: ChatModel,
+        variant: GamVariant,
+        store: PageStore,
+        window: int,
+        today: str,
+        by_photo: Callable[[], list[int]] | None = None,
+    ) -> None:
+        self._chat_model = chat_model
+        self._variant = variant
+        self._store = store
+        self._window = window
+        self._today = today
+        self._by_photo = by_photo
+
+    async def research(self, question: str) -> Research:
+        """Raises what the model's steps raise."""
+        result = Research()
+        known = Integration(content="")
+        request = question
+        sources: dict[int, None] = {}
+        for number in range(1, self._variant.rounds + 1):
+            plan = await self._plan(request)
+            began = time.perf_counter()
+            found = await search(self._store, self._variant, plan, self._by_photo)
+            result.search_seconds += time.perf_counter() - began
+            pages = [self._store.page(page_id) for page_id in found]
+            known = await self._integrate(question, pages, known)
+            sources |= dict.fromkeys(page_id for page_id in known.sources if 1 <= page_id <= len(self._store))
+            turn = {
+                "round": number,
+                "request": request,
+                "plan": plan.model_dump(),
+                "pages": found,
+                "known": known.content,
+            }
+            result.trace.append(turn)
+            if number == self._variant.rounds:
+                break
+            reflection = await self._reflect(question, known)
+            result.trace.append(reflection.model_dump())
+            if reflection.enough:
+                break
+            request = "\n".join(reflection.new_requests[:QUERIES_AT_MOST]) or question
+        result.content = known.content
+        result.pages = tuple(self._store.page(page_id) for page_id in sources)
+        if self._variant.output == "extracts":
+            result.passages = await self._extracts(question, known, result.pages)
+        return result
+
+    async def _plan(self, request: str) -> Plan:
+        memory = newest(self._store.memos, self._window) if self._variant.memory else []
+        unused = [name for tool, name in _FIELDS.items() if tool not in self._variant.tools]
+        return await ask_for(
+            self._chat_model,
+            Plan,
+            "gam/plan",
+            material=[("Memory", memory)] if self._variant.memory else [],
+            request=f"What is asked:\n{request}",
+            without=unused,
+            pages=len(self._store),
+            today=self._today,
+        )
+
+    async def _integrate(self, question: str, pages: Sequence[Page], known: Integration) -> Integration:
+        lines = [line for page in pages for line in page.lines]
+        material = [("Known so far", known.content.splitlines()), ("Pages", lines)]
+        request = f"The question: {question}"
+        return await ask_for(self._chat_model, Integration, "gam/integrate", material=material, request=request)
+
+    async def _reflect(self, question: str, known: Integration) -> Reflection:
+        material = [("Known so far", known.content.splitlines())]
+        request = f"The question: {question}"
+        return await ask_for(
+            self._chat_model, Reflection, "gam/reflect", material=material, request=request, today=self._today
+        )
+
+    async def _extracts(self, question: str, known: Integration, pages: Sequence[Page]) -> tuple[str, ...]:
+        """What stands in a page word for word; anything else that the model gives is no extract."""
+        if not pages:
+            return ()
+        material = [
+            ("Known so far", known.content.splitlines()),
+            ("Pages", [line for page in pages for line in page.lines]),
+        ]
+        request = f"The question: {question}"
+        given = await ask_for(self._chat_model, Extracts, "gam/extract", material=material, request=request)
+        texts = [" ".join(page.text.split()) for page in pages]
+        return tuple(one for one in given.passages if any(" ".join(one.split()) in text for text in texts))

@@ -1,0 +1,115 @@
+"""HyMem as a system of an evaluation."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+
+from m2a.systems.hymem.recall import Recall, nearest
+from m2a.systems.hymem.units import SUMMARIES, UNITS, Divider, ModelDivider, RuleDivider, Unit, notes_of
+from m2a.systems.hymem.variants import HymemVariant
+from m2a.systems.metered import MeteredChatModel
+from m2a.systems.model_steps import Attempts, at_once
+from m2a.systems.notes import Note, Notes, messages_of, ranked
+from m2a.systems.photos_shown import captioned_line, messages_by_photo, photos_of, question_text
+from m2a.systems.prompting import PHOTOS_AT_MOST, day, message_line
+from m2a.systems.shared import Memory, Parts
+from m2a.systems.system import Answer, Meter, Question, RetrievedMessage, Usage
+from m2a.types import Message
+from models.chat_model import ChatModelError, PhotoPart
+
+
+class Hymem:
+    """`retrieve` asks no model: it is the search of the light module, whose notes give the messages of their units."""
+
+    store_only = False
+
+    def __init__(self, name: str, variant: HymemVariant, memory: Memory, parts: Parts) -> None:
+        self.name = name
+        self.ingestion = Usage()
+        self._variant = variant
+        self._memory = memory
+        self._parts = parts
+        self._level = SUMMARIES if variant.summaries else UNITS  # where is searched
+        self._notes = Notes(memory, name, without_vectors=(UNITS,) if variant.summaries else ())
+        self._meter = Meter()
+        self._attempts = Attempts(self._meter)
+        self._divider = self._make_divider()
+        who = "rules" if variant.by_rules else parts.chat_model.name if parts.chat_model else "nobody"
+        self.version = f"k = {variant.k} and {variant.candidates}, {variant.rounds} rounds, units by {who}"
+
+    async def observe(self, session: Sequence[Message]) -> None:
+        try:
+            lines = []
+            for message in session:
+                line = await self._attempts.of(
+                    "caption", captioned_line(message, self._memory, self._parts, self._meter)
+                )
+                lines.append((message.message_id, line or message_line(message)))
+            units = await self._divider.units(lines)
+            first_id = len(self._notes.of(UNITS))
+            summaries = await at_once(map(self._summary, units))
+            on = f"{session[0].said_at:%-d %B %Y}"
+            notes = [
+                note
+                for unit_id, (unit, sentences) in enumerate(zip(units, summaries, strict=True), start=first_id)
+                for note in notes_of(unit, unit_id, sentences, on)
+            ]
+            await asyncio.to_thread(self._notes.add, [message.message_id for message in session], notes)
+            if self._variant.photo_path:
+                await asyncio.to_thread(self._memory.index)
+        finally:
+            self.ingestion = self._meter.usage
+
+    async def retrieve(self, question: Question, k: int) -> list[RetrievedMessage] | None:
+        await asyncio.to_thread(self._notes.check)
+        words = await question_text(question, self._memory, self._parts, Meter())
+        first = await asyncio.to_thread(self._by_photo, question)
+        found = await asyncio.to_thread(nearest, self._notes, self._level, words, self._variant.candidates, first)
+        return ranked(messages_of(found), k)
+
+    async def answer(self, question: Question, meter: Meter) -> Answer:
+        assert self._parts.chat_model is not None
+        began = time.perf_counter()
+        await asyncio.to_thread(self._notes.check)
+        words = await question_text(question, self._memory, self._parts, meter)
+        first = await asyncio.to_thread(self._by_photo, question)
+        metered = MeteredChatModel(self._parts.chat_model, meter)
+        photos = await asyncio.to_thread(self._photos, question, first) if metered.sees_photos else []
+        recall = Recall(metered, self._variant, self._notes, day(question.asked_at), first=first, photos=photos)
+        recalled = await recall.recall(words)
+        if not recalled.answer:
+            raise ChatModelError("The chat model gave an empty reply.")
+        return Answer(
+            recalled.answer,
+            recalled.sources,
+            meter.usage,
+            context_tokens=recalled.context_tokens,
+            search_seconds=recalled.search_seconds,
+            seconds=time.perf_counter() - began,
+            trace=recalled.trace,
+        )
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+    async def _summary(self, unit: Unit) -> tuple[str, ...]:
+        return await self._divider.summary(unit) if self._variant.summaries else ()
+
+    def _by_photo(self, question: Question) -> list[Note]:
+        if not self._variant.photo_path:
+            return []
+        return self._notes.resting_on(self._level, messages_by_photo(question, self._memory))
+
+    def _photos(self, question: Question, first: Sequence[Note]) -> list[PhotoPart]:
+        """The photos of the question, and those of what was found by photo."""
+        shown = [(f"Photo {number} of the question", photo) for number, photo in enumerate(question.photos, start=1)]
+        if first:
+            messages = {message.message_id: message for message in self._memory.messages()}
+            shown += photos_of(list(messages_of(first)), messages)[:PHOTOS_AT_MOST]
+        return [PhotoPart(label, self._memory.photo_data(photo), "image/jpeg") for label, photo in shown]
+
+    def _make_divider(self) -> Divider:
+        if self._variant.by_rules:
+            return RuleDivider(lambda texts: self._memory.shared.text_encoder.encode(texts))
+        assert self._parts.chat_model is not None
+        return ModelDivider(MeteredChatModel(self._parts.chat_model, self._meter), self._attempts)

@@ -1,0 +1,168 @@
+"""Algorithm 1 of the paper: a light look, a deep one where that is not enough, reflection, and the search for what is missing."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from m2a.agents.material import one_line
+from m2a.systems.hymem.forms import Choice, DeepAnswer, LightAnswer, Review
+from m2a.systems.hymem.units import SUMMARIES, UNITS
+from m2a.systems.hymem.variants import HymemVariant
+from m2a.systems.metered import tokens_of
+from m2a.systems.model_steps import ask_for, at_once
+from m2a.systems.notes import Note, Notes, messages_of
+from m2a.systems.prompting import render
+from models.chat_model import ChatModel, PhotoPart
+
+
+@dataclass(slots=True)
+class Recalled:
+    """The answer of the last round, what it was read from, and what each round did."""
+
+    answer: str = ""
+    sources: tuple[int, ...] = ()
+    context_tokens: int = 0
+    search_seconds: float = 0.0
+    trace: list[object] = field(default_factory=list)
+
+
+class Recall:
+    """One question. `first` are notes of Level 1 that come before those found by words, and `photos` go along with each
+    answer."""
+
+    def __init__(
+        self,
+        chat_model: ChatModel,
+        variant: HymemVariant,
+        notes: Notes,
+        today: str,
+        *,
+        first: Sequence[Note] = (),
+        photos: Sequence[PhotoPart] = (),
+    ) -> None:
+        self._chat_model = chat_model
+        self._variant = variant
+        self._notes = notes
+        self._today = today
+        self._first = first
+        self._photos = photos
+        self._pool: list[str] = []
+        self._result = Recalled()
+
+    async def recall(self, question: str) -> Recalled:
+        """Raises what the model's steps raise."""
+        query = question
+        for number in range(1, self._variant.rounds + 1):
+            self._result.trace.append({"round": number, "query": query})
+            is_complete = self._variant.light and await self._light(question, query)
+            if not is_complete and self._variant.deep:
+                await self._deep(question, query)
+            self._pool.append(f"{one_line(query)} → {one_line(self._result.answer) or 'not found'}")
+            if not self._variant.reflection or number == self._variant.rounds:
+                break
+            review = await self._review(question)
+            self._result.trace.append(review.model_dump())
+            if review.finished:
+                break
+            query = review.new_question or question
+        return self._result
+
+    async def _light(self, question: str, query: str) -> bool:
+        """Whether the answer is complete. It is the answer of this round where no deep one follows."""
+        variant = self._variant
+        store = SUMMARIES if variant.summaries else UNITS
+        found = await self._nearest(store, query, variant.k)
+        lines = [_dated(note) for note in found] if variant.summaries else _in_full(found)
+        prompt = "hymem/light" if variant.deep else "hymem/light_alone"
+        light = await ask_for(
+            self._chat_model,
+            LightAnswer,
+            prompt,
+            material=[*self._pooled, ("Summaries" if variant.summaries else "Conversation", lines)],
+            request=f"The question: {question}",
+            photos=self._photos,
+            style=render("style"),
+            today=self._today,
+        )
+        is_complete = light.complete and bool(light.answer)
+        self._result.trace.append({"light": [note.text for note in found], "complete": is_complete})
+        if is_complete or not variant.deep:
+            self._answered(light.answer, found, lines)
+        return is_complete
+
+    async def _deep(self, question: str, query: str) -> None:
+        variant = self._variant
+        candidates = await self._nearest(SUMMARIES, query, variant.candidates)
+        batches = [candidates[start : start + variant.batch] for start in range(0, len(candidates), variant.batch)]
+        chosen = await at_once(self._choose(query, batch, place * variant.batch) for place, batch in enumerate(batches))
+        kept = [candidates[place] for places in chosen for place in places]
+        unit_ids = dict.fromkeys(int(note.fields["unit"]) for note in kept)
+        units = [self._notes.of(UNITS)[unit_id] for unit_id in sorted(unit_ids)]
+        lines = _in_full(units)
+        self._result.trace.append(
+            {"candidates": len(candidates), "chosen": [n.text for n in kept], "units": len(units)}
+        )
+        deep = await ask_for(
+            self._chat_model,
+            DeepAnswer,
+            "hymem/deep",
+            material=[*self._pooled, ("Conversation", lines)],
+            request=f"The question: {question}",
+            photos=self._photos,
+            style=render("style"),
+            today=self._today,
+        )
+        self._answered(deep.answer, units, lines)
+
+    async def _choose(self, query: str, batch: Sequence[Note], start: int) -> list[int]:
+        """The places among all candidates of what is chosen from a batch, which begins at `start`."""
+        lines = [f"id {start + place}: {_dated(note)}" for place, note in enumerate(batch)]
+        choice = await ask_for(
+            self._chat_model,
+            Choice,
+            "hymem/choose",
+            material=[("Summaries", lines)],
+            request=f"The question: {query}",
+        )
+        return [place for place in dict.fromkeys(choice.ids) if start <= place < start + len(batch)]
+
+    async def _review(self, question: str) -> Review:
+        return await ask_for(
+            self._chat_model,
+            Review,
+            "hymem/reflect",
+            material=[("Answer", [self._result.answer or "No answer was found."])],
+            request=f"The question: {question}",
+        )
+
+    async def _nearest(self, store: str, query: str, k: int) -> list[Note]:
+        began = time.perf_counter()
+        found = await asyncio.to_thread(nearest, self._notes, store, query, k, self._first)
+        self._result.search_seconds += time.perf_counter() - began
+        return found
+
+    def _answered(self, answer: str, notes: Sequence[Note], lines: Sequence[str]) -> None:
+        self._result.answer = answer
+        self._result.sources = messages_of(notes)
+        self._result.context_tokens = sum(map(tokens_of, lines))
+
+    @property
+    def _pooled(self) -> list[tuple[str, list[str]]]:
+        """The memory pool: what earlier rounds asked and answered."""
+        return [("Found before", list(self._pool))] if self._pool else []
+
+
+def nearest(notes: Notes, store: str, query: str, k: int, first: Sequence[Note] = ()) -> list[Note]:
+    """The k notes of the store that are nearest to the query, the `first` before them."""
+    found = [note for note, _ in notes.nearest(store, notes.vector(query), k)]
+    return list({id(note): note for note in (*(note for note in first if note.store == store), *found)}.values())[:k]
+
+
+def _dated(note: Note) -> str:
+    return f"{note.fields['day']}: {note.text}"
+
+
+def _in_full(units: Sequence[Note]) -> list[str]:
+    """The lines of the units, each message once, for units overlap."""
+    return list(dict.fromkeys(line for unit in units for line in unit.text.splitlines()))

@@ -1,0 +1,115 @@
+"""The storage: a session divided into event units (Level 2), and the summaries that lead to each (Level 1)."""
+
+import asyncio
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from m2a.agents.budget import shortened
+from m2a.systems.hymem.forms import Division, Summary
+from m2a.systems.model_steps import Attempts, ask_for
+from m2a.systems.notes import Note
+from models.chat_model import ChatModel
+
+SUMMARIES, UNITS = "summary", "unit"
+
+_LONGEST_UNIT = 12  # messages, by rule
+_SENTENCE_TOKENS = 40
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s")
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Consecutive or not, the messages about one topic: ids and lines. A message may be in several units."""
+
+    topic: str
+    lines: tuple[tuple[int, str], ...]
+
+    @property
+    def text(self) -> str:
+        return "\n".join(line for _, line in self.lines)
+
+    @property
+    def message_ids(self) -> tuple[int, ...]:
+        return tuple(message_id for message_id, _ in self.lines)
+
+
+class Divider(Protocol):
+    """Who divides a session, and who summarises a unit."""
+
+    async def units(self, session: Sequence[tuple[int, str]]) -> list[Unit]: ...
+
+    async def summary(self, unit: Unit) -> tuple[str, ...]: ...
+
+
+class ModelDivider:
+    """Asks for topics with their messages, which may overlap; then for the summary of each unit.
+
+    A message that no unit has joins that of the message before it. A session that could not be divided is one unit, and a unit
+    that could not be summarised stands for itself, so that what fails is counted and nothing is lost.
+    """
+
+    def __init__(self, chat_model: ChatModel, attempts: Attempts) -> None:
+        self._chat_model = chat_model
+        self._attempts = attempts
+
+    async def units(self, session: Sequence[tuple[int, str]]) -> list[Unit]:
+        numbered = [f"{number}. {line}" for number, (_, line) in enumerate(session, start=1)]
+        division = await self._attempts.of(
+            "division", ask_for(self._chat_model, Division, "hymem/divide", material=[("Session", numbered)])
+        )
+        if division is None:
+            return [Unit("", tuple(session))]
+        return complete([(unit.topic, unit.messages) for unit in division.units], session)
+
+    async def summary(self, unit: Unit) -> tuple[str, ...]:
+        material = [("Unit", [f"Topic: {unit.topic}", *(line for _, line in unit.lines)])]
+        summary = await self._attempts.of(
+            "summary", ask_for(self._chat_model, Summary, "hymem/summarise", material=material)
+        )
+        sentences = () if summary is None else tuple(filter(None, summary.sentences))
+        return sentences or (unit.text,)
+
+
+class RuleDivider:
+    """A unit ends where a message is further from the one before than most are in its session; the last message of a unit is
+    also the first of the next. A summary is the first sentence of each message."""
+
+    def __init__(self, encode: Callable[[Sequence[str]], np.ndarray]) -> None:
+        self._encode = encode
+
+    async def units(self, session: Sequence[tuple[int, str]]) -> list[Unit]:
+        vectors = await asyncio.to_thread(self._encode, [line for _, line in session])
+        near = np.sum(vectors[1:] * vectors[:-1], axis=1)
+        far = float(near.mean() - near.std() / 2) if len(near) else 0.0
+        units, start = [], 0
+        for place in range(1, len(session)):
+            if near[place - 1] < far or place - start >= _LONGEST_UNIT:
+                units.append(Unit("", tuple(session[max(0, start - 1) : place])))
+                start = place
+        return [*units, Unit("", tuple(session[max(0, start - 1) :]))]
+
+    async def summary(self, unit: Unit) -> tuple[str, ...]:
+        return tuple(shortened(_SENTENCE_END.split(line)[0], _SENTENCE_TOKENS) for _, line in unit.lines)
+
+
+def complete(parts: Sequence[tuple[str, Sequence[int]]], session: Sequence[tuple[int, str]]) -> list[Unit]:
+    """The units by topic and message numbers (from 1), so that each message is in one at least, and numbers that there are
+    not are in none."""
+    members = [(topic, {n for n in numbers if 1 <= n <= len(session)}) for topic, numbers in parts]
+    members = [(topic, numbers) for topic, numbers in members if numbers] or [("", set(range(1, len(session) + 1)))]
+    for number in range(1, len(session) + 1):
+        if not any(number in numbers for _, numbers in members):
+            before = [numbers for _, numbers in members if number - 1 in numbers]
+            (before[-1] if before else members[0][1]).add(number)
+    return [Unit(topic, tuple(session[number - 1] for number in sorted(numbers))) for topic, numbers in members]
+
+
+def notes_of(unit: Unit, unit_id: int, sentences: Sequence[str], day: str) -> list[Note]:
+    """Level 2, and with sentences Level 1: each of them leads to the unit."""
+    fields = {"unit": str(unit_id), "day": day}
+    level_1 = [Note(SUMMARIES, sentence, unit.message_ids, fields) for sentence in sentences]
+    return [Note(UNITS, unit.text, unit.message_ids, {**fields, "topic": unit.topic}), *level_1]

@@ -1,0 +1,122 @@
+"""Steps of a chat model with an answer of a known form: the model fills in the fields of a tool."""
+
+import asyncio
+import re
+from collections import Counter
+from collections.abc import Awaitable, Collection, Coroutine, Iterable, Sequence
+from functools import cache
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from m2a.agents.material import Boundary
+from m2a.agents.material import render as render_of_agents
+from m2a.agents.steps import GaveUpError
+from m2a.systems.prompting import render
+from m2a.systems.system import Meter, Usage
+from models.chat_model import ChatMessage, ChatModel, ChatModelError, MalformedReplyError, PhotoPart, Tool
+
+TRIES = 3
+FAILURES_IN_A_ROW = 3
+
+Result = TypeVar("Result")
+
+
+class Form(BaseModel):
+    """What a model fills in. A subclass is a tool: its docstring says what for, its fields what goes where."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", str_strip_whitespace=True)
+
+
+Filled = TypeVar("Filled", bound=Form)
+
+
+async def ask_for(
+    chat_model: ChatModel,
+    form: type[Filled],
+    prompt: str,
+    *,
+    material: Sequence[tuple[str, Sequence[str]]] = (),
+    request: str = "",
+    photos: Sequence[PhotoPart] = (),
+    without: Collection[str] = (),
+    style: str = "",
+    **values: object,
+) -> Filled:
+    """The form as the model fills it in, without the fields `without`.
+
+    `prompt` names the prompt file, `values` fill it in. Material (title and lines) stands inside a boundary, the photos and
+    the request below it. An answer that does not fit is given back with what is wrong. Raises `GaveUpError` after `TRIES` of
+    those, and `ChatModelError`.
+    """
+    boundary = Boundary()
+    fence = render_of_agents("boundary", fence=boundary.fence)
+    system = "\n\n".join(filter(None, (render(prompt, **values), fence, style)))
+    enclosed = [boundary.enclose(title, lines or ["nothing"]) + "\n\n" for title, lines in material]
+    tool = _tool(form, frozenset(without))
+    ending = f"{request}\n\nCall {tool.name}." if request else f"Call {tool.name}."
+    messages = [ChatMessage("system", (system,)), ChatMessage("user", (*enclosed, *photos, ending))]
+    fault = ""
+    for _ in range(TRIES):
+        complaint = ChatMessage("user", (f"Your answer before could not be used. {fault}",))
+        try:
+            call = await chat_model.choose([*messages, *([complaint] if fault else [])], [tool])
+        except MalformedReplyError as error:
+            fault = str(error)
+            continue
+        if call.name != tool.name:
+            fault = f"There is no tool {call.name!r}; call {tool.name}."
+            continue
+        try:
+            return form.model_validate({key: value for key, value in call.arguments.items() if key not in without})
+        except ValidationError as error:
+            faults = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
+            fault = f"The arguments of {tool.name} are wrong: {faults}."
+    raise GaveUpError(f"{chat_model.name} gave no usable answer to {tool.name} in {TRIES} tries. {fault}")
+
+
+async def at_once(steps: Iterable[Coroutine[Any, Any, Result]]) -> list[Result]:
+    """What the steps give, in their order. Where one fails, its error is raised, and the others are ended."""
+    tasks = [asyncio.ensure_future(step) for step in steps]
+    try:
+        return list(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+class Attempts:
+    """Steps of taking in that may fail: each failure is counted, and the third in a row of one kind is raised.
+
+    So a model that can route and never fill in a record leaves no empty memory behind.
+    """
+
+    def __init__(self, meter: Meter) -> None:
+        self._meter = meter
+        self._in_a_row: Counter[str] = Counter()
+
+    async def of(self, kind: str, step: Awaitable[Result]) -> Result | None:
+        """What the step gives, None where it failed. Raises the `ChatModelError` or `GaveUpError` that is one too many."""
+        try:
+            result = await step
+        except (ChatModelError, GaveUpError) as error:
+            if isinstance(error, GaveUpError):  # a service's failure was counted where it was called
+                self._meter.usage += Usage(failures=1)
+            self._in_a_row[kind] += 1
+            if self._in_a_row[kind] >= FAILURES_IN_A_ROW:
+                raise
+            return None
+        self._in_a_row[kind] = 0
+        return result
+
+
+@cache
+def _tool(form: type[Form], without: frozenset[str]) -> Tool:
+    schema = form.model_json_schema()
+    schema.pop("title", None)
+    description = str(schema.pop("description", ""))
+    for name in without:
+        schema["properties"].pop(name)
+    schema["required"] = [name for name in schema.get("required", ()) if name not in without]
+    return Tool(re.sub(r"(?<!^)(?=[A-Z])", "_", form.__name__).lower(), description, schema)
