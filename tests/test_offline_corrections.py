@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from m2a.agents.offline.acts import utterances
-from m2a.agents.offline.claims import exclude_each_other
+from m2a.agents.offline.claims import exclude_each_other, puts_elsewhere
 from m2a.agents.offline.corrections import find_corrected, rivals_of, without_strays
 from m2a.agents.offline.forgetting import find_forgotten
 from m2a.agents.offline.sense import Sense
@@ -232,3 +232,34 @@ def test_what_only_asks_or_commands_is_not_kept(sense: Sense, text: str) -> None
 )
 def test_of_what_holds_for_now_only_the_newest_is_told(older: str, newer: str, excluded: bool) -> None:
     assert exclude_each_other(older, newer) is excluded
+
+
+def test_who_moves_lives_elsewhere_and_speaks_what_they_spoke(sense: Sense) -> None:
+    before = [
+        "My friend Katrien lives in Gent.",
+        "Katrien speaks French and Italian.",
+        "Mats has swimming on Tuesdays.",
+    ]
+    assert corrected_by("Katrien moved to Nice.", before, sense) == before[0]
+    assert corrected_by("Mats has swimming on Fridays now", before, sense) == before[2]
+    assert corrected_by("Katrien speaks Spanish", before, sense) is None
+
+
+def test_a_few_words_with_another_value_of_what_was_just_said_correct_it(sense: Sense) -> None:
+    assert corrected_by("Put off again. June.", ["The scaffolding comes down in May."], sense)
+    assert corrected_by("nope. Thursday", ["The scan is on Tuesday."], sense)
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("I parked on level 3 of the Westgate car park.", "Car's in Hill Street today, near the bakery."),
+        ("My pulse this morning was 64 over 90.", "My pulse this morning was 71 over 88."),
+        ("Ada's most recent score was 2.6.", "Ada's most recent score was 3.4."),
+        ("The van's parked in Mill Lane tonight.", "The van's parked in Dock Road tonight."),
+        ("The cat sleeps behind the big oven these days.", "The cat sleeps in the laundry basket these days."),
+    ],
+)
+def test_of_what_there_is_one_the_newest_answers(older: str, newer: str) -> None:
+    assert exclude_each_other(older, newer) or puts_elsewhere(older, newer)
+    assert not puts_elsewhere("The shed key is in the drawer", "The car key is in the drawer")

@@ -11,6 +11,7 @@ import pytest
 from PIL import Image, ImageDraw
 
 from m2a.agents.offline import OfflineRules
+from m2a.agents.offline.replies import CONNECT
 from m2a.agents.offline.sense import Logistic, learned
 from m2a.assistant import Assistant
 from m2a.settings import Settings
@@ -504,3 +505,40 @@ async def test_what_is_taken_for_a_request_to_forget_is_kept_where_there_is_noth
         assert not talk.not_kept
         await talk.say("The alarm code of the office.")
         assert not talk.known()
+
+
+async def test_asked_by_the_day_all_that_was_told_or_shown_then_is_listed(talk: Talk) -> None:
+    await talk.say("I parked on level 3 of the Westgate car park.")
+    assert '"I parked on level 3' in await talk.say("What did I tell you yesterday?")
+    assert '"I parked' not in await talk.say("What did I tell you yesterday?")
+
+
+async def test_the_newest_place_answers_and_the_older_is_said_to_be_kept(talk: Talk) -> None:
+    await talk.say("I parked on level 3 of the Westgate car park, bay 42.")
+    await talk.say("Car's in Hill Street today, near the bakery.")
+    where = await talk.say("Where is my car?")
+    assert "Hill Street" in where and "Westgate" not in where and "I also keep what you said of it before" in where
+
+
+async def test_the_code_of_another_thing_is_no_answer(talk: Talk) -> None:
+    await talk.say("The bike lock code is 2719.")
+    await talk.say("My son Mats is allergic to peanuts.")
+    assert (await talk.say("What's the door code?")).startswith(DECLINED)
+    assert not (await talk.say("What's the bike lock code?")).startswith(DECLINED)
+    assert not (await talk.say("What can't Mats eat?")).startswith(DECLINED)
+    assert await talk.say("When does the opera begin?") == f"{DECLINED} {CONNECT}"
+
+
+async def test_what_is_computed_rests_on_the_correction(talk: Talk) -> None:
+    await talk.say("My mother turns 70 on 12 December.")
+    await talk.say("Actually my mother turns 71, not 70")
+    assert "71" in await talk.say("How old will my mother be?")
+    await talk.say("Our wedding is on 20 June 2026.")
+    await talk.say("No, our wedding has been moved to 27 June 2026.")
+    assert "to 27 June 2026" in await talk.say("How many days until our wedding?")
+
+
+async def test_pets_are_those_that_are_told_of_as_such(talk: Talk) -> None:
+    await talk.say("This is Luna the cat")
+    assert "Luna" in (reply := await talk.say("do I have any pets? what are their names?"))
+    assert not reply.startswith(DECLINED)

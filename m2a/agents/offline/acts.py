@@ -10,28 +10,36 @@ from dataclasses import dataclass
 from typing import Literal
 
 from m2a.agents.offline.change_words import TAKES_BACK, refuted
-from m2a.agents.offline.clauses import find_subject, sentences
+from m2a.agents.offline.clauses import AUXILIARIES, PRONOUNS, find_subject, sentences
 from m2a.agents.offline.languages import is_english
-from m2a.agents.offline.names import find_namings
+from m2a.agents.offline.names import find_names, find_namings
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import plain, tokens
 from m2a.agents.offline.values import find_values
-from m2a.agents.offline.wishes import RESTORE, all_words, forget_probability, forgotten_by, wanted_words
+from m2a.agents.offline.wishes import (
+    RESTORE,
+    all_words,
+    forget_probability,
+    forgotten_by,
+    may_ask_to_forget,
+    wanted_words,
+)
 
 Act = Literal["tell", "ask", "chat", "preference", "forget", "restore", "command", "unread"]
 LEARNED_ACTS: tuple[Literal["tell", "ask", "chat"], ...] = ("tell", "ask", "chat")
 _READ_AS_ONE = 2000  # characters of a message by which it is told what it does as a whole
 _OPENING = 12  # characters within which a message takes something back at once
-_SURELY_IDLE = 0.7  # a statement that stands alone is kept below it: one kept for nothing costs less than one lost
-_MAY_BE_IDLE = 0.5  # below it even what seems to have no verb is kept, if it has some words
+_MAY_BE_IDLE = 0.5  # a clause that stands alone is kept below it
 _SOME_WORDS = 5
 _MAY_TELL = 0.5  # from which probability that it tells something it is kept, however idle it looks
+_NOTHING_BUT_IDLE = 0.97  # below it is kept what is of the user's life by its subject
 _SURELY_ASKS = 0.5  # what has no question mark is a question from this probability
 _IDLE = 0.8  # a sentence of a message that tells something is left out as idle talk from this probability
 
 # From which probability a message, in words of its own, asks to forget something: one that else tells nothing, one
 # that may tell something, and one that surely does; from the last it is nothing else.
 _FORGETS, _FORGETS_TELLING, _FORGETS_SURELY_TELLING, _SURELY_FORGETS = 0.5, 0.6, 0.7, 0.9
+_FORGETS_IN_ITS_WORDS = 0.3  # one that bids so; it is read otherwise where there is nothing of that to forget
 _SURELY_TELLS = 0.97
 
 _WH = r"(?:who|whose|whom|what|which|when|where|whereabouts|why|how)(?:'?s|'?re|'?ve|'?d)?"
@@ -68,6 +76,20 @@ _FORMS = {
         r"\b(?:\w+day|jan\w*|feb\w*|march|april|may|june|july|aug\w*|sept\w*|oct\w*|nov\w*|dec\w*|tomorrow|week|"
         r"month)\b"
     ),
+    "exclaims": re.compile(r"!"),
+    "opens as a reaction": re.compile(
+        r"^\W*(?:wow|oh+|ah+|aw+|ooh|ha(?:ha)*|he(?:he)+|lol|lmao|omg|ugh|yay|phew|gosh|damn|well|right|righto|hm+|mm+|"
+        r"ok(?:ay)?|aye|nah|nope|yep|yeah|yes|no|sure|great|nice|cool|lovely|brilliant|perfect|good|thanks?|thx|ta|cheers|"
+        r"sorry|bye|goodbye|hi|hello|hey|lord|god|goodness|my (?:goodness|god|word|days)|very well|not)\b"
+    ),
+    "of what was said": re.compile(
+        r"^\W*(?:\w+\W+){0,3}?(?:that|this|it)(?:'s|'d|'ll| is| was| will| would| sounds?| looks?| makes?| seems?)\b"
+    ),
+    "of anybody": re.compile(
+        r"\b(?:one|people|they say|somebody|someone|everybody|everyone|anyone|nobody|humans?|folk)\b"
+    ),
+    "of somebody's": re.compile(r"\b(?!it's|that's|what's|there's|here's|let's|who's|he's|she's|one's)[\w-]{3,}'s? \w"),
+    "a definite thing": re.compile(r"\b(?:the|her|his|their)\b"),
     "corrects": re.compile(
         r"\b(?:actually|scratch|wait|meant|correction|moved|changed|instead|these days|no longer|anymore|wrong)\b"
     ),
@@ -92,6 +114,7 @@ _COMMAND = re.compile(
     r"play|send|order|make me|suggest|recommend|calculate|convert|google|tell (?:me )?a|sing|create|generate|"
     r"remind me to|wake me|imagine|pretend|guess|list|compare|rephrase|rewrite|reword|proofread|paraphrase|shorten|"
     r"simplify|"
+    r"[a-z]+ (?:these|those|the following)|(?:sum|add|multiply|divide|subtract|round)(?: up)? (?=\d)|"
     r"turn .+ into\b|do the (?:sum|maths?)|define|spell|"
     r"invent|compose|describe|count|(?:give|get|pick|fetch|read|teach|do) (?:me|us|it|this|that)|"
     r"(?:turn|fix|check|correct|change|cut|format|repeat|say|answer|reply|try|name|make this|make these) (?:this|"
@@ -99,11 +122,20 @@ _COMMAND = re.compile(
     r"these|those|your|again|once)|help me|let's (?:play|talk|try|pretend))\b(?!'| of\b)",  # "Order of bolts arrives"
     re.IGNORECASE,
 )
+# What one says of oneself only to remark on something: "I must say …".
+_REMARKS = re.compile(
+    r"(?:must|have to|would|could|should|might|may) (?:say|admit|add|not)|(?:do )?(?:wonder|suppose|guess|trust|hope|mean|see|"
+    r"think|bet|bid|beg|thank|appreciate|agree|understand|doubt|swear|will (?:be|go|say))\b",
+    re.IGNORECASE,
+)
+_ANYBODY = frozenset(
+    "a an some any no one nobody somebody someone anybody anyone everybody everyone people folk folks".split()
+)
 _QUOTED = re.compile(r'"[^"]*"')
 # Talk about the assistant itself, musing, and reactions: nothing of the user's life is in it.
 _OF_THE_ASSISTANT = re.compile(
     r"^\W*(?:(?:and|so|but|well|wow|haha|ha|lol|hey|oh|ok|okay|no|yes)\b[\s,]*)*(?:you(?! should know|'d never|"
-    r"'ll (?:never|be))(?:'re|'ve|'ll|'d| are| have| were| did| do| "
+    r"'ll (?:never|be|find|need|see))(?:'re|'ve|'ll|'d| are| have| were| did| do| "
     r"don't| can| can't| could| should| sound| seem| look| keep| repeated| forgot| said| got| just| really| always|"
     r" never)\b|"
     r"your? (?:\w+ )?(?:answers?|repl(?:y|ies)|responses?|memory|jokes?|grammar|tone|style)\b)|"
@@ -164,6 +196,22 @@ _ASKS = (
         re.IGNORECASE,
     ),
     re.compile(
+        rf"^{_OPENER}(?:{_WH}|how (?:much|long|far)) (?:does|did|do|is|are|was|were|has|have|can|should|will)\b"
+        r"(?! (?:more|worse|funny|strange|odd|your?|why|how|what|when|where|because)\b)",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"^{_OPENER}(?:near |of |under |after |before )?(?:how (?:many|often|old)\b|"
+        rf"(?:which|what)(?: (?!i |you |we |he |she |they |an? |\w+(?:s|ed) |(?-i:[A-Z]))[\w-]+){{1,4}}? {_AUXILIARY}\b)",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        r"^(?:name|list) (?:(?:all|every|both|each)(?: of)?|the)? ?(?:my|our|[\w-]+'s) |"
+        r"^(?:the )?(?:names?|date|day|time|age|address|number|price|colou?r|code|password|title) of (?!.*\d)"
+        rf"(?!.*\b{_AUXILIARY}\b)[^.?!,:]+$",
+        re.IGNORECASE,
+    ),
+    re.compile(
         rf"\b(?:can(?:'t|not| never| not)|if i can|trying to|struggling to) (?:for the life of me )?"
         rf"(?:remember|recall|think) (?:of )?{_WH}\b(?! to\b)",
         re.IGNORECASE,
@@ -216,16 +264,29 @@ def utterances(message: str, sense: Sense) -> list[Utterance]:
         else:
             found.append(_wish(part, sense) or _read(part, whole, sense, alone=alone, marked=marked))
     found = [each for one in found for each in _with_what_is_true(one)]
+    if len(found) > 1 and found[0].act == "forget" and not all_words(found[0].text) and TAKES_BACK.search(parts[0]):
+        found = [Utterance("tell", f"{parts[0]} {found[1].text}"), *found[2:]]  # "Scratch that. Monday."
+    if any(one.act == "forget" for one in found):
+        found = [one for one in found if one.act != "tell" or not _is_a_reason(one.text)]
     if any(one.act == "forget" and wanted_words(one.text) for one in found):  # "Forget the code. Delete it.": one thing
         found = [one for one in found if one.act != "forget" or wanted_words(one.text)]
     elif len(typed) <= _READ_AS_ONE:
         tells = any(one.act == "tell" for one in found)
         likely = forget_probability(typed, sense)
-        if likely >= (_enough_to_forget(typed, sense) if tells else _FORGETS):
+        enough = _enough_to_forget(typed, sense) if tells else _FORGETS
+        if likely >= (min(enough, _FORGETS_IN_ITS_WORDS) if may_ask_to_forget(typed) else enough):
             return [Utterance("forget", typed, tuple(found) if likely < _SURELY_FORGETS else ())]
         found = [_forgetting(one, sense) for one in found]
     stated = len(found) == 1 and found[0].act == "tell"
     return _with_question(found) if whole == "ask" and not stated else found
+
+
+def _is_a_reason(sentence: str) -> bool:
+    """Whether, beside a request to forget, it only says why: "Not mine to tell.", "She did not agree to it."."""
+    subject = find_subject(sentence)
+    if re.search(r"\d", sentence) or find_names(sentence):
+        return False
+    return subject is None or subject.text.lower() in ("he", "she", "they", "you")
 
 
 def _with_what_is_true(one: Utterance) -> list[Utterance]:
@@ -313,6 +374,7 @@ def features(text: str) -> dict[str, float]:
                 for clause in clauses
             )
         ),
+        "a clause": float(any(find_subject(part) is not None for part in sentences(typed)[:2])),
         "a name": float(bool(re.search(r"(?<!^)(?<![.!?] )\b[A-Z][a-z]", typed))),
         "length": min(len(words), 40) / 20,
         "short": float(len(words) < 6),
@@ -330,7 +392,11 @@ def _wish(sentence: str, sense: Sense) -> Utterance | None:
     if remember := REMEMBER.match(text):
         told = remember["what"].strip()
         return None if told.endswith("?") else Utterance("preference" if _STYLE.search(told) else "tell", told)
-    if _COMMAND.match(text) and not _puts_right(text) and not re.search(r"\b(?:my|our)\b", _QUOTED.sub("", text)):
+    if (
+        _COMMAND.match(text)
+        and not (_puts_right(text) and _takes_back_at_once(text))
+        and not re.search(r"\b(?:my|our)\b", _QUOTED.sub("", text))
+    ):
         return Utterance("command", text)
     if _STYLE.search(text) and not text.endswith("?"):
         return Utterance("preference", text)
@@ -349,9 +415,13 @@ def _puts_right(sentence: str) -> bool:
     taken_back = TAKES_BACK.search(sentence)
     if taken_back is None or sentence.endswith("?"):
         return False
-    names = refuted(sentence) or re.search(r"\d|(?<=[a-z,] )(?!I\b)[A-Z]", sentence)
-    opens_so = taken_back.start() <= _OPENING
-    return bool(names or (opens_so and find_values(sentence[taken_back.end() :])))
+    names = any(map(all_words, refuted(sentence))) or re.search(r"\d|(?<=[a-z,] )(?!I\b)[A-Z]", sentence)
+    return bool(names or (_takes_back_at_once(sentence) and find_values(sentence[taken_back.end() :])))
+
+
+def _takes_back_at_once(sentence: str) -> bool:
+    taken_back = TAKES_BACK.search(sentence)
+    return taken_back is not None and taken_back.start() <= _OPENING
 
 
 def _is_idle(sentence: str) -> bool:
@@ -391,13 +461,41 @@ def _classified(sentence: str, whole: str, sense: Sense, *, alone: bool, marked:
 
 def _may_state(sentence: str, whole: str, chances: Mapping[str, float]) -> bool:
     """Whether a sentence that stands alone is kept, though it looks more like chatter or like a question without its mark."""
+    subordinate = bool(_SUBORDINATE_FIRST.match(sentence.lower())) and len(tokens(sentence)) > _SOME_WORDS
     if whole == "chat":
-        lower = sentence.lower()
-        clause = _is_clause(sentence) or bool(re.search(r"\b(?:my|our)\b", lower))
-        unsure = clause or (chances["chat"] < _MAY_BE_IDLE and len(tokens(sentence)) >= _SOME_WORDS)
-        stated = chances["tell"] >= _MAY_TELL or bool(_SUBORDINATE_FIRST.match(lower))
-        return stated or (unsure and chances["chat"] < _SURELY_IDLE)
+        clause = any(map(_is_clause, sentences(sentence))) or bool(
+            re.search(r"\b(?:my|our)\b", sentence, re.IGNORECASE)
+        )
+        told = subordinate or chances["tell"] >= _MAY_TELL or (clause and chances["chat"] < _MAY_BE_IDLE)
+        return told or (_is_of_life(sentence) and chances["chat"] < _NOTHING_BUT_IDLE)
+    if whole == "ask" and subordinate:
+        return chances["ask"] < _NOTHING_BUT_IDLE
     return whole == "ask" and chances["ask"] < _SURELY_ASKS and chances["tell"] >= chances["ask"] / 2
+
+
+def _is_of_life(sentence: str) -> bool:
+    """Whether it says something of the user, of somebody or something of theirs, or gives a number or a day: no remark does."""
+    lower = sentence.lower()
+    if sentence.endswith("!") or any(
+        form.match(lower) for form in (_FORMS["opens as a reaction"], _AUXILIARY_FIRST, _WH_FIRST)
+    ):
+        return False
+    subject = find_subject(sentence)
+    if subject is None:
+        return len(tokens(sentence)) > 3 and bool(re.search(r"\d", sentence) or _FORMS["a date"].search(lower))
+    text, verb = subject.text, subject.rest.split(" ")[0].lower()
+    if text.lower() in ("i", "we"):
+        return not _REMARKS.match(subject.rest)
+    if text.lower() in PRONOUNS or text.lower().split()[0] in _ANYBODY:
+        return False
+    owned = re.match(r"(?:my|our|his|her|their)\b|[\w-]+'s\b", text, re.IGNORECASE)
+    return bool(
+        owned
+        or find_names(text)
+        or re.search(r"\d", sentence)
+        or _FORMS["a date"].search(lower)
+        or verb not in AUXILIARIES
+    )
 
 
 def _is_clause(sentence: str) -> bool:

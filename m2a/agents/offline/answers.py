@@ -8,12 +8,12 @@ import re
 from collections.abc import Sequence
 from datetime import date
 
-from m2a.agents.offline.claims import exclude_each_other, share_a_frame
+from m2a.agents.offline.claims import exclude_each_other, puts_elsewhere, share_a_frame
 from m2a.agents.offline.dates import find_dates, number, written
 from m2a.agents.offline.questions import Question
 from m2a.agents.offline.relevance import Match, is_sure, rests_on, share_evidence, together
 from m2a.agents.offline.said import quoted
-from m2a.agents.offline.text import content, equivalents, plain, stem, stems
+from m2a.agents.offline.text import content, equivalents, meets, plain, stem, stems
 from m2a.agents.offline.values import amount_of
 from m2a.agents.state import MemoryContext, PhotoView
 from m2a.memory.quotations import Quotation, quotations
@@ -22,11 +22,13 @@ from m2a.memory.words import finished_words
 from m2a.types import Concept, DateInterval, MemoryEntry, Message
 
 DECLINED = "I don't have that in memory."
+_COMPUTED = ("until", "ago", "duration", "age")
 _LISTED = 8
 _QUOTED = 2
 _MORE = 0.2  # of the best memory's probability: what is told of the same person beside it
 _ALIKE = 24  # what says the same of other values: all languages that somebody speaks
 _NEAREST = 3
+_LIKELY = 0.2  # the probability from which a memory is near though it shares no word with the question
 _BESIDE = 2
 _AS_NEAR = 0.1  # of the best memory's probability: what is told beside it as the nearest
 _LOOSELY_CLOSE = 0.3  # of the best memory's probability: what is counted or told beside it
@@ -64,7 +66,7 @@ def _answer(
     match question.asks:
         case "count":
             return _counted(question, told, concepts, messages)
-        case "until" | "ago" | "duration" | "age":
+        case kind if kind in _COMPUTED:
             return _computed(question, told, messages, today)
         case "show":
             return _shown(told, messages, recalled)
@@ -86,7 +88,8 @@ def _takes_its_place(newer: MemoryEntry, older: MemoryEntry) -> bool:
     if _age_of(newer) <= _age_of(older):
         return False
     tied = newer.corrects == older.memory_id
-    return exclude_each_other(older.text, newer.text) or (tied and share_a_frame(older.text, newer.text))
+    elsewhere = not tied and puts_elsewhere(older.text, newer.text)
+    return elsewhere or exclude_each_other(older.text, newer.text) or (tied and share_a_frame(older.text, newer.text))
 
 
 def _age_of(entry: MemoryEntry) -> tuple[int, int]:
@@ -102,7 +105,15 @@ def _kept_too(older: Sequence[MemoryEntry], messages: Sequence[Message]) -> str:
 
 
 def _said(question: Question, messages: Sequence[Message]) -> str:
-    """What was said and is in no memory."""
+    """What was said, by the messages: it is in no memory, or asked for by its day."""
+    if question.asks == "told then":
+        days = list(dict.fromkeys(m.said_at.date() for m in messages))
+        return "\n".join(
+            "\n".join(
+                [f"On {_day(day)} you said:", *(f'- "{m.text.strip()}"' for m in messages if m.said_at.date() == day)]
+            )
+            for day in days
+        )
     parts = [f'on {_day(m.said_at.date())} you said: "{quoted(question.text, m)}"' for m in messages]
     return _upper(", and ".join(parts))
 
@@ -123,6 +134,9 @@ def selected(question: Question, found: Sequence[Match]) -> list[MemoryEntry]:
     if not is_sure(found):
         found = _of_the_named(question, found)
         close = [match for match in found[:_NEAREST] if match.score >= _AS_NEAR * found[0].score]
+        close = [match for match in close if match.score >= _LIKELY or _speaks_of(question, match)]
+        if not close:
+            return []
         alike = [match for match in found if _is_alike(match, found[0])]
         return _with_corrections(list(dict.fromkeys([*_with_its_message(close, found), *alike])))
     wide = question.asks in ("count", "about", "show")
@@ -133,6 +147,8 @@ def selected(question: Question, found: Sequence[Match]) -> list[MemoryEntry]:
     alike = [match for match in found[1:] if _is_alike(match, found[0])]
     alike += [match for match in found[1:] if _is_more_of_the_same(question, match, found[0])][:_QUOTED]
     told = _with_its_message(close[:_QUOTED], found)
+    if question.asks not in _COMPUTED:  # of what answers alike the newest comes first
+        told.sort(key=lambda match: (match in close, _age_of(match.entry)), reverse=True)
     return _with_corrections(list(dict.fromkeys([*told, *alike]))[:_ALIKE])
 
 
@@ -146,6 +162,12 @@ def _of_the_named(question: Question, found: Sequence[Match]) -> Sequence[Match]
     """Those that speak of whom the question names, where any does: what is near but of others helps nobody."""
     names = {stem(word) for name in question.names for word in name.split()}
     return [match for match in found if names & set(stems(match.entry.text))] or found
+
+
+def _speaks_of(question: Question, match: Match) -> bool:
+    """Whether it holds a word of the question, or one that says the same."""
+    said = frozenset(word for entry in (match.entry, *match.corrections) for word in stems(entry.text))
+    return any(meets(stem(word), said) for word in question.words)
 
 
 def _is_more_of_the_same(question: Question, match: Match, best: Match) -> bool:
@@ -304,13 +326,15 @@ def _is_owned(text: str, word: str) -> bool:
 
 
 def _computed(question: Question, found: Sequence[MemoryEntry], messages: Sequence[Message], today: date) -> str:
-    best = found[0]
+    groups = together(found)
+    best, *corrections = groups[0]
     if question.asks == "age":
-        age, quoted = _age(best, messages, today), quote(best, messages)
-        return f"{age} {quoted}" if age else quoted
+        age, quoted = _age(best, messages, today), quote(best, messages, corrections)
+        return f"{age} {quoted}" if age and not corrections else quoted
     if question.asks == "duration":  # it has begun: the wedding, and not the next anniversary
-        best = next((one for one in found if (when := _happened(one)) and when.first <= today), best)
-    quoted, interval = quote(best, messages), _happened(best)
+        begun = [group for group in groups if (when := _holds(group)) and when.first <= today]
+        best, *corrections = begun[0] if begun else groups[0]
+    quoted, interval = quote(best, messages, corrections), _holds([best, *corrections])
     if interval is None:
         return quoted
     if question.asks == "duration" and question.within and interval.first < today < question.within.last:
@@ -342,6 +366,11 @@ def _day(day: date) -> str:
 
 def _happened(entry: MemoryEntry) -> DateInterval | None:
     return entry.happened or _first_date(entry)
+
+
+def _holds(group: Sequence[MemoryEntry]) -> DateInterval | None:
+    """When it is by the newest that says so, of a memory and what corrects it."""
+    return next((when for entry in reversed(group) if (when := _happened(entry))), None)
 
 
 def _anniversary(interval: DateInterval, within: DateInterval) -> date:

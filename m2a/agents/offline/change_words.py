@@ -8,7 +8,8 @@ from m2a.agents.offline.clauses import segments
 LATELY = re.compile(
     r"\b(?:now|these days|nowadays|lately|from now on|from (?:this|next) \w+(?: on)?|from today|since (?:the|i|we|"
     r"my|he|she|our)|no longer|any ?more|hereafter|henceforth|"
-    r"as of|instead|after all|used to)\b",
+    r"from (?:january|february|march|april|may|june|july|august|september|october|november|december|(?:mon|tues|wednes|"
+    r"thurs|fri|satur|sun)day)(?: on)?|as of|instead|after all|used to)\b",
     re.IGNORECASE,
 )
 # Somebody or something was put elsewhere, to another day, or to another measure.
@@ -31,10 +32,14 @@ TAKES_BACK = re.compile(
     r"swapped|(?:put|set) me (?:right|straight)|corrected me|(?:i|i'd) meant|make (?:that|it)(?= \w)|"
     r"turn(?:s|ed) out|change of plan|wait,? no|hang on|hold on|i (?:told|said|gave)|after all|fib|"
     r"(?<!nothing )(?<!something )(?<!what's )wrong(?! with)|misinformed|mistaken|"
+    r"withdraw|excuse me|to be (?:exact|precise)|correct myself|wrongly|flipped|"
     r"mis(?:read|heard|remembered|spoke|typed|counted)|typo|should (?:be|say|have been|have said))\b|"
     r"^\W*(?:(?:hmm+|oh|ah+|um+|uh|er+m?|well|argh|ugh|so|and)\b\W*)*(?:no|nope|nah|oops|whoops|sorry|apologies)\b|"
     r"^\W*(?:hmm+|er+m?|uh+)\b(?=\W*\d)|"
     r"^\W*not\b|"
+    # "Looked out my card and the booster was in 2017": what is looked up anew is told for the better.
+    r"^\W*(?:i(?:'ve| have)? )?(?:just )?(?:(?:re|double-)?checked|looked (?:it|out|up|again)|(?:re)?measured|recounted|"
+    r"found (?:the|my|our|his|her)|rang|rung)\b.{3,40}?(?:[,:]| and| that)|"
     r"^\*\S+$|^\S+\*$",  # "AC214*", as one corrects a word in a chat
     re.IGNORECASE,
 )

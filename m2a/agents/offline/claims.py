@@ -33,14 +33,14 @@ _ONE = re.compile(
     r"\b(?:is|are|'s|was|lives?|living|stays?|weighs?|costs?|earns?|pays?|reads|stands? at|named?|password|code|pin|"
     r"number|address|"
     r"size|weight|height|price|rent|age|deadline|appointment|birthday|favou?rite|boss|teacher|doctor|page|"
-    r"works? (?:at|as|in)|drives?|starts?|ends?|begins?|leaves?|arrives?|lands?|sleeps?|"
+    r"works? (?:at|as|in)|drives?|starts?|ends?|begins?|leaves?|arrives?|lands?|sleeps?|hangs?|sits?|"
     r"moved|put|set|reached|changed|decided)\b|'s\b",
     re.IGNORECASE,
 )
 # How it stands for the time being: a newer such statement takes the older one's place, whatever it is of.
 _FOR_NOW = re.compile(
     r"\b(?:now|rn|currently|current|these days|nowadays|at the (?:moment|minute)|at present|atm|as of|so far|"
-    r"until further notice|from now on|my next|the next)\b",
+    r"until further notice|from now on|my next|the next|most recent|latest|newest)\b",
     re.IGNORECASE,
 )
 _FOR_A_WHILE = re.compile(r"\b(?:this (?:week|wk|month|term|season|year)|today|tonight|this morning)\b", re.IGNORECASE)
@@ -70,10 +70,13 @@ _OWNER = re.compile(
     re.IGNORECASE,
 )
 _MEASURED = ("age", "time", "year")
-_FRAME_SHARE = 0.5  # of the words of the shorter text, those that both have around the value
+# Of the words of the shorter text, those that both have around the value; fewer where both say "these days" besides.
+_FRAME_SHARE, _FRAME_SHARE_FOR_NOW = 0.5, 0.4
 _VALUE_WORDS = 6
 _TO_ITS_VERB = 4  # words of the frame before a value, among which its verb stands
-_FUNCTION_WORDS = frozenset("a an the my our his her its their in on at to for of from by per and with".split())
+_FUNCTION_WORDS = frozenset(
+    "a an the my our his her its their in on at to for of from by per and with over under".split()
+)
 _PAST_EVENT = re.compile(
     r"\b(?:yesterday|last (?:night|week|month|year|\w+day)|ago|this morning|today|tonight)\b", re.IGNORECASE
 )
@@ -177,14 +180,30 @@ def share_a_frame(one: str, other: str) -> bool:
     shorter = min(len(left), len(right))
     if shorter < 2 or left == right:
         return False
-    blocks = [
-        block for block in SequenceMatcher(None, left, right, autojunk=False).get_opcodes() if block[0] != "equal"
-    ]
-    if len(blocks) != 1 or blocks[0][0] != "replace":
+    blocks = _differing_blocks(left, right)
+    if len(blocks) != 1:
         return False
-    _, first, last, their_first, their_last = blocks[0]
-    held = len(left) - (last - first)
-    return held >= max(1, _FRAME_SHARE * shorter) and max(last - first, their_last - their_first) <= _VALUE_WORDS
+    first, last, their_first, their_last = blocks[0]
+    if first == last or their_first == their_last:
+        return False
+    share = _FRAME_SHARE_FOR_NOW if _FOR_NOW.search(one) and _FOR_NOW.search(other) else _FRAME_SHARE
+    held = len(left) - (last - first) + len(set(left[first:last]) & set(right[their_first:their_last]))
+    return held >= max(1, share * shorter) and max(last - first, their_last - their_first) <= _VALUE_WORDS
+
+
+def _differing_blocks(left: Sequence[str], right: Sequence[str]) -> list[tuple[int, int, int, int]]:
+    """Where the words differ, as `(first, last)` of either; two values that a function word parts are one: "148 over 90"."""
+    found: list[tuple[int, int, int, int]] = []
+    replaced = False
+    for tag, first, last, their_first, their_last in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
+        if tag == "equal":
+            continue
+        if replaced and tag == "replace" and set(left[found[-1][1] : first]) <= _FUNCTION_WORDS:
+            found[-1] = (found[-1][0], last, found[-1][2], their_last)
+        else:
+            found.append((first, last, their_first, their_last))
+        replaced = tag == "replace"
+    return found
 
 
 def may_have_many(text: str) -> bool:
@@ -214,6 +233,32 @@ def exclude_each_other(one: str, other: str) -> bool:
     if past or _PAST_EVENT.search(clause) or _PAST_EVENT.search(other_clause):
         return False
     return measured or (bool(_ONE.search(block.frame)) and not _MANY.search(block.frame))
+
+
+_PLACED = r"(?:in|on|at|under|behind|by|near|next to|inside|outside|with|to|opposite) "
+_PUT = re.compile(
+    r"\b(?:i|we)(?:'ve| have)? (?:just |now )?(?:(?P<parked>parked)|left|put|hid|stored|moved)"
+    rf"(?P<thing>(?: [\w'-]+){{0,4}}?) {_PLACED}",
+    re.IGNORECASE,
+)
+_IS_AT = re.compile(rf"(?:is|are|hangs?|sits?|stands?) (?:now |parked |kept |back )?{_PLACED}", re.IGNORECASE)
+
+
+def puts_elsewhere(older: str, newer: str) -> bool:
+    """Whether both say where one thing is, in whatever words: "I parked on level 3", "the car is in Hill Street"."""
+    thing = _placed_thing(newer)
+    return bool(thing) and thing == _placed_thing(older) and older != newer
+
+
+def _placed_thing(text: str) -> set[str]:
+    """The words of the thing of which the text says where it is."""
+    if put := _PUT.search(plain(text)):
+        return content(put["thing"]) or (content("car") if put["parked"] else set())
+    subject = find_subject(plain(text))
+    at = _IS_AT.match(subject.rest) if subject is not None else None
+    if subject is None or at is None or any(value.start <= at.end() for value in find_values(subject.rest)):
+        return set()  # "the gym is at 7:15" says no place
+    return content(subject.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,9 +308,7 @@ class _Difference:
 
 def _difference(one: str, other: str) -> _Difference:
     left, right = frame_words(one), frame_words(other)
-    _, first, last, their_first, their_last = next(
-        block for block in SequenceMatcher(None, left, right, autojunk=False).get_opcodes() if block[0] != "equal"
-    )
+    first, last, their_first, their_last = _differing_blocks(left, right)[0]
     return _Difference(
         tuple(left[first:last]), tuple(right[their_first:their_last]), tuple(left[:first]), tuple(left[last:])
     )

@@ -141,6 +141,8 @@ def is_past(clause: str) -> bool:
             follows = words[index + 1]
             if follows in ("to", "on") or follows.endswith("ing") or word in ("is", "are"):
                 return False
+        if word.endswith("'s") and index + 1 < len(words) and words[index + 1] in past:
+            return False  # "the van's parked in the yard", "Ana's moved": it is so now
         if word == "done" and any(earlier in ("get", "getting", "having") for earlier in words[:index]):
             continue
         if word in past and word not in _OF_THE_PLAN:

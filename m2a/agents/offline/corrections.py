@@ -66,7 +66,9 @@ _MISSPOKE = re.compile(
     re.IGNORECASE,
 )
 
-_ENOUGH, _ENOUGH_TAKEN_BACK = 0.6, 0.3  # the probability from which it is a correction; where words say so, a lower one
+# The probability from which it is a correction; where words say so, or all but the value is said again with "now", a lower one.
+_ENOUGH, _ENOUGH_IN_WORDS = 0.6, 0.3
+_CLEAR_LEAD = 4.0  # the same where the correction names the memory by one word, and gives another value
 _LEAD = 1.0  # of the logarithm of the odds, over the next memory that could be meant
 # Words that a correction such as "Scratch that about the boiler key, …" shares with the memory that it names itself.
 _NAMED_BY_ITSELF = 2
@@ -124,11 +126,11 @@ def find_corrected(
     new = correcting_claim(observation.text, said, concepts)
     entries, known = _known(observation, hits, newest, concepts)
     chosen = choose(new, observation.text, said, known, sense)
-    if chosen is None or chosen.probability < _enough(said):
-        return None
-    if not _has_a_sign(new, known[chosen.position].claim, observation.text, said):
+    if chosen is None:
         return None
     claim = known[chosen.position].claim
+    if chosen.probability < _enough(said, new, claim) or not _has_a_sign(new, claim, observation.text, said):
+        return None
     whole = not leans(said, observation.text) and _tells_all_of(new, claim, said)
     return Correction(entries[chosen.position], whole, named=_words_naming(new, claim) > 0)
 
@@ -164,8 +166,9 @@ def _may_correct(observation: Observation, said: str) -> bool:
     return not says_what_stays(said) and (not _ADDS.search(observation.text) or bool(TAKES_BACK.search(said)))
 
 
-def _enough(said: str) -> float:
-    return _ENOUGH_TAKEN_BACK if TAKES_BACK.search(said) else _ENOUGH
+def _enough(said: str, new: Claim, old: Claim) -> float:
+    is_so_now = LATELY.search(said) and share_a_frame(new.text, old.text) and different_kinds(new, old)
+    return _ENOUGH_IN_WORDS if TAKES_BACK.search(said) or is_so_now else _ENOUGH
 
 
 def _known(
@@ -194,7 +197,8 @@ def choose(new: Claim, text: str, said: str, known: Sequence[Known], sense: Sens
     if not able:
         return None
     best = max(able, key=lambda one: one.score)
-    if not leaning or named[best.position] >= _NAMED_BY_ITSELF:
+    is_clear = best.lead >= _CLEAR_LEAD and named[best.position] and different_kinds(new, known[best.position].claim)
+    if not leaning or is_clear or named[best.position] >= _NAMED_BY_ITSELF:
         if best.lead < _LEAD:
             clear = _clearer_of_two(new, rated, known)
             if clear not in able:
@@ -219,10 +223,15 @@ def doubted(new: Claim, text: str, said: str, known: Sequence[Known], sense: Sen
     if leans(said, text):
         return []
     rated = sorted(rate(new, [one.claim for one in known], sense), key=lambda one: one.score, reverse=True)
-    two = [one for one in rated[:2] if _may_be_meant(new, known[one.position])]
+    two = [
+        one
+        for one in rated[:2]
+        if _may_be_meant(new, known[one.position]) and _tells_as_much(new, known[one.position].claim)
+    ]
     if len(two) < 2 or two[0].lead >= _LEAD or not all(_words_naming(new, known[one.position].claim) for one in two):
         return []
-    sure = _chosen(new, said, known, two[0], False, sense).probability >= _enough(said)
+    enough = _enough(said, new, known[two[0].position].claim)
+    sure = _chosen(new, said, known, two[0], False, sense).probability >= enough
     return [one.position for one in two] if sure else []
 
 
@@ -360,12 +369,21 @@ def _of_another_owner(new: Claim, old: Claim) -> bool:
     return "I" in owners and "" not in owners and len(owners) == 2
 
 
+def _tells_as_much(new: Claim, old: Claim) -> bool:
+    """Whether the old claim tells what the new one does: another value of its kind, or just what it denies."""
+    return not new.kinds or bool(different_kinds(new, old)) or bool(new.refuted & old.words)
+
+
 def _clearer_of_two(new: Claim, rated: Sequence[Candidate], known: Sequence[Known]) -> Candidate | None:
-    """Of the two likeliest memories the newer where they are values of one thing, else the one that alone is of the subject."""
+    """Of the two likeliest memories the newer where they are values of one thing, else the one that alone tells what the
+    correction does, or is of its subject."""
     two = sorted(rated, key=lambda one: one.score, reverse=True)[:2]
     first, second = (known[one.position] for one in two)
     if exclude_each_other(first.text, second.text):
         return max(two, key=lambda one: known[one.position].number)
+    telling = [one for one in two if new.kinds and _tells_as_much(new, known[one.position].claim)]
+    if len(telling) == 1:
+        return telling[0]
     of_it = [one for one in two if new.subject and new.subject <= known[one.position].claim.words]
     return of_it[0] if len(of_it) == 1 else None
 

@@ -11,13 +11,15 @@ from m2a.agents.offline.names import mentioned
 from m2a.agents.offline.questions import Question
 from m2a.agents.offline.recognised import memories_of
 from m2a.agents.offline.relevance import SURE, Match, answers, is_sure, rests_on, tells_anothers
-from m2a.agents.offline.said import find_said
+from m2a.agents.offline.said import find_said, told_then
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.shown import asks_for_photos, showing
 from m2a.agents.offline.text import meets, stem, stems, words_for
 from m2a.agents.state import Opened, Searched, TurnState
 from m2a.types import (
     Action,
+    DateInterval,
+    FetchRawMessages,
     FetchRawMessagesByTime,
     Finish,
     Hit,
@@ -30,6 +32,7 @@ from m2a.types import (
 NEAREST = "Not the answer, but the nearest to it:"
 _WORDS_OF_A_SEARCH = 400  # characters
 _SHOWN = 4  # messages with photos
+_OPENED_AT_ONCE = 500  # ids of messages
 
 
 def next_step(state: TurnState, heard: Heard, sense: Sense) -> Action:
@@ -42,11 +45,12 @@ def next_step(state: TurnState, heard: Heard, sense: Sense) -> Action:
     if question.asks == "who is this":
         return _next_of_photos(state, hits, done)
     wants_photos = asks_for_photos(question)
-    if wants_photos and question.within is not None:
-        by_day = FetchRawMessagesByTime(start=question.within.first, end=question.within.last)
-        if by_day not in done:
-            return by_day
-        on_day = showing(_opened(state), state.message.message_id)
+    if (wants_photos or question.asks == "told then") and question.within is not None:
+        if opens := _next_of_days(question.within, state):
+            return opens
+        if question.asks == "told then":
+            return Finish(message_ids=_ids(told_then(_said_on(question.within, state), state, sense)))
+        on_day = showing(_said_on(question.within, state), state.message.message_id)
         if on_day or question.asks != "show":
             return Finish(message_ids=_ids(on_day[-_SHOWN:]))
     if question.is_read:
@@ -70,6 +74,18 @@ def next_step(state: TurnState, heard: Heard, sense: Sense) -> Action:
     if said:
         return Finish(context=" ".join(f'"{message.text}"' for message in said), message_ids=_ids(said))
     return _finish(selected(question, matches), unsure=True)
+
+
+def _next_of_days(days: DateInterval, state: TurnState) -> FetchRawMessagesByTime | FetchRawMessages | None:
+    """Open what was said on these days, and what of it did not fit; None where all is open."""
+    opened = [step.observation for step in state.steps if isinstance(step.observation, Opened)]
+    if not opened:
+        return FetchRawMessagesByTime(start=days.first, end=days.last)
+    last = opened[-1].messages[-1].message_id if opened[-1].messages else 0
+    upto = min(last + _OPENED_AT_ONCE, state.message.message_id - 1)
+    if not opened[-1].more or state.rounds_left < 2 or last >= upto:
+        return None
+    return FetchRawMessages(ranges=((last + 1, upto),))
 
 
 def _next_of_photos(state: TurnState, hits: Sequence[Hit], done: Sequence[Action | None]) -> Action:
@@ -101,6 +117,10 @@ def _hits(state: TurnState) -> tuple[Hit, ...]:
 
 def _opened(state: TurnState) -> list[Message]:
     return [m for step in state.steps if isinstance(step.observation, Opened) for m in step.observation.messages]
+
+
+def _said_on(days: DateInterval, state: TurnState) -> list[Message]:
+    return [message for message in _opened(state) if days.first <= message.said_at.date() <= days.last]
 
 
 def _messages(state: TurnState) -> list[Message]:

@@ -231,6 +231,12 @@ def _named_relations(sentence: str) -> Iterable[Naming]:
             name.split()[0], match.start() == 0 and len(name.split()) == 1 and name.lower() in _COMMON_STARTS
         ):
             yield _naming(name, noun)
+    for match in re.finditer(
+        rf"(?:^|'s |, |\b(?:is|was|are|meet|and|with|of) )({NAME}) the ((?:[a-z-]+ ){{0,2}}[a-z]+)", sentence
+    ):  # "This is Luna the cat"
+        noun = next((noun for noun in _prefixes(match[2]) if _kind(noun) in ("person", "pet")), None)
+        if noun and not _is_no_name(match[1].split()[0], match.start() == 0):
+            yield _naming(match[1], noun)
     for match in re.finditer(rf"\b(?:[Mm]y|[Oo]ur) {_NOUN}(?:'s| is) ({NAME})(?=[,.!?;]|$| and\b| but\b)", sentence):
         if _kind(match[1]) in ("person", "pet") and not _is_no_name(match[2].split()[0], False):
             yield _naming(match[2], match[1])

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal
 
@@ -17,7 +17,7 @@ from m2a.types import Concept, DateInterval, Message
 
 Asks = Literal[
     "day", "time", "place", "person", "name", "count", "money", "amount", "age", "duration", "until", "ago",
-    "frequency", "reason", "job", "noun", "thing", "yes or no", "about", "show", "who is this",
+    "frequency", "reason", "job", "noun", "thing", "yes or no", "about", "show", "told then", "who is this",
 ]  # fmt: skip
 
 _UNIT = r"(?P<unit>day|week|month|year|night|hour)s?"
@@ -111,6 +111,13 @@ _KINDS: tuple[tuple[Asks, str], ...] = (
         rf"the)\b|\bwhether\b|\bif\b",
     ),
 )  # fmt: skip
+# Asked of what somebody is told not to bear.
+_MAY_NOT_EAT = re.compile(
+    r"\b(?:can't|cannot|can not|mustn't|shouldn't|doesn't|does not|don't|not)\b((?: \w+){0,3}?) eat\b", re.I
+)
+_TOLD_THEN = re.compile(
+    r"\bwhat (?:all |else )?(?:did|have) (?:i|we)\b.*\b(?:tell|told|say|said|mention|talk)", re.IGNORECASE
+)
 _SHOWING = frozenset(stem(word) for word in "show see look photo picture pic image".split())
 _PATTERNS = tuple((asks, re.compile(pattern, re.IGNORECASE)) for asks, pattern in _KINDS)
 # Words that tell nothing of which memory answers.
@@ -157,10 +164,19 @@ def questions_of(
     found = [
         parse(resolve(text, recent, concepts), today, context=message.text, has_photos=has_photos) for text in asked[:5]
     ]
+    found = [one if at == 0 else _of_the_same(one, found[at - 1]) for at, one in enumerate(found)]
     found += [Question(one.text, "thing", one.text, is_read=False) for one in said[:20] if _asks_unread(one)]
     if message.photos and not re.search(r"\w", message.text):
         found.append(Question("who is this?", "who is this"))
     return found
+
+
+def _of_the_same(question: Question, before: Question) -> Question:
+    """What names nothing is asked of what the question before it names: "Do I have any pets? What are their names?"."""
+    points = re.search(r"\b(?:they|them|their|those|he|she|him|her|his|it|its)\b", question.text, re.IGNORECASE)
+    if question.words or question.names or not points:
+        return question
+    return replace(question, words=before.words, names=before.names, about_self=before.about_self)
 
 
 def _asks_unread(utterance: Utterance) -> bool:
@@ -199,11 +215,18 @@ def parse(text: str, today: date, *, context: str = "", has_photos: bool = False
     noun = groups.get("noun") or ""
     found = find_dates(typed, today, past=bool(re.search(r"\b(?:did|was|were|had)\b", typed, re.IGNORECASE)))
     names = tuple(find_names(typed))
+    day = typed[found[0].start : found[0].end] if found else ""
+    if day and _TOLD_THEN.search(typed) and not content_words(typed.replace(day, " ")):
+        asks = "told then"
     return Question(
         typed,
         asks,
         plain(context) or typed,
-        tuple(word for word in content_words(typed) if asks != "show" or stem(word) not in _SHOWING),
+        tuple(
+            word
+            for word in content_words(_MAY_NOT_EAT.sub(r"\1 allergic", typed))
+            if asks != "show" or stem(word) not in _SHOWING
+        ),
         names,
         noun=noun.split()[-1].lower() if noun else "",
         unit=(groups.get("unit") or "").lower(),

@@ -72,7 +72,7 @@ def judged(
                 model.probability(features),
                 is_counted=_has_one(entry.text, counted),
                 tells_taste=tells_the_taste(question, entry.text),
-                is_anothers=tells_anothers(question.text, entry.text),
+                is_anothers=tells_anothers(question.text, entry.text) or tells_another_thing(question, entry.text),
             ),
             tuple(group[1:]),
         )
@@ -81,11 +81,15 @@ def judged(
     return sorted(found, key=lambda match: (match.score, match.entry.memory_id), reverse=True)
 
 
+_HAS_ANY = re.compile(r"\b(?:do|have) (?:i|we) (?:have|got|own|keep)\b", re.IGNORECASE)
+
+
 def _counted_kind(question: Question) -> frozenset[str]:
-    """What is counted by "how many pets have I got in all?": all of a kind, whoever has it."""
-    if question.asks != "count" or question.names:
+    """What is counted by "how many pets have I got in all?", or asked of by "have I got pets?": all of a kind, whoever has it."""
+    has_any = question.asks == "yes or no" and len(question.words) == 1 and _HAS_ANY.search(question.text)
+    if question.names or not (question.asks == "count" or has_any):
         return frozenset()
-    noun = stem(question.noun)
+    noun = stem(question.words[0] if has_any else question.noun)
     others = {stem(word) for word in question.words} - {noun}
     return members(noun) if others - members(noun) <= _OF_ALL else frozenset()
 
@@ -127,6 +131,25 @@ def tells_anothers(question: str, text: str) -> bool:
     mine = [content(one["what"]) for one in _MINE.finditer(plain(text)) if not one["more"]]
     theirs = [content(one["what"]) for one in _ANOTHERS.finditer(plain(text))]
     return bool(wanted) and any(wanted <= words for words in theirs) and not any(wanted <= words for words in mine)
+
+
+_THING = re.compile(
+    r"\b(?:the|my|our|his|her|their|[\w-]+'s) (?P<which>(?:[\w-]+ ){1,2})(?P<thing>[\w-]+)(?=\W*$| (?:again|now|please)\b)",
+    re.IGNORECASE,
+)
+
+
+def tells_another_thing(question: Question, text: str) -> bool:
+    """Whether "the door code" is asked of, and the text tells of the lock's code: of a thing of the kind, but not of that one."""
+    asked = _THING.search(plain(question.text))
+    which = content(asked["which"]) if asked is not None else set()
+    said = [word.lower() for word in re.findall(r"[\w'-]+", plain(text))]
+    roots = [stem(re.sub(r"'s$", "", word)) for word in said]
+    if asked is None or not which or any(meets(word, frozenset(roots)) for word in which):
+        return False
+    thing = stem(asked["thing"])
+    before = [said[at - 1] for at, root in enumerate(roots) if at and root == thing]
+    return bool(before) and all(content(word) and not word[0].isdigit() for word in before)
 
 
 def _score(

@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 
+from m2a.agents.offline.acts import utterances
 from m2a.agents.offline.claims import exclude_each_other
 from m2a.agents.offline.questions import Question
+from m2a.agents.offline.sense import Sense
 from m2a.agents.state import Superseded, TurnState
 from m2a.memory.quotations import spans_saying
 from m2a.memory.withheld import FORGOTTEN
@@ -16,6 +18,7 @@ _ALIKE = 0.7  # what a word counts that begins alike
 _LEAST = 2  # words
 _AS_MANY = 0.6  # of the words that the best message holds, those that another one told beside it holds
 _TOLD = 2  # messages
+_OF_A_DAY = 12
 
 
 def find_said(question: Question, messages: Sequence[Message], state: TurnState) -> list[Message]:
@@ -42,6 +45,19 @@ def find_said(question: Question, messages: Sequence[Message], state: TurnState)
         )
     ]
     return newest[:_TOLD]
+
+
+def told_then(messages: Sequence[Message], state: TurnState, sense: Sense) -> list[Message]:
+    """Of the messages of a day those in which the user told something, the newest of them, in order."""
+    told = [
+        message
+        for message in messages
+        if message.role == "user"
+        and message.message_id < state.message.message_id
+        and message.message_id not in superseded_ids(state)
+        and any(one.act in ("tell", "preference", "unread") for one in utterances(message.text, sense))
+    ]
+    return told[-_OF_A_DAY:]
 
 
 def quoted(question: str, message: Message) -> str:

@@ -19,6 +19,7 @@ from m2a.agents.offline.names import antecedent, find_namings, mentioned
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.showing import PhotoSaying, photo_sayings
 from m2a.agents.offline.text import plain, tokens
+from m2a.agents.offline.values import find_values, has_day
 from m2a.agents.offline.wishes import forget_probability, goes_on_forgetting
 from m2a.types import Concept, DateInterval, Message, NamedConcept
 
@@ -45,6 +46,7 @@ _FILLER = re.compile(
     r"haha|lol|omg|phew|wow|ugh|guess what|(?:it )?turns out(?: that)?|it (?:seems|looks like|appears)(?: that)?|"
     r"listen|ps|thanks|thank you|for the record|just so you know|no|nope|sorry|actually|"
     r"(?:good|great|big|bad) news|you should know(?: that)?|did you know(?: that)?|you know|note to self|"
+    r"scratch that|strike that|"
     r"(?:(?:small|quick|slight|minor) )?correction|"
     r"i(?: just)? (?:wanted|want|should|have|need|would like|'d like) to (?:tell|let|"
     r"inform) you(?: know)?(?: that)?)\b"
@@ -91,6 +93,7 @@ class Reading:
 
 _MORE_TO_FORGET = 0.1  # from which probability a message that follows a request to forget is another
 SENTENCES = 60  # of one message that are read; more would keep the user waiting
+_FEW = 7  # words of a message that may be no more than another value
 OBSERVATIONS = 10  # of one message that are kept
 _LONG = 600  # characters of a sentence that is no memory any more: nobody would know it again
 
@@ -101,6 +104,8 @@ def read(message: Message, recent: Sequence[Message], concepts: Sequence[Concept
     typed = plain(message.text)
     if _goes_on_forgetting(typed, recent, sense):
         whole = [Utterance("forget", typed)]
+    if all(one.act in ("chat", "unread") for one in whole) and _is_another_value(typed, recent):
+        whole = [Utterance("tell", one.text) for one in whole]
     said = [one for one in whole[:SENTENCES] if len(one.text) <= _LONG]
     unread = tuple(one.text for one in whole[:SENTENCES] if one.act == "unread" or len(one.text) > _LONG)
     reading = _reading(message, said, recent, concepts) if said else Reading()
@@ -112,6 +117,18 @@ def read(message: Message, recent: Sequence[Message], concepts: Sequence[Concept
         unread=unread,
         left_out=max(0, len(whole) - SENTENCES) + max(0, dropped),
     )
+
+
+def _is_another_value(typed: str, recent: Sequence[Message]) -> bool:
+    """Whether a few words give another value of what the user told just before: "Put off again. June."."""
+    before = next((earlier.text for earlier in reversed(recent) if earlier.role == "user"), "")
+    few = len(tokens(typed)) <= _FEW and not typed.endswith("?") and not before.endswith("?")
+    return few and bool(_kinds_of_values(typed) & _kinds_of_values(plain(before)))
+
+
+def _kinds_of_values(text: str) -> set[str]:
+    kinds = {value.kind.partition(":")[0] for value in find_values(text)}
+    return kinds | {"day"} if has_day(text) else kinds
 
 
 def _goes_on_forgetting(typed: str, recent: Sequence[Message], sense: Sense) -> bool:
@@ -177,10 +194,13 @@ def _observations(
     kept: Sequence[Utterance], before: Sequence[str], concepts: Sequence[Concept], today: date
 ) -> list[Observation]:
     texts: list[tuple[str, Utterance]] = []  # with the utterances that each is from, as one
+    opening = ""  # "Nope." before "Thursday."
     for utterance in kept:
         body = _FILLER.sub("", utterance.text).strip(" ,")
         if not body:
+            opening = f"{opening}{utterance.text} "
             continue
+        utterance, opening = replace(utterance, text=f"{opening}{utterance.text}"), ""
         if texts and len(texts[-1][0]) > _LONG:
             texts.append((body, utterance))
         elif texts and leans(body) and not (_PERSONAL.match(body) and antecedent([texts[-1][0]], concepts)):

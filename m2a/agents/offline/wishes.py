@@ -5,6 +5,7 @@ shouldn't have it.") is known by a learned decision over its words and its meani
 """
 
 import re
+from collections.abc import Sequence
 
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import content, stem
@@ -52,14 +53,9 @@ RESTORE = re.compile(
 )
 
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?|[?!.,]")
-_NOT_PUT_RIGHT = 0.5  # from which probability "scratch what I said about …, …" gives no more than a reason
+_UNLIKELY = 0.3  # below which probability a clause after the wish tells what holds instead: "Forget Tuesday, we meet on Friday."
 _ONLY_POINTS = re.compile(
     r"(?:it|that|this|them|those|these)(?: (?:one|part|bit|thing))?(?= (?:from|before|off|out|because|please|now|for|in)\b|\W*$)",
-    re.IGNORECASE,
-)
-# After these a message goes on with what holds instead: "scratch what I said about the key, Ana has it".
-_PUTS_RIGHT = re.compile(
-    r"^\W*(?:\w+,? )?(?:scratch|scrap|strike|forget|disregard|drop) (?:what|that|everything|all|whatever|anything)\b",
     re.IGNORECASE,
 )
 _GOES_ON = re.compile(
@@ -71,7 +67,7 @@ _ASKING = {
     for word in "everything anything memory note fact thing bit part message please forget delete mention ask stuff information "
     "info detail entry whole story record told tell say said erase remove wipe scrub purge unlearn scrap strike drop bin "
     "clear lose rid throw list mind head file keep kept hold store save remember retain confidence pretend happen "
-    "kindly would".split()
+    "kindly would ever anyone anybody omg reason longer".split()
 }
 
 
@@ -82,15 +78,12 @@ def is_forget(sentence: str) -> bool:
 
 def forgotten_by(sentence: str, sense: Sense) -> str | None:
     """What a sentence wants forgotten, in its own words; None where it wants nothing forgotten, or tells what holds instead."""
-    if kept_out := _NOT_KEPT.match(sentence):
-        return kept_out["what"].strip()
-    forget = _FORGET.match(sentence)
-    if forget is None or re.match(r"scratch that\b[\s,.:-]+\w", sentence, re.IGNORECASE):
+    wish = _NOT_KEPT.match(sentence) or _FORGET.match(sentence)
+    if wish is None or re.match(r"scratch that\b[\s,.:-]+\w", sentence, re.IGNORECASE):
         return None
-    rest = re.split(r"[,;:]\s+| - ", forget["what"], maxsplit=1)
-    if len(rest) == 1 or len(rest[1].split()) < 3 or not _PUTS_RIGHT.match(sentence):
-        return forget["what"].strip()
-    return forget["what"].strip() if forget_probability(sentence, sense) >= _NOT_PUT_RIGHT else None
+    rest = re.split(r"[,;:]\s+| - ", wish["what"], maxsplit=1)
+    alone = len(rest) == 1 or len(rest[1].split()) < 3
+    return wish["what"].strip() if alone or forget_probability(sentence, sense) >= _UNLIKELY else None
 
 
 def forget_probability(text: str, sense: Sense) -> float:
@@ -99,10 +92,49 @@ def forget_probability(text: str, sense: Sense) -> float:
 
 
 def phrases(text: str) -> dict[str, float]:
-    """The runs of one to three words by which such a request is known; "^" and "$" are its ends."""
+    """The runs of up to three words by which such a request is known; "^" and "$" are its ends.
+
+    Words that do the same in such a request stand for one another besides, in runs of up to four: "no need to <keep>".
+    """
     words = ["^", *_WORD.findall(text.lower()), "$"]
+    acts = _acts(words)
     runs = (" ".join(words[at : at + length]) for length in (1, 2, 3) for at in range(len(words) - length + 1))
-    return dict.fromkeys(runs, 1.0)
+    alike = (" ".join(acts[at : at + length]) for length in (1, 2, 3, 4) for at in range(len(acts) - length + 1))
+    return dict.fromkeys([*runs, *(run for run in alike if "<" in run)], 1.0)
+
+
+def may_ask_to_forget(text: str) -> bool:
+    """Whether the text bids to take something away, or says that something is not to be kept or was never said."""
+    return bool(_BIDS.search(" ".join(_acts(["^", *_WORD.findall(text.lower()), "$"]))))
+
+
+def _acts(words: Sequence[str]) -> list[str]:
+    return [_ACTS.get(word, word) for word in words]
+
+
+_BIDS = re.compile(
+    r"(?:^\^|[,.!?]|\b(?:so|and|but|please|pls|just|kindly|now|then|you|to|ok|omg|hey|well)) <(?:remove|forget)> (?!to\b)|"
+    r"(?<!\bi )(?<!\bwe )(?<!he )(?<!they )<no> (?:[\w']+ ){0,4}?<keep>|<no> (?:[\w']+ ){0,2}?<say> you\b|\bi ever <say>"
+)
+# What words do in a request to forget: they take away, keep, say, deny, or name where a memory stands.
+_ACTS = {
+    word: f"<{act}>"
+    for act, words in {
+        "remove": "delete erase wipe scrub purge unlearn expunge discard strike scratch scrap bin ditch dump drop lose clear "
+        "remove shred burn trash toss chuck zap nuke kill cut cross rub blot axe undo unknow dispose throw deleting erasing "
+        "wiping scrubbing removing dropping removed deleted erased wiped scrubbed gone away rid",
+        "forget": "forget forgets forgetting forgot forgotten",
+        "keep": "keep store save remember retain record hold know recall note log file carry hang keeping storing saving "
+        "remembering retaining recording holding knowing noting kept stored saved retained recorded held known noted logged",
+        "say": "said told mentioned say tell mention wrote written typed shared gave spoke talked confided telling saying "
+        "mentioning",
+        "no": "no not never don't dont didn't needn't shouldn't mustn't ought cannot can't won't nothing none without",
+        "memory": "memory record records notes file files mind head history profile archive list",
+        "matter": "bit thing things stuff part detail details info information business matter story entry number code "
+        "address name date password pin figure",
+    }.items()
+    for word in words.split()
+}
 
 
 def goes_on_forgetting(message: str) -> bool:
