@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import cached_property
 from pathlib import Path
 
 from data_synthesis.accepted import too_little_fault
@@ -22,6 +23,7 @@ from data_synthesis.group import (
     PersonalConcept,
     TurnPlace,
 )
+from data_synthesis.seen import Sight, in_words
 from data_synthesis.wording import (
     answer_given_away,
     bracketed_names,
@@ -51,24 +53,24 @@ class GroupFault:
         return f"{self.subject}: {self.sentence}" if self.subject else self.sentence
 
 
-def in_words(place: TurnPlace) -> str:
-    return f"session {place.session}, turn {place.turn}"
-
-
 def faults_of(
-    group: GeneratedGroup, request: GroupRequest, turn_name: Callable[[TurnPlace], str] = in_words
+    group: GeneratedGroup,
+    request: GroupRequest,
+    turn_name: Callable[[TurnPlace], str] = in_words,
+    elsewhere: Sequence[str] = (),
 ) -> list[GroupFault]:
     """Every fault of a group; an empty list means that it may go into the benchmark.
 
-    `turn_name` says how the sentences name a turn.
+    `turn_name` says how the sentences name a turn; `elsewhere` are the texts of the dialogue's other turns.
     """
-    check = _GroupCheck(group, request, turn_name)
+    check = _GroupCheck(group, request, turn_name, elsewhere)
     return [*check.session_faults(), *check.photo_faults(), *check.question_faults()]
 
 
-def question_faults_of(question: GeneratedQuestion, group: GeneratedGroup, request: GroupRequest) -> list[str]:
-    """What is wrong with a question that might be asked of a group."""
-    return [sentence for _, sentence in _GroupCheck(group, request, in_words).faults_of_question(question)]
+def keeps_the_rules(group: GeneratedGroup, request: GroupRequest) -> Callable[[GeneratedQuestion], bool]:
+    """Whether a question that might be asked of a group breaks no rule."""
+    check = _GroupCheck(group, request, in_words)
+    return lambda question: next(check.faults_of_question(question), None) is None
 
 
 def delivered(group: GeneratedGroup, request: GroupRequest) -> tuple[GeneratedGroup, list[GroupFault]]:
@@ -143,11 +145,16 @@ def _about(rule: str, sentences_found: Iterable[str | None]) -> Iterator[tuple[s
     yield from ((rule, sentence) for sentence in sentences_found if sentence)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _GroupCheck:
     group: GeneratedGroup
     request: GroupRequest
     turn_name: Callable[[TurnPlace], str]
+    elsewhere: Sequence[str] = ()
+
+    @cached_property
+    def sight(self) -> Sight:
+        return Sight(self.group, self.request, self.turn_name, self.elsewhere)
 
     @property
     def names(self) -> set[str]:
@@ -192,6 +199,8 @@ class _GroupCheck:
             yield "schema", "the text is empty."
         yield from _about("schema", [_unwritable(turn.text)])
         yield from _about("names", wording_faults(turn.text, self.names))
+        if place != TurnPlace(1, 1) and (again := self.names & set(bracketed_names(turn.text))):
+            yield "names", f"<{min(again)}> stands in angle brackets, as only in the first message."
         for sentence in sentences(turn.text):
             if sentence in said:
                 before = self.turn_name(said[sentence])
@@ -203,6 +212,10 @@ class _GroupCheck:
         yield from _about(
             "photos", (f"it shows {photo.name}, which was not chosen." for photo in turn.photos if photo not in chosen)
         )
+        named = [one for one in self.request.group.concepts if holds(turn.text, one.name)]
+        for one in self.request.group.concepts:
+            if named and one not in named and {photo.path for photo in one.photos} & set(turn.photos):
+                yield "truth", f"it shows a photo of {one.name}, but names {named[0].name}."
 
     def photo_faults(self) -> Iterator[GroupFault]:
         for concept in self.request.group.concepts:
@@ -247,6 +260,7 @@ class _GroupCheck:
             yield from self._retrieval_faults(question)
         if question.category == TEMPORAL or question.derivation is not None:
             yield from _about("temporal", self._derivation_faults(question))
+        yield from self.sight.faults(question)
 
     def _turns(self, question: GeneratedQuestion) -> list[GeneratedTurn]:
         return [turn for turn in map(self._turn_at, question.evidence) if turn is not None]

@@ -4,7 +4,7 @@ import asyncio
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -69,7 +69,13 @@ def synthesize(
     ] = 120,
     validate: Annotated[
         _Folder,
-        typer.Option(help="Check a folder made before, with --locomo against its source; nothing is made."),
+        typer.Option(
+            help="Check a folder made before, with --locomo and --concepts against its sources; nothing is made."
+        ),
+    ] = None,
+    leak_check: Annotated[
+        str | None,
+        typer.Option(help="With --validate: a chat model, named as for --chat-model, that is asked without photos."),
     ] = None,
 ) -> None:
     """Weave photo-grounded sessions and questions about them into LoCoMo's conversations.
@@ -80,7 +86,8 @@ def synthesize(
     chat = _Chat(chat_model, chat_base_url, chat_api_key, chat_sees_photos, chat_timeout, price, budget)
     with _told():
         if validate is not None:
-            _validate(validate, locomo)
+            blind = replace(chat, name=leak_check, sees_photos=False) if leak_check else None
+            _validate(validate, locomo, concepts, blind)
         elif locomo is None or concepts is None or out is None:
             given = {"--locomo": locomo, "--concepts": concepts, "--out": out}
             missing = ", ".join(name for name, value in given.items() if value is None)
@@ -200,15 +207,21 @@ def _report(plan: Plan, outcome: Outcome, out: Path, answers: AnswerStore | None
     print(f"{len(outcome.made)} of {len(plan.groups)} groups in {len(plan.samples)} conversations are in {out}.{cost}")
 
 
-def _validate(folder: Path, locomo: Path | None) -> None:
+def _validate(folder: Path, locomo: Path | None, concepts: Path | None, blind: _Chat | None) -> None:
+    from data_synthesis.leak_check import blind_answers
     from data_synthesis.merged_folder import FILES
     from data_synthesis.validation import validate
 
     if folder.is_dir() and not any((folder / name).exists() for name in FILES):
         raise SynthesisError(f"{folder} holds no data set made by data_synthesis.")
-    report = validate(folder, locomo)
+    report = validate(folder, locomo, concepts)
     print(report)
-    if report.faults:
+    too_high = False
+    if blind is not None:
+        answers = asyncio.run(blind_answers(report.parts, _chat_model(blind)))
+        too_high = any(rate.too_high for rate in answers.rates)
+        print(*answers.solved, *answers.rates, sep="\n")
+    if report.faults or too_high:
         raise typer.Exit(NOT_WHOLE)
 
 

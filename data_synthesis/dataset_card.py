@@ -11,7 +11,8 @@ from m2a.benchmarks.locomo import CATEGORY_NAMES, VISUAL_CATEGORIES, Sample, par
 QUESTIONS_FILE = "questions.jsonl"
 CONVERSATIONS_FILE = "conversations.jsonl"
 _TEMPLATE = Path(__file__).with_name("dataset_card.md")
-_QUESTION_FIELDS = {
+_Fields = Mapping[str, str | Mapping[str, str]]
+_QUESTION_FIELDS: _Fields = {
     **dict.fromkeys(("question_id", "sample_id", "question", "answer"), "string"),
     "accepted_answers": "list",
     "evidence": "list",
@@ -21,6 +22,7 @@ _QUESTION_FIELDS = {
     "photos": "list",
     "source": "string",
     "group": "int64",
+    "seen": {"photo": "string", "shown_in": "string", "words": "string", "meant_by": "list"},
 }
 
 
@@ -42,6 +44,7 @@ def question_rows(samples: Sequence[Sample]) -> Iterator[dict[str, Any]]:
                 "photos": question["photos"],
                 "source": question["source"],
                 "group": question.get("group"),
+                "seen": question.get("seen", []),
             }
 
 
@@ -66,7 +69,7 @@ def conversation_rows(samples: Sequence[Sample]) -> Iterator[dict[str, Any]]:
                 }
 
 
-_TURN_FIELDS = {
+_TURN_FIELDS: _Fields = {
     "sample_id": "string",
     "session": "int64",
     **dict.fromkeys(("date_time", "dia_id", "speaker", "text"), "string"),
@@ -133,7 +136,13 @@ def dataset_card(run: Mapping[str, Any], statistics: Mapping[str, Any]) -> str:
     return text
 
 
-def _features(fields: Mapping[str, str]) -> str:
-    """The types of the columns, so that empty lists and nulls need no guess."""
-    written = ((name, "list: string" if kind == "list" else f"dtype: {kind}") for name, kind in fields.items())
-    return "\n".join(f"  - name: {name}\n    {kind}" for name, kind in written)
+def _features(fields: _Fields, indent: str = "  ") -> str:
+    """The types of the columns, so that empty lists and nulls need no guess. An object of fields is a list of such."""
+    written = []
+    for name, kind in fields.items():
+        if not isinstance(kind, str):
+            typed = f"list:\n{_features(kind, indent + '  ')}"
+        else:
+            typed = "list: string" if kind == "list" else f"dtype: {kind}"
+        written.append(f"{indent}- name: {name}\n{indent}  {typed}")
+    return "\n".join(written)

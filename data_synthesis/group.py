@@ -17,11 +17,15 @@ class GenerationFailed(SynthesisError):
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """One thing that can be seen on the concept. `accepted` are further short answers that count as right."""
+    """One thing that can be seen on the concept. `accepted` are further short answers that count as right.
+
+    `photos` are those on which it can be seen; none are named where it can be on all.
+    """
 
     key: str
     value: str
     accepted: tuple[str, ...] = ()
+    photos: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +94,17 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class GroupRequest:
-    """All that a generator may know. `seed` is this group's own; equal requests give equal results without a model."""
+    """All that a generator may know. `seed` is this group's own; equal requests give equal results without a model.
+
+    `elsewhere` are the concepts of the other groups of the dialogue, which no question may be taken to mean.
+    """
 
     dialogue_id: str
     speakers: tuple[str, str]
     group: ConceptGroup
     placement: Placement
     seed: int
+    elsewhere: tuple[PersonalConcept, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +155,20 @@ class GeneratedQuestion:
     accepted: tuple[str, ...] = ()
     photos: tuple[Path, ...] = ()
     derivation: Derivation | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What must be seen on a photo to answer a question: `words` say it.
+
+    `place` is the turn that shows the photo, None where the photo comes with the question. `meant_by` are the turns that
+    say which photo is meant: those that name its concept, or else the one that shows it.
+    """
+
+    photo: Path
+    words: str
+    place: TurnPlace | None
+    meant_by: tuple[TurnPlace, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,9 +47,15 @@ def photo_ids(request: GroupRequest) -> dict[str, Path]:
 
 def with_ids(request: GroupRequest) -> GroupRequest:
     """The request with the photos' ids in place of their paths, so that what is said of it can be told to the model."""
-    ids = iter(photo_ids(request))
+    ids = {path: Path(photo_id) for photo_id, path in photo_ids(request).items()}
     concepts = tuple(
-        replace(concept, photos=tuple(replace(photo, path=Path(next(ids))) for photo in concept.photos))
+        replace(
+            concept,
+            photos=tuple(replace(photo, path=ids[photo.path]) for photo in concept.photos),
+            attributes=tuple(
+                replace(one, photos=tuple(ids.get(path, path) for path in one.photos)) for one in concept.attributes
+            ),
+        )
         for concept in request.group.concepts
     )
     return replace(request, group=replace(request.group, concepts=concepts))

@@ -7,13 +7,14 @@ merged sample apart again.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from data_synthesis.group import (
     VISUAL_RETRIEVAL,
+    Attribute,
     ConceptGroup,
     ConceptPhoto,
     DatedEvent,
@@ -26,7 +27,9 @@ from data_synthesis.group import (
     Placement,
     SynthesisError,
     TurnPlace,
+    VisualQuestion,
 )
+from data_synthesis.seen import Sight
 from m2a.benchmarks.locomo import (
     CATEGORY_NAMES,
     VISUAL_CATEGORIES,
@@ -68,6 +71,7 @@ def weave(
 
     `photo_name` gives the path, relative to the benchmark's file, under which a photo of the source is kept.
     """
+    made = [replace(one, request=request) for one, request in zip(made, _as_kept(made), strict=True)]
     if "groups" in sample:
         raise SynthesisError(f"{sample['sample_id']} has groups already; start from LoCoMo as published.")
     new_numbers, inserted = _numbers(sample, made)
@@ -134,7 +138,8 @@ def unweave(sample: Sample, old_numbers: Mapping[int, int]) -> tuple[Sample, lis
         _without_additions(question, f"{sample['sample_id']}/{number}", remap)
         for number, question in enumerate(host_questions(sample), start=1)
     ]
-    return host, [_made(sample, group) for group in groups]
+    made = [_made(sample, group) for group in groups]
+    return host, [replace(one, request=request) for one, request in zip(made, _as_kept(made), strict=True)]
 
 
 def host_questions(sample: Sample) -> list[dict[str, Any]]:
@@ -166,8 +171,17 @@ def _made(sample: Sample, group: Mapping[str, Any]) -> MadeGroup:
     concepts = tuple(
         PersonalConcept(
             *(concept["subject"], concept["name"], concept["class_name"]),
-            photos=tuple(ConceptPhoto(Path(photo)) for photo in concept["photos"]),
-            unseen=tuple(ConceptPhoto(Path(photo)) for photo in concept["unseen_photos"]),
+            photos=tuple(_photo(concept, photo) for photo in concept["photos"]),
+            short_description=concept["short_description"],
+            attributes=tuple(
+                Attribute(one["key"], one["value"], tuple(one["accepted"]), tuple(map(Path, one["photos"])))
+                for one in concept["attributes"]
+            ),
+            questions=tuple(
+                VisualQuestion(Path(one["photo"]), one["question"], tuple(one["options"]), one["answer"])
+                for one in concept["questions"]
+            ),
+            unseen=tuple(_photo(concept, photo) for photo in concept["unseen_photos"]),
         )
         for concept in group["concepts"]
     )
@@ -203,6 +217,36 @@ def _made(sample: Sample, group: Mapping[str, Any]) -> MadeGroup:
         retrieval_only=group.get("retrieval_only", False),
     )
     return MadeGroup(request, generated, group["generator"], next(iter(sources), ""))
+
+
+def _photo(concept: Mapping[str, Any], name: str) -> ConceptPhoto:
+    return ConceptPhoto(Path(name), **concept["scenes"].get(name, {}))
+
+
+def _as_kept(made: Sequence[MadeGroup]) -> list[GroupRequest]:
+    """The requests with what a merged sample keeps of them: unseen photos that a question comes with, and what is stated
+    of photos that are kept; and each with the concepts of the other groups."""
+    groups = [[_kept(concept, one.group) for concept in one.request.group.concepts] for one in made]
+    return [
+        replace(
+            one.request,
+            group=replace(one.request.group, concepts=tuple(concepts)),
+            elsewhere=tuple(concept for other in groups if other is not concepts for concept in other),
+        )
+        for one, concepts in zip(made, groups, strict=True)
+    ]
+
+
+def _kept(concept: PersonalConcept, group: GeneratedGroup) -> PersonalConcept:
+    asked_with = {photo for question in group.questions for photo in question.photos}
+    unseen = tuple(photo for photo in concept.unseen if photo.path in asked_with)
+    paths = [photo.path for photo in (*concept.photos, *unseen)]
+    attributes = (
+        replace(one, photos=tuple(path for path in one.photos if path in paths))
+        for one in concept.attributes
+        if not one.photos or set(one.photos) & set(paths)
+    )
+    return replace(concept, unseen=unseen, attributes=tuple(attributes))
 
 
 def _numbers(sample: Sample, made: Sequence[MadeGroup]) -> tuple[dict[int, int], list[list[int]]]:
@@ -308,6 +352,8 @@ def _questions(one: MadeGroup, numbers: Sequence[int], photo_name: Callable[[Pat
             if event
         }
 
+    sight = Sight(one.group, one.request)
+
     def written(number: int, question: GeneratedQuestion) -> dict[str, Any]:
         written: dict[str, Any] = {
             "question_id": f"{one.request.dialogue_id}/g{one.request.group.number}/{number}",
@@ -320,6 +366,15 @@ def _questions(one: MadeGroup, numbers: Sequence[int], photo_name: Callable[[Pat
             "photos": [photo_name(photo) for photo in question.photos],
             "source": one.set_source if _of_the_set(question) else one.generator,
             "group": one.request.group.number,
+            "seen": [
+                {
+                    "photo": photo_name(seen.photo),
+                    "shown_in": turn_id(seen.place) if seen.place else None,
+                    "words": seen.words,
+                    "meant_by": [turn_id(place) for place in seen.meant_by],
+                }
+                for seen in sight.seen_for(question)
+            ],
         }
         return written | ({"derivation": derivation(question.derivation)} if question.derivation else {})
 
@@ -333,7 +388,6 @@ def _of_the_set(question: GeneratedQuestion) -> bool:
 
 def _group(one: MadeGroup, numbers: Sequence[int], photo_name: Callable[[Path], str]) -> dict[str, Any]:
     placement = one.request.placement
-    asked_with = {photo for question in one.group.questions for photo in question.photos}
     further: dict[str, Any] = {"dropped_questions": sorted(one.group.dropped)} if one.group.dropped else {}
     further |= {"retrieval_only": True} if one.group.retrieval_only else {}
     return {
@@ -345,8 +399,24 @@ def _group(one: MadeGroup, numbers: Sequence[int], photo_name: Callable[[Path], 
                 "subject": concept.subject,
                 "name": concept.name,
                 "class_name": concept.class_name,
+                "short_description": concept.short_description,
+                "attributes": [
+                    {"key": own.key, "value": own.value, "accepted": list(own.accepted)}
+                    | {"photos": [photo_name(photo) for photo in own.photos]}
+                    for own in concept.attributes
+                ],
                 "photos": [photo_name(photo.path) for photo in concept.photos],
-                "unseen_photos": [photo_name(photo.path) for photo in concept.unseen if photo.path in asked_with],
+                "unseen_photos": [photo_name(photo.path) for photo in concept.unseen],
+                "scenes": {
+                    photo_name(photo.path): {"setting": photo.setting, "description": photo.description}
+                    for photo in (*concept.photos, *concept.unseen)
+                    if photo.setting or photo.description
+                },
+                "questions": [
+                    {"photo": photo_name(asked.photo), "question": asked.text}
+                    | {"options": list(asked.options), "answer": asked.answer}
+                    for asked in concept.questions
+                ],
             }
             for concept in one.request.group.concepts
         ],

@@ -177,12 +177,35 @@ class _HostTurn(_OpenPart):
     photos: None = None
 
 
+class _Attribute(_Part):
+    key: str
+    value: _Text
+    accepted: list[str]
+    photos: list[_Text]
+
+
+class _Scene(_Part):
+    setting: str
+    description: str
+
+
+class _SetQuestion(_Part):
+    photo: _Text
+    question: _Text
+    options: list[str]
+    answer: _Text
+
+
 class _Concept(_Part):
     subject: _Text
     name: _Text
     class_name: str
+    short_description: str
+    attributes: list[_Attribute]
     photos: list[_Text]
     unseen_photos: list[_Text]
+    scenes: dict[str, _Scene]
+    questions: list[_SetQuestion]
 
 
 class _Group(_Part):
@@ -208,6 +231,13 @@ class _Derivation(_Part):
     since: _Event | None = None
 
 
+class _Seen(_Part):
+    photo: _Text
+    shown_in: _TurnId | None
+    words: _Text
+    meant_by: list[_TurnId]
+
+
 class _Question(_Part):
     question_id: _Text
     question: _Text
@@ -219,6 +249,7 @@ class _Question(_Part):
     photos: list[str]
     source: str
     group: int
+    seen: list[_Seen]
     derivation: _Derivation | None = None
 
 

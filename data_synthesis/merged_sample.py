@@ -40,13 +40,22 @@ class TakenApart:
     def place_of(self, fault: GroupFault, request: GroupRequest) -> str:
         """The place of a fault of a group in the folder."""
         if fault.question is not None:
-            own = [one for one in self.sample["qa"] if one.get("group") == request.group.number]
-            return f"{self.place}, question {own[fault.question - 1]['question_id']}"
+            return self.question_place(request, fault.question)
         if fault.place is None:
             return f"{self.place}, group {request.group.number}"
         session = f"{self.place}, session_{self._first_session(request) + fault.place.session - 1}"
         turn = f", turn {fault.place.turn} ({self.turn_name(request, fault.place)})"
         return session + turn * (fault.place.turn > 0)
+
+    def question_place(self, request: GroupRequest, number: int) -> str:
+        own = [one for one in self.sample["qa"] if one.get("group") == request.group.number]
+        return f"{self.place}, question {own[number - 1]['question_id']}"
+
+    def texts_besides(self, request: GroupRequest) -> list[str]:
+        """What is said outside of a group."""
+        group = next(one for one in self.sample["groups"] if one["number"] == request.group.number)
+        talk, own = self.sample["conversation"], set(group["sessions"])
+        return [turn["text"] for n in session_numbers(talk) if n not in own for turn in talk[f"session_{n}"]]
 
     def _first_session(self, request: GroupRequest) -> int:
         group = next(one for one in self.sample["groups"] if one["number"] == request.group.number)
@@ -68,7 +77,8 @@ def take_apart(place: str, sample: Sample, id_map: Any, original: Sample | None)
         return TakenApart(place, sample), [*faults, Fault(place, "time", str(error))]
     apart = TakenApart(place, sample, made)
     for one in made:
-        found = faults_of(one.group, one.request, partial(apart.turn_name, one.request))
+        others = apart.texts_besides(one.request)
+        found = faults_of(one.group, one.request, partial(apart.turn_name, one.request), others)
         found += _shape_faults(one.request)
         faults += [Fault(apart.place_of(fault, one.request), fault.rule, fault.sentence) for fault in found]
     faults += _question_faults(apart)

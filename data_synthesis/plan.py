@@ -172,6 +172,7 @@ def _requests(sample: Sample, source: ConceptSource, groups: int, seed: int) -> 
             group=group,
             placement=placement,
             seed=seed_of(seed, dialogue_id, group.number),
+            elsewhere=tuple(concept for other in chosen if other is not group for concept in other.concepts),
         )
         for group, placement in zip(chosen, placements, strict=True)
     )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from data_synthesis.check_group import question_faults_of
+from data_synthesis.check_group import keeps_the_rules
 from data_synthesis.dates import accepted_forms, written
 from data_synthesis.group import (
     VISUAL_RETRIEVAL,
@@ -62,6 +62,7 @@ def retrieval_questions(request: GroupRequest, sessions: Sessions) -> list[Gener
     """At most one of each kind for a concept, drawn by the group's seed: none with a photo where none is left unseen."""
     drawn = random.Random(f"{request.seed} visual retrieval")
     questions: list[GeneratedQuestion] = []
+    right_first = drawn.random() < 0.5
     for concept in request.group.concepts:
         showings = showings_of(concept, request, sessions)
         known = [*by_name(concept, showings, sessions), *by_date(showings)]
@@ -69,7 +70,9 @@ def retrieval_questions(request: GroupRequest, sessions: Sessions) -> list[Gener
             photo = drawn.choice(concept.unseen).path
             askable = asked_by_the_rules((one.asked_with(photo) for one in known), request, sessions)
             questions += [drawn.choice(askable)] if askable else []
-        questions += drawn_from_set(concept, showings, request, sessions, drawn)
+        asked = drawn_from_set(concept, showings, request, sessions, drawn, right_first=right_first)
+        right_first ^= bool(asked)  # by turns, so that nobody who always takes the same of two options does well
+        questions += asked
     return questions
 
 
@@ -77,8 +80,8 @@ def asked_by_the_rules(
     questions: Iterable[GeneratedQuestion], request: GroupRequest, sessions: Sessions
 ) -> list[GeneratedQuestion]:
     """Those that break no rule of a group with these sessions."""
-    group = GeneratedGroup(tuple(map(tuple, sessions)), ())
-    return [question for question in questions if not question_faults_of(question, group, request)]
+    keeps = keeps_the_rules(GeneratedGroup(tuple(map(tuple, sessions)), ()), request)
+    return [question for question in questions if keeps(question)]
 
 
 def showings_of(concept: PersonalConcept, request: GroupRequest, sessions: Sessions) -> list[Showing]:
@@ -131,6 +134,8 @@ def drawn_from_set(
     request: GroupRequest,
     sessions: Sessions,
     drawn: random.Random,
+    *,
+    right_first: bool,
 ) -> list[GeneratedQuestion]:
     """One of the concept set's own questions about a photo that its day alone tells from the others, if there is one."""
     possible = []
@@ -139,7 +144,7 @@ def drawn_from_set(
         day = next((showing.day for showing in showings if showing.photo == question.photo), None)
         if day is None or {showing.photo for showing in showings if showing.day == day} != {question.photo}:
             continue
-        text = about_shown_photo(question, concept.name, day, drawn)
+        text = about_shown_photo(question, concept.name, day, drawn, right_first=right_first)
         if text is not None:
             possible.append(GeneratedQuestion(VISUAL_RETRIEVAL, text, question.answer, places))
     possible = asked_by_the_rules(possible, request, sessions)

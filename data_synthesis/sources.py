@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from data_synthesis.group import Attribute, ConceptPhoto, PersonalConcept, SynthesisError, VisualQuestion
+from data_synthesis.attributes import attribute_of
+from data_synthesis.group import ConceptPhoto, PersonalConcept, SynthesisError, VisualQuestion
 from data_synthesis.visual_questions import mc_llava_questions, yollava_questions
 from data_synthesis.wording import placeholders, words_of
 
@@ -108,7 +109,12 @@ def _subject(details: Any, folder: Path, place: str) -> PersonalConcept:
             for image in images
         )
         attributes = tuple(
-            Attribute(str(one["key"]), str(one["value"]), tuple(map(str, one.get("accept") or ())))
+            attribute_of(
+                str(one["key"]),
+                str(one["value"]),
+                map(str, one.get("accept") or ()),
+                [photo.path for photo in photos],
+            )
             for one in details.get("attributes") or ()
         )
         return PersonalConcept(

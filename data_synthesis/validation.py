@@ -5,7 +5,7 @@ Nothing in the folder makes the check fail to run: what cannot be read is a faul
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from data_synthesis.group import SynthesisError
@@ -14,6 +14,8 @@ from data_synthesis.merged_folder import BENCHMARK, Fault, MergedFolder, read_fo
 from data_synthesis.merged_photos import file_faults, shown_copies
 from data_synthesis.merged_records import record_faults
 from data_synthesis.merged_sample import TakenApart, id_map_strangers, take_apart
+from data_synthesis.merged_source import source_faults
+from data_synthesis.sources import read_concepts
 from data_synthesis.wording import long_sentences
 from m2a.benchmarks.locomo import (
     CATEGORY_NAMES,
@@ -27,23 +29,30 @@ from m2a.benchmarks.locomo import (
 __all__ = ["Fault", "Report", "validate"]
 
 _TOLD = 20
+# What nobody can read first, then what is untrue, then what is answered too easily, then what is merely untidy.
+_SEVERITY = (
+    *("schema", "host", "numbering", "time", "groups", "photos", "truth", "temporal", "answer", "evidence"),
+    *("ambiguous", "photo", "leakage", "names", "ratio", "duplicates", "id map", "records"),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What is wrong, and the rates of leakage. `read` says in a line what was looked at."""
+    """What is wrong, and the rates of leakage. `read` says in a line what was looked at, `parts` are the samples."""
 
     faults: tuple[Fault, ...]
     figures: tuple[Rate, ...]
     read: str
+    parts: tuple[TakenApart, ...] = field(default=(), repr=False)
 
     @property
     def ok(self) -> bool:
         return not self.faults
 
     def __str__(self) -> str:
-        """The faults by rule, at most twenty of each, and the figures."""
-        counts = Counter(fault.rule for fault in self.faults)
+        """The faults by rule, the gravest first and at most twenty of each, and the figures."""
+        faults = sorted(self.faults, key=lambda fault: _SEVERITY.index(fault.rule))
+        counts = Counter(fault.rule for fault in faults)
         lines = [self.read]
         for rule, count in counts.items():
             lines += [str(fault) for fault in self.faults if fault.rule == rule][:_TOLD]
@@ -55,10 +64,11 @@ class Report:
         return "\n".join(lines)
 
 
-def validate(folder: Path, locomo: Path | None = None) -> Report:
-    """Check a folder, and with `locomo` its host's part against LoCoMo's own file (or the folder that holds it).
+def validate(folder: Path, locomo: Path | None = None, concepts: Path | None = None) -> Report:
+    """Check a folder: with `locomo` its host's part against LoCoMo's own file (or the folder that holds it), and with
+    `concepts` what it states of its concepts and photos against the folder that it was made from.
 
-    Raises SynthesisError if there is no folder, and BenchmarkError if LoCoMo's file cannot be read.
+    Raises SynthesisError if there is no folder or `concepts` cannot be read, and BenchmarkError if LoCoMo's file cannot.
     """
     if not folder.is_dir():
         raise SynthesisError(f"{folder} is no folder; name one that data_synthesis has made.")
@@ -79,6 +89,8 @@ def validate(folder: Path, locomo: Path | None = None) -> Report:
         faults += id_map_strangers(merged.id_map, {sample["sample_id"] for sample in merged.samples.values()})
     faults += [*_said_again(parts), *_ids_given_twice(merged), *_photo_faults(merged, parts)]
     faults += record_faults(merged, locomo)
+    if concepts is not None:
+        faults += source_faults(merged, read_concepts(concepts))
     figures = tuple(leakage([question for apart in parts for question in _asked(apart)]))
     faults += [
         Fault(BENCHMARK, "leakage", f"{rate}: the visual questions can be answered without the photos.")
@@ -92,7 +104,10 @@ def validate(folder: Path, locomo: Path | None = None) -> Report:
         f"{sum(len(sample['qa']) for sample in samples)} questions"
     )
     return Report(
-        tuple(dict.fromkeys(faults)), figures, f"{read}, {'not ' if locomo is None else ''}compared with LoCoMo."
+        tuple(dict.fromkeys(faults)),
+        figures,
+        f"{read}, {'not ' if locomo is None else ''}compared with LoCoMo.",
+        tuple(parts),
     )
 
 
@@ -153,7 +168,6 @@ def _asked(apart: TakenApart) -> list[AskedQuestion]:
     turns = [turn for number in session_numbers(conversation) for turn in conversation[f"session_{number}"]]
     words = [(turn["speaker"], turn["text"]) for turn in turns]
     said = {turn["dia_id"]: turn for turn in turns}
-    shown = {photo for turn in turns for photo in turn.get("photos") or ()}
     asked = []
     for one in apart.sample["qa"]:
         if one["category"] not in VISUAL_CATEGORIES:
@@ -163,9 +177,6 @@ def _asked(apart: TakenApart) -> list[AskedQuestion]:
             AskedQuestion(
                 *(CATEGORY_NAMES[one["category"]], one["question"], (one["answer"], *one["accepted_answers"]), words),
                 evidence=tuple(turn["text"] for turn in evidence),
-                rests_on_photos=any(turn.get("photos") for turn in evidence),
-                own_photo=("shown" if set(one["photos"]) & shown else "unseen") if one["photos"] else None,
-                derived=one.get("derivation") is not None,
             )
         )
     return asked

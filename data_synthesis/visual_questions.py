@@ -56,7 +56,9 @@ def mc_llava_questions(asked: Any, subject: str, folder: Path, file: Path) -> It
                 yield VisualQuestion(_photo(folder, path, file), text, (), answer.rstrip("."))
 
 
-def about_shown_photo(question: VisualQuestion, name: str, day: date, drawn: random.Random) -> str | None:
+def about_shown_photo(
+    question: VisualQuestion, name: str, day: date, drawn: random.Random, *, right_first: bool
+) -> str | None:
     """The question as it is asked of a photo that was shown on a day, which does not come with it: who answers must
     remember the photo. Of several options the right one and a wrong one stand in it. None where it cannot be asked so.
     """
@@ -66,10 +68,9 @@ def about_shown_photo(question: VisualQuestion, name: str, day: date, drawn: ran
         return None
     if question.options:
         wrong = [option for option in question.options if words_of(option) != words_of(question.answer)]
-        options = [question.answer, drawn.choice(wrong)] if wrong else []
+        options = [question.answer, drawn.choice(wrong)][:: 1 if right_first else -1] if wrong else []
         if not options or any(re.search(r"[()]| or ", option) for option in options):
             return None
-        drawn.shuffle(options)
         text = f"{text} ({options[0]} or {options[1]}?)"
     return text
 

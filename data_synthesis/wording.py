@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 NAMED_OPTIONS = re.compile(r"\(\s*(?P<first>[^()]+?)\s+or\s+(?P<second>[^()]+?)\s*\??\s*\)\s*\??\s*$")
 SHORT_SENTENCE = 4  # "That sounds great!" may be said twice; a sentence of this many words may not
@@ -15,16 +16,36 @@ _NOTE = re.compile(r"\b(?:seen|visible|shown|hidden)\b[\w ,]*? in (?:photos? )?[
 _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)]*\s+|\n+")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _ARTICLES = frozenset(("a", "an", "the"))
+_LITTLE = frozenset(
+    "a an the of on in at by with and or to from for its it is are was were be his her their as that this both them "
+    "against over up down out off".split()
+)
 
 
 def words_of(text: str) -> list[str]:
     """In lower case, without the 's of a genitive."""
-    return [word.removesuffix("'s") for word in whole_words(text)]
+    return [word.removesuffix("'s") for word in _whole_words(text)]
 
 
 def whole_words(text: str) -> list[str]:
     """The same with it."""
-    return _WORD.findall(text.lower().replace("’", "'"))
+    return list(_whole_words(text))
+
+
+@lru_cache(maxsize=16_384)
+def _whole_words(text: str) -> tuple[str, ...]:
+    return tuple(_WORD.findall(text.lower().replace("’", "'")))
+
+
+@lru_cache(maxsize=16_384)
+def content_of(text: str) -> frozenset[str]:
+    """Its words that say something, singular and plural alike; all of its words where there are none but little ones."""
+    words = {_singular(word) for word in words_of(text)}
+    return frozenset(words - _LITTLE or words)
+
+
+def _singular(word: str) -> str:
+    return word[:-1] if len(word) > 3 and word[-1] == "s" and word[-2] not in "su" else word
 
 
 def bracketed_names(text: str) -> list[str]:
@@ -42,15 +63,6 @@ def notes(text: str) -> list[str]:
     return [match[0] for match in _NOTE.finditer(text)]
 
 
-def without_notes(text: str) -> str:
-    """The text without the clauses, and the brackets, that hold such a remark."""
-    if not notes(text):
-        return text
-    text = re.sub(r"\s*\(([^()]*)\)", lambda match: "" if notes(match[1]) else match[0], text)
-    clauses = re.split(r"(?<=[,;.])\s+", text)
-    return " ".join(clause for clause in clauses if not notes(clause)).strip(" ,;.")
-
-
 def sentences(text: str) -> list[str]:
     """The sentences that should occur once, as their words: those of at least SHORT_SENTENCE words."""
     found = (words_of(sentence) for sentence in _SENTENCE_END.split(text))
@@ -64,10 +76,15 @@ def long_sentences(text: str) -> list[str]:
 
 def holds(text: str, phrase: str) -> bool:
     """Whether the words of a phrase stand in a text one after the other. Articles at its start, case and marks do not count."""
-    wanted, words = words_of(phrase), words_of(text)
-    while len(wanted) > 1 and wanted[0] in _ARTICLES:
-        wanted = wanted[1:]
-    return bool(wanted) and any(words[at : at + len(wanted)] == wanted for at in range(len(words) - len(wanted) + 1))
+    wanted = _spaced(phrase)
+    while wanted.count(" ") > 2 and wanted.split(" ", 2)[1] in _ARTICLES:
+        wanted = f" {wanted.split(' ', 2)[2]}"
+    return bool(wanted.strip()) and wanted in _spaced(text)
+
+
+@lru_cache(maxsize=16_384)
+def _spaced(text: str) -> str:
+    return f" {' '.join(words_of(text))} "
 
 
 def options_of(question: str) -> tuple[str, str] | None:

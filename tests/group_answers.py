@@ -32,6 +32,8 @@ class GroupPrompt:
     photos: dict[str, tuple[str, ...]]
     """The ids of the photos by the name of the concept."""
     text: str
+    settings: Mapping[str, str]
+    """What is said of each photo."""
 
     @classmethod
     def of(cls, request: Mapping[str, Any]) -> Self:
@@ -54,13 +56,13 @@ class GroupPrompt:
             tuple(datetime.strptime(day, "%d %B %Y").date() for day in days),
             photos,
             text,
+            dict(re.findall(r"^- photo (P\d+): ([^;\n]+)", text, re.M)),
         )
 
 
 def good_answer(prompt: GroupPrompt) -> Answer:
     """A valid group: in session S, turn T a concept gets the mark <letters of S and T>, and turn 2 tells of another day."""
     names = list(prompt.photos)
-    photos = [photo for ids in prompt.photos.values() for photo in ids]
     sessions: list[Answer] = []
     for number in range(1, len(prompt.days) + 1):
         turns = [
@@ -74,12 +76,17 @@ def good_answer(prompt: GroupPrompt) -> Answer:
         said = _AGO[number - 1][1]
         turns[1]["text"] = f"{_name(names, number, 2)} lost the button {_mark(number, 2)} {said}, of all things."
         sessions.append({"turns": turns})
-    for position, photo in enumerate(photos):
-        session = sessions[position % len(sessions)]["turns"]
-        session[2 + position // len(sessions)]["photos"].append(photo)
+    shown: dict[str, tuple[int, int, str]] = {}
+    for position, (name, photo) in enumerate((name, photo) for name, ids in prompt.photos.items() for photo in ids):
+        number = position % len(sessions) + 1
+        turn = next(turn for turn in range(3, _TURNS + 1) if _name(names, number, turn) == name)
+        sessions[number - 1]["turns"][turn - 1]["photos"].append(photo)
+        if name not in shown or not shown[name][2]:
+            shown[name] = (number, turn, prompt.settings.get(photo, ""))
     first = sessions[0]["turns"][0]
     first["text"] = f"Meet {', '.join(f'<{name}>' for name in names)}, all mine now."
-    return {"sessions": sessions, "questions": [*_steps(names), *_times(names, prompt.days), *_single(names)]}
+    questions = [*_steps(names), *_times(names, prompt.days), *_single(names)]
+    return {"sessions": sessions, "questions": [_of_a_photo(question, names, shown) for question in questions]}
 
 
 class GroupModel:
@@ -114,6 +121,17 @@ def _ask(category: int, question: str, answer: str, *places: tuple[int, int]) ->
         "evidence": [{"session": session, "turn": turn} for session, turn in places],
         "derivation": None,
     }
+
+
+def _of_a_photo(question: Answer, names: list[str], shown: Mapping[str, tuple[int, int, str]]) -> Answer:
+    """The question with a photo of its concept named by what is seen on it."""
+    place = question["evidence"][-1]
+    name = _name(names, place["session"], place["turn"])
+    session, turn, setting = shown[name]
+    place = {"session": session, "turn": turn}
+    evidence = [*question["evidence"], *([] if place in question["evidence"] else [place])]
+    text = question["question"].removesuffix("?")
+    return question | {"question": f"{text}, with the picture of {name} {setting} in mind?", "evidence": evidence}
 
 
 def _steps(names: list[str]) -> list[Answer]:

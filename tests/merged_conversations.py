@@ -46,7 +46,9 @@ HOSTS: list[dict[str, Any]] = [
 ]
 
 # Speaker 0 or 1, words, and the photos shown, each as its concept's place and its own. A question of category 10 that
-# comes with a photo says of which concept: it is one that nobody shows.
+# comes with a photo says of which concept: it is one that nobody shows. `stated` is what is known of each concept: its
+# look, its attributes, the settings of its photos, and what its set asks of which photo; `seen` is what must be seen for
+# each question, as concept, photo and words.
 GROUPS: list[dict[str, Any]] = [
     {
         "after": 1,
@@ -55,6 +57,39 @@ GROUPS: list[dict[str, Any]] = [
             ("bag", "Rosso", "backpack"),
             ("cat", "Mochi", "cat"),
             ("bear", "Doctor Marmalade", "stuffed animal"),
+        ],
+        "stated": [
+            {
+                "look": "quilted backpack",
+                "attributes": {"main_colour": "crimson", "zip": "a silver key"},
+                "settings": ["on a kitchen chair", "leaning on a signpost"],
+            },
+            {
+                "look": "cat with one white paw",
+                "attributes": {"paws": "one white paw"},
+                "settings": ["on a zigzag blanket", "beside a brass lamp"],
+            },
+            {
+                "look": "plush bear",
+                "attributes": {"waistcoat_colour": "crimson"},
+                "settings": ["beside a brass lamp and a pear", "on a window seat"],
+                "question": (1, "What did <sks> wear on the head when I left?", ("Hat", "Crown"), "Crown"),
+            },
+        ],
+        "seen": [
+            [(0, 0, "crimson"), (2, 0, "crimson")],
+            [(2, 0, "beside a brass lamp and a pear"), (1, 1, "beside a brass lamp")],
+            [(0, 0, "quilted backpack")],
+            [(1, 1, "cat with one white paw")],
+            [(0, 0, "quilted backpack")],
+            [(1, 1, "beside a brass lamp")],
+            [(1, 0, "on a zigzag blanket")],
+            [(0, 0, "a silver key")],
+            [(2, 0, "beside a brass lamp and a pear")],
+            [(0, 1, "leaning on a signpost")],
+            [(1, None, "that it is Mochi")],
+            [(2, 1, "Crown")],
+            [(0, None, "that it is Rosso")],
         ],
         "sessions": [
             [
@@ -94,19 +129,39 @@ GROUPS: list[dict[str, Any]] = [
             ],
         ],
         "qa": [
-            (6, "Which colour do Rosso and the wall behind Mochi share?", "crimson", ["1:1", "1:5"]),
-            (6, "What stands beside both the bear and the cat?", "a brass lamp", ["3:1", "2:2"]),
-            (7, "On which day did Ann buy Rosso?", "29 April 2023", ["1:3"], [("1:3", "last Saturday")]),
-            (7, "On which day did Mochi break something?", "4 May 2023", ["2:2"], [("2:2", "yesterday")]),
+            (6, "Which colour do Rosso and the waistcoat of Doctor Marmalade share?", "crimson", ["1:1", "3:1"]),
             (
-                *(7, "How many days after the purchase of Rosso did a vase break?", "5 days", ["1:3", "2:2"]),
+                6,
+                "What stands beside Doctor Marmalade on 7 May 2023 and beside Mochi on 5 May 2023?",
+                "a brass lamp",
+                ["3:1", "2:2"],
+            ),
+            (
+                7,
+                "On which day did Ann buy the quilted backpack?",
+                "29 April 2023",
+                ["1:1", "1:3"],
+                [("1:3", "last Saturday")],
+            ),
+            (
+                7,
+                "On which day did the one with one white paw break something?",
+                "4 May 2023",
+                ["2:2"],
+                [("2:2", "yesterday")],
+            ),
+            (
+                7,
+                "How many days after the purchase of the quilted backpack did a vase break?",
+                "5 days",
+                ["1:1", "1:3", "2:2"],
                 [("2:2", "yesterday"), ("1:3", "last Saturday")],
             ),
-            (8, "What do animals like Mochi mostly eat?", "meat", ["1:5"]),
+            (8, "Which metal besides copper is in the lamp beside Mochi?", "zinc", ["2:2"]),
             (9, "What pattern has the blanket under Mochi?", "zigzag", ["1:5"]),
             (9, "What hangs from the zip of Rosso?", "a silver key", ["1:1"]),
-            (9, "Which fruit lies beside Doctor Marmalade?", "a pear", ["3:1"]),
-            (9, "What is Rosso leaning on?", "a signpost", ["4:2"]),
+            (9, "Which fruit lies beside Doctor Marmalade and the brass lamp?", "a pear", ["3:1"]),
+            (9, "What is Rosso leaning on in the picture that Ann shared on 9 May 2023?", "a signpost", ["4:2"]),
             (10, "What did the one in this photo break?", "a vase", ["1:5", "2:2"], 1),
             (10, "What did Doctor Marmalade wear on the head when I left? (Hat or Crown?)", "Crown", ["5:1"]),
             (10, "Where did Ann get the one in this photo?", "flea market", ["1:1", "1:3"], 0),
@@ -116,6 +171,39 @@ GROUPS: list[dict[str, Any]] = [
         "after": 2,
         "numbers": {1: 1, 2: 2, 3: 8},
         "concepts": [("dog", "Pippa", "dog"), ("pot", "Old Tom", "teapot"), ("shoe", "Flash", "")],
+        "stated": [
+            {
+                "look": "spotted dog",
+                "attributes": {"mouth": "a frisbee"},
+                "settings": ["next to a tin whistle", "on a podium"],
+                "question": (1, "What was around <sks>'s neck after the prize?", ("Collar", "Scarf"), "Scarf"),
+            },
+            {
+                "look": "glazed teapot",
+                "attributes": {"lid_shape": "a pine cone", "picture": "a heron"},
+                "settings": ["on a lace cloth", "next to a tin whistle"],
+            },
+            {
+                "look": "",
+                "attributes": {"laces": "three laces of leather", "picture": "a heron"},
+                "settings": ["on a doormat", "with an ostrich feather"],
+            },
+        ],
+        "seen": [
+            [(0, 0, "next to a tin whistle"), (1, 1, "next to a tin whistle")],
+            [(1, 1, "a heron"), (2, 1, "a heron")],
+            [(2, 0, "three laces of leather")],
+            [(0, 1, "a frisbee")],
+            [(0, 1, "a frisbee")],
+            [(1, 0, "teapot")],
+            [(0, 0, "a frisbee")],
+            [(2, 0, "three laces of leather")],
+            [(1, 0, "a pine cone")],
+            [(2, 1, "with an ostrich feather")],
+            [(2, None, "that it is Flash")],
+            [(0, 1, "Scarf")],
+            [(1, None, "that it is Old Tom")],
+        ],
         "sessions": [
             [
                 (1, "Cleo, let me show you <Pippa>, <Old Tom> and <Flash>.", (0, 0), (1, 0)),
@@ -154,19 +242,44 @@ GROUPS: list[dict[str, Any]] = [
             ],
         ],
         "qa": [
-            (6, "What lies next to both Pippa and Old Tom?", "a tin whistle", ["1:1", "3:1"]),
-            (6, "Which animal is painted on the teapot and on the shoe?", "a heron", ["3:1", "4:2"]),
-            (7, "On which day did the partner of Flash get lost?", "20 May 2023", ["1:5"], [("1:5", "two weeks ago")]),
-            (7, "On which day did Pippa get a prize?", "June 5, 2023", ["2:2"], [("2:2", "")]),
             (
-                *(7, "How many days after the prize of Pippa is Old Tom to be mended?", "9 days", ["5:1", "2:2"]),
+                6,
+                "What lies next to Pippa on 3 June 2023 and next to Old Tom on 7 June 2023?",
+                "a tin whistle",
+                ["1:1", "3:1"],
+            ),
+            (6, "Which animal is painted on the teapot and on the shoe?", "a heron", ["3:1", "4:2"]),
+            (
+                7,
+                "On which day did the partner of the one with three laces of leather get lost?",
+                "20 May 2023",
+                ["1:3", "1:5"],
+                [("1:5", "two weeks ago")],
+            ),
+            (
+                7,
+                "On which day did the one with the frisbee get a prize?",
+                "June 5, 2023",
+                ["2:2"],
+                [("2:2", "")],
+            ),
+            (
+                7,
+                "How many days after the prize of the one with the frisbee is Old Tom to be mended?",
+                "9 days",
+                ["5:1", "2:2"],
                 [("5:1", "in 3 days"), ("2:2", "today")],
             ),
             (8, "From which plant comes what is brewed in Old Tom?", "Camellia sinensis", ["1:1"]),
             (9, "What has Pippa in her mouth?", "a frisbee", ["1:1"]),
             (9, "How many laces has Flash?", "three laces of leather", ["1:3"]),
             (9, "What shape has the lid of Old Tom?", "a pine cone", ["1:1"]),
-            (9, "What sticks out of Flash?", "an ostrich feather", ["4:2"]),
+            (
+                9,
+                "What sticks out of Flash in the picture that Dan shared on 9 June 2023?",
+                "an ostrich feather",
+                ["4:2"],
+            ),
             (10, "What does the one in this photo hold nowadays?", "pens", ["1:3", "4:2"], 2),
             (10, "What was around Pippa's neck after the prize? (Collar or Scarf?)", "Scarf", ["2:2"]),
             (10, "What is the one in this photo called?", "Old Tom", ["1:1", "3:1"], 1),

@@ -172,7 +172,9 @@ def _merged(
         for number, question in enumerate(host["qa"], start=1)
     ]
     sample["qa"] += [
-        _question(one, at, first, host["sample_id"], unseen) for at, one in enumerate(group["qa"], start=1)
+        _question(one, at, first, host["sample_id"], unseen)
+        | {"seen": [_seen(*seen, one[3], first, group, photos, unseen) for seen in group["seen"][at - 1]]}
+        for at, one in enumerate(group["qa"], start=1)
     ]
     sample["groups"] = [
         {
@@ -181,6 +183,7 @@ def _merged(
             "concepts": [
                 {"subject": subject, "name": name, "class_name": kind, "photos": photos[at]}
                 | {"unseen_photos": [unseen[at]] if at in unseen else []}
+                | _stated(group["stated"][at], photos[at])
                 for at, (subject, name, kind) in enumerate(group["concepts"])
             ],
             "after": group["after"],
@@ -223,6 +226,52 @@ def _question(one: Sequence[Any], at: int, first: int, sample_id: str, unseen: d
         events = [{"turn": dia_id(place), "expression": words} for place, words in more[0]]
         made["derivation"] = dict(zip(("event", "since"), events, strict=False))
     return made
+
+
+def _stated(stated: dict[str, Any], photos: list[str]) -> dict[str, Any]:
+    """What is known of a concept, as a folder has it."""
+    asked = [stated["question"]] if "question" in stated else []
+    return {
+        "short_description": stated["look"],
+        "attributes": [
+            {"key": key, "value": value, "accepted": [], "photos": []} for key, value in stated["attributes"].items()
+        ],
+        "scenes": {
+            photo: {"setting": setting, "description": ""}
+            for photo, setting in zip(photos, stated["settings"], strict=True)
+        },
+        "questions": [
+            {"photo": photos[view], "question": text, "options": list(options), "answer": answer}
+            for view, text, options, answer in asked
+        ],
+    }
+
+
+def _seen(
+    concept: int,
+    view: int | None,
+    words: str,
+    evidence: Sequence[str],
+    first: int,
+    group: dict[str, Any],
+    photos: list[list[str]],
+    unseen: dict[int, str],
+) -> dict[str, Any]:
+    """What must be seen: the turns of the evidence that name the concept say that it is meant, or that which shows it."""
+
+    def dia_id(place: str) -> str:
+        session, turn = map(int, place.split(":"))
+        return f"D{first + session - 1}:{turn}"
+
+    lines = {f"{s}:{t}": line for s, turns in enumerate(group["sessions"], 1) for t, line in enumerate(turns, 1)}
+    shown = next((place for place in evidence if (concept, view) in lines[place][2:]), None)
+    naming = [place for place in evidence if group["concepts"][concept][1] in lines[place][1]]
+    return {
+        "photo": unseen[concept] if view is None else photos[concept][view],
+        "shown_in": dia_id(shown) if shown else None,
+        "words": words,
+        "meant_by": list(map(dia_id, naming or filter(None, [shown]))),
+    }
 
 
 def _renumbered(text: str, numbers: dict[int, int]) -> str:

@@ -82,6 +82,7 @@ def write_rows(folder: Path, samples: list[dict[str, Any]]) -> None:
         }
         | {"sample_id": sample["sample_id"], "accepted_answers": one.get("accepted_answers", [])}
         | {"answer": None if one.get("answer") is None else str(one["answer"]), "visual": one["category"] > 5}
+        | {"seen": one.get("seen", [])}
         for sample in samples
         for one in sample["qa"]
     ]

@@ -22,6 +22,7 @@ from data_synthesis.group import (
     PersonalConcept,
     Placement,
     TurnPlace,
+    VisualQuestion,
 )
 from tests.merged_conversations import GROUPS, HOSTS
 
@@ -36,11 +37,23 @@ REQUEST = GroupRequest(
         1,
         tuple(
             PersonalConcept(
-                *(subject, name, class_name, tuple(map(ConceptPhoto, photos))),
-                attributes=(Attribute("handle", "chipped", ("vase",)),),
+                *(subject, name, class_name, tuple(map(ConceptPhoto, photos, stated["settings"]))),
+                short_description=stated["look"],
+                attributes=(
+                    *(Attribute(key, value) for key, value in stated["attributes"].items()),
+                    *((Attribute("handle", "chipped", ("vase",)),) if name == "Mochi" else ()),
+                ),
+                questions=tuple(
+                    VisualQuestion(photos[view], text, options, answer)
+                    for view, text, options, answer in [stated["question"]]
+                )
+                if "question" in stated
+                else (),
                 unseen=(ConceptPhoto(unseen, "the aunt"),),
             )
-            for (subject, name, class_name), photos, unseen in zip(SKETCH["concepts"], PHOTOS, UNSEEN, strict=True)
+            for (subject, name, class_name), photos, unseen, stated in zip(
+                SKETCH["concepts"], PHOTOS, UNSEEN, SKETCH["stated"], strict=True
+            )
         ),
     ),
     placement=Placement(

@@ -72,7 +72,10 @@ def written_by_a_model(request: GroupRequest) -> GeneratedGroup:
     names = [concept.name for concept in request.group.concepts]
     ids = iter(f"P{number}" for number in range(1, 20))
     photos = {concept.name: tuple(next(ids) for _ in concept.photos) for concept in request.group.concepts}
-    prompt = GroupPrompt(request.speakers, tuple(time.date() for time in request.placement.times), photos, "")
+    every = (photo for concept in request.group.concepts for photo in concept.photos)
+    settings = {f"P{number}": photo.setting for number, photo in enumerate(every, start=1)}
+    days = tuple(time.date() for time in request.placement.times)
+    prompt = GroupPrompt(request.speakers, days, photos, "", settings)
     assert list(prompt.photos) == names
     return read_group(good_answer(prompt), request)
 

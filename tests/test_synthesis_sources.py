@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from data_synthesis.group import SynthesisError
+from data_synthesis.attributes import attribute_of
+from data_synthesis.grammar.known import attribute_question
+from data_synthesis.group import Attribute, SynthesisError
 from data_synthesis.groups import choose_groups, distinct
 from data_synthesis.plan import plan_run
 from data_synthesis.sources import read_concepts
@@ -184,3 +186,35 @@ def test_concepts_of_one_class_or_word_are_not_distinct(concepts: Path) -> None:
     assert distinct(dog, teapot)
     assert not distinct(dog, replace(teapot, class_name="Dog"))
     assert not distinct(replace(dog, subject="pig-cup"), replace(teapot, subject="cat-cup", class_name=""))
+
+
+@pytest.mark.parametrize(
+    ("value", "clean", "seen_on"),
+    [
+        ("bluish tongue (seen in 00, 03 and 05)", "bluish tongue", "00 03 05"),
+        ("a card on the collar (a red heart is visible in 02)", "a card on the collar", ""),
+        ("sitting in every photo", "sitting", ""),
+        ("mouth open in 03", "mouth open", "03"),
+        ("two black wheels (hidden in 01)", "two black wheels", "00 02 03 04 05"),
+        ("orange (ginger) tabby", "orange (ginger) tabby", ""),
+    ],
+)
+def test_notes_about_single_photos_become_the_photos_that_show_it(value: str, clean: str, seen_on: str) -> None:
+    photos = [Path(f"dog/{number:02}.jpg") for number in range(6)]
+    attribute = attribute_of("tail_tip", value, ["2", "no"], photos)
+    assert (attribute.value, attribute.accepted) == (clean, ("no tip",))
+    assert " ".join(photo.stem for photo in attribute.photos) == seen_on
+
+
+@pytest.mark.parametrize(
+    ("key", "question"),
+    [
+        ("toes", "How would you describe the toes of {N}?"),
+        ("has_whiskers", "How would you describe the whiskers of {N}?"),
+        ("height_look", "How would you describe the height of {N}?"),
+        ("trim_colour", "What is the [colour|color] of the trim of {N}?"),
+        ("color", "What is the [colour|color] of {N}?"),
+    ],
+)
+def test_an_attribute_of_any_key_can_be_asked(key: str, question: str) -> None:
+    assert attribute_question(Attribute(key, "small")) == question

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -15,13 +15,17 @@ from typer.testing import CliRunner
 from data_synthesis.command import app
 from data_synthesis.dates import EXPRESSIONS, accepted_forms, answers_the_same, read_answer, resolve, stands_in, written
 from data_synthesis.group import SynthesisError
+from data_synthesis.leak_check import blind_answers
 from data_synthesis.leakage import AskedQuestion, leakage
 from data_synthesis.validation import validate
 from data_synthesis.wording import answer_given_away, bracketed_names, options_of
 from m2a.benchmarks import BenchmarkError, read_locomo, read_visual
+from models.chat_model import load_chat_model
 from tests import planted_content_faults, planted_host_faults
+from tests.chat_server import ChatServer, Reply, call
 from tests.merged_folder import FILES, MergedFolder, write_json, write_locomo, write_merged_folder
 from tests.planted_faults import FAULTS
+from tests.planted_untruths import UNTRUTHS, make_consistent, write_source
 
 PLANTED = (planted_content_faults, planted_host_faults)  # these enter theirs in FAULTS too
 DREAMBOOTH = Path(__file__).resolve().parents[2] / "shared" / "data" / "dreambooth"
@@ -57,13 +61,27 @@ def copied(good: Path, tmp_path: Path) -> MergedFolder:
     return MergedFolder(tmp_path / "out")
 
 
+@pytest.fixture(scope="module")
+def sources(good: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_source(tmp_path_factory.mktemp("concepts"), MergedFolder(good / "out"))
+
+
+def test_a_good_folder_agrees_with_its_source(copied: MergedFolder, sources: Path) -> None:
+    for sample in copied.benchmark:
+        for concept in sample["groups"][0]["concepts"]:
+            concept["questions"] = []  # no concepts.json has any, and each has a class
+            concept["class_name"] = concept["class_name"] or concept["subject"]
+        sample["qa"] = [question for question in sample["qa"] if question["source"] != "hand-vqa"]
+    make_consistent(copied)
+    report = validate(copied.path, None, sources)
+    assert report.ok, str(report)
+
+
 def test_a_good_folder_is_clean(good: Path) -> None:
     report = validate(good / "out", good / "locomo.json")
     assert report.ok, str(report)
     assert str(report).endswith("No faults.")
     assert {rate.asked for rate in report.figures} == {26, 4, 6, 2, 8, 24}
-    own = {rate.name.split(",")[0]: (rate.solved, rate.asked) for rate in report.figures if "come with" in rate.name}
-    assert own == {"with a photo that the dialogue shows": (0, 4), "answer neither said nor derived": (0, 4)}
     assert [rate.name for rate in report.figures if rate.limit is not None] == [
         "answered by BM25 over the text",
         "answered by a guess from the question alone",
@@ -269,24 +287,6 @@ def test_answers_within_questions() -> None:
     assert bracketed_names("<3 and <Doctor Marmalade>, not <sks>") == ["Doctor Marmalade"]
 
 
-def test_leakage_counts_what_asks_no_memory() -> None:
-    turns = [("Ann", "Rosso came from Norbert.")]
-
-    def asked(answer: str, own_photo: Literal["shown", "unseen"], derived: bool = False) -> AskedQuestion:
-        text = "To whom does Ann owe the one in this photo?"
-        return AskedQuestion(
-            "visual retrieval", text, (answer,), turns, (turns[0][1],), own_photo=own_photo, derived=derived
-        )
-
-    good = [asked("Norbert", "unseen"), asked("7 May 2023", "unseen", derived=True)]
-    bad = [asked("Norbert", "shown"), asked("on a bench", "unseen")]
-    found = [
-        {rate.name.split(",")[0]: (rate.solved, rate.asked) for rate in leakage(few)} for few in (good, good + bad)
-    ]
-    assert [one["with a photo that the dialogue shows"] for one in found] == [(0, 2), (1, 4)]
-    assert [one["answer neither said nor derived"] for one in found] == [(0, 2), (1, 4)]
-
-
 def test_leakage_counts_what_words_and_habits_give() -> None:
     turns = [("Ann", f"The lamp number {number} is green.") for number in range(30)] + [("Ben", "Rosso is crimson.")]
     told = AskedQuestion("visual single-hop", "What colour is Rosso?", ("crimson",), turns)
@@ -298,3 +298,30 @@ def test_leakage_counts_what_words_and_habits_give() -> None:
     habit = [AskedQuestion("visual single-hop", f"What colour is thing {n}?", ("red",), turns) for n in range(10)]
     assert [rate.solved for rate in leakage(habit) if rate.too_high] == [10]
     assert leakage([AskedQuestion("visual single-hop", "", ("",), [("", "")])])[0].solved == 0
+
+
+@pytest.mark.parametrize("name", UNTRUTHS)
+def test_an_untruth_is_found_though_all_files_agree(name: str, copied: MergedFolder, sources: Path) -> None:
+    plant, words = UNTRUTHS[name]
+    plant(copied)
+    make_consistent(copied)
+    report = validate(copied.path, None, sources)
+    assert any(words in str(fault) for fault in report.faults), str(report)
+    assert not {fault.rule for fault in report.faults} & {"schema", "records", "id map"}, str(report)
+
+
+async def test_a_model_without_photos_tells_what_needs_none(good: Path) -> None:
+    """It reads "Crown" off the options; of the rest it knows nothing."""
+
+    def script(request: dict[str, Any]) -> Reply:
+        text = json.dumps(request["messages"])
+        assert "image_url" not in text
+        return call("answer", {"text": "a Crown" if "(Hat or Crown?)" in text else "unknown"})
+
+    report = validate(good / "out", good / "locomo.json")
+    with ChatServer(script) as server:
+        model = load_chat_model("openai:any", base_url=server.base_url, sees_photos=False)
+        answers = await blind_answers(report.parts, model)
+        assert len(server.requests) == 2 * 26
+    assert [(rate.solved, rate.asked) for rate in answers.rates] == [(1, 22), (1, 22)]
+    assert [line.split(":")[0] for line in answers.solved] == ["benchmark.json, conv-1, question conv-1/g1/12"] * 2

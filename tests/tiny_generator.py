@@ -1,12 +1,16 @@
 """A generator of one plain pattern, for tests of the pipeline around it: deterministic and valid, and no literature."""
 
+from datetime import date, timedelta
+
 from data_synthesis.group import (
+    ConceptPhoto,
     DatedEvent,
     Derivation,
     GeneratedGroup,
     GeneratedQuestion,
     GeneratedTurn,
     GroupRequest,
+    PersonalConcept,
     TurnPlace,
 )
 
@@ -28,38 +32,48 @@ class TinyGenerator:
         return GeneratedGroup(sessions, _questions(request), {"pattern": "tiny"})
 
 
+def _share(request: GroupRequest, number: int) -> list[tuple[PersonalConcept, ConceptPhoto]]:
+    """The photos that a session shows, with their concepts."""
+    photos = [(concept, photo) for concept in request.group.concepts for photo in concept.photos]
+    return photos[number - 1 :: len(request.placement.times)]
+
+
 def _session(request: GroupRequest, number: int) -> tuple[GeneratedTurn, ...]:
-    concepts = request.group.concepts
-    photos = [photo.path for concept in concepts for photo in concept.photos]
-    share = photos[number - 1 :: len(request.placement.times)]
+    concepts, share = request.group.concepts, _share(request, number)
     names = " and ".join(f"<{concept.name}>" for concept in concepts)
     turns = []
     for turn in range(1, _TURNS + 1):
         about = concepts[(number + turn) % len(concepts)].name
+        if turn == 3:
+            about = " and ".join(dict.fromkeys(concept.name for concept, _ in share))
         text = f"Part {number}-{turn} of group {request.group.number} of {request.dialogue_id} is about {about}"
         if number == turn == 1:
             text = f"Hello, meet {names}; {text}"
         text += " and happened yesterday." if turn == 2 else "."
-        shown = tuple(share) if turn == 3 else ()
+        shown = tuple(photo.path for _, photo in share) if turn == 3 else ()
         turns.append(GeneratedTurn(request.speakers[turn % 2], text, shown))
     return tuple(turns)
 
 
 def _questions(request: GroupRequest) -> tuple[GeneratedQuestion, ...]:
-    from datetime import timedelta
-
+    """When something happened beside a photo, and where the concept of a photo is; each begins in words of its own."""
     questions = []
     for category, count in ((6, 4), (7, 6), (8, 2), (9, 8)):
         for number in range(1, count + 1):
             session = (number - 1) % len(request.placement.times) + 1
-            place = TurnPlace(session, 2)
-            about = request.group.concepts[(session + 2) % len(request.group.concepts)].name
-            text = f"What was said of {about} in category {category}, number {number}?"
+            concept, photo = _share(request, session)[0]
+            told, shown, day = TurnPlace(session, 2), TurnPlace(session, 3), request.placement.times[session - 1].date()
+            text = f"Question{category}{number}{request.dialogue_id.replace('-', '')}g{request.group.number}: "
             if category == 7:
-                day = request.placement.times[session - 1].date() - timedelta(days=1)
-                answer = f"{day.day} {day:%B %Y}"
-                derivation = Derivation(DatedEvent(place, "yesterday"))
+                text += f"what day came before the picture of {concept.name} {photo.setting}?"
+                answer, evidence = _written(day - timedelta(days=1)), (told, shown)
+                derivation = Derivation(DatedEvent(told, "yesterday"))
             else:
-                answer, derivation = f"answer {chr(96 + category)}{chr(96 + number)}", None
-            questions.append(GeneratedQuestion(category, text, answer, (place,), derivation=derivation))
+                text += f"what is around {concept.name} in the picture shared on {_written(day)}?"
+                answer, evidence, derivation = photo.setting or f"answer {number}", (shown,), None
+            questions.append(GeneratedQuestion(category, text, answer, evidence, derivation=derivation))
     return tuple(questions)
+
+
+def _written(day: date) -> str:
+    return f"{day.day} {day:%B %Y}"

@@ -6,7 +6,7 @@ from dataclasses import replace
 from data_synthesis.check_group import delivered
 from data_synthesis.grammar.layout import sessions_of
 from data_synthesis.grammar.plan import plan_of
-from data_synthesis.grammar.questions import COUNTS, questions_of
+from data_synthesis.grammar.questions import asked_for, questions_of
 from data_synthesis.grammar.script import Script
 from data_synthesis.group import GeneratedGroup, GenerationFailed, GroupRequest
 from data_synthesis.groups import seed_of
@@ -24,7 +24,7 @@ class GrammarGenerator:
     """
 
     name = "grammar"
-    version = "4"
+    version = "5"
 
     def __init__(self) -> None:
         self._said: set[str] = set()
@@ -68,5 +68,5 @@ def _group(script: Script) -> GeneratedGroup:
     notes: dict[str, object] = {"frame": script.plan.frame["id"]}
     if not script.plan.request.group.described:
         return GeneratedGroup(sessions, questions, notes, retrieval_only=True)
-    missing = Counter(COUNTS) - Counter(question.category for question in questions)
+    missing = Counter(asked_for(questions)) - Counter(question.category for question in questions)
     return GeneratedGroup(sessions, questions, notes, dropped=tuple(sorted(missing.elements())))

@@ -1,14 +1,14 @@
 """What is known of concepts and photos before anything is written: their class, their settings, their attributes."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from data_synthesis.accepted import written_out
 from data_synthesis.grammar.words import data
 from data_synthesis.group import Attribute, ConceptPhoto, PersonalConcept
-from data_synthesis.wording import notes, whole_words, without_notes
+from data_synthesis.seen import POSES, short_setting
+from data_synthesis.wording import content_of, whole_words
 
 UNKNOWN = "unknown"
 _PLACED = re.compile(
@@ -17,9 +17,12 @@ _PLACED = re.compile(
     re.I,
 )
 _ATTACHED = re.compile(r"(on|in|by|under|at|among|beside|hanging|held|lying|sitting|standing|walking|worn)\b", re.I)
-_NOTE = re.compile(r"\s*\([^()]*\b(?:seen|visible) in [^()]*\)|\s+in every photo\b")
 _SEASON = re.compile(r"\b(frozen|ice|snow|blossom\w*|cherry|autumn|yellow leaves|dry leaves|magnolia)\b", re.I)
-_SAYS_NOTHING = frozenset("look looks type kind detail details description feature features style visible".split())
+_LONGEST_LOOK = 8  # words
+_NUMBERS = ("one", "two", "three", "four", "five", "six")
+_SAYS_NOTHING = frozenset(
+    "look looks type kind detail details description feature features style visible has is are wears shows".split()
+)
 _COMMON = frozenset(
     "a an and are as at be behind by for from front has in into is it its left like next of on one or other out over right"
     " small some that the their to two up very view with you top hand head back close full side seen".split()
@@ -85,7 +88,7 @@ def seasonal(photo: ConceptPhoto) -> bool:
 
 def short_places(photo: ConceptPhoto) -> tuple[str, ...]:
     """The setting without what follows its main part, as a further right answer."""
-    head = re.split(r",| with | in front of | seen | behind\b", photo.setting)[0].strip()
+    head = short_setting(photo.setting)
     return (head,) if head != photo.setting and len(whole_words(head)) > 1 else ()
 
 
@@ -106,10 +109,10 @@ def suits_hour(text: str, hour: int) -> bool:
 
 
 def tells_apart(photo: ConceptPhoto, photos: Sequence[ConceptPhoto]) -> bool:
-    """Whether the words of its setting fit this photo alone among those of its concept."""
-    own = set(whole_words(photo.setting)) - _COMMON
-    others = (set(whole_words(f"{other.setting} {other.description}")) for other in photos if other.path != photo.path)
-    return bool(own) and not any(own <= other for other in others)
+    """Whether the words of its setting, poses apart, fit this photo alone among those of its concept."""
+    own = content_of(photo.setting) - POSES
+    others = (content_of(f"{other.setting} {other.description}") for other in photos if other.path != photo.path)
+    return bool(photo.setting and own) and not any(own <= other for other in others)
 
 
 def pictured(name: str, photo: ConceptPhoto) -> str:
@@ -126,29 +129,14 @@ def shared_surroundings(one: ConceptPhoto, other: ConceptPhoto) -> str:
     return ""
 
 
-def visible_value(attribute: Attribute) -> str:
-    """The value without notes about single photos."""
-    return _NOTE.sub("", without_notes(attribute.value)).strip()
-
-
-def accepted_values(attribute: Attribute) -> tuple[str, ...]:
-    """Short answers that count as right; a bare number or "no" is given the attribute's name: "two horns", "no collar"."""
-    accepted = [answer for answer in attribute.accepted if not notes(answer)]
-    return written_out(accepted, attribute.key.split("_")[-1])
-
-
 def easily_seen(attribute: Attribute) -> bool:
-    """Whether it can be asked without knowing from which side a photo was taken."""
-    return attribute.key not in data("text/hard_to_see.json")
+    """Whether it is there, and can be asked without knowing from which side a photo was taken."""
+    is_there = attribute.value.split(" ")[0].lower() not in ("no", "none", "not", "without")
+    return is_there and attribute.key not in data("text/hard_to_see.json")
 
 
 def visible_in(attribute: Attribute, photo: ConceptPhoto) -> bool:
-    """Whether a note of the attribute allows this photo; "seen in 00 and 05" names photos by their file names."""
-    if "every photo" in attribute.value:
-        return True
-    note = re.search(r"\b(?:seen|visible) in ([\w, ]+?)\)", attribute.value)
-    in_note = "(" in attribute.value and note is not None and not re.search(r"\(a |\(an ", attribute.value)
-    return not in_note or photo.path.stem in (note[1] if note else "")
+    return not attribute.photos or photo.path in attribute.photos
 
 
 def asked_of(template: str, called: str) -> str:
@@ -162,6 +150,29 @@ def attribute_question(attribute: Attribute) -> str:
     """A question with {N}; attributes of other sources are asked by their key, in words that fit one and many."""
     known = data("text/attributes.json").get(attribute.key)
     words = [word for word in re.split(r"[_\W]+", attribute.key.lower()) if word]
+    while len(words) > 1 and words[0] in _SAYS_NOTHING:
+        words.pop(0)
     while len(words) > 1 and words[-1] in _SAYS_NOTHING:
         words.pop()
+    if words[-1:] and words[-1] in ("colour", "color", "colours", "colors"):
+        part = " ".join(words[:-1])
+        return known or f"What is the [colour|color] of {f'the {part} of ' if part else ''}{{N}}?"
     return known or f"How would you describe the {' '.join(words)} of {{N}}?"
+
+
+def looks_of(concept: PersonalConcept, shown: Sequence[ConceptPhoto]) -> Iterator[str]:
+    """What comes after "the" to name the concept by its looks on these photos: "red-orange chow chow", "one with white paws"."""
+    look = re.sub(r"\s*\([^()]*\)", "", concept.short_description).strip()
+    if look:
+        yield look
+    for attribute in concept.attributes:
+        value = re.sub(r"\s*\([^()]*\)", "", attribute.value).replace("/", " or ")
+        short = len(value.split()) <= _LONGEST_LOOK and not set(value) & set(",;:")
+        if not short or not easily_seen(attribute) or not any(visible_in(attribute, photo) for photo in shown):
+            continue
+        if attribute.key == "main_colour":
+            yield f"one whose main colour is {value}"
+        elif value.split(" ")[0] in ("a", "an", *_NUMBERS) or content_of(attribute.key.split("_")[-1]) <= content_of(
+            value
+        ):
+            yield f"one with {value}"

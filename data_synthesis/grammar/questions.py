@@ -7,15 +7,16 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from data_synthesis.accepted import says_too_little
-from data_synthesis.check_group import question_faults_of
+from data_synthesis.check_group import keeps_the_rules
 from data_synthesis.dates import accepted_days, accepted_forms, resolve, written, written_days
 from data_synthesis.grammar.facts import Happened, Shown
-from data_synthesis.grammar.known import ClassFact, class_facts, pictured
+from data_synthesis.grammar.known import ClassFact, asked_of, class_facts, pictured
 from data_synthesis.grammar.script import Script
-from data_synthesis.grammar.visual_facts import multi_hop, single_hop
+from data_synthesis.grammar.visual_facts import by_looks, multi_hop, photo_places, single_hop
 from data_synthesis.grammar.visual_retrieval import retrieval_questions
 from data_synthesis.grammar.words import data
 from data_synthesis.group import (
+    LEAST_DELIVERED,
     DatedEvent,
     Derivation,
     GeneratedGroup,
@@ -27,7 +28,6 @@ from data_synthesis.wording import answer_given_away, words_of
 
 COUNTS = {6: 4, 7: 6, 8: 2, 9: 8}
 MULTI_HOP, TEMPORAL, OPEN_DOMAIN, SINGLE_HOP = COUNTS
-_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +42,14 @@ class Candidate:
 def questions_of(script: Script, sessions: Sessions) -> tuple[GeneratedQuestion, ...]:
     """4 multi-hop, 6 temporal, 2 open-domain, 8 single-hop, and visual retrieval; of photos alone nothing but that.
 
-    None breaks a rule of the group whose `sessions` are the script's turns. Fewer where there are not enough.
+    None breaks a rule of the group whose `sessions` are the script's turns. Where too little is known for so many, half
+    of them; fewer of a category where there are not enough.
     """
     drawn = random.Random(f"{script.plan.request.seed} {script.plan.request.group.number} questions")
     request, chosen = script.plan.request, list[GeneratedQuestion]()
     if not request.group.described:
         return tuple(retrieval_questions(script, sessions, drawn, ()))
-    group = GeneratedGroup(tuple(map(tuple, sessions)), ())
+    keeps = keeps_the_rules(GeneratedGroup(tuple(map(tuple, sessions)), ()), request)
     for category, candidates in (
         (MULTI_HOP, _candidates(MULTI_HOP, multi_hop(script, drawn))),
         (TEMPORAL, _temporal(script, drawn)),
@@ -56,10 +57,20 @@ def questions_of(script: Script, sessions: Sessions) -> tuple[GeneratedQuestion,
         (SINGLE_HOP, _candidates(SINGLE_HOP, single_hop(script, drawn))),
     ):
         usable = [one for one in map(_clean, candidates) if one is not None]
-        usable = [one for one in usable if not question_faults_of(one.question, group, request)]
+        usable = [one for one in usable if keeps(one.question)]
         chosen += _choose(usable, COUNTS[category], chosen, drawn)
+    if len(chosen) < LEAST_DELIVERED * sum(COUNTS.values()):
+        found = {category: [one for one in chosen if one.category == category] for category in COUNTS}
+        chosen = [one for category, own in found.items() for one in own[: asked_for(chosen)[category]]]
     told = {question.answer for question in chosen}
     return (*chosen, *retrieval_questions(script, sessions, drawn, told))
+
+
+def asked_for(questions: Sequence[GeneratedQuestion]) -> dict[int, int]:
+    """How many questions of each category are to be had where these were found: COUNTS, or half of that."""
+    found = sum(question.category in COUNTS for question in questions)
+    whole = found >= LEAST_DELIVERED * sum(COUNTS.values())
+    return COUNTS if whole else {category: count // 2 for category, count in COUNTS.items()}
 
 
 def _candidates(
@@ -82,7 +93,7 @@ def _choose(
     about: Counter[str] = Counter()
     chosen: list[GeneratedQuestion] = []
     while len(chosen) < count and usable:
-        usable = [one for one in usable if tuple(words_of(one.question.text)) not in asked]
+        usable = [one for one in usable if tuple(words_of(one.question.text)) not in asked and not _again(one, chosen)]
         apart = [one for one in usable if not any(_tells(one.question, other) for other in said)]
         if not usable:
             break
@@ -100,6 +111,12 @@ def _choose(
         forms[best.form] += 1
         about[best.about] += 1
     return chosen
+
+
+def _again(candidate: Candidate, chosen: Sequence[GeneratedQuestion]) -> bool:
+    """Whether the same was asked in other words already."""
+    question = candidate.question
+    return any((one.answer, one.evidence) == (question.answer, question.evidence) for one in chosen)
 
 
 def _tells(one: GeneratedQuestion, other: GeneratedQuestion) -> bool:
@@ -128,13 +145,9 @@ def _clean(candidate: Candidate) -> Candidate | None:
     return replace(candidate, question=replace(question, accepted=accepted))
 
 
-def picture_of(script: Script, shown: Shown) -> str:
-    """A photo in words that fit it alone: by its setting, or by its number among those of its concept."""
-    member, photo = shown.member, shown.photo
-    if shown.quotable:
-        return f"the picture of {pictured(member.name, photo)}"
-    own = sorted((one for one in script.facts.shown if one.member is member), key=lambda one: one.day)
-    return f"the {_ORDINALS[own.index(shown)]} picture of {member.name}"
+def picture_of(shown: Shown) -> str:
+    """A photo by its setting, in words that fit it alone."""
+    return f"the picture of {pictured(shown.member.name, shown.photo)}"
 
 
 # Temporal
@@ -142,23 +155,22 @@ def picture_of(script: Script, shown: Shown) -> str:
 
 def _temporal(script: Script, drawn: random.Random) -> Iterator[Candidate]:
     speakers = script.plan.request.speakers
-    for shown in script.facts.shown:
-        owner, picture = speakers[shown.member.owner], picture_of(script, shown)
-        rank = "" if shown.quotable else "?"
-        yield _dated(f"shared{rank}", shown.member.name, f"When did {owner} share {picture}?", shown.line.at, shown.day)
+    quotable = [shown for shown in script.facts.shown if shown.quotable]
+    for shown in quotable:
+        owner, picture = speakers[shown.member.owner], picture_of(shown)
+        yield _dated("shared", shown.member.name, f"When did {owner} share {picture}?", shown.line.at, shown.day)
         if shown.expression:
             verb = f"did {owner} come across" if shown.found else "was"
             text = f"When {verb} {picture}{'' if shown.found else ' taken'}?"
             day = resolve(shown.expression, shown.day)
-            yield _dated(f"taken{rank}", shown.member.name, text, shown.line.at, day, shown.expression)
+            yield _dated("taken", shown.member.name, text, shown.line.at, day, shown.expression)
     for event in script.facts.happened:
-        yield _event(script, event)
-    pairs = [(one, two) for one in script.facts.shown for two in script.facts.shown if one.day < two.day]
-    for one, two in drawn.sample(pairs, min(len(pairs), 12)):
+        yield from _events(script, event)
+    for one, two in ((one, two) for one in quotable for two in quotable if one.day < two.day):
         days = (two.day - one.day).days
         text = (
-            f"How many days passed from the day {speakers[one.member.owner]} shared {picture_of(script, one)} "
-            f"to the day {speakers[two.member.owner]} shared {picture_of(script, two)}?"
+            f"How many days passed from the day {speakers[one.member.owner]} shared {picture_of(one)} "
+            f"to the day {speakers[two.member.owner]} shared {picture_of(two)}?"
         )
         derivation = Derivation(DatedEvent(two.line.at), since=DatedEvent(one.line.at))
         yield Candidate(
@@ -169,15 +181,17 @@ def _temporal(script: Script, drawn: random.Random) -> Iterator[Candidate]:
         )  # fmt: skip
 
 
-def _event(script: Script, event: Happened) -> Candidate:
+def _events(script: Script, event: Happened) -> Iterator[Candidate]:
+    """An event of a concept that is named by its looks alone."""
     owner = script.plan.request.speakers[event.member.owner]
-    text = event.ask.format(owner=owner, N=event.member.name, it="it", its="its")
     day = resolve(event.expression, script.plan.dates[event.line.at.session - 1])
-    found = _dated(
-        "corrected" if event.earlier else "event", event.member.name, text, event.line.at, day, event.expression
-    )
-    evidence = (*(line.at for line in event.earlier), *found.question.evidence)
-    return replace(found, question=replace(found.question, evidence=evidence))
+    form = "corrected" if event.earlier else "event"
+    for look in by_looks(script, event.member):
+        text = asked_of(event.ask, look).format(owner=owner, it="it", its="its")
+        found = _dated(form, event.member.name, text, event.line.at, day, event.expression)
+        places = {*photo_places(script, event.member), *(line.at for line in event.earlier), event.line.at}
+        evidence = tuple(sorted(places, key=lambda place: (place.session, place.turn)))
+        yield replace(found, question=replace(found.question, evidence=evidence))
 
 
 def _dated(form: str, about: str, text: str, place: TurnPlace, day: date, expression: str = "") -> Candidate:
@@ -199,12 +213,12 @@ def _open_domain(script: Script, drawn: random.Random) -> Iterator[Candidate]:
             )
             yield Candidate(" ".join(fact.ask.split()[:4]), member.name, question)
     calendar = data("class_facts.json")["calendar"]
-    for shown_one in script.facts.shown:
+    for shown_one in (shown for shown in script.facts.shown if shown.quotable):
         for form, entry in calendar.items():
             answers = _calendar_answers(form, entry, shown_one.day)
             if answers:
                 text = entry["ask"].format(
-                    owner=script.plan.request.speakers[shown_one.member.owner], photo=picture_of(script, shown_one)
+                    owner=script.plan.request.speakers[shown_one.member.owner], photo=picture_of(shown_one)
                 )
                 question = GeneratedQuestion(OPEN_DOMAIN, text, answers[0], (shown_one.line.at,), tuple(answers[1:]))
                 yield Candidate(f"{form}?", shown_one.member.name, question)

@@ -1,22 +1,20 @@
 """Questions whose answer stands in a photo, or that need a photo to know who is meant."""
 
 import random
-import re
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from data_synthesis.dates import written
 from data_synthesis.grammar.facts import Shown, Told
 from data_synthesis.grammar.known import (
-    accepted_values,
     asked_of,
     attribute_question,
     easily_seen,
+    looks_of,
     pictured,
     shared_surroundings,
     short_places,
     visible_in,
-    visible_value,
 )
 from data_synthesis.grammar.plan import Member
 from data_synthesis.grammar.script import Script
@@ -24,8 +22,6 @@ from data_synthesis.group import TurnPlace
 
 Found = tuple[str, str, str, str, Sequence[TurnPlace], Sequence[str]]
 """Form, concept, question, answer, evidence, accepted answers. A form that ends in "?" is for want of better."""
-
-_COUNTS = ("one", "two", "three", "four", "five", "six")
 
 
 def single_hop(script: Script, drawn: random.Random) -> Iterator[Found]:
@@ -49,51 +45,11 @@ def single_hop(script: Script, drawn: random.Random) -> Iterator[Found]:
     for member in script.plan.members:
         for text, answer, accepted, places in attributes(script, member, drawn, member.name):
             yield f"attribute {drawn.randrange(3)}", member.name, text, answer, places, accepted
-    for shown in script.facts.shown:
-        member, owner = shown.member, speakers[shown.member.owner]
-        same = [one for one in script.facts.shown if (one.member.owner, one.day) == (member.owner, shown.day)]
-        if len(same) == 1:
-            text = f"Whom or what does the picture show that {owner} shared on {written(shown.day)}?"
-            yield "who by date??", member.name, text, member.name, [shown.line.at], ()
-    for member in script.plan.members:
-        nickname = script.facts.nicknamed.get(member.name)
-        if nickname is not None:
-            text = f"By what other name is {member.name} known?"
-            yield "nickname?", member.name, text, member.nickname, [line.at for line in nickname], ()
-    for told in script.facts.told:
-        if told.kind in ("arc", "origin"):
-            text = told.ask.format(owner=speakers[told.member.owner], N=told.member.name)
-            rank = "" if told.kind == "origin" and len(told.lines) > 1 else "?"  # a correction is worth asking
-            yield f"told{rank}", told.member.name, text, told.answer, [line.at for line in told.lines], told.accepted
 
 
 def multi_hop(script: Script, drawn: random.Random) -> Iterator[Found]:
     yield from _two_photos(script)
     yield from _photo_and_words(script, drawn)
-    speakers = script.plan.request.speakers
-    for told in script.facts.told:
-        if told.kind == "job":
-            text = told.ask.format(owner=speakers[told.member.owner], N=told.member.name)
-            yield "job", told.member.name, text, told.answer, [line.at for line in told.lines], ()
-        nickname = script.facts.nicknamed.get(told.member.name)
-        if nickname is not None:
-            text = asked_of(told.ask, _nicknamed(told.member)).format(owner=speakers[told.member.owner])
-            yield "told of a nickname?", told.member.name, text, told.answer, [
-                line.at for line in (*nickname, *told.lines)
-            ], told.accepted  # fmt: skip
-    for member in script.plan.members:
-        places = _photo_places(script, member)
-        text = f"How many different pictures of {member.name} did {speakers[member.owner]} share over all?"
-        yield "count?", member.name, text, *_counted(places)
-    for one, two in combinations(script.plan.members, 2):
-        places = [*_photo_places(script, one), *_photo_places(script, two)]
-        text = f"If one counts the pictures of {one.name} and those of {two.name}, how many were shared?"
-        yield "count of two?", one.name, text, *_counted(places)
-
-
-def _counted(places: list[TurnPlace]) -> tuple[str, list[TurnPlace], tuple[str, ...]]:
-    """How many pictures there are, in words, with the turns that show them."""
-    return _COUNTS[len(places) - 1], places, (f"{len(places)} pictures", f"{len(places)} photos")
 
 
 def attributes(
@@ -108,8 +64,8 @@ def attributes(
             text = script.plan.speech[member.owner].variant(attribute_question(attribute))
             yield (
                 asked_of(text, called),
-                visible_value(attribute),
-                accepted_values(attribute),
+                attribute.value,
+                attribute.accepted,
                 [one.line.at for one in shown],
             )
 
@@ -152,15 +108,25 @@ def _two_photos(script: Script) -> Iterator[Found]:
                            short_places(asked.photo))  # fmt: skip
 
 
+def by_looks(script: Script, member: Member) -> list[str]:
+    """What to call a concept by its looks: "the red-orange chow chow"."""
+    shown = [one.photo for one in script.facts.shown if one.member is member]
+    return [f"the {look}" for look in looks_of(member.concept, shown)]
+
+
+def photo_places(script: Script, member: Member) -> list[TurnPlace]:
+    """The turns that show the concept."""
+    return [one.line.at for one in script.facts.shown if one.member is member]
+
+
 def _photo_and_words(script: Script, drawn: random.Random) -> Iterator[Found]:
     speakers = script.plan.request.speakers
     for told in script.facts.told:
-        look = re.sub(r"\s*\([^()]*\)", "", told.member.concept.short_description)
-        if look and told.kind in ("origin", "arc"):
-            owner = speakers[told.member.owner]
-            text = asked_of(told.ask, f"the {look}").format(owner=owner)
-            evidence = [_photo_places(script, told.member)[0], *(line.at for line in told.lines)]
-            yield f"told of a look {told.kind}", told.member.name, text, told.answer, evidence, told.accepted
+        member, owner = told.member, speakers[told.member.owner]
+        evidence = [*photo_places(script, member), *(line.at for line in told.lines)]
+        for look in by_looks(script, member):
+            text = asked_of(told.ask, look).format(owner=owner)
+            yield f"told of a look {told.kind}", member.name, text, told.answer, evidence, told.accepted
         if told.kind == "origin":
             for asked, answer, accepted, places in attributes(script, told.member, drawn, _received(script, told)):
                 evidence = [*(line.at for line in told.lines[:1]), *places]
@@ -170,6 +136,16 @@ def _photo_and_words(script: Script, drawn: random.Random) -> Iterator[Found]:
         if nickname is None:
             continue
         named = [line.at for line in nickname]
+        for look in by_looks(script, member):
+            evidence = [*photo_places(script, member), *named]
+            yield (
+                "nickname of a look",
+                member.name,
+                f"By what other name is {look} known?",
+                member.nickname,
+                evidence,
+                (),
+            )
         for asked, answer, accepted, places in attributes(script, member, drawn, _nicknamed(member)):
             yield "look of a nickname", member.name, asked, answer, [*named, *places], accepted
         for shown in script.facts.shown:
@@ -192,7 +168,3 @@ def _nicknamed(member: Member) -> str:
 
 def _setting_phrase(shown: Shown) -> str:
     return pictured("", shown.photo).strip()
-
-
-def _photo_places(script: Script, member: Member) -> list[TurnPlace]:
-    return [one.line.at for one in script.facts.shown if one.member is member]

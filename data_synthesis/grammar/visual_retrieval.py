@@ -35,9 +35,11 @@ def retrieval_questions(
     questions: list[GeneratedQuestion] = []
     most = PER_CONCEPT if script.plan.request.group.described else PER_CONCEPT_ALONE
     forms: Counter[str] = Counter()
+    right_first = drawn.random() < 0.5
     for member in script.plan.members:
         showings = showings_of(member.concept, script.plan.request, sessions)
-        chosen = drawn_from_set(member.concept, showings, script.plan.request, sessions, drawn)
+        chosen = drawn_from_set(member.concept, showings, script.plan.request, sessions, drawn, right_first=right_first)
+        right_first ^= bool(chosen)  # by turns, so that nobody who always takes the same of two options does well
         unseen = drawn.sample(member.concept.unseen, len(member.concept.unseen))
         told = [*_told(script, member, showings), *by_name(member.concept, showings, sessions), *by_date(showings)]
         drawn.shuffle(told)

@@ -1,0 +1,242 @@
+"""Untruths to plant in the good merged folder so that all of its files agree: only what is true gives them away.
+
+Each has words that some line of the report must hold. The list was written before the checks.
+"""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from data_synthesis.interpolation import unweave, weave
+from tests.merged_folder import MergedFolder, write_json
+from tests.merged_records import run_record, statistics, write_rows
+
+Plant = Callable[[MergedFolder], None]
+
+
+def say(where: str, text: str, sample: int = 0) -> Plant:
+    """Other words in a turn, or with "+" more of them."""
+
+    def plant(folder: MergedFolder) -> None:
+        turn = at(folder, where, sample)
+        turn["text"] = f"{turn['text']} {text[1:]}" if text[0] == "+" else text
+
+    return plant
+
+
+def ask(question_id: str, **changes: Any) -> Plant:
+    """Another question; its accepted answers go unless they are named."""
+
+    def plant(folder: MergedFolder) -> None:
+        folder.question(question_id).update({"accepted_answers": [], **changes})
+
+    return plant
+
+
+def dated(event: str, expression: str, **since: str) -> dict[str, Any]:
+    derivation = {"event": {"turn": event, "expression": expression}}
+    return {
+        "derivation": derivation | ({"since": {"turn": since["since"], "expression": since["words"]}} if since else {})
+    }
+
+
+def swap_shown(one: str, other: str) -> Plant:
+    def plant(folder: MergedFolder) -> None:
+        first, second = at(folder, one), at(folder, other)
+        for key in ("photos", "img_url"):
+            first[key], second[key] = second[key], first[key]
+
+    return plant
+
+
+def state(concept: int, **changes: Any) -> Plant:
+    def plant(folder: MergedFolder) -> None:
+        folder.benchmark[0]["groups"][0]["concepts"][concept].update(changes)
+
+    return plant
+
+
+def rescene(concept: int, view: int, setting: str) -> Plant:
+    def plant(folder: MergedFolder) -> None:
+        own = folder.benchmark[0]["groups"][0]["concepts"][concept]
+        own["scenes"][own["photos"][view]]["setting"] = setting
+
+    return plant
+
+
+def swap_lists(*keys: str) -> Plant:
+    def plant(folder: MergedFolder) -> None:
+        one, other, _ = folder.benchmark[0]["groups"][0]["concepts"]
+        for key in keys:
+            one[key], other[key] = other[key], one[key]
+
+    return plant
+
+
+def both(*plants: Plant) -> Plant:
+    return lambda folder: [plant(folder) for plant in plants][:0] or None
+
+
+def rename_but_one_turn(folder: MergedFolder) -> None:
+    kept = at(folder, "D3:2")["text"]
+    folder.benchmark = json.loads(json.dumps(folder.benchmark).replace("Mochi", "Momo"))
+    at(folder, "D3:2")["text"] = kept
+
+
+def attribute(key: str, value: str) -> dict[str, Any]:
+    return {"key": key, "value": value, "accepted": [], "photos": []}
+
+
+G1, G2 = "conv-1/g1", "conv-2/g1"
+UNTRUTHS: dict[str, tuple[Plant, str]] = {
+    "evidence shows another concept": (ask(f"{G1}/8", evidence=["D3:2"]), "says 'a silver key'"),
+    "evidence is small talk": (ask(f"{G1}/8", evidence=["D6:4"]), "says 'a silver key'"),
+    "one of two photo turns is missing": (ask(f"{G2}/2", evidence=["D4:1"]), "says 'a heron'"),
+    "photos of a concept change places": (swap_shown("D2:1", "D5:2"), "says 'a signpost'"),
+    "photos of two concepts change places": (swap_shown("D2:5", "D4:1"), "it shows a photo of"),
+    "photo lists of two concepts change places": (swap_lists("photos", "scenes"), "it shows a photo of"),
+    "a photo turn names another concept": (
+        say("D3:2", "Rosso knocked over a vase yesterday."),
+        "it shows a photo of Mochi, but names Rosso",
+    ),
+    "on the moon": (ask(f"{G1}/10", answer="on the moon"), "says 'on the moon'"),
+    "the setting of another photo": (ask(f"{G1}/10", answer="a kitchen chair"), "says 'a kitchen chair'"),
+    "a wrong colour": (ask(f"{G1}/1", answer="teal"), "says 'teal'"),
+    "another attribute of the concept": (
+        ask(f"{G1}/8", answer="crimson", question="What is at the zip of Rosso?"),
+        "says 'crimson'",
+    ),
+    "an attribute of another concept": (ask(f"{G2}/7", answer="a heron"), "says 'a heron'"),
+    "a wrong accepted answer": (ask(f"{G1}/8", accepted_answers=["a heron"]), "'a heron' is accepted, but nothing"),
+    "a name that nobody said": (ask(f"{G1}/13", answer="Norbert's garage"), "does not say"),
+    "a name said elsewhere": (ask(f"{G1}/11", answer="the waistcoat"), "does not say 'the waistcoat'"),
+    "the name of another concept": (ask(f"{G2}/13", answer="Flash"), "its photo shows Old Tom, not Flash"),
+    "the photo turn tells": (say("D2:1", "+Crimson suits it."), "D2:1 tells 'crimson' of Rosso"),
+    "the reply tells": (say("D5:3", "It seems to enjoy that signpost."), "D5:3 tells 'a signpost' of Rosso"),
+    "a later turn tells": (say("D6:3", "+Rosso still has the silver key."), "D6:3 tells 'a silver key' of Rosso"),
+    "a turn of the host tells": (say("D8:1", "+Rosso has a silver key."), "outside of its group tells 'a silver key'"),
+    "a turn tells the class": (say("D5:5", "+A good teapot he was.", 1), "no photo is needed"),
+    "a turn tells the look": (
+        say("D2:3", "I bought the quilted thing last Saturday at the flea market."),
+        "no photo is needed",
+    ),
+    "a date a day late": (ask(f"{G1}/3", answer="30 April 2023"), "must be '29 April 2023'"),
+    "an expression that nobody says": (
+        ask(f"{G1}/3", answer="2 May 2023", **dated("D2:3", "yesterday")),
+        "does not say 'yesterday'",
+    ),
+    "a date of another turn": (
+        ask(f"{G1}/3", answer="4 May 2023", evidence=["D2:1", "D3:2"], **dated("D3:2", "yesterday")),
+        "which is not about Rosso",
+    ),
+    "the day of another photo": (
+        ask(
+            f"{G1}/4", question="When did Ann share the picture of Rosso leaning on a signpost?",
+            answer="3 May 2023", evidence=["D2:1", "D5:2"], **dated("D2:1", ""),
+        ),
+        "which shows another photo",
+    ),
+    "days since something else": (
+        ask(
+            f"{G2}/5", answer="25 days", evidence=["D3:5", "D4:2", "D7:1"],
+            **dated("D7:1", "in 3 days", since="D3:5", words="two weeks ago"),
+        ),
+        "which is not about Pippa",
+    ),
+    "other words for the date": (say("D3:2", "Mochi knocked over a vase two days ago."), "does not say 'yesterday'"),
+    "no day where there are two photos": (
+        ask(f"{G2}/1", question="What lies next to Pippa and next to Old Tom?"),
+        "does not say which of 2 photos",
+    ),
+    "a setting that fits two photos": (
+        both(
+            rescene(1, 1, "on a zigzag blanket beside a brass lamp"),
+            ask(
+                f"{G1}/4", question="When did Ann share the picture of Mochi on a zigzag blanket?",
+                answer="3 May 2023", evidence=["D2:5"], **dated("D2:5", ""),
+            ),
+        ),
+        "fit another photo of Mochi",
+    ),
+    "a look that fits two concepts": (state(2, short_description="quilted bear"), "no photo is needed"),
+    "nothing of a photo is asked": (
+        ask(f"{G1}/9", question="Who sewed for Doctor Marmalade?", answer="Granny", evidence=["D4:3"]),
+        "no photo is needed",
+    ),
+    "the answer in the question": (
+        ask(f"{G1}/8", question="Which silver key hangs from the zip of Rosso?", accepted_answers=["silver key"]),
+        "stands in the question",
+    ),
+    "unseen photos change places": (swap_lists("unseen_photos"), "no turn of its evidence shows"),
+    "the question tells what its photo shows": (
+        ask(f"{G1}/13", question="Where did Ann get the quilted one in this photo?"),
+        "says in words what its photo shows",
+    ),
+    "the wrong option": (ask(f"{G1}/12", answer="Hat"), "says 'Hat'"),
+    "a scene that its source does not have": (
+        both(rescene(0, 1, "leaning on a lighthouse"), ask(f"{G1}/10", answer="a lighthouse")),
+        "its source has 'leaning on a signpost'",
+    ),
+    "an attribute that its source does not have": (
+        both(
+            state(0, attributes=[attribute("main_colour", "crimson"), attribute("zip", "a golden whistle")]),
+            ask(f"{G1}/8", answer="a golden whistle"),
+        ),
+        "does not say that its zip is 'a golden whistle'",
+    ),
+    "a marker used again": (
+        say("D4:2", "<Doctor Marmalade> has the air of a professor."),
+        "stands in angle brackets",
+    ),
+    "another name everywhere but in one turn": (rename_but_one_turn, "its source has 'Mochi'"),
+    "the other speaker": (
+        ask(f"{G1}/10", question="What is Rosso leaning on in the picture that Ben shared on 9 May 2023?"),
+        "Ben shows no photo",
+    ),
+    "a day without a photo": (
+        ask(f"{G1}/10", question="What is Rosso leaning on in the picture that Ann shared on 8 May 2023?"),
+        "nothing in its evidence is of 8 May 2023",
+    ),
+}  # fmt: skip
+
+
+def at(folder: MergedFolder, where: str, sample: int = 0) -> dict[str, Any]:
+    """The turn of this id."""
+    session, turn = where.removeprefix("D").split(":")
+    found: dict[str, Any] = folder.session(int(session), sample)[int(turn) - 1]
+    return found
+
+
+def make_consistent(folder: MergedFolder) -> None:
+    """Write every file anew from the benchmark as it has become: whatever is computed agrees."""
+    samples = []
+    for sample in folder.benchmark:
+        numbers = {new: int(old) for old, new in folder.id_map[sample["sample_id"]]["sessions"].items()}
+        again, id_map = weave(*unweave(sample, numbers), Path.as_posix)
+        folder.id_map[sample["sample_id"]] = id_map
+        samples.append(again)
+    folder.benchmark = samples
+    folder.run, folder.statistics = run_record(samples), statistics(samples)
+    folder.save()
+    write_rows(folder.path, samples)
+
+
+def write_source(folder: Path, merged: MergedFolder) -> Path:
+    """The concepts that the good folder was made from."""
+    subjects = []
+    for group in (group for sample in merged.benchmark for group in sample["groups"]):
+        for one in group["concepts"]:
+            images = []
+            for name in (*one["photos"], *one["unseen_photos"]):
+                path = f"{one['subject']}/{Path(name).name}"
+                (folder / path).parent.mkdir(parents=True, exist_ok=True)
+                (folder / path).write_bytes((merged.path / name).read_bytes())
+                images.append({"path": path, **one["scenes"].get(name, {})})
+            subjects.append(
+                {"subject": one["subject"], "alias": one["name"], "class_name": one["class_name"], "images": images}
+                | {"short_description": one["short_description"]}
+                | {"attributes": [{"key": own["key"], "value": own["value"]} for own in one["attributes"]]}
+            )
+    write_json(folder / "concepts.json", {"subjects": subjects})
+    return folder
