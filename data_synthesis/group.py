@@ -6,6 +6,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
+from data_synthesis.voices import Voice
+
 
 class SynthesisError(ValueError):
     """Something that a person must mend. Its words name the value, the place and the remedy."""
@@ -90,13 +92,17 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class GroupRequest:
-    """All that a generator may know. `seed` is this group's own; equal requests give equal results without a model."""
+    """All that a generator may know. `seed` is this group's own; equal requests give equal results without a model.
+
+    `voices` are how the speakers write in the rest of the conversation.
+    """
 
     dialogue_id: str
     speakers: tuple[str, str]
     group: ConceptGroup
     placement: Placement
     seed: int
+    voices: tuple[Voice, Voice] = (Voice(), Voice())
 
 
 @dataclass(frozen=True, slots=True)

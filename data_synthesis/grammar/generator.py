@@ -24,7 +24,7 @@ class GrammarGenerator:
     """
 
     name = "grammar"
-    version = "4"
+    version = "5"
 
     def __init__(self) -> None:
         self._said: set[str] = set()
