@@ -6,6 +6,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
+from data_synthesis.voices import Voice
+
 
 class SynthesisError(ValueError):
     """Something that a person must mend. Its words name the value, the place and the remedy."""
@@ -96,7 +98,8 @@ class Placement:
 class GroupRequest:
     """All that a generator may know. `seed` is this group's own; equal requests give equal results without a model.
 
-    `elsewhere` are the concepts of the other groups of the dialogue, which no question may be taken to mean.
+    `elsewhere` are the concepts of the other groups of the dialogue, which no question may be taken to mean; `voices` are
+    how the speakers write in the rest of the conversation.
     """
 
     dialogue_id: str
@@ -105,6 +108,7 @@ class GroupRequest:
     placement: Placement
     seed: int
     elsewhere: tuple[PersonalConcept, ...] = ()
+    voices: tuple[Voice, Voice] = (Voice(), Voice())
 
 
 @dataclass(frozen=True, slots=True)

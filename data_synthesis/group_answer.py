@@ -1,15 +1,15 @@
 """A model's answer as a group: from the arguments of its call to the values, with every complaint a sentence for it."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from data_synthesis.accepted import says_too_little
-from data_synthesis.check_group import TEMPORAL, delivered, faults_of
+from data_synthesis.check_group import TEMPORAL, GroupFault, delivered, faults_of, in_words, visible_on
 from data_synthesis.dates import accepted_days, accepted_forms, resolve, written, written_days
 from data_synthesis.group import (
     DatedEvent,
@@ -20,10 +20,11 @@ from data_synthesis.group import (
     GroupRequest,
     TurnPlace,
 )
-from data_synthesis.group_prompt import photo_ids, with_ids
-from data_synthesis.wording import answer_given_away
+from data_synthesis.group_prompt import QUESTIONS, photo_ids, with_ids
+from data_synthesis.wording import answer_given_away, holds, words_of
 
 _MOST_TURNS = 1000  # more than any use; a longer answer is not worth checking turn by turn
+_NOWHERE = TurnPlace(0, 0)
 _LONGEST_TEXT = 2000  # characters, of a message or anything else
 
 
@@ -31,33 +32,14 @@ class AnswerFaults(Exception):
     """An answer that is no valid group, with all that is wrong with it.
 
     `remainder` is what of it may be used even so: the group without the questions at fault, if it is one then.
+    `mendable` is whether sessions and questions can be changed one by one.
     """
 
-    def __init__(self, faults: list[str], remainder: GeneratedGroup | None = None) -> None:
+    def __init__(self, faults: list[str], remainder: GeneratedGroup | None = None, *, mendable: bool = False) -> None:
         super().__init__(" ".join(faults))
         self.faults = faults
         self.remainder = remainder
-
-
-def read_group(arguments: Mapping[str, Any], request: GroupRequest) -> GeneratedGroup:
-    """The valid group that an answer holds. Raises AnswerFaults."""
-    try:
-        answer = _Answer.model_validate(arguments)
-    except (ValidationError, RecursionError) as error:
-        raise AnswerFaults(_schema_faults(error)) from None
-    if sum(len(session.turns) for session in answer.sessions) > _MOST_TURNS:
-        raise AnswerFaults([f"There are more than {_MOST_TURNS} turns; write only the sessions that were asked for."])
-    group, in_ids = _group(answer), with_ids(request)
-    faults = faults_of(group, in_ids)
-    group, left = delivered(group, in_ids)
-    if not left:
-        group = replace(group, questions=tuple(_with_forms(question, request) for question in group.questions))
-        faults = faults or faults_of(group, in_ids)
-        group, left = delivered(group, in_ids)
-    group = _with_paths(group, photo_ids(request)) if not left else group
-    if faults:
-        raise AnswerFaults([str(fault) for fault in faults], None if left else group)
-    return group
+        self.mendable = mendable
 
 
 def _whole(text: str) -> str:
@@ -76,6 +58,7 @@ class _Part(BaseModel):
 
 
 class _Turn(_Part):
+    id: _Text
     speaker: _Text
     text: _Text
     photos: list[_Text] | None = None
@@ -85,21 +68,9 @@ class _Session(_Part):
     turns: list[_Turn]
 
 
-class _Place(_Part):
-    session: int
-    turn: int
-
-    @property
-    def value(self) -> TurnPlace:
-        return TurnPlace(self.session, self.turn)
-
-
-class _Event(_Place):
+class _Event(_Part):
+    turn: _Text
     expression: _Text = ""
-
-    @property
-    def dated(self) -> DatedEvent:
-        return DatedEvent(self.value, self.expression.strip())
 
 
 class _Derivation(_Part):
@@ -112,13 +83,138 @@ class _Question(_Part):
     question: _Text
     answer: _Text
     accepted: list[_Text] | None = None
-    evidence: list[_Place]
+    seen: list[_Text] = []
+    evidence: list[_Text]
     derivation: _Derivation | None = None
 
 
 class _Answer(_Part):
     sessions: list[_Session]
     questions: list[_Question]
+
+
+class _NewSession(_Session):
+    number: int
+
+
+class _NewQuestion(_Question):
+    number: int
+
+
+class _Change(_Part):
+    turns: list[_Turn] = []
+    sessions: list[_NewSession]
+    questions: list[_NewQuestion]
+
+
+_P = TypeVar("_P", _Answer, _Change)
+
+
+def read_group(arguments: Mapping[str, Any], request: GroupRequest) -> GeneratedGroup:
+    """The valid group that an answer holds. Raises AnswerFaults."""
+    answer = _parsed(_Answer, arguments)
+    if sum(len(session.turns) for session in answer.sessions) > _MOST_TURNS:
+        raise AnswerFaults([f"There are more than {_MOST_TURNS} turns; write only the sessions that were asked for."])
+    mendable = len(answer.sessions) == len(request.placement.times) and len(answer.questions) <= QUESTIONS
+    places, twice = _places(answer)
+    names = {place: turn_id for turn_id, place in places.items()} | {_NOWHERE: "a turn that is not there"}
+    group, in_ids = _group(answer, places), with_ids(request)
+    doubled = [GroupFault("schema", f"The id {one} is given to two turns; each has its own.") for one in twice]
+    own = [*doubled, *_describing(group, in_ids), *_unseen(answer, group, places)]
+    faults = [*own, *faults_of(group, in_ids, lambda place: names.get(place, in_words(place)))]
+    told = [_in_ids(fault, names) for fault in faults]
+    group = _without(group, {fault.question for fault in own if fault.question is not None})
+    group, left = delivered(group, in_ids)
+    left = [*left, *(fault for fault in own if fault.question is None)]
+    if not left:
+        group = replace(group, questions=tuple(_with_forms(question, request) for question in group.questions))
+        told = told or [str(fault) for fault in faults_of(group, in_ids)]
+        group, left = delivered(group, in_ids)
+    group = _with_paths(group, photo_ids(request)) if not left else group
+    if told:
+        raise AnswerFaults(told, None if left else group, mendable=mendable)
+    return group
+
+
+def mended(arguments: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """An answer with the turns, sessions and questions that were given anew. Raises AnswerFaults for what is no such change."""
+    change = _parsed(_Change, changes)
+    whole: dict[str, Any] = {}
+    for name, given, raw in (
+        ("sessions", change.sessions, changes["sessions"]),
+        ("questions", change.questions, changes["questions"]),
+    ):
+        whole[name] = list(arguments[name])
+        for number, part in sorted(zip((one.number for one in given), raw, strict=True), key=lambda one: one[0]):
+            if not 1 <= number <= len(whole[name]) + 1:
+                raise AnswerFaults([f"There is no number {number} among the {name}, and it is not the next."])
+            whole[name][number - 1 : number] = [{key: value for key, value in part.items() if key != "number"}]
+    new = {turn["id"]: turn for turn in changes.get("turns") or ()}
+    if unknown := new.keys() - {turn["id"] for session in whole["sessions"] for turn in session["turns"]}:
+        raise AnswerFaults([f"There is no turn {min(unknown)} to change."])
+    whole["sessions"] = [
+        {**session, "turns": [new.get(turn["id"], turn) for turn in session["turns"]]} for session in whole["sessions"]
+    ]
+    return whole
+
+
+def _parsed(model: type[_P], arguments: Mapping[str, Any]) -> _P:
+    try:
+        return model.model_validate(arguments)
+    except (ValidationError, RecursionError) as error:
+        raise AnswerFaults(_schema_faults(error)) from None
+
+
+def _in_ids(fault: GroupFault, names: Mapping[TurnPlace, str]) -> str:
+    """A fault as a sentence that names its turn by its id."""
+    turn_id = names.get(fault.place) if fault.place else None
+    return f"{turn_id}: {fault.sentence}" if turn_id else str(fault)
+
+
+def _describing(group: GeneratedGroup, request: GroupRequest) -> Iterator[GroupFault]:
+    """Messages that tell what the photo they come with shows. A single word may be anything, and is left to the questions."""
+    for number, session in enumerate(group.sessions, start=1):
+        for turn_number, turn in enumerate(session, start=1):
+            for concept in request.group.concepts:
+                shown = [photo for photo in turn.photos if photo in (own.path for own in concept.photos)]
+                seen = [text for photo in shown for text in visible_on(photo, concept) if len(words_of(text)) > 1]
+                if told := next((text for text in seen if holds(turn.text, text)), None):
+                    sentence = f"it says {told!r}, which its photo shows; leave that to the photo."
+                    yield GroupFault("photos", sentence, TurnPlace(number, turn_number))
+
+
+def _unseen(answer: "_Answer", group: GeneratedGroup, places: Mapping[str, TurnPlace]) -> Iterator[GroupFault]:
+    """Questions that are said to need a photo, and do not: no evidence shows it, or a message gives the answer."""
+    turns = [(turn_id, group.sessions[at.session - 1][at.turn - 1]) for turn_id, at in places.items()]
+    for number, asked in enumerate(answer.questions, start=1):
+        subject = f"Question {number} ({asked.question!r})"
+        for turn_id in asked.evidence:
+            if turn_id not in places:
+                sentence = f"its evidence names {turn_id}, which does not exist."
+                yield GroupFault("evidence", sentence, question=number, subject=subject)
+        shown = {str(photo) for turn_id, turn in turns if turn_id in asked.evidence for photo in turn.photos}
+        for photo in asked.seen:
+            if photo not in shown:
+                yield GroupFault(
+                    "evidence", f"no turn of its evidence shows {photo}.", question=number, subject=subject
+                )
+        saying = [turn_id for turn_id, turn in turns if asked.answer.strip() and holds(turn.text, asked.answer)]
+        if asked.seen and saying and asked.category != TEMPORAL:
+            sentence = (
+                f"{asked.answer!r} is to be seen on a photo, but {saying[0]} says it; change one of them, "
+                "or leave `seen` empty where words are to answer."
+            )
+            yield GroupFault("answer", sentence, question=number, subject=subject)
+
+
+def _without(group: GeneratedGroup, left_out: Collection[int]) -> GeneratedGroup:
+    """The group without the questions of these numbers, which are noted."""
+    numbered = list(enumerate(group.questions, start=1))
+    return replace(
+        group,
+        questions=tuple(question for number, question in numbered if number not in left_out),
+        dropped=(*group.dropped, *(question.category for number, question in numbered if number in left_out)),
+    )
 
 
 def _schema_faults(error: Exception) -> list[str]:
@@ -135,7 +231,19 @@ def _where(path: tuple[int | str, ...]) -> str:
     return words.removeprefix(", ") or "the top"
 
 
-def _group(answer: _Answer) -> GeneratedGroup:
+def _places(answer: _Answer) -> tuple[dict[str, TurnPlace], list[str]]:
+    """Where the turn of each id stands, and the ids that two turns have."""
+    places: dict[str, TurnPlace] = {}
+    twice = []
+    for number, session in enumerate(answer.sessions, start=1):
+        for turn_number, turn in enumerate(session.turns, start=1):
+            if turn.id in places:
+                twice.append(turn.id)
+            places.setdefault(turn.id, TurnPlace(number, turn_number))
+    return places, twice
+
+
+def _group(answer: _Answer, places: Mapping[str, TurnPlace]) -> GeneratedGroup:
     """The answer as it stands, with the ids of its photos in place of paths."""
     sessions = tuple(
         tuple(
@@ -144,17 +252,22 @@ def _group(answer: _Answer) -> GeneratedGroup:
         )
         for session in answer.sessions
     )
-    return GeneratedGroup(sessions, tuple(_question(question) for question in answer.questions))
+    return GeneratedGroup(sessions, tuple(_question(question, places) for question in answer.questions))
 
 
-def _question(question: _Question) -> GeneratedQuestion:
+def _question(question: _Question, places: Mapping[str, TurnPlace]) -> GeneratedQuestion:
+    """A turn that does not exist is put at a place that does not."""
+
+    def dated(event: _Event) -> DatedEvent:
+        return DatedEvent(places.get(event.turn, _NOWHERE), event.expression.strip())
+
     derived = question.derivation
-    derivation = Derivation(derived.event.dated, derived.since.dated if derived.since else None) if derived else None
+    derivation = Derivation(dated(derived.event), dated(derived.since) if derived.since else None) if derived else None
     return GeneratedQuestion(
         category=question.category,
         text=question.question.strip(),
         answer=question.answer.strip(),
-        evidence=tuple(place.value for place in question.evidence),
+        evidence=tuple(dict.fromkeys(places[turn_id] for turn_id in question.evidence if turn_id in places)),
         accepted=tuple(dict.fromkeys(text.strip() for text in question.accepted or () if not _useless(text))),
         derivation=derivation,
     )

@@ -22,6 +22,8 @@ from data_synthesis.group import (
     PersonalConcept,
     SynthesisError,
 )
+from data_synthesis.voices import Voice
+from data_synthesis.wording import without_notes
 from models.chat_model import ChatMessage, PhotoPart, Tool
 
 _ANSWER_TOKENS = 16_000  # six sessions of fifteen turns and twenty questions, with room to spare
@@ -33,9 +35,11 @@ VERSION = hashlib.sha256(json.dumps([_FILES, EXPRESSIONS]).encode()).hexdigest()
 QUESTIONS = 20
 _KINDS = {6: "several steps", 7: "time", 8: "knowledge", 9: "one step"}
 _MOST_FAULTS = 40
-_LONGEST_ANSWER = 60_000  # characters; more is not shown to the model again
+LONGEST_ANSWER = 60_000  # characters; more is not shown to the model again
 _LARGEST_PHOTO = 1_000_000  # bytes
 _LONGEST_SIDE = 1024
+_SHEET_SIDE, _SHEET_GAP = 512, 16
+PHOTOS_AT_MOST = 8  # in a prompt, while the server has not named another limit
 _MEDIA_TYPES = {"JPEG": "image/jpeg", "PNG": "image/png", "WEBP": "image/webp"}
 
 
@@ -61,8 +65,11 @@ def with_ids(request: GroupRequest) -> GroupRequest:
     return replace(request, group=replace(request.group, concepts=concepts))
 
 
-def first_messages(request: GroupRequest) -> list[ChatMessage]:
-    """The prompt for a group. Raises SynthesisError for a photo that cannot be read."""
+def first_messages(request: GroupRequest, photos_at_most: int | None = None) -> list[ChatMessage]:
+    """The prompt for a group. Raises SynthesisError for a photo that cannot be read.
+
+    Where a server takes fewer pictures than there are photos, those of a concept go on one sheet, or all of them.
+    """
     ids = list(photo_ids(request))
     sessions = zip(request.placement.times, _lengths(request), strict=True)
     listed = [
@@ -74,6 +81,7 @@ def first_messages(request: GroupRequest) -> list[ChatMessage]:
         "group.md",
         speaker_a=request.speakers[0],
         speaker_b=request.speakers[1],
+        manners="\n".join(_manner(name, voice) for name, voice in zip(request.speakers, request.voices, strict=True)),
         concepts="\n\n".join(_concept_lines(with_ids(request).group.concepts)),
         count=len(listed),
         sessions="\n".join(listed),
@@ -81,40 +89,62 @@ def first_messages(request: GroupRequest) -> list[ChatMessage]:
         shares=", ".join(shares),
         photo_ids=f"{ids[0]} to {ids[-1]}",
     )
-    photos = [
-        _photo_part(photo.path, f"Photo {photo_id} of {concept.name}:")
-        for photo_id, (concept, photo) in zip(
-            ids, ((concept, photo) for concept in request.group.concepts for photo in concept.photos), strict=True
-        )
-    ]
     expressions = "\n".join(f"- {line}" for line in EXPRESSIONS)
     return [
         ChatMessage("system", (_fill("system.md", expressions=expressions),)),
-        ChatMessage("user", (words, *photos)),
+        ChatMessage("user", (words, *_photo_parts(request, photos_at_most or PHOTOS_AT_MOST))),
     ]
 
 
-def repair_messages(answer: str, faults: Sequence[str]) -> list[ChatMessage]:
-    """What follows the prompt after an answer with faults; an answer that is empty or endless is not shown again."""
+def repair_messages(answer: str, faults: Sequence[str], *, mend: bool) -> list[ChatMessage]:
+    """What follows the prompt after an answer with faults; an answer that is empty or endless is not shown again.
+
+    With `mend` only what is wrong is asked for, else the whole answer again.
+    """
     listed = [f"- {fault}" for fault in faults[:_MOST_FAULTS]]
     if len(faults) > _MOST_FAULTS:
         listed.append(f"- and {len(faults) - _MOST_FAULTS} more of the kind.")
-    asked = ChatMessage("user", (_fill("repair.md", faults="\n".join(listed)),))
-    return [ChatMessage("assistant", (answer,)), asked] if 0 < len(answer) <= _LONGEST_ANSWER else [asked]
+    asked = ChatMessage("user", (_fill("mend.md" if mend else "repair.md", faults="\n".join(listed)),))
+    return [ChatMessage("assistant", (answer,)), asked] if 0 < len(answer) <= LONGEST_ANSWER else [asked]
 
 
 def answer_tool(request: GroupRequest) -> Tool:
-    """The one tool that the model must call: its arguments are the whole group."""
-    schema: dict[str, Any] = copy.deepcopy(_SCHEMA)
+    """The tool that the model must call first: its arguments are the whole group."""
+    schema = _schema(request)
     sessions, questions = schema["properties"]["sessions"], schema["properties"]["questions"]
-    turn = sessions["items"]["properties"]["turns"]["items"]["properties"]
     sessions["minItems"] = sessions["maxItems"] = len(request.placement.times)
     questions["minItems"] = questions["maxItems"] = QUESTIONS
-    turn["speaker"]["enum"] = list(request.speakers)
-    turn["photos"]["items"]["enum"] = list(photo_ids(request))
     return Tool(
-        "write_group", "Hand in all sessions of the group and all questions about them.", schema, _ANSWER_TOKENS
+        "write_group",
+        "Hand in all sessions of the group and all questions about them.",
+        schema,
+        _ANSWER_TOKENS,
+        strict=True,
     )
+
+
+def mend_tool(request: GroupRequest) -> Tool:
+    """The tool for what is wrong with a group: its arguments are the turns, sessions and questions that change."""
+    schema = _schema(request)
+    for name in ("sessions", "questions"):
+        item = schema["properties"][name]["items"]
+        item["required"] = ["number", *item["required"]]
+        item["properties"] = {"number": {"type": "integer", "minimum": 1}, **item["properties"]}
+    turn = schema["properties"]["sessions"]["items"]["properties"]["turns"]["items"]
+    schema["properties"] = {"turns": {"type": "array", "items": turn}, **schema["properties"]}
+    schema["required"] = list(schema["properties"])
+    return Tool(
+        "mend_group", "Hand in the turns, sessions and questions that change.", schema, _ANSWER_TOKENS, strict=True
+    )
+
+
+def _schema(request: GroupRequest) -> dict[str, Any]:
+    schema: dict[str, Any] = copy.deepcopy(_SCHEMA)
+    turn = schema["properties"]["sessions"]["items"]["properties"]["turns"]["items"]["properties"]
+    seen = schema["properties"]["questions"]["items"]["properties"]["seen"]
+    turn["speaker"]["enum"] = list(request.speakers)
+    turn["photos"]["items"]["enum"] = seen["items"]["enum"] = list(photo_ids(request))
+    return schema
 
 
 def question_counts() -> Mapping[int, int]:
@@ -146,11 +176,50 @@ def _about(concept: PersonalConcept) -> list[str]:
     if concept.class_name:
         head += f", a {'living ' if concept.live else ''}{concept.class_name}"
     lines = [f"{head}: {concept.short_description}" if concept.short_description else head]
-    lines += [f"- {attribute.key}: {attribute.value}" for attribute in concept.attributes]
+    lines += [f"- {attribute.key}: {without_notes(attribute.value)}" for attribute in concept.attributes]
     for photo in concept.photos:
         seen = "; ".join(text for text in (photo.setting, photo.description) if text)
         lines.append(f"- photo {photo.path.name}" + (f": {seen}" if seen else ""))
     return lines
+
+
+def _manner(name: str, voice: Voice) -> str:
+    """How a speaker writes in the rest of the conversation, with turns of theirs."""
+    words = voice.lengths[len(voice.lengths) // 2]
+    manner = f"{name} writes about {words} words a message and names the other in {voice.naming:.0%} of them."
+    return "\n".join([manner, *(f'  as in: "{" ".join(text.split())}"' for text in voice.examples)])
+
+
+def _photo_parts(request: GroupRequest, at_most: int) -> list[PhotoPart]:
+    ids = iter(photo_ids(request))
+    labelled = [
+        (concept.name, [(next(ids), photo.path) for photo in concept.photos]) for concept in request.group.concepts
+    ]
+    if sum(len(photos) for _, photos in labelled) <= at_most:
+        return [_photo_part(path, f"Photo {one} of {name}:") for name, photos in labelled for one, path in photos]
+    if len(labelled) <= at_most:
+        return [_sheet(photos, f"Photos {_listed(photos)} of {name}, from left to right:") for name, photos in labelled]
+    every = [photo for _, photos in labelled for photo in photos]
+    return [_sheet(every, f"Photos {_listed(every)}, from left to right:")]
+
+
+def _listed(photos: Sequence[tuple[str, Path]]) -> str:
+    return ", ".join(photo_id for photo_id, _ in photos)
+
+
+def _sheet(photos: Sequence[tuple[str, Path]], label: str) -> PhotoPart:
+    """Some photos beside each other in one picture."""
+    from PIL import Image
+
+    opened = [Image.open(io.BytesIO(_photo_part(path, label).data)).convert("RGB") for _, path in photos]
+    for picture in opened:
+        picture.thumbnail((_SHEET_SIDE, _SHEET_SIDE))
+    sheet = Image.new("RGB", ((_SHEET_SIDE + _SHEET_GAP) * len(opened) - _SHEET_GAP, _SHEET_SIDE), "white")
+    for number, picture in enumerate(opened):
+        sheet.paste(picture, (number * (_SHEET_SIDE + _SHEET_GAP), 0))
+    made = io.BytesIO()
+    sheet.save(made, "JPEG", quality=88)
+    return PhotoPart(label, made.getvalue(), "image/jpeg")
 
 
 def _photo_part(path: Path, label: str) -> PhotoPart:

@@ -10,8 +10,15 @@ from typing import Any
 from data_synthesis.answer_store import Answer, AnswerStore, answer_key
 from data_synthesis.costs import Price
 from data_synthesis.group import GeneratedGroup, GenerationFailed, GroupRequest, SynthesisError
-from data_synthesis.group_answer import AnswerFaults, read_group
-from data_synthesis.group_prompt import VERSION, answer_tool, first_messages, repair_messages
+from data_synthesis.group_answer import AnswerFaults, mended, read_group
+from data_synthesis.group_prompt import (
+    LONGEST_ANSWER,
+    VERSION,
+    answer_tool,
+    first_messages,
+    mend_tool,
+    repair_messages,
+)
 from models.chat_model import ChatMessage, ChatModel, ChatModelError, MalformedReplyError, PhotoPart, TokenUsage, Tool
 
 # What services say where a filter stops a prompt or an answer: another group may well go through.
@@ -52,8 +59,10 @@ class _Record:
 
 
 class ModelGenerator:
-    """One answer holds a group. What is wrong with it goes back at most `repeats` times. If there are faults even then,
-    the answer is used that needs the fewest questions left out, and without one the group is given up.
+    """One answer holds a group. What is wrong with it goes back at most `repeats` times, and only that is written anew.
+
+    If there are faults even then, the answer is used that needs the fewest questions left out, and without one the group
+    is given up.
 
     Each answer is in `answers` before it is read. A service that fails raises ServiceFailed, a budget that is used up
     BudgetReached; neither counts as an answer, nor does a refusal by a content filter, which gives the group up.
@@ -69,22 +78,30 @@ class ModelGenerator:
 
     async def generate(self, request: GroupRequest) -> GeneratedGroup:
         """Raises GenerationFailed with the faults of the last answer, or with the refusal of a content filter."""
-        tool, prompt = answer_tool(request), first_messages(request)
         record = _Record(self._answers.costs.price)
-        messages = prompt
+        prompt = first_messages(request, self._chat_model.known_abilities.photos_per_prompt)
+        messages, whole = prompt, None
         remainders: list[GeneratedGroup] = []
         for number in range(1, self._repeats + 2):
+            tool = answer_tool(request) if whole is None else mend_tool(request)
             answer = await self._answer(request, messages, tool, number)
             record.usages.append((answer.input_tokens, answer.output_tokens))
             said, arguments, faults = _read(answer)
             if arguments is not None:
                 try:
-                    return replace(read_group(arguments, request), notes=record.notes())
+                    given = arguments if whole is None else mended(whole, arguments)
+                    whole, said = None, _written(given)
+                    return replace(read_group(given, request), notes=record.notes())
                 except AnswerFaults as error:
                     faults = error.faults
                     remainders += [error.remainder] if error.remainder else []
+                    if error.mendable and len(said) <= LONGEST_ANSWER:
+                        whole = given
             record.repairs.append([_cut(fault) for fault in faults])
-            messages = [*prompt, *repair_messages(said, faults)]
+            messages = [
+                *prompt,
+                *repair_messages(said if whole is None else _written(whole), faults, mend=whole is not None),
+            ]
         if remainders:
             most = max(remainders, key=lambda group: len(group.questions))
             return replace(most, notes=record.notes() | most.notes)
@@ -121,9 +138,13 @@ def _read(answer: Answer) -> tuple[str, Mapping[str, Any] | None, list[str]]:
     """What the model said, as it is shown to it again; the arguments of its call, or what kept it from being one."""
     kept = json.loads(answer.text)
     is_call = "arguments" in kept
-    said = json.dumps(kept["arguments"], ensure_ascii=False) if is_call else kept["text"]
-    said = said.encode("utf-8", "replace").decode("utf-8")
-    return said, kept.get("arguments"), [] if is_call else [kept["fault"]]
+    said = _written(kept["arguments"]) if is_call else kept["text"]
+    return said.encode("utf-8", "replace").decode("utf-8"), kept.get("arguments"), [] if is_call else [kept["fault"]]
+
+
+def _written(arguments: object) -> str:
+    """The arguments of a call as they are shown to the model again."""
+    return json.dumps(arguments, ensure_ascii=False).encode("utf-8", "replace").decode("utf-8")
 
 
 def _part_key(part: object) -> object:

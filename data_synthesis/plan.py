@@ -14,6 +14,7 @@ from data_synthesis.groups import choose_groups, seed_of
 from data_synthesis.interpolation import host_sessions
 from data_synthesis.placement import place_groups
 from data_synthesis.sources import ConceptSource, read_concepts
+from data_synthesis.voices import voices_of
 from m2a.benchmarks.locomo import Sample, dialogue_of, read_samples, sample_files, session_numbers
 from m2a.benchmarks.photos import is_decodable
 
@@ -173,6 +174,7 @@ def _requests(sample: Sample, source: ConceptSource, groups: int, seed: int) -> 
             placement=placement,
             seed=seed_of(seed, dialogue_id, group.number),
             elsewhere=tuple(concept for other in chosen if other is not group for concept in other.concepts),
+            voices=voices_of(sample),
         )
         for group, placement in zip(chosen, placements, strict=True)
     )

@@ -63,13 +63,15 @@ def _in_words(part: str | PhotoPart | CallPart | ResultPart) -> str | PhotoPart:
 class Tool:
     """`parameters` is the JSON schema of the arguments (an object).
 
-    `longest` is how many tokens a call may need; None where a short one will do.
+    `longest` is how many tokens a call may need; None where a short one will do. `strict` asks the server to hold the
+    model to the schema: every object of it names all of its keys as required and allows no others.
     """
 
     name: str
     description: str
     parameters: Mapping[str, Any]
     longest: int | None = None
+    strict: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,14 +65,16 @@ def parameters(tools: Sequence[Tool], mode: Mode) -> "ModelRequestParameters":
                     name=tool.name,
                     description=tool.description,
                     parameters_json_schema=dict(tool.parameters),
-                    strict=False,
+                    strict=tool.strict,
                 )
                 for tool in tools
             ]
         )
     if mode == "text":
         return ModelRequestParameters()
-    output = OutputObjectDefinition(json_reply.schema(tools), name="tool_call", strict=False)
+    output = OutputObjectDefinition(
+        json_reply.schema(tools), name="tool_call", strict=all(tool.strict for tool in tools)
+    )
     # The template is ours (`json_reply.instruction`), so pydantic-ai adds none.
     output_mode: Literal["native", "prompted"] = "native" if mode == "json_schema" else "prompted"
     return ModelRequestParameters(output_mode=output_mode, output_object=output, prompted_output_template=False)

@@ -67,6 +67,7 @@ def good_answer(prompt: GroupPrompt) -> Answer:
     for number in range(1, len(prompt.days) + 1):
         turns = [
             {
+                "id": turn_id(number, turn),
                 "speaker": prompt.speakers[turn % 2],
                 "text": f"{_name(names, number, turn)} carries the mark {_mark(number, turn)} since we tidied up.",
                 "photos": [],
@@ -98,10 +99,16 @@ class GroupModel:
 
 def reply(request: Mapping[str, Any], answer: object) -> Reply:
     """A reply with this group, as the request wants it."""
-    usage = (2000, 900)
+    usage, name = (2000, 900), "mend_group" if "mend_group" in json.dumps(request) else "write_group"
+    if name == "mend_group" and isinstance(answer, dict):
+        answer = {key: [{"number": n, **one} for n, one in enumerate(parts, 1)] for key, parts in answer.items()}
     if mode_of(request) == "tools":
-        return call("write_group", json.dumps(answer), usage=usage)
-    return say(json.dumps({"tool": "write_group", "arguments": answer}), usage=usage)
+        return call(name, json.dumps(answer), usage=usage)
+    return say(json.dumps({"tool": name, "arguments": answer}), usage=usage)
+
+
+def turn_id(session: int, turn: int) -> str:
+    return f"S{session}T{turn}"
 
 
 def _name(names: list[str], session: int, turn: int) -> str:
@@ -118,7 +125,8 @@ def _ask(category: int, question: str, answer: str, *places: tuple[int, int]) ->
         "question": question,
         "answer": answer,
         "accepted": [],
-        "evidence": [{"session": session, "turn": turn} for session, turn in places],
+        "seen": [],
+        "evidence": [turn_id(*place) for place in places],
         "derivation": None,
     }
 
@@ -151,7 +159,7 @@ def _times(names: list[str], days: tuple[date, ...]) -> list[Answer]:
     lost = [day - timedelta(days=_AGO[number][0]) for number, day in enumerate(days)]
 
     def event(number: int) -> Answer:
-        return {"session": number, "turn": 2, "expression": _AGO[number - 1][1]}
+        return {"turn": turn_id(number, 2), "expression": _AGO[number - 1][1]}
 
     asked = []
     for number in range(1, 5):

@@ -105,6 +105,20 @@ async def test_other_settings_are_refused_by_name(benchmark: Benchmark, tmp_path
         await evaluated(benchmark, tmp_path / "other", ["bm25"])
 
 
+async def test_a_system_can_be_added_and_none_left_out(benchmark: Benchmark, tmp_path: Path) -> None:
+    """What the folder holds already is kept; what stands in its settings by system may grow, and not change."""
+    one = {**SETTINGS, "systems": ["bm25"], "learned_from": {}}
+    two = {**one, "systems": ["bm25", "m2a"], "learned_from": {"m2a": ["conv-1"]}}
+    await evaluated(benchmark, tmp_path / "out", ["bm25"], settings=one)
+    before = [row for row in rows_of(tmp_path / "out") if row.system == "bm25"]
+    result = await evaluated(benchmark, tmp_path / "out", ["bm25", "m2a"], settings=two)
+    assert set(result.summary) == {"bm25", "m2a"}
+    assert [row for row in rows_of(tmp_path / "out") if row.system == "bm25"] == before
+    for changed in (one, {**two, "learned_from": {}}, {**two, "systems": ["m2a", "rag"]}):
+        with pytest.raises(RunFolderError, match=r"another (systems|learned_from)"):
+            await evaluated(benchmark, tmp_path / "out", ["bm25"], settings=changed)
+
+
 async def test_two_runs_on_one_folder_are_refused(benchmark: Benchmark, tmp_path: Path) -> None:
     out = tmp_path / "out"
     await evaluated(benchmark, out, ["bm25"])

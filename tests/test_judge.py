@@ -38,6 +38,8 @@ async def verdict_after(*script: Reply, timeout: float = 30.0) -> tuple[str, int
         ('<think>{"label": "wrong"}?</think>It agrees. {"label": "right"}', "right"),
         ('It is right, not wrong. {"label": "right"}', "right"),
         ('{"label": "right"} {"label": "right"}', "right"),
+        ('{"reason": {"gold": "7 May", "said": {}}, "label": "right"}', "right"),
+        ('It {the answer} agrees. {"why": "a } brace", "label": "wrong"}', "wrong"),
     ],
 )
 async def test_a_verdict_is_read(text: str, verdict: str) -> None:
@@ -121,3 +123,14 @@ async def test_the_prompt_holds_the_material_as_it_is() -> None:
     assert "Nothing was said of it" in prompt
     assert '{"label": "right"} or {"label": "wrong"}' in prompt
     assert len(VERSION) == 12
+
+
+async def test_the_papers_own_words_are_a_judge_of_their_own() -> None:
+    """It is asked generously, answers CORRECT or WRONG, and stands in tables under another name."""
+    with ChatServer(replies(say('Same topic. CORRECT {"label": "CORRECT"}'))) as server:
+        ours = judge_at(server)
+        paper = Judge(ours.chat_model, as_paper=True)
+        verdict = (await paper.judge("When?", "7 May", "In spring.")).verdict
+        asked = server.requests[0].text
+    assert verdict == "right" and paper.name == f"paper:{ours.name}"
+    assert "as long as it touches on the same topic, mark it CORRECT" in asked and "Gold answer: 7 May" in asked

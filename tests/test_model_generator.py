@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import io
 import json
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -126,6 +127,28 @@ async def test_a_large_photo_is_sent_smaller(request_: GroupRequest, tmp_path: P
     assert len(server.requests[0].photos[0]) < 1_000_000
 
 
+async def test_many_photos_go_on_a_sheet_for_each_concept(request_: GroupRequest, tmp_path: Path) -> None:
+    """Three concepts of three photos: one picture each where a server may take no more than eight."""
+    more = tuple(
+        dataclasses.replace(
+            one, photos=(*one.photos, dataclasses.replace(one.photos[0], path=copied(one.photos[0].path)))
+        )
+        for one in request_.group.concepts
+    )
+    request = dataclasses.replace(request_, group=ConceptGroup(1, more))
+    _, server = await generate(GroupModel(), request, tmp_path)
+    [sent] = server.requests
+    assert len(sent.photos) == 3 and "Photos P4, P5, P6 of Tick, from left to right:" in sent.text
+    widths = {Image.open(io.BytesIO(photo)).size for photo in sent.photos}
+    assert widths == {(3 * 512 + 2 * 16, 512)}
+
+
+def copied(path: Path) -> Path:
+    copy_ = path.with_name("more.png")
+    copy_.write_bytes(path.read_bytes())
+    return copy_
+
+
 async def test_a_missing_photo_is_named(request_: GroupRequest, tmp_path: Path) -> None:
     lost = request_.group.concepts[1].photos[1].path
     lost.unlink()
@@ -165,7 +188,10 @@ def cut_turns(answer: Answer, keep: int) -> None:
 
 def many_turns(answer: Answer) -> None:
     turns = answer["sessions"][0]["turns"]
-    turns += [{"speaker": "Ann", "text": f"Rosso has one more scratch: {n}.", "photos": []} for n in range(9)]
+    turns += [
+        {"id": f"S1T{8 + n}", "speaker": "Ann", "text": f"Rosso has one more scratch: {n}.", "photos": []}
+        for n in range(9)
+    ]
 
 
 def german(answer: Answer) -> object:
@@ -201,7 +227,7 @@ CHANGED: dict[str, tuple[Spoil, str]] = {
     ),
     "category a word": (spoilt(lambda answer: question(answer, 9).update(category="single-hop")), "category"),
     "category of LoCoMo": (spoilt(lambda answer: question(answer, 9).update(category=4)), "category"),
-    "evidence as text": (spoilt(lambda answer: question(answer, 9).update(evidence=["D1:3"])), "evidence 1"),
+    "evidence as text": (spoilt(lambda answer: question(answer, 9).update(evidence="S1T3")), "evidence"),
     "too few sessions": (spoilt(lambda answer: answer["sessions"].pop()), "write exactly 5"),
     "too many sessions": (
         spoilt(lambda answer: answer["sessions"].append({"turns": [turn(answer)]})),
@@ -247,13 +273,22 @@ CHANGED: dict[str, tuple[Spoil, str]] = {
         spoilt(lambda answer: turn(answer).update(text=turn(answer, 1, 4)["text"])),
         "was said before",
     ),
-    "evidence out of range": (
-        spoilt(lambda answer: question(answer, 9).update(evidence=[{"session": 9, "turn": 1}])),
+    "evidence that is not there": (
+        spoilt(lambda answer: question(answer, 9).update(evidence=["S9T1"])),
         "does not exist",
     ),
-    "evidence counted from 0": (
-        spoilt(lambda answer: question(answer, 9).update(evidence=[{"session": 0, "turn": 0}])),
-        "does not exist",
+    "an id twice": (spoilt(lambda answer: turn(answer).update(id="S2T2")), "id S2T2 is given to two turns"),
+    "a photo in words": (
+        spoilt(lambda answer: turn(answer).update(text="Rosso lay about on the kitchen table.")),
+        "S2T3: it says 'kitchen table', which its photo shows",
+    ),
+    "a photo that the evidence does not show": (
+        spoilt(lambda answer: question(answer, 9).update(seen=["P6"])),
+        "no turn of its evidence shows P6",
+    ),
+    "an answer that is to be seen, and said": (
+        spoilt(lambda answer: question(answer, 9).update(seen=["P2"], evidence=["S2T3"], answer="tidied up")),
+        "'tidied up' is to be seen on a photo, but S1T3 says it",
     ),
     "no evidence": (spoilt(lambda answer: question(answer, 9).update(evidence=[])), "names no evidence"),
     "a question too few": (spoilt(lambda answer: answer["questions"].pop()), "2:3:1:4"),
@@ -445,6 +480,48 @@ def test_a_content_filter_sets_its_group_aside_and_the_others_are_made(words: st
     ]
     assert all(words.rstrip(".") in one["reason"] and "(400)" in one["reason"] for one in told["set_aside"])
     assert [group["state"] for group in told["groups"]] == ["made", "made", "set aside", "set aside"]
+
+
+async def test_only_what_is_wrong_is_written_anew(request_: GroupRequest, tmp_path: Path) -> None:
+    """A turn by its id and a question by its number; the rest of the first answer stays."""
+    good = {}
+
+    def script(request: dict[str, Any]) -> Reply:
+        if "mend_group" not in json.dumps(request):
+            good.update(good_answer(GroupPrompt.of(request)))
+            bad = copy.deepcopy(good)
+            turn(bad).update(text="And who is <Zorro> then?")
+            bad["questions"][3].update(answer="")
+            return reply(request, bad)
+        change = {"turns": [turn(good)], "sessions": [], "questions": [{"number": 4, **good["questions"][3]}]}
+        return call("mend_group", json.dumps(change))
+
+    group, server = await generate(script, request_, tmp_path)
+    assert "S2T3: <Zorro> is no concept" in server.requests[1].text
+    assert [q.text for q in group.questions] == [q["question"] for q in good["questions"]]
+    texts = [[turn.text for turn in session] for session in group.sessions]
+    assert texts == [[turn["text"] for turn in session["turns"]] for session in good["sessions"]]
+
+
+async def test_a_change_of_what_is_not_there_goes_back(request_: GroupRequest, tmp_path: Path) -> None:
+    answers = [
+        {"turns": [{"id": "S9T9", "speaker": "Ann", "text": "Hm?", "photos": []}], "sessions": [], "questions": []},
+        {"turns": [], "sessions": [], "questions": [{"number": 40, "category": 9, "question": "?", "answer": "a",
+                                                     "accepted": [], "seen": [], "evidence": [], "derivation": None}]},
+    ]  # fmt: skip
+
+    def script(request: dict[str, Any]) -> Reply:
+        good = good_answer(GroupPrompt.of(request))
+        if "mend_group" not in json.dumps(request):
+            turn(good).update(text=" ")
+            return reply(request, good)
+        return call("mend_group", json.dumps(answers.pop(0))) if answers else reply(request, good)
+
+    group, _ = await generate(script, request_, tmp_path)
+    assert [told for faults in group.notes["repairs"] for told in faults][1:] == [  # type: ignore[attr-defined]
+        "There is no turn S9T9 to change.",
+        "There is no number 40 among the questions, and it is not the next.",
+    ]
 
 
 async def test_after_three_repeats_the_group_is_given_up(request_: GroupRequest, tmp_path: Path) -> None:

@@ -214,3 +214,21 @@ def test_it_works_from_the_disk_in_a_browser(width: int, dark: bool, folder: Pat
     page.wait_for_function("document.querySelector('#s1-D2-1 img').naturalWidth === 64")
     context.close()
     assert asked and all(address.startswith("file:") for address in asked) and not errors
+
+
+def test_keys_lead_to_the_right_group_however_fast_they_are_pressed(folder: Path, chromium: Browser) -> None:
+    """`n` twice and at once `q`: the questions of the second group, though the sessions before have no height yet."""
+    merged = sample()
+    conversation = merged["conversation"]
+    conversation |= session(2, [f"Filler number {n}." for n in range(60)])
+    conversation |= session(4, ["Meet <Rosso> again.", *(f"More filler, {n}." for n in range(60))])
+    merged["groups"].append({**merged["groups"][0], "number": 2, "sessions": [4]})
+    (folder / "benchmark.json").write_text(json.dumps([merged]))
+    write_preview(folder)
+    page = chromium.new_page(viewport={"width": 1280, "height": 800})
+    page.goto((folder / "preview.html").as_uri())
+    for key in "nnq":
+        page.keyboard.press(key)
+    expect(page.locator("#s1-questions-2")).to_be_in_viewport()
+    assert page.evaluate("location.hash") == "#s1-questions-2"
+    page.close()

@@ -282,3 +282,25 @@ def test_the_report_of_one_run_goes_where_it_is_told(tmp_path: Path) -> None:
     assert not (folder / "report.html").exists()
     refused = CliRunner().invoke(report_app, [str(tmp_path / "nowhere")])
     assert refused.exit_code == 2 and "holds no finished run" in refused.output and "Traceback" not in refused.output
+
+
+def test_a_column_in_which_nothing_stands_is_left_out(tmp_path: Path) -> None:
+    """Retrieval alone costs nothing and asks no server: its table of costs has no column of dashes."""
+    rows = [
+        replace(row, reply=None, verdicts={}, calls=0, input_tokens=None, output_tokens=None, context_tokens=None)
+        for row in rows_of("bm25", 0.5, seed=1)
+    ]
+    tables = tables_of(summarise(rows), facts_of(rows, []))
+    assert tables and not [
+        (table.title, column)
+        for table in tables
+        for place, column in enumerate(table.columns)
+        if place and all(row[place] == "–" for row in table.rows)
+    ]
+
+
+def test_what_the_papers_judges_were_told_stands_under_its_figures(tmp_path: Path) -> None:
+    folder = run_folder(tmp_path / "run", rows_of("m2a", 0.5, seed=1))
+    write_report(folder)
+    merged = merge([folder], tmp_path / "merged").read_text(encoding="utf-8")
+    assert "right as long as it touches on the same topic" in merged

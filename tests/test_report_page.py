@@ -65,3 +65,5 @@ def test_nothing_is_wider_than_the_page_or_lies_over_something_else(
     for place in page.locator("table").all():
         first = place.locator("tbody td").first.bounding_box()
         assert first is not None and 60 < first["width"] <= width / 2
+        if width >= 1280:
+            assert place.evaluate("table => table.scrollWidth <= table.parentElement.clientWidth")

@@ -8,7 +8,7 @@ from data_synthesis.grammar.words import Decks, data
 from data_synthesis.wording import whole_words
 
 HELPERS = 3
-THINGS = ("town", "cafe", "street", "shop", "dish", "drink", "show", "hobby", "club", "instrument", "gadget")
+THINGS = ("town", "cafe", "street", "shop", "dish", "drink", "show", "hobby", "small", "num")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Person:
     def slots(self, key: str, *, told_by_owner: bool, known: bool) -> dict[str, str]:
         """The slots of a person under a key: `kin1`, `p1`, `he1`, `his1`, `him1`, `himself1`.
 
-        Who is known already is called by name alone.
+        Who is known already is called by name alone, and nobody else is.
         """
         told = self.told if told_by_owner else self.told.replace("my ", "your ", 1)
         told = self.name if known else told
@@ -35,7 +35,7 @@ class Person:
         start, number = key[:-1], key[-1]
         return {
             f"{start}kin{number}": told,
-            f"{start}p{number}": self.name,
+            f"{start}p{number}": told,
             f"{start}he{number}": he,
             f"{start}his{number}": his,
             f"{start}him{number}": him,
@@ -54,7 +54,6 @@ class Cast:
             for woman, key in ((True, "women"), (False, "men"))
         }
         self._drawn, self._decks = drawn, decks
-        self.project = [self._person(speaker) for speaker in range(2)]
         self.helpers = [[self._person(speaker) for _ in range(HELPERS)] for speaker in range(2)]
         self._turn = [0, 0]
 
@@ -83,10 +82,7 @@ class Cast:
 def things(decks: Decks) -> dict[str, str]:
     """Fresh names of places and things for one passage."""
     lists = data("text/cast.json")
-    slots = {key: decks.chance(key, lists[key]) for key in THINGS}
-    slots["dish2"] = decks.chance("dish", lists["dish"])
-    slots["num"], slots["num2"] = decks.chance("num", lists["num"]), decks.chance("num", lists["num"])
-    return slots
+    return {key: decks.chance(key, lists[key]) for key in THINGS}
 
 
 def with_article(noun: str) -> str:

@@ -12,12 +12,19 @@ from data_synthesis.wording import whole_words
 
 @dataclass(slots=True, eq=False)
 class Line:
-    """What one speaker says in one go. `place` is known once the turns are laid out."""
+    """What one speaker says in one go. `opening`, `extras` and `tail` are those of its template.
+
+    `place` is known once the turns are laid out.
+    """
 
     speaker: int
     text: str
     photo: Path | None = None
     place: TurnPlace | None = None
+    opening: str = ""
+    extras: list[str] = field(default_factory=list)
+    tail: str = ""
+    secret: frozenset[str] = frozenset()
 
     @property
     def at(self) -> TurnPlace:

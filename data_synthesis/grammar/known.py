@@ -92,15 +92,6 @@ def short_places(photo: ConceptPhoto) -> tuple[str, ...]:
     return (head,) if head != photo.setting and len(whole_words(head)) > 1 else ()
 
 
-def fits_photo(text: str, photo: ConceptPhoto, drawing: bool) -> bool:
-    """Whether what is said of a photo can be so: no horizon indoors, and no camera where something is drawn."""
-    words = data("text/fitting.json")
-    indoors = bool(re.search(words["indoors"], f"{photo.setting} {photo.description}", re.I)) or not is_place(photo)
-    if drawing and re.search(words["camera"], text, re.I):
-        return False
-    return not ((indoors or drawing) and re.search(words["outdoors"], text, re.I))
-
-
 def suits_hour(text: str, hour: int) -> bool:
     words = data("text/fitting.json")
     if re.search(words["evening"], text, re.I) and 5 <= hour < 18:

@@ -1,11 +1,14 @@
-"""Turns out of lines: the speakers alternate, and no session is longer than it may be."""
+"""Turns out of lines: the speakers alternate, each in their own voice, and no session is longer than it may be."""
 
 from data_synthesis.grammar.facts import Line
 from data_synthesis.grammar.plan import Passage
 from data_synthesis.grammar.script import Script, lines_of
-from data_synthesis.grammar.telling import within
+from data_synthesis.grammar.speech import Template
 from data_synthesis.grammar.words import data
 from data_synthesis.group import TURNS_PER_SESSION, GeneratedTurn, TurnPlace
+from data_synthesis.wording import whole_words
+
+_ANSWERED = 0.85  # of the turns that change the subject, how many answer what was said before
 
 
 def sessions_of(script: Script) -> tuple[tuple[GeneratedTurn, ...], ...]:
@@ -19,17 +22,17 @@ def _session(script: Script, number: int) -> tuple[GeneratedTurn, ...]:
     turns: list[list[Line]] = []
     spoken_of: set[str] = set()
     shown = False
-    for passage, lines in passages:
+    for place, (passage, lines) in enumerate(passages):
         if turns and turns[-1][-1].speaker == lines[0].speaker:
-            invitation = _invitation(script, passage, spoken_of, shown) if room > 0 else None
+            invitation = _invitation(script, passage, spoken_of, shown, turns[-1]) if room > 0 else None
             if invitation is not None:
                 turns.append([invitation])
+                lines[0].opening = lines[0].opening or ("sure" if lines[0].photo else "")
                 room -= 1
             else:
-                asks = "?" in lines[0].text
-                joints = data("text/talk.json")["joints_to_ask" if asks else "joints"]
-                joint = script.plan.decks.draw(f"joints {asks}", joints)
-                lines[0].text = within(joint, lines[0].text, [one.name for one in script.plan.members])
+                _lead_in(script, lines[0])
+        elif place > 1:
+            _answer(script, lines[0], subject_changes=passage is not None)
         if passage is not None and passage.member is not None:
             spoken_of.add(passage.member.name)
             shown = shown or passage.kind == "photo"
@@ -41,21 +44,54 @@ def _session(script: Script, number: int) -> tuple[GeneratedTurn, ...]:
     for place, turn in enumerate(turns, start=1):
         for line in turn:
             line.place = TurnPlace(number + 1, place)
-    speakers = script.plan.request.speakers
-    return tuple(
-        GeneratedTurn(
-            speakers[turn[0].speaker],
-            " ".join(line.text for line in turn),
-            tuple(line.photo for line in turn if line.photo is not None),
-        )
-        for turn in turns
-    )
+    return tuple(_turn(script, turn) for turn in turns)
 
 
-def _invitation(script: Script, passage: Passage | None, spoken_of: set[str], shown: bool) -> Line | None:
-    """A cue by the friend for what the owner is about to show or tell, if nothing was said of it in this session."""
+def _turn(script: Script, lines: list[Line]) -> GeneratedTurn:
+    unsaid = script.hidden.union(*(line.secret for line in lines))
+
+    def may_say(text: str) -> bool:
+        if script.said.repeats(text) or not unsaid.isdisjoint(whole_words(text)):
+            return False
+        script.said.add(text)
+        return True
+
+    speaker = lines[0].speaker
+    parts = [Template(line.opening, line.text, line.extras, line.tail) for line in lines]
+    text = script.plan.speech[speaker].turn(parts, may_say)
+    photos = tuple(line.photo for line in lines if line.photo is not None)
+    return GeneratedTurn(script.plan.request.speakers[speaker], text, photos)
+
+
+def _answer(script: Script, line: Line, *, subject_changes: bool) -> None:
+    """Some words on what the other said last, before a line that begins something new."""
+    if line.opening or script.plan.drawn.random() > _ANSWERED:
+        return
+    if subject_changes:
+        _lead_in(script, line)
+    talk = data("text/talk.json")["acks"]
+    answer = Template.of(script.plan.decks.chance("acks", talk), script.plan.drawn)
+    if not script.said.repeats(answer.core):
+        script.said.add(answer.core)
+        line.opening, line.text = answer.opening, f"{answer.core} {line.text}".strip()
+
+
+def _lead_in(script: Script, line: Line) -> None:
+    asks = "?" in line.text
+    leads = data("text/talk.json")["bridges_to_ask" if asks else "bridges"]
+    line.text = script.within(script.plan.decks.draw(f"bridges {asks}", leads), line.text)
+
+
+def _invitation(
+    script: Script, passage: Passage | None, spoken_of: set[str], shown: bool, turn: list[Line]
+) -> Line | None:
+    """A cue by the friend for what the owner is about to show or tell, if nothing was said of it in this session.
+
+    A photo is not to share its turn with anything else, so there it is wanted in any case.
+    """
     if passage is None or passage.member is None or passage.kind not in ("photo", "arc"):
         return None
-    if passage.member.name in spoken_of:
+    crowded = passage.kind == "photo" or any(line.photo is not None for line in turn)
+    if passage.member.name in spoken_of and not crowded:
         return None
     return script.invitation(passage.member, show=passage.kind == "photo", again=shown)

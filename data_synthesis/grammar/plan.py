@@ -2,21 +2,22 @@
 
 import random
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
 from data_synthesis.grammar.cast import Cast, Person
 from data_synthesis.grammar.known import UNKNOWN, class_facts, kind_of, known_class
-from data_synthesis.grammar.words import Decks, Speech, data
+from data_synthesis.grammar.speech import Speech
+from data_synthesis.grammar.words import Decks, data
 from data_synthesis.group import ConceptPhoto, GroupRequest, PersonalConcept
 
-MOST_LINES = 14
+FEWEST_LINES, MOST_LINES = 9, 14  # one turn less than there may be: the first session has a longer opening
 LINES = {
-    "photo": 3, "arc": 3, "origin": 2, "job": 2, "nickname": 2, "date correction": 2,
-    "giver correction": 2, "class distractor": 2, "place distractor": 2, "digression": 3,
+    "life": 3, "chat": 3, "photo": 3, "arc": 3, "origin": 2, "job": 2, "nickname": 2, "date correction": 2,
+    "giver correction": 2, "class distractor": 2, "place distractor": 2,
 }  # fmt: skip
-FRAME_AND_CLOSING = 5
+OPENING_AND_CLOSING = 4
 
 
 @dataclass(slots=True)
@@ -39,7 +40,7 @@ class Member:
     def slots(self, called: str | None = None) -> dict[str, str]:
         called = called or self.name
         it, its = self.pronouns if self.pronouns[0] else (called, f"{called}'s")
-        return {"N": called, "it": it, "its": its}
+        return {"N": called, "it": it, "it_o": {"he": "him", "she": "her"}.get(it, it), "its": its}
 
 
 @dataclass(slots=True)
@@ -55,8 +56,8 @@ class Passage:
     after: "Passage | None" = None
     misdated: bool = False
     wrong_giver: bool = False
+    helper: Person | None = None
     day: date | None = None
-    marks: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -69,6 +70,7 @@ class Plan:
     members: list[Member]
     frame: dict[str, Any]
     sessions: list[list[Passage]]
+    most_lines: list[int]
 
     @property
     def dates(self) -> list[date]:
@@ -79,19 +81,22 @@ def plan_of(request: GroupRequest, told: Collection[str] = ()) -> Plan:
     """`told` are the frame stories of other groups, by their ids: while there is another one, none is told again."""
     drawn = random.Random(f"{request.dialogue_id} {request.group.number} {request.seed} grammar")
     decks = Decks(request.dialogue_id, request.group.number, drawn)
-    cast = Cast(drawn, decks, [*request.speakers, *(concept.name for concept in request.group.concepts)])
-    wry = random.Random(request.dialogue_id).random() < 0.5
+    names = [concept.name for concept in request.group.concepts]
+    mentioned = (name for voice in request.voices for name in sorted(voice.mentioned))
+    cast = Cast(drawn, decks, [*request.speakers, *names, *mentioned])
     speech = (
-        Speech(request.speakers[0], request.dialogue_id, wry=wry),
-        Speech(request.speakers[1], request.dialogue_id, wry=not wry),
+        Speech(request.voices[0], request.speakers[1], names, drawn),
+        Speech(request.voices[1], request.speakers[0], names, drawn),
     )
     members = _members(request, drawn, decks, cast)
     plan = Plan(
         *(request, drawn, decks, cast, speech, members),
-        frame=decks.draw("frames", data("text/frames.json"), lambda one: one["id"] not in told),
+        frame=decks.draw("openings", data("text/openings.json"), lambda one: one["id"] not in told),
         sessions=[[] for _ in request.placement.times],
+        most_lines=[drawn.randint(FEWEST_LINES, MOST_LINES) for _ in request.placement.times],
     )
     _place_photos(plan)
+    _place_life(plan)
     for chain in _chains(plan):
         _place_chain(plan, chain)
     _fill_up(plan)
@@ -151,6 +156,37 @@ def _session_for(plan: Plan, owner: int, free: Sequence[int]) -> int:
     return plan.drawn.choice([number for number in free if wanted(number) == best])
 
 
+def _place_life(plan: Plan) -> None:
+    """What goes on in the speakers' own lives: in each session something, and what goes on comes up again later."""
+    month = plan.dates[0].month
+    for owner in plan.drawn.sample(range(2), 2):
+        life = plan.decks.draw("life", data("text/life.json"), lambda one: month in one.get("months", (month,)))
+        helper, number, told_on = plan.cast.helper(owner), 0, None
+        for stage in life["stages"]:
+            days = stage.get("after", 0)
+            free = [
+                place
+                for place in range(number, len(plan.sessions))
+                if (told_on is None or (plan.dates[place] - told_on).days >= days)
+                and not any(one.kind == "life" for one in plan.sessions[place])
+                and load(plan.sessions[place]) + LINES["life"] <= MOST_LINES
+            ]
+            if not free:
+                break
+            place = free[0] if told_on is not None else plan.drawn.choice(free[:2])
+            plan.sessions[place].append(Passage("life", place, owner, template=stage, helper=helper))
+            number, told_on = place + 1, plan.dates[place]
+    for number, session in enumerate(plan.sessions):
+        if not any(one.kind == "life" for one in session) and load(session) + LINES["chat"] <= MOST_LINES:
+            session.append(_chat(plan, number))
+
+
+def _chat(plan: Plan, number: int) -> Passage:
+    month = plan.dates[number].month
+    chat = plan.decks.draw("chat", data("text/chat.json"), lambda one: month in one.get("months", (month,)))
+    return Passage("chat", number, plan.drawn.randrange(2), template=chat)
+
+
 def _chains(plan: Plan) -> list[list[Passage]]:
     """Passages that must come in this order, in different sessions; the first chains get their place first."""
     members = plan.drawn.sample(plan.members, len(plan.members))
@@ -196,7 +232,13 @@ def _place_chain(plan: Plan, chain: Sequence[Passage]) -> None:
         if chain[0].kind in ("origin", "nickname"):
             options = options[: count // 2 + 1]
     else:
-        options = [(one, two) for one in range(count - 1) for two in range(one + 1, count)]
+        apart = max(chain[1].template["after"] if chain[1].kind == "arc" else 1, 1)
+        options = [
+            (one, two)
+            for one in range(count - 1)
+            for two in range(one + 1, count)
+            if (plan.dates[two] - plan.dates[one]).days >= apart
+        ]
     fitting = [
         option
         for option in options
@@ -215,12 +257,13 @@ def _place_chain(plan: Plan, chain: Sequence[Passage]) -> None:
 
 
 def _fill_up(plan: Plan) -> None:
-    """A digression where a session has room, and an order of its passages that is drawn."""
+    """Small talk where a session has room, and an order of its passages that is drawn; what the speakers live comes first."""
     for number, session in enumerate(plan.sessions):
-        if load(session) + LINES["digression"] <= MOST_LINES:
-            session.append(Passage("digression", number, plan.drawn.randrange(2)))
+        if load(session) + LINES["chat"] <= plan.most_lines[number]:
+            session.append(_chat(plan, number))
         plan.drawn.shuffle(session)
+        session.sort(key=lambda one: one.kind != "life")
 
 
 def load(session: Sequence[Passage]) -> int:
-    return FRAME_AND_CLOSING + sum(LINES[passage.kind] for passage in session)
+    return OPENING_AND_CLOSING + sum(LINES[passage.kind] for passage in session)

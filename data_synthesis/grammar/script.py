@@ -1,15 +1,19 @@
 """Puts a plan into words: lines of talk, and the facts that each line tells or shows."""
 
 from collections.abc import Collection, Iterator
+from itertools import pairwise
 
-from data_synthesis.grammar.cast import things
 from data_synthesis.grammar.dates_said import day_before
 from data_synthesis.grammar.facts import Happened, Line, Shown, Told
-from data_synthesis.grammar.known import fits_photo, seasonal, secret_words, suits_hour
-from data_synthesis.grammar.plan import Passage, Plan
-from data_synthesis.grammar.telling import TRIES, Slots, Telling, member_of, within
+from data_synthesis.grammar.known import UNKNOWN, seasonal, secret_words, suits_hour
+from data_synthesis.grammar.plan import MOST_LINES, Member, Passage, Plan, load
+from data_synthesis.grammar.speech import Template
+from data_synthesis.grammar.telling import TRIES, Slots, Telling, member_of
 from data_synthesis.grammar.words import data, fill, written_out
 from data_synthesis.wording import holds, whole_words
+
+_THANKED = 0.4  # of the warm words that get an answer
+_NAMELESS_KINDS = ("person", "building", UNKNOWN)
 
 
 class Script(Telling):
@@ -17,53 +21,62 @@ class Script(Telling):
 
     def __init__(self, plan: Plan, elsewhere: Collection[str] = ()):
         super().__init__(plan, elsewhere)
-        self.stages: list[list[Line]] = []
+        self.greetings: list[list[Line]] = []
         self.passages: list[list[tuple[Passage, list[Line]]]] = []
         self.closings: list[list[Line]] = []
         self._spoken: dict[int, tuple[Slots, list[Line]]] = {}
-        self._frame = self._frame_slots()
         for number, session in enumerate(plan.sessions):
-            self.stages.append(self._stage(number))
-            self.passages.append(list(self._in_order(session, self.stages[-1][-1].speaker)))
+            self.greetings.append(self._opening() if number == 0 else self._greeting(number))
+            self.passages.append(list(self._in_order(session, self.greetings[-1][-1].speaker, number)))
             self.closings.append(self._closing(number))
 
-    # The frame story
+    # Beginnings and ends
 
-    def _frame_slots(self) -> dict[str, str]:
-        slots = things(self.plan.decks)
-        return {key: slots[key] for key in ("town", "cafe", "club", "street", "shop", "show")}
+    def _opening(self) -> list[Line]:
+        """The first lines of a group, which name all of its concepts."""
+        mine = [self._introduced_by(member, "my") for member in self.plan.members if member.owner == 0]
+        yours = [self._introduced_by(member, "your") for member in self.plan.members if member.owner == 1]
+        template = [f"{'OF'['AB'.index(line[0])]}{line[1:]}" for line in self.plan.frame["lines"]]
+        return self._lines("", [template], 0, {"mine": _joined(mine), "yours": _joined(yours)}, None)[1]
 
-    def _stage(self, number: int) -> list[Line]:
-        stages = self.plan.frame["stages"]
-        last = number == len(self.plan.sessions) - 1
-        lines = stages[-1] if last else stages[number]
-        own = [[f"<{member.name}>" for member in self.plan.members if member.owner == who] for who in range(2)]
-        for _ in range(TRIES):
-            slots = {**things(self.plan.decks), **self._frame, "mine": _joined(own[0]), "yours": _joined(own[1])}
-            spoken = []
-            first, second = self.plan.cast.project
-            for line in lines:
-                speaker = "AB".index(line[0])
-                people = self._people(first, second, speaker == 0, line)
-                spoken.append(Line(speaker, self._said_by(speaker, line[2:], {**slots, **people})))
-            if not any(self.said.repeats(line.text) for line in spoken):
-                break
-        for line in spoken:
+    def _introduced_by(self, member: Member, whose: str) -> str:
+        """A concept's name, with its class unless a question is to be asked about that."""
+        kind = member.concept.class_name.replace("_", " ")
+        tells = member.hidden or not kind or member.kind in _NAMELESS_KINDS
+        return f"<{member.name}>" if tells else f"{whose} {kind} <{member.name}>"
+
+    def _greeting(self, number: int) -> list[Line]:
+        texts, lines = data("text/greetings.json"), []
+        for speaker, deck in ((number % 2, "open"), (1 - number % 2, "answer")):
+            for _ in texts[deck]:
+                line = self._line(speaker, self.plan.decks.draw(f"greetings {deck}", texts[deck]), {})
+                if not self.said.repeats(line.text):
+                    break
             self.said.add(line.text)
-        return spoken
+            lines.append(line)
+        return lines
+
+    def _closing(self, number: int) -> list[Line]:
+        """A farewell that suits the hour."""
+        hour = self.plan.request.placement.times[number].hour
+        texts = data("text/greetings.json")["close"]
+        return self._lines("closings", texts, None, {}, None, suits=lambda one: suits_hour(" ".join(one), hour))[1]
 
     # Passages
 
-    def _in_order(self, session: list[Passage], last: int) -> Iterator[tuple[Passage, list[Line]]]:
-        """The passages so that, where it can be, each is begun by whoever did not speak last."""
+    def _in_order(self, session: list[Passage], last: int, number: int) -> Iterator[tuple[Passage, list[Line]]]:
+        """The passages so that, where it can be, each is begun by whoever did not speak last.
+
+        The first is what goes on in the speakers' lives, or in the first session, which asks for pictures, a picture.
+        """
         left = list(session)
         while left:
             self._first = 1 - last
             fitting = [one for one in left if self._can_begin(one)]
             passage = (fitting or left)[0]
-            showing = [one for one in fitting if one.kind == "photo"]
-            if showing and len(left) == len(session):
-                passage = showing[0]  # an opening asks for pictures
+            if len(left) == len(session):
+                showing = [one for one in fitting if one.kind == "photo"]
+                passage = showing[0] if number == 0 and showing else left[0]
             left.remove(passage)
             lines = self._write(passage)
             last = lines[-1].speaker
@@ -71,7 +84,7 @@ class Script(Telling):
         self._first = 1 - last
 
     def _can_begin(self, passage: Passage) -> bool:
-        if passage.kind in ("photo", "arc"):
+        if passage.kind in ("photo", "arc", "life"):
             return passage.owner == self._first
         return passage.kind != "origin" or passage.owner != self._first
 
@@ -86,9 +99,18 @@ class Script(Telling):
             "giver correction": self._giver_correction,
             "class distractor": self._class_distractor,
             "place distractor": self._place_distractor,
-            "digression": self._digression,
+            "life": self._life,
+            "chat": self._chat,
         }
-        return writers[passage.kind](passage)
+        lines = writers[passage.kind](passage)
+        if passage.kind in ("life", "chat", "arc"):
+            for before, line in pairwise(lines):
+                refuses = line.text.startswith(("No", "Yeah", "Of course"))
+                if before.opening == "wow" and not line.opening and not refuses and self.plan.drawn.random() < _THANKED:
+                    line.opening = "thanks"
+            for line in lines:
+                line.tail = line.opening
+        return lines
 
     def _photo(self, passage: Passage) -> list[Line]:
         member, photo = member_of(passage), passage.photo
@@ -96,43 +118,49 @@ class Script(Telling):
         texts, plan = data("text/photos.json"), self.plan
         today = plan.dates[passage.session]
         dated = plan.drawn.random() < 0.6
-        found = seasonal(photo) or member.kind == "drawing"
         drawing = member.kind == "drawing"
+        found = seasonal(photo) or drawing
         deck = ("show_found" if found else "show_dated") if dated else "show_plain"
-        plainly = plan.drawn.random() < 0.2
-        back_then = "" if not (dated and found) else plan.decks.draw("back then", data("text/talk.json")["back_then"])
+        lead = "" if not (dated and found) else plan.decks.draw("back then", data("text/talk.json")["back_then"])
         when = self._expression(passage, day_before(today, self._previous(passage), plan.drawn)) if dated else ""
-        friend = plan.speech[1 - member.owner]
-        replies = f"reactions_{'wry' if friend.wry else 'warm'}"
+        secret = frozenset(secret_words(member.concept))
         for attempt in range(TRIES):
             before = set(self._introduced)
-            anecdote = plan.decks.draw(
-                "anecdotes", texts["anecdotes"], lambda one: fits_photo(one["told"], photo, drawing)
-            )
-            answered: str = plan.decks.draw(replies, texts[replies], lambda one: fits_photo(one, photo, drawing))
-            show: str = plan.decks.draw(deck, texts[deck], lambda one: fits_photo(one, photo, drawing))
-            story = "" if drawing else f" {within(back_then, anecdote['told'])}"
-            template = [
-                f"O {show}{story}",
-                *(f"{who} {text}" for who, text in zip("FO", answered.split("|"), strict=True)),
-            ]
-            if plainly:
-                template[1:] = [f"F {plan.decks.draw('plain', data('text/talk.json')['plain'])}"]
+            anecdote = plan.decks.draw("anecdotes", texts["anecdotes"])
+            reaction = self._reaction(member.kind, brief=load(plan.sessions[passage.session]) > MOST_LINES)
+            show = Template.of(plan.decks.draw(deck, texts[deck]), plan.drawn)
+            told = Template.of(anecdote["told"], plan.drawn).core
+            story = "" if drawing else f" {self.within(lead, told)}"
+            template = [f"O {show.core}{story}", *reaction]
             slots, lines = self._lines("", [template], member.owner, {"when": when}, member, attempts=1)
-            secret = secret_words(member.concept) & {word for line in lines for word in whole_words(line.text)}
-            if not self._repeated and (not secret or attempt > TRIES // 2):
+            leaks = secret & {word for line in lines for word in whole_words(line.text)}
+            if not self._repeated and (not leaks or attempt > TRIES // 2):
                 break
             self._introduced = before
+        self.said.add(*(line.text for line in lines))
         for line in lines:
-            self.said.add(line.text)
-        lines[0].photo = photo.path
-        asked = fill(anecdote["asked"], {**slots, "owner": plan.request.speakers[member.owner]})
-        told = written_out(anecdote["told"].replace("{kin1}", "{p1}").replace("{Kin1}", "{p1}"), slots)
-        asked = asked if asked.startswith(plan.request.speakers[member.owner]) else asked[0].lower() + asked[1:]
+            line.secret, line.tail = secret, "thanks" if line.opening == "thanks" else ""
+        if len(lines) > 1:
+            lines[1].tail = "seen"
+        lines[0].photo, lines[0].tail = photo.path, "photo"
+        owner = plan.request.speakers[member.owner]
+        asked = fill(anecdote["asked"], {**slots, "owner": owner})
+        told = written_out(told.replace("{kin1}", "{p1}").replace("{Kin1}", "{p1}"), slots)
         if drawing:
             asked = told = ""
         self.facts.shown.append(Shown(member, photo, lines[0], today, asked, told, when, found))
         return lines
+
+    def _reaction(self, kind: str, *, brief: bool) -> list[str]:
+        """What the friend says to a photo, and what its owner answers; sometimes, or to be `brief`, there is no answer."""
+        texts, decks = data("text/photos.json")["reactions"], self.plan.decks
+        own = "thing" if kind in ("worn", "keepsake", "household") else kind
+        deck = own if own in texts and self.plan.drawn.random() < 0.6 else "any"
+        if deck == "any" and kind == "drawing":
+            deck = "drawing"
+        said, answer = decks.draw(f"reactions {deck}", texts[deck], lambda one: not (brief and "?" in one[0]))
+        ends = brief or ("?" not in said and self.plan.drawn.random() < 0.5)
+        return [f"F {said}"] if ends else [f"F {said}", f"O {answer}"]
 
     def _arc(self, passage: Passage) -> list[Line]:
         member, stage = member_of(passage), passage.template
@@ -152,16 +180,7 @@ class Script(Telling):
         for fact in stage["facts"]:
             line = lines[fact["line"]]
             answer = self.plan.speech[line.speaker].spelled(fill(fact["answer"], slots))
-            self.facts.told.append(
-                Told(
-                    "arc",
-                    member,
-                    fact["ask"].replace("{p1}", slots["p1"]),
-                    answer,
-                    (line,),
-                    tuple(fact.get("accepted", ())),
-                )
-            )
+            self.facts.told.append(Told("arc", member, fact["ask"], answer, (line,)))
         return lines
 
     def _date_correction(self, passage: Passage) -> list[Line]:
@@ -223,26 +242,25 @@ class Script(Telling):
         extra = {
             "other": plan.decks.chance("others", talk["others"]),
             "colour": plan.decks.chance("colours", colours),
-            "place": self._distracting_place(passage.owner),
         }
         return self._lines("class distractors", talk["class_distractors"], member.owner, extra, member)[1]
 
     def _place_distractor(self, passage: Passage) -> list[Line]:
-        return self._either_way("place distractors", {"place": self._distracting_place(passage.owner)})
+        texts = data("text/talk.json")["place_distractors"]
+        return self._lines("place distractors", texts, None, {"place": self._distracting_place()}, None)[1]
 
-    def _digression(self, passage: Passage) -> list[Line]:
-        return self._either_way("digressions")
+    def _life(self, passage: Passage) -> list[Line]:
+        return self._lines("", [passage.template["lines"]], passage.owner, {}, None, helper=passage.helper)[1]
 
-    def _closing(self, number: int) -> list[Line]:
-        """A farewell that suits the hour."""
-        hour = self.plan.request.placement.times[number].hour
-        texts = data("text/talk.json")["closings"]
-        return self._lines("closings", texts, None, {}, None, suits=lambda one: suits_hour(" ".join(one), hour))[1]
-
-    def _either_way(self, deck: str, extra: Slots | None = None) -> list[Line]:
-        """A passage about no concept, told by whoever has the word."""
-        texts = data("text/talk.json")[deck.replace(" ", "_")]
-        return self._lines(deck, texts, None, extra or {}, None)[1]
+    def _chat(self, passage: Passage) -> list[Line]:
+        """Small talk, begun by whoever has the word; about something else where it would repeat what was said."""
+        month, texts = self.plan.dates[passage.session].month, data("text/chat.json")
+        for _ in texts:
+            lines = self._lines("", [passage.template["lines"]], None, {}, None)[1]
+            if not self._repeated:
+                break
+            passage.template = self.plan.decks.draw("chat", texts, lambda one: month in one.get("months", (month,)))
+        return lines
 
 
 def _joined(names: list[str]) -> str:
@@ -250,7 +268,7 @@ def _joined(names: list[str]) -> str:
 
 
 def lines_of(script: Script, number: int) -> Iterator[tuple[Passage | None, list[Line]]]:
-    """The passages of a session in their order, the frame story first and the farewell last."""
-    yield None, script.stages[number]
+    """The passages of a session in their order, the greeting first and the farewell last."""
+    yield None, script.greetings[number]
     yield from script.passages[number]
     yield None, script.closings[number]

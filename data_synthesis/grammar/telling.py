@@ -1,6 +1,6 @@
 """Fills templates with words: who speaks, whom they talk about, and sentences that are new to the group."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from datetime import date
 from typing import Any
 
@@ -9,6 +9,7 @@ from data_synthesis.grammar.dates_said import expression_for
 from data_synthesis.grammar.facts import Facts, Line
 from data_synthesis.grammar.known import class_words
 from data_synthesis.grammar.plan import Member, Passage, Plan
+from data_synthesis.grammar.speech import Template, lowered
 from data_synthesis.grammar.words import Said, data, written_out
 from data_synthesis.wording import whole_words
 
@@ -23,6 +24,7 @@ class Telling:
         self.plan = plan
         self.said = Said(elsewhere)
         self.facts = Facts()
+        self.hidden = frozenset(word for one in plan.members if one.hidden for word in class_words(one.concept))
         self._introduced: set[str] = set()
         self._first = 0
         self._repeated = False
@@ -32,17 +34,15 @@ class Telling:
 
         `show` asks for a photo, `again` for one more photo.
         """
-        speaker = 1 - member.owner
-        deck = "invite_to_tell" if not show else "invite_to_show_next" if again else "invite_to_show"
+        deck = "invite_to_show_next" if again else "invite_to_show"
+        if not show:
+            deck = "invite_to_tell" if member.kind == "pet" else "invite_to_tell_thing"
         texts = data("text/talk.json")[deck]
         for _ in texts:
-            friend = self.plan.cast.helper(speaker)
-            people = friend.slots("f1", told_by_owner=True, known=friend.name in self._introduced)
-            slots = {**things(self.plan.decks), **people, "other": member.name}
-            text = self._said_by(speaker, self.plan.decks.draw(deck, texts), slots)
-            if not self.said.repeats(text):
-                self.said.add(text)
-                return Line(speaker, text)
+            line = self._line(1 - member.owner, self.plan.decks.draw(deck, texts), {"other": member.name})
+            if not self.said.repeats(line.text):
+                self.said.add(line.text)
+                return line
         return None
 
     def _lines(
@@ -54,60 +54,55 @@ class Telling:
         member: Member | None,
         *,
         attempts: int = TRIES,
+        helper: Person | None = None,
         own_name: bool = False,
         suits: Callable[[Any], bool] = lambda template: True,
     ) -> tuple[Slots, list[Line]]:
         """A passage from a deck of templates whose sentences are new to the group, and the slots it was filled with."""
         plan = self.plan
-        hidden = {word for one in plan.members if one.hidden for word in class_words(one.concept)}
         for attempt in range(attempts):
             template = templates[0]
             if deck:
                 template = plan.decks.draw(deck, templates, lambda one: self._fits(one, teller) and suits(one))
             owner = teller if teller is not None else self._first if template[0][0] == "O" else 1 - self._first
-            helper, friend = plan.cast.helper(owner), plan.cast.helper(1 - owner)
-            mine = [one for one in plan.members if one.owner == owner]
+            mine, friend = helper or plan.cast.helper(owner), plan.cast.helper(1 - owner)
             called = self._called(member, own_name=own_name or attempts == 1) if member else ""
-            slots = {
-                **things(plan.decks),
-                "mine1": self._called(plan.drawn.choice(mine)),
-                **(member.slots(called) if member else {}),
-                **extra,
-            }
+            slots = {**things(plan.decks), **(member.slots(called) if member else {}), **extra}
             lines, before = [], set(self._introduced)
-            for text in map(_named_once, template):
+            for text in template:
                 mine_speaks = text[0] == "O"
-                people = self._people(helper, friend, mine_speaks, text)
-                speaker = owner if mine_speaks else 1 - owner
-                lines.append(Line(speaker, self._said_by(speaker, text[2:], {**slots, **people})))
-            self._repeated = any(self.said.repeats(line.text) for line in lines)
-            leaks = hidden & {word for line in lines for word in whole_words(line.text)}
+                people = self._people(mine, friend, mine_speaks)
+                lines.append(self._line(owner if mine_speaks else 1 - owner, text[2:], {**slots, **people}))
+                self._introduce((mine, friend), lines[-1].text)
+            self._repeated = self.said.repeats(*(line.text for line in lines))
+            leaks = self.hidden & {word for line in lines for word in whole_words(line.text)}
             if not self._repeated and (not leaks or attempt > attempts // 2):
                 break
             if attempt < attempts - 1:
                 self._introduced = before
         if attempts > 1:
-            for line in lines:
-                self.said.add(line.text)
-        return {**slots, **helper.slots("1", told_by_owner=True, known=False)}, lines
+            self.said.add(*(line.text for line in lines))
+        return {**slots, **mine.slots("1", told_by_owner=True, known=False), "p1": mine.name}, lines
+
+    def _line(self, speaker: int, template: str, slots: Slots) -> Line:
+        parts = Template.of(template, self.plan.drawn)
+        extras = [written_out(text, slots) for text in parts.extras]
+        return Line(speaker, written_out(parts.core, slots), opening=parts.opening, extras=extras)
 
     def _fits(self, template: list[str], owner: int | None) -> bool:
         """Whether a template is begun by whoever has the word."""
         return owner is None or (template[0][0] == "O") == (owner == self._first)
 
-    def _people(self, helper: Person, friend: Person, mine_speaks: bool, text: str) -> dict[str, str]:
-        """Their slots for a line. Whoever it is introduced in it is known from then on."""
+    def _people(self, helper: Person, friend: Person, mine_speaks: bool) -> dict[str, str]:
+        """Their slots for a line."""
         slots: dict[str, str] = {}
         for key, person, told in (("1", helper, mine_speaks), ("f1", friend, not mine_speaks)):
             slots |= person.slots(key, told_by_owner=told, known=person.name in self._introduced)
-            if f"kin{key[-1]}}}" in text.lower() and (key == "f1") == ("{f" in text.lower()):
-                self._introduced.add(person.name)
         return slots
 
-    def _said_by(self, speaker: int, template: str, slots: Slots) -> str:
-        you = self.plan.request.speakers[1 - speaker]
-        names = [member.name for member in self.plan.members]
-        return self.plan.speech[speaker].spelled(written_out(template, {**slots, "you": you, "me_you": you}), names)
+    def _introduce(self, people: Collection[Person], text: str) -> None:
+        """Whoever is named in a text is known from then on."""
+        self._introduced.update(person.name for person in people if person.name.lower() in whole_words(text))
 
     def _called(self, member: Member, *, own_name: bool = False) -> str:
         if not own_name and member.name in self.facts.nicknamed and self.plan.drawn.random() < 0.3:
@@ -118,16 +113,15 @@ class Telling:
         member = member_of(passage)
         giver, other = member.giver, member.not_giver
         told = other if wrong else giver
-        pronoun = ("she", "her") if told.woman else ("he", "him")
+        he, his, him = ("she", "her", "her") if told.woman else ("he", "his", "him")
         return {
-            **{"giver": told.name, "giver_kin": told.told, "giver_he": pronoun[0], "giver_him": pronoun[1]},
-            **{"wrong": other.name, "wrong_him": "her" if other.woman else "him"},
-            **{"job": giver.job, "a_job": with_article(giver.job)},
+            **{"giver": told.name, "giver_kin": told.told, "giver_he": he, "giver_his": his, "giver_him": him},
+            **{"wrong": other.name, "job": giver.job, "a_job": with_article(giver.job)},
         }
 
-    def _distracting_place(self, owner: int) -> str:
+    def _distracting_place(self) -> str:
         place: str = self.plan.decks.chance("places", data("text/talk.json")["places"])
-        return place.split("|")[0 if self.plan.speech[owner].british or "|" not in place else 1]
+        return place
 
     def _previous(self, passage: Passage) -> date | None:
         return self.plan.dates[passage.session - 1] if passage.session else None
@@ -137,26 +131,9 @@ class Telling:
         by_night = self.plan.request.placement.times[passage.session].hour < 5  # "yesterday" would be ambiguous
         return expression_for(day, today, self.plan.drawn, british=british, exact=exact or by_night)
 
-
-def within(lead: str, sentence: str, names: Sequence[str] = ()) -> str:
-    """A sentence with a lead before it."""
-    first = sentence.split(" ")[0].strip(",'")
-    keeps = not lead or sentence[0] in "{'" or first in ("I", *names) or first.startswith(("I'", "Old"))
-    known = keeps or any(sentence.startswith(name) for name in (*names, *_all_names()))
-    return lead + (sentence if known else sentence[0].lower() + sentence[1:])
-
-
-def _all_names() -> list[str]:
-    cast = data("text/cast.json")
-    return [*cast["women"], *cast["men"]]
-
-
-def _named_once(text: str) -> str:
-    """A line that calls nobody by relation and name twice."""
-    for key, name in (("{kin1}", "{p1}"), ("{fkin1}", "{fp1}")):
-        head, found, tail = text.partition(key)
-        text = head + found + tail.replace(key, name)
-    return text
+    def within(self, lead: str, sentence: str) -> str:
+        """A sentence with a lead before it."""
+        return lead + lowered(sentence, [member.name for member in self.plan.members]) if lead else sentence
 
 
 def member_of(passage: Passage) -> Member:

@@ -1,4 +1,4 @@
-"""From templates to speech: slots, the spelling of each speaker, and sentences that no group says twice.
+"""From templates to words: slots, decks of templates, and sentences that no group says twice.
 
 A template has slots, `{town}`; `{Town}` is the same with a capital. Lists of templates are decks: the order of a deck is
 fixed, and each group begins at a place of its own, so that groups of one benchmark hardly ever draw the same template.
@@ -12,14 +12,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from data_synthesis.wording import long_sentences, whole_words
+from data_synthesis.wording import long_sentences, sentences
 
 T = TypeVar("T")
 
 _FOLDER = Path(__file__).parent
 _SLOT = re.compile(r"\{(\w+)\}")
 _SENTENCE_START = re.compile(r"(^|(?<=[.!?])\s+|(?<=[.!?]['\"])\s+)(['\"]?)([a-z])")
-_SENTENCE_END = re.compile(r"(?<=[.!?])[\"'”’)]*\s+")
 _DIALOGUE_STEP, _GROUP_STEP = 0.525, 0.25  # spread two groups each of LoCoMo's conversations most evenly
 
 
@@ -27,10 +26,6 @@ _DIALOGUE_STEP, _GROUP_STEP = 0.525, 0.25  # spread two groups each of LoCoMo's 
 def data(name: str) -> Any:
     """The JSON file of that name in this package."""
     return json.loads((_FOLDER / name).read_text(encoding="utf-8"))
-
-
-def sentences_of(text: str) -> list[str]:
-    return [" ".join(whole_words(sentence)) for sentence in _SENTENCE_END.split(text)]
 
 
 def fill(template: str, slots: Mapping[str, str]) -> str:
@@ -80,31 +75,6 @@ class Decks:
         return found
 
 
-class Speech:
-    """How a speaker writes: British or American as the whole dialogue, warm or wry; the same in every group of it."""
-
-    def __init__(self, speaker: str, dialogue_id: str, *, wry: bool):
-        self.speaker = speaker
-        self.british = random.Random(f"{dialogue_id} spelling").random() < 0.3
-        self.wry = wry
-
-    def spelled(self, text: str, names: Sequence[str] = ()) -> str:
-        """The text in the speaker's spelling; that of names stays."""
-        parts = re.split(f"({'|'.join(map(re.escape, names))})", text, flags=re.IGNORECASE) if names else [text]
-        return "".join(part if place % 2 else self._spelled(part) for place, part in enumerate(parts))
-
-    def _spelled(self, text: str) -> str:
-        table = data("text/spelling.json")
-        pairs = table["american_to_british" if self.british else "british_to_american"]
-        for other, own in pairs.items():
-            text = re.sub(rf"(?<![\w'-]){other}(?!\w)", own, text)
-        return text
-
-    def variant(self, text: str) -> str:
-        """The right one of "British|American" where a text gives both."""
-        return re.sub(r"\[([^|\[\]]*)\|([^|\[\]]*)\]", lambda match: match[1] if self.british else match[2], text)
-
-
 class Said:
     """The sentences of one group so far. `elsewhere` are the long ones of other groups, which are not said again."""
 
@@ -112,11 +82,12 @@ class Said:
         self._sentences: set[str] = set()
         self._elsewhere = frozenset(elsewhere)
 
-    def repeats(self, text: str) -> bool:
-        new = sentences_of(text)
-        if len(set(new)) < len(new) or any(sentence in self._sentences for sentence in new):
+    def repeats(self, *texts: str) -> bool:
+        """Whether a sentence of some length was said before, or stands twice in these texts."""
+        new = [sentence for text in texts for sentence in sentences(text)]
+        if len(set(new)) < len(new) or not self._sentences.isdisjoint(new):
             return True
-        return not self._elsewhere.isdisjoint(long_sentences(text))
+        return any(not self._elsewhere.isdisjoint(long_sentences(text)) for text in texts)
 
-    def add(self, text: str) -> None:
-        self._sentences.update(sentences_of(text))
+    def add(self, *texts: str) -> None:
+        self._sentences.update(sentence for text in texts for sentence in sentences(text))

@@ -13,13 +13,23 @@ reveal();
 if (matchMedia("(max-width: 900px)").matches) document.querySelector("nav details").open = false;
 
 const woven = [...document.querySelectorAll(".woven")];
+// Sessions get their height as they come into view, so the page's place tells only afterwards where a key has led.
+let aimed = null;
+for (const kind of ["wheel", "touchmove", "pointerdown"]) addEventListener(kind, () => (aimed = null), { passive: true });
+const atHand = () => {
+  if (aimed) return woven.indexOf(aimed);
+  return woven.filter((session) => session.getBoundingClientRect().top < innerHeight / 3).length - 1;
+};
+const go = (id) => {
+  location.hash = id;
+  requestAnimationFrame(() => document.getElementById(id).scrollIntoView());
+};
 addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
-  const top = innerHeight / 3;
-  const past = woven.filter((session) => session.getBoundingClientRect().top < top);
-  const here = past.length - 1;
+  if (!"npqb".includes(event.key)) aimed = null;
+  const here = atHand();
   const goal = { n: woven[here + 1], p: woven[Math.max(0, here - 1)] }[event.key];
-  if (goal) location.hash = goal.id;
-  else if (event.key === "q" && woven[here]) location.hash = woven[here].dataset.questions;
+  if (goal) go((aimed = goal).id);
+  else if (event.key === "q" && woven[here]) go((aimed = woven[here]).dataset.questions);
   else if (event.key === "b") history.back();
 });

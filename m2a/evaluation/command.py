@@ -39,7 +39,12 @@ def evaluate(
         str | None, typer.Option(help="offline, transformers:NAME or provider:name; else as in the settings.")
     ] = None,
     chat_base_url: Annotated[str | None, typer.Option(help="The chat model's server; else as in the settings.")] = None,
-    judge: Annotated[str, typer.Option(help="Chat models that mark the answers, with commas between them.")] = "",
+    judge: Annotated[
+        str,
+        typer.Option(
+            help="Chat models that mark the answers, with commas between them; paper:MODEL by the paper's words."
+        ),
+    ] = "",
     judge_base_url: Annotated[
         str | None, typer.Option(help="The judges' server, if it is another one. Its key: M2A_JUDGE_API_KEY.")
     ] = None,
@@ -90,7 +95,7 @@ def evaluate(
 def _run(options: Options, settings: Settings) -> "RunResult":
     """Check everything, say what will be asked, and ask it."""
     from m2a.evaluation.estimate import estimate
-    from m2a.evaluation.judge import Judge
+    from m2a.evaluation.judge import PAPER, Judge
     from m2a.evaluation.prices import price_of
     from m2a.evaluation.report import write_report
     from m2a.evaluation.runner import run
@@ -101,7 +106,10 @@ def _run(options: Options, settings: Settings) -> "RunResult":
     has_model = not options.retrieval_only and settings.chat_model != OFFLINE
     asked = asked_of(options, _peer_place(settings), has_model=has_model)
     address = options.judge_address(settings.chat_base_url)
-    judges = [Judge(_judging(settings, name, options), price_of(name, address)) for name in options.judges]
+    judges = [
+        Judge(_judging(settings, model, options), price_of(model, address), as_paper=model != name)
+        for name, model in ((name, name.removeprefix(PAPER)) for name in options.judges)
+    ]
     model = _answering(settings) if has_model else None
     parts = _parts(settings, model, retrieval_only=options.retrieval_only, window=options.window)
     for line in estimate(asked, options.systems, asks_model=has_model, judges=len(judges), window=options.window):

@@ -1,12 +1,14 @@
 """A language model that marks answers: right or wrong, or no verdict at all. It never guesses one.
 
 LongMemEval counts by rules of its own for each of its types of question (`prompts/judge_rules`), which follow in meaning
-those that its authors give to GPT-4o, in words of ours; other questions are marked by one set of rules.
+those that its authors give to GPT-4o, in words of ours; other questions are marked by one set of rules. These are stricter
+than those of the M2A paper (appendix D.3), by which an answer is right "as long as it touches on the same topic": a judge
+named PAPER + its model marks all questions by the paper's own words.
 """
 
 import hashlib
 import json
-import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.resources import files
 
@@ -26,10 +28,12 @@ _RULES = {
     for file in sorted(_PROMPTS.joinpath("judge_rules").iterdir(), key=lambda file: file.name)
     if file.name.endswith(".md")
 }
-VERSION = hashlib.sha256(json.dumps([_PROMPT, _RULES]).encode()).hexdigest()[:12]
-"""Of the prompt and all its rules."""
+_PAPER_PROMPT = _PROMPTS.joinpath("judge_paper.md").read_text(encoding="utf-8")
+VERSION = hashlib.sha256(json.dumps([_PROMPT, _RULES, _PAPER_PROMPT]).encode()).hexdigest()[:12]
+"""Of the prompts and all rules."""
 
-_OBJECT = re.compile(r"\{[^{}]*\}")
+PAPER = "paper:"
+_LABELS: dict[str, Verdict] = {"right": "right", "correct": "right", "wrong": "wrong"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +53,14 @@ class Judgement:
 
 
 class Judge:
-    """Marks one answer at a time; calls may run side by side. `name` stands in tables and rows."""
+    """Marks one answer at a time; calls may run side by side. `name` stands in tables and rows.
 
-    def __init__(self, chat_model: ChatModel, price: Price = unknown) -> None:
-        self.name = chat_model.name
+    With `as_paper` it is given the words of the paper's appendix D.3 in place of ours.
+    """
+
+    def __init__(self, chat_model: ChatModel, price: Price = unknown, *, as_paper: bool = False) -> None:
+        self.name = f"{PAPER}{chat_model.name}" if as_paper else chat_model.name
+        self._as_paper = as_paper
         self._price = price
         self.chat_model = chat_model
 
@@ -63,9 +71,8 @@ class Judge:
         question: some have rules of their own.
         """
         rules = _RULES.get(category, _RULES["default"])
-        prompt = _PROMPT.format(
-            rules=rules, question=question, gold=NOTHING_SAID if gold is None else gold, reply=reply
-        )
+        words = {"question": question, "gold": NOTHING_SAID if gold is None else gold, "reply": reply}
+        prompt = _PAPER_PROMPT.format(**words) if self._as_paper else _PROMPT.format(rules=rules, **words)
         spent: list[TokenUsage] = []
         reason = ""
         for _ in range(1 + REPEATS):
@@ -103,16 +110,20 @@ def told(error: ChatModelError) -> str:
 
 def label_of(text: str) -> Verdict | None:
     """The one label that a judge's answer holds as a JSON object; None where there is none, or more than one."""
-    labels = set[str | None]()
-    for found in _OBJECT.findall(without_thoughts(text)):
+    labels = {_LABELS.get(label.strip().lower()) if isinstance(label, str) else None for label in _labels(text)}
+    return labels.pop() if len(labels) == 1 else None
+
+
+def _labels(text: str) -> Iterator[object]:
+    """The label of each JSON object in a text, objects within objects apart."""
+    text, decoder, place = without_thoughts(text), json.JSONDecoder(), 0
+    while (place := text.find("{", place)) >= 0:
         try:
-            label = json.loads(found).get("label")
+            found, place = decoder.raw_decode(text, place)
         except (ValueError, RecursionError):  # no JSON, or lists in lists without an end
-            continue
-        labels.add(label.strip().lower() if isinstance(label, str) else None)
-    if labels == {"right"}:
-        return "right"
-    return "wrong" if labels == {"wrong"} else None
+            place += 1
+        else:
+            yield found.get("label")
 
 
 def _total(usages: list[TokenUsage]) -> TokenUsage:

@@ -7,6 +7,10 @@ is the authors' own merged set, which is not published: a difference to a run he
 from dataclasses import dataclass
 
 SOURCE = "M2A paper, judged by Qwen3-VL-32B and GPT-4o (mean)"
+JUDGED = (
+    "Its judges follow appendix D.3, by which an answer is right as long as it touches on the same topic; judges here are "
+    "told to be stricter, but for those named paper:, who are given the paper's own words."
+)
 CATEGORIES = ("multi-hop", "temporal", "open-domain", "single-hop", "visual-centric", "total")
 
 

@@ -15,7 +15,7 @@ from m2a.evaluation.charts import bars, charts_of, line
 from m2a.evaluation.failures import Failure, telling_failures
 from m2a.evaluation.record import read_questions
 from m2a.evaluation.seen import LearnedFrom, marked, named, note_on
-from m2a.evaluation.tables import NONE, Table, categories_of, markdown, percent, tables_of
+from m2a.evaluation.tables import NONE, Table, categories_of, markdown, percent, tables_of, without_empty_columns
 
 SELECTION = ("limit", "categories", "turns")  # which questions of the benchmark
 
@@ -188,14 +188,15 @@ def _table_1(runs: Sequence[Run], metric: str) -> Table:
     )
     on_seen = (note_on(list(run.summary), run.learned_from) for run in runs)
     note = " ".join(filter(None, (differences([run.settings for run in runs]), *dict.fromkeys(on_seen))))
-    return Table(f"{metric} by chat model and method (as table 1 of the paper), %", columns, rows, note)
+    table = Table(f"{metric} by chat model and method (as table 1 of the paper), %", columns, rows, note)
+    return without_empty_columns(table)
 
 
 def _published_tables(metric: str) -> list[Table]:
     if metric != "accuracy":
         return []
     rows = tuple((row.chat_model, row.method, *(f"{value:.1f}" for value in row.accuracy)) for row in published.TABLE_1)
-    note = f"Not measured here. Source: {published.SOURCE}, on the authors' own merged set."
+    note = f"Not measured here. Source: {published.SOURCE}, on the authors' own merged set. {published.JUDGED}"
     return [Table("Published: table 1 of the paper, %", ("chat model", "method", *published.CATEGORIES), rows, note)]
 
 

@@ -26,6 +26,8 @@ Settings = Mapping[str, Any]
 # Kept in run.json, but no reason to refuse a run: most changes of the code change no answer.
 CODE, EARLIER_CODE = "code_sha256", "earlier_code_sha256"
 
+OF_SYSTEMS = ("system_settings", "learned_from")  # settings by system
+
 FIGURES = ("summary.json", "facts.json", "report.html", "report.md")
 
 
@@ -167,16 +169,27 @@ class RunFolder:
         earlier = read_json(file)
         if "format" in earlier:
             raise RunFolderError(f"{self.path} is a data set made by data_synthesis; name a new folder with --out.")
-        now = _plain(settings)
+        now = _without_added(_plain(settings), earlier)
         names = [name for name in {**earlier, **now} if name not in (CODE, EARLIER_CODE)]
         name = next((name for name in names if now.get(name) != earlier.get(name)), None)
         if name is not None:
             there, here = _unlike(earlier.get(name), now.get(name))
             raise RunFolderError(
                 f"{self.path} holds a run with another {name}: {_short(there)} there, "
-                f"{_short(here)} now. Go on with the same settings, or name a new folder with --out."
+                f"{_short(here)} now. Go on with the same settings, to which systems may be added, or name a new folder "
+                "with --out."
             )
         return earlier
+
+
+def _without_added(now: dict[str, Any], earlier: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings without the systems that an earlier start did not have, if it had no others."""
+    systems, before = now.get("systems"), earlier.get("systems")
+    if not isinstance(systems, list) or not isinstance(before, list) or not set(before) < set(systems):
+        return now
+    of_systems = {key: now[key] for key in OF_SYSTEMS if isinstance(now.get(key), dict)}
+    kept = {key: {name: one for name, one in found.items() if name in before} for key, found in of_systems.items()}
+    return {**now, **kept, "systems": before}
 
 
 def answered(path: Path) -> set[tuple[str, str]]:

@@ -55,7 +55,15 @@ def tables_of(summary: Summary, facts: Summary, learned: LearnedFrom | None = No
         _by_category(summary, facts),
     ]
     of_rates = [_marked(table, learned or {}) for table in found if table is not None]
-    return [*of_rates, *(table for table in (_costs(summary, facts), _ingestion(facts)) if table is not None)]
+    of_work = [table for table in (_costs(summary, facts), _ingestion(facts)) if table is not None]
+    return list(map(without_empty_columns, [*of_rates, *of_work]))
+
+
+def without_empty_columns(table: Table) -> Table:
+    """The table without the columns in which nothing stands."""
+    kept = [n for n in range(len(table.columns)) if n == 0 or any(row[n] != NONE for row in table.rows)]
+    rows = tuple(tuple(row[n] for n in kept) for row in table.rows)
+    return replace(table, columns=tuple(table.columns[n] for n in kept), rows=rows)
 
 
 def _marked(table: Table, learned: LearnedFrom) -> Table:
@@ -124,7 +132,11 @@ def _accuracy(summary: Summary, facts: Summary) -> Table | None:
         ("system", *categories, *(key.removeprefix("judge:") for key in judges), "mean of judges"),
         (*rows, *published_rows),
         f"Questions without an answer are not in it. {_on_intervals(facts, 'accuracy')}"
-        + (f" Published rows: {published.SOURCE}, on the authors' own set." if published_rows else ""),
+        + (
+            f" Published rows: {published.SOURCE}, on the authors' own set. {published.JUDGED}"
+            if published_rows
+            else ""
+        ),
     )
 
 
@@ -151,6 +163,7 @@ def _ablations(summary: Summary) -> Table | None:
         "Ablations (as table 2 of the paper), %",
         ("system", "accuracy", "recall@10", "accuracy, published (Qwen3-VL-8B)"),
         rows,
+        f"Published: {published.SOURCE}. {published.JUDGED}",
     )
 
 

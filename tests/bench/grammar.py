@@ -1,9 +1,12 @@
-"""The grammar's words beside LoCoMo's own, over twelve groups. `python -m tests.bench grammar [--seed N]`.
+"""The grammar's dialogue beside LoCoMo's own, over two groups for each conversation.
 
+`python -m tests.bench grammar [--seed N] [--locomo PATH] [--concepts PATH]`
+
+- words to a turn and turns to a session, with the tenth, fiftieth and ninetieth of a hundred;
+- turns with a question, turns that name the other speaker, and the commonest first words;
+- distinct-n: the share of different n-grams. It falls with the size of a text, so LoCoMo is cut to as many, in ten drawn
+  samples of whole sessions;
 - repeated: sentences that stand in the inserted turns more than once, whatever their length;
-- turn length: words to a turn;
-- distinct-3: the share of different trigrams. It falls with the size of a text, so LoCoMo is cut to as many trigrams, in
-  ten drawn samples of whole sessions;
 - overlap: in how many questions at most half of the content words stand in the turns of the evidence.
 """
 
@@ -12,17 +15,19 @@ import asyncio
 import random
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import mean
+from statistics import mean, quantiles
+from typing import Any
 
 from data_synthesis.grammar import GrammarGenerator
 from data_synthesis.group import GeneratedGroup, GroupRequest
 from data_synthesis.groups import choose_groups, seed_of
 from data_synthesis.placement import place_groups
 from data_synthesis.sources import read_concepts
-from m2a.benchmarks.locomo import dialogue_of, read_samples, sample_files
+from data_synthesis.voices import first_word, names_in, voices_of
+from m2a.benchmarks.locomo import dialogue_of, read_samples, sample_files, session_numbers
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 LOCOMO = DATA / "locomo"
@@ -37,22 +42,44 @@ _LITTLE = frozenset(
 )
 
 
+Talk = Sequence[Sequence[tuple[str, str, str]]]
+"""Sessions of turns: who speaks, who listens, and the text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How people talk in some sessions."""
+
+    words: tuple[float, ...]
+    turns: tuple[float, ...]
+    questions: float
+    naming: float
+    first_words: list[tuple[str, float]]
+    distinct: tuple[float, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Figures:
+    ours: Manner
+    locomo: Manner
     sentences: int
     repeated: list[str]
-    turn_length: float
-    locomo_turn_length: float
-    distinct: float
-    locomo_distinct: float
     little_overlap: float
 
     def __str__(self) -> str:
-        return (
-            f"sentences {self.sentences}, said more than once {len(self.repeated)}\n"
-            f"words to a turn {self.turn_length:.1f}; LoCoMo {self.locomo_turn_length:.1f}\n"
-            f"distinct-3 {self.distinct:.3f}; LoCoMo, as many trigrams, {self.locomo_distinct:.3f}\n"
-            f"questions that share at most half of their content words with their evidence {self.little_overlap:.0%}"
+        rows = [("", "grammar", "LoCoMo")]
+        for name, value in (
+            ("words to a turn: mean, 10 %, 50 %, 90 %", lambda one: " ".join(f"{n:.0f}" for n in one.words)),
+            ("turns to a session: mean, 10 %, 50 %, 90 %", lambda one: " ".join(f"{n:.0f}" for n in one.turns)),
+            ("turns with a question", lambda one: f"{one.questions:.0%}"),
+            ("turns that name the other", lambda one: f"{one.naming:.0%}"),
+            ("distinct-1, -2, -3", lambda one: " ".join(f"{share:.2f}" for share in one.distinct)),
+            ("first words", lambda one: " ".join(f"{word} {share:.0%}" for word, share in one.first_words)),
+        ):
+            rows.append((name, value(self.ours), value(self.locomo)))
+        return "\n".join(f"{name:44}{ours:26}  {host}".rstrip() for name, ours, host in rows) + (
+            f"\nsentences {self.sentences}, said more than once {len(self.repeated)}"
+            f"\nquestions that share at most half of their content words with their evidence {self.little_overlap:.0%}"
         )
 
 
@@ -69,7 +96,9 @@ def requests_of(locomo: Path, concepts: Path, *, groups: int = 2, seed: int = 0)
             placed = place_groups(host, groups, seed=seed, dialogue_id=name)
             speakers = sample["conversation"]["speaker_a"], sample["conversation"]["speaker_b"]
             for group, placement in zip(chosen, placed, strict=True):
-                requests.append(GroupRequest(name, speakers, group, placement, seed_of(seed, name, group.number)))
+                requests.append(
+                    GroupRequest(name, speakers, group, placement, seed_of(seed, name, group.number), voices_of(sample))
+                )
     return requests
 
 
@@ -109,41 +138,82 @@ def little_overlap(groups: Iterable[GeneratedGroup]) -> float:
     return mean(shares)
 
 
-def distinct(texts: Iterable[str], limit: int | None = None) -> tuple[float, int]:
-    """The share of different trigrams among the first `limit`, and how many there are."""
-    trigrams = [one for text in texts for one in _trigrams(words_of(text))][:limit]
-    return len(set(trigrams)) / len(trigrams), len(trigrams)
+def distinct(texts: Iterable[str], n: int = 3, limit: int | None = None) -> tuple[float, int]:
+    """The share of different n-grams among the first `limit`, and how many there are."""
+    grams = [one for text in texts for one in _grams(words_of(text), n)][:limit]
+    return len(set(grams)) / len(grams), len(grams)
 
 
-def figures(groups: Sequence[GeneratedGroup], locomo: Path) -> Figures:
-    texts = [turn.text for group in groups for session in group.sessions for turn in session]
-    dialogues = [dialogue_of(sample, locomo) for file in sample_files(locomo) for sample in read_samples(file)]
-    sessions = [[turn.text for turn in session.turns] for dialogue in dialogues for session in dialogue.sessions]
-    share, count = distinct(texts)
-    drawn, shares = random.Random(0), []
+def manner(talk: Talk, distinct_shares: tuple[float, ...]) -> Manner:
+    turns = [turn for session in talk for turn in session]
+    openings = Counter(first_word(text) for _, _, text in turns)
+    return Manner(
+        words=_spread([len(text.split()) for _, _, text in turns]),
+        turns=_spread([len(session) for session in talk]),
+        questions=mean("?" in text for _, _, text in turns),
+        naming=mean(names_in(text, listener) for _, listener, text in turns),
+        first_words=[(word, count / len(turns)) for word, count in openings.most_common(8)],
+        distinct=distinct_shares,
+    )
+
+
+def figures(requests: Sequence[GroupRequest], groups: Sequence[GeneratedGroup], locomo: Path) -> Figures:
+    ours = [
+        [(turn.speaker, request.speakers[turn.speaker == request.speakers[0]], turn.text) for turn in session]
+        for request, group in zip(requests, groups, strict=True)
+        for session in group.sessions
+    ]
+    samples = [sample for file in sample_files(locomo) for sample in read_samples(file)]
+    host = [session for sample in samples for session in _sessions_of(sample)]
+    texts = [text for session in ours for _, _, text in session]
+    shares = [distinct(texts, n) for n in (1, 2, 3)]
+    drawn, sampled = random.Random(0), list(host)
+    host_shares: list[list[float]] = [[], [], []]
     for _ in range(10):
-        drawn.shuffle(sessions)
-        shares.append(distinct((text for session in sessions for text in session), count)[0])
+        drawn.shuffle(sampled)
+        for n, (_, count) in enumerate(shares, start=1):
+            host_texts = (text for session in sampled for _, _, text in session)
+            host_shares[n - 1].append(distinct(host_texts, n, count)[0])
     return Figures(
+        manner(ours, tuple(share for share, _ in shares)),
+        manner(host, tuple(map(mean, host_shares))),
         *repeated_sentences(groups),
-        turn_length=mean(len(words_of(text)) for text in texts),
-        locomo_turn_length=mean(len(words_of(text)) for session in sessions for text in session),
-        distinct=share,
-        locomo_distinct=mean(shares),
         little_overlap=little_overlap(groups),
     )
 
 
-def run(seed: int = 0) -> Figures:
-    """The figures of two groups for each of the six conversations, with the concepts of DreamBooth."""
-    return figures(generated(requests_of(LOCOMO, DREAMBOOTH, seed=seed)), LOCOMO)
+def _sessions_of(sample: Mapping[str, Any]) -> Talk:
+    """The sessions of a sample that hold turns, as they are."""
+    conversation = sample["conversation"]
+    names = conversation["speaker_a"], conversation["speaker_b"]
+    return [
+        [
+            (turn["speaker"], names[turn["speaker"] == names[0]], turn["text"])
+            for turn in conversation[f"session_{number}"]
+        ]
+        for number in session_numbers(conversation)
+    ]
+
+
+def _spread(values: Sequence[int]) -> tuple[float, ...]:
+    tenths = quantiles(values, n=10)
+    return mean(values), tenths[0], tenths[4], tenths[8]
+
+
+def run(seed: int = 0, locomo: Path = LOCOMO, concepts: Path = DREAMBOOTH) -> Figures:
+    """The figures of two groups for each conversation."""
+    requests = requests_of(locomo, concepts, seed=seed)
+    return figures(requests, generated(requests), locomo)
 
 
 def main(options: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench grammar")
     parser.add_argument("--seed", type=int, default=0)
-    print(run(parser.parse_args(list(options)).seed))
+    parser.add_argument("--locomo", type=Path, default=LOCOMO)
+    parser.add_argument("--concepts", type=Path, default=DREAMBOOTH)
+    chosen = parser.parse_args(list(options))
+    print(run(chosen.seed, chosen.locomo, chosen.concepts))
 
 
-def _trigrams(words: list[str]) -> list[tuple[str, ...]]:
-    return list(zip(words, words[1:], words[2:], strict=False))
+def _grams(words: list[str], n: int) -> list[tuple[str, ...]]:
+    return list(zip(*(words[start:] for start in range(n)), strict=False))

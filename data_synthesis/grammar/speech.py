@@ -1,0 +1,151 @@
+"""How a speaker writes: a turn out of lines, as long, as often by name and opened as in the host's own turns."""
+
+import random
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+
+from data_synthesis.grammar.words import data
+from data_synthesis.voices import Voice, first_word
+
+_LIKELY = 0.004  # of an opening that the speaker never used
+_ALWAYS = ("hey", "sorry", "sure")
+_ABOUT_SOMEBODY = "kin1}"  # who is spoken of again must have been introduced, and what is answered must have been asked
+_STRETCH = 1.5  # makes up for the longest turns, for which there is never enough to say
+_SHORT = 6  # words; a sentence that may end with a name
+_SHORT_OF = 4  # words; a turn that lacks no more is long enough
+
+
+@dataclass(slots=True)
+class Template:
+    """A line to be filled: its opening's kind ("" for none), what must be said, and what may be said besides.
+
+    `tail` is the kind of sentences that may follow though they add nothing, "" for none.
+    """
+
+    opening: str
+    core: str
+    extras: list[str] = field(default_factory=list)
+    tail: str = ""
+
+    @classmethod
+    def of(cls, text: str, drawn: random.Random) -> "Template":
+        """Reads "wow| That's fun! ~I'd love that." with one of each "(alternatives|choices)"."""
+        text = _PHRASE.sub(lambda match: drawn.choice(_phrases()[match[0]]), text)
+        text = re.sub(r"\(([^()|]* )\)", lambda match: drawn.choice((match[1], "")), text)
+        while match := re.search(r"\(([^()|]*(?:\|[^()|]*)+)\)", text):
+            text = text[: match.start()] + drawn.choice(match[1].split("|")) + text[match.end() :]
+        opening, mark, rest = text.partition("|")
+        core, *extras = (rest if mark else text).strip().split(" ~")
+        spoken_of = [extra for extra in extras if _ABOUT_SOMEBODY in extra or extra.endswith("?")]
+        return cls(
+            opening if mark else "", " ".join([core, *spoken_of]), [one for one in extras if one not in spoken_of]
+        )
+
+
+class Speech:
+    """The turns of one speaker in one group."""
+
+    def __init__(self, voice: Voice, other: str, names: Sequence[str], drawn: random.Random):
+        self.other = other
+        self._names = names
+        self.british = voice.british
+        self._voice, self._drawn = voice, drawn
+        self._tails: dict[str, list[str]] = {}
+        shares = dict(voice.openings)
+        self._openings: dict[str, list[tuple[str, float]]] = {
+            kind: [(text, shares.get(first_word(text), 0) + _LIKELY) for text in texts]
+            for kind, texts in data("text/openers.json").items()
+        }
+        words = {first_word(text) for texts in data("text/openers.json").values() for text in texts}
+        self._opened = min(1.5 * sum(shares.get(word, 0) for word in words), 0.95)
+
+    def turn(self, parts: Sequence[Template], may_say: Callable[[str], bool]) -> str:
+        """The parts as one text. Of what need not be said there is as much as the turn's length has room for."""
+        wanted = _STRETCH * self._drawn.choice(self._voice.lengths)
+        opening, named = self._opening(parts[0].opening, may_say)
+        texts = [[part.core] for part in parts]
+        length = sum(len(text.split()) for [text] in texts)
+        for part, spoken in zip(parts, texts, strict=True):
+            for extra in part.extras:
+                if length < wanted - _SHORT_OF and may_say(extra):
+                    spoken.append(extra)
+                    length += len(extra.split())
+        for part, spoken in zip(parts, texts, strict=True):
+            if length < wanted - _SHORT_OF and (tail := self._tail(part, may_say)):
+                spoken[:] = _before_question(" ".join(spoken), tail)
+                length += len(tail.split())
+        text = " ".join(" ".join(spoken) for spoken in texts)
+        if not named and not opening and self._drawn.random() < self._voice.naming * 0.6:
+            text = self._with_name(text)
+        return self.spelled(f"{opening} {text}".strip())
+
+    def _tail(self, part: Template, may_say: Callable[[str], bool]) -> str:
+        """A sentence that goes with lines of this kind and adds nothing to what is known; "" where none is left."""
+        if part.tail not in self._tails:
+            texts = data("text/tails.json").get(part.tail, [])
+            self._tails[part.tail] = self._drawn.sample(texts, len(texts))
+        left = self._tails[part.tail]
+        while left:
+            tail = Template.of(f"| {left.pop()}", self._drawn).core
+            if may_say(tail):
+                return tail
+        return ""
+
+    def _opening(self, kind: str, may_say: Callable[[str], bool]) -> tuple[str, bool]:
+        if not kind or (kind not in _ALWAYS and self._drawn.random() > self._opened):
+            return "", False
+        texts, weights = zip(*self._openings[kind], strict=True)
+        text: str = self._drawn.choices(texts, weights)[0]
+        if self._drawn.random() > self._voice.naming * 1.5:
+            return (text, False) if may_say(text) else ("", False)
+        between = " " if text[:-1] in ("Hey", "Hi", "Hello") else ", "
+        named = f"{text[:-1]}{between}{self.other}{text[-1]}"
+        return (named, True) if may_say(named) else ("", False)
+
+    def _with_name(self, text: str) -> str:
+        """The other's name at the end of a closing question, or of a short sentence at the start."""
+        if text.endswith("?"):
+            return f"{text[:-1]}, {self.other}?"
+        first, mark, rest = re.split(r"([.!])", text, maxsplit=1) if re.search(r"[.!]", text) else (text, "", "")
+        return f"{first}, {self.other}{mark}{rest}" if 0 < len(first.split()) <= _SHORT else text
+
+    def spelled(self, text: str) -> str:
+        """The text in the speaker's spelling; the templates are American."""
+        if self.british:
+            for other, own in data("text/spelling.json")["american_to_british"].items():
+                text = re.sub(rf"(?<![\w'-]){other}(?!\w)", own, text)
+        return text
+
+    def variant(self, text: str) -> str:
+        """The right one of "British|American" where a text gives both."""
+        return re.sub(r"\[([^|\[\]]*)\|([^|\[\]]*)\]", lambda match: match[1] if self.british else match[2], text)
+
+
+def _before_question(text: str, sentence: str) -> list[str]:
+    """The text with a sentence at its end, or before the question that it ends with."""
+    head, last = "", text
+    if match := re.match(r"(.*[.!?]) (?=[^.!?]*\?$)", text):
+        head, last = match[1], text[match.end() :]
+    if not last.endswith("?"):
+        return [text, sentence]
+    return [part for part in (head, sentence, last) if part]
+
+
+@cache
+def _phrases() -> dict[str, list[str]]:
+    """Phrases that may stand for one another, by each of them that the templates use."""
+    return {phrases[0]: phrases for phrases in data("text/phrases.json")}
+
+
+_PHRASE = re.compile(r"\b(" + "|".join(map(re.escape, sorted(_phrases(), key=len, reverse=True))) + r")\b")
+
+
+def lowered(text: str, names: Sequence[str] = ()) -> str:
+    """The text with a small letter at its start, unless it starts with "I" or a name."""
+    first = text.split(" ")[0].strip(",'!?.").removesuffix("'s")
+    people = {*data("text/cast.json")["women"], *data("text/cast.json")["men"]}
+    if first == "I" or first.startswith(("I'", "<")) or first in people or first in {n.split(" ")[0] for n in names}:
+        return text
+    return text[:1].lower() + text[1:]
