@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from data_synthesis.accepted import says_too_little
-from data_synthesis.check_group import TEMPORAL, GroupFault, delivered, faults_of, in_words, visible_on
+from data_synthesis.check_group import TEMPORAL, GroupFault, delivered, faults_of, visible_on
 from data_synthesis.dates import accepted_days, accepted_forms, resolve, written, written_days
 from data_synthesis.group import (
     DatedEvent,
@@ -21,6 +21,7 @@ from data_synthesis.group import (
     TurnPlace,
 )
 from data_synthesis.group_prompt import QUESTIONS, photo_ids, with_ids
+from data_synthesis.seen import in_words
 from data_synthesis.wording import answer_given_away, holds, words_of
 
 _MOST_TURNS = 1000  # more than any use; a longer answer is not worth checking turn by turn

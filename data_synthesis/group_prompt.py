@@ -23,7 +23,6 @@ from data_synthesis.group import (
     SynthesisError,
 )
 from data_synthesis.voices import Voice
-from data_synthesis.wording import without_notes
 from models.chat_model import ChatMessage, PhotoPart, Tool
 
 _ANSWER_TOKENS = 16_000  # six sessions of fifteen turns and twenty questions, with room to spare
@@ -176,7 +175,7 @@ def _about(concept: PersonalConcept) -> list[str]:
     if concept.class_name:
         head += f", a {'living ' if concept.live else ''}{concept.class_name}"
     lines = [f"{head}: {concept.short_description}" if concept.short_description else head]
-    lines += [f"- {attribute.key}: {without_notes(attribute.value)}" for attribute in concept.attributes]
+    lines += [f"- {attribute.key}: {attribute.value}" for attribute in concept.attributes]
     for photo in concept.photos:
         seen = "; ".join(text for text in (photo.setting, photo.description) if text)
         lines.append(f"- photo {photo.path.name}" + (f": {seen}" if seen else ""))

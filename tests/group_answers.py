@@ -133,11 +133,10 @@ def _ask(category: int, question: str, answer: str, *places: tuple[int, int]) ->
 
 def _of_a_photo(question: Answer, names: list[str], shown: Mapping[str, tuple[int, int, str]]) -> Answer:
     """The question with a photo of its concept named by what is seen on it."""
-    place = question["evidence"][-1]
-    name = _name(names, place["session"], place["turn"])
+    said_in, turn_in = map(int, question["evidence"][-1].removeprefix("S").split("T"))
+    name = _name(names, said_in, turn_in)
     session, turn, setting = shown[name]
-    place = {"session": session, "turn": turn}
-    evidence = [*question["evidence"], *([] if place in question["evidence"] else [place])]
+    evidence = list(dict.fromkeys((*question["evidence"], turn_id(session, turn))))
     text = question["question"].removesuffix("?")
     return question | {"question": f"{text}, with the picture of {name} {setting} in mind?", "evidence": evidence}
 
