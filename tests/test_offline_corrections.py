@@ -1,5 +1,6 @@
 """Which memory a correction means, and which memory "forget …" means: of several that look alike, or none."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -263,3 +264,18 @@ def test_a_few_words_with_another_value_of_what_was_just_said_correct_it(sense: 
 def test_of_what_there_is_one_the_newest_answers(older: str, newer: str) -> None:
     assert exclude_each_other(older, newer) or puts_elsewhere(older, newer)
     assert not puts_elsewhere("The shed key is in the drawer", "The car key is in the drawer")
+
+
+def test_whoever_goes_by_a_name_and_by_what_they_are_is_one(sense: Sense) -> None:
+    before = ["granddad Wim's hip operation is on 14 January", "I weigh 82 kilos."]
+    assert corrected_by("granddad's operation has been put off to 28 January", before, sense)
+    assert corrected_by("Uncle Ben's operation has been put off to 28 January", before, sense) is None
+
+
+def test_a_memory_is_forgotten_with_what_corrects_it(sense: Sense) -> None:
+    hits = told(["I weigh 82 kilos.", "I weigh 81 kilos now", "I don't like coriander."], sense)
+    correction = hits[1].record
+    assert isinstance(correction, MemoryEntry)
+    hits[1] = Hit(replace(correction, corrects=1), 1.0, {})
+    forgotten = find_forgotten("I never told you my weight, ok? No need to keep it.", hits, [], sense)
+    assert [entry.memory_id for entry in forgotten] == [1, 2]

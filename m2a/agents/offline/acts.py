@@ -174,6 +174,7 @@ _MENTIONED = re.compile(
 _GREETING = re.compile(
     r"^\W*(?:(?:hi+|hey|hello|so)\b\W*)*(?:how (?:are|r) (?:you|u|things)|how(?:'s| is) (?:it going|life|everything)|"
     r"what(?:'s| is) (?:up|new)|how was your|did you (?:sleep|miss)|all (?:good|well)\?|you there|"
+    r"what an? [a-z' ]{2,40}[.!]*$|"
     r"what can you do\b|(?:who|what) are you\b|what(?:'s| is) your name\b|help\W*$)",
     re.IGNORECASE,
 )

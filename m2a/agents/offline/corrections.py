@@ -33,7 +33,7 @@ from m2a.agents.offline.claims import (
     value_words,
 )
 from m2a.agents.offline.clauses import AUXILIARIES, find_subject, is_past, segments
-from m2a.agents.offline.meant import Candidate, rate
+from m2a.agents.offline.meant import PEOPLE, Candidate, rate
 from m2a.agents.offline.relevance import entries_of, rests_on
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.statements import Observation
@@ -360,6 +360,8 @@ def _may_be_meant(new: Claim, old: Known) -> bool:
     told = new.words | new.subject_names
     if not old.claim.subject_names or old.claim.subject_names & told:
         return True
+    if new.subject_names <= PEOPLE and PEOPLE & new.subject & old.claim.subject:
+        return True  # "granddad's operation" of "granddad Wim's operation"
     return old.is_last and not (new.subject_names and not new.subject_names & held)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from m2a.agents.offline.clauses import find_subject, is_verb, segments
-from m2a.agents.offline.relevance import entries_of, rests_on
+from m2a.agents.offline.relevance import entries_of, rests_on, together
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import content, meets, stems, tokens
 from m2a.agents.offline.wishes import all_words, is_forget, wanted_words
@@ -57,9 +57,12 @@ def _standing_out(what: str, entries: Sequence[MemoryEntry], sense: Sense) -> li
         )
         for entry, held in zip(entries, words, strict=True)
     )
-    if not rated or rated[-1][0] < _ENOUGH or (len(rated) > 1 and rated[-1][0] - rated[-2][0] < _LEAD):
+    if not rated or rated[-1][0] < _ENOUGH:
         return []
-    return [rated[-1][2]]
+    best = rated[-1][2]
+    meant = next(group for group in together(entries) if best in group)  # with what corrects it, it is one statement
+    others = [score for score, _, entry in rated if entry not in meant]
+    return meant if not others or rated[-1][0] - others[-1] >= _LEAD else []
 
 
 # It says nothing without the clause that it hangs on.

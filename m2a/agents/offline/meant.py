@@ -16,7 +16,7 @@ from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import meets, stems
 
 # Whose thing it is decides: "Anna's mother" is not Anna.
-_PEOPLE = frozenset(
+PEOPLE = frozenset(
     stems(
         " ".join([*lexicon.RELATIONS, *lexicon.PETS, "friend parents girlfriend boyfriend partner boss children kids"])
     )
@@ -70,7 +70,7 @@ def _features(new: Claim, old: Claim, holders: Counter[str], sense: Sense) -> di
         "the same value": bool((new.kinds & old.kinds) - different),
         "refuted": bool(new.refuted & old.words),
         "another's": missing,
-        "another person's": missing and bool(old.possessed & _PEOPLE),
+        "another person's": missing and bool(old.possessed & PEOPLE),
         "its subject's name unsaid": bool(old.subject_names and not old.subject_names & told),
         "names of its subject unsaid": len(old.subject_names - told),
         "share of its names unsaid": len(old.names - told) / max(1, len(old.names)),

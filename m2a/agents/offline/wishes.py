@@ -9,12 +9,14 @@ from collections.abc import Sequence
 
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import content, stem
+from m2a.agents.offline.values import has_place
 
 # In which a wish is put before what is wished.
 _PLEASE_DO = (
     r"(?:(?:now that|since|because|as|if|after|before|on second thoughts?|thinking about it|come to think of it|"
     r"seeing as)\b[^,]*, )?"
-    r"(?:(?:please|pls|kindly|also|and|actually|ok|okay|oh|hey|so|now|just)\b,? |(?:can|could|would|"
+    r"(?:(?:please|pls|kindly|also|and|actually|ok|okay|oh|hey|so|now|just|"
+    r"omg|um+|ugh|lol|sorry|right|well|yo|listen)\b,? |(?:can|could|would|"
     r"will) you (?:please |just )?|"
     r"you can (?:now )?|i(?:'d| would) (?:like|want|prefer) (?:you to |it if you )|i want you to |go ahead and )*"
 )
@@ -54,6 +56,9 @@ RESTORE = re.compile(
 
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?|[?!.,]")
 _UNLIKELY = 0.3  # below which probability a clause after the wish tells what holds instead: "Forget Tuesday, we meet on Friday."
+# After these a message goes on with what holds instead: "scratch what I said about the key, Ana has it".
+_PUTS_RIGHT = re.compile(r"\W*(?:\w+,? )?(?:scratch|scrap|strike|disregard)\b", re.IGNORECASE)
+_TELLS_ANEW = re.compile(r"\d|(?<=[a-z,'] )(?!I\b)[A-Z]|\b(?:now|instead)\b")
 _ONLY_POINTS = re.compile(
     r"(?:it|that|this|them|those|these)(?: (?:one|part|bit|thing))?(?= (?:from|before|off|out|because|please|now|for|in)\b|\W*$)",
     re.IGNORECASE,
@@ -67,7 +72,7 @@ _ASKING = {
     for word in "everything anything memory note fact thing bit part message please forget delete mention ask stuff information "
     "info detail entry whole story record told tell say said erase remove wipe scrub purge unlearn scrap strike drop bin "
     "clear lose rid throw list mind head file keep kept hold store save remember retain confidence pretend happen "
-    "kindly would ever anyone anybody omg reason longer".split()
+    "kindly would ever anyone anybody omg reason longer never ok".split()
 }
 
 
@@ -82,7 +87,7 @@ def forgotten_by(sentence: str, sense: Sense) -> str | None:
     if wish is None or re.match(r"scratch that\b[\s,.:-]+\w", sentence, re.IGNORECASE):
         return None
     rest = re.split(r"[,;:]\s+| - ", wish["what"], maxsplit=1)
-    alone = len(rest) == 1 or len(rest[1].split()) < 3
+    alone = len(rest) == 1 or not (_PUTS_RIGHT.match(sentence) or _TELLS_ANEW.search(rest[1]) or has_place(rest[1]))
     return wish["what"].strip() if alone or forget_probability(sentence, sense) >= _UNLIKELY else None
 
 
