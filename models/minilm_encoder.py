@@ -1,6 +1,9 @@
 """all-MiniLM-L6-v2 from the weights inside a package, run by onnxruntime."""
 
+import threading
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,10 +20,15 @@ if TYPE_CHECKING:
 _GRAPH_VERSION = 2  # raise it when `_prepare_export` changes: the file name holds it
 _MAXIMUM_TOKENS = 256  # as the model's own sentence_bert_config.json
 _BATCH = 8
+_QUESTIONS = 16  # are kept
 
 
 class MiniLMEncoder:
-    """The vectors of sentence-transformers (cosine ≥ 0.9999) in a quarter of the time. Safe to call from threads."""
+    """The vectors of sentence-transformers (cosine ≥ 0.9999) in a quarter of the time. Safe to call from threads.
+
+    A text that comes alone is a question: it is kept for a while, as one search asks for its vector and for its tokens, and one
+    turn may search for it again.
+    """
 
     dimensions = 384
 
@@ -28,6 +36,8 @@ class MiniLMEncoder:
         self.encoder_id = encoder_id
         self._session = session
         self._tokenizer = tokenizer
+        self._questions: OrderedDict[str, Future[TokenStates]] = OrderedDict()
+        self._lock = threading.Lock()
 
     @classmethod
     def load(cls, cache_dir: Path) -> "MiniLMEncoder":
@@ -46,6 +56,8 @@ class MiniLMEncoder:
         return cls(session, tokenizer, f"{MINILM}@{short_hash}")
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
+        if len(texts) == 1:
+            return self._question(texts[0]).vector[None].copy()
         encodings = self._tokenized(texts)
         vectors = np.empty((len(encodings), self.dimensions), dtype=np.float32)
         for rows in _batches(encodings):
@@ -53,6 +65,28 @@ class MiniLMEncoder:
         return vectors
 
     def encode_tokens(self, texts: Sequence[str]) -> list[TokenStates]:
+        return [self._question(texts[0])] if len(texts) == 1 else self._encode_tokens(texts)
+
+    def _question(self, text: str) -> TokenStates:
+        """Encoded once, whoever asks while it is under way."""
+        with self._lock:
+            found = self._questions.get(text)
+            is_new = found is None
+            if found is None:
+                found = self._questions[text] = Future()
+            self._questions.move_to_end(text)
+            while len(self._questions) > _QUESTIONS:
+                self._questions.popitem(last=False)
+        if is_new:
+            try:
+                found.set_result(self._encode_tokens([text])[0])
+            except BaseException as error:
+                found.set_exception(error)
+                with self._lock:
+                    self._questions.pop(text, None)
+        return found.result()
+
+    def _encode_tokens(self, texts: Sequence[str]) -> list[TokenStates]:
         encodings = self._tokenized(texts)
         found: dict[int, TokenStates] = {}
         for rows in _batches(encodings):

@@ -164,6 +164,19 @@ def test_the_current_message_and_later_ones_are_not_found(memory: Retrieved) -> 
     assert set(keys(memory.retriever.search(owner, Query("green canoe"), BOTH))) >= {said(earlier), said(later)}
 
 
+def test_searches_side_by_side_find_what_each_finds(memory: Retrieved) -> None:
+    owner = owner_named(memory.database, "side by side")
+    photo = memory.show(owner, "red")
+    for number in range(30):
+        told = memory.say(owner, f"Canoe {number} lies by the lake", (photo,) if number == 7 else ())
+        write(memory, owner, f"Kayak {number} lies in the shed", told)
+    queries = [Query("canoe 7"), Query("the shed"), Query("", (photo,)), Query("kayak", (photo,)), Query("canoe 7")]
+    memory.indexer.drain(owner)
+    together = memory.retriever.search_all(owner, queries, BOTH, 5)
+    assert together == [memory.retriever.search(owner, query, BOTH, 5) for query in queries]
+    assert all(together) and memory.retriever.search_all(owner, [], BOTH) == []
+
+
 def test_a_place_that_one_message_loses_goes_to_the_next(memory: Retrieved) -> None:
     owner = owner_named(memory.database, "next")
     questions = [memory.say(owner, f"Where is canoe number {number}?") for number in range(12)]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from m2a.memory.ranking.encoding import InContext, RecordEncoder
-from m2a.memory.ranking.features import FEATURES, TRAITS, Asked, Record, WordStatistics, features, traits_of
+from m2a.memory.ranking.features import FEATURES, TRAITS, Asked, Record, Words, WordStatistics, features, traits_of
 from m2a.memory.ranking.ranker import Ranker, fingerprint
 from m2a.memory.ranking.token_head import TokenHead, unit
 from m2a.types import DateInterval, EvidenceRange, MemoryEntry, Message
@@ -24,13 +24,18 @@ def random_records(random: np.random.Generator, count: int) -> list[Record]:
             number=at,
             speaker=("Anna", "Ben")[at % 2] if at % 9 else "",
             said_at=MAY + timedelta(days=int(random.integers(60))),
-            words=random.choice(VOCABULARY, size=int(random.integers(1, 6))).tolist(),
+            words=Words.of(random.choice(VOCABULARY, size=int(random.integers(1, 6))).tolist()),
             vector=unit(random.normal(size=16)),
             tokens=np.round(unit(random.normal(size=(int(random.integers(1, 5)), 8))) * 127).astype(np.int8),
             traits=random.integers(0, 2, size=len(TRAITS)).astype(np.float32),
         )
         for at in range(count)
     ]
+
+
+def alone(records: list[Record]) -> np.ndarray:
+    """Nothing is beside them."""
+    return np.full((len(records), 4), -1)
 
 
 def ask(random: np.random.Generator, text: str, words: list[str], people: set[str]) -> Asked:
@@ -72,7 +77,7 @@ def slowly(asked: Asked, records: list[Record], near: list[list[str]], statistic
         return there[0] if there else None
 
     lowest = min(weighted(matches(record)) for record in records)
-    own = {id(record): bm25(list(record.words), statistics.average_length) for record in records}
+    own = {id(record): bm25(list(record.words.words), statistics.average_length) for record in records}
     rows = []
     for record, window in zip(records, near, strict=True):
         before, after = beside(record, -1), beside(record, 1)
@@ -80,7 +85,7 @@ def slowly(asked: Asked, records: list[Record], near: list[list[str]], statistic
         there = (
             record.speaker in asked.people
             if record.conversation
-            else bool({"anna", "ben"} & set(record.words) & set(asked.words))
+            else bool({"anna", "ben"} & set(record.words.words) & set(asked.words))
         )
         one = len(asked.people) == 1
         rows.append(
@@ -89,7 +94,7 @@ def slowly(asked: Asked, records: list[Record], near: list[list[str]], statistic
                 "dense_content": float(record.vector @ asked.content_vector),
                 "bm25_own": own[id(record)],
                 "bm25_near": bm25(window, statistics.average_length * 4.75),
-                "coverage": coverage(list(record.words)),
+                "coverage": coverage(list(record.words.words)),
                 "coverage_near": coverage(window),
                 "maxsim": weighted(matches(record)),
                 "maxsim_near": weighted(np.max([matches(record), matches(before), matches(after)], axis=0).tolist()),
@@ -102,7 +107,7 @@ def slowly(asked: Asked, records: list[Record], near: list[list[str]], statistic
                 ),
                 "session_maxsim": sum(sorted(weighted(matches(other)) - lowest for other in of_chat)[-3:]),
                 "session_bm25": sum(sorted(own[id(other)] - min(own.values()) for other in of_chat)[-3:]),
-                "matched": len(words & set(record.words)),
+                "matched": len(words & set(record.words.words)),
                 "asked": float(one and there),
                 "not_asked": float(one and not there),
                 **dict(zip(TRAITS, record.traits.tolist(), strict=True)),
@@ -116,12 +121,11 @@ def test_features_are_what_they_are_called(seed):
     random = np.random.default_rng(seed)
     records = random_records(random, 23)
     beside = random.choice(VOCABULARY, size=(len(records), 4)).tolist()
-    near = [record.words + more for record, more in zip(records, beside, strict=True)]
+    near = [[*record.words.words, *more] for record, more in zip(records, beside, strict=True)]
     asked = ask(random, "What did Anna paint at the lake?", ["anna", "paint", "lake"], {"Anna"})
     statistics = WordStatistics(500, 4_000, {"paint": 20, "lake": 3})
-    table = features(
-        asked, records, [[record.words, more] for record, more in zip(records, beside, strict=True)], statistics
-    )
+    places = np.array([[place, -1] for place in range(len(records))])
+    table = features(asked, records, list(map(Words.of, beside)), places, statistics)
     expected = slowly(asked, records, near, statistics)
     assert table.shape == (23, len(FEATURES))
     for column, name in enumerate(FEATURES):
@@ -140,7 +144,7 @@ def dates(question: str, *moments: datetime) -> list[dict[str, float]]:
         Record(r.conversation, r.number, r.speaker, moment, r.words, r.vector, r.tokens, r.traits)
         for r, moment in zip(records, moments, strict=True)
     ]
-    table = features(ask(random, question, [], set()), records, [[r.words] for r in records], WordStatistics(1, 1, {}))
+    table = features(ask(random, question, [], set()), records, [], alone(records), WordStatistics(1, 1, {}))
     return [dict(zip(FEATURES, row, strict=True)) for row in table]
 
 
@@ -175,7 +179,7 @@ def test_a_message_is_read_in_its_context_and_kept_without_it(encoder):
     [record] = encoder.messages([InContext(message(7, "A red kite!"), (message(6, "What did Ben fly?", "Ben"),), 1)])
     assert encoder._encoder.texts == ["Ben: What did Ben fly?\nAnna (8 May 2023): A red kite!"]
     assert (record.conversation, record.number, record.speaker) == ("chat", 7, "Anna")
-    assert record.words == ["anna", "red", "kite"]
+    assert list(record.words.words) == ["anna", "red", "kite"]
     assert record.tokens.shape == (6, 8) and record.tokens.dtype == np.int8  # anna, 8, May, 2023, red, kite
     assert np.linalg.norm(record.vector.astype(np.float32)) == pytest.approx(1, abs=1e-3)
     assert dict(zip(TRAITS, record.traits, strict=True))["after_question"] == 1
@@ -196,7 +200,7 @@ def test_a_record_without_words_is_like_nothing(encoder, text):
     [record] = encoder.messages([InContext(Message(1, "owner", "chat", "user", "", text, (), MAY), (), 0)])
     assert record.tokens.shape[0] >= 1 and np.isfinite(record.vector).all()
     asked = encoder.asked("?!", encoder.states("?!"), ["Anna"])
-    assert np.isfinite(features(asked, [record], [[record.words]], WordStatistics(0, 0, {}))).all()
+    assert np.isfinite(features(asked, [record], [], alone([record]), WordStatistics(0, 0, {}))).all()
 
 
 def test_a_question_knows_its_names_and_its_content(encoder):

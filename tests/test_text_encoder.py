@@ -120,6 +120,16 @@ def test_too_little_memory_is_not_taken_for_a_broken_cache_file(encoder, cache_d
     assert "made again" not in done.stderr.splitlines()
 
 
+def test_a_question_is_encoded_once(encoder):
+    question = "Where does the canoe lie?"
+    with ThreadPoolExecutor() as threads:
+        [first], [second] = threads.map(encoder.encode_tokens, [[question], [question]])
+    assert first is second
+    others = encoder.encode_tokens([question, "And the kayak?"])
+    assert np.allclose(first.vector, others[0].vector, atol=1e-6)
+    assert np.array_equal(encoder.encode([question])[0], first.vector)
+
+
 def test_broken_cache_file_is_made_again(encoder, cache_dir, tmp_path):
     name = next(cache_dir.iterdir()).name
     (tmp_path / name).write_bytes(b"half a fi")

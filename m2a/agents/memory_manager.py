@@ -1,7 +1,8 @@
 """The MemoryManager: searches the memory, and decides what is written to it (M2A, section 4.3). The assistant writes that."""
 
+import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from m2a.agents.consent import consented, refusal_of
@@ -101,19 +102,11 @@ class MemoryManager:
         if before.strip() and text:
             queries.append(Query(f"{before.strip()[:RECALL_CHARACTERS]}\n{text}"))
         queries += map(Query, _names_in(text, state.concepts))
-        found: dict[RecordKey, Hit] = {}
-        for query in (*queries, *map(Query, _sentences_of(text))):
-            if query not in queries and len(found) >= FOLLOWING_HITS:
-                break
-            hits = await in_thread(self._found, state, query, SEARCH_HITS if not found else FOLLOWING_HITS)
-            emit(MemorySearched(query, hits))
-            for hit in hits:
-                found.setdefault(hit.key, hit)
-        if nearest and not found and queries:
-            hits = await in_thread(lambda: self._found(state, queries[0], FOLLOWING_HITS, relevance_floor=False))
-            emit(MemorySearched(queries[0], hits))
-            found = {hit.key: hit for hit in hits}
-        return await in_thread(self._context, "", tuple(found.values()))
+        sentences = [query for query in map(Query, _sentences_of(text)) if query not in queries]
+        searched, context = await in_thread(self._recalled, state, queries, sentences, nearest=nearest)
+        for search in searched:
+            emit(search)
+        return context
 
     async def look(self, state: TurnState, action: Action, emit: Emit) -> Step:
         """Carry out a search or a fetch; what is searched and opened is emitted."""
@@ -226,18 +219,49 @@ class MemoryManager:
         observation = Opened(shown, len(messages) - len(shown), superseded, captions)
         return Step(action, observation), EvidenceOpened(ranges, shown)
 
-    def _found(self, state: TurnState, query: Query, k: int, *, relevance_floor: bool | None = None) -> tuple[Hit, ...]:
-        """What a search brings: memories, and where the policy reads them also messages from before the new one.
+    def _recalled(
+        self, state: TurnState, queries: Sequence[Query], sentences: Sequence[Query], *, nearest: bool
+    ) -> tuple[list[MemorySearched], MemoryContext]:
+        """The searches of `recall` with what they brought, and all of that as a context."""
+        searched: list[MemorySearched] = []
+        found: dict[RecordKey, Hit] = {}
+
+        def search(some: Sequence[Query], enough: float, *, relevance_floor: bool | None = None) -> None:
+            brought = self._searched(state, some, SEARCH_HITS, relevance_floor=relevance_floor)
+            corrections = self._corrections_of([hit for hits in brought for hit in hits])
+            for query, best in zip(some, brought, strict=True):
+                if len(found) >= enough:
+                    break
+                first = best if not found and relevance_floor is None else best[:FOLLOWING_HITS]
+                hits = _with_evidence(_with_corrections(first, corrections))
+                searched.append(MemorySearched(query, hits))
+                for hit in hits:
+                    found.setdefault(hit.key, hit)
+
+        search(queries, math.inf)
+        if sentences and len(found) < FOLLOWING_HITS:
+            search(sentences, FOLLOWING_HITS)
+        if nearest and not found:
+            search(queries[:1], math.inf, relevance_floor=False)
+        return searched, self._context("", tuple(found.values()))
+
+    def _found(self, state: TurnState, query: Query, k: int) -> tuple[Hit, ...]:
+        """What a search brings, each memory with what corrects a part of it, and with the words that fit better than its own."""
+        [hits] = self._searched(state, [query], k)
+        return _with_evidence(_with_corrections(hits, self._corrections_of(hits)))
+
+    def _searched(
+        self, state: TurnState, queries: Sequence[Query], k: int, *, relevance_floor: bool | None = None
+    ) -> list[list[Hit]]:
+        """What each search brings: memories, and where the policy reads them also messages from before the new one.
 
         The floor is the policy's, where none is given.
         """
         floor = self._policy.relevance_floor if relevance_floor is None else relevance_floor
         if self._policy.searches_messages:
             before = state.message.message_id
-            found = self._bank.search(query, BOTH_LAYERS, k=k, relevance_floor=floor, before=before)
-        else:
-            found = self._bank.search(query, k=k, relevance_floor=floor)
-        return _with_evidence(self._with_corrections(found))
+            return self._bank.search_all(queries, BOTH_LAYERS, k=k, relevance_floor=floor, before=before)
+        return self._bank.search_all(queries, k=k, relevance_floor=floor)
 
     def _finish_query(self, state: TurnState, action: Finish) -> MemoryContext | Rejected:
         seen = {hit.record.memory_id: hit for hit in _hits(state) if isinstance(hit.record, MemoryEntry)}
@@ -271,18 +295,8 @@ class MemoryManager:
         messages = [hit.record for hit in hits if isinstance(hit.record, Message)]
         return self._bank.captions([photo_id for message in messages for photo_id in message.photos])
 
-    def _with_corrections(self, hits: Sequence[Hit]) -> tuple[Hit, ...]:
-        """The hits, each followed by the entries that correct a part of it: they are told together."""
-        found = {hit.record.memory_id for hit in hits if isinstance(hit.record, MemoryEntry)}
-        corrections = self._bank.corrections_of(found)
-        together: list[Hit] = []
-        for hit in hits:
-            together.append(hit)
-            if isinstance(hit.record, MemoryEntry):
-                tied = corrections.get(hit.record.memory_id, ())
-                together += [Hit(entry, hit.score, {}) for entry in tied if entry.memory_id not in found]
-                found |= {entry.memory_id for entry in tied}
-        return tuple(together)
+    def _corrections_of(self, hits: Iterable[Hit]) -> Mapping[int, Sequence[MemoryEntry]]:
+        return self._bank.corrections_of({hit.record.memory_id for hit in hits if isinstance(hit.record, MemoryEntry)})
 
     def _evidence(self, hits: Sequence[Hit]) -> tuple[Message, ...]:
         """The original words under the hits, in order."""
@@ -392,6 +406,19 @@ def _hits(state: TurnState) -> Iterable[Hit]:
     for step in state.steps:
         if isinstance(step.observation, Searched):
             yield from step.observation.hits
+
+
+def _with_corrections(hits: Sequence[Hit], corrections: Mapping[int, Sequence[MemoryEntry]]) -> tuple[Hit, ...]:
+    """The hits, each followed by the entries that correct a part of it: they are told together."""
+    found = {hit.record.memory_id for hit in hits if isinstance(hit.record, MemoryEntry)}
+    together: list[Hit] = []
+    for hit in hits:
+        together.append(hit)
+        if isinstance(hit.record, MemoryEntry):
+            tied = corrections.get(hit.record.memory_id, ())
+            together += [Hit(entry, hit.score, {}) for entry in tied if entry.memory_id not in found]
+            found |= {entry.memory_id for entry in tied}
+    return tuple(together)
 
 
 def _with_evidence(hits: Iterable[Hit]) -> tuple[Hit, ...]:

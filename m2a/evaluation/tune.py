@@ -129,9 +129,8 @@ class _Watcher(LearnedRanking):
         owner: str,
         kinds: Collection[RecordKind],
         text: str,
-        states: TokenStates,
     ) -> RankedQuestion:
-        return _Watched(self, connection, owner, kinds, text, states)
+        return _Watched(self, connection, owner, kinds, text)
 
 
 class _Watched(RankedQuestion):
@@ -307,7 +306,8 @@ class Tables:
                     for at, one in enumerate(workshop.asked):
                         if one.dialogue in unseen:
                             owner = workshop.owners[one.dialogue]
-                            asked = ranking.ask(connection, owner, _MESSAGES, one.text, one.states)
+                            asked = ranking.ask(connection, owner, _MESSAGES, one.text)
+                            asked.encoded(one.states)
                             keys, table = asked.table(connection, *found[at])
                             self._tables[depth, unseen, at] = ([key.record_id for key in keys], table)
 

@@ -122,7 +122,7 @@ def _record_faults(database: Database, owner: str) -> Iterator[str]:
         shown = set(
             connection.execute(
                 select(message_photo.c.message_id, message_photo.c.photo_id).where(message_photo.c.owner == owner)
-            ).tuples()
+            )
         )
         for message_id, photo_id in sorted(shown):
             if photo_id not in known_photos:
@@ -152,9 +152,7 @@ def _entry_faults(
             select(entry_history.c.memory_id, func.max(entry_history.c.version))
             .where(entry_history.c.owner == owner)
             .group_by(entry_history.c.memory_id)
-        )
-        .tuples()
-        .all()
+        ).all()
     )
     for memory_id, row in entries.items():
         if memory_id not in supported:

@@ -133,7 +133,7 @@ def newest_reply_with_changes(connection: Connection, owner: str) -> int | None:
         select(trace.c.message_id, trace.c.steps)
         .where(trace.c.owner == owner, trace.c.steps.contains('"changes"'))
         .order_by(trace.c.message_id.desc())
-    ).tuples()
+    )
     for reply_id, steps in rows:
         if any(not change.get("undone") for change in json.loads(steps).get("changes", ())):
             return int(reply_id)

@@ -21,7 +21,7 @@ def concepts(connection: Connection, owner: str) -> list[Concept]:
             select(concept_alias.c.concept_id, concept_alias.c.alias)
             .where(concept_alias.c.owner == owner, _is_told(concept_alias))
             .order_by(concept_alias.c.alias)
-        ).tuples()
+        )
     )
     shown, denied = _photos(connection, owner)
     rows = connection.execute(
@@ -47,7 +47,7 @@ def _photos(connection: Connection, owner: str) -> tuple[dict[int, tuple[str, ..
         select(concept_photo.c.concept_id, concept_photo.c.photo_id, concept_photo.c.is_denied)
         .where(concept_photo.c.owner == owner, _is_told(concept_photo), _is_in_its_entry())
         .order_by(concept_photo.c.message_id, concept_photo.c.is_denied, concept_photo.c.photo_id)
-    ).tuples()
+    )
     is_denied: dict[int, dict[str, bool]] = {}
     for concept_id, photo_id, this_is_denied in rows:
         is_denied.setdefault(concept_id, {})[photo_id] = this_is_denied

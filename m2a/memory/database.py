@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta, timezone
 from functools import cache
@@ -15,6 +15,7 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Engine,
+    Row,
     Select,
     String,
     any_,
@@ -32,6 +33,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
+from sqlalchemy.types import TypeEngine
 
 from m2a.memory.migrations import finish, migrate
 from m2a.memory.schema import (
@@ -81,6 +83,8 @@ __all__ = [
     "erasure",
     "from_microseconds",
     "grouped",
+    "is_listed",
+    "listed",
     "message",
     "message_photo",
     "next_id",
@@ -257,38 +261,43 @@ def chunks(items: Sequence[T], size: int = 500) -> Iterator[Sequence[T]]:
 
 def among(connection: Connection, column: Column[int], numbers: Collection[int]) -> ColumnElement[bool]:
     """Whether the column is one of the numbers, however many: one parameter, where `IN` takes one for each."""
-    if connection.dialect.name == "sqlite":
-        return _is_listed(column, literal(json.dumps(sorted(numbers))))
-    return column == any_(cast(literal(sorted(numbers), ARRAY(BigInteger)), ARRAY(BigInteger)))
+    dialect = connection.dialect.name
+    return _is_listed(dialect, column, literal(listed(dialect, numbers), type_=_LISTS[dialect]))
 
 
 def rows_among(
     connection: Connection, columns: tuple[Column[Any], ...], owner_key: str, numbers: Collection[int]
-) -> Sequence[tuple[Any, ...]]:
+) -> Sequence[Row]:  # type: ignore[type-arg]
     """The columns of the owner's rows whose first column is one of the numbers.
 
     The statement is made once: where a search asks, making it takes as long as its answer.
     """
-    statement, listed = _rows_among(columns, connection.dialect.name)
-    return connection.execute(statement, {"owner": owner_key, "numbers": listed(sorted(numbers))}).tuples().all()
+    dialect = connection.dialect.name
+    values = {"owner": owner_key, "numbers": listed(dialect, numbers)}
+    return connection.execute(_rows_among(columns, dialect), values).all()
 
 
 @cache
-def _rows_among(
-    columns: tuple[Column[Any], ...], dialect: str
-) -> tuple[Select[Any], Callable[[list[int]], str | list[int]]]:
-    table, number = columns[0].table, columns[0]
-    statement = select(*columns).where(table.c.owner == bindparam("owner"))
-    if dialect == "sqlite":
-        return statement.where(_is_listed(number, bindparam("numbers", type_=String))), json.dumps
-    numbers = bindparam("numbers", type_=ARRAY(BigInteger))
-    return statement.where(number == any_(cast(numbers, ARRAY(BigInteger)))), list
+def _rows_among(columns: tuple[Column[Any], ...], dialect: str) -> Select[Any]:
+    return select(*columns).where(
+        columns[0].table.c.owner == bindparam("owner"), is_listed(dialect, columns[0], "numbers")
+    )
 
 
-def _is_listed(column: Column[int], json_list: ColumnElement[str]) -> ColumnElement[bool]:
-    """Of SQLite: whether the column is one of a JSON list."""
-    listed = func.json_each(json_list).table_valued("value")
-    return column.in_(select(listed.c.value))
+def is_listed(dialect: str, column: Column[int], parameter: str) -> ColumnElement[bool]:
+    """Whether the column is one of the numbers of a parameter, which is given as `listed` makes it."""
+    return _is_listed(dialect, column, bindparam(parameter, type_=_LISTS[dialect]))
+
+
+def listed(dialect: str, numbers: Collection[int]) -> str | list[int]:
+    """Numbers, however many, as one parameter of a statement."""
+    return json.dumps(sorted(numbers)) if dialect == "sqlite" else sorted(numbers)
+
+
+def _is_listed(dialect: str, column: Column[int], numbers: ColumnElement[Any]) -> ColumnElement[bool]:
+    if dialect != "sqlite":
+        return column == any_(cast(numbers, _LISTS[dialect]))
+    return column.in_(select(func.json_each(numbers).table_valued("value").c.value))
 
 
 def grouped(rows: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
@@ -299,4 +308,5 @@ def grouped(rows: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
     return lists
 
 
+_LISTS: Mapping[str, TypeEngine[Any]] = {"sqlite": String(), "postgresql": ARRAY(BigInteger)}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -3,11 +3,13 @@
 import hashlib
 from collections.abc import Collection, Sequence
 from datetime import date
+from functools import cache
 from typing import Any
 
 from sqlalchemy import (
     BigInteger,
     ColumnElement,
+    CompoundSelect,
     Connection,
     Row,
     Select,
@@ -22,7 +24,7 @@ from sqlalchemy import (
 
 from m2a.memory import concept_store
 from m2a.memory.concept_store import fold_name
-from m2a.memory.database import chunks, from_microseconds, grouped, rows_among
+from m2a.memory.database import chunks, from_microseconds, grouped, is_listed, listed, rows_among
 from m2a.memory.schema import entry, entry_concept, entry_evidence, entry_history, entry_photo, forgotten_entry
 from m2a.memory.withheld import FORGOTTEN
 from m2a.types import Concept, DateInterval, EvidenceRange, HistoryRow, MemoryEntry, MemoryKind
@@ -37,17 +39,8 @@ class EntryReader:
 
     def get(self, connection: Connection, owner: str, memory_ids: Collection[int]) -> dict[int, MemoryEntry]:
         """The living entries among the ids, by id."""
-        found: dict[int, MemoryEntry] = {}
-        for chunk in chunks(sorted(set(memory_ids))):
-            found |= {e.memory_id: e for e in self._load(connection, owner, entry.c.memory_id.in_(chunk))}
-        return found
-
-    def versions(self, connection: Connection, owner: str, memory_ids: Collection[int]) -> dict[int, int]:
-        """The version of each living entry among the ids."""
-        # Whether it is alive is asked here: for SQLite it would be a reason to go through all that are.
-        columns = (entry.c.memory_id, entry.c.version, entry.c.alive)
-        rows = rows_among(connection, columns, owner, memory_ids)
-        return {memory_id: version for memory_id, version, alive in rows if alive}
+        rows = rows_among(connection, _COLUMNS, owner, set(memory_ids)) if memory_ids else ()
+        return {e.memory_id: e for e in self._whole(connection, owner, [row for row in rows if row.alive])}
 
     def evidence(
         self, connection: Connection, owner: str, memory_ids: Collection[int]
@@ -84,17 +77,8 @@ class EntryReader:
         """For each message the superseded entries that rest on it."""
         if not message_ids:
             return {}
-        # The few superseded entries first: a join makes SQLite go through the evidence of all.
-        superseded = select(entry.c.memory_id).where(
-            entry.c.owner == owner, ~entry.c.alive, entry.c.successor_id.is_not(None)
-        )
-        evidence = (
-            select(entry_evidence.c.memory_id, entry_evidence.c.first_id, entry_evidence.c.last_id)
-            .where(entry_evidence.c.owner == owner, entry_evidence.c.memory_id.in_(superseded))
-            .where(entry_evidence.c.first_id <= max(message_ids), entry_evidence.c.last_id >= min(message_ids))
-            .order_by(entry_evidence.c.memory_id)
-        )
-        ranges = connection.execute(evidence).all()
+        ids = {"owner": owner, "first": min(message_ids), "last": max(message_ids)}
+        ranges = connection.execute(_SUPERSEDED_BETWEEN, ids).all()
         entries = self.superseded(connection, owner, {row.memory_id for row in ranges})
         return grouped(
             (message_id, entries[row.memory_id])
@@ -134,7 +118,7 @@ class EntryReader:
             .where(entry_photo.c.owner == owner, entry_photo.c.photo_id.in_(list(photo_ids)), entry.c.alive)
             .order_by(entry_photo.c.photo_id, entry_photo.c.memory_id)  # the order of the index, not of every row
         )
-        return grouped(rows.tuples())
+        return grouped(rows)
 
     def with_concepts(self, connection: Connection, owner: str, concept_ids: Collection[int]) -> list[MemoryEntry]:
         """The living entries about any of the concepts."""
@@ -175,35 +159,64 @@ class EntryReader:
         rows = connection.execute(
             select(entry).where(entry.c.owner == owner, entry.c.alive.is_(alive), condition).order_by(entry.c.memory_id)  # type: ignore[arg-type]
         ).all()
+        return self._whole(connection, owner, rows)
+
+    def _whole(self, connection: Connection, owner: str, rows: Sequence[Row]) -> list[MemoryEntry]:  # type: ignore[type-arg]
+        """The rows of entries, in any order, with their parts."""
+        if not rows:
+            return []
+        dialect = connection.dialect.name
+        values = {"owner": owner, "numbers": listed(dialect, [row.memory_id for row in rows])}
         photos: dict[int, list[str]] = {}
         evidence: dict[int, list[EvidenceRange]] = {}
         concepts: dict[int, list[int]] = {}
-        for ids in chunks([row.memory_id for row in rows]):
-            for memory_id, _, photo_id, first, last in connection.execute(_PARTS, {"owner": owner, "ids": ids}):
-                if photo_id is not None:
-                    photos.setdefault(memory_id, []).append(photo_id)
-                elif last is not None:
-                    evidence.setdefault(memory_id, []).append(EvidenceRange(first, last))
-                else:
-                    concepts.setdefault(memory_id, []).append(first)
+        for memory_id, _, photo_id, first, last in connection.execute(_parts(dialect), values).all():
+            if photo_id is not None:
+                photos.setdefault(memory_id, []).append(photo_id)
+            elif last is not None:
+                evidence.setdefault(memory_id, []).append(EvidenceRange(first, last))
+            else:
+                concepts.setdefault(memory_id, []).append(first)
         return [
             _entry(row, photos.get(row.memory_id, ()), evidence.get(row.memory_id, ()), concepts.get(row.memory_id, ()))
-            for row in rows
+            for row in sorted(rows, key=lambda row: row.memory_id)
         ]
 
 
-def _part(table: Table, position: ColumnElement[int], *columns: ColumnElement[Any]) -> Select[Any]:
-    these = (table.c.owner == bindparam("owner"), table.c.memory_id.in_(bindparam("ids", expanding=True)))
-    return select(table.c.memory_id, position.label("position"), *columns).where(*these)
+_COLUMNS = (entry.c.memory_id, *(column for column in entry.c if column.name != "memory_id"))
 
 
-# What entries hold several of, in one statement: a photo, else the first and last message of a range, else a concept.
-_NO_NUMBER, _NO_PHOTO = cast(null(), BigInteger), cast(null(), String)
-_PARTS = union_all(
-    _part(entry_photo, entry_photo.c.position, entry_photo.c.photo_id, _NO_NUMBER, _NO_NUMBER),
-    _part(entry_evidence, entry_evidence.c.position, _NO_PHOTO, entry_evidence.c.first_id, entry_evidence.c.last_id),
-    _part(entry_concept, entry_concept.c.concept_id, _NO_PHOTO, entry_concept.c.concept_id, _NO_NUMBER),
-).order_by("position")
+# The few superseded entries first: a join makes SQLite go through the evidence of all.
+_SUPERSEDED_BETWEEN = (
+    select(entry_evidence.c.memory_id, entry_evidence.c.first_id, entry_evidence.c.last_id)
+    .where(
+        entry_evidence.c.owner == bindparam("owner"),
+        entry_evidence.c.memory_id.in_(
+            select(entry.c.memory_id).where(
+                entry.c.owner == bindparam("owner"), ~entry.c.alive, entry.c.successor_id.is_not(None)
+            )
+        ),
+        entry_evidence.c.first_id <= bindparam("last"),
+        entry_evidence.c.last_id >= bindparam("first"),
+    )
+    .order_by(entry_evidence.c.memory_id)
+)
+
+
+@cache
+def _parts(dialect: str) -> CompoundSelect[Any]:
+    """What entries hold several of, in one statement: a photo, else the first and last message of a range, else a concept."""
+    no_number, no_photo = cast(null(), BigInteger), cast(null(), String)
+
+    def part(table: Table, position: ColumnElement[int], *columns: ColumnElement[Any]) -> Select[Any]:
+        these = (table.c.owner == bindparam("owner"), is_listed(dialect, table.c.memory_id, "numbers"))
+        return select(table.c.memory_id, position.label("position"), *columns).where(*these)
+
+    return union_all(
+        part(entry_photo, entry_photo.c.position, entry_photo.c.photo_id, no_number, no_number),
+        part(entry_evidence, entry_evidence.c.position, no_photo, entry_evidence.c.first_id, entry_evidence.c.last_id),
+        part(entry_concept, entry_concept.c.concept_id, no_photo, entry_concept.c.concept_id, no_number),
+    ).order_by("position")
 
 
 def folded_hash(text: str) -> str:

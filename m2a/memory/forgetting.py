@@ -122,7 +122,7 @@ class Forgetter:
             )
         )
         columns = (withheld_words.c.message_id, withheld_words.c.first_character, withheld_words.c.last_character)
-        spans = connection.execute(select(*columns).where(withheld_words.c.owner == owner)).tuples().all()
+        spans = connection.execute(select(*columns).where(withheld_words.c.owner == owner)).all()
         logged = self._raw.as_logged(connection, owner, {number for number, _, _ in spans})
         texts += [logged[number].text[first:last] for number, first, last in spans if number in logged]
         return statements(texts, {}, 0)

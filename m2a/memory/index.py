@@ -98,6 +98,7 @@ class MemoryIndex:
         self.encoders = encoders
         self._lock = threading.RLock()  # of writers: Milvus Lite wants the writes to a collection one by one
         self._loaded: dict[tuple[Space, str], str] = {}
+        self._absent: set[tuple[Space, str]] = set()  # of Milvus Lite's file, to which nobody else writes
         self._drops = 0
         self._connection = IndexConnection(uri, token)
         self.is_lite = self._connection.is_lite
@@ -341,11 +342,13 @@ class MemoryIndex:
     def _collection(self, space: Space, owner: str) -> str | None:
         """The name of the owner's collection, ready to be searched; None before the owner's first write."""
         known = self._loaded.get((space, owner))
-        if known is not None:
+        if known is not None or (space, owner) in self._absent:
             return known
         name = self._name(space, owner)
         with self._lock:
             if not self._client.has_collection(name, timeout=TIMEOUT):
+                if self.is_lite:
+                    self._absent.add((space, owner))
                 return None
             self._make_ready(space, owner, name)
             return name
@@ -362,6 +365,7 @@ class MemoryIndex:
         schema = collection_schema(space, self.encoders)
         name = self._name(space, owner)
         self._client.create_collection(name, schema=schema, consistency_level="Strong", timeout=SLOW_TIMEOUT)
+        self._absent.discard((space, owner))
         self._make_ready(space, owner, name)
         return name
 

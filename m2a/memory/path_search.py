@@ -8,6 +8,7 @@ from sqlalchemy import Connection
 
 from m2a.memory.index import IndexHit, PhotoHit
 from m2a.memory.raw_message_store import RawMessageStore
+from m2a.memory.record_versions import record_versions
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
 from m2a.types import RecordKey, RecordKind
 
@@ -15,8 +16,10 @@ Fetched = Sequence[IndexHit] | Sequence[PhotoHit]
 
 PATH_DEPTH = 10  # as published: the best ten of each path are fused
 
-# A few more than the depth, as some hits may be stale, and ties at the last must be seen to be put in order.
+# A few more than the depth, as some hits may be stale, and ties at the last must be seen to be put in order. Of BM25's half as
+# many again, where it was asked for many: its scores tie in long runs.
 _SPARE = 6
+_SPARE_OF_TIES = 0.5
 _MORE = 8  # times as many where that was not enough
 
 
@@ -35,12 +38,14 @@ class PathSearch:
     fetch: Callable[[int], Fetched]
     last_limit: int
     depth: int
+    has_ties: bool = False
     limit: int = 0
     hits: Fetched = ()
     ranking: dict[RecordKey, Candidate] = field(default_factory=dict)
 
     def fetch_more(self) -> None:
-        self.limit = min(self.limit * _MORE, self.last_limit) if self.limit else self.depth + _SPARE
+        spare = max(_SPARE, round(_SPARE_OF_TIES * self.depth)) if self.has_ties else _SPARE
+        self.limit = min(self.limit * _MORE, self.last_limit) if self.limit else self.depth + spare
         self.hits = self.fetch(self.limit)
 
     @property
@@ -104,14 +109,7 @@ class Confirmation:
 
     def _look_up(self, connection: Connection, keys: Iterable[RecordKey]) -> None:
         """The versions of those among the keys that are alive and this owner's."""
-        keys = list(keys)
-        memory_ids = [key.record_id for key in keys if key.kind == "entry"]
-        message_ids = [key.record_id for key in keys if key.kind == "message"]
-        if memory_ids:
-            versions = self._semantic.versions(connection, self._owner, memory_ids)
-            self._versions |= {RecordKey("entry", memory_id): version for memory_id, version in versions.items()}
-        if self._before is not None:
-            message_ids = [message_id for message_id in message_ids if message_id < self._before]
-        if message_ids:
-            versions = self._raw.versions(connection, self._owner, message_ids)
-            self._versions |= {RecordKey("message", message_id): version for message_id, version in versions.items()}
+        before = self._before
+        keys = [key for key in keys if before is None or key.kind == "entry" or key.record_id < before]
+        if keys:
+            self._versions |= record_versions(connection, self._owner, keys)

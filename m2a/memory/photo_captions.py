@@ -19,7 +19,7 @@ def captions_of(connection: Connection, owner: str, photo_ids: Iterable[str]) ->
         rows = select(photo.c.photo_id, photo.c.caption).where(
             photo.c.owner == owner, photo.c.photo_id.in_(some), photo.c.caption != ""
         )
-        found |= dict(connection.execute(rows).tuples().all())
+        found |= dict(connection.execute(rows).all())
     for photo_id in forgotten_photos(connection, owner, found):
         del found[photo_id]
     return found
@@ -67,7 +67,7 @@ def showing(connection: Connection, owner: str, query: str, limit: int) -> list[
     captioned = select(photo.c.photo_id, photo.c.caption).where(photo.c.owner == owner, photo.c.caption != "")
     met = {
         photo_id: len(words)
-        for photo_id, caption in connection.execute(captioned).tuples()
+        for photo_id, caption in connection.execute(captioned)
         if (words := wanted & set(finished_words(caption)))
     }
     found: dict[int, int] = {}
@@ -75,7 +75,7 @@ def showing(connection: Connection, owner: str, query: str, limit: int) -> list[
         rows = select(message_photo.c.message_id, message_photo.c.photo_id).where(
             message_photo.c.owner == owner, message_photo.c.photo_id.in_(some)
         )
-        for message_id, photo_id in connection.execute(rows).tuples():
+        for message_id, photo_id in connection.execute(rows):
             found[message_id] = max(found.get(message_id, 0), met[photo_id])
     return sorted(found, key=lambda message_id: (-found[message_id], -message_id))[:limit]
 

@@ -9,7 +9,8 @@ assistant repeats what was found elsewhere. They are still read by id, range, ti
 """
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from m2a.memory.quotations import sentence_spans
@@ -58,12 +59,11 @@ def places(ranked: Sequence[tuple[RecordKey, float]], evidence: Mapping[int, Seq
     """The ranking with one place for each entry and its own evidence. `evidence` is that of the entries in the ranking."""
     resting: dict[int, list[int]] = {}
     order = {key: position for position, (key, _) in enumerate(ranked)}
-    messages = [key.record_id for key in order if key.kind == "message"]
+    messages = sorted(key.record_id for key in order if key.kind == "message")
     for memory_id in (key.record_id for key in order if key.kind == "entry"):
         for first, last in evidence.get(memory_id, ()):
-            for message_id in messages:
-                if first <= message_id <= last:
-                    resting.setdefault(message_id, []).append(memory_id)
+            for message_id in messages[bisect_left(messages, first) : bisect_right(messages, last)]:
+                resting.setdefault(message_id, []).append(memory_id)
     found: dict[RecordKey, float] = {}
     above: dict[int, list[int]] = {}
     for position, (key, score) in enumerate(ranked):
@@ -94,13 +94,23 @@ def only_asks(message: Message) -> bool:
     return bool(sentences) and all(_QUESTION_END.search(sentence) for sentence in sentences)
 
 
-def is_echo(message: Message, others: Collection[Record]) -> bool:
-    """Whether the assistant says in the message what the user said before it, or an entry says that does not rest on it."""
+def different_words(text: str) -> frozenset[str]:
+    """The finished words of a text, each once."""
+    return frozenset(finished_words(text))
+
+
+def is_echo(
+    message: Message, others: Collection[Record], words_of: Callable[[str], frozenset[str]] = different_words
+) -> bool:
+    """Whether the assistant says in the message what the user said before it, or an entry says that does not rest on it.
+
+    `words_of` is `different_words`, which a caller may remember.
+    """
     if message.role != "assistant" or message.photos:
         return False
     sentences = [_telling_words(message.text[first:last]) for first, last in sentence_spans(message.text)]
     telling = sum(map(len, sentences))
-    sources = [set(finished_words(record.text)) for record in others if _is_source(record, message)]
+    sources = [words_of(record.text) for record in others if _is_source(record, message)]
     if not telling or not sources:
         return False
     echoed = sum(max(len(sentence & source) for source in sources) for sentence in sentences)

@@ -4,16 +4,38 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta, tzinfo
+from functools import cache
+from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import Connection, Row, func, insert, select, text, update
+from sqlalchemy import (
+    ColumnElement,
+    CompoundSelect,
+    Connection,
+    Integer,
+    Row,
+    Select,
+    String,
+    bindparam,
+    cast,
+    func,
+    insert,
+    null,
+    select,
+    text,
+    true,
+    union_all,
+    update,
+)
 
 from m2a.memory.database import (
     Database,
-    chunks,
+    among,
     conversation,
     from_microseconds,
     grouped,
+    is_listed,
+    listed,
     message,
     message_photo,
     next_id,
@@ -21,8 +43,8 @@ from m2a.memory.database import (
     rows_among,
     to_microseconds,
 )
-from m2a.memory.schema import message_reading, withheld_photo
-from m2a.memory.withheld import FORGOTTEN, masked, nothing_stays, title_of, withheld_photos, withheld_spans
+from m2a.memory.schema import message_reading, withheld_photo, withheld_words
+from m2a.memory.withheld import FORGOTTEN, Span, masked, nothing_stays, title_of
 from m2a.memory.words import finished_words, message_words
 from m2a.types import Conversation, EvidenceRange, Message, Role
 
@@ -130,18 +152,13 @@ class RawMessageStore:
 
     def get(self, connection: Connection, owner: str, message_ids: Collection[int]) -> dict[int, Message]:
         """The messages among the ids that exist, by id."""
-        found: dict[int, Message] = {}
-        for chunk in chunks(sorted(set(message_ids))):
-            found |= {m.message_id: m for m in self._load(connection, owner, message.c.message_id.in_(chunk))}
-        return found
+        rows = rows_among(connection, _COLUMNS, owner, set(message_ids)) if message_ids else ()
+        return {m.message_id: m for m in self._readings(connection, owner, rows)}
 
     def as_logged(self, connection: Connection, owner: str, message_ids: Collection[int]) -> dict[int, Message]:
         """The messages with what was forgotten of them: to find out what else is to be withheld, and for nothing else."""
-        found: dict[int, Message] = {}
-        for chunk in chunks(sorted(set(message_ids))):
-            messages = self._load(connection, owner, message.c.message_id.in_(chunk), as_logged=True)
-            found |= {m.message_id: m for m in messages}
-        return found
+        rows = rows_among(connection, _COLUMNS, owner, set(message_ids)) if message_ids else ()
+        return {m.message_id: m for m in self._readings(connection, owner, rows, as_logged=True)}
 
     def in_ranges(self, connection: Connection, owner: str, ranges: Iterable[EvidenceRange]) -> list[Message]:
         """The messages in the ranges, in order of message id; overlaps are merged, so that none comes twice."""
@@ -183,20 +200,10 @@ class RawMessageStore:
         self, connection: Connection, owner: str, message_ids: Collection[int] | None = None
     ) -> dict[int, int]:
         """The version of each message, among the ids or of all, of which something stays."""
-        columns = (message_reading.c.message_id, message_reading.c.version, message_reading.c.words)
-        if message_ids is None:
-            ids = set(connection.scalars(select(message.c.message_id).where(message.c.owner == owner)))
-            readings = connection.execute(select(*columns).where(message_reading.c.owner == owner)).tuples().all()
-        else:
-            ids = {number for (number,) in rows_among(connection, (message.c.message_id,), owner, message_ids)}
-            readings = rows_among(connection, columns, owner, message_ids)
-        versions = dict.fromkeys(ids, FIRST_VERSION)
-        for message_id, version, words in readings:
-            if words == "":
-                versions.pop(message_id, None)
-            else:
-                versions[message_id] = version
-        return versions
+        statement = message_versions().where(message.c.owner == owner)
+        if message_ids is not None:
+            statement = statement.where(among(connection, message.c.message_id, message_ids))
+        return {message_id: version for message_id, version, stays in connection.execute(statement) if stays}
 
     def count(self, connection: Connection, owner: str) -> int:
         """How many messages the owner's log holds."""
@@ -271,7 +278,7 @@ class RawMessageStore:
             .where(message_photo.c.owner == owner, message_photo.c.photo_id.in_(list(photo_ids)), ~withheld)
             .order_by(message_photo.c.photo_id, message_photo.c.message_id)  # the order of the index, not of every row
         )
-        return grouped(rows.tuples())
+        return grouped(rows)
 
     def conversations(self, connection: Connection, owner: str) -> list[Conversation]:
         """The owner's conversations that hold a message, the last used first."""
@@ -311,39 +318,81 @@ class RawMessageStore:
         for photo_id in forgotten:
             connection.execute(insert(outbox).values(owner=owner, record="photo", record_id=photo_id))
 
-    def _load(
+    def _load(self, connection: Connection, owner: str, condition: object, newest: int | None = None) -> list[Message]:
+        query = select(*_COLUMNS).where(message.c.owner == owner, condition).order_by(message.c.message_id.desc())  # type: ignore[arg-type]
+        if newest is not None:
+            query = query.limit(newest)
+        return self._readings(connection, owner, connection.execute(query).all())
+
+    def _readings(
         self,
         connection: Connection,
         owner: str,
-        condition: object,
-        newest: int | None = None,
+        rows: Sequence[Row],  # type: ignore[type-arg]
         *,
         as_logged: bool = False,
     ) -> list[Message]:
-        query = select(message).where(message.c.owner == owner, condition).order_by(message.c.message_id.desc())  # type: ignore[arg-type]
-        if newest is not None:
-            query = query.limit(newest)
-        rows = list(reversed(connection.execute(query).all()))
-        ids = [row.message_id for row in rows]
+        """The rows of messages, in any order, as they are read, or as they were logged."""
+        if not rows:
+            return []
+        dialect = connection.dialect.name
+        values = {"owner": owner, "numbers": listed(dialect, [row.message_id for row in rows])}
         photos: dict[int, list[str]] = {}
-        for chunk in chunks(ids):
-            for message_id, photo_id in connection.execute(
-                select(message_photo.c.message_id, message_photo.c.photo_id)
-                .where(message_photo.c.owner == owner, message_photo.c.message_id.in_(chunk))
-                .order_by(message_photo.c.message_id, message_photo.c.position)
-            ):
-                photos.setdefault(message_id, []).append(photo_id)
-        spans = {} if as_logged else withheld_spans(connection, owner, ids)
-        hidden = withheld_photos(connection, owner, ids) if photos and not as_logged else set()
+        left: dict[int, list[str]] = {}
+        spans: dict[int, list[Span]] = {}
+        for message_id, _, photo_id, is_withheld, first, last in connection.execute(_parts(dialect), values).all():
+            if photo_id is None:
+                spans.setdefault(message_id, []).append((first, last))
+                continue
+            photos.setdefault(message_id, []).append(photo_id)
+            if as_logged or not is_withheld:
+                left.setdefault(message_id, []).append(photo_id)
         messages = []
-        for row in rows:
-            shown = photos.get(row.message_id, [])
-            left = [photo_id for photo_id in shown if (row.message_id, photo_id) not in hidden]
-            reading = masked(row.text, spans.get(row.message_id, ()))
-            if nothing_stays(reading, row.text, left, shown):
+        for row in sorted(rows, key=lambda row: row.message_id):
+            of_row = left.get(row.message_id, [])
+            reading = row.text if as_logged else masked(row.text, spans.get(row.message_id, ()))
+            if nothing_stays(reading, row.text, of_row, photos.get(row.message_id, [])):
                 reading = FORGOTTEN
-            messages.append(_message(row, reading, left))
+            messages.append(_message(row, reading, of_row))
         return messages
+
+
+_COLUMNS = (message.c.message_id, *(column for column in message.c if column.name != "message_id"))
+
+
+@cache
+def _parts(dialect: str) -> CompoundSelect[Any]:
+    """What messages hold several of, in one statement: photos in their order, each withheld or not, and withheld spans."""
+    withheld = (
+        select(withheld_photo.c.photo_id)
+        .where(
+            withheld_photo.c.owner == message_photo.c.owner,
+            withheld_photo.c.message_id == message_photo.c.message_id,
+            withheld_photo.c.photo_id == message_photo.c.photo_id,
+        )
+        .exists()
+    )
+    no_number, no_photo = cast(null(), Integer), cast(null(), String)
+    photos = select(
+        message_photo.c.message_id, message_photo.c.position, message_photo.c.photo_id, withheld, no_number, no_number
+    ).where(message_photo.c.owner == bindparam("owner"), is_listed(dialect, message_photo.c.message_id, "numbers"))
+    spans = select(
+        withheld_words.c.message_id,
+        no_number,
+        no_photo,
+        true(),
+        withheld_words.c.first_character,
+        withheld_words.c.last_character,
+    ).where(withheld_words.c.owner == bindparam("owner"), is_listed(dialect, withheld_words.c.message_id, "numbers"))
+    return union_all(photos, spans).order_by("position")
+
+
+def message_versions(*first: ColumnElement[Any]) -> Select[Any]:
+    """A statement that reads, behind the `first` columns, messages' ids, their versions, and whether anything of them stays."""
+    version = func.coalesce(message_reading.c.version, FIRST_VERSION)
+    stays = func.coalesce(message_reading.c.words, "-") != ""
+    is_its = (message_reading.c.owner == message.c.owner) & (message_reading.c.message_id == message.c.message_id)
+    return select(*first, message.c.message_id, version, stays).select_from(message.outerjoin(message_reading, is_its))
 
 
 def merge_ranges(ranges: Iterable[EvidenceRange], *, adjoining: bool = True) -> list[EvidenceRange]:

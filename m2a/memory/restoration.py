@@ -113,7 +113,7 @@ class _Restorer:
             )
             .order_by(entry_history.c.history_id)
         )
-        return grouped(rows.tuples())
+        return grouped(rows)
 
     def _repair(self, newer: MemoryEntry, older: Sequence[MemoryEntry]) -> _Repaired | None:
         own = self._told_in([newer])

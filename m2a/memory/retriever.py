@@ -11,7 +11,7 @@ from m2a.memory.index import MemoryIndex
 from m2a.memory.milvus import IndexUnavailableError
 from m2a.memory.ranking.learned_ranking import LearnedRanking
 from m2a.memory.raw_message_store import RawMessageStore
-from m2a.memory.search import Search, SearchParts
+from m2a.memory.search import Search, SearchParts, hits_of
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
 from m2a.types import Hit, Query, RecordKind
 from models.image_encoder import ImageEncoder
@@ -82,12 +82,30 @@ class Retriever:
         Without `relevance_floor` whatever is nearest is found, for callers that judge each hit themselves. Equal scores keep
         the order dense, BM25, photo. Raises `IndexUnavailableError`: an outage is never an empty list.
         """
+        [hits] = self.search_all(owner, [query], kinds, k, relevance_floor=relevance_floor, before=before)
+        return hits
+
+    def search_all(
+        self,
+        owner: str,
+        queries: Sequence[Query],
+        kinds: Collection[RecordKind],
+        k: int = 10,
+        *,
+        relevance_floor: bool = True,
+        before: int | None = None,
+    ) -> list[list[Hit]]:
+        """What `search` finds for each of the queries, searched side by side."""
         if not kinds or k < 1:
             raise ValueError(f"Ask for at least one kind of record and one hit, not {list(kinds)!r} and {k}.")
         if self._is_closed:
             raise IndexUnavailableError("The index is closed.")
         floor = self._floor if relevance_floor else NO_FLOOR
-        return Search(self._parts, owner, query, kinds, floor=floor, measured=self._measured, before=before).hits(k)
+        searches = [
+            Search(self._parts, owner, query, kinds, floor=floor, measured=self._measured, before=before)
+            for query in queries
+        ]
+        return hits_of(searches, k)
 
     def close(self) -> None:
         self._is_closed = True

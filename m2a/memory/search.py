@@ -5,6 +5,7 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
+from typing import Any
 
 import numpy as np
 from sqlalchemy import Connection
@@ -14,17 +15,17 @@ from m2a.memory.floor import NO_FLOOR, RelevanceFloor
 from m2a.memory.fusion import reciprocal_rank_fusion, with_photos
 from m2a.memory.index import MemoryIndex
 from m2a.memory.path_search import PATH_DEPTH, Confirmation, Fetched, PathSearch
-from m2a.memory.places import Place, Record, is_echo, only_asks, places
+from m2a.memory.places import Place, Record, different_words, is_echo, only_asks, places
 from m2a.memory.ranking.learned_ranking import LearnedRanking, RankedQuestion
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
 from m2a.memory.words import finished_words
 from m2a.types import Hit, Message, Path, Query, RecordKey, RecordKind
 from models.image_encoder import ImageEncoder
-from models.text_encoder import TextEncoder
+from models.text_encoder import TextEncoder, TokenStates
 
 _PATHS: tuple[Path, ...] = ("dense", "bm25", "photo")  # equal scores keep this order
-_LOADED = 4  # times as many records as there are places are loaded at once
+_ECHOED = 4  # times as many records as there are places may be what an assistant's message repeats
 _LAST_LIMIT = 16_384
 _LAST_PHOTO_LIMIT = 1_024  # most photos may hang on messages alone when entries are asked for
 
@@ -45,10 +46,11 @@ class SearchParts:
 
 
 class Search:
-    """One query to the records of one owner, on its way from the index to a ranking.
+    """One query to the records of one owner, on its way from the index to a ranking. `hits_of` takes it there.
 
-    Every path is fetched on a thread. As soon as the index has answered it, while the others still search, its hits are
-    confirmed by SQL and held to the floor; where stale hits took the places it is fetched again. Then what is near is ranked.
+    The question is encoded and every path is fetched on a thread. As soon as the index has answered one, while the others still
+    search, its hits are confirmed by SQL and held to the floor; where stale hits took the places it is fetched again. Then what
+    is near is ranked.
     """
 
     def __init__(
@@ -72,25 +74,21 @@ class Search:
         self._measured = measured
         self._by_photo = bool(query.photo_ids)
         self._paths: dict[Path, PathSearch] = {}
+        self._running: dict[Future[Any], Path | None] = {}
         self._confirmation = Confirmation(parts.raw, parts.semantic, owner, kinds, before)
         self._question: RankedQuestion | None = None
         self._is_near = False
         self._near: dict[Path, dict[RecordKey, float]] = {}
+        self._records: dict[RecordKey, Record] = {}
+        self._looked_for: set[RecordKey] = set()
 
     def hits(self, k: int) -> list[Hit]:
-        """The k best records, the best first; fewer where no more is near enough."""
-        running = self._fetch()
-        while running:
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                path = running.pop(future)
-                future.result()
-                if not self._confirm(path):
-                    running[self._parts.threads.submit(self._paths[path].fetch_more)] = path
+        """The k best records, the best first; fewer where no more is near enough. Nothing is `waited_for` any more."""
         near = {path: self._near[path] if self._is_near else {} for path in _PATHS if path in self._near}
         ranks = {path: {key: rank for rank, key in enumerate(of_path, start=1)} for path, of_path in near.items()}
         with self._parts.database.read() as connection:
             filled = self._fill(connection, self._rank(connection, near), k)
-            evidence = self._parts.raw.get(connection, self._owner, {m for place, _ in filled for m in place.evidence})
+            evidence = self._evidence(connection, [place for place, _ in filled])
         return [
             Hit(
                 record,
@@ -106,46 +104,69 @@ class Search:
             for place, record in filled
         ]
 
-    def _fetch(self) -> dict[Future[None], Path]:
-        """Begin with every path that the query can take; the dense one waits for the question's vector."""
+    @property
+    def waited_for(self) -> Collection[Future[Any]]:
+        """What runs on threads; `proceed` is to be called with each that is done."""
+        return self._running.keys()
+
+    def begin(self) -> None:
+        """Encode the question, and fetch every path that the query can take; the dense one waits for the question's vector."""
         parts, owner, kinds, text = self._parts, self._owner, self._kinds, self._text
         index, ranking = parts.index, parts.ranking
-        running: dict[Future[None], Path] = {}
-
-        def begin(path: Path, fetch: Callable[[int], Fetched], last_limit: int, depth: int) -> None:
-            self._paths[path] = PathSearch(fetch, last_limit, depth)
-            running[parts.threads.submit(self._paths[path].fetch_more)] = path
-
-        photo_depth = PATH_DEPTH * len(kinds)  # so that entries and messages do not crowd each other out
-        depth = photo_depth if ranking is None else ranking.depth * len(kinds)
         if text:
             words = finished_words(text)
-            begin("bm25", lambda limit: index.search_bm25(owner, words, kinds, limit), _LAST_LIMIT, depth)
+            self._running[parts.threads.submit(self._encode)] = None
+            self._fetch("bm25", lambda limit: index.search_bm25(owner, words, kinds, limit))
         if self._by_photo:
             vectors = parts.photo_vectors(owner, self._query.photo_ids)
-            begin("photo", lambda limit: index.search_photos(owner, vectors, limit), _LAST_PHOTO_LIMIT, photo_depth)
-        elif text and index.has_photos(owner):
+            self._fetch("photo", lambda limit: index.search_photos(owner, vectors, limit))
+        elif text:
             words_of_photos = cache(lambda: parts.image_encoder.encode_words([text])[0])
-            begin(
+            self._fetch(
                 "photo",
-                lambda limit: index.search_photos_by_words(owner, words_of_photos(), limit),
-                _LAST_PHOTO_LIMIT,
-                photo_depth,
+                lambda limit: (
+                    index.search_photos_by_words(owner, words_of_photos(), limit) if index.has_photos(owner) else []
+                ),
             )
-        if text and ranking is None:
-            vector = parts.text_encoder.encode([text])[0]
-            begin("dense", lambda limit: index.search_dense(owner, vector, kinds, limit), _LAST_LIMIT, depth)
-        elif text and ranking is not None:
-            states = ranking.encoder.states(text)
-            begin("dense", lambda limit: index.search_dense(owner, states.vector, kinds, limit), _LAST_LIMIT, depth)
+        if text and ranking is not None:
             with parts.database.read() as connection:
-                self._question = ranking.ask(connection, owner, kinds, text, states)
+                self._question = ranking.ask(connection, owner, kinds, text)
             self._is_near = self._question.names_what_is_held
-        return running
+
+    def proceed(self, done: Future[Any]) -> None:
+        """Take what a thread brought, and begin what can follow."""
+        path = self._running.pop(done)
+        brought = done.result()
+        if path is None:
+            vector = brought if self._question is None else brought.vector
+            index, owner, kinds = self._parts.index, self._owner, self._kinds
+            self._fetch("dense", lambda limit: index.search_dense(owner, vector, kinds, limit))
+            if self._question is not None:
+                self._question.encoded(brought)
+        elif not self._confirm(path):
+            self._running[self._parts.threads.submit(self._paths[path].fetch_more)] = path
+
+    def _encode(self) -> np.ndarray | TokenStates:
+        """The question's vector, or for a ranking all its tokens with it."""
+        if self._parts.ranking is None:
+            vector: np.ndarray = self._parts.text_encoder.encode([self._text])[0]
+            return vector
+        return self._parts.ranking.encoder.states(self._text)
+
+    def _fetch(self, path: Path, fetch: Callable[[int], Fetched]) -> None:
+        ranking = self._parts.ranking
+        depth = PATH_DEPTH if ranking is None or path == "photo" else ranking.depth
+        depth *= len(self._kinds)  # so that entries and messages do not crowd each other out
+        last_limit = _LAST_PHOTO_LIMIT if path == "photo" else _LAST_LIMIT
+        self._paths[path] = PathSearch(fetch, last_limit, depth, has_ties=path == "bm25")
+        self._running[self._parts.threads.submit(self._paths[path].fetch_more)] = path
 
     def _confirm(self, path: Path) -> bool:
         """Whether what SQL confirms of the path's hits is enough. What is near of them is kept, and read for the ranking."""
         path_search, question = self._paths[path], self._question
+        if not path_search.hits:
+            self._near[path] = {}
+            return True
         with self._parts.database.read() as connection:
             self._confirmation.confirm(connection, path_search)
             if not path_search.is_settled:
@@ -199,30 +220,58 @@ class Search:
             return [(Place(key, score), records[key]) for key, score in ranked[:k] if key in records]
         memory_ids = [key.record_id for key, _ in ranked if key.kind == "entry"]
         found = places(ranked, self._parts.semantic.evidence(connection, self._owner, memory_ids))
-        records = self._load(connection, [key for key, _ in ranked[: _LOADED * k]])
+        may_be_echoed = [key for key, _ in ranked[: _ECHOED * k]]
+        words_of = cache(different_words)
         filled: list[tuple[Place, Record]] = []
         for start in range(0, len(found), k):
             some = found[start : start + k]
-            records |= self._load(connection, [place.key for place in some if place.key not in records])
+            records = self._load(connection, [place.key for place in some])
             for place in some:
                 record = records.get(place.key)
-                if record is None or (isinstance(record, Message) and _shows_nothing(record, records.values())):
+                if record is None or (isinstance(record, Message) and only_asks(record)):
                     continue
+                if isinstance(record, Message) and record.role == "assistant":
+                    others = self._load(connection, may_be_echoed).values()
+                    if is_echo(record, others, words_of):
+                        continue
                 filled.append((place, record))
                 if len(filled) == k:
                     return filled
         return filled
 
-    def _load(self, connection: Connection, keys: Collection[RecordKey]) -> dict[RecordKey, Record]:
-        """The records among the keys that are alive and this owner's."""
-        memory_ids = [key.record_id for key in keys if key.kind == "entry"]
-        message_ids = [key.record_id for key in keys if key.kind == "message"]
-        entries = self._parts.semantic.get(connection, self._owner, memory_ids)
-        messages = self._parts.raw.get(connection, self._owner, message_ids)
-        return {RecordKey("entry", number): entry for number, entry in entries.items()} | {
-            RecordKey("message", number): message for number, message in messages.items()
-        }
+    def _evidence(self, connection: Connection, filled: Sequence[Place]) -> Mapping[int, Message]:
+        """The messages that come with the places."""
+        keys = [RecordKey("message", number) for place in filled for number in place.evidence]
+        records = self._load(connection, keys)
+        return {record.message_id: record for key in keys if isinstance(record := records[key], Message)}
+
+    def _load(self, connection: Connection, keys: Collection[RecordKey]) -> Mapping[RecordKey, Record]:
+        """All that were asked for until now, as far as they are alive and this owner's."""
+        if unread := set(keys) - self._looked_for:
+            self._looked_for |= unread
+            memory_ids = [key.record_id for key in unread if key.kind == "entry"]
+            message_ids = [key.record_id for key in unread if key.kind == "message"]
+            entries = self._parts.semantic.get(connection, self._owner, memory_ids)
+            messages = self._parts.raw.get(connection, self._owner, message_ids)
+            self._records |= {RecordKey("entry", number): entry for number, entry in entries.items()}
+            self._records |= {RecordKey("message", number): message for number, message in messages.items()}
+        return self._records
 
 
-def _shows_nothing(message: Message, others: Collection[Record]) -> bool:
-    return only_asks(message) or is_echo(message, others)
+def hits_of(searches: Sequence[Search], k: int) -> list[list[Hit]]:
+    """The k best records of each search, which run side by side.
+
+    What waits for the index or the encoder does so on threads. All else is done here, in turn: it holds Python's lock anyway, and
+    who shares that lock waits long for it.
+    """
+    hits: dict[int, list[Hit]] = {}
+    for search in searches:
+        search.begin()
+    while len(hits) < len(searches):
+        for number, search in enumerate(searches):
+            for future in [future for future in search.waited_for if future.done()]:
+                search.proceed(future)
+            if not search.waited_for and number not in hits:
+                hits[number] = search.hits(k)
+        wait([future for search in searches for future in search.waited_for], return_when=FIRST_COMPLETED)
+    return [hits[number] for number in range(len(searches))]

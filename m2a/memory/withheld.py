@@ -99,6 +99,8 @@ def is_readable() -> ColumnElement[bool]:
 
 def forgotten_photos(connection: Connection, owner: str, photo_ids: Collection[str] | None = None) -> set[str]:
     """The photos, among those given or all, that were forgotten and that no message and no memory shows any more."""
+    if photo_ids is not None and not photo_ids:
+        return set()
     withheld = select(withheld_photo.c.photo_id).where(withheld_photo.c.owner == owner).distinct()
     candidates = set(connection.scalars(withheld))
     if photo_ids is not None:

@@ -35,18 +35,18 @@ class EvaluatedBank(MemoryBank):
         self._searched = frozenset(searched)
         self._raw_messages = raw_messages
 
-    def search(
+    def search_all(
         self,
-        query: Query,
+        queries: Sequence[Query],
         kinds: Collection[RecordKind] = frozenset({"entry"}),
         k: int = 10,
         *,
         relevance_floor: bool = True,
         before: int | None = None,
-    ) -> list[Hit]:
+    ) -> list[list[Hit]]:
         self.index()
-        kinds = self._searched.intersection(kinds)
-        return self._ranked(self.owner, query, kinds, k, relevance_floor=relevance_floor and self._floor, before=before)
+        kinds, floor = self._searched.intersection(kinds), relevance_floor and self._floor
+        return [self._ranked(self.owner, query, kinds, k, relevance_floor=floor, before=before) for query in queries]
 
     def messages_in_ranges(self, ranges: Iterable[EvidenceRange]) -> list[Message]:
         return super().messages_in_ranges(ranges) if self._raw_messages else []
@@ -83,8 +83,8 @@ class QuestionBank(EvaluatedBank):
     def index(self) -> None:
         """What was taken in is indexed."""
 
-    def search(self, *given: Any, **options: Any) -> list[Hit]:
-        return self.spent.time(lambda: super(QuestionBank, self).search(*given, **options))
+    def search_all(self, *given: Any, **options: Any) -> list[list[Hit]]:
+        return self.spent.time(lambda: super(QuestionBank, self).search_all(*given, **options))
 
     def messages_in_ranges(self, ranges: Iterable[EvidenceRange]) -> list[Message]:
         return self.spent.time(lambda: super(QuestionBank, self).messages_in_ranges(ranges))

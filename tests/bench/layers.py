@@ -112,7 +112,7 @@ async def written_by_rules(dialogue: Dialogue, encoder: TokenEncoder) -> list[Wr
     with tempfile.TemporaryDirectory() as folder:
         stores = SharedStores(Path(folder), lambda: encoder, NoPhotos)
         memory = stores.fresh_memory("m2a")
-        system = await registry.open_system("m2a", memory, Parts(stores, None, False, _no_captioner, 1))
+        system = await registry.open_system("m2a", memory, Parts(stores, None, False, lambda _model: _NoCaptioner(), 1))
         references: dict[int, str] = {}
         for session in dialogue.sessions:
             utterances = [Utterance(t.reference, t.role, t.speaker, words_of(t), t.said_at) for t in session.turns]
@@ -231,8 +231,13 @@ def _evidence(entry: MemoryEntry) -> Iterator[int]:
         yield from range(first, last + 1)
 
 
-def _no_captioner(model: object) -> object:
-    raise NotImplementedError("LoCoMo ships no photos.")
+class _NoCaptioner:
+    """LoCoMo ships no photos."""
+
+    captioner_id = "none"
+
+    async def caption(self, photo: bytes) -> str:
+        raise NotImplementedError
 
 
 def main(arguments: Sequence[str] = ()) -> None:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, time
 import numpy as np
 
 from m2a.memory import words as word_rules
-from m2a.memory.ranking.features import Asked, Record, traits_of
+from m2a.memory.ranking.features import Asked, Record, Words, traits_of
 from m2a.memory.ranking.token_head import TokenHead, unit
 from m2a.memory.words import finished_words, message_words
 from m2a.types import MemoryEntry, Message
@@ -99,7 +99,8 @@ class RecordEncoder:
     ) -> Record:
         mean = states.mean(axis=0) if len(states) else np.zeros(self._encoder.dimensions)
         vector = unit(mean).astype(np.float16)
-        return Record(conversation, number, speaker, said_at, words, vector, self._head.of_record(states), traits)
+        tokens = self._head.of_record(states)
+        return Record(conversation, number, speaker, said_at, Words.of(words), vector, tokens, traits)
 
     def _states(self, texts: Sequence[str], starts: Sequence[int] | None = None) -> Iterator[np.ndarray]:
         """The token states of each text, from the character on at which its own words begin."""

@@ -6,10 +6,11 @@ always count.
 
 import math
 import re
+import threading
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import chain, repeat
+from sys import intern
 
 import numpy as np
 
@@ -61,6 +62,30 @@ _FIRST_PERSON = re.compile(r"\b(?:I|my|we|our|me)\b")
 _WEEK = 7
 
 
+class _Numbers(dict[str, int]):
+    """A number for each word that was met."""
+
+    def __missing__(self, word: str) -> int:
+        with _numbering:
+            return self.setdefault(intern(word), len(self))
+
+
+_numbering = threading.Lock()
+_NUMBERS = _Numbers()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Words:
+    """Finished words in order, repeated as they are, and the number of each: arrays of numbers are counted at once."""
+
+    words: Sequence[str]
+    numbers: np.ndarray
+
+    @classmethod
+    def of(cls, words: Sequence[str]) -> "Words":
+        return cls([*map(intern, words)], np.array([*map(_NUMBERS.__getitem__, words)], dtype=np.int32))
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """What is kept of a record for ranking.
@@ -74,7 +99,7 @@ class Record:
     number: int
     speaker: str
     said_at: datetime
-    words: Sequence[str]
+    words: Words
     vector: np.ndarray
     tokens: np.ndarray
     traits: np.ndarray
@@ -137,17 +162,21 @@ def asks_for_picture(question: str) -> bool:
 
 
 def features(
-    asked: Asked, records: Sequence[Record], near_words: Sequence[Sequence[Sequence[str]]], statistics: WordStatistics
+    asked: Asked, records: Sequence[Record], beside: Sequence[Words], near: np.ndarray, statistics: WordStatistics
 ) -> np.ndarray:
     """A row for each candidate, of which there must be one, a column for each of FEATURES.
 
-    `near_words` are, for each candidate, its words and those of each of its neighbours, two to each side. The same list
-    of words may be there many times: it is counted once.
+    `beside` are the words of what stands beside candidates; `near` has for each candidate a row with the places of its
+    neighbours there, two to each side, and -1 where there is none.
     """
     before, after = _neighbours(records)
+    codes: dict[str, int] = {}
+    sessions = np.array([codes.setdefault(record.conversation, len(codes)) for record in records])
     vectors = np.concatenate([record.vector for record in records]).reshape(len(records), -1)
     idf = {word: statistics.idf(word) for word in set(asked.words) - asked.names}
-    counts, near_counts = _word_counts(list(idf), [record.words for record in records], near_words)
+    counts = _word_counts(list(idf), [record.words for record in records])
+    of_none = Words.of([])  # the place -1
+    near_counts = counts + _word_counts(list(idf), [*beside, of_none])[near].sum(axis=1)
     bm25, coverage, matched = _lexical(idf, counts, statistics.average_length)
     bm25_near, coverage_near, _ = _lexical(idf, near_counts, statistics.average_length * _NEAR_LENGTHS)
     best = _best_matches(asked.tokens, records)
@@ -170,8 +199,8 @@ def features(
         _of_neighbour(maxsim, before, lowest),
         _of_neighbour(maxsim, after, lowest),
         best[heavy].min(axis=0),
-        _session_level(maxsim, records),
-        _session_level(bm25, records),
+        _session_level(maxsim, sessions),
+        _session_level(bm25, sessions),
         matched,
         *_people(asked, records),
         *_dates(asked.text, [record.said_at for record in records]),
@@ -193,23 +222,19 @@ def _neighbours(records: Sequence[Record]) -> tuple[np.ndarray, np.ndarray]:
     return np.array(before), np.array(after)
 
 
-def _word_counts(
-    words: Sequence[str], own: Sequence[Sequence[str]], near: Sequence[Sequence[Sequence[str]]]
-) -> tuple[np.ndarray, np.ndarray]:
-    """How often each of the words (columns) is in each record's own and near words (rows); last, how many words those are."""
-    column = {word: at for at, word in enumerate(words)}
-    documents = {id(document): document for document in chain(own, chain.from_iterable(near))}
-    place = {key: at for at, key in enumerate(documents)}
-    lengths = np.fromiter(map(len, documents.values()), dtype=np.int64, count=len(documents))
-    # Every word of every document by its column, the last for all that the question does not hold, then counted at once.
-    columns = map(column.get, chain.from_iterable(documents.values()), repeat(len(column)))
-    cells = np.fromiter(columns, dtype=np.int64, count=int(lengths.sum()))
-    cells += np.repeat(np.arange(len(documents)) * (len(column) + 1), lengths)
-    counts = np.bincount(cells, minlength=len(documents) * (len(column) + 1)).reshape(len(documents), -1)
+def _word_counts(words: Sequence[str], documents: Sequence[Words]) -> np.ndarray:
+    """How often each of the words (columns) is in each document (rows); last, how many words those are."""
+    lengths = np.array([len(document.numbers) for document in documents])
+    numbers = np.concatenate([document.numbers for document in documents])
+    column = np.full(numbers.max(initial=0) + 1, len(words))  # the last, for all that the question does not hold
+    for at, word in enumerate(words):
+        if (number := _NUMBERS.get(word, len(column))) < len(column):
+            column[number] = at
+    width = len(words) + 1
+    cells = column[numbers] + np.repeat(np.arange(len(documents)) * width, lengths)
+    counts = np.bincount(cells, minlength=len(documents) * width).reshape(-1, width)
     counts[:, -1] = lengths
-    starts = np.cumsum([0] + [len(some) for some in near[:-1]])
-    of_near = counts[[place[id(document)] for some in near for document in some]]
-    return counts[[place[id(document)] for document in own]], np.add.reduceat(of_near, starts, axis=0)
+    return counts
 
 
 def _lexical(
@@ -231,20 +256,24 @@ def _best_matches(tokens: np.ndarray, records: Sequence[Record]) -> np.ndarray:
     """For each of the question's tokens (rows) the cosine to the nearest token of each record (columns)."""
     starts = np.cumsum([0] + [len(record.tokens) for record in records[:-1]])
     theirs = np.concatenate([record.tokens for record in records]).astype(np.float32)
-    return np.asarray(np.maximum.reduceat((tokens / 127) @ theirs.T, starts, axis=1))
+    return np.ascontiguousarray(np.maximum.reduceat(theirs @ (tokens / 127).T, starts, axis=0).T)
 
 
 def _of_neighbour(values: np.ndarray, neighbour: np.ndarray, missing: float = -1.0) -> np.ndarray:
     return np.where(neighbour >= 0, values[..., neighbour], missing)
 
 
-def _session_level(scores: np.ndarray, records: Sequence[Record]) -> np.ndarray:
+def _session_level(scores: np.ndarray, sessions: np.ndarray) -> np.ndarray:
     """For each candidate the sum of the best three of its conversation's candidates."""
-    of_conversation: dict[str, list[float]] = {}
-    for record, score in zip(records, (scores - scores.min()).tolist(), strict=True):
-        of_conversation.setdefault(record.conversation, []).append(score)
-    level = {conversation: sum(sorted(found)[-3:]) for conversation, found in of_conversation.items()}
-    return np.array([level[record.conversation] for record in records])
+    above = scores - scores.min()
+    order = np.lexsort((above, sessions))
+    ends = np.searchsorted(sessions[order], np.arange(sessions.max() + 1), side="right")
+    starts = np.concatenate([[0], ends[:-1]])
+    level = np.zeros(len(ends))
+    for step in (3, 2, 1):  # the least first
+        there = ends - step
+        level += np.where(there >= starts, above[order[np.maximum(there, 0)]], 0.0)
+    return np.asarray(level[sessions])
 
 
 def _people(asked: Asked, records: Sequence[Record]) -> tuple[np.ndarray, np.ndarray]:
@@ -257,7 +286,7 @@ def _people(asked: Asked, records: Sequence[Record]) -> tuple[np.ndarray, np.nda
     named = asked.names.intersection(asked.words)
     of_them = np.array(
         [
-            record.speaker in asked.people if record.conversation else not named.isdisjoint(record.words)
+            record.speaker in asked.people if record.conversation else not named.isdisjoint(record.words.words)
             for record in records
         ],
         dtype=float,

@@ -10,16 +10,18 @@ from threadpoolctl import ThreadpoolController
 
 from m2a.memory.names import known_names
 from m2a.memory.ranking.encoding import RecordEncoder
-from m2a.memory.ranking.features import asks_for_picture, features
+from m2a.memory.ranking.features import Asked, Record, Words, asks_for_picture, features
 from m2a.memory.ranking.ranker import Ranker
 from m2a.memory.ranking.record_store import Place, RankedRecord, RankedRecordStore
 from m2a.memory.ranking.token_head import TokenHead
+from m2a.memory.words import finished_words
 from m2a.types import RecordKey, RecordKind
 from models.text_encoder import TextEncoder, TokenEncoder, TokenStates
 
 DEPTH = 60  # so many of each text path are candidates
 _SEEDS = 30  # so many messages that words found bring in their neighbours
 _REACH = 2  # neighbours to each side
+_NOWHERE = -1_000  # far from every message
 # What a record with a photo is worth more, in the ranker's scores, where the question is about a picture. The dialogues that the
 # weights are learned from ship no photos: it was chosen on a visual set (RETRIEVAL.md).
 _SHOWS_PICTURE = 2.0
@@ -63,17 +65,21 @@ class LearnedRanking:
         owner: str,
         kinds: Collection[RecordKind],
         text: str,
-        states: TokenStates,
     ) -> "RankedQuestion":
         """A question to an owner's records of these kinds, with all that can be known before anything is found."""
-        return RankedQuestion(self, connection, owner, kinds, text, states)
+        return RankedQuestion(self, connection, owner, kinds, text)
 
     def scores(self, table: np.ndarray) -> np.ndarray:
         return self._ranker.scores(table)
 
 
 class RankedQuestion:
-    """What the ranker needs for one question, read as soon as it is known to be needed: a search waits for its slowest path."""
+    """What the ranker needs for one question, read as soon as it is known to be needed: a search waits for its slowest path.
+
+    It is `encoded` before its candidates are put in order.
+    """
+
+    _asked: Asked
 
     def __init__(
         self,
@@ -82,24 +88,28 @@ class RankedQuestion:
         owner: str,
         kinds: Collection[RecordKind],
         text: str,
-        states: TokenStates,
     ) -> None:
         self.ranking = ranking
         self._store = ranking.store
         self._owner = owner
-        speakers = self._store.speakers(connection, owner)
-        with _on_one_thread():
-            self._asked = ranking.encoder.asked(text, states, speakers)
-        self._statistics = self._store.statistics(connection, owner, kinds, self._asked.words)
-        self._names = known_names(text, self._statistics.holding, self._asked.names)
+        self._text = text
+        self._speakers = self._store.speakers(connection, owner)
+        self._statistics = self._store.statistics(connection, owner, kinds, finished_words(text))
+        speakers = frozenset(word for speaker in self._speakers for word in finished_words(speaker))
+        self._names = known_names(text, self._statistics.holding, speakers)
         self._kept: dict[RecordKey, RankedRecord] = {}
-        self._places: dict[int, Place] = {}
+        self._places: dict[int, Place | Record] = {}
         self._looked_for: set[RecordKey | int] = set()
 
     @property
     def names_what_is_held(self) -> bool:
         """Whether it names something or somebody, none of the speakers, that several of the records name."""
         return bool(self._names)
+
+    def encoded(self, states: TokenStates) -> None:
+        """Take the question's tokens."""
+        with _on_one_thread():
+            self._asked = self.ranking.encoder.asked(self._text, states, self._speakers)
 
     def read(self, connection: Connection, found: Collection[RecordKey], by_words: Sequence[RecordKey]) -> None:
         """Get ready for `order` with these among what is found."""
@@ -123,19 +133,16 @@ class RankedQuestion:
         if not keys:
             return []
         scores = self.ranking.scores(table) + self._worth(connection, keys)
-        return [
-            key
-            for _, key in sorted(zip(scores.round(9).tolist(), keys, strict=True), key=lambda one: (-one[0], one[1]))
-        ]
+        return [keys[at] for at in np.argsort(-scores.round(9), kind="stable")]
 
     def _worth(self, connection: Connection, keys: Sequence[RecordKey]) -> np.ndarray:
         """What each record is worth beside what the ranker sees: it shows a picture, or names the thing, that is asked about."""
         worth = np.zeros(len(keys))
-        if asks_for_picture(self._asked.text):
+        if asks_for_picture(self._text):
             showing = self._store.showing(connection, self._owner, keys)
             worth += _SHOWS_PICTURE * np.array([key in showing for key in keys])
         if self._names:
-            words = [self._kept[key].record.words for key in keys]
+            words = [self._kept[key].record.words.words for key in keys]
             worth += _NAMED * np.array([any(name.issubset(held) for name in self._names) for held in words])
         return worth
 
@@ -150,14 +157,26 @@ class RankedQuestion:
         if not keys:
             return [], np.empty((0, 0))
         records = [kept[key].record for key in keys]
-        near_words = [
-            [self._places[there].words for there in self._beside(key.record_id)]
-            if key.kind == "message" and key.record_id in self._places
-            else [record.words]
-            for key, record in zip(keys, records, strict=True)
-        ]
+        beside, near = self._near(keys)
         with _on_one_thread():
-            return keys, features(self._asked, records, near_words, self._statistics)
+            return keys, features(self._asked, records, beside, near, self._statistics)
+
+    def _near(self, keys: Sequence[RecordKey]) -> tuple[list[Words], np.ndarray]:
+        """The words of the messages beside these candidates, and for each candidate which of those are beside it."""
+        codes: dict[str, int] = {}
+        steps = np.array([step for step in _steps(_REACH) if step])
+        near = np.full((len(keys), len(steps)), -1)
+        if not self._places:
+            return [], near
+        known = np.array(sorted(self._places))
+        places = [self._places[number] for number in known.tolist()]
+        homes = np.array([codes.setdefault(place.conversation, len(codes)) for place in places])
+        numbers = np.array([key.record_id if key.kind == "message" else _NOWHERE for key in keys])
+        own, is_there = _found_in(known, numbers)
+        others, are_there = _found_in(known, numbers[:, None] + steps)
+        are_there &= is_there[:, None] & (homes[others] == homes[own][:, None])
+        used, near[are_there] = np.unique(others[are_there], return_inverse=True)
+        return [places[at].words for at in used.tolist()], near
 
     def _neighbours(self, seeds: Collection[int]) -> set[int]:
         return {there for number in seeds if number in self._places for there in self._beside(number)}
@@ -179,6 +198,12 @@ def _on_one_thread() -> Iterator[None]:
     """So few rows gain nothing from a second thread of BLAS, which afterwards spins on the core that Milvus needs."""
     with _BLAS.limit(limits=1, user_api="blas"):
         yield
+
+
+def _found_in(ascending: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where each of the wanted numbers stands, and whether it is there."""
+    at = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
+    return at, ascending[at] == wanted
 
 
 def _steps(reach: int) -> range:

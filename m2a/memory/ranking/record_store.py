@@ -7,7 +7,7 @@ from datetime import UTC
 from typing import Literal, NamedTuple
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, select
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, func, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from m2a.memory.database import (
@@ -26,7 +26,7 @@ from m2a.memory.database import (
     to_microseconds,
 )
 from m2a.memory.ranking.encoding import CONTEXT
-from m2a.memory.ranking.features import Record, WordStatistics
+from m2a.memory.ranking.features import Record, Words, WordStatistics
 from m2a.memory.withheld import is_readable, withheld_photos
 from m2a.types import RecordKey, RecordKind
 
@@ -47,7 +47,7 @@ class Place(NamedTuple):
     """A message's conversation and its words."""
 
     conversation: str
-    words: Sequence[str]
+    words: Words
 
 
 # What `ranked_count` counts: records that hold a word; records and their words together; messages by speaker.
@@ -64,7 +64,7 @@ class RankedRecordStore:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._lock = threading.Lock()
-        self._decoded: OrderedDict[tuple[str, RecordKey], RankedRecord] = OrderedDict()
+        self._decoded: OrderedDict[tuple[str, RecordKind, int], RankedRecord] = OrderedDict()
         self._speakers: dict[str, list[str]] = {}
         self._changes = 0
 
@@ -89,7 +89,7 @@ class RankedRecordStore:
         connection.execute(insert(ranked_record), [_values(owner, key, ranked) for key, ranked in records.items()])
         after = Counter[tuple[_Counted, str]]()
         for key, (_, record) in records.items():
-            after.update(_counts(key.kind, record.speaker, record.words))
+            after.update(_counts(key.kind, record.speaker, record.words.words))
         after.subtract(before)
         self._count(connection, owner, after)
 
@@ -168,8 +168,8 @@ class RankedRecordStore:
         with self._lock:
             changes = self._changes
             for key in keys:
-                if (ranked := self._decoded.get((owner, key))) is not None:
-                    self._decoded.move_to_end((owner, key))
+                if (ranked := self._decoded.get(place := (owner, *key))) is not None:
+                    self._decoded.move_to_end(place)
                     found[key] = ranked
         missing = set(keys) - found.keys()
         if not missing:
@@ -184,7 +184,7 @@ class RankedRecordStore:
                 read[key] = ranked
         with self._lock:
             if self._changes == changes:  # else a row may have changed since this snapshot of the database
-                self._decoded.update({(owner, key): ranked for key, ranked in read.items()})
+                self._decoded.update({(owner, *key): ranked for key, ranked in read.items()})
                 while len(self._decoded) > _CACHED:
                     self._decoded.popitem(last=False)
         return found | {key: read[key] for key in missing & read.keys()}
@@ -195,21 +195,21 @@ class RankedRecordStore:
         records = select(func.sum(ranked_count.c.number)).where(ranked_count.c.owner == owner, *totals)
         return (connection.scalar(records) or 0) <= _CACHED
 
-    def places(self, connection: Connection, owner: str, message_ids: Collection[int]) -> dict[int, Place]:
+    def places(self, connection: Connection, owner: str, message_ids: Collection[int]) -> dict[int, Place | Record]:
         """Of those of the messages that are kept, the conversation and the words."""
-        found: dict[int, Place] = {}
+        found: dict[int, Place | Record] = {}
         missing = []
         with self._lock:
             for message_id in message_ids:
-                ranked = self._decoded.get((owner, RecordKey("message", message_id)))
+                ranked = self._decoded.get((owner, "message", message_id))
                 if ranked is None:
                     missing.append(message_id)
                 else:
-                    found[message_id] = Place(ranked.record.conversation, ranked.record.words)
+                    found[message_id] = ranked.record
         columns = (ranked_record.c.record_id, ranked_record.c.conversation_id, ranked_record.c.words)
         for condition in _among(connection, owner, [RecordKey("message", message_id) for message_id in missing]):
             for message_id, conversation, words in connection.execute(select(*columns).where(condition)).all():
-                found[message_id] = Place(conversation, words.split())
+                found[message_id] = Place(conversation, Words.of(words.split()))
         return found
 
     def showing(self, connection: Connection, owner: str, keys: Collection[RecordKey]) -> set[RecordKey]:
@@ -228,15 +228,12 @@ class RankedRecordStore:
     ) -> WordStatistics:
         """How often the words are in the owner's records of these kinds."""
         totals, holding = Counter[str](), Counter[str]()
-        # One range of the primary key; a finished word is a stem, so that none is called as the totals are.
-        wanted = (
-            ranked_count.c.owner == owner,
-            ranked_count.c.counted.in_([*kinds, *(_WORDS_OF[kind] for kind in kinds)]),
-            ranked_count.c.item.in_(["records", "words", *words]),
-        )
-        for counted, item, number in connection.execute(
-            select(ranked_count.c.counted, ranked_count.c.item, ranked_count.c.number).where(*wanted)
-        ):
+        wanted = {
+            "owner": owner,
+            "counted": [*kinds, *(_WORDS_OF[kind] for kind in kinds)],
+            "items": ["records", "words", *words],
+        }
+        for counted, item, number in connection.execute(_STATISTICS, wanted).all():
             (totals if counted in kinds else holding)[item] += number
         return WordStatistics(totals["records"], totals["words"], holding)
 
@@ -288,8 +285,8 @@ class RankedRecordStore:
             self._speakers.clear()
             if keys is None:
                 self._decoded.clear()
-            for key in keys or ():
-                self._decoded.pop(key, None)
+            for owner, key in keys or ():
+                self._decoded.pop((owner, *key), None)
 
 
 def _counts(kind: RecordKind, speaker: str, words: Sequence[str]) -> dict[tuple[_Counted, str], int]:
@@ -321,12 +318,19 @@ def _values(owner: str, key: RecordKey, ranked: RankedRecord) -> dict[str, objec
         "conversation_id": record.conversation,
         "speaker": record.speaker,
         "said_at": to_microseconds(record.said_at.replace(tzinfo=UTC)),  # what its clock showed: questions ask for that
-        "words": " ".join(record.words),
+        "words": " ".join(record.words.words),
         "traits": record.traits.astype("<f4").tobytes(),
         "vector": record.vector.astype("<f2").tobytes(),
         "tokens": len(record.tokens).to_bytes(2, "little") + record.tokens.astype(np.int8).tobytes(),
     }
 
+
+# One range of the primary key; a finished word is a stem, so that none is called as the totals are.
+_STATISTICS = select(ranked_count.c.counted, ranked_count.c.item, ranked_count.c.number).where(
+    ranked_count.c.owner == bindparam("owner"),
+    ranked_count.c.counted.in_(bindparam("counted", expanding=True)),
+    ranked_count.c.item.in_(bindparam("items", expanding=True)),
+)
 
 _COLUMNS = (
     ranked_record.c.kind,
@@ -359,7 +363,7 @@ def _decoded(
         record_id,
         speaker,
         from_microseconds(said_at),
-        words.split(),
+        Words.of(words.split()),
         np.frombuffer(vector, dtype="<f2").astype(np.float32),
         np.frombuffer(tokens, dtype=np.int8, offset=2).reshape(int.from_bytes(tokens[:2], "little"), -1),
         np.frombuffer(traits, dtype="<f4"),

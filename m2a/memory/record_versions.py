@@ -1,0 +1,41 @@
+"""Which records a search may find, and in which version."""
+
+from collections.abc import Collection
+from functools import cache
+from typing import Any
+
+from sqlalchemy import CompoundSelect, Connection, bindparam, false, select, true, union_all
+
+from m2a.memory.database import entry, is_listed, listed, message
+from m2a.memory.raw_message_store import message_versions
+from m2a.types import RecordKey
+
+
+def record_versions(connection: Connection, owner: str, keys: Collection[RecordKey]) -> dict[RecordKey, int]:
+    """The version of each entry among the keys that is alive, and of each message of which something stays."""
+    dialect = connection.dialect.name
+    rows = connection.execute(
+        _statement(dialect),
+        {
+            "owner": owner,
+            "memory_ids": listed(dialect, [key.record_id for key in keys if key.kind == "entry"]),
+            "message_ids": listed(dialect, [key.record_id for key in keys if key.kind == "message"]),
+        },
+    ).all()
+    return {
+        RecordKey("entry" if is_entry else "message", record_id): version
+        for is_entry, record_id, version, stays in rows
+        if stays
+    }
+
+
+@cache
+def _statement(dialect: str) -> CompoundSelect[Any]:
+    # Whether an entry is alive is read, not asked for: for SQLite it would be a reason to go through all that are.
+    entries = select(true(), entry.c.memory_id, entry.c.version, entry.c.alive).where(
+        entry.c.owner == bindparam("owner"), is_listed(dialect, entry.c.memory_id, "memory_ids")
+    )
+    messages = message_versions(false()).where(
+        message.c.owner == bindparam("owner"), is_listed(dialect, message.c.message_id, "message_ids")
+    )
+    return union_all(entries, messages)
