@@ -121,3 +121,15 @@ async def test_the_prompt_holds_the_material_as_it_is() -> None:
     assert "Nothing was said of it" in prompt
     assert '{"label": "right"} or {"label": "wrong"}' in prompt
     assert len(VERSION) == 12
+
+
+async def test_a_strict_judge_has_a_name_and_rules_of_its_own() -> None:
+    with ChatServer(replies(say(RIGHT), say(RIGHT))) as server:
+        model = load_chat_model("openai:judge", base_url=server.base_url, api_key="none")
+        strict = Judge(model, strict=True)
+        await strict.judge("When?", "7 May", "In spring.", "multi-session")
+        await Judge(model).judge("When?", "7 May", "In spring.")
+        prompts = [request.text for request in server.requests]
+    assert strict.name == f"{model.name} (strict)"
+    assert "more vaguely" in prompts[0] and "Be generous" not in prompts[0]
+    assert "Be generous" in prompts[1] and "more vaguely" not in prompts[1]

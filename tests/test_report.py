@@ -282,3 +282,18 @@ def test_the_report_of_one_run_goes_where_it_is_told(tmp_path: Path) -> None:
     assert not (folder / "report.html").exists()
     refused = CliRunner().invoke(report_app, [str(tmp_path / "nowhere")])
     assert refused.exit_code == 2 and "holds no finished run" in refused.output and "Traceback" not in refused.output
+
+
+def test_longmemeval_stands_by_ability_with_abstention_and_both_means() -> None:
+    def asked(number: int, category: str, gold: str | None, reply: str) -> QuestionRecord:
+        return QuestionRecord("m2a", f"q{number}", f"q{number}", category, "?", gold, reply=reply)
+
+    rows = [
+        asked(1, "multi-session", "red", "It is red."),
+        asked(2, "multi-session", "red", "It is blue."),
+        asked(3, "multi-session", "red", "It is blue."),
+        asked(4, "abstention", None, "I don't know that."),
+    ]
+    [table] = [one for one in tables_of(summarise(rows), {}) if one.title.startswith("By ability")]
+    assert table.columns[1:3] == ("multi-session (n = 3)", "abstention (n = 1)")
+    assert table.rows[0][-2:] == ("50.0", "66.7")

@@ -17,6 +17,8 @@ from models.thoughts import without_thoughts
 
 KEY = "M2A_JUDGE_API_KEY"
 REPEATS = 2
+STRICT = " (strict)"
+"""Behind the name of a strict judge."""
 NOTHING_SAID = "Nothing was said of it: the right answer is that this is not known."
 
 _PROMPTS = files("m2a.evaluation").joinpath("prompts")
@@ -49,10 +51,15 @@ class Judgement:
 
 
 class Judge:
-    """Marks one answer at a time; calls may run side by side. `name` stands in tables and rows."""
+    """Marks one answer at a time; calls may run side by side. `name` stands in tables and rows.
 
-    def __init__(self, chat_model: ChatModel, price: Price = unknown) -> None:
-        self.name = chat_model.name
+    By default it is generous about form, as published judges are; a `strict` one lets nothing vague or partial pass, whatever
+    the category.
+    """
+
+    def __init__(self, chat_model: ChatModel, price: Price = unknown, *, strict: bool = False) -> None:
+        self.name = f"{chat_model.name}{STRICT}" if strict else chat_model.name
+        self._strict = strict
         self._price = price
         self.chat_model = chat_model
 
@@ -62,7 +69,7 @@ class Judge:
         `gold` is None where nothing was said of it; then a reply that says so is right. `category` is that of the
         question: some have rules of their own.
         """
-        rules = _RULES.get(category, _RULES["default"])
+        rules = _RULES["strict"] if self._strict else _RULES.get(category, _RULES["default"])
         prompt = _PROMPT.format(
             rules=rules, question=question, gold=NOTHING_SAID if gold is None else gold, reply=reply
         )
