@@ -32,6 +32,7 @@ class TellPolicy:
     first_search_hits = 25
     relevance_floor = False
     quotes_user_alone = True
+    follow = None
     published_stages = True
     searches_messages = False
     consent = None

@@ -23,6 +23,7 @@ class ScriptedPolicy:
     published_stages = True
     searches_messages = False
     consent = None
+    follow = None
 
     def __init__(
         self, steps: dict[Stage, Iterable[Action | Decide | Exception]] | None = None, reply: str | Exception = "Fine."

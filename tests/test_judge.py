@@ -129,8 +129,20 @@ async def test_the_papers_own_words_are_a_judge_of_their_own() -> None:
     """It is asked generously, answers CORRECT or WRONG, and stands in tables under another name."""
     with ChatServer(replies(say('Same topic. CORRECT {"label": "CORRECT"}'))) as server:
         ours = judge_at(server)
-        paper = Judge(ours.chat_model, as_paper=True)
+        paper = Judge(ours.chat_model, wording="paper")
         verdict = (await paper.judge("When?", "7 May", "In spring.")).verdict
         asked = server.requests[0].text
     assert verdict == "right" and paper.name == f"paper:{ours.name}"
     assert "as long as it touches on the same topic, mark it CORRECT" in asked and "Gold answer: 7 May" in asked
+
+
+async def test_a_strict_judge_has_a_name_and_rules_of_its_own() -> None:
+    with ChatServer(replies(say(RIGHT), say(RIGHT))) as server:
+        model = load_chat_model("openai:judge", base_url=server.base_url, api_key="none")
+        strict = Judge(model, wording="strict")
+        await strict.judge("When?", "7 May", "In spring.", "multi-session")
+        await Judge(model).judge("When?", "7 May", "In spring.")
+        prompts = [request.text for request in server.requests]
+    assert strict.name == f"{model.name} (strict)"
+    assert "more vaguely" in prompts[0] and "Be generous" not in prompts[0]
+    assert "Be generous" in prompts[1] and "more vaguely" not in prompts[1]

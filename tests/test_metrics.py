@@ -307,3 +307,12 @@ def test_a_run_of_retrieval_alone_has_no_answer_metrics() -> None:
     figures = summarise([row(1, retrieved=("D1:1", "D1:2"))])["m2a"]
     assert figures["recall@5"] == 1.0
     assert not {"f1", "accuracy", "judge_failed", "accepted_match", "cost", "total_tokens"} & set(figures)
+
+
+def test_strict_judges_stand_beside_the_accuracy_and_not_in_it() -> None:
+    row = QuestionRecord("m2a", "d", "d/1", "temporal", "?", "May", reply="spring")
+    both = replace(row, verdicts={"judge": "right", "judge (strict)": "wrong"})
+    figures = summarise([both])["m2a"]
+    assert (figures["accuracy"], figures["strict_accuracy"], figures["judge:judge (strict)"]) == (1, 0, 0)
+    alone = summarise([replace(row, verdicts={"judge (strict)": "wrong"})])["m2a"]
+    assert alone["accuracy"] == 0 and "strict_accuracy" not in alone

@@ -3,6 +3,7 @@
 import pytest
 
 from m2a.evaluation.published import CATEGORIES, TABLE_1, TABLE_2
+from m2a.evaluation.published_locomo import AGREES, LOCOMO_ROWS, QUESTIONS
 
 # As printed: Q, G and their mean for multi-hop, temporal, open-domain, single-hop, visual and total.
 PRINTED = """
@@ -39,3 +40,14 @@ def test_table_2_is_that_of_the_paper() -> None:
         "m2a-single-retrieval": (38.08, 39.26),
         "m2a-dense-only": (51.15, 50.03),
     }
+
+
+def test_rows_of_locomo_reproduce_their_overall_once_their_columns_are_put_right() -> None:
+    for row in LOCOMO_ROWS:
+        assert set(row.accuracy) == set(QUESTIONS)
+        assert ("weighted mean" in row.note) == (abs(row.weighted_mean - row.overall) > AGREES)
+    off = [(row.system, row.source) for row in LOCOMO_ROWS if "weighted mean" in row.note]
+    assert off == [("LangMem", "HyMem, table 1")]  # 58.11, and not 49.91
+    [hymem] = [row for row in LOCOMO_ROWS if row.system == "HyMem"]
+    assert hymem.accuracy == {"multi-hop": 85.15, "temporal": 88.16, "open-domain": 77.08, "single-hop": 92.98}
+    assert "put right" in hymem.note and not next(row.note for row in LOCOMO_ROWS if row.system == "ENGRAM")

@@ -304,3 +304,18 @@ def test_what_the_papers_judges_were_told_stands_under_its_figures(tmp_path: Pat
     write_report(folder)
     merged = merge([folder], tmp_path / "merged").read_text(encoding="utf-8")
     assert "right as long as it touches on the same topic" in merged
+
+
+def test_longmemeval_stands_by_ability_with_abstention_and_both_means() -> None:
+    def asked(number: int, category: str, gold: str | None, reply: str) -> QuestionRecord:
+        return QuestionRecord("m2a", f"q{number}", f"q{number}", category, "?", gold, reply=reply)
+
+    rows = [
+        asked(1, "multi-session", "red", "It is red."),
+        asked(2, "multi-session", "red", "It is blue."),
+        asked(3, "multi-session", "red", "It is blue."),
+        asked(4, "abstention", None, "I don't know that."),
+    ]
+    [table] = [one for one in tables_of(summarise(rows), {}) if one.title.startswith("By ability")]
+    assert table.columns[1:3] == ("multi-session (n = 3)", "abstention (n = 1)")
+    assert table.rows[0][-2:] == ("50.0", "66.7")

@@ -20,6 +20,8 @@ class LanguagePolicy:
     relevance_floor = True
     quotes_user_alone = False
 
+    follow = None
+
     def __init__(
         self,
         chat_model: ChatModel,

@@ -47,6 +47,7 @@ FOLLOWING_HITS = 5  # that a message finds together with the one before it
 RECALL_CHARACTERS = 1000
 NAMES_AT_MOST, SENTENCES_AT_MOST = 3, 4  # of a message, that are searched for by themselves
 MESSAGES_OPENED = 40
+MESSAGES_FOLLOWED = 500  # in which facts are looked for
 MESSAGES_IN_RANGES = 1000
 WRITES_AT_MOST = 10
 MISSING_CHARACTERS = 200
@@ -74,6 +75,8 @@ class MemoryManager:
         found, and says so.
         """
         state = replace(state, stage="manage query", request=request, steps=())
+        if (followed := await in_thread(self._followed, state)) is not None:
+            return followed
         for rounds_left in range(self._max_rounds, 0, -1):
             try:
                 action, state = await next_action(self._policy, replace(state, rounds_left=rounds_left), meter)
@@ -262,6 +265,22 @@ class MemoryManager:
             before = state.message.message_id
             return self._bank.search_all(queries, BOTH_LAYERS, k=k, relevance_floor=floor, before=before)
         return self._bank.search_all(queries, k=k, relevance_floor=floor)
+
+    def _followed(self, state: TurnState) -> MemoryContext | None:
+        """The messages of the facts that lead to the answer, where the policy finds such facts."""
+        if self._policy.follow is None:
+            return None
+
+        def find(text: str) -> list[Message]:
+            messages = self._bank.find_messages(text, MESSAGES_FOLLOWED)
+            return [one for one in messages if one.role == "user" and one.message_id < state.message.message_id]
+
+        facts = self._policy.follow(state.request, find)
+        if not facts:
+            return None
+        messages = self._bank.messages({fact.message_id for fact in facts})
+        hits = [Hit(messages[number], 0.0, {}) for number in dict.fromkeys(fact.message_id for fact in facts)]
+        return replace(self._context("", hits), facts=facts)
 
     def _finish_query(self, state: TurnState, action: Finish) -> MemoryContext | Rejected:
         seen = {hit.record.memory_id: hit for hit in _hits(state) if isinstance(hit.record, MemoryEntry)}

@@ -1,6 +1,6 @@
 """What an agent sees when it chooses its next step."""
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal, Protocol
@@ -95,10 +95,26 @@ class Opened:
 
 
 @dataclass(frozen=True, slots=True)
+class FollowedFact:
+    """A sentence of a message that led on to an answer, and the value that it gives."""
+
+    message_id: int
+    sentence: str
+    value: str
+
+
+FindMessages = Callable[[str], Sequence[Message]]
+"""What the user said that holds words of a text."""
+
+Follow = Callable[[str, FindMessages], tuple[FollowedFact, ...]]
+"""The facts that lead from a question's subject to its answer, in order; none where there are none that do."""
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryContext:
     """What the manager found for one query: its words, and the records that they rest on, best first.
 
-    `complete` is False where the manager ran out of rounds.
+    `complete` is False where the manager ran out of rounds. `facts` are those that lead to the answer, one by one.
     """
 
     text: str
@@ -107,6 +123,7 @@ class MemoryContext:
     complete: bool = True
     superseded: Superseded = field(default_factory=dict)
     captions: Captions = field(default_factory=dict)
+    facts: tuple[FollowedFact, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +251,12 @@ class Policy(Protocol):
     def consent(self) -> "ConsentCheck | None":
         """Asked before an update is written, whether the user wants it. None where every change that the policy
         decides on follows from the user's message itself."""
+        ...
+
+    @property
+    def follow(self) -> Follow | None:
+        """Asked before the manager searches, whether facts in what the user said lead to the answer. None for a policy that
+        searches alone."""
         ...
 
     async def sees_photos(self) -> bool:

@@ -6,12 +6,14 @@ from pathlib import Path
 from m2a.benchmarks.dialogue import Benchmark, BenchmarkError, Dialogue, DialoguePhoto, Question, Session, Turn
 from m2a.benchmarks.locomo import read_locomo
 from m2a.benchmarks.longmemeval import read_longmemeval
+from m2a.benchmarks.memoryagentbench import read_memoryagentbench
 from m2a.benchmarks.visual import read_visual
 
 READERS: Mapping[str, Callable[[Path], Benchmark]] = {
     "locomo": read_locomo,
     "visual": read_visual,
     "longmemeval": read_longmemeval,
+    "memoryagentbench": read_memoryagentbench,
 }
 
 __all__ = [
@@ -25,5 +27,6 @@ __all__ = [
     "Turn",
     "read_locomo",
     "read_longmemeval",
+    "read_memoryagentbench",
     "read_visual",
 ]

@@ -4,8 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Literal
 
 from m2a.types import Role
+
+# How a benchmark scores the words of an answer: it must hold a gold one, hold all of them, be one, or name its label.
+Measure = Literal["", "contains", "contains all", "exact", "label"]
 
 
 class BenchmarkError(ValueError):
@@ -54,7 +58,10 @@ class Question:
     `answer` is None where the right reply is that nothing was said of it. `accepted` are further short answers that
     count as right. `evidence` are references of turns that exist; `dropped_evidence` are strings of the data set that
     name none. `evidence_sessions` are references of sessions, where the data set names those. `asked_at` is None where
-    the data set gives no date.
+    the data set gives no date. `measure` is how the benchmark scores an answer's words, empty where it has a judge do so;
+    `stratum` a kind of question within the category, for which figures stand apart; `hops` how many facts lead to the
+    answer. `instructions` say how the answer is to be given, where the benchmark does; `known_error`
+    that an audit found its gold answer to be wrong.
     """
 
     question_id: str
@@ -68,6 +75,11 @@ class Question:
     evidence_sessions: tuple[str, ...] = ()
     asked_at: datetime | None = None
     source: str = ""
+    measure: Measure = ""
+    stratum: str = ""
+    hops: int = 1
+    instructions: str = ""
+    known_error: bool = False
 
     @property
     def answerable(self) -> bool:

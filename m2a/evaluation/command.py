@@ -10,7 +10,7 @@ import typer
 from pydantic import SecretStr
 
 from m2a.evaluation.judge import KEY as JUDGE_KEY
-from m2a.evaluation.options import Options, asked_of, is_left, names_in
+from m2a.evaluation.options import LENIENT, SHORT, STRICT, Options, asked_of, is_left, names_in
 from m2a.evaluation.terminal import FAILED, UsageError, print_failures, print_table, told
 from m2a.settings import Settings, SettingsError, load_settings
 
@@ -31,7 +31,7 @@ evaluate_app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 @evaluate_app.command()
 @told(_LATER)
 def evaluate(
-    benchmark: Annotated[str, typer.Option(help="locomo, visual or longmemeval.")],
+    benchmark: Annotated[str, typer.Option(help="locomo, visual, longmemeval or memoryagentbench.")],
     data: Annotated[Path, typer.Option(help="The benchmark's file, or a folder with it.")],
     system: Annotated[str, typer.Option(help="Memory systems, with commas between them.")],
     out: Annotated[Path, typer.Option(help="Folder of the run; the same command goes on with it.")],
@@ -60,6 +60,13 @@ def evaluate(
     turns: Annotated[int | None, typer.Option(min=1, help="The first sessions, up to so many turns.")] = None,
     window: Annotated[int, typer.Option(min=500, help="Tokens of dialogue in one prompt, at most.")] = DEFAULT_WINDOW,
     concurrency: Annotated[int | None, typer.Option(min=1, help="How much is done at once.")] = None,
+    known_errors: Annotated[
+        Path | None, typer.Option(help="An audit's list of wrong gold answers: figures with and without them.")
+    ] = None,
+    judging: Annotated[
+        str, typer.Option(help="How judges mark: lenient, as published ones do, strict, or both.")
+    ] = LENIENT,
+    answers: Annotated[str, typer.Option(help="The answers that are asked for: short, a few words, or long.")] = SHORT,
 ) -> None:
     """Run memory systems on a benchmark, and write the run's tables, rows and report.
 
@@ -83,6 +90,9 @@ def evaluate(
         turns,
         window,
         concurrency,
+        known_errors,
+        judging,
+        answers,
     )
     result = _run(options, settings)
     print_table(result.summary, result.learned_from)
@@ -95,7 +105,7 @@ def evaluate(
 def _run(options: Options, settings: Settings) -> "RunResult":
     """Check everything, say what will be asked, and ask it."""
     from m2a.evaluation.estimate import estimate
-    from m2a.evaluation.judge import PAPER, Judge
+    from m2a.evaluation.judge import PAPER, Judge, Wording
     from m2a.evaluation.prices import price_of
     from m2a.evaluation.report import write_report
     from m2a.evaluation.runner import run
@@ -106,9 +116,11 @@ def _run(options: Options, settings: Settings) -> "RunResult":
     has_model = not options.retrieval_only and settings.chat_model != OFFLINE
     asked = asked_of(options, _peer_place(settings), has_model=has_model)
     address = options.judge_address(settings.chat_base_url)
+    wordings: dict[str, tuple[Wording, ...]] = {LENIENT: ("lenient",), STRICT: ("strict",)}
     judges = [
-        Judge(_judging(settings, model, options), price_of(model, address), as_paper=model != name)
+        Judge(_judging(settings, model, options), price_of(model, address), wording=wording)
         for name, model in ((name, name.removeprefix(PAPER)) for name in options.judges)
+        for wording in (wordings.get(options.judging, ("lenient", "strict")) if model == name else ("paper",))
     ]
     model = _answering(settings) if has_model else None
     parts = _parts(settings, model, retrieval_only=options.retrieval_only, window=options.window)
@@ -158,6 +170,8 @@ def _described(options: Options, settings: Settings, asked: "Benchmark", *, has_
         "chat_model": settings.chat_model if not options.retrieval_only else None,
         "chat_base_url": address(settings.chat_base_url) if has_model else None,
         "judges": list(options.judges),
+        "judging": options.judging if options.judges else None,
+        "answers": options.answers,
         "judge_base_url": address(options.judge_address(settings.chat_base_url)) if options.judges else None,
         "judge_version": VERSION if options.judges else None,
         "decoding": DECODING if has_model or options.judges else None,
@@ -173,6 +187,7 @@ def _described(options: Options, settings: Settings, asked: "Benchmark", *, has_
         "chat_sees_photos": settings.chat_sees_photos if has_model else None,
         "system_settings": {name: registry.settings_of(name) for name in options.systems if registry.settings_of(name)},
         "learned_from": learned_from(asked, options.systems),
+        "known_errors": sum(question.known_error for question in questions),
         "dropped_evidence": sum(len(question.dropped_evidence) for question in questions),
         "versions": versions(),
         "code_sha256": hash_of_code(),

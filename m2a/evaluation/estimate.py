@@ -22,7 +22,7 @@ _PEER_CALLS_PER_MESSAGE = {"mem0": 0.5, "a-mem": 2.0}
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Of one system. Zero calls where no language model is asked."""
+    """Of one system. Zero calls where no language model is asked. `building` is what taking the messages in makes of all."""
 
     system: str
     messages: int
@@ -30,13 +30,24 @@ class Estimate:
     calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
+    building_calls: int = 0
+    building_tokens: int = 0
 
     @property
     def sentence(self) -> str:
         work = f"{self.system}: {self.messages:,} messages, {self.questions:,} questions"
         if not self.calls:
             return f"{work}; no language model"
-        return f"{work}; ≈ {self.calls:,} calls, ≈ {self.input_tokens:,} tokens in, ≈ {self.output_tokens:,} out"
+        return (
+            f"{work}; ≈ {self.calls:,} calls, ≈ {self.input_tokens:,} tokens in, ≈ {self.output_tokens:,} out"
+            + self._building
+        )
+
+    @property
+    def _building(self) -> str:
+        if not self.building_calls:
+            return ""
+        return f"; of them ≈ {self.building_calls:,} calls, ≈ {self.building_tokens:,} tokens to take the messages in"
 
 
 def estimate(
@@ -58,14 +69,23 @@ def estimate(
 
 def _of(system: str, messages: int, questions: int, history: int, judges: int) -> Estimate:
     if system.startswith("m2a"):
-        calls = round(messages * _AGENT_UPDATES * _AGENT_CALLS_PER_UPDATE) + questions * _AGENT_CALLS_PER_QUESTION
-        tokens = calls * _AGENT_PROMPT
+        taking_in = round(messages * _AGENT_UPDATES * _AGENT_CALLS_PER_UPDATE)
+        calls = taking_in + questions * _AGENT_CALLS_PER_QUESTION
+        tokens, building = calls * _AGENT_PROMPT, taking_in * (_AGENT_PROMPT + _REPLY)
     else:
         taking_in = round(messages * _PEER_CALLS_PER_MESSAGE.get(system, registry.calls_per_message(system)))
         calls = taking_in + round(questions * registry.calls_per_question(system))
         found = history if system == "full-context" else questions * 10 * _MEMORY
         tokens = calls * _PROMPT + found + taking_in * 10 * _MEMORY
+        building = taking_in * (_PROMPT + 10 * _MEMORY + _REPLY)
     judged = judges * questions
     return Estimate(
-        system, messages, questions, calls + judged, tokens + judged * _JUDGE, calls * _REPLY + judged * _REPLY
+        system,
+        messages,
+        questions,
+        calls + judged,
+        tokens + judged * _JUDGE,
+        calls * _REPLY + judged * _REPLY,
+        taking_in,
+        building,
     )

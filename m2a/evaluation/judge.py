@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.resources import files
+from typing import Literal
 
 from m2a.evaluation.prices import Price, unknown
 from m2a.evaluation.record import Verdict
@@ -19,6 +20,8 @@ from models.thoughts import without_thoughts
 
 KEY = "M2A_JUDGE_API_KEY"
 REPEATS = 2
+STRICT = " (strict)"
+"""Behind the name of a strict judge."""
 NOTHING_SAID = "Nothing was said of it: the right answer is that this is not known."
 
 _PROMPTS = files("m2a.evaluation").joinpath("prompts")
@@ -32,7 +35,9 @@ _PAPER_PROMPT = _PROMPTS.joinpath("judge_paper.md").read_text(encoding="utf-8")
 VERSION = hashlib.sha256(json.dumps([_PROMPT, _RULES, _PAPER_PROMPT]).encode()).hexdigest()[:12]
 """Of the prompts and all rules."""
 
+Wording = Literal["lenient", "strict", "paper"]
 PAPER = "paper:"
+"""Before the name of a judge that goes by the paper's words."""
 _LABELS: dict[str, Verdict] = {"right": "right", "correct": "right", "wrong": "wrong"}
 
 
@@ -55,12 +60,17 @@ class Judgement:
 class Judge:
     """Marks one answer at a time; calls may run side by side. `name` stands in tables and rows.
 
-    With `as_paper` it is given the words of the paper's appendix D.3 in place of ours.
+    `lenient` is generous about form, as published judges are; `strict` lets nothing vague or partial pass, whatever the
+    category; `paper` has the words of the paper's appendix D.3 in place of ours.
     """
 
-    def __init__(self, chat_model: ChatModel, price: Price = unknown, *, as_paper: bool = False) -> None:
-        self.name = f"{PAPER}{chat_model.name}" if as_paper else chat_model.name
-        self._as_paper = as_paper
+    def __init__(self, chat_model: ChatModel, price: Price = unknown, *, wording: Wording = "lenient") -> None:
+        self.name = {
+            "lenient": chat_model.name,
+            "strict": f"{chat_model.name}{STRICT}",
+            "paper": f"{PAPER}{chat_model.name}",
+        }[wording]
+        self._wording = wording
         self._price = price
         self.chat_model = chat_model
 
@@ -70,9 +80,9 @@ class Judge:
         `gold` is None where nothing was said of it; then a reply that says so is right. `category` is that of the
         question: some have rules of their own.
         """
-        rules = _RULES.get(category, _RULES["default"])
+        rules = _RULES["strict"] if self._wording == "strict" else _RULES.get(category, _RULES["default"])
         words = {"question": question, "gold": NOTHING_SAID if gold is None else gold, "reply": reply}
-        prompt = _PAPER_PROMPT.format(**words) if self._as_paper else _PROMPT.format(rules=rules, **words)
+        prompt = _PAPER_PROMPT.format(**words) if self._wording == "paper" else _PROMPT.format(rules=rules, **words)
         spent: list[TokenUsage] = []
         reason = ""
         for _ in range(1 + REPEATS):

@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from m2a.systems.shared import PeerPlace
 
 
+LENIENT, STRICT, BOTH = "lenient", "strict", "both"
+SHORT, LONG = "short", "long"
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """What stands on the command line, beside the settings."""
@@ -28,6 +32,9 @@ class Options:
     turns: int | None
     window: int
     concurrency: int | None
+    known_errors: Path | None = None
+    judging: str = LENIENT
+    answers: str = SHORT
 
     def judge_address(self, chat_base_url: str | None) -> str | None:
         return self.judge_base_url or chat_base_url
@@ -40,11 +47,18 @@ def names_in(listed: str) -> tuple[str, ...]:
 def asked_of(options: Options, peers: "PeerPlace", *, has_model: bool) -> "Benchmark":
     """What is to be asked. Raises `UsageError`, and what readers and registry raise, for options that cannot be."""
     from m2a.benchmarks import READERS
-    from m2a.evaluation.selection import select
+    from m2a.evaluation.known_errors import mark_known_errors
+    from m2a.evaluation.selection import select, with_long_answers
     from m2a.systems import registry
 
     if options.benchmark not in READERS:
         raise UsageError(f"There is no benchmark {options.benchmark!r}; there are {', '.join(READERS)}.")
+    for name, value, known in (
+        ("judging", options.judging, (LENIENT, STRICT, BOTH)),
+        ("answers", options.answers, (SHORT, LONG)),
+    ):
+        if value not in known:
+            raise UsageError(f"--{name} is {value!r}; it must be one of {', '.join(known)}.")
     if not options.systems:
         raise UsageError(f"No system is named with --system; there are {', '.join(registry.NAMES)}.")
     if options.retrieval_only and options.judges:
@@ -52,6 +66,10 @@ def asked_of(options: Options, peers: "PeerPlace", *, has_model: bool) -> "Bench
     registry.check(options.systems, retrieval_only=options.retrieval_only, has_model=has_model)
     registry.check_peers(options.systems, peers, has_model=has_model)
     benchmark = READERS[options.benchmark](options.data)
+    if options.answers == LONG:
+        benchmark = with_long_answers(benchmark)
+    if options.known_errors is not None:
+        benchmark = mark_known_errors(benchmark, options.known_errors)
     return select(benchmark, categories=options.categories, limit=options.limit, turns=options.turns)
 
 

@@ -39,12 +39,12 @@ _PROMPTS = ("m2a/agents/prompts", "m2a/systems/prompts", "models/prompts")
 
 
 def hash_of_data(data: Path) -> str:
-    """SHA-256 of the file; of a folder with several, over the hashes of its JSON files by name."""
+    """SHA-256 of the file; of a folder with several, over the hashes of its JSON files by name, or of all files."""
     if data.is_dir() and (data / FILE_NAME).is_file():
         data = data / FILE_NAME  # its photos are named by their own hashes
     if data.is_file():
         return hashlib.sha256(data.read_bytes()).hexdigest()
-    files = sorted(data.glob("*.json"))
+    files = sorted(data.glob("*.json")) or sorted(file for file in data.rglob("*") if file.is_file())
     if len(files) == 1:
         return hashlib.sha256(files[0].read_bytes()).hexdigest()
     digest = hashlib.sha256()

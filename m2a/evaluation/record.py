@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
+from m2a.benchmarks.dialogue import Measure
+
 Verdict = Literal["right", "wrong", "judge_failed"]
 
 
@@ -32,7 +34,9 @@ class QuestionRecord:
     or the question failed before. `reply` is None in a run of retrieval alone (`asks_answer` is False then), and where
     the question failed: then `error` says why, and the row counts as wrong. `verdicts` holds one per judge, by its name;
     `unheard` says why of those that could not be reached, which are asked again. Token counts are None where no model
-    was called; a cost is None where it is unknown. What the judges took stands apart. Times are seconds.
+    was called; a cost is None where it is unknown. What the judges took stands apart. Times are seconds. `sources` are
+    references of the turns that were put before whoever answered; `measure`, `stratum`, `hops` and `known_error` are the
+    question's.
     """
 
     system: str
@@ -66,6 +70,11 @@ class QuestionRecord:
     search_seconds: float | None = None
     seconds: float | None = None
     trace: tuple[object, ...] = ()
+    measure: Measure = ""
+    stratum: str = ""
+    hops: int = 1
+    known_error: bool = False
+    sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,10 @@ def question_row(
         photos=tuple(keep_photo(path) for path in asked.photos),
         asks_answer=asks_answer,
         retrieves=retrieves,
+        measure=asked.measure,
+        stratum=asked.stratum,
+        hops=asked.hops,
+        known_error=asked.known_error,
     )
 
 
@@ -59,6 +63,7 @@ def with_answer(row: QuestionRecord, answer: Answer, sources: list[str], price: 
         context_tokens=answer.context_tokens,
         search_seconds=answer.search_seconds,
         seconds=answer.seconds,
+        sources=tuple(sources),
         trace=(*answer.trace, {"sources": sources}),
     )
 

@@ -235,6 +235,7 @@ async def _ask(work: Work, dialogue: Dialogue, asked: Asked, opened: _Opened) ->
             asked.text,
             asked.asked_at or opened.last_said_at,
             tuple(opened.photos[f"{asked.question_id} {at}"] for at in range(len(asked.photos))),
+            asked.instructions,
         )
         meter = Meter()
         try:

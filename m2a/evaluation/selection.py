@@ -3,14 +3,17 @@
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from importlib.resources import files
 from typing import TypeVar
 
 from m2a.benchmarks import Benchmark, Dialogue, Session
+from m2a.benchmarks.memoryagentbench import COMPETENCIES, competency_of
 from m2a.benchmarks.visual import VISUAL_CENTRIC
 
 _T = TypeVar("_T")
+_LONG_ANSWER = files("m2a.evaluation").joinpath("prompts", "long_answer.md")
 
-GROUPS = {"visual-centric": VISUAL_CENTRIC}
+GROUPS: tuple[str, ...] = ("visual-centric", *COMPETENCIES)
 
 
 class SelectionError(ValueError):
@@ -20,18 +23,17 @@ class SelectionError(ValueError):
 def select(
     benchmark: Benchmark, *, categories: Collection[str] = (), limit: int | None = None, turns: int | None = None
 ) -> Benchmark:
-    """Questions of the categories (`visual-centric` stands for five); dialogues without a question are left out.
+    """Questions of the categories (`visual-centric` stands for five, a competency for its sub-datasets);
+    dialogues without a question are left out.
 
     `limit` of them are taken in all, dialogue by dialogue, and in each the first ones of its categories in turn; where
     every dialogue has one question, the first dialogues of the categories in turn. `turns` cuts each dialogue after the
     last session within so many turns, and leaves questions whose evidence lies there. Raises `SelectionError`.
     """
-    wanted = {one for category in categories for one in GROUPS.get(category, (category,))}
-    unknown = [
-        category for category in categories if not set(GROUPS.get(category, (category,))) & set(benchmark.categories)
-    ]
+    wanted = {one for category in categories for one in _in_group(category, benchmark)}
+    unknown = [category for category in categories if not _in_group(category, benchmark)]
     if unknown:
-        groups = [name for name, some in GROUPS.items() if set(some) & set(benchmark.categories)]
+        groups = [name for name in GROUPS if _in_group(name, benchmark)]
         there = ", ".join([*benchmark.categories, *groups])
         raise SelectionError(f"{benchmark.name} has no category {unknown[0]!r}; it has {there}.")
     dialogues = []
@@ -48,6 +50,32 @@ def select(
     return replace(
         benchmark, dialogues=tuple(dialogues), categories=tuple(name for name in benchmark.categories if name in used)
     )
+
+
+def with_long_answers(benchmark: Benchmark) -> Benchmark:
+    """The same, asked for answers of whole sentences in place of a few words, except where the benchmark says how to answer."""
+    instructions = _LONG_ANSWER.read_text(encoding="utf-8").strip()
+    return replace(
+        benchmark,
+        dialogues=tuple(
+            replace(
+                dialogue,
+                questions=tuple(replace(q, instructions=q.instructions or instructions) for q in dialogue.questions),
+            )
+            for dialogue in benchmark.dialogues
+        ),
+    )
+
+
+def _in_group(name: str, benchmark: Benchmark) -> list[str]:
+    """The benchmark's categories of that name or in the group of that name."""
+    return [
+        category
+        for category in benchmark.categories
+        if category == name
+        or competency_of(category) == name
+        or (name == "visual-centric" and category in VISUAL_CENTRIC)
+    ]
 
 
 def _first(dialogues: list[Dialogue], limit: int) -> list[Dialogue]:

@@ -11,11 +11,14 @@ from typing import Any
 import numpy as np
 
 from m2a.benchmarks.longmemeval import RUBRICS
+from m2a.benchmarks.memoryagentbench import competency_of
 from m2a.benchmarks.visual import VISUAL_CENTRIC
 from m2a.evaluation import answer_metrics
 from m2a.evaluation.bootstrap import rate_interval
+from m2a.evaluation.judge import STRICT
 from m2a.evaluation.record import QuestionRecord
 from m2a.evaluation.retrieval_metrics import CUTOFFS, hit_at, recall_at, sessions_of
+from m2a.evaluation.word_measures import as_published, is_strictly_right
 
 Metric = Callable[[QuestionRecord], float | None]
 Figures = dict[str, Any]
@@ -24,16 +27,28 @@ Figures = dict[str, Any]
 def summarise(questions: Sequence[QuestionRecord], *, seed: int = 0) -> dict[str, Figures]:
     """`{system: {metric: value, "<metric>_ci95": [low, high], "n": int, "categories": {name: {…}}}}`.
 
-    Metrics are fractions from 0 to 1, each with its interval; `n` counts questions. Systems and categories stand in the
-    order of the rows; the visual categories stand together once more as `visual-centric`.
+    `accuracy` is by the lenient judges where there are any, `strict_accuracy` by the strict ones beside them. Metrics are
+    fractions from 0 to 1, each with its interval; `n` counts questions. Systems and categories stand in the order of the
+    rows; the visual categories stand together once more as `visual-centric`, those of a competency under its name, and the
+    strata of a category under its name and theirs. Where an audit found gold answers to be wrong, `without_known_errors`
+    holds the figures without those questions, with categories of its own.
     """
     return {
         system: {
             **_figures(rows, seed),
             "categories": {category: _figures(some, seed) for category, some in by_category(rows).items()},
+            **_without_known_errors(rows, seed),
         }
         for system, rows in by_system(questions).items()
     }
+
+
+def _without_known_errors(rows: Sequence[QuestionRecord], seed: int) -> Figures:
+    left = [row for row in rows if not row.known_error]
+    if len(left) == len(rows):
+        return {}
+    categories = {category: _figures(some, seed) for category, some in by_category(left).items()}
+    return {"without_known_errors": {**_figures(left, seed), "categories": categories}}
 
 
 def by_system(questions: Iterable[QuestionRecord]) -> dict[str, list[QuestionRecord]]:
@@ -44,13 +59,19 @@ def by_system(questions: Iterable[QuestionRecord]) -> dict[str, list[QuestionRec
 
 
 def by_category(rows: Sequence[QuestionRecord]) -> dict[str, list[QuestionRecord]]:
-    """With the visual ones together once more."""
+    """With groups of them, and their strata, once more."""
     found: dict[str, list[QuestionRecord]] = defaultdict(list)
     for row in rows:
         found[row.category].append(row)
     visual = [row for row in rows if row.category in VISUAL_CENTRIC]
     if visual:
         found["visual-centric"] = visual
+    for row in rows:
+        competency = competency_of(row.category)
+        if competency is not None:
+            found[competency].append(row)
+        if row.stratum:
+            found[f"{row.category}, {row.stratum}"].append(row)
     return found
 
 
@@ -63,7 +84,10 @@ def metrics_of(rows: Sequence[QuestionRecord], judges: Sequence[str] | None = No
         judges = judges_of(rows)
     metrics: dict[str, Metric] = {}
     if judges:
-        metrics["accuracy"] = _mean_of_judges(judges)
+        lenient = [judge for judge in judges if not judge.endswith(STRICT)]
+        metrics["accuracy"] = _mean_of_judges(lenient or judges)
+        if lenient and len(lenient) < len(judges):
+            metrics["strict_accuracy"] = _mean_of_judges([judge for judge in judges if judge not in lenient])
         metrics |= {f"judge:{judge}": _of_judge(judge) for judge in judges}
         metrics["judge_failed"] = _judge_failed(judges)
     metrics |= {
@@ -72,6 +96,9 @@ def metrics_of(rows: Sequence[QuestionRecord], judges: Sequence[str] | None = No
         "exact_match": _of_answer(answer_metrics.exact_match),
         "accepted_match": _accepted,
         "abstention": _abstention(judges),
+        "as_published": _as_published,
+        "strict": _strict,
+        "chain_valid": _chain_valid,
         "errors": lambda row: float(row.error is not None),
     }
     for k in CUTOFFS:
@@ -150,6 +177,26 @@ def _accepted(row: QuestionRecord) -> float | None:
     if row.gold is None or not _has_words(row):
         return None
     return float(row.reply is not None and answer_metrics.accepted_match(row.reply, (row.gold, *row.accepted)))
+
+
+def _as_published(row: QuestionRecord) -> float | None:
+    if row.gold is None or not row.measure or not _answered(row):
+        return None
+    return 0.0 if row.reply is None else as_published(row.measure, row.reply, (row.gold, *row.accepted))
+
+
+def _strict(row: QuestionRecord) -> float | None:
+    if row.gold is None or not row.measure or not _answered(row):
+        return None
+    return float(row.reply is not None and is_strictly_right(row.measure, row.reply, (row.gold, *row.accepted)))
+
+
+def _chain_valid(row: QuestionRecord) -> float | None:
+    """Of a question of several hops: strictly right, with the turns of all its facts put before whoever answered."""
+    right = _strict(row)
+    if right is None or row.hops < 2 or not row.evidence:
+        return None
+    return right * float(set(row.evidence) <= set(row.sources))
 
 
 def _abstention(judges: Sequence[str]) -> Metric:

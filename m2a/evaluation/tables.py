@@ -4,8 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from m2a.benchmarks import longmemeval
 from m2a.evaluation import published
 from m2a.evaluation.answer_metrics import NORMALISATION
+from m2a.evaluation.published_locomo import LOCOMO_ROWS, QUESTIONS
 from m2a.evaluation.retrieval_metrics import CUTOFFS
 from m2a.evaluation.seen import LearnedFrom, marked, note_on
 
@@ -49,8 +51,12 @@ def tables_of(summary: Summary, facts: Summary, learned: LearnedFrom | None = No
     """Those that the run has figures for. `facts` are `facts_of` the same run; systems that `learned` names are marked."""
     found = [
         _accuracy(summary, facts),
+        _published_locomo(summary),
         _ablations(summary),
+        _known_errors(summary),
         _words(summary, facts),
+        _competencies(summary),
+        _abilities(summary),
         _retrieval(summary, facts),
         _by_category(summary, facts),
     ]
@@ -140,6 +146,28 @@ def _accuracy(summary: Summary, facts: Summary) -> Table | None:
     )
 
 
+def _published_locomo(summary: Summary) -> Table | None:
+    """Rows of papers beside a run on LoCoMo alone, each in the right columns and with the check of its overall."""
+    categories = set(categories_of(summary))
+    if not _has(summary, "accuracy") or not set(QUESTIONS) <= categories or "visual-centric" in categories:
+        return None
+    rows = tuple(
+        (
+            f"{row.system}, {row.chat_model}",
+            row.source,
+            *(f"{row.accuracy[category]:.2f}" for category in QUESTIONS),
+            f"{row.overall:.2f}",
+            f"{row.weighted_mean:.2f}",
+            row.note or NONE,
+        )
+        for row in LOCOMO_ROWS
+    )
+    counted = (f"{category} (n = {number})" for category, number in QUESTIONS.items())
+    note = "Not measured here: other chat models, judges and prompts. n counts the questions of all ten conversations."
+    columns = ("system", "source", *counted, "overall", "weighted mean", "note")
+    return Table("Published on LoCoMo, accuracy in %", columns, rows, note)
+
+
 def _published(row: published.PublishedRow, category: str) -> str:
     if category not in published.CATEGORIES:
         return NONE
@@ -177,6 +205,77 @@ def _words(summary: Summary, facts: Summary) -> Table | None:
     return Table("Answers by their words, %", ("system", *there), rows, note)
 
 
+def _known_errors(summary: Summary) -> Table | None:
+    """The main rate with and without questions whose gold answer an audit found to be wrong."""
+    audited = {system: figures for system, figures in summary.items() if "without_known_errors" in figures}
+    if not audited:
+        return None
+    metric = next((name for name in ("accuracy", "accepted_match", "recall@10") if _has(audited, name)), "recall@10")
+    categories = categories_of(audited)
+    rows = []
+    for system, figures in audited.items():
+        for told, one in ((system, figures), (f"{system}, without known errors", figures["without_known_errors"])):
+            by_category = (percent(one["categories"].get(category, {}), metric) for category in categories)
+            rows.append((told, str(one["n"]), percent(one, metric), *by_category))
+    return Table(
+        f"{metric} with and without known errors, %",
+        ("system", "n", "all", *categories),
+        tuple(rows),
+        "Known errors are questions whose gold answer an audit (--known-errors) found to be wrong.",
+    )
+
+
+def _competencies(summary: Summary) -> Table | None:
+    """MemoryAgentBench by sub-dataset, competency and stratum: as published, and strictly."""
+    if not _has(summary, "as_published"):
+        return None
+    metrics = ("as_published", "strict", "chain_valid")
+    rows = tuple(
+        (f"{system}: {category}", str(one["n"]), *(percent(one, metric) for metric in metrics))
+        for category in categories_of(summary)
+        for system, figures in summary.items()
+        if "as_published" in (one := figures["categories"].get(category, {}))
+    )
+    note = (
+        "as_published: scored as MemoryAgentBench does, where a reply that lists an old and a new value counts as right; strict: "
+        "the short answer (after “Answer:”, else the first line) is a gold one and nothing else; chain_valid: strict, with the "
+        "chunks of all facts of the chain put before whoever answered. Categories that begin with own_ were composed here: no "
+        "figure on them stands beside a published one."
+    )
+    return Table("By sub-dataset (MemoryAgentBench), %", ("system", "n", *metrics), rows, note)
+
+
+def _abilities(summary: Summary) -> Table | None:
+    """LongMemEval by ability, abstention among them, and the mean of the abilities beside that of the questions."""
+    categories = categories_of(summary)
+    metric = next((name for name in ("accuracy", "accepted_match") if _has(summary, name)), None)
+    if metric is None or len(categories) < 2 or not set(categories) <= set(longmemeval.CATEGORIES):
+        return None
+    rows = []
+    for system, figures in summary.items():
+        of = {category: figures["categories"].get(category, {}) for category in categories}
+        names = {category: "abstention" if category == longmemeval.ABSTENTION else metric for category in categories}
+        known = [(of[name]["n"], of[name][names[name]]) for name in categories if names[name] in of[name]]
+        total, means = sum(n for n, _ in known), [rate for _, rate in known]
+        overall = (sum(n * rate for n, rate in known) / total, sum(means) / len(means)) if known else None
+        rows.append(
+            (
+                system,
+                *(percent(of[category], names[category]) for category in categories),
+                *(f"{100 * one:.1f}" for one in overall or ()),
+                *(() if overall else (NONE, NONE)),
+            )
+        )
+    counts = next(iter(summary.values()))["categories"]
+    named = (f"{category} (n = {counts.get(category, {}).get('n', 0)})" for category in categories)
+    note = (
+        f"{metric}; of questions without an answer whether the reply says so. A subset says nothing of a system's rank."
+    )
+    return Table(
+        "By ability (LongMemEval), %", ("system", *named, "all questions", "mean of abilities"), tuple(rows), note
+    )
+
+
 def _retrieval(summary: Summary, facts: Summary) -> Table | None:
     metrics = [f"{name}@{k}" for name in ("recall", "hit", "session_recall") for k in CUTOFFS]
     metrics = [metric for metric in metrics if _has(summary, metric)]
@@ -212,23 +311,25 @@ def _short_lists(facts: Summary) -> list[str]:
 
 
 def _by_category(summary: Summary, facts: Summary) -> Table | None:
-    if not _has(summary, "recall@10"):
+    metric = next((name for name in ("recall@10", "session_recall@10") if _has(summary, name)), None)
+    if metric is None:
         return None
     categories = [
         category
         for category in categories_of(summary)
-        if any("recall@10" in figures["categories"].get(category, {}) for figures in summary.values())
+        if any(metric in figures["categories"].get(category, {}) for figures in summary.values())
     ]
 
     def counted(category: str) -> str:
-        counts = {one.get("categories", {}).get(category, {}).get("n_evidence", 0) for one in facts.values()}
+        counted_in, key = (facts, "n_evidence") if metric == "recall@10" else (summary, "n")
+        counts = {one.get("categories", {}).get(category, {}).get(key, 0) for one in counted_in.values()}
         return f"{category} (n = {'/'.join(map(str, sorted(counts)))})"
 
     rows = tuple(
-        (system, *(percent(figures["categories"].get(category, {}), "recall@10") for category in categories))
+        (system, *(percent(figures["categories"].get(category, {}), metric) for category in categories))
         for system, figures in summary.items()
     )
-    return Table("recall@10 by category, %", ("system", *map(counted, categories)), rows)
+    return Table(f"{metric} by category, %", ("system", *map(counted, categories)), rows)
 
 
 def _costs(summary: Summary, facts: Summary) -> Table | None:
@@ -286,13 +387,26 @@ def _ingestion(facts: Summary) -> Table | None:
             str(figures.get("messages", NONE)),
             kept(figures),
             _number(figures, "add_per_second", "{:,.1f}"),
+            _number(figures, "ingestion_seconds", "{:,.1f}"),
+            _number(figures, "ingestion_calls"),
             _tokens(figures, "ingestion_tokens", "ingestion_estimated_tokens"),
             _cost(figures, "ingestion_cost", "ingestion_calls"),
             str(figures.get("ingestion_failures", NONE)),
         )
         for system, figures in facts.items()
     )
-    columns = ("system", "version", "messages", "kept", "messages/s", "tokens", "cost", "failed model calls")
+    columns = (
+        "system",
+        "version",
+        "messages",
+        "kept",
+        "messages/s",
+        "seconds",
+        "calls",
+        "tokens",
+        "cost",
+        "failed model calls",
+    )
     return Table("Taking the dialogues in", columns, rows)
 
 

@@ -15,7 +15,19 @@ if TYPE_CHECKING:
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 
-_COLUMNS = ("accuracy", "judge_failed", "f1", "accepted_match", "recall@5", "recall@10", "recall@25", "hit@10")
+_COLUMNS = (
+    "accuracy",
+    "judge_failed",
+    "f1",
+    "accepted_match",
+    "as_published",
+    "strict",
+    "chain_valid",
+    "recall@5",
+    "recall@10",
+    "recall@25",
+    "hit@10",
+)
 
 
 class UsageError(ValueError):

@@ -105,7 +105,7 @@ class M2ASystem:
     async def answer(self, question: Question, meter: Meter) -> Answer:
         began = time.perf_counter()
         metered = self._metered(meter)
-        policy = _Answering(self._policy(metered, style=render("style")))
+        policy = _Answering(self._policy(metered, style=question.instructions or render("style")))
         clock = ReplayClock(question.asked_at)
         variant = self._variant
         bank = self._bank(QuestionBank, clock)
@@ -247,6 +247,7 @@ class _Answering:
         self.published_stages = policy.published_stages
         self.searches_messages = policy.searches_messages
         self.consent = None  # answers write nothing
+        self.follow = policy.follow
         self.decide = policy.decide
         self.sees_photos = policy.sees_photos
         self.contexts: tuple[MemoryContext, ...] = ()

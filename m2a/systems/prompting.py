@@ -49,7 +49,10 @@ def answer_messages(
             for number, photo in enumerate(question.photos, start=1)
         ]
     parts.append(f"The question: {question.text}")
-    return [ChatMessage("system", (f"{system}\n\n{render('style')}",)), ChatMessage("user", tuple(parts))]
+    return [
+        ChatMessage("system", (f"{system}\n\n{question.instructions or render('style')}",)),
+        ChatMessage("user", tuple(parts)),
+    ]
 
 
 async def ask(

@@ -10,11 +10,13 @@ from m2a.types import Message
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked. `photos` are ids in the photo store that the systems share; `asked_at` is aware."""
+    """What is asked. `photos` are ids in the photo store that the systems share; `asked_at` is aware. `instructions` say how the
+    answer is to be given, in place of the style that all systems are told."""
 
     text: str
     asked_at: datetime
     photos: tuple[str, ...] = ()
+    instructions: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from m2a.agents.offline.relevance import Match, is_sure, rests_on, share_evidenc
 from m2a.agents.offline.said import quoted
 from m2a.agents.offline.text import content, equivalents, meets, plain, stem, stems
 from m2a.agents.offline.values import amount_of
-from m2a.agents.state import MemoryContext, PhotoView
+from m2a.agents.state import FollowedFact, MemoryContext, PhotoView
 from m2a.memory.quotations import Quotation, quotations
 from m2a.memory.withheld import FORGOTTEN
 from m2a.memory.words import finished_words
@@ -73,6 +73,13 @@ def _answer(
         case "about":
             return _list(told, messages) + _photos(told[:1], recalled)
     return _list(told, messages)
+
+
+def led_to(facts: Sequence[FollowedFact], messages: Sequence[Message]) -> str:
+    """The value that the last of the facts gives, in a line of its own, and under it what was said, fact by fact."""
+    days = {message.message_id: message.said_at.date() for message in messages}
+    told = [f'On {_day(days[fact.message_id])} you told me: "{fact.sentence}."' for fact in facts]
+    return "\n".join([_upper(facts[-1].value), *dict.fromkeys(told)])
 
 
 def newest_of_each(chosen: Sequence[MemoryEntry]) -> tuple[list[MemoryEntry], list[MemoryEntry]]:

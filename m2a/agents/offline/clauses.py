@@ -44,7 +44,7 @@ SUBORDINATORS = frozenset(
     "who whose "
     "where".split()
 )
-_PREPOSITIONS = frozenset("in at on with from of for to by near under over behind about without".split())
+PREPOSITIONS = frozenset("in at on with from of for to by near under over behind about without".split())
 _IS_AFTER = frozenset(
     "a an the my our not now in on at from for with to very really so too just also still always never getting "
     "going called "
@@ -103,7 +103,7 @@ def find_subject(clause: str) -> Subject | None:
     """The first subject with a finite verb after it, or None for a fragment."""
     found = tokens(clause)
     start = _skip_leading(found)
-    reach = 8 if start < len(found) and found[start].lower in _PREPOSITIONS else 4
+    reach = 8 if start < len(found) and found[start].lower in PREPOSITIONS else 4
     for first in range(start, min(start + reach, len(found))):
         verb = _verb_of_subject(clause, found, first, bare=first == start)
         if verb is not None:
@@ -179,7 +179,7 @@ def _verb_of_subject(clause: str, found: list[Token], first: int, *, bare: bool 
                 return index
             if (
                 word in DETERMINERS
-                or word in _PREPOSITIONS
+                or word in PREPOSITIONS
                 or re.search(r"[,;:]", clause[found[index - 1].end : found[index].start])
             ):
                 break
@@ -191,7 +191,7 @@ def _verb_of_subject(clause: str, found: list[Token], first: int, *, bare: bool 
         or _is_plural(token)
     ):
         return None
-    if token.lower in _PREPOSITIONS or token.lower in SUBORDINATORS:
+    if token.lower in PREPOSITIONS or token.lower in SUBORDINATORS:
         return None
     nouns = 0
     for index in range(first, min(first + 9, len(found))):
@@ -214,7 +214,7 @@ def _is_bare_noun(token: Token) -> bool:
     lower = token.lower
     if is_verb(lower) and lower not in ("class", "work", "training", "practice"):
         return False
-    return lower not in DETERMINERS | _ADVERBS | _PREPOSITIONS | SUBORDINATORS | _LEADING | PRONOUNS and len(lower) > 2
+    return lower not in DETERMINERS | _ADVERBS | PREPOSITIONS | SUBORDINATORS | _LEADING | PRONOUNS and len(lower) > 2
 
 
 def _clitic_is(found: list[Token], index: int, *, bare: bool = False) -> bool:

@@ -12,9 +12,10 @@ from pathlib import Path
 
 from m2a.agents.offline import lookups, writes
 from m2a.agents.offline.heard import Heard, hear
+from m2a.agents.offline.relations import facts_that_lead
 from m2a.agents.offline.replies import reply_parts
 from m2a.agents.offline.sense import Logistic, Sense
-from m2a.agents.state import Decision, TurnState
+from m2a.agents.state import Decision, FindMessages, FollowedFact, TurnState
 from m2a.types import Action, Answer, Finish, QueryMemory, UpdateMemory
 from models.chat_model import TokenUsage
 from models.text_encoder import MINILM, TextEncoder, load_text_encoder
@@ -53,6 +54,9 @@ class OfflineRules:
         parts = await asyncio.to_thread(lambda: reply_parts(state, self._hear(state), self._sense()))
         for index, part in enumerate(parts):
             yield part if index == 0 else f"\n\n{part}"
+
+    def follow(self, question: str, find: FindMessages) -> tuple[FollowedFact, ...]:
+        return facts_that_lead(question, find, self._sense())
 
     def _action(self, state: TurnState) -> Action:
         heard = self._hear(state)

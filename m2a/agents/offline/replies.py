@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from m2a.agents.offline.acts import utterances
-from m2a.agents.offline.answers import DECLINED, answer, nearest, selected
+from m2a.agents.offline.answers import DECLINED, answer, led_to, nearest, selected
 from m2a.agents.offline.heard import Heard
 from m2a.agents.offline.lookups import NEAREST
 from m2a.agents.offline.names import mentioned
@@ -77,7 +77,9 @@ def reply_parts(state: TurnState, heard: Heard, sense: Sense) -> list[str]:
         if not context.complete:  # out of rounds: the memories are what was found, not what was chosen
             matches = answers(question, context.hits, state.concepts, sense)
             found, sure = selected(question, matches), is_sure(matches)
-        if question.asks == "who is this":
+        if context.facts:
+            said = led_to(context.facts, context.messages)
+        elif question.asks == "who is this":
             said = who_is_this(state.photos, context, state.recalled, today)
         elif (shown := _shown(question, context, state)) and not found:
             said = photos_shown(shown, state.recalled, state.concepts)

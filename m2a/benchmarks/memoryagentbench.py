@@ -1,0 +1,262 @@
+"""MemoryAgentBench (Hu et al., 2025): one long context in chunks, and many questions about it.
+
+A file is a list of rows `{context, questions, answers, metadata{source, …}}`, as JSON or JSON lines; the published parquet
+files are read where pyarrow is installed. Each row becomes a dialogue: every chunk is one message of the user, and nothing
+of the context is changed, its line breaks included. Rows of `compose` name in their metadata which facts a question rests on.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from m2a.benchmarks.dialogue import Benchmark, BenchmarkError, Dialogue, Measure, Question, Session, Turn
+
+CHARACTERS_PER_TOKEN = 4.2  # of the published FactConsolidation contexts: 26,157 characters are the 6K one
+OWN = "own_"
+"""Before the source of a row that was composed here and is not of the published data."""
+
+WITH_CONFLICT, WITHOUT_CONFLICT = "with a conflict", "without a conflict"
+
+_NEWEST_HOLDS = (
+    "The facts that you were given are numbered. Where two of them contradict each other, the one with the larger number is "
+    "newer, and it alone holds, whatever else you know of the world. Answer from these facts alone, with the name or the words "
+    "asked for and nothing else."
+)
+_LABEL = (
+    "The examples that you were given map texts to numeric labels. Label this text as they do. Answer with “label: ” and the "
+    "number, and nothing else."
+)
+_SHORT = "Answer from what you were given, with the words asked for and nothing else."
+
+
+@dataclass(frozen=True, slots=True)
+class Subset:
+    """A sub-dataset as published: what it tests, the tokens of a chunk, how it is scored, and how answers are asked for."""
+
+    competency: str
+    chunk_tokens: int
+    measure: Measure
+    instructions: str = ""
+
+
+# By how the source of a row begins. What its authors score with a model of their own has no measure of words here.
+SUBSETS: Mapping[str, Subset] = {
+    "ruler_qa": Subset("accurate retrieval", 512, "contains", _SHORT),
+    "longmemeval_s": Subset("accurate retrieval", 512, "", _SHORT),
+    "eventqa": Subset("accurate retrieval", 4096, "contains all", _SHORT),
+    "icl_": Subset("test-time learning", 4096, "label", _LABEL),
+    "recsys_redial": Subset("test-time learning", 4096, ""),
+    "infbench_sum": Subset("long-range understanding", 4096, ""),
+    "detective_qa": Subset("long-range understanding", 4096, "exact"),
+    "factconsolidation": Subset("selective forgetting", 512, "contains", _NEWEST_HOLDS),
+}
+COMPETENCIES = tuple(dict.fromkeys(subset.competency for subset in SUBSETS.values()))
+
+_BEGAN = datetime(2025, 1, 1, tzinfo=UTC)  # the data has no times; a chunk a minute
+_NUMBERED = re.compile(r"^(\d+)\. (.+?)\.?$", re.MULTILINE)
+_WORD = re.compile(r"\w+")
+
+
+def read_memoryagentbench(path: Path) -> Benchmark:
+    """The rows of a file, or of all files of a folder, in order of their names.
+
+    Of FactConsolidation it says which questions have a conflict, and the chunk that holds the fact: as the row's metadata
+    tells, else for questions of one fact by the facts themselves. Raises BenchmarkError with the place of the first fault.
+    """
+    rows = [(place, row) for file in _files_of(path) for place, row in _rows(file)]
+    counts: dict[str, int] = {}
+    dialogues = []
+    for place, row in rows:
+        source = _source(row, place)
+        counts[source] = counts.get(source, 0) + 1
+        dialogues.append(_dialogue(row, f"{source}#{counts[source]}", source, place))
+    categories = dict.fromkeys(question.category for dialogue in dialogues for question in dialogue.questions)
+    return Benchmark("memoryagentbench", tuple(dialogues), tuple(categories))
+
+
+def competency_of(category: str) -> str | None:
+    """The competency that a sub-dataset tests; None for a category of another benchmark."""
+    subset = subset_of(category)
+    return None if subset is None else subset.competency
+
+
+def subset_of(source: str) -> Subset | None:
+    return next((one for name, one in SUBSETS.items() if source.removeprefix(OWN).startswith(name)), None)
+
+
+def chunks_of(context: str, tokens: int) -> list[str]:
+    """The context in pieces of about so many tokens at most, cut between lines, and within a long line between sentences.
+
+    Joined they are the context again; a sentence is never cut.
+    """
+    most = int(tokens * CHARACTERS_PER_TOKEN)
+    chunks: list[str] = []
+    for piece in _pieces(context, most):
+        if chunks and len(chunks[-1]) + len(piece) <= most:
+            chunks[-1] += piece
+        else:
+            chunks.append(piece)
+    return chunks
+
+
+def _pieces(context: str, most: int) -> Iterator[str]:
+    for line in context.splitlines(keepends=True):
+        if len(line) <= most:
+            yield line
+        else:
+            yield from re.findall(r".*?(?:[.!?]['\"”’)]*\s+|$)", line, re.DOTALL)
+
+
+def _files_of(path: Path) -> list[Path]:
+    if path.is_file():
+        return [path]
+    found = sorted(
+        file for suffix in ("json", "jsonl", "parquet") for file in path.rglob(f"*.{suffix}") if _is_of_rows(file)
+    )
+    if not found:
+        raise BenchmarkError(
+            f"{path} holds no MemoryAgentBench file. Name a JSON, JSON-lines or parquet file, or a folder with them."
+        )
+    return found
+
+
+def _is_of_rows(file: Path) -> bool:
+    if file.suffix == ".parquet":
+        return True
+    with file.open("rb") as opened:
+        return b'"context"' in opened.read(2000)
+
+
+def _rows(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    for number, row in enumerate(_read(file), start=1):
+        yield f"{file}: row {number}", row
+
+
+def _read(file: Path) -> list[dict[str, Any]]:
+    try:
+        if file.suffix == ".parquet":
+            return _read_parquet(file)
+        text = file.read_text(encoding="utf-8")
+        rows = [json.loads(line) for line in text.splitlines() if line] if file.suffix == ".jsonl" else json.loads(text)
+    except (OSError, UnicodeDecodeError) as error:
+        raise BenchmarkError(f"{file} cannot be read: {error}.") from error
+    except json.JSONDecodeError as error:
+        raise BenchmarkError(f"{file} is not JSON (line {error.lineno}: {error.msg}). Download it again.") from error
+    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
+        raise BenchmarkError(f"{file} is not a MemoryAgentBench file: it must be a list of rows, and not empty.")
+    return rows
+
+
+def _read_parquet(file: Path) -> list[dict[str, Any]]:
+    try:
+        from pyarrow import parquet
+    except ImportError as error:
+        raise BenchmarkError(
+            f"{file} needs pyarrow: install it with `.venv/bin/pip install pyarrow`, or give the rows as JSON."
+        ) from error
+    rows: list[dict[str, Any]] = parquet.read_table(file).to_pylist()
+    return rows
+
+
+def _source(row: Mapping[str, Any], place: str) -> str:
+    metadata = row.get("metadata")
+    source = metadata.get("source") if isinstance(metadata, dict) else None
+    if not isinstance(source, str) or subset_of(source) is None:
+        raise BenchmarkError(f"{place}: metadata.source is {source!r}; it must begin with one of {', '.join(SUBSETS)}.")
+    if not isinstance(row.get("context"), str) or not row["context"].strip():
+        raise BenchmarkError(f"{place}: 'context' is missing, or no text.")
+    questions, answers = row.get("questions"), row.get("answers")
+    if not isinstance(questions, list) or not isinstance(answers, list) or len(questions) != len(answers):
+        raise BenchmarkError(f"{place}: 'questions' and 'answers' must be lists of one length.")
+    return source
+
+
+def _dialogue(row: Mapping[str, Any], dialogue_id: str, source: str, place: str) -> Dialogue:
+    subset = subset_of(source)
+    assert subset is not None
+    chunks = chunks_of(row["context"], subset.chunk_tokens)
+    turns = tuple(
+        Turn(f"C:{number}", "user", "user", chunk, _BEGAN + timedelta(minutes=number))
+        for number, chunk in enumerate(chunks, start=1)
+    )
+    facts = _Facts(chunks) if source.removeprefix(OWN).startswith("factconsolidation") else None
+    hops = _list(row["metadata"], "hops", len(row["questions"]))
+    questions = []
+    for number, (text, answers) in enumerate(zip(row["questions"], row["answers"], strict=True)):
+        accepted = [answers] if isinstance(answers, str) else answers
+        if not isinstance(text, str) or not isinstance(accepted, list) or not accepted:
+            raise BenchmarkError(f"{place}: question {number + 1} is no text, or has no answer: {answers!r:.80}.")
+        accepted = [str(one) for one in accepted]
+        serials = hops[number] if hops else facts.newest(text, accepted) if facts and "_sh_" in source else ()
+        evidence = facts.chunks_with(serials) if facts else ()
+        questions.append(
+            Question(
+                question_id=f"{dialogue_id}/{number + 1}",
+                text=text,
+                category=source,
+                answer=accepted[0],
+                accepted=tuple(accepted[1:]),
+                evidence=tuple(dict.fromkeys(turns[chunk].reference for chunk in evidence)),
+                measure=subset.measure,
+                stratum=_stratum(facts, serials, accepted),
+                hops=max(1, len(serials)),
+                instructions=subset.instructions,
+            )
+        )
+    return Dialogue(dialogue_id, (Session("C", _BEGAN, turns),), tuple(questions))
+
+
+def _list(metadata: Mapping[str, Any], key: str, length: int) -> Sequence[Any]:
+    value = metadata.get(key)
+    return value if isinstance(value, list) and len(value) == length else ()
+
+
+def _stratum(facts: "_Facts | None", serials: Sequence[int], answers: Sequence[str]) -> str:
+    if facts is None or not serials:
+        return ""
+    if len(serials) > 1:
+        return f"{len(serials)} hops"
+    return WITH_CONFLICT if facts.has_conflict(serials[0], answers) else WITHOUT_CONFLICT
+
+
+class _Facts:
+    """The numbered facts of a context: in which chunk each stands, and which say another value of the same."""
+
+    def __init__(self, chunks: Sequence[str]) -> None:
+        self._chunk: dict[int, int] = {}
+        self._text: dict[int, str] = {}
+        for number, chunk in enumerate(chunks):
+            for match in _NUMBERED.finditer(chunk):
+                self._chunk[int(match[1])] = number
+                self._text[int(match[1])] = match[2]
+
+    def chunks_with(self, serials: Sequence[int]) -> list[int]:
+        return [self._chunk[serial] for serial in serials if serial in self._chunk]
+
+    def newest(self, question: str, answers: Sequence[str]) -> tuple[int, ...]:
+        """The newest of the facts that end in an answer and share most words with the question; none, or one."""
+        words = set(_words(question))
+        shared = {
+            serial: len(words & set(_words(text[: -len(answer)])))
+            for serial, text in self._text.items()
+            for answer in answers
+            if text.endswith(answer)
+        }
+        best = max(shared.values(), default=0)
+        return (max(serial for serial, count in shared.items() if count == best),) if best else ()
+
+    def has_conflict(self, serial: int, answers: Sequence[str]) -> bool:
+        """Whether another fact says the same of another value: it begins as this one does, up to the answer."""
+        ending = next((answer for answer in answers if self._text[serial].endswith(answer)), None)
+        if ending is None:
+            return False
+        begins = self._text[serial][: -len(ending)]
+        return any(text.startswith(begins) and text != self._text[serial] for text in self._text.values())
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.lower())

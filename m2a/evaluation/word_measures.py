@@ -1,0 +1,69 @@
+"""How MemoryAgentBench scores the words of an answer, and the strict measure that its lenient one hides.
+
+Its normalisation is SQuAD's: lower case, without punctuation and articles. An answer that lists an old and a new value holds
+the gold one, so it passes `contains`; strictly it is right where the short answer is a gold one and nothing else.
+"""
+
+import re
+import string
+from collections.abc import Callable, Mapping, Sequence
+
+from m2a.benchmarks.dialogue import Measure
+
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+_ANSWER = re.compile(r"\banswer:\s*(.*)", re.IGNORECASE)
+_LABEL = re.compile(r"\blabel:\s*(.*)", re.IGNORECASE)
+
+
+def as_published(measure: Measure, reply: str, golds: Sequence[str]) -> float | None:
+    """1 or 0 as the benchmark's authors score it: of the whole reply and of its short answer the better; None without one."""
+    score = _PUBLISHED.get(measure)
+    return None if score is None else float(score(reply, golds))
+
+
+def is_strictly_right(measure: Measure, reply: str, golds: Sequence[str]) -> bool:
+    """Whether the short answer, or the label, is a gold one and nothing else; where all golds are wanted, whether it has all."""
+    if measure == "contains all":
+        return _contains_all(reply, golds)
+    short = _label(reply) if measure == "label" else short_answer(reply)
+    return any(normalised(short) == normalised(gold) for gold in golds)
+
+
+def short_answer(reply: str) -> str:
+    """What follows "Answer:", else the first line."""
+    found = _ANSWER.search(reply)
+    return found[1] if found else reply.strip().partition("\n")[0]
+
+
+def normalised(text: str) -> str:
+    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+
+
+def _contains(reply: str, golds: Sequence[str]) -> bool:
+    return any(normalised(gold) in normalised(text) for text in (reply, short_answer(reply)) for gold in golds)
+
+
+def _contains_all(reply: str, golds: Sequence[str]) -> bool:
+    return all(gold.lower() in reply.lower() for gold in golds)
+
+
+def _is_one(reply: str, golds: Sequence[str]) -> bool:
+    return any(normalised(gold) == normalised(text) for text in (reply, short_answer(reply)) for gold in golds)
+
+
+def _label(reply: str) -> str:
+    found = _LABEL.search(reply)
+    return found[1] if found else short_answer(reply)
+
+
+def _is_label(reply: str, golds: Sequence[str]) -> bool:
+    return any(normalised(_label(reply)) == normalised(gold) for gold in golds)
+
+
+_PUBLISHED: Mapping[Measure, Callable[[str, Sequence[str]], bool]] = {
+    "contains": _contains,
+    "contains all": _contains_all,
+    "exact": _is_one,
+    "label": _is_label,
+}

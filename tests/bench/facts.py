@@ -1,0 +1,136 @@
+"""How far the rules follow facts: `python -m tests.bench facts --data FOLDER [--restated FILE --templates FOLDER] [--show 5]`.
+
+FOLDER is what `python -m m2a.benchmarks.compose --mquake …` wrote. Every chunk is a message and all messages are at hand: how
+well a search finds them is measured by `m2a evaluate`, here only what is made of them. Answers count where they are a gold one
+and nothing else.
+
+FILE holds the same relations in a writer's own words, `{"P19": {"statements": ["… [X] … [Y] …"], "questions": ["… [X] …"]}}`,
+and the folder of templates MQuAKE's `cloze_templates.json` and `question_templates.json`, by which the facts are known: each is
+then told in one of these wordings by chance, and questions of one fact are asked so too.
+"""
+
+import argparse
+import json
+import random
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from m2a.agents.offline.relations import facts_that_lead
+from m2a.agents.offline.sense import Sense
+from m2a.benchmarks.memoryagentbench import chunks_of
+from m2a.evaluation.word_measures import is_strictly_right
+from m2a.types import Message
+from m2a.wiring import cache_dir
+from models.text_encoder import MINILM, load_text_encoder
+
+CHUNK_TOKENS = 512
+_FACT = re.compile(r"(\d+)\. (.+)\.$")
+NOW = datetime(2025, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Wordings:
+    """What is known of the relations of a context, and how else they are told and asked."""
+
+    facts: Mapping[str, re.Pattern[str]]
+    questions: Mapping[str, re.Pattern[str]]
+    restated: Mapping[str, Mapping[str, Sequence[str]]]
+
+    @classmethod
+    def read(cls, restated: Path, templates: Path) -> "Wordings":
+        facts, questions = (
+            json.loads((templates / f"{kind}_templates.json").read_text()) for kind in ("cloze", "question")
+        )
+        return cls(_patterns(facts), _patterns(questions), json.loads(restated.read_text()))
+
+    def fact(self, text: str, draw: random.Random) -> str:
+        found = _matching(text, self.facts, self.restated)
+        if found is None:
+            return text
+        relation, (subject, value) = found
+        words = draw.choice(self.restated[relation]["statements"]).rstrip(".")
+        told = words.replace("[X]", subject).replace("[Y]", value)
+        return told[0].upper() + told[1:]
+
+    def question(self, text: str, draw: random.Random) -> str:
+        found = _matching(text, self.questions, self.restated)
+        if found is None:
+            return text
+        relation, (subject,) = found
+        return draw.choice(self.restated[relation]["questions"]).replace("[X]", subject)
+
+
+def _patterns(templates: Mapping[str, str]) -> dict[str, re.Pattern[str]]:
+    """By relation; one whose template fits the facts of others too is left out."""
+    patterns = {}
+    for relation, template in templates.items():
+        escaped = re.escape(template).replace(r"\[X\]", "(.+?)").replace("__", "(.+)")
+        patterns[relation] = re.compile(f"^{escaped}$")
+    return {relation: one for relation, one in patterns.items() if relation not in ("P131", "P276", "P1308")}
+
+
+def _matching(
+    text: str, patterns: Mapping[str, re.Pattern[str]], restated: Mapping[str, object]
+) -> tuple[str, tuple[str, ...]] | None:
+    for relation, pattern in patterns.items():
+        if relation in restated and (match := pattern.match(text)):
+            return relation, match.groups()
+    return None
+
+
+def main(arguments: Sequence[str] = ()) -> None:
+    options = argparse.ArgumentParser(prog="python -m tests.bench facts", description=__doc__)
+    options.add_argument("--data", type=Path, required=True)
+    options.add_argument("--restated", type=Path)
+    options.add_argument("--templates", type=Path)
+    options.add_argument("--show", type=int, default=0, help="So many wrong answers of each context.")
+    options.add_argument("--seed", type=int, default=1)
+    given = options.parse_args(arguments)
+    sense = Sense(load_text_encoder(MINILM, cache_dir()))
+    wordings = Wordings.read(given.restated, given.templates) if given.restated else None
+    for file in sorted(given.data.glob("*factconsolidation*.json")):
+        for row in json.loads(file.read_text()):
+            name = row["metadata"]["source"]
+            _measure(name, row["context"], row["questions"], row["answers"], sense, given.show)
+            if wordings is not None:
+                draw = random.Random(given.seed)
+                context = "\n".join(_line(line, wordings, draw) for line in row["context"].splitlines())
+                _measure(f"{name}, facts restated", context, row["questions"], row["answers"], sense, given.show)
+                asked = [wordings.question(question, draw) for question in row["questions"]]
+                if asked != row["questions"]:
+                    _measure(f"{name}, questions restated", row["context"], asked, row["answers"], sense, given.show)
+                    _measure(f"{name}, both restated", context, asked, row["answers"], sense, given.show)
+
+
+def _line(line: str, wordings: Wordings, draw: random.Random) -> str:
+    fact = _FACT.match(line)
+    return line if fact is None else f"{fact[1]}. {wordings.fact(fact[2], draw)}."
+
+
+def _measure(
+    name: str, context: str, questions: Sequence[str], answers: Sequence[Any], sense: Sense, show: int
+) -> None:
+    messages = [
+        Message(number, "owner", "c", "user", "user", chunk, (), NOW)
+        for number, chunk in enumerate(chunks_of(context, CHUNK_TOKENS), start=1)
+    ]
+    right = silent = 0
+    began = time.perf_counter()
+    for question, golds in zip(questions, answers, strict=True):
+        facts = facts_that_lead(question, lambda _: messages, sense)
+        is_right = bool(facts) and is_strictly_right("contains", facts[-1].value, golds)
+        right += is_right
+        silent += not facts
+        if not is_right and show > 0:
+            show -= 1
+            print(f"  {question}\n    gold {golds[0]}; {' → '.join(fact.sentence for fact in facts) or 'no facts'}")
+    seconds = (time.perf_counter() - began) / len(questions)
+    print(
+        f"{name}: strictly right {right} of {len(questions)}, no answer {silent}; {1000 * seconds:.0f} ms a question",
+        flush=True,
+    )

@@ -1,0 +1,133 @@
+"""Facts of named subjects, told in whatever words: what a sentence says, the newest of a relation, and chains of them."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import pytest
+
+from m2a.agents.offline.relations import facts_that_lead
+from m2a.agents.offline.relations.told import Statements, keys_of
+from m2a.agents.offline.relations.walk import follow
+from m2a.agents.offline.sense import Sense
+from m2a.types import Message
+from m2a.wiring import cache_dir
+from models.text_encoder import MINILM, load_text_encoder
+
+
+@pytest.fixture(scope="module")
+def sense() -> Sense:
+    return Sense(load_text_encoder(MINILM, cache_dir()))
+
+
+def message(number: int, text: str) -> Message:
+    return Message(number, "owner", "c", "user", "user", text, (), datetime(2025, 1, 1, tzinfo=UTC))
+
+
+def told(*texts: str) -> Statements:
+    statements = Statements(lambda _: [message(number, text) for number, text in enumerate(texts, start=1)])
+    statements.look_for("")
+    return statements
+
+
+@pytest.mark.parametrize(
+    ("sentence", "subject", "value"),
+    [
+        ("The harbour master of Port Vell is Ines Roca.", "Port Vell", "Ines Roca"),
+        ("Port Vell's harbour master is Ines Roca.", "Port Vell", "Ines Roca"),
+        ("Ines Roca is the harbour master of Port Vell.", "Port Vell", "Ines Roca"),
+        ("Ines Roca wrote Night Trains.", "Night Trains", "Ines Roca"),
+        ("Night Trains was written by Ines Roca.", "Night Trains", "Ines Roca"),
+        ("By the way, it was Ines Roca who wrote Night Trains.", "Night Trains", "Ines Roca"),
+        ("Ines Roca works in the field of marine biology these days.", "Ines Roca", "marine biology"),
+        ("Ines Roca plays point guard.", "Ines Roca", "point guard"),
+        ("Ines Roca holds Andorra citizenship.", "Ines Roca", "Andorra"),
+        ("Girona is where Ines Roca was born.", "Ines Roca", "Girona"),
+        ("In Andorra, the official language is Catalan.", "Andorra", "Catalan"),
+        ("The university where Ines Roca was educated is University of Lisbon.", "Ines Roca", "University of Lisbon"),
+        ("12. The capital of Chile is Santiago.", "Chile", "Santiago"),
+        ("The name of the current head of the Andorra government is Xavier Espot.", "Andorra", "Xavier Espot"),
+    ],
+)
+def test_a_sentence_says_a_value_of_its_subject(sentence: str, subject: str, value: str) -> None:
+    [one] = [one for one in told(sentence).about(keys_of(subject.split())) if one.belongs]
+    assert one.value == value and value not in one.relation
+
+
+@pytest.mark.parametrize(
+    ("sentence", "subject"),
+    [
+        ("Ines Roca is a citizen of Andorra.", "Andorra"),  # says nothing of Andorra itself
+        ("Night Trains was written by Ines Roca.", "Ines Roca"),
+        ("Ines Roca studies at University of Lisbon.", "Lisbon"),  # a part of a longer name
+        ("Is Ines Roca the harbour master of Port Vell?", "Port Vell"),
+    ],
+)
+def test_what_belongs_to_another_is_not_told_of_it(sentence: str, subject: str) -> None:
+    assert not [one for one in told(sentence).about(keys_of(subject.split())) if one.belongs]
+
+
+FACTS = (
+    "Night Trains was written by Ines Roca.",
+    "Ines Roca is married to Paul Lind.",
+    "Night Trains was written by Tom Berg.",
+    "Tom Berg is married to Ada Low.",
+    "Ada Low was born in the city of Girona.",
+    "Girona is located in the country of Spain.",
+    "Ada Low is employed by Port Vell.",
+    "Tom Berg died in the city of Turin.",
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "steps"),
+    [
+        ("Who wrote Night Trains?", "Tom Berg", 1),
+        ("Who is the author of Night Trains?", "Tom Berg", 1),
+        ("Where did Tom Berg die?", "Turin", 1),
+        ("Who is the spouse of the author of Night Trains?", "Ada Low", 2),
+        ("In which city was the spouse of the author of “Night Trains” born?", "Girona", 3),
+        ("Who employs Night Trains' author's spouse?", "Port Vell", 3),
+    ],
+)
+def test_the_newest_holds_and_chains_go_over_what_holds(question: str, answer: str, steps: int, sense: Sense) -> None:
+    found = follow(question, told(*FACTS), sense)
+    assert found is not None and (found.answer, len(found.facts)) == (answer, steps)
+
+
+def test_a_later_fact_in_other_words_is_the_newer_one(sense: Sense) -> None:
+    found = follow("Who is the author of Night Trains?", told(*FACTS, "Mia Fox wrote Night Trains."), sense)
+    assert found is not None and found.answer == "Mia Fox"
+
+
+@pytest.mark.parametrize("question", ["Who wrote Day Boats?", "What colour is the sky?", "Night Trains?"])
+def test_where_nothing_is_told_nothing_leads_on(question: str, sense: Sense) -> None:
+    assert follow(question, told(*FACTS), sense) is None
+
+
+def test_each_step_looks_for_what_was_said_of_its_subject(sense: Sense) -> None:
+    asked: list[str] = []
+
+    def find(text: str) -> Sequence[Message]:
+        asked.append(text)
+        words = set(keys_of(text.split()))
+        return [
+            message(n, fact)
+            for n, fact in enumerate(FACTS, 1)
+            if "trains" in words or ("low" in words and "Low" in fact)
+        ]
+
+    found = follow("Who is the spouse of the author of Night Trains?", Statements(find), sense)
+    assert found is not None and found.answer == "Ada Low"
+    assert asked[0].startswith("Who is the spouse") and "Tom Berg" in asked
+
+
+def test_facts_of_short_messages_are_left_to_the_memories(sense: Sense) -> None:
+    def find(_: str) -> Sequence[Message]:
+        return [message(number, fact) for number, fact in enumerate(FACTS, start=1)]
+
+    def find_in_one(_: str) -> Sequence[Message]:
+        return [message(1, "\n".join(f"{number}. {fact}" for number, fact in enumerate((*FACTS, *FACTS))))]
+
+    assert facts_that_lead("Who wrote Night Trains?", find, sense) == ()
+    [fact] = facts_that_lead("Who wrote Night Trains?", find_in_one, sense)
+    assert (fact.message_id, fact.sentence, fact.value) == (1, "Night Trains was written by Tom Berg", "Tom Berg")
