@@ -134,13 +134,6 @@ def temporal_fault(answer: str, event: date, since: date | None) -> str | None:
     return f"the answer is {answer!r}, but by its derivation it must be {right!r}."
 
 
-def untold_fault(answer: str, told: Sequence[str]) -> str | None:
-    """Why the answer to a question with a photo may be had from the photo alone: the turns do not say it; or None."""
-    if set(words_of(answer)) - {"a", "an", "the"} <= {word for text in told for word in words_of(text)}:
-        return None
-    return f"its evidence does not say {answer!r}, so that its photo alone might tell."
-
-
 def _about(rule: str, sentences_found: Iterable[str | None]) -> Iterator[tuple[str, str]]:
     yield from ((rule, sentence) for sentence in sentences_found if sentence)
 
@@ -306,16 +299,8 @@ class _GroupCheck:
                 yield "photos", f"its photo {photo.name} is shown in the sessions; ask with one that is not."
             elif concept is None:
                 yield "photos", f"its photo {photo.name} is no unseen photo of a concept of the group."
-            else:
-                if not seen & {own.path for own in concept.photos}:
-                    yield "evidence", f"no turn of its evidence shows {concept.name}, of whom its photo is."
-                if words_of(question.answer) in map(words_of, visible_on(photo, concept)):
-                    yield (
-                        "answer",
-                        f"the answer {question.answer!r} can be seen on its photo; ask what only the sessions tell.",
-                    )
-        if question.derivation is None:
-            yield from _about("answer", [untold_fault(question.answer, [turn.text for turn in turns])])
+            elif not seen & {own.path for own in concept.photos}:
+                yield "evidence", f"no turn of its evidence shows {concept.name}, of whom its photo is."
 
     def _derivation_faults(self, question: GeneratedQuestion) -> Iterator[str]:
         derivation = question.derivation
@@ -343,13 +328,6 @@ class _GroupCheck:
         if not stands_in(event.expression, turn.text):
             raise ValueError(f"{self.turn_name(place)} does not say {event.expression!r}.")
         return resolve(event.expression, times[place.session - 1].date())
-
-
-def visible_on(photo: Path, concept: PersonalConcept) -> list[str]:
-    """What is known to be seen on a photo of a concept: its setting, and how the concept looks."""
-    seen = [own.setting for own in (*concept.photos, *concept.unseen) if own.path == photo]
-    seen += [text for attribute in concept.attributes for text in (attribute.value, *attribute.accepted)]
-    return [text for text in seen if text]
 
 
 def _unwritable(text: str) -> str | None:

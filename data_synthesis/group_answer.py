@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from data_synthesis.accepted import says_too_little
-from data_synthesis.check_group import TEMPORAL, GroupFault, delivered, faults_of, visible_on
+from data_synthesis.check_group import TEMPORAL, GroupFault, delivered, faults_of
 from data_synthesis.dates import accepted_days, accepted_forms, resolve, written, written_days
 from data_synthesis.group import (
     DatedEvent,
@@ -21,7 +21,7 @@ from data_synthesis.group import (
     TurnPlace,
 )
 from data_synthesis.group_prompt import QUESTIONS, photo_ids, with_ids
-from data_synthesis.seen import in_words
+from data_synthesis.seen import facts_of, in_words
 from data_synthesis.wording import answer_given_away, holds, words_of
 
 _MOST_TURNS = 1000  # more than any use; a longer answer is not worth checking turn by turn
@@ -84,7 +84,6 @@ class _Question(_Part):
     question: _Text
     answer: _Text
     accepted: list[_Text] | None = None
-    seen: list[_Text] = []
     evidence: list[_Text]
     derivation: _Derivation | None = None
 
@@ -121,8 +120,8 @@ def read_group(arguments: Mapping[str, Any], request: GroupRequest) -> Generated
     names = {place: turn_id for turn_id, place in places.items()} | {_NOWHERE: "a turn that is not there"}
     group, in_ids = _group(answer, places), with_ids(request)
     doubled = [GroupFault("schema", f"The id {one} is given to two turns; each has its own.") for one in twice]
-    own = [*doubled, *_describing(group, in_ids), *_unseen(answer, group, places)]
-    faults = [*own, *faults_of(group, in_ids, lambda place: names.get(place, in_words(place)))]
+    own = [*doubled, *_describing(group, in_ids), *_evidence_of_nothing(answer, places)]
+    faults = [*faults_of(group, in_ids, lambda place: names.get(place, in_words(place))), *own]
     told = [_in_ids(fault, names) for fault in faults]
     group = _without(group, {fault.question for fault in own if fault.question is not None})
     group, left = delivered(group, in_ids)
@@ -177,35 +176,21 @@ def _describing(group: GeneratedGroup, request: GroupRequest) -> Iterator[GroupF
     for number, session in enumerate(group.sessions, start=1):
         for turn_number, turn in enumerate(session, start=1):
             for concept in request.group.concepts:
-                shown = [photo for photo in turn.photos if photo in (own.path for own in concept.photos)]
-                seen = [text for photo in shown for text in visible_on(photo, concept) if len(words_of(text)) > 1]
-                if told := next((text for text in seen if holds(turn.text, text)), None):
+                shown = [photo for photo in concept.photos if photo.path in turn.photos]
+                stated = [fact for photo in shown for fact in facts_of(concept, photo)]
+                seen = [fact.text for fact in stated if fact.kind in ("setting", "attribute")]
+                if told := next((text for text in seen if len(words_of(text)) > 1 and holds(turn.text, text)), None):
                     sentence = f"it says {told!r}, which its photo shows; leave that to the photo."
                     yield GroupFault("photos", sentence, TurnPlace(number, turn_number))
 
 
-def _unseen(answer: "_Answer", group: GeneratedGroup, places: Mapping[str, TurnPlace]) -> Iterator[GroupFault]:
-    """Questions that are said to need a photo, and do not: no evidence shows it, or a message gives the answer."""
-    turns = [(turn_id, group.sessions[at.session - 1][at.turn - 1]) for turn_id, at in places.items()]
+def _evidence_of_nothing(answer: "_Answer", places: Mapping[str, TurnPlace]) -> Iterator[GroupFault]:
     for number, asked in enumerate(answer.questions, start=1):
-        subject = f"Question {number} ({asked.question!r})"
         for turn_id in asked.evidence:
             if turn_id not in places:
                 sentence = f"its evidence names {turn_id}, which does not exist."
+                subject = f"Question {number} ({asked.question!r})"
                 yield GroupFault("evidence", sentence, question=number, subject=subject)
-        shown = {str(photo) for turn_id, turn in turns if turn_id in asked.evidence for photo in turn.photos}
-        for photo in asked.seen:
-            if photo not in shown:
-                yield GroupFault(
-                    "evidence", f"no turn of its evidence shows {photo}.", question=number, subject=subject
-                )
-        saying = [turn_id for turn_id, turn in turns if asked.answer.strip() and holds(turn.text, asked.answer)]
-        if asked.seen and saying and asked.category != TEMPORAL:
-            sentence = (
-                f"{asked.answer!r} is to be seen on a photo, but {saying[0]} says it; change one of them, "
-                "or leave `seen` empty where words are to answer."
-            )
-            yield GroupFault("answer", sentence, question=number, subject=subject)
 
 
 def _without(group: GeneratedGroup, left_out: Collection[int]) -> GeneratedGroup:

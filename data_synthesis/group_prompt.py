@@ -140,9 +140,8 @@ def mend_tool(request: GroupRequest) -> Tool:
 def _schema(request: GroupRequest) -> dict[str, Any]:
     schema: dict[str, Any] = copy.deepcopy(_SCHEMA)
     turn = schema["properties"]["sessions"]["items"]["properties"]["turns"]["items"]["properties"]
-    seen = schema["properties"]["questions"]["items"]["properties"]["seen"]
     turn["speaker"]["enum"] = list(request.speakers)
-    turn["photos"]["items"]["enum"] = seen["items"]["enum"] = list(photo_ids(request))
+    turn["photos"]["items"]["enum"] = list(photo_ids(request))
     return schema
 
 

@@ -194,10 +194,17 @@ class Sight:
                     yield f"a turn outside of its group tells {form!r} of {concept.name}."
 
     def _faults_of_own_photos(self, question: GeneratedQuestion) -> Iterator[tuple[str, str]]:
-        """Whether it tells whom its photo shows, or is answered by the name of another concept."""
+        """Whether its photo alone might answer it, or it tells whom that shows, or is answered by another one's name."""
+        if question.derivation is None and not self._said(question):
+            yield "answer", f"its evidence does not say {question.answer!r}, so that its photo alone might tell."
         asked, concepts = content_of(question.text), self._request.group.concepts
         shown = [(one, photo) for one in concepts for photo in one.unseen if photo.path in question.photos]
         for one, photo in shown:
+            if any(self._says(fact, question.answer) for fact in facts_of(one, photo)):
+                yield (
+                    "answer",
+                    f"the answer {question.answer!r} can be seen on its photo; ask what only the sessions tell.",
+                )
             if self._look(asked, one, photo) or (one.class_name and content_of(one.class_name) <= asked):
                 yield "photo", f"it says in words what its photo shows of {one.name}."
             others = [other.name for other in concepts if other is not one]

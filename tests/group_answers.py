@@ -125,7 +125,6 @@ def _ask(category: int, question: str, answer: str, *places: tuple[int, int]) ->
         "question": question,
         "answer": answer,
         "accepted": [],
-        "seen": [],
         "evidence": [turn_id(*place) for place in places],
         "derivation": None,
     }

@@ -41,7 +41,7 @@ REQUEST = GroupRequest(
                 short_description=stated["look"],
                 attributes=(
                     *(Attribute(key, value) for key, value in stated["attributes"].items()),
-                    *((Attribute("handle", "chipped", ("vase",)),) if name == "Mochi" else ()),
+                    *((Attribute("mood", "caught", ("guilty",)),) if name == "Mochi" else ()),
                 ),
                 questions=tuple(
                     VisualQuestion(photos[view], text, options, answer)
@@ -202,8 +202,8 @@ FAULTS: dict[str, tuple[Callable[[], GeneratedGroup], str]] = {
         "the answer 'the aunt' can be seen on its photo",
     ),
     "retrieval of how it looks": (
-        lambda: with_question(11, answer="Vase", evidence=(TurnPlace(2, 2),)),
-        "the answer 'Vase' can be seen on its photo",
+        lambda: with_question(11, answer="Guilty", evidence=(TurnPlace(2, 2),)),
+        "the answer 'Guilty' can be seen on its photo",
     ),
     "retrieval without photo and name": (lambda: with_question(12, text="What was worn?"), "must name its concept"),
     "retrieval without photo and sight": (

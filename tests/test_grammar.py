@@ -138,7 +138,7 @@ def test_a_correction_decides_the_answer():
                 day = resolve(event.expression, asked.placement.times[event.place.session - 1].date())
                 assert question.answer.startswith(f"{day.day} ")
                 corrected += 1
-    assert corrected > 5
+    assert corrected > 2
 
 
 def test_photos_are_asked_about_with_options_from_the_concept_set():

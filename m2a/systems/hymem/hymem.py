@@ -11,7 +11,7 @@ from m2a.systems.metered import MeteredChatModel
 from m2a.systems.model_steps import Attempts, at_once
 from m2a.systems.notes import Note, Notes, messages_of, ranked
 from m2a.systems.photos_shown import captioned_line, messages_by_photo, photos_of, question_text
-from m2a.systems.prompting import PHOTOS_AT_MOST, day, message_line
+from m2a.systems.prompting import PHOTOS_AT_MOST, day, message_line, render
 from m2a.systems.shared import Memory, Parts
 from m2a.systems.system import Answer, Meter, Question, RetrievedMessage, Usage
 from m2a.types import Message
@@ -75,7 +75,8 @@ class Hymem:
         first = await asyncio.to_thread(self._by_photo, question)
         metered = MeteredChatModel(self._parts.chat_model, meter)
         photos = await asyncio.to_thread(self._photos, question, first) if metered.sees_photos else []
-        recall = Recall(metered, self._variant, self._notes, day(question.asked_at), first=first, photos=photos)
+        today, style = day(question.asked_at), question.instructions or render("style")
+        recall = Recall(metered, self._variant, self._notes, today, style, first=first, photos=photos)
         recalled = await recall.recall(words)
         if not recalled.answer:
             raise ChatModelError("The chat model gave an empty reply.")

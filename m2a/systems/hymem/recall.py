@@ -12,7 +12,6 @@ from m2a.systems.hymem.variants import HymemVariant
 from m2a.systems.metered import tokens_of
 from m2a.systems.model_steps import ask_for, at_once
 from m2a.systems.notes import Note, Notes, messages_of
-from m2a.systems.prompting import render
 from models.chat_model import ChatModel, PhotoPart
 
 
@@ -28,8 +27,8 @@ class Recalled:
 
 
 class Recall:
-    """One question. `first` are notes of Level 1 that come before those found by words, and `photos` go along with each
-    answer."""
+    """One question. `style` says how the answer is to be given, `first` are notes of Level 1 that come before those found by
+    words, and `photos` go along with each answer."""
 
     def __init__(
         self,
@@ -37,6 +36,7 @@ class Recall:
         variant: HymemVariant,
         notes: Notes,
         today: str,
+        style: str,
         *,
         first: Sequence[Note] = (),
         photos: Sequence[PhotoPart] = (),
@@ -45,6 +45,7 @@ class Recall:
         self._variant = variant
         self._notes = notes
         self._today = today
+        self._style = style
         self._first = first
         self._photos = photos
         self._pool: list[str] = []
@@ -82,7 +83,7 @@ class Recall:
             material=[*self._pooled, ("Summaries" if variant.summaries else "Conversation", lines)],
             request=f"The question: {question}",
             photos=self._photos,
-            style=render("style"),
+            style=self._style,
             today=self._today,
         )
         is_complete = light.complete and bool(light.answer)
@@ -110,7 +111,7 @@ class Recall:
             material=[*self._pooled, ("Conversation", lines)],
             request=f"The question: {question}",
             photos=self._photos,
-            style=render("style"),
+            style=self._style,
             today=self._today,
         )
         self._answered(deep.answer, units, lines)
