@@ -47,6 +47,17 @@ def test_each_change_has_its_words_and_its_undo(changed: MemoryChanged, words: s
     assert "<button" not in memory_html([RecordedChange(4, changed)])  # the turn still runs
 
 
+def test_what_is_forgotten_in_two_places_is_told_once() -> None:
+    twin = entry(3, OLD.text)
+    forgotten = [MemoryChanged("forgotten", None, one) for one in (OLD, twin, None, NEW)]
+    notice = memory_html([RecordedChange(number, one) for number, one in enumerate(forgotten)], reply_id=12)
+    assert notice.count("<strong>Forgot</strong>") == 2 == notice.count("<button")
+    assert (
+        notice.count("4711") == 2 and "0815" in notice and "what you asked" not in notice
+    )  # the words, and the button's name
+    assert memory_html([RecordedChange(0, forgotten[2]), RecordedChange(1, forgotten[2])]).count("Forgot") == 1
+
+
 def test_a_rival_is_offered_to_be_replaced() -> None:
     notice = memory_html([RecordedChange(0, MemoryChanged("added", NEW, rivals=(OLD,)))], reply_id=12)
     assert "I also keep" in notice and "(3 May 2026)" in notice

@@ -23,7 +23,7 @@ def memory_html(
     reply_id: int | None = None,
 ) -> str:
     """One line per change, then what was not done. With the reply's id each has its button."""
-    lines = [_change(change, reply_id) for change in changes]
+    lines = [_change(change, reply_id) for change in _told_once(changes)]
     lines += [_not_kept(one, reply_id) for one in not_kept]
     if unasked:
         were = "was" if unasked == 1 else "were"
@@ -56,6 +56,16 @@ def failure_html(failure: Failed) -> str:
 def refusal_html(reason: str) -> str:
     """A message that was not taken at all; its words are still in the box."""
     return f'<div class="m-failure" role="alert"><strong>I did not take this.</strong> {markup.text(reason)}</div>'
+
+
+def _told_once(changes: Sequence[RecordedChange]) -> list[RecordedChange]:
+    """Two memories that say the same are forgotten together: one line tells it, that which still has the words."""
+    told: dict[str, RecordedChange] = {}
+    for one in changes:
+        forgotten = one.changed.change == "forgotten" and not one.undone
+        told.setdefault(_quoted(one.changed.previous) if forgotten else f"change {one.number}", one)
+    worded = any(one.changed.change == "forgotten" and one.changed.previous for one in told.values())
+    return [one for words, one in told.items() if words or not worded]
 
 
 def _change(recorded: RecordedChange, reply_id: int | None) -> str:
