@@ -7,7 +7,7 @@ from datetime import date
 from typing import Any
 
 from data_synthesis.grammar.cast import Cast, Person
-from data_synthesis.grammar.known import UNKNOWN, class_facts, kind_of, known_class
+from data_synthesis.grammar.known import UNKNOWN, class_facts, kind_of, known_class, looks_of
 from data_synthesis.grammar.speech import Speech
 from data_synthesis.grammar.words import Decks, data
 from data_synthesis.group import ConceptPhoto, GroupRequest, PersonalConcept
@@ -190,6 +190,9 @@ def _chat(plan: Plan, number: int) -> Passage:
 def _chains(plan: Plan) -> list[list[Passage]]:
     """Passages that must come in this order, in different sessions; the first chains get their place first."""
     members = plan.drawn.sample(plan.members, len(plan.members))
+    members.sort(
+        key=lambda member: not any(looks_of(member.concept, member.concept.photos))
+    )  # events are asked by looks
     chains = []
     for place, member in enumerate(members[:3]):
         arc = _templates(plan, "arcs", member)

@@ -97,7 +97,13 @@ def requests_of(locomo: Path, concepts: Path, *, groups: int = 2, seed: int = 0)
             speakers = sample["conversation"]["speaker_a"], sample["conversation"]["speaker_b"]
             for group, placement in zip(chosen, placed, strict=True):
                 requests.append(
-                    GroupRequest(name, speakers, group, placement, seed_of(seed, name, group.number), voices_of(sample))
+                    GroupRequest(
+                        *(name, speakers, group, placement, seed_of(seed, name, group.number)),
+                        elsewhere=tuple(
+                            concept for other in chosen if other is not group for concept in other.concepts
+                        ),
+                        voices=voices_of(sample),
+                    )
                 )
     return requests
 
