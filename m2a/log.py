@@ -1,5 +1,6 @@
 """What the log tells: where something failed and with what kind of error, never its words, which may be a user's."""
 
+import asyncio
 import logging
 import sys
 import traceback
@@ -32,7 +33,8 @@ def log_to_standard_error() -> None:
 def _is_news(record: logging.LogRecord) -> bool:
     """An open page holds its stream of events until the server ends. That it is cut then is no error."""
     cut = ("timeout graceful shutdown exceeded", "ASGI callable returned without completing response.")
-    return not record.getMessage().endswith(cut)
+    error = record.exc_info[1] if record.exc_info else None
+    return not record.getMessage().endswith(cut) and not isinstance(error, asyncio.CancelledError)
 
 
 def without_tracebacks(module: ModuleType) -> None:

@@ -71,7 +71,7 @@ def submit(client: TestClient) -> int:
 
 def send(client: TestClient, value: object, session: str = "tab") -> Any:
     """Sends a message as the page does, and waits for what comes of it."""
-    body = {"data": [value, ""], "fn_index": submit(client), "session_hash": session, "trigger_id": None}
+    body = {"data": [value, "", ""], "fn_index": submit(client), "session_hash": session, "trigger_id": None}
     joined = client.post("/gradio_api/queue/join", json=body)
     if joined.status_code == 200:
         client.get("/gradio_api/queue/data", params={"session_hash": session})
@@ -132,7 +132,7 @@ def test_no_address_is_fetched_that_stands_in_a_files_place(
     value = file_at(address, shape)
     assert send(client, value).status_code == 403
     for path in ("run/predict", "call/on_send", "component_server"):
-        body = {"data": [value, ""], "fn_index": 1, "session_hash": "x", "component_id": 1, "fn_name": "x"}
+        body = {"data": [value, "", ""], "fn_index": 1, "session_hash": "x", "component_id": 1, "fn_name": "x"}
         assert client.post(f"/gradio_api/{path}", json=body).status_code == 403
         as_text = {"content": json.dumps(body).encode("utf-16"), "headers": {"Content-Type": "text/plain"}}
         assert client.post(f"/gradio_api/{path}", **as_text).status_code == 403  # type: ignore[arg-type]

@@ -207,6 +207,11 @@ _ASKS = (
         re.IGNORECASE,
     ),
     re.compile(
+        rf"^{_OPENER}(?:please,? )?(?:(?:show|find) (?:me|us)\b|let (?:me|us) see\b|"
+        r"(?:show|find|display|bring up|pull up|look up|search for) (?:the|my|our|a|an|any|all|every|some|[\w-]+'s) )",
+        re.IGNORECASE,
+    ),
+    re.compile(
         r"^(?:name|list) (?:(?:all|every|both|each)(?: of)?|the)? ?(?:my|our|[\w-]+'s) |"
         r"^(?:the )?(?:names?|date|day|time|age|address|number|price|colou?r|code|password|title) of (?!.*\d)"
         rf"(?!.*\b{_AUXILIARY}\b)[^.?!,:]+$",
