@@ -1,6 +1,7 @@
 """The grammar generator: valid groups whose answers hold by construction, in words that no other group has."""
 
 import json
+import re
 from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -13,6 +14,7 @@ import data_synthesis.grammar as grammar
 from data_synthesis.check_group import faults_of
 from data_synthesis.dates import expressions_in, resolve
 from data_synthesis.grammar import GrammarGenerator
+from data_synthesis.grammar.known import suits_hour
 from data_synthesis.grammar.plan import plan_of
 from data_synthesis.group import (
     Attribute,
@@ -63,10 +65,17 @@ def bare(name: str, photos: int = 2) -> PersonalConcept:
     return PersonalConcept(name, name, "", shown, unseen=(ConceptPhoto(Path(f"{name}/unseen.jpg")),))
 
 
-def request(*concepts: PersonalConcept, dialogue_id: str = "conv-1", number: int = 1, seed: int = 7, sessions: int = 6):
-    step = timedelta(days=3, hours=5)
-    times = tuple(START + step * number for number in range(1, sessions + 1))
-    placement = Placement(1, START, START + step * (sessions + 1), times)
+def request(
+    *concepts: PersonalConcept,
+    dialogue_id: str = "conv-1",
+    number: int = 1,
+    seed: int = 7,
+    sessions: int = 6,
+    start: datetime = START,
+    step: timedelta = timedelta(days=3, hours=5),
+):
+    times = tuple(start + step * number for number in range(1, sessions + 1))
+    placement = Placement(1, start, start + step * (sessions + 1), times)
     return GroupRequest(dialogue_id, SPEAKERS, ConceptGroup(number, concepts), placement, seed)
 
 
@@ -255,6 +264,64 @@ def test_what_goes_on_takes_its_time_and_fits_the_season():
                    (passage.template for passage in told))]  # fmt: skip
         assert all(plan.dates[0].month in months for months in seasons)
     assert steps > 5
+
+
+@pytest.fixture(scope="module")
+def around_the_clock():
+    """Groups whose sessions are held at all hours, and one that is held by night alone."""
+    asked = [
+        request(DOG, CLOCK, bare("Kolo"), dialogue_id=f"conv-{n}", seed=n, start=START + timedelta(hours=n))
+        for n in range(0, 24, 3)
+    ]
+    by_night = request(DOG, CLOCK, start=START.replace(hour=1), step=timedelta(days=3))
+    asked.append(by_night)
+    return list(zip(asked, generated(asked), strict=True))
+
+
+def test_what_is_said_suits_the_hour(around_the_clock):
+    assert not suits_hour(["I've been sorting pictures all evening."], 11)
+    assert not suits_hour(["I had a really tough day at work. ~It was a lot."], 9)
+    assert not suits_hour(["I have to head out now, Pete is waiting for me."], 5)
+    assert not suits_hour(["Great, actually! I slept well for once."], 17)
+    assert suits_hour(["It's getting late here, so I'm off to bed."], 23)
+    nights = 0
+    for asked, group in around_the_clock:
+        for moment, session in zip(asked.placement.times, group.sessions, strict=True):
+            assert [turn.text for turn in session if not suits_hour([turn.text], moment.hour)] == []
+            if moment.hour < 5:
+                greeted = " ".join(turn.text for turn in session[:2])
+                assert re.search(r"sleep|late|this hour|awake|night|up", greeted)
+                nights += 1
+    assert nights > 8
+
+
+def test_a_question_is_answered_before_the_subject_changes(around_the_clock):
+    answers = json.loads((TEXTS / "talk.json").read_text(encoding="utf-8"))["acks_asked"]
+    asked_back = 0
+    for _, group in around_the_clock:
+        for session in group.sessions[1:]:
+            if re.search(r"(how|what) about you\?|and you\?", session[1].text, re.IGNORECASE):
+                assert any(answer[:-1] in session[2].text for answer in answers), session[2].text
+                asked_back += 1
+    assert asked_back > 5
+
+
+def test_things_are_spoken_of_as_things(around_the_clock):
+    alive = re.compile(
+        r"says hi|in person|introduced|come into your life|licked|treat|how's|be lost without|up to\?", re.I
+    )
+    for _, group in around_the_clock:
+        for turn in (turn for session in group.sessions[1:] for turn in session):
+            if "tick" in words_of(turn.text) and "Rosa" not in turn.text:
+                assert not alive.search(turn.text)
+
+
+def test_no_sentence_is_broken(around_the_clock):
+    broken = re.compile(
+        r"from on|ten hundred|by the way, by the way|oh, oh|anyway, anyway|kind of much|the day i \w+ \w+ again\?", re.I
+    )
+    texts = [turn.text for _, group in around_the_clock for session in group.sessions for turn in session]
+    assert [text for text in texts if broken.search(text)] == []
 
 
 @needs_data

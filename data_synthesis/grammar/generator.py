@@ -24,14 +24,14 @@ class GrammarGenerator:
     """
 
     name = "grammar"
-    version = "5"
+    version = "6"
 
     def __init__(self) -> None:
         self._said: set[str] = set()
         self._told: set[str] = set()
 
     async def generate(self, request: GroupRequest) -> GeneratedGroup:
-        """A group that breaks a rule is drawn again, without its story and the sentences that were at fault.
+        """A group that breaks a rule is drawn again, without its stories and the sentences that were at fault.
 
         Raises GenerationFailed where none of DRAWS groups keeps the rules, and where nothing could be asked.
         """
@@ -46,14 +46,14 @@ class GrammarGenerator:
             seed = request.seed if number == 0 else seed_of(request.seed, "drawn again", number)
             script = Script(plan_of(replace(request, seed=seed), stories), avoided)
             group, faults = delivered(_group(script), request)
-            story = script.plan.frame["id"]
+            told_here = script.plan.stories
             if not faults:
-                self._told.add(story)
+                self._told |= told_here
                 self._said.update(
                     s for session in group.sessions for turn in session for s in long_sentences(turn.text)
                 )
                 return group
-            stories.add(story)
+            stories |= told_here
             places = {fault.place for fault in faults if fault.place is not None}
             turns = ((at.turn, group.sessions[at.session - 1]) for at in places)
             avoided.update(s for turn, session in turns if turn for s in long_sentences(session[turn - 1].text))

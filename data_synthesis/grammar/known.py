@@ -1,7 +1,7 @@
 """What is known of concepts and photos before anything is written: their class, their settings, their attributes."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from data_synthesis.seen import POSES, short_setting
 from data_synthesis.wording import content_of, whole_words
 
 UNKNOWN = "unknown"
+THINGS = ("worn", "keepsake", "household")  # kinds of which nobody speaks as of somebody
 _PLACED = re.compile(
     r"((on|in|by|under|at|among|beside|window sill|forest floor)\b"
     r"|(hanging|held|lying|sitting|standing|walking|worn)( \w+)* (on|in|by|among|at|against|from|under) \w)",
@@ -92,11 +93,20 @@ def short_places(photo: ConceptPhoto) -> tuple[str, ...]:
     return (head,) if head != photo.setting and len(whole_words(head)) > 1 else ()
 
 
-def suits_hour(text: str, hour: int) -> bool:
-    words = data("text/fitting.json")
-    if re.search(words["evening"], text, re.I) and 5 <= hour < 18:
-        return False
-    return not re.search(words["daytime"], text, re.I) or 8 <= hour < 21
+def odd_hour(hour: int) -> str:
+    """ "night" or "early" where whoever writes would say a word about the hour, else ""."""
+    return "night" if hour < 5 else "early" if hour < 7 else ""
+
+
+def suits_hour(texts: Iterable[str], hour: int) -> bool:
+    """Whether lines can be said at this hour, apart from what they may leave out."""
+    said = " ".join(text.split(" ~")[0] for text in texts)
+    for rule in data("text/fitting.json"):
+        start, end = rule["from"], rule["to"]
+        within = start <= hour < end if start < end else hour >= start or hour < end
+        if not within and re.search(rf"\b({rule['words']})\b", said, re.IGNORECASE):
+            return False
+    return True
 
 
 def tells_apart(photo: ConceptPhoto, photos: Sequence[ConceptPhoto]) -> bool:

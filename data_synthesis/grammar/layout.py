@@ -1,5 +1,7 @@
 """Turns out of lines: the speakers alternate, each in their own voice, and no session is longer than it may be."""
 
+import re
+
 from data_synthesis.grammar.facts import Line
 from data_synthesis.grammar.plan import Passage
 from data_synthesis.grammar.script import Script, lines_of
@@ -8,6 +10,8 @@ from data_synthesis.grammar.words import data
 from data_synthesis.group import TURNS_PER_SESSION, GeneratedTurn, TurnPlace
 from data_synthesis.wording import whole_words
 
+_ANNOUNCES = re.compile(r"(By the way|Oh|Wait|And|Okay|Well|So|Anyway|Guess|You know|You won't)\b")
+_WITHOUT_QUESTION = re.compile(r"(?<=[.!]) [^.!?]*\?$")
 _ANSWERED = 0.85  # of the turns that change the subject, how many answer what was said before
 
 
@@ -22,17 +26,27 @@ def _session(script: Script, number: int) -> tuple[GeneratedTurn, ...]:
     turns: list[list[Line]] = []
     spoken_of: set[str] = set()
     shown = False
+    before = ""
     for place, (passage, lines) in enumerate(passages):
         if turns and turns[-1][-1].speaker == lines[0].speaker:
             invitation = _invitation(script, passage, spoken_of, shown, turns[-1]) if room > 0 else None
             if invitation is not None:
+                if before == "sad":
+                    _lead_in(script, invitation, after_sad=True)
+                _answer(script, invitation, before)
                 turns.append([invitation])
                 lines[0].opening = lines[0].opening or ("sure" if lines[0].photo else "")
                 room -= 1
             else:
-                _lead_in(script, lines[0])
-        elif place > 1:
-            _answer(script, lines[0], subject_changes=passage is not None)
+                last = turns[-1][-1]
+                last.text = _WITHOUT_QUESTION.sub("", last.text)
+                if place > 1:
+                    _lead_in(script, lines[0])
+        elif turns:
+            if passage is not None and place > 1:
+                _lead_in(script, lines[0], after_sad=before == "sad")
+            _answer(script, lines[0], before)
+        before = _mood(passage, lines)
         if passage is not None and passage.member is not None:
             spoken_of.add(passage.member.name)
             shown = shown or passage.kind == "photo"
@@ -63,23 +77,38 @@ def _turn(script: Script, lines: list[Line]) -> GeneratedTurn:
     return GeneratedTurn(script.plan.request.speakers[speaker], text, photos)
 
 
-def _answer(script: Script, line: Line, *, subject_changes: bool) -> None:
-    """Some words on what the other said last, before a line that begins something new."""
-    if line.opening or script.plan.drawn.random() > _ANSWERED:
+def _mood(passage: Passage | None, lines: list[Line]) -> str:
+    """What the lines leave to be answered: "asked", "sad", "good", "told", or "" where nothing is."""
+    if passage is None:
+        return "asked" if lines[-1].text.endswith("?") else ""
+    if lines[-1].speaker != lines[0].speaker:
+        return "told" if passage.kind == "origin" else ""
+    if passage.kind not in ("life", "chat", "arc"):
+        return ""
+    return str(passage.template.get("mood", "good"))
+
+
+def _answer(script: Script, line: Line, mood: str) -> None:
+    """Some words on what the other said last, before a line that begins something new. A question is always answered."""
+    if not mood or line.opening or (mood != "asked" and script.plan.drawn.random() > _ANSWERED):
         return
-    if subject_changes:
-        _lead_in(script, line)
-    talk = data("text/talk.json")["acks"]
-    answer = Template.of(script.plan.decks.chance("acks", talk), script.plan.drawn)
-    if not script.said.repeats(answer.core):
-        script.said.add(answer.core)
-        line.opening, line.text = answer.opening, f"{answer.core} {line.text}".strip()
+    answers = data("text/talk.json")[f"acks_{mood}"]
+    for _ in answers:
+        answer = script.plan.decks.chance(f"acks {mood}", answers)
+        if not script.said.repeats(answer):
+            script.said.add(answer)
+            line.text = f"{answer} {line.text}"
+            return
 
 
-def _lead_in(script: Script, line: Line) -> None:
-    asks = "?" in line.text
-    leads = data("text/talk.json")["bridges_to_ask" if asks else "bridges"]
-    line.text = script.within(script.plan.decks.draw(f"bridges {asks}", leads), line.text)
+def _lead_in(script: Script, line: Line, *, after_sad: bool = False) -> None:
+    """A change of subject is announced, unless the line does so itself."""
+    if _ANNOUNCES.match(line.text):
+        return
+    deck = "bridges_to_ask" if "?" in line.text else "bridges"
+    if after_sad and (line.photo is not None or "?" in line.text):
+        deck += "_after_sad"
+    line.text = script.within(script.plan.decks.draw(deck, data("text/talk.json")[deck]), line.text)
 
 
 def _invitation(

@@ -2,12 +2,12 @@
 
 import random
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
 from data_synthesis.grammar.cast import Cast, Person
-from data_synthesis.grammar.known import UNKNOWN, class_facts, kind_of, known_class, looks_of
+from data_synthesis.grammar.known import THINGS, UNKNOWN, class_facts, kind_of, known_class, looks_of, suits_hour
 from data_synthesis.grammar.speech import Speech
 from data_synthesis.grammar.words import Decks, data
 from data_synthesis.group import ConceptPhoto, GroupRequest, PersonalConcept
@@ -71,6 +71,11 @@ class Plan:
     frame: dict[str, Any]
     sessions: list[list[Passage]]
     most_lines: list[int]
+    told: Collection[str] = ()
+    stories: set[str] = field(default_factory=set)
+
+    def hour(self, session: int) -> int:
+        return self.request.placement.times[session].hour
 
     @property
     def dates(self) -> list[date]:
@@ -78,7 +83,7 @@ class Plan:
 
 
 def plan_of(request: GroupRequest, told: Collection[str] = ()) -> Plan:
-    """`told` are the frame stories of other groups, by their ids: while there is another one, none is told again."""
+    """`told` are the stories of other groups, by their ids: while there is another one, none is told again."""
     drawn = random.Random(f"{request.dialogue_id} {request.group.number} {request.seed} grammar")
     decks = Decks(request.dialogue_id, request.group.number, drawn)
     names = [concept.name for concept in request.group.concepts]
@@ -94,7 +99,9 @@ def plan_of(request: GroupRequest, told: Collection[str] = ()) -> Plan:
         frame=decks.draw("openings", data("text/openings.json"), lambda one: one["id"] not in told),
         sessions=[[] for _ in request.placement.times],
         most_lines=[drawn.randint(FEWEST_LINES, MOST_LINES) for _ in request.placement.times],
+        told=told,
     )
+    plan.stories.add(plan.frame["id"])
     _place_photos(plan)
     _place_life(plan)
     for chain in _chains(plan):
@@ -160,7 +167,10 @@ def _place_life(plan: Plan) -> None:
     """What goes on in the speakers' own lives: in each session something, and what goes on comes up again later."""
     month = plan.dates[0].month
     for owner in plan.drawn.sample(range(2), 2):
-        life = plan.decks.draw("life", data("text/life.json"), lambda one: month in one.get("months", (month,)))
+        lives = [one for one in data("text/life.json") if month in one.get("months", (month,))]
+        new = [one for one in lives if one["id"] not in plan.told and one["id"] not in plan.stories]
+        life = plan.decks.draw("life", lives, (new or lives).__contains__)
+        plan.stories.add(life["id"])
         helper, number, told_on = plan.cast.helper(owner), 0, None
         for stage in life["stages"]:
             days = stage.get("after", 0)
@@ -169,6 +179,7 @@ def _place_life(plan: Plan) -> None:
                 for place in range(number, len(plan.sessions))
                 if (told_on is None or (plan.dates[place] - told_on).days >= days)
                 and not any(one.kind == "life" for one in plan.sessions[place])
+                and suits_hour(stage["lines"], plan.hour(place))
                 and load(plan.sessions[place]) + LINES["life"] <= MOST_LINES
             ]
             if not free:
@@ -182,9 +193,17 @@ def _place_life(plan: Plan) -> None:
 
 
 def _chat(plan: Plan, number: int) -> Passage:
-    month = plan.dates[number].month
-    chat = plan.decks.draw("chat", data("text/chat.json"), lambda one: month in one.get("months", (month,)))
-    return Passage("chat", number, plan.drawn.randrange(2), template=chat)
+    return Passage("chat", number, plan.drawn.randrange(2), template=chat_for(plan, number))
+
+
+def chat_for(plan: Plan, number: int) -> Any:
+    """Small talk that suits the month and the hour of a session."""
+    month, hour = plan.dates[number].month, plan.hour(number)
+    return plan.decks.draw(
+        "chat",
+        data("text/chat.json"),
+        lambda one: month in one.get("months", (month,)) and suits_hour(one["lines"], hour),
+    )
 
 
 def _chains(plan: Plan) -> list[list[Passage]]:
@@ -214,7 +233,7 @@ def _chains(plan: Plan) -> list[list[Passage]]:
             chains.append([origin])
     named = [Passage("nickname", 0, member.owner, member) for member in plan.members if member.nickname]
     chains[3:3] = [[passage] for passage in named[:1]]
-    distracting = [member for member in plan.members if not member.hidden and kind_of(member.concept) != UNKNOWN]
+    distracting = [member for member in plan.members if not member.hidden and member.kind in ("pet", *THINGS)]
     for member in distracting[:1]:
         chains.insert(4, [Passage("class distractor", 0, member.owner, member)])
     chains.insert(5, [Passage("place distractor", 0, plan.drawn.randrange(2))])

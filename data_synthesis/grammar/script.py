@@ -1,17 +1,19 @@
 """Puts a plan into words: lines of talk, and the facts that each line tells or shows."""
 
+import re
 from collections.abc import Collection, Iterator
 from itertools import pairwise
 
 from data_synthesis.grammar.dates_said import day_before
 from data_synthesis.grammar.facts import Happened, Line, Shown, Told
-from data_synthesis.grammar.known import UNKNOWN, seasonal, secret_words, suits_hour
-from data_synthesis.grammar.plan import MOST_LINES, Member, Passage, Plan, load
+from data_synthesis.grammar.known import THINGS, UNKNOWN, odd_hour, seasonal, secret_words, suits_hour
+from data_synthesis.grammar.plan import MOST_LINES, Member, Passage, Plan, chat_for, load
 from data_synthesis.grammar.speech import Template
 from data_synthesis.grammar.telling import TRIES, Slots, Telling, member_of
 from data_synthesis.grammar.words import data, fill, written_out
 from data_synthesis.wording import holds, whole_words
 
+_WITH_STORY = 0.7  # of the photos that are told with what went on meanwhile
 _THANKED = 0.4  # of the warm words that get an answer
 _NAMELESS_KINDS = ("person", "building", UNKNOWN)
 
@@ -26,9 +28,10 @@ class Script(Telling):
         self.closings: list[list[Line]] = []
         self._spoken: dict[int, tuple[Slots, list[Line]]] = {}
         for number, session in enumerate(plan.sessions):
+            self._hour = plan.hour(number)
             self.greetings.append(self._opening() if number == 0 else self._greeting(number))
             self.passages.append(list(self._in_order(session, self.greetings[-1][-1].speaker, number)))
-            self.closings.append(self._closing(number))
+            self.closings.append(self._closing())
 
     # Beginnings and ends
 
@@ -37,6 +40,9 @@ class Script(Telling):
         mine = [self._introduced_by(member, "my") for member in self.plan.members if member.owner == 0]
         yours = [self._introduced_by(member, "your") for member in self.plan.members if member.owner == 1]
         template = [f"{'OF'['AB'.index(line[0])]}{line[1:]}" for line in self.plan.frame["lines"]]
+        if odd_hour(self._hour) == "night":
+            excuse = self.plan.decks.draw("excuses", data("text/greetings.json")["excuses"])
+            template[0] = template[0].replace("| ", f"| {excuse} ", 1)
         return self._lines("", [template], 0, {"mine": _joined(mine), "yours": _joined(yours)}, None)[1]
 
     def _introduced_by(self, member: Member, whose: str) -> str:
@@ -46,21 +52,22 @@ class Script(Telling):
         return f"<{member.name}>" if tells else f"{whose} {kind} <{member.name}>"
 
     def _greeting(self, number: int) -> list[Line]:
+        """A greeting that suits the hour."""
         texts, lines = data("text/greetings.json"), []
-        for speaker, deck in ((number % 2, "open"), (1 - number % 2, "answer")):
-            for _ in texts[deck]:
-                line = self._line(speaker, self.plan.decks.draw(f"greetings {deck}", texts[deck]), {})
+        when = odd_hour(self._hour)
+        opened, answered = (f"open_{when}", f"answer_{when}") if when else ("open", "answer")
+        for speaker, own, plain in ((number % 2, opened, "open"), (1 - number % 2, answered, "answer")):
+            for deck in (*[own] * len(texts[own]), *[plain] * len(texts[plain])):
+                text = self.plan.decks.draw(f"greetings {deck}", texts[deck], lambda one: suits_hour([one], self._hour))
+                line = self._line(speaker, text, {})
                 if not self.said.repeats(line.text):
                     break
             self.said.add(line.text)
             lines.append(line)
         return lines
 
-    def _closing(self, number: int) -> list[Line]:
-        """A farewell that suits the hour."""
-        hour = self.plan.request.placement.times[number].hour
-        texts = data("text/greetings.json")["close"]
-        return self._lines("closings", texts, None, {}, None, suits=lambda one: suits_hour(" ".join(one), hour))[1]
+    def _closing(self) -> list[Line]:
+        return self._lines("closings", data("text/greetings.json")["close"], None, {}, None)[1]
 
     # Passages
 
@@ -109,7 +116,7 @@ class Script(Telling):
                 if before.opening == "wow" and not line.opening and not refuses and self.plan.drawn.random() < _THANKED:
                     line.opening = "thanks"
             for line in lines:
-                line.tail = line.opening
+                line.tail = "" if line.opening == "thanks" else line.opening
         return lines
 
     def _photo(self, passage: Passage) -> list[Line]:
@@ -119,18 +126,26 @@ class Script(Telling):
         today = plan.dates[passage.session]
         dated = plan.drawn.random() < 0.6
         drawing = member.kind == "drawing"
+        tells = not drawing and plan.drawn.random() < _WITH_STORY
         found = seasonal(photo) or drawing
         deck = ("show_found" if found else "show_dated") if dated else "show_plain"
         lead = "" if not (dated and found) else plan.decks.draw("back then", data("text/talk.json")["back_then"])
         when = self._expression(passage, day_before(today, self._previous(passage), plan.drawn)) if dated else ""
         secret = frozenset(secret_words(member.concept))
+        shows = texts[deck]
+        if deck == "show_plain" and member.kind == "pet":
+            deck, shows = "show_plain_pet", [*shows, *texts["show_plain_pet"]]
+
+        def fits(told: str, kinds: Collection[str] | None) -> bool:
+            return (kinds is None or member.kind in kinds) and suits_hour([told], self._hour)
+
         for attempt in range(TRIES):
             before = set(self._introduced)
-            anecdote = plan.decks.draw("anecdotes", texts["anecdotes"])
+            anecdote = plan.decks.draw("anecdotes", texts["anecdotes"], lambda one: fits(one["told"], one.get("kinds")))
             reaction = self._reaction(member.kind, brief=load(plan.sessions[passage.session]) > MOST_LINES)
-            show = Template.of(plan.decks.draw(deck, texts[deck]), plan.drawn)
+            show = Template.of(plan.decks.draw(deck, shows), plan.drawn)
             told = Template.of(anecdote["told"], plan.drawn).core
-            story = "" if drawing else f" {self.within(lead, told)}"
+            story = f" {self.within(lead, told)}" if tells else ""
             template = [f"O {show.core}{story}", *reaction]
             slots, lines = self._lines("", [template], member.owner, {"when": when}, member, attempts=1)
             leaks = secret & {word for line in lines for word in whole_words(line.text)}
@@ -146,7 +161,7 @@ class Script(Telling):
         owner = plan.request.speakers[member.owner]
         asked = fill(anecdote["asked"], {**slots, "owner": owner})
         told = written_out(told.replace("{kin1}", "{p1}").replace("{Kin1}", "{p1}"), slots)
-        if drawing:
+        if not tells:
             asked = told = ""
         self.facts.shown.append(Shown(member, photo, lines[0], today, asked, told, when, found))
         return lines
@@ -154,7 +169,7 @@ class Script(Telling):
     def _reaction(self, kind: str, *, brief: bool) -> list[str]:
         """What the friend says to a photo, and what its owner answers; sometimes, or to be `brief`, there is no answer."""
         texts, decks = data("text/photos.json")["reactions"], self.plan.decks
-        own = "thing" if kind in ("worn", "keepsake", "household") else kind
+        own = "thing" if kind in THINGS else kind
         deck = own if own in texts and self.plan.drawn.random() < 0.6 else "any"
         if deck == "any" and kind == "drawing":
             deck = "drawing"
@@ -190,8 +205,11 @@ class Script(Telling):
         when = self._expression(passage, wrong.day, exact=True)
         noun = fill(wrong.template["noun"], slots)
         noun = noun[0].lower() + noun[1:] if wrong.template["noun"][0].islower() else noun
+        friends = re.sub(r"\bI\b", "you", noun)
         texts = data("text/talk.json")["date_corrections"]
-        _, lines = self._lines("date corrections", texts, member.owner, {"when": when, "noun": noun}, member)
+        _, lines = self._lines(
+            "date corrections", texts, member.owner, {"when": when, "noun": noun, "noun_f": friends}, member
+        )
         line = next(line for line in lines if when in line.text or when.capitalize() in line.text)
         self.facts.happened.append(Happened(member, wrong.template["ask"], line, when, (earlier[0],)))
         return lines
@@ -243,7 +261,8 @@ class Script(Telling):
             "other": plan.decks.chance("others", talk["others"]),
             "colour": plan.decks.chance("colours", colours),
         }
-        return self._lines("class distractors", talk["class_distractors"], member.owner, extra, member)[1]
+        deck = f"class_distractors_{'pet' if member.kind == 'pet' else 'thing'}"
+        return self._lines(deck, talk[deck], member.owner, extra, member)[1]
 
     def _place_distractor(self, passage: Passage) -> list[Line]:
         texts = data("text/talk.json")["place_distractors"]
@@ -254,12 +273,11 @@ class Script(Telling):
 
     def _chat(self, passage: Passage) -> list[Line]:
         """Small talk, begun by whoever has the word; about something else where it would repeat what was said."""
-        month, texts = self.plan.dates[passage.session].month, data("text/chat.json")
-        for _ in texts:
+        for _ in data("text/chat.json"):
             lines = self._lines("", [passage.template["lines"]], None, {}, None)[1]
             if not self._repeated:
                 break
-            passage.template = self.plan.decks.draw("chat", texts, lambda one: month in one.get("months", (month,)))
+            passage.template = chat_for(self.plan, passage.session)
         return lines
 
 

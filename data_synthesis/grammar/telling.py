@@ -1,13 +1,13 @@
 """Fills templates with words: who speaks, whom they talk about, and sentences that are new to the group."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from datetime import date
 from typing import Any
 
 from data_synthesis.grammar.cast import Person, things, with_article
 from data_synthesis.grammar.dates_said import expression_for
 from data_synthesis.grammar.facts import Facts, Line
-from data_synthesis.grammar.known import class_words
+from data_synthesis.grammar.known import THINGS, class_words, suits_hour
 from data_synthesis.grammar.plan import Member, Passage, Plan
 from data_synthesis.grammar.speech import Template, lowered
 from data_synthesis.grammar.words import Said, data, written_out
@@ -27,6 +27,7 @@ class Telling:
         self.hidden = frozenset(word for one in plan.members if one.hidden for word in class_words(one.concept))
         self._introduced: set[str] = set()
         self._first = 0
+        self._hour = 0
         self._repeated = False
 
     def invitation(self, member: Member, *, show: bool, again: bool) -> Line | None:
@@ -36,7 +37,9 @@ class Telling:
         """
         deck = "invite_to_show_next" if again else "invite_to_show"
         if not show:
-            deck = "invite_to_tell" if member.kind == "pet" else "invite_to_tell_thing"
+            deck = "invite_to_tell"
+        if member.kind in THINGS and deck != "invite_to_show_next":
+            deck += "_thing"
         texts = data("text/talk.json")[deck]
         for _ in texts:
             line = self._line(1 - member.owner, self.plan.decks.draw(deck, texts), {"other": member.name})
@@ -56,14 +59,13 @@ class Telling:
         attempts: int = TRIES,
         helper: Person | None = None,
         own_name: bool = False,
-        suits: Callable[[Any], bool] = lambda template: True,
     ) -> tuple[Slots, list[Line]]:
         """A passage from a deck of templates whose sentences are new to the group, and the slots it was filled with."""
         plan = self.plan
         for attempt in range(attempts):
             template = templates[0]
             if deck:
-                template = plan.decks.draw(deck, templates, lambda one: self._fits(one, teller) and suits(one))
+                template = plan.decks.draw(deck, templates, lambda one: self._fits(one, teller))
             owner = teller if teller is not None else self._first if template[0][0] == "O" else 1 - self._first
             mine, friend = helper or plan.cast.helper(owner), plan.cast.helper(1 - owner)
             called = self._called(member, own_name=own_name or attempts == 1) if member else ""
@@ -86,11 +88,13 @@ class Telling:
 
     def _line(self, speaker: int, template: str, slots: Slots) -> Line:
         parts = Template.of(template, self.plan.drawn)
-        extras = [written_out(text, slots) for text in parts.extras]
+        extras = [written_out(text, slots) for text in parts.extras if suits_hour([text], self._hour)]
         return Line(speaker, written_out(parts.core, slots), opening=parts.opening, extras=extras)
 
     def _fits(self, template: list[str], owner: int | None) -> bool:
-        """Whether a template is begun by whoever has the word."""
+        """Whether a template suits the hour and is begun by whoever has the word."""
+        if not suits_hour(template, self._hour):
+            return False
         return owner is None or (template[0][0] == "O") == (owner == self._first)
 
     def _people(self, helper: Person, friend: Person, mine_speaks: bool) -> dict[str, str]:

@@ -57,8 +57,11 @@ class Decks:
         self._left: dict[str, list[Any]] = {}
 
     def draw(self, name: str, items: Sequence[T], fits: Callable[[T], bool] = lambda item: True) -> T:
-        """The next that fits of a deck of templates. Groups that stand beside each other begin far from each other."""
-        if not self._left.get(name):
+        """The next that fits of a deck of templates. Groups that stand beside each other begin far from each other.
+
+        Where none that is left fits, the deck begins anew; where none fits at all, any is drawn.
+        """
+        if not any(map(fits, self._left.get(name, []))):
             order = random.Random(name).sample(list(items), len(items))
             start = int(self._start * len(order))
             self._left[name] = order[start:] + order[:start]
