@@ -39,7 +39,8 @@ class AskedQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """How many of `asked` questions were solved, and above which share that is too many; None where any is fine."""
+    """How many of what was looked at were found to be so, as questions solved, and above which share that is too many; None
+    where any is fine."""
 
     name: str
     solved: int

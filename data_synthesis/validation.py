@@ -28,6 +28,7 @@ from m2a.benchmarks.locomo import (
 
 __all__ = ["Fault", "Report", "validate"]
 
+SHARED_LIMIT = 0.1
 _TOLD = 20
 # What nobody can read first, then what is untrue, then what is answered too easily, then what is merely untidy.
 _SEVERITY = (
@@ -38,7 +39,8 @@ _SEVERITY = (
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What is wrong, and the rates of leakage. `read` says in a line what was looked at, `parts` are the samples."""
+    """What is wrong, and the rates of leakage and repetition. `read` says in a line what was looked at, `parts` are the
+    samples."""
 
     faults: tuple[Fault, ...]
     figures: tuple[Rate, ...]
@@ -103,28 +105,38 @@ def validate(folder: Path, locomo: Path | None = None, concepts: Path | None = N
         f"{folder}: {len(samples)} conversations, {inserted} inserted sessions, "
         f"{sum(len(sample['qa']) for sample in samples)} questions"
     )
+    alike = _said_by_others(parts)
+    faults += [Fault(BENCHMARK, "duplicates", f"{rate}: they repeat each other.") for rate in alike if rate.too_high]
     return Report(
         tuple(dict.fromkeys(faults)),
-        figures,
+        (*figures, *alike),
         f"{read}, {'not ' if locomo is None else ''}compared with LoCoMo.",
         tuple(parts),
     )
 
 
 def _said_again(parts: Sequence[TakenApart]) -> Iterator[Fault]:
-    """A long sentence is said once in all groups; what is said twice within one is a fault of that group."""
-    said: dict[str, tuple[str, int]] = {}
-    groups = [(apart, one) for apart in parts for one in apart.made]
-    for number, (apart, one) in enumerate(groups):
-        for at, session in enumerate(one.group.sessions):
-            first = next(group for group in apart.sample["groups"] if group["number"] == one.request.group.number)
-            for turn_number, turn in enumerate(session, start=1):
-                name = f"session_{first['sessions'][at]}, turn {turn_number}"
-                for sentence in long_sentences(turn.text):
-                    before, group = said.setdefault(sentence, (f"{apart.place}, {name}", number))
-                    if group != number:
-                        told = f'the sentence "{sentence}" was said before ({before}).'
-                        yield Fault(f"{apart.place}, {name}", "duplicates", told)
+    """A long sentence is said once in all groups of a dialogue; what is said twice within one is a fault of that group."""
+    for apart in parts:
+        said: dict[str, tuple[str, int]] = {}
+        for one in apart.made:
+            number = one.request.group.number
+            numbers = next(group for group in apart.sample["groups"] if group["number"] == number)["sessions"]
+            for session_number, session in zip(numbers, one.group.sessions, strict=True):
+                for turn_number, turn in enumerate(session, start=1):
+                    place = f"{apart.place}, session_{session_number}, turn {turn_number}"
+                    for sentence in long_sentences(turn.text):
+                        before, group = said.setdefault(sentence, (place, number))
+                        if group != number:
+                            yield Fault(place, "duplicates", f'the sentence "{sentence}" was said before ({before}).')
+
+
+def _said_by_others(parts: Sequence[TakenApart]) -> list[Rate]:
+    """How many of the long sentences more than one dialogue has: people who never met do not talk alike."""
+    texts = [[turn.text for one in apart.made for session in one.group.sessions for turn in session] for apart in parts]
+    said = Counter(sentence for own in texts for sentence in {s for text in own for s in long_sentences(text)})
+    shared = sum(count > 1 for count in said.values())
+    return [Rate("long sentences of more than one dialogue", shared, len(said), SHARED_LIMIT)] if len(parts) > 1 else []
 
 
 def _ids_given_twice(merged: MergedFolder) -> Iterator[Fault]:

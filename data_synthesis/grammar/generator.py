@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import replace
 
-from data_synthesis.check_group import delivered
+from data_synthesis.check_group import GroupFault, delivered
 from data_synthesis.grammar.layout import sessions_of
 from data_synthesis.grammar.plan import plan_of
 from data_synthesis.grammar.questions import asked_for, questions_of
@@ -17,7 +17,8 @@ _FAULTS_TOLD = 3
 
 
 class GrammarGenerator:
-    """Equal requests in equal order give equal groups; what an earlier one says at length, no later one says again.
+    """Equal requests in equal order give equal groups; what an earlier one of a dialogue says at length, no later one says
+    again, and what another dialogue's says as seldom as can be.
 
     What is asked is true by construction: the facts come before the words. Concepts of which nothing but photos is
     known are asked about by visual retrieval alone.
@@ -27,7 +28,7 @@ class GrammarGenerator:
     version = "6"
 
     def __init__(self) -> None:
-        self._said: set[str] = set()
+        self._said: dict[str, set[str]] = {}
         self._told: set[str] = set()
 
     async def generate(self, request: GroupRequest) -> GeneratedGroup:
@@ -41,17 +42,21 @@ class GrammarGenerator:
                 f"{where}: nothing but photos is known of its concepts, and all of them are shown, so nothing can be asked. "
                 "Give each concept 3 photos or more, or describe them in a concepts.json."
             )
-        avoided, stories = set(self._said), set(self._told)
+        in_dialogue = self._said.setdefault(request.dialogue_id, set())
+        avoided, stories = set[str]().union(*self._said.values()), set(self._told)
         for number in range(DRAWS):
             seed = request.seed if number == 0 else seed_of(request.seed, "drawn again", number)
             script = Script(plan_of(replace(request, seed=seed), stories), avoided)
             group, faults = delivered(_group(script), request)
             told_here = script.plan.stories
+            said = {s for session in group.sessions for turn in session for s in long_sentences(turn.text)}
+            faults += [
+                GroupFault("duplicates", f'an earlier group of the dialogue says "{sentence}".')
+                for sentence in sorted(said & in_dialogue)
+            ]
             if not faults:
                 self._told |= told_here
-                self._said.update(
-                    s for session in group.sessions for turn in session for s in long_sentences(turn.text)
-                )
+                in_dialogue |= said
                 return group
             stories |= told_here
             places = {fault.place for fault in faults if fault.place is not None}
