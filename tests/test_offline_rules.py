@@ -197,6 +197,34 @@ async def test_what_is_forgotten_of_somebody_leaves_the_rest(
     assert told not in again and forget not in again, "nor is the request quoted"
 
 
+@pytest.mark.parametrize(
+    ("told", "forget"),
+    [
+        ("Hamish, who does my hedges, is on 07700 900318.", "You can throw Hamish's telephone number away."),
+        ("I met a woman called Denise at the fair, she does nails.", "Pretend I never mentioned Denise."),
+        ("Leonie failed her exam in genetics and cried in my office.", "Forget Leonie's exam."),
+        ("My sister Yvette is pregnant and hasn't told Mama yet.", "Forget that Yvette is pregnant."),
+        ("I've bought Maureen a ring, it's in the seed tin.", "Not a word on that ring, strike it off."),
+        ("I lent Hemant 75,000 rupees and he has promised them by Holi.", "Forget the rupees that I lent Hemant."),
+        ("Neel was treated for a stammer by a Mrs. Ghatge when he was six.", "Erase Neel's stammer."),
+        ("I've a stick and poke on my ankle.", "pls un-know what's on my ankle"),
+        ("I pay Donna 430 a month.", "Take out the figure I pay Donna, that's between me and her."),
+    ],
+)
+async def test_nothing_stays_that_tells_of_what_is_forgotten(talk: Talk, told: str, forget: str) -> None:
+    await talk.say(told)
+    await talk.say(forget)
+    assert talk.known() == []
+
+
+async def test_what_was_tied_to_the_forgotten_and_tells_something_else_stays(talk: Talk) -> None:
+    await talk.say("Cordelia lives in a cottage with two whippets, Gog and Magog.")
+    await talk.say("She and I have not spoken since the quarrel over Mother's brooch.")
+    await talk.say("About the brooch and the quarrel: I'd prefer that you didn't keep that.")
+    assert "Magog" in await talk.say("What are Cordelia's whippets called?")
+    assert not any("brooch" in text for text in talk.known())
+
+
 async def test_a_request_to_forget_that_is_not_read_is_said_to_be_unheeded(talk: Talk) -> None:
     assert "I did not" in await talk.say("Vergiss bitte den Code von meinem Fahrradschloss.")
     assert "I did not" not in await talk.say("Meine Schwester wohnt seit dem Sommer in Graz.")

@@ -14,7 +14,9 @@ from m2a.types import MemoryEntry, Message
 Span = tuple[int, int]
 
 _SENTENCE_END = re.compile(r"[.!?…]+[\"'”’)\]]*(?=\s|$)|[。！？]+|\n+")
-_ABBREVIATION = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|St|Prof|Jr|Sr|No|vs|e\.g|i\.e|approx|ca|a\.m|p\.m|[A-Z])\.$")
+ABBREVIATION = re.compile(
+    r"\b(?:Mr|Mrs|Ms|Dr|St|Mt|Ft|Prof|Rev|Capt|Sgt|Lt|Gen|Gov|Sen|Jr|Sr|No|vs|e\.g|i\.e|approx|ca|a\.m|p\.m|[A-Z])\.$"
+)
 # A sentence belongs to the quotation when it holds this share of the words that no other sentence accounts for.
 _SHARE = 1 / 3
 
@@ -32,7 +34,7 @@ def sentence_spans(text: str) -> list[Span]:
     spans: list[Span] = []
     start = 0
     for match in _SENTENCE_END.finditer(text):
-        if _ABBREVIATION.search(text[start : match.end()]) and match.end() < len(text):
+        if ABBREVIATION.search(text[start : match.end()]) and match.end() < len(text):
             continue
         spans.append((start, match.end()))
         start = match.end()

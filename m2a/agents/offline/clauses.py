@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from m2a.agents.offline import lexicon
 from m2a.agents.offline.text import Token, tokens
+from m2a.memory.quotations import ABBREVIATION
 
 AUXILIARIES = frozenset(
     "am is are was were has have had do does did will would can could should must may might shall isn't aren't "
@@ -50,7 +51,6 @@ _IS_AFTER = frozenset(
     "going called "
     "named allergic been got gone afraid about only due back moved his her ours mine it only over under near".split()
 )
-_ABBREVIATIONS = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|St|Prof|Jr|Sr|No|vs|e\.g|i\.e|approx|ca|a\.m|p\.m|[A-Z])\.$")
 _BOUNDARY = re.compile(r"[.!?;:]\s+|\s+-+\s+|,\s+(?:(?:and then|and|but|so|then|plus)\s+)?|\s+(?:and|but|so|n|&)\s+")
 
 
@@ -82,8 +82,10 @@ def sentences(text: str) -> list[str]:
             r"[.!?]+[\"')\]]*(?=\s|$)|(?<=\w)\s*(?:[;:]-?[)D(P]|[\U0001F300-\U0001FAFF☀-➿]+)(?=\s|$)", line
         ):
             piece = line[start : match.end()].strip()
-            if _ABBREVIATIONS.search(piece) and match.end() < len(line):
+            if ABBREVIATION.search(piece) and match.end() < len(line):
                 continue
+            if piece.endswith(")") and re.match(r" [a-z]", line[match.end() :]):
+                continue  # "Shona (not that one!) runs triage": the sentence goes on
             found.append(piece)
             start = match.end()
         found.append(line[start:].strip())
@@ -94,6 +96,8 @@ def segments(text: str) -> list[tuple[int, int]]:
     """Where the parts between commas, dashes, "and" and "but" stand: each may be a clause of its own."""
     found, start = [], 0
     for match in _BOUNDARY.finditer(text):
+        if ABBREVIATION.search(text[start : match.end()].rstrip()):
+            continue
         found.append((start, match.start()))
         start = match.end()
     return [*found, (start, len(text))]
@@ -173,6 +177,8 @@ def _verb_of_subject(clause: str, found: list[Token], first: int, *, bare: bool 
             if found[index].lower not in _ADVERBS and token.lower not in DETERMINERS:
                 return None
     if bare and _is_bare_noun(token) and not (token.text[0].isupper() and first > 0):
+        if token.lower.endswith("'s") and _clitic_is(found, first, bare=True):
+            return first
         for index in range(first + 1, min(first + 4, len(found))):
             word = found[index].lower
             if word in AUXILIARIES or word in _past_forms() or word in _third_forms():

@@ -129,10 +129,12 @@ def find_corrected(
     if chosen is None:
         return None
     claim = known[chosen.position].claim
+    leaning, named = leans(said, observation.text), _words_naming(new, claim) > 0
+    if not (leaning or named or new.refuted & claim.words):
+        return None  # it stands alone, and of this memory it says nothing
     if chosen.probability < _enough(said, new, claim) or not _has_a_sign(new, claim, observation.text, said):
         return None
-    whole = not leans(said, observation.text) and _tells_all_of(new, claim, said)
-    return Correction(entries[chosen.position], whole, named=_words_naming(new, claim) > 0)
+    return Correction(entries[chosen.position], not leaning and _tells_all_of(new, claim, said), named)
 
 
 def without_strays(corrections: Sequence[Correction | None]) -> list[Correction | None]:

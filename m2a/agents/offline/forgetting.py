@@ -3,9 +3,10 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from m2a.agents.offline.clauses import find_subject, is_verb, segments
+from m2a.agents.offline.clauses import PRONOUNS, Subject, find_subject, is_past, is_verb, segments
+from m2a.agents.offline.corrections import leans
 from m2a.agents.offline.relevance import entries_of, rests_on, together
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import content, meets, stems, tokens
@@ -60,13 +61,29 @@ def _standing_out(what: str, entries: Sequence[MemoryEntry], sense: Sense) -> li
     if not rated or rated[-1][0] < _ENOUGH:
         return []
     best = rated[-1][2]
-    meant = next(group for group in together(entries) if best in group)  # with what corrects it, it is one statement
-    others = [score for score, _, entry in rated if entry not in meant]
-    return meant if not others or rated[-1][0] - others[-1] >= _LEAD else []
+    group = next(group for group in together(entries) if best in group)
+    others = [score for score, _, entry in rated if entry not in group]
+    if others and rated[-1][0] - others[-1] < _LEAD:
+        return []
+    # With what corrects it, it is one statement; what neither needs the other for, nor is named, stays.
+    return [one for one in group if one is best or leans(one.text, one.text) or content(one.text) & named]
 
 
 # It says nothing without the clause that it hangs on.
-_LEANS = re.compile(r"(?:in case|because|so that|since|when|if|although|though|while)\b", re.IGNORECASE)
+_LEANS = re.compile(
+    r"(?:in case|because|so that|since|when|if|although|though|while|who|whose|whom|which|where|that)\b", re.IGNORECASE
+)
+# It speaks of what another clause names: "it's in the seed tin", "his birthday is in April".
+_POINTS = re.compile(
+    r"\b(?:he|him|his|she|her|hers|they|them|their|theirs|it|its|this|that|these|those|there)(?:'\w+)?\b", re.IGNORECASE
+)
+_PERSON = re.compile(r"^(?:(?:he|she)\b(?!')|(?P<whose>his|her)\b)", re.IGNORECASE)
+# It says only that something else was done, or not: "… and hasn't told Mama yet", "… and has since 1970".
+_ELLIPTIC = re.compile(
+    r"(?:(?:has|have|had|does|do|did|is|are|was|were|will|can|could|would|should)(?:n't| not)\b|"
+    r"(?:has|have|had) (?:since|for|been|\w+ed\b)|(?:does|do|did|will|can|could|would|should)\b)",
+    re.IGNORECASE,
+)
 
 
 def what_stays(what: str, text: str) -> tuple[str, str]:
@@ -79,7 +96,11 @@ def what_stays(what: str, text: str) -> tuple[str, str]:
         wanted = {word for word in all_words(what) if meets(word, frozenset(stems(text)))}
     subject = find_subject(text)
     of_subject = content(subject.text) if subject is not None else set()
-    if not wanted or _ALL.search(what) or (subject is not None and wanted <= of_subject):
+    if (
+        not wanted
+        or _ALL.search(what)
+        or (subject is not None and (wanted <= of_subject or _LEANS.match(subject.text)))
+    ):
         return "", ""
     clauses = _clauses(text)
     wanted = wanted - of_subject or wanted  # whose it is tells no clause from another
@@ -87,14 +108,20 @@ def what_stays(what: str, text: str) -> tuple[str, str]:
     if len(kept) == len(clauses) or not all(clause.has_subject or subject for clause in kept):
         return "", ""  # the words lie across the clauses
     gone = [clause for clause in clauses if clause not in kept]
-    told = [
-        clause.text if clause.has_subject or subject is None else f"{subject.text} {clause.text}"
-        for clause in kept
-        if not _LEANS.match(clause.text)
-    ]
-    if not told or len(gone) != 1:
+    kept = [clause.of(subject) for clause in kept if not _LEANS.match(clause.text)]
+    if not kept or len(gone) != 1 or not all(_stands_alone(clause, gone[0]) for clause in kept):
         return "", ""
-    return ". ".join(one[:1].upper() + one[1:] for one in told) + ".", gone[0].text
+    return ". ".join(one.text[:1].upper() + one.text[1:] for one in kept) + ".", gone[0].text
+
+
+def _stands_alone(clause: "_Clause", gone: "_Clause") -> bool:
+    """Whether it gives nothing away of the clause that goes: it neither speaks of that nor goes on telling of it.
+
+    What happened and is told in one sentence is one story: "she failed the exam and cried in my office".
+    """
+    if _POINTS.search(clause.text) or _ELLIPTIC.match(clause.rest):
+        return False
+    return not (is_past(clause.text) and is_past(gone.text))
 
 
 def forgotten_words(what: str, message: str) -> list[str]:
@@ -118,6 +145,23 @@ class _Clause:
 
     text: str
     has_subject: bool
+
+    @property
+    def rest(self) -> str:
+        """What it says of its subject."""
+        subject = find_subject(self.text) if self.has_subject else None
+        return subject.rest if subject is not None else self.text
+
+    def of(self, subject: Subject | None) -> "_Clause":
+        """With the subject that it shares, or that it calls he or she, in its place."""
+        if subject is None or self.text.startswith(subject.text):
+            return self
+        if not self.has_subject:
+            return _Clause(f"{subject.text} {self.text}", True)
+        named = subject.text if subject.text.lower() not in PRONOUNS else ""
+        return replace(
+            self, text=_PERSON.sub(lambda he: f"{named}'s" if he["whose"] else named, self.text) if named else self.text
+        )
 
 
 def _clauses(text: str) -> list[_Clause]:

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from m2a.agents.offline import lexicon
 
-_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 # Function words that are common in English; those that another language has too count for neither.
 _ENGLISH = frozenset(
     """
@@ -19,6 +19,7 @@ _ENGLISH = frozenset(
     where what who why how which than then there here in on at to for from with of by about as into over under after
     before until since up down out off only also too very just still again now today tomorrow yesterday every all any some
     i'm i've i'll i'd it's he's she's we're we've they're don't doesn't didn't isn't can't won't that's there's
+    what's who's where's how's let's you're you've
     """.split()
 )
 

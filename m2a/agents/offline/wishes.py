@@ -23,12 +23,13 @@ _PLEASE_DO = (
 _OF_THE_MEMORY = (
     r"(?= (?:that|what|whatever|everything|all|anything|about|of (?:that|it|my|what|the)|the (?:\w+ )?(?:thing|bit|"
     r"part|memory|"
-    r"note|fact|stuff|info\w*|password|pin|code|number|address|entry|story)|my|our|it|this|her|his|their)\b)"
+    r"note|fact|stuff|info\w*|password|pin|code|number|address|entry|story|figure|amount|sum|name|date)|my|our|it|this|"
+    r"her|his|their)\b)"
 )
 _FORGET = re.compile(
-    rf"^{_PLEASE_DO}(?:(?:forget|delete|erase)(?:d)?\b|(?:remove|drop|wipe|disregard|scratch|scrap|strike|clear|"
-    rf"purge|lose|"
-    rf"unlearn|throw (?:away|out)|get rid of|let go of)(?:{_OF_THE_MEMORY}|(?<=of)(?= \w)))(?! to\b)(?P<what> \w.*)",
+    rf"^{_PLEASE_DO}(?:(?:forget|delete|erase|un-?(?:know|learn|remember|hear))(?:d)?\b|"
+    r"(?:remove|drop|wipe|disregard|scratch|scrap|strike|clear|purge|lose|(?:take|cross|rub|throw) (?:away|out|off)|"
+    rf"get rid of|let go of)(?:{_OF_THE_MEMORY}|(?<=of)(?= \w)))(?! to\b)(?P<what> \w.*)",
     re.IGNORECASE,
 )
 # The same wish, put as what is not to be kept.
@@ -54,7 +55,7 @@ RESTORE = re.compile(
     re.IGNORECASE,
 )
 
-_WORD = re.compile(r"[a-z]+(?:'[a-z]+)?|[?!.,]")
+_WORD = re.compile(r"(?:un-)?[a-z]+(?:'[a-z]+)?|[?!.,]")
 _UNLIKELY = 0.3  # below which probability a clause after the wish tells what holds instead: "Forget Tuesday, we meet on Friday."
 # After these a message goes on with what holds instead: "scratch what I said about the key, Ana has it".
 _PUTS_RIGHT = re.compile(r"\W*(?:\w+,? )?(?:scratch|scrap|strike|disregard)\b", re.IGNORECASE)
@@ -114,7 +115,7 @@ def may_ask_to_forget(text: str) -> bool:
 
 
 def _acts(words: Sequence[str]) -> list[str]:
-    return [_ACTS.get(word, word) for word in words]
+    return [_ACTS.get(word.replace("-", ""), word) for word in words]
 
 
 _BIDS = re.compile(
