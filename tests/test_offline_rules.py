@@ -317,6 +317,9 @@ async def test_what_is_told_all_anew_takes_the_place_of_the_old(talk: Talk) -> N
         ("Rex loves the blue ball.", "Rex loves the red ball too"),
         ("My left knee was replaced in 2016.", "They did my right knee in 2021."),
         ("Leo lives in Ghent.", "Leo works in Brussels now."),
+        ("Went to the doctor's about my back and he reckons it's sciatica.", "I've got a greenhouse now, 8 by 6."),
+        ("planning to propose to ilse on the ferry in march", "tobi's moving out at the end of may"),
+        ("Dad's paying for my driving lessons, £34 a go.", "I said I was revising but really I was at the quarry."),
     ],
 )
 async def test_what_does_not_surely_correct_leaves_both(talk: Talk, first: str, second: str) -> None:
@@ -327,6 +330,14 @@ async def test_what_does_not_surely_correct_leaves_both(talk: Talk, first: str, 
     assert {text.rstrip(".") for text in talk.known()} >= {first.rstrip(".")}
     assert not talk.ties()
     assert any(second.removeprefix("No, ").split(maxsplit=1)[1].rstrip(".") in text for text in talk.known())
+
+
+async def test_what_is_named_as_no_longer_so_tells_which_memory_is_meant(talk: Talk) -> None:
+    for text in ("The Barclays business account has 4200 in it.", "The club account has 420 in it."):
+        await talk.say(text)
+    await talk.say("checked the business account and its 3650 not 4200")
+    assert {old for _, old in talk.ties()} <= {"The Barclays business account has 4200 in it."}
+    assert "The club account has 420 in it." in talk.known()
 
 
 async def test_of_values_that_exclude_each_other_the_newest_answers(talk: Talk) -> None:

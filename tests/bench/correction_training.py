@@ -47,6 +47,7 @@ def situations(path: Path, sets: Mapping[str, Sequence[Played]], sense: Sense) -
         *_of_corrections(cases["corrections"], strangers, sense),
         *_of_lookalikes(cases["lookalikes"], sense),
         *_of_pairs(cases["pairs"], strangers, sense),
+        *_of_told(cases.get("told", ()), sense),
     ]
     for name, played in sets.items():
         found += _of_stories(name, played, sense)
@@ -167,6 +168,17 @@ def _of_pairs(cases: Sequence[Sequence[str]], strangers: _Strangers, sense: Sens
             for observation in _observations([one, other], sense):
                 known, _ = _known([*told, *others], observation)
                 yield Situation("pair", f"pairs {number}", observation, known, frozenset())
+
+
+def _of_told(cases: Sequence[Sequence[str]], sense: Sense) -> Iterator[Situation]:
+    """What one person tells in a row, of one thing and another: nothing of it corrects anything."""
+    for number, (told,) in enumerate(cases):
+        texts = told.split(" // ")
+        for last, text in enumerate(texts[:-1]):
+            before = [(one.text, said == text) for said in texts[: last + 1] for one in _observations([said], sense)]
+            for observation in _observations(texts[: last + 2], sense):
+                known, _ = _known(before, observation)
+                yield Situation("pair", f"told {number}", observation, known, frozenset())
 
 
 def _of_stories(name: str, played: Sequence[Played], sense: Sense) -> Iterator[Situation]:

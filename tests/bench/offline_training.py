@@ -149,11 +149,16 @@ def case_examples(path: Path, sense: Sense) -> dict[str, list[Example]]:
         act: [
             Example(act_features(text), said == act, path.stem, sense.vector(text), weight)
             for texts, said, weight in weighed
-            for text in texts
+            for text in _as_typed(texts)
             if is_english(text)
         ]
         for act in LEARNED_ACTS
     }
+
+
+def _as_typed(texts: Sequence[str]) -> list[str]:
+    """Each also as it is typed in a hurry: no capitals, and no full stop."""
+    return [typed for text in texts for typed in dict.fromkeys((text, text.lower().rstrip(".")))]
 
 
 def crowded_examples(path: Path, sense: Sense) -> list[Example]:

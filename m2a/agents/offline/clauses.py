@@ -15,7 +15,7 @@ from m2a.memory.quotations import ABBREVIATION
 AUXILIARIES = frozenset(
     "am is are was were has have had do does did will would can could should must may might shall isn't aren't "
     "wasn't weren't "
-    "hasn't haven't hadn't don't doesn't didn't won't wouldn't can't cannot couldn't shouldn't mustn't ain't".split()
+    "hasn't haven't hadn't don't doesn't didn't won't wouldn't can't cannot couldn't shouldn't mustn't needn't ain't".split()
 )
 PRONOUNS = frozenset(
     "i he she it we they you this that there these those everyone everybody someone nobody who".split()
@@ -243,6 +243,8 @@ def _agrees(found: list[Token], index: int, before: Token) -> bool:
     word = found[index].lower
     if not _is_finite(found, index):
         return False
+    if word in ("need", "dare", "ought") and index + 1 < len(found) and found[index + 1].lower == "not":
+        return True
     if word in AUXILIARIES or word in _past_forms() or word in _third_forms():
         return word not in _third_forms() or not _is_plural(before) or word in AUXILIARIES
     return _is_plural(before)

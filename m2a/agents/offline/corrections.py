@@ -198,6 +198,8 @@ def choose(new: Claim, text: str, said: str, known: Sequence[Known], sense: Sens
     able = [one for one in rated if _may_be_meant(new, known[one.position])]
     if not able:
         return None
+    # "It's 3650, not 4200" is not said of what never was 4200.
+    able = [one for one in able if new.refuted & known[one.position].claim.words] or able
     best = max(able, key=lambda one: one.score)
     is_clear = best.lead >= _CLEAR_LEAD and named[best.position] and different_kinds(new, known[best.position].claim)
     if not leaning or is_clear or named[best.position] >= _NAMED_BY_ITSELF:
