@@ -94,6 +94,28 @@ def test_a_clause_goes_where_the_rest_of_the_sentence_is_remembered(memory):
     assert message.text == f"{FORGOTTEN} and my desk is on the third floor."
 
 
+def test_the_rest_of_a_memory_stays_with_its_words_its_photo_and_what_was_said_of_it(memory):
+    said, told = memory.say(
+        "The garage code is 4711 and Olga moved to Riga.", "The code is 4711. Olga moved to Riga, I see.", [jpeg("red")]
+    )
+    whole = memory.bank.add(draft_of(said, "The garage code is 4711, and Olga moved to Riga."), who="test", why="")
+    rest = draft_of(said, "Olga moved to Riga.")
+    _, reply = memory.say("Forget the garage code.")
+    forgetting = Forgetting((whole.memory_id,), "", rest=rest)
+    forgotten, kept = memory.bank.write([forgetting], who="test", update_of=reply.message_id)
+    assert (forgotten.change, forgotten.previous, kept.change) == ("forgotten", whole, "added")
+    assert memory.bank.entries() == [kept.entry] and kept.entry.evidence_ids == whole.evidence_ids
+    shown = memory.bank.messages([said.message_id, told.message_id])
+    assert shown[said.message_id].text == f"{FORGOTTEN} and Olga moved to Riga."
+    assert shown[told.message_id].text == f"{FORGOTTEN} Olga moved to Riga, I see."
+    assert shown[said.message_id].photos == kept.entry.photo_ids == said.photos
+    assert said.message_id in memory.found("Olga Riga") and "4711" not in memory.shown()
+    assert memory.bank.is_forgotten("The garage code is 4711.") and not memory.bank.is_forgotten("Olga moved to Riga.")
+    assert memory.bank.undo(reply.message_id, 0) and memory.bank.undo(reply.message_id, 1)
+    assert [entry.text for entry in memory.bank.entries()] == [whole.text]
+    assert memory.bank.messages([said.message_id])[said.message_id].text == said.text
+
+
 def test_what_belongs_to_it_goes_along_and_what_only_looks_alike_stays(memory):
     old = memory.tell("My sister Anna lives in Berlin and works as a nurse.")
     said, reply = memory.say("No, Anna lives in Linz.")

@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from m2a import Assistant
 from m2a.agents.budget import PHOTO_TOKENS, Budget, divide, fitted, shortened, tokens_of
 from m2a.agents.consent_prompt import TOOL
@@ -262,6 +264,56 @@ async def test_the_words_that_ask_to_forget_are_forgotten_with_it(tmp_path: Path
         await chat.say("how is work going for mateo, and his job?")
         [reply] = chat.prompts("generate")
         assert "wipe" not in reply.text and "fired" not in reply.text
+
+
+TOLD = "The garage code is 4711 and Olga moved to Riga."
+
+
+@pytest.mark.parametrize(
+    ("kept", "forgets", "asked_again", "stays"),
+    [
+        (TOLD, {"rest": "Olga moved to Riga."}, {}, ["Olga moved to Riga."]),
+        ("The garage code is 4711.", {}, {"words": "The garage code is 4711"}, []),
+    ],
+    ids=["the memory holds both", "the message alone holds more"],
+)
+async def test_what_stays_of_a_message_is_found_in_the_users_own_words(
+    tmp_path: Path, kept: str, forgets: dict[str, str], asked_again: dict[str, str], stays: list[str]
+) -> None:
+    def write(prompt: Prompt) -> tuple[str, dict[str, Any]]:
+        if prompt.said == TOLD:
+            return "add_memory", keep(prompt)[1] | {"text": kept}
+        if "get rid" not in prompt.said:
+            return "finish", {}
+        if was_refused := "Rejected: " in prompt.text:
+            assert f"“{TOLD}”" in prompt.text, "the writer reads the words that would go"
+        [memory_id] = prompt.memories
+        evidence = [[prompt.message_id, prompt.message_id]]
+        arguments = {"memory_id": memory_id, "reason": "asked", "evidence_ids": evidence, "request": prompt.said}
+        return "delete_memory", arguments | (asked_again if was_refused else forgets)
+
+    single = ScriptedModel(write, lambda prompt: "All right.")
+
+    def script(request: dict[str, Any]) -> Reply:
+        prompt = Prompt.of(request)
+        if prompt.stage != "consent":
+            return single(request)
+        verdicts = accept_all(prompt)["verdicts"]
+        lost = '"sentences"' in prompt.material
+        return Reply(tool_calls=((TOOL, {"verdicts": [{**one, "nothing_lost": not lost} for one in verdicts]}),))
+
+    async with talk(tmp_path, script) as chat:
+        await chat.say(TOLD)
+        chat.conversation = None
+        events = await chat.say("Please get rid of the garage code.")
+        assert [event.change for event in events if isinstance(event, MemoryChanged)][:1] == ["forgotten"]
+        bank = chat.assistant.memory(chat.assistant.local_owner)
+        assert [entry.text for entry in bank.entries()] == stays
+        chat.conversation = None
+        await chat.say("Where did Olga move, and what opens the garage?")
+        [reply] = chat.prompts("generate")
+        assert "[forgotten] and Olga moved to Riga." in Prompt.of(reply.json).material
+        assert not any("4711" in request.text for request in chat.server.requests)
 
 
 async def test_a_name_is_taken_from_a_photo_of_an_earlier_conversation(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ _UNUSABLE = "The check of what may be written gave no usable answer."
 _NO_EYES = "The chat model cannot see photos, so nothing is kept of what they show."
 _NOT_SHOWN = "Neither a photo nor a pasted text of your message shows it."
 _NOT_SAID = "Your message does not say that this memory is to change."
-_STILL_TRUE = "Something else in this memory still holds, and would be lost."
+_STILL_TRUE = "Something else that is said there still holds, and would be lost."
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,7 +118,12 @@ def proposal_line(proposal: Proposal) -> str:
     change = proposal.change
     fields: dict[str, object] = {}
     if isinstance(change, Forgetting):
-        fields = {"do": "forget", "words": list(proposal.words)}
+        fields = {
+            "do": "forget",
+            "words": list(proposal.words),
+            "sentences": list(proposal.sentences),
+            "rest": change.rest.text if change.rest is not None else None,
+        }
     elif isinstance(change, Restoration):
         fields = {"do": "bring back"}
     elif isinstance(change, Addition | Replacement):

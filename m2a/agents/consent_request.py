@@ -51,11 +51,13 @@ class Verdicts(BaseModel):
 @dataclass(frozen=True, slots=True)
 class Proposal:
     """A change that a writer proposes. `memory` is the entry that it changes, ties to or brings back; `words` are those
-    to be forgotten of a message, and `photos` the numbers of the photos that it names."""
+    to be forgotten of a message, `sentences` the user's own that go along and say more than the memory, and `photos` the
+    numbers of the photos that it names."""
 
     change: Change
     memory: MemoryEntry | None = None
     words: tuple[str, ...] = ()
+    sentences: tuple[str, ...] = ()
     photos: tuple[int, ...] = ()
 
 

@@ -12,21 +12,24 @@ from m2a.agents.material import one_line, shorten
 from m2a.agents.photo_views import caption_photo
 from m2a.agents.state import SEARCH_HITS, MemoryContext, Opened, Policy, Rejected, Searched, Staged, Step, TurnState
 from m2a.agents.steps import GaveUpError, UsageMeter, next_action, with_step
-from m2a.agents.writes import Write, draft_change
+from m2a.agents.writes import Write, draft_change, words_going
 from m2a.memory.bank import MemoryBank
 from m2a.memory.quotations import sentence_spans
 from m2a.memory.semantic_memory_store import RejectedWriteError
+from m2a.memory.words import finished_words
 from m2a.types import (
     Action,
     AddMemory,
     Change,
     Concept,
+    DeleteMemory,
     Emit,
     EvidenceOpened,
     EvidenceRange,
     FetchRawMessages,
     FetchRawMessagesByTime,
     Finish,
+    Forgetting,
     Hit,
     MemoryEntry,
     MemorySearched,
@@ -55,6 +58,10 @@ NOTHING_LIKE_IT = "I found nothing like it, in my memory or in what you told me.
 PUT_IT_DIFFERENTLY = (
     "If the user did tell or show it, put it forward once more, so that the user's own words and photos say every part of it; "
     "else finish."
+)
+FORGET_A_PART = (
+    "If the user wants a part of it forgotten, put that forward once more, with its words as they stand in the message in words "
+    "and what stays of the memory in rest; else finish."
 )
 TOO_MANY = f"At most {WRITES_AT_MOST} changes are made after one message; tell me the rest again."
 
@@ -348,8 +355,12 @@ class MemoryManager:
         if memory_id is not None:
             memory = self._bank.entry(memory_id) or self._bank.replaced_entries([memory_id])[memory_id]
         words = getattr(action, "words", "")
+        sentences: tuple[str, ...] = ()
+        if isinstance(action, DeleteMemory) and not words and memory is not None:
+            held = set(finished_words(memory.text))
+            sentences = tuple(said for said in words_going(self._bank, action) if set(finished_words(said)) - held)
         photos = action.photos if isinstance(action, AddMemory) else ()
-        return Proposal(change, memory, words=(words,) if words else (), photos=photos)
+        return Proposal(change, memory, words=(words,) if words else (), sentences=sentences, photos=photos)
 
     def _writable(self, update: Update) -> Update:
         """The update less the changes that cannot be written together; the user is told of those."""
@@ -396,10 +407,18 @@ def _refused(state: TurnState, refused: Sequence[tuple[Proposal, str]]) -> TurnS
     for step in state.steps:
         if isinstance(step.observation, Staged):
             change = step.observation.change
-            reason = next((reason for proposal, reason in refused if proposal.change == change), None)
-            step = step if reason is None else replace(step, observation=Rejected(f"{reason} {PUT_IT_DIFFERENTLY}"))
+            again = next((_again(*one) for one in refused if one[0].change == change), None)
+            step = step if again is None else replace(step, observation=Rejected(again))
         steps.append(step)
     return replace(state, steps=tuple(steps))
+
+
+def _again(proposal: Proposal, reason: str) -> str:
+    """Why a proposal was refused and what may be put forward instead, for the writer."""
+    if not isinstance(proposal.change, Forgetting) or proposal.memory is None:
+        return f"{reason} {PUT_IT_DIFFERENTLY}"
+    said = "".join(f" The user said: “{one_line(sentence)}”." for sentence in proposal.sentences)
+    return f"{reason}{said} {FORGET_A_PART}"
 
 
 def _left(refusals: Sequence[Refusal], again: Sequence[Proposal]) -> list[Refusal]:

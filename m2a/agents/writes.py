@@ -6,10 +6,13 @@ the rules without a model follow from the user's message.
 
 from collections.abc import Iterable, Sequence
 
+from m2a.agents.own_words import own_words
 from m2a.agents.state import TurnState
 from m2a.memory.bank import MemoryBank
 from m2a.memory.quotations import spans_saying
+from m2a.memory.repetitions import spans_of_statement
 from m2a.memory.semantic_memory_store import RejectedWriteError
+from m2a.memory.words import finished_words
 from m2a.types import (
     Addition,
     AddMemory,
@@ -65,8 +68,27 @@ def draft_change(bank: MemoryBank, state: TurnState, action: Write) -> Change:
     return Addition(draft, _WHY_ADDED[action.rests_on], action.rivals)
 
 
+def words_going(bank: MemoryBank, action: DeleteMemory) -> list[str]:
+    """The user's own words that are withheld with the memory, where the action names none: what of its messages says it."""
+    entry = _living(bank, action.memory_id)
+    others = [other for other in bank.entries() if other.memory_id != entry.memory_id]
+    found = []
+    for message in bank.messages_in_ranges(entry.evidence_ids):
+        if message.role == "user":
+            beside = [other.text for other in others if _rests_on(other, message)]
+            said = own_words(message.text).text
+            spans = spans_of_statement(entry.text, said, [*beside, *([action.rest] if action.rest else [])])
+            found += [said[first:last] for first, last in spans]
+    return found
+
+
+def _rests_on(entry: MemoryEntry, message: Message) -> bool:
+    return any(first <= message.message_id <= last for first, last in entry.evidence_ids)
+
+
 def _forgetting_of_memory(bank: MemoryBank, state: TurnState, action: DeleteMemory) -> Forgetting:
     entry = _living(bank, action.memory_id)
+    rest = _rest(bank, entry, action)
     forgotten = action.words.strip() or entry.text
     spans: list[MessageSpan] = []
     if action.words.strip():
@@ -76,7 +98,38 @@ def _forgetting_of_memory(bank: MemoryBank, state: TurnState, action: DeleteMemo
                 f"The messages that memory {entry.memory_id} rests on do not hold {forgotten!r}; name the words exactly "
                 "as they stand there, or leave words empty to forget all of it."
             )
-    return Forgetting((entry.memory_id,), _WHY_FORGOTTEN, (*spans, *_request(forgotten, action.request, state.message)))
+    elif rest is not None and not words_going(bank, action):
+        raise RejectedWriteError(
+            f"The messages that memory {entry.memory_id} rests on say it in other words; name in words what of them is to be "
+            "forgotten, exactly as it stands there."
+        )
+    request = _request(forgotten, action.request, state.message)
+    return Forgetting((entry.memory_id,), _WHY_FORGOTTEN, (*spans, *request), rest)
+
+
+def _rest(bank: MemoryBank, entry: MemoryEntry, action: DeleteMemory) -> EntryDraft | None:
+    """What of the memory stays, as a memory of its own: a part of it, with all that it rests on."""
+    text = action.rest.strip()
+    if not text:
+        return None
+    words, whole = set(finished_words(text)), set(finished_words(entry.text))
+    if added := words - whole:
+        raise RejectedWriteError(
+            f"rest may only hold words of memory {entry.memory_id}, which does not say {min(added)!r}."
+        )
+    if not words or words == whole:
+        raise RejectedWriteError(f"rest must be a part of memory {entry.memory_id}, and not all or nothing of it.")
+    return EntryDraft(
+        text=text,
+        evidence_ids=entry.evidence_ids,
+        kind=entry.kind,
+        caption=entry.caption,
+        photo_ids=entry.photo_ids,
+        concepts=tuple(one for one in _mentions(bank, entry) if set(finished_words(one.name)) <= words),
+        happened=entry.happened,
+        rests_on=entry.rests_on,
+        corrects=entry.corrects,
+    )
 
 
 def _forgetting_of_words(bank: MemoryBank, state: TurnState, action: ForgetWords) -> Forgetting:

@@ -196,6 +196,8 @@ class MemoryBank:
 
     def corrections_of(self, memory_ids: Collection[int]) -> dict[int, list[MemoryEntry]]:
         """For each of the memories the living ones that correct a part of it, in order."""
+        if not memory_ids:
+            return {}
         with self._database.read() as connection:
             return self._semantic.corrections_of(connection, self.owner, memory_ids)
 
@@ -426,6 +428,8 @@ class MemoryBank:
 
     def captions(self, photo_ids: Sequence[str]) -> dict[str, str]:
         """The captions of those photos that have one."""
+        if not photo_ids:
+            return {}
         with self._database.read() as connection:
             return photo_captions.captions_of(connection, self.owner, photo_ids)
 

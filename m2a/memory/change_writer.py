@@ -25,6 +25,7 @@ from m2a.types import (
 )
 
 _UNDONE = "taken back"
+_STAYS = "the user asked to forget another part"
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,12 +148,16 @@ class ChangeWriter:
         return [_written(MemoryChanged("replaced", found, living[change.memory_id]), undo)]
 
     def _forget(self, connection: Connection, owner: str, change: Forgetting, by: _By) -> list[WrittenChange]:
-        """Each named entry is a change of its own, that can be taken back by itself; the spans go with every one."""
+        """Each named entry is a change of its own, that can be taken back by itself; the spans go with every one.
+
+        What stays is added first: words and photos that a living entry rests on are not withheld.
+        """
         named = self._semantic.get(connection, owner, change.memory_ids)
         if unknown := set(change.memory_ids) - named.keys():
             raise RejectedWriteError(f"There is no memory {min(unknown)}.")
         if not change.memory_ids and not change.spans:
             raise RejectedWriteError("There is nothing to forget: name a memory or words of a message.")
+        kept = [] if change.rest is None else [self._add(connection, owner, Addition(change.rest, _STAYS), by)]
         written: list[WrittenChange] = []
         memory_ids: list[int | None] = [*dict.fromkeys(change.memory_ids)]
         for memory_id in memory_ids or [None]:
@@ -166,7 +171,7 @@ class ChangeWriter:
                 undo = {"forgetting_id": forgetting_id}
             previous = None if memory_id is None else named[memory_id]
             written.append(_written(MemoryChanged("forgotten", None, previous), undo))
-        return written
+        return [*written, *kept]
 
     def _restore(self, connection: Connection, owner: str, change: Restoration, by: _By) -> list[WrittenChange]:
         if change.memory_id in self._semantic.get(connection, owner, [change.memory_id]):

@@ -92,6 +92,15 @@ class EntryReader:
         """Those among the ids that are not alive, forgotten ones too: to take a change back, and for nothing else."""
         return self._load(connection, owner, entry.c.memory_id.in_(list(memory_ids)), alive=False)
 
+    def resting_with(self, connection: Connection, owner: str, entries: Collection[MemoryEntry]) -> list[MemoryEntry]:
+        """The living entries of which a range of evidence begins as one of these does."""
+        firsts = {first for found in entries for first, _ in found.evidence_ids}
+        if not firsts:
+            return []
+        columns = (entry_evidence.c.first_id, entry_evidence.c.memory_id)
+        ids = {number for _, number in rows_among(connection, columns, owner, firsts)}
+        return list(self.get(connection, owner, ids).values())
+
     def corrections_of(
         self, connection: Connection, owner: str, memory_ids: Collection[int]
     ) -> dict[int, list[MemoryEntry]]:

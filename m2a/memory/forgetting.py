@@ -1,7 +1,7 @@
 """Forgetting: which entries go with the one that is forgotten, and which words and photos of messages are withheld with them."""
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 
 from sqlalchemy import Connection, delete, func, insert, or_, select
@@ -10,7 +10,7 @@ from m2a.memory.database import Database, chunks, grouped, next_id
 from m2a.memory.quotations import Span, sentence_spans, spans_saying
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.repetitions import Statement, repeating_spans, spans_holding, spans_of_statement, statements
-from m2a.memory.schema import entry, forgotten_entry, message, message_photo, trace, withheld_words
+from m2a.memory.schema import forgotten_entry, message, message_photo, trace, withheld_words
 from m2a.memory.semantic_memory_store import RejectedWriteError, SemanticMemoryStore
 from m2a.memory.withheld import as_logged, give_back, withheld_photos, withheld_spans, withhold
 from m2a.memory.words import finished_words
@@ -96,9 +96,11 @@ class Forgetter:
         messages = evidence | self._raw.as_logged(connection, owner, {span.message_id for span in found})
         texts = [messages[number].text[first:last] for number, first, last in found if number in messages]
         texts += [gone.text for gone in whole]
-        repeated = self._repetitions(connection, owner, texts, min(messages, default=0), others)
+        staying = _words_that_stay(whole, others)
+        repeated = self._repetitions(connection, owner, texts, staying, min(messages, default=0), others)
         found |= {span for span in repeated if span.message_id not in named}
-        found |= self._replies(connection, owner, whole, [m for m in evidence.values() if m.role == "user"], others)
+        told_in = [m for m in evidence.values() if m.role == "user"]
+        found |= self._replies(connection, owner, whole, staying, told_in, others)
         photos = self._photos(connection, owner, entries, found, messages, others)
         withhold(connection, owner, forgetting_id, found, photos)
 
@@ -111,21 +113,15 @@ class Forgetter:
         ]
 
     def _forgotten_statements(self, connection: Connection, owner: str) -> list[Statement]:
-        texts = list(
-            connection.scalars(
-                select(entry.c.text)
-                .join(
-                    forgotten_entry,
-                    (forgotten_entry.c.owner == entry.c.owner) & (forgotten_entry.c.memory_id == entry.c.memory_id),
-                )
-                .where(entry.c.owner == owner)
-            )
-        )
+        ids = connection.scalars(select(forgotten_entry.c.memory_id).where(forgotten_entry.c.owner == owner)).all()
+        entries = self._semantic.gone(connection, owner, ids)
+        kept = _words_that_stay(entries, self._semantic.resting_with(connection, owner, entries))
+        texts = [gone.text for gone in entries]
         columns = (withheld_words.c.message_id, withheld_words.c.first_character, withheld_words.c.last_character)
         spans = connection.execute(select(*columns).where(withheld_words.c.owner == owner)).all()
         logged = self._raw.as_logged(connection, owner, {number for number, _, _ in spans})
         texts += [logged[number].text[first:last] for number, first, last in spans if number in logged]
-        return statements(texts, {}, 0)
+        return statements(texts, {}, 0, kept)
 
     def _in_log(self, connection: Connection, owner: str, spans: Iterable[MessageSpan]) -> set[MessageSpan]:
         """The spans of messages as they are read, as spans of the log."""
@@ -164,6 +160,7 @@ class Forgetter:
         connection: Connection,
         owner: str,
         texts: Sequence[str],
+        staying: Mapping[str, frozenset[str]],
         since: int,
         others: Sequence[MemoryEntry],
     ) -> set[MessageSpan]:
@@ -174,7 +171,7 @@ class Forgetter:
         holding = self._raw.holding(connection, owner, words)
         frequency = {word: sum(word in held for held in map(set, holding.values())) for word in words}
         total = connection.scalar(select(func.count()).select_from(message).where(message.c.owner == owner)) or 0
-        repeated = statements(texts, frequency, total)
+        repeated = statements(texts, frequency, total, staying)
         candidates = [
             number
             for number, held in holding.items()
@@ -201,6 +198,7 @@ class Forgetter:
         connection: Connection,
         owner: str,
         entries: Sequence[MemoryEntry],
+        staying: Mapping[str, frozenset[str]],
         told_in: Sequence[Message],
         others: Sequence[MemoryEntry],
     ) -> set[MessageSpan]:
@@ -208,7 +206,7 @@ class Forgetter:
 
         Each sentence with a word of an entry that neither the question nor another memory of the reply accounts for.
         """
-        telling = {word for gone in entries for word in finished_words(gone.text)}
+        telling = {word for gone in entries for word in finished_words(gone.text) if word not in staying[gone.text]}
         living = {other.memory_id: other for other in others}
         found = set[MessageSpan]()
         for reply_id, cited, question in self._citing(connection, owner, {gone.memory_id for gone in entries}):
@@ -297,6 +295,16 @@ class Forgetter:
 
 def _ids(of: MemoryEntry) -> list[int]:
     return [number for first, last in of.evidence_ids for number in range(first, last + 1)]
+
+
+def _words_that_stay(gone: Iterable[MemoryEntry], others: Sequence[MemoryEntry]) -> dict[str, frozenset[str]]:
+    """By the text of each entry that is gone the words of its parts that stay, as entries that rest on the same messages."""
+    found: dict[str, frozenset[str]] = {}
+    for one in gone:
+        words, ids = set(finished_words(one.text)), set(_ids(one))
+        beside = [set(finished_words(other.text)) for other in others if not ids.isdisjoint(_ids(other))]
+        found[one.text] = frozenset().union(*(part for part in beside if part < words))
+    return found
 
 
 def _said(gone: MemoryEntry, evidence: Sequence[Message], others: Sequence[MemoryEntry]) -> set[MessageSpan]:

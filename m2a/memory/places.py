@@ -11,7 +11,7 @@ assistant repeats what was found elsewhere. They are still read by id, range, ti
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from m2a.memory.quotations import sentence_spans
 from m2a.memory.words import finished_words
@@ -46,8 +46,7 @@ _TELLS = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A record among the hits, and the messages among its evidence that were found above it, best first."""
 
     key: RecordKey

@@ -17,9 +17,13 @@ _CLAUSE = re.compile(r"(?<=[,;:—–])\s+|\s+(?=(?:and|but|or|und|aber|oder|et|
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A statement by its finished words, each with its weight: the rarer, the more telling."""
+    """A statement by its finished words, each with its weight: the rarer, the more telling.
+
+    `kept` are the words of the part of it that still holds: they alone do not say it again.
+    """
 
     weights: Mapping[str, float]
+    kept: frozenset[str] = frozenset()
 
     @property
     def words(self) -> Collection[str]:
@@ -32,7 +36,10 @@ class Statement:
         what the user says beside it is not forgotten.
         """
         shared = self.weights.keys() & words
-        if any(is_code(word) for word in shared):
+        own = shared - self.kept
+        if not own:
+            return False
+        if any(is_code(word) for word in own):
             return True
         if role == "user":
             further = len(set(words) - self.weights.keys())
@@ -41,12 +48,17 @@ class Statement:
         return share >= _SHARE and len(shared) >= min(2, len(self.weights))
 
 
-def statements(texts: Iterable[str], frequency: Mapping[str, int], messages: int) -> list[Statement]:
-    """The texts as statements, where so many of the owner's messages hold each word. Texts without telling words are none."""
-    found = dict.fromkeys(frozenset(finished_words(text)) for text in texts)
+def statements(
+    texts: Iterable[str], frequency: Mapping[str, int], messages: int, kept: Mapping[str, frozenset[str]]
+) -> list[Statement]:
+    """The texts as statements, where so many of the owner's messages hold each word. Texts without telling words are none.
+
+    `kept` are by text the words of the part that still holds.
+    """
+    found = {frozenset(finished_words(text)): kept.get(text, frozenset()) for text in texts}
     return [
-        Statement({word: math.log(2 + messages / (1 + frequency.get(word, 0))) for word in sorted(words)})
-        for words in found
+        Statement({word: math.log(2 + messages / (1 + frequency.get(word, 0))) for word in sorted(words)}, staying)
+        for words, staying in found.items()
         if words
     ]
 

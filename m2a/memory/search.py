@@ -1,6 +1,6 @@
 """One search: fetch → confirm → floor → rank."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass
 from functools import cache
@@ -171,27 +171,29 @@ class Search:
             self._confirmation.confirm(connection, path_search)
             if not path_search.is_settled:
                 return False
-            near = self._over(self._floor, path)
-            self._is_near = self._is_near or bool(near)
             is_measured = path != "photo" or self._measured.photos_are_measured
-            if question is not None and is_measured:  # the ranking has all to choose from
-                if path != "photo" or not self._by_photo:
-                    near = self._over(NO_FLOOR, path)
-                elif near:
-                    near = self._over(self._floor.beside_a_near_photo, path)
+            chooses = question is not None and is_measured  # the ranking, from all that there is
+            if chooses and (path != "photo" or not self._by_photo):
+                self._is_near = self._is_near or any(self._over(self._floor, path))
+                near = dict(self._over(NO_FLOOR, path))
+            else:
+                near = dict(self._over(self._floor, path))
+                self._is_near = self._is_near or bool(near)
+                if chooses and near:
+                    near = dict(self._over(self._floor.beside_a_near_photo, path))
             if question is not None:
                 question.read(connection, near, list(near) if path == "bm25" else ())
             self._near[path] = near
         return True
 
-    def _over(self, floor: RelevanceFloor, path: Path) -> dict[RecordKey, float]:
+    def _over(self, floor: RelevanceFloor, path: Path) -> Iterator[tuple[RecordKey, float]]:
         """The first of a path, as deep as it goes, with their scores, without those under the floor."""
         path_search = self._paths[path]
-        return {
-            key: candidate.score
-            for key, candidate in islice(path_search.ranking.items(), path_search.depth)
-            if floor.admits(path, key.kind, candidate.score, candidate.matched, by_photo=self._by_photo)
-        }
+        for key, candidate in islice(path_search.ranking.items(), path_search.depth):
+            if floor is NO_FLOOR or floor.admits(
+                path, key.kind, candidate.score, candidate.matched, by_photo=self._by_photo
+            ):
+                yield key, candidate.score
 
     def _rank(
         self, connection: Connection, near: Mapping[Path, Mapping[RecordKey, float]]

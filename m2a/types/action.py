@@ -143,21 +143,17 @@ class ReplaceMemory(AddMemory):
     reason: str = Field(min_length=1)
 
 
-_REQUEST = "The words of the new message that ask for it, copied exactly: they are forgotten as well."
+_REQUEST = "The words of the new message that ask for it, exactly: they are forgotten too."
 
 
 class DeleteMemory(_Write):
-    """Forget a memory because the user asks to, together with the user's words that it rests on."""
+    """Forget a memory, and the user's words that it rests on, because the user asks to."""
 
     memory_id: Id
     reason: str = Field(min_length=1)
-    evidence_ids: tuple[tuple[Id, Id], ...] = Field(
-        min_length=1, description="The messages in which the user asks for it."
-    )
-    words: str = Field(
-        default="",
-        description="To forget a part alone: its words, exactly as in the original message. Add the rest anew.",
-    )
+    evidence_ids: tuple[tuple[Id, Id], ...] = Field(min_length=1, description="The messages that ask for it.")
+    words: str = Field(default="", description="For a part alone: its words, exactly as in the message.")
+    rest: str = Field(default="", description="Then: what of the memory stays, in its own words.")
     request: str = Field(default="", description=_REQUEST)
 
 
@@ -165,7 +161,7 @@ class ForgetWords(_Write):
     """Forget words that stand in a message and in no memory, because the user asks to."""
 
     message_id: Id
-    words: str = Field(min_length=1, description="The words, exactly as they stand in the message.")
+    words: str = Field(min_length=1, description="The words, exactly as in the message.")
     request: str = Field(default="", description=_REQUEST)
 
 

@@ -47,12 +47,14 @@ class Forgetting:
     """Takes entries out of the memory, and words out of the messages: neither is found, shown or used again.
 
     The words of the entries in their evidence, their photos and the assistant's repetitions are withheld with them; `spans`
-    are the words that no entry holds, such as the request to forget.
+    are the words that no entry holds, such as the request to forget. `rest` is the part of an entry that is not to be
+    forgotten: it is kept as an entry of its own, with the words and photos that it rests on.
     """
 
     memory_ids: tuple[int, ...]
     why: str
     spans: tuple[MessageSpan, ...] = ()
+    rest: EntryDraft | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ for a message that opens a conversation (one search), once for one that follows 
 people's statements and the questions are people's; the vectors of what is searched are random. All is asked once before.
 
 Beside the time that passes stands the processor time of this process and of Milvus Lite's, in the mean: on a machine that others
-use too the first says little.
+use too the first says little. Below it stands for how long, in the mean, anything was encoded, asked of the index or of SQL, on
+whatever threads, and for how long nothing of that went on: the rest. The first three overlap.
 """
 
 import argparse
@@ -13,12 +14,13 @@ import asyncio
 import os
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from sqlalchemy import insert, select, update
+from sqlalchemy import Engine, event, insert, select, update
 
 from m2a.agents.language_policy import LanguagePolicy
 from m2a.agents.memory_manager import MemoryManager
@@ -26,7 +28,7 @@ from m2a.agents.state import TurnState
 from m2a.memory.bank import MemoryBank
 from m2a.memory.database import Database, entry, entry_evidence, message, outbox
 from m2a.memory.database import owner as owner_table
-from m2a.memory.index import MemoryIndex
+from m2a.memory.index import IndexHit, MemoryIndex
 from m2a.memory.index_schema import IndexEncoders
 from m2a.memory.owners import owner_named
 from m2a.memory.photo_store import PhotoStore
@@ -48,18 +50,81 @@ TURNS_OF_A_CONVERSATION = 30
 QUESTIONS = 100
 
 
+PARTS = ("encoding", "index", "SQL")
+
+
+class Parts:
+    """When each part of the work was done: from and to, by the clock."""
+
+    def __init__(self) -> None:
+        self.spans: dict[str, list[tuple[float, float]]] = {part: [] for part in PARTS}
+
+    @contextmanager
+    def at(self, part: str) -> Iterator[None]:
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.spans[part].append((began, time.perf_counter()))
+
+    def follow_sql(self) -> None:
+        """From now on, of every database."""
+        began: dict[int, float] = {}
+
+        @event.listens_for(Engine, "before_cursor_execute")
+        def begin(_connection: Any, cursor: Any, *_others: Any) -> None:
+            began[id(cursor)] = time.perf_counter()
+
+        @event.listens_for(Engine, "after_cursor_execute")
+        def end(_connection: Any, cursor: Any, *_others: Any) -> None:
+            self.spans["SQL"].append((began.pop(id(cursor)), time.perf_counter()))
+
+    def clear(self) -> None:
+        for spans in self.spans.values():
+            spans.clear()
+
+
+def milliseconds_of(spans: Iterable[tuple[float, float]]) -> float:
+    """How long any of them lasted."""
+    total, until = 0.0, 0.0
+    for first, last in sorted(spans):
+        total += max(0.0, last - max(first, until))
+        until = max(until, last)
+    return 1000 * total
+
+
 class QuestionEncoder(KnownVectors):
     """Encodes a single text, which is a question, as the real encoder does; the rest at random."""
 
-    def __init__(self, encoder: TokenEncoder) -> None:
+    def __init__(self, encoder: TokenEncoder, parts: Parts) -> None:
         super().__init__(encoder.encoder_id, encoder.dimensions)
         self._encoder = encoder
+        self._parts = parts
 
     def encode(self, items: Sequence[object]) -> np.ndarray:
         return self._encoder.encode([str(items[0])]) if len(items) == 1 else super().encode(items)
 
     def encode_tokens(self, texts: Sequence[str]) -> list[TokenStates]:
-        return self._encoder.encode_tokens(texts) if len(texts) == 1 else super().encode_tokens(texts)
+        if len(texts) > 1:
+            return super().encode_tokens(texts)
+        with self._parts.at("encoding"):
+            return self._encoder.encode_tokens(texts)
+
+
+class TimedIndex(MemoryIndex):
+    """Notes when it is searched."""
+
+    def __init__(self, uri: str, encoders: IndexEncoders, parts: Parts) -> None:
+        super().__init__(uri, encoders)
+        self._parts = parts
+
+    def search_dense(self, *arguments: Any) -> list[IndexHit]:
+        with self._parts.at("index"):
+            return super().search_dense(*arguments)
+
+    def search_bm25(self, *arguments: Any) -> list[IndexHit]:
+        with self._parts.at("index"):
+            return super().search_bm25(*arguments)
 
 
 def statements_and_questions(count: int) -> tuple[list[str], list[str]]:
@@ -73,16 +138,16 @@ def statements_and_questions(count: int) -> tuple[list[str], list[str]]:
 
 
 @contextmanager
-def bank_of(size: int, folder: Path, texts: Sequence[str]) -> Iterator[MemoryBank]:
+def bank_of(size: int, folder: Path, texts: Sequence[str], parts: Parts) -> Iterator[MemoryBank]:
     """Half of so many records are messages in conversations, and half are entries, each resting on one of them."""
     database = Database(f"sqlite:///{folder / 'memory.db'}")
     loaded = load_text_encoder(MINILM, cache_dir())
     assert isinstance(loaded, TokenEncoder)
-    encoder = QuestionEncoder(loaded)
+    encoder = QuestionEncoder(loaded, parts)
     photos = PhotoStore(database, folder / "photos", lambda: NOW)
     photo_encoder = KnownVectors("known-photo", 1280, 384)
     retrieval = Retrieval.open(
-        MemoryIndex(str(folder / "index.db"), IndexEncoders.of(encoder, photo_encoder)),
+        TimedIndex(str(folder / "index.db"), IndexEncoders.of(encoder, photo_encoder), parts),
         database,
         encoder,
         photo_encoder,
@@ -155,21 +220,30 @@ def main(arguments: Sequence[str] = ()) -> None:
     parser.add_argument("--rounds", type=int, default=5, help="how often all questions are asked")
     options = parser.parse_args(list(arguments))
     texts, questions = statements_and_questions(options.size)
-    with tempfile.TemporaryDirectory() as folder, bank_of(options.size, Path(folder), texts) as bank:
+    parts = Parts()
+    with tempfile.TemporaryDirectory() as folder, bank_of(options.size, Path(folder), texts, parts) as bank:
+        parts.follow_sql()
         print(f"\nRecall at {options.size:,} records, {len(questions)} questions, load {os.getloadavg()[0]:.1f}; ms:")
         for title, before in (("opens a conversation", ""), ("follows a message", questions[-1])):
             asyncio.run(recalls(bank, options.size, questions, before))
             rounds = []
+            parts.clear()
             for _ in range(options.rounds):
                 spent = processor_seconds()
                 taken, found = asyncio.run(recalls(bank, options.size, questions, before))
                 spent = 1000 * (processor_seconds() - spent) / len(taken)
-                rounds.append((*np.percentile(taken, [50, 95]), min(taken), spent))
-            p50, p95, least, spent = np.median(rounds, axis=0)
+                rounds.append((*np.percentile(taken, [50, 95]), min(taken), spent, np.mean(taken)))
+            p50, p95, least, spent, mean = np.median(rounds, axis=0)
+            recalls_made = options.rounds * len(questions)
+            of_part = [milliseconds_of(parts.spans[part]) / recalls_made for part in PARTS]
+            rest = mean - milliseconds_of(span for part in PARTS for span in parts.spans[part]) / recalls_made
             print(
                 f"  {title:<21} p50 {p50:.1f}  p95 {p95:.1f}  least {least:.1f}  processor {spent:.1f}  ({found:.0f} found)",
                 flush=True,
             )
+            told = "  ".join(f"{part} {spent:.1f}" for part, spent in zip(PARTS, of_part, strict=True))
+            calls = ", ".join(f"{len(parts.spans[part]) / recalls_made:.0f}" for part in PARTS)
+            print(f"  {'':<21} {told}  rest {rest:.1f}  of {mean:.1f} in the mean  (calls: {calls})", flush=True)
 
 
 if __name__ == "__main__":

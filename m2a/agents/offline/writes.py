@@ -72,9 +72,12 @@ def next_step(state: TurnState, reading: Reading, sense: Sense) -> Action:
         if write not in done:
             return write
         if isinstance(write, DeleteMemory) and write.words and isinstance(done[write], Rejected):
-            whole = write.model_copy(update={"words": ""})  # its messages word it otherwise
-            if whole not in done:
-                return whole
+            for words in ({"words": ""}, {"words": "", "rest": ""}):  # its messages word it otherwise
+                further = write.model_copy(update=words)
+                if further not in done:
+                    return further
+                if not isinstance(done[further], Rejected):
+                    break
     return Finish(missing=", ".join(missing))
 
 
@@ -219,17 +222,10 @@ def _forget_memory(state: TurnState, what: str, entry: MemoryEntry) -> list[Acti
     request = _request(what, state.message.text)
     if not rest:
         return [DeleteMemory(memory_id=entry.memory_id, reason=reason, evidence_ids=(own,), request=request)]
-    first, last = entry.happened or (None, None)
     return [
-        DeleteMemory(memory_id=entry.memory_id, reason=reason, evidence_ids=(own,), words=words, request=request),
-        AddMemory(
-            text=rest,
-            evidence_ids=(*((first, last) for first, last in entry.evidence_ids), own),
-            kind=entry.kind,
-            concepts=with_concepts(Observation(rest), state.concepts),
-            happened_from=first,
-            happened_to=last,
-        ),
+        DeleteMemory(
+            memory_id=entry.memory_id, reason=reason, evidence_ids=(own,), words=words, rest=rest, request=request
+        )
     ]
 
 

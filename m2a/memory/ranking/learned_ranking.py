@@ -142,8 +142,8 @@ class RankedQuestion:
             showing = self._store.showing(connection, self._owner, keys)
             worth += _SHOWS_PICTURE * np.array([key in showing for key in keys])
         if self._names:
-            words = [self._kept[key].record.words.words for key in keys]
-            worth += _NAMED * np.array([any(name.issubset(held) for name in self._names) for held in words])
+            held = [self._kept[key].record.words.words.__contains__ for key in keys]
+            worth += _NAMED * np.array([any(all(map(holds, name)) for name in self._names) for holds in held])
         return worth
 
     def table(
@@ -163,14 +163,15 @@ class RankedQuestion:
 
     def _near(self, keys: Sequence[RecordKey]) -> tuple[list[Words], np.ndarray]:
         """The words of the messages beside these candidates, and for each candidate which of those are beside it."""
-        codes: dict[str, int] = {}
         steps = np.array([step for step in _steps(_REACH) if step])
         near = np.full((len(keys), len(steps)), -1)
         if not self._places:
             return [], near
         known = np.array(sorted(self._places))
         places = [self._places[number] for number in known.tolist()]
-        homes = np.array([codes.setdefault(place.conversation, len(codes)) for place in places])
+        conversations = [place.conversation for place in places]
+        codes = {conversation: code for code, conversation in enumerate(dict.fromkeys(conversations))}
+        homes = np.array([codes[conversation] for conversation in conversations])
         numbers = np.array([key.record_id if key.kind == "message" else _NOWHERE for key in keys])
         own, is_there = _found_in(known, numbers)
         others, are_there = _found_in(known, numbers[:, None] + steps)
