@@ -170,7 +170,7 @@ class MemoryIndex:
                 self._drops += 1  # last: a search that looked before it tries again
 
     def purge(self) -> None:
-        """Wipe what was deleted from the file."""
+        """Wipe what was deleted from the file, and a file that was put aside. A server wipes when it compacts by itself."""
         with self._lock:
             self._loaded.clear()
             self._connection.compact()
