@@ -127,7 +127,7 @@ def test_a_conversation_goes_whole_and_the_others_stay(memory):
     assert "4471" not in held(memory) and is_sound(memory)
 
 
-def test_everything_goes_and_the_numbers_go_on(memory, owner):
+def test_everything_goes_and_the_numbers_go_on(memory, caplog):
     memory.tell(PIN, photos=[jpeg("red")], concepts=(ConceptMention(name="Bobo", kind="pet"),))
     memory.bank.index()
     gone = erase(memory, "everything")
@@ -136,7 +136,8 @@ def test_everything_goes_and_the_numbers_go_on(memory, owner):
     with memory.database.read() as connection:
         assert connection.execute(select(ranked_record)).all() == connection.execute(select(embedding)).all() == []
     assert "4471" not in held(memory) and "Bobo" not in held(memory)
-    assert memory.tell("I like green tea.").memory_id == 2
+    assert memory.tell("I like green tea.").memory_id == 2 and is_sound(memory)
+    assert "opened anew" not in caplog.text  # the index did not die of what came after
 
 
 def test_what_was_forgotten_is_listed_and_erased_and_reads_as_before(memory):
