@@ -21,8 +21,9 @@ from m2a.captioning import caption_photos
 from m2a.data_folder import DataFolder
 from m2a.incoming import IncomingMessage, check_message, read_photo
 from m2a.loading import Loading
-from m2a.memory.bank import MemoryBank
+from m2a.memory.bank import MemoryBank, MessageErasedError
 from m2a.memory.owners import owner_named, owners_with_pending_updates, owners_with_uncaptioned_photos
+from m2a.memory.purging import is_purge_due, purge
 from m2a.memory.stores import Stores
 from m2a.sentences import failure_sentence, log_unforeseen
 from m2a.settings import Settings, load_settings
@@ -30,10 +31,14 @@ from m2a.turn import ClosedError, Turn
 from m2a.types import (
     Conversation,
     Emit,
+    Erasure,
+    ErasurePreview,
     Failed,
+    ForgottenWords,
     MemoryChanged,
     Message,
     MessageRecorded,
+    Receipt,
     ReplyFinished,
     Supersession,
     TurnEvent,
@@ -54,6 +59,8 @@ LOCAL_OWNER = "local"
 USER = "You"
 ASSISTANT = "M2A"
 THE_USER = "the user"
+
+PURGE_EVERY = 86_400  # seconds
 
 _STOPPED = "(stopped)"
 
@@ -86,6 +93,7 @@ class Assistant:
         self._reply_locks: dict[str, asyncio.Lock] = {}
         self._update_locks: dict[str, asyncio.Lock] = {}
         self._caption_locks: dict[str, asyncio.Lock] = {}
+        self._purging = asyncio.Lock()
         self._turns: dict[Turn, asyncio.Task[None]] = {}
         self._background: set[asyncio.Task[None]] = set()
         self._closed = False
@@ -121,11 +129,12 @@ class Assistant:
         return [] if abilities is None else list(ability_sentences(abilities, self.settings))
 
     async def start(self) -> None:
-        """Resume the updates that an earlier process left pending, and the captions of photos."""
+        """Resume the updates that an earlier process left pending, the captions of photos, and what was erased and not purged."""
         for owner in await in_thread(owners_with_pending_updates, self.stores.database):
             self._spawn(self._resume(owner))
         for owner in await in_thread(owners_with_uncaptioned_photos, self.stores.database):
             self._spawn(self._caption(owner))
+        self._spawn(self._purge_daily())
 
     async def close(self) -> None:
         """Stop what runs and release the data folder. What was acknowledged stays; a pending update is resumed later."""
@@ -231,6 +240,46 @@ class Assistant:
         bank = self.memory(owner)
         return dict.fromkeys(bank.pending_updates(), False) | dict.fromkeys(bank.set_aside_updates(), True)
 
+    async def preview_erasure(self, owner: str, erasure: Erasure) -> ErasurePreview:
+        """All that `erase` would take, with its words. Changes nothing. Raises `NothingToEraseError`."""
+        return await in_thread(self.memory(owner).preview_erasure, erasure)
+
+    async def erase(self, owner: str, erasure: Erasure) -> Receipt:
+        """Erase it, so that no row, file, search or prompt has it; its bytes leave the disk with the next purge.
+
+        A reply to what is erased is stopped. Whatever else is under way for the owner is waited for, so that nothing of it
+        brings back what is erased. Raises `NothingToEraseError`.
+        """
+        bank = self.memory(owner)
+        for turn in list(self._turns):
+            if turn.owner == owner and _answers(turn, erasure):
+                turn.stop()
+        async with self._lock(self._reply_locks, owner), self._lock(self._update_locks, owner):
+            receipt = await in_thread(bank.erase, erasure)
+            try:
+                await in_thread(bank.index)
+            except Exception as error:  # no search gives what SQL does not have, and the next one tells the index
+                log_unforeseen(logger, "Telling the index of an erasure", error)
+        return receipt
+
+    def forgotten(self, owner: str) -> list[ForgottenWords]:
+        """What was forgotten in talk and is still on the disk; `erase` with `Erasure("forgotten")` takes all of it."""
+        return self.memory(owner).forgotten()
+
+    def receipts(self, owner: str) -> list[Receipt]:
+        """What was erased, in numbers, and when the disk was rid of it; the oldest first."""
+        return self.memory(owner).receipts()
+
+    async def purge(self) -> int:
+        """Take what was erased, whoever's it was, out of the bytes of every file; how many erasures that was.
+
+        It is done by itself at every start, and every day, where something was erased. Raises `DatabaseError` and
+        `IndexUnavailableError`.
+        """
+        async with self._purging:
+            await in_thread(self.folder.empty_uploads)
+            return await in_thread(purge, self.stores, self._clock())
+
     def rebuild_index(self) -> int:
         """Build the whole index anew, with the encoders of the settings; how many records it holds."""
         return self._retrieval.get_for_rebuilding().indexer.rebuild()
@@ -251,6 +300,8 @@ class Assistant:
             return
         try:
             async with self._lock(self._reply_locks, turn.owner):
+                if not await in_thread(bank.messages, [message.message_id]):
+                    raise MessageErasedError(message.message_id)
                 agent, updates = await self._agents(bank)
                 late: list[TurnEvent] = []
                 # A reply that is stopped queries nothing, so the updates may as well be done after it.
@@ -340,6 +391,15 @@ class Assistant:
             except Exception as error:  # the next turn with a photo, or the next start, tries again
                 log_unforeseen(logger, "Captioning photos", error)
 
+    async def _purge_daily(self) -> None:
+        while True:
+            try:
+                if await in_thread(is_purge_due, self.stores.database):
+                    await self.purge()
+            except Exception as error:  # the next day, or the next start, tries again
+                log_unforeseen(logger, "The purge", error)
+            await asyncio.sleep(PURGE_EVERY)
+
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
         self._background.add(task)
@@ -362,3 +422,17 @@ class Assistant:
     @staticmethod
     def _lock(locks: dict[str, asyncio.Lock], owner: str) -> asyncio.Lock:
         return locks.setdefault(owner, asyncio.Lock())
+
+
+def _answers(turn: Turn, erasure: Erasure) -> bool:
+    """Whether the turn answers what is to be erased."""
+    recorded = turn.recorded
+    match erasure.kind:
+        case "everything":
+            return True
+        case "conversation":
+            return turn.conversation_id == erasure.id
+        case "message":
+            return recorded is not None and recorded.message_id == erasure.id
+        case _:
+            return False

@@ -5,6 +5,7 @@ import logging
 import os
 import stat
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -28,6 +29,7 @@ memory = typer.Typer(help="Look into the memory, and forget.", no_args_is_help=T
 app.add_typer(memory, name="memory")
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+ERASED = ("message", "memory", "photo", "conversation", "forgotten", "everything")
 # Commands with options of their own.
 _PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
 
@@ -141,7 +143,7 @@ def show_memory(memory_id: MemoryNumber, as_json: AsJson = False) -> None:
 
 @memory.command("delete")
 def delete_memory(memory_id: MemoryNumber) -> None:
-    """Forget one memory, and the words and photos in the conversations that it rests on. It is not erased from the disk."""
+    """Forget one memory, and the words and photos that it rests on. `m2a erase` takes it off the disk, too."""
     from m2a.memory.semantic_memory_store import RejectedWriteError
     from m2a.types import Forgetting
 
@@ -183,6 +185,55 @@ def reindex() -> None:
     """Build the index anew from the database, with the encoders of the settings."""
     for piece in pieces_of("reindex"):
         print(f"The index is built anew: {piece['records']} records.")
+
+
+@app.command()
+def erase(
+    kind: Annotated[str, typer.Argument(help="message, memory, photo, conversation, forgotten, or everything.")],
+    which: Annotated[str, typer.Argument(help="Its number or id; without one, what there is.")] = "",
+    yes: Annotated[bool, typer.Option("--yes", help="Erase it, instead of showing what would go.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Erase something with all that rests on it, for good. Without --yes it shows what would go."""
+    from m2a.printed import erasure_lines
+
+    if kind not in ERASED:
+        _fail(f"{kind!r} cannot be erased; name one of {', '.join(ERASED)}.")
+    if kind in ("message", "memory", "forgotten") and which and not (which.isdecimal() and len(which) < 10):
+        _fail(f"{which!r} is no number; `m2a erase {kind}` shows what there is.")
+    if kind == "everything" and which:
+        _fail(f"Everything is everything; leave {which!r} out, or name what {which!r} is.")
+    if not which and kind not in ("forgotten", "everything"):
+        if yes:
+            _fail(f"Say which {kind}; `m2a erase {kind}` shows what there is.")
+        for line in _erasable(kind):
+            print(line)
+        return
+    named = {
+        "kind": kind,
+        "id": (int(which) if which.isdecimal() and kind not in ("photo", "conversation") else which) or None,
+    }
+    for piece in pieces_of("erase" if yes else "preview", **named):
+        if as_json:
+            print(json.dumps(piece, ensure_ascii=False, indent=2))
+            continue
+        for line in () if yes else erasure_lines(piece):
+            print(line)
+        counts = ", ".join(f"{number} {of}" for of, number in piece["counts"].items()) or "nothing"
+        if yes:
+            print(f"Erased: {counts}. Receipt {piece['receipt']}.")
+            print("Its bytes leave the disk with the next purge: within a day while the app runs, or by `m2a purge`.")
+        else:
+            print(f"This would erase: {counts}. Nothing was erased; add --yes to do it. There is no undo.")
+
+
+@app.command()
+def purge() -> None:
+    """Take what was erased off the disk: database, index, photos and caches are rid of its bytes."""
+    for piece in pieces_of("purge"):
+        print(f"Purged. Erasures that the disk is rid of by that: {piece['purged']}.")
+        for line in piece["out_of_reach"]:
+            print(line)
 
 
 @app.command()
@@ -328,6 +379,26 @@ def _path_or_reason(bank: "MemoryBank", photo_id: str) -> str:
         return str(bank.photo_path(photo_id))
     except LookupError as error:
         return str(error)
+
+
+def _erasable(kind: str) -> Iterator[str]:
+    """What there is of it to erase, the newest last, with the number or id that names it."""
+    from m2a.printed import memory_line
+
+    bank = sql_bank()
+    if kind == "memory":
+        yield from map(memory_line, bank.entries())
+        return
+    for one in reversed(bank.conversations()):
+        if kind == "conversation":
+            yield f"{one.conversation_id}  {one.started_at:%Y-%m-%d}  {one.title}"
+            continue
+        for message in bank.conversation(one.conversation_id):
+            said = f"{message.said_at:%Y-%m-%d %H:%M}  {message.speaker}: {' '.join(message.text.split())[:60]}"
+            if kind == "message":
+                yield f"{message.message_id:>5}  {said}"
+            else:
+                yield from (f"{photo_id}  {said}" for photo_id in message.photos if message.role == "user")
 
 
 def _readable(photos: list[Path] | None) -> list[str]:

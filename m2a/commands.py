@@ -12,8 +12,12 @@ from m2a.memory.audit import repair as repair_stores
 from m2a.memory.audit import verify as verify_stores
 from m2a.memory.bank import MemoryBank
 from m2a.memory.index import IndexMismatchError
+from m2a.memory.purging import out_of_reach
 from m2a.printed import change_line
 from m2a.types import (
+    Erasure,
+    ErasureKind,
+    ErasurePreview,
     Failed,
     HistoryRow,
     Hit,
@@ -23,6 +27,7 @@ from m2a.types import (
     Message,
     NotKept,
     Query,
+    Receipt,
     ReplyFinished,
     TextDelta,
     UnaskedChanges,
@@ -101,12 +106,31 @@ async def reindex(assistant: Assistant) -> AsyncIterator[Piece]:
     yield {"records": records}
 
 
+async def preview(assistant: Assistant, *, kind: ErasureKind, id: int | str | None) -> AsyncIterator[Piece]:
+    """What an erasure would take, with its words."""
+    yield preview_piece(await assistant.preview_erasure(assistant.local_owner, Erasure(kind, id)))
+
+
+async def erase(assistant: Assistant, *, kind: ErasureKind, id: int | str | None) -> AsyncIterator[Piece]:
+    """Erase it; the receipt."""
+    yield receipt_piece(await assistant.erase(assistant.local_owner, Erasure(kind, id)))
+
+
+async def purge(assistant: Assistant) -> AsyncIterator[Piece]:
+    """Take what was erased off the disk: how many erasures, and what that does not reach."""
+    purged = await assistant.purge()
+    yield {"purged": purged, "out_of_reach": out_of_reach(assistant.stores)}
+
+
 COMMANDS: dict[str, Callable[..., AsyncIterator[Piece]]] = {
     "ask": ask,
     "search": search,
     "verify": verify,
     "repair": repair,
     "reindex": reindex,
+    "preview": preview,
+    "erase": erase,
+    "purge": purge,
 }
 
 
@@ -162,6 +186,35 @@ def message_piece(message: Message) -> Piece:
         "speaker": message.speaker,
         "text": message.text,
         "photos": list(message.photos),
+    }
+
+
+def preview_piece(gone: ErasurePreview) -> Piece:
+    return {
+        "kind": gone.erasure.kind,
+        "id": gone.erasure.id,
+        "counts": gone.counts,
+        "messages": [message_piece(message) for message in gone.messages],
+        "rewritten": [message_piece(one.message) | {"words": list(one.words)} for one in gone.rewritten],
+        "memories": [entry_piece(entry) for entry in gone.memories],
+        "kept_memories": [entry_piece(entry) for entry in gone.kept_memories],
+        "photos": list(gone.photo_ids),
+        "captions": list(gone.captions),
+        "names": list(gone.names),
+        "unshown_names": list(gone.unshown_names),
+        "conversations": [one.title for one in gone.conversations],
+    }
+
+
+def receipt_piece(receipt: Receipt) -> Piece:
+    return {
+        "receipt": receipt.receipt_id,
+        "kind": receipt.kind,
+        "erased_at": receipt.erased_at.isoformat(),
+        "counts": dict(receipt.counts),
+        "messages": list(receipt.message_ids),
+        "memories": list(receipt.memory_ids),
+        "purged_at": receipt.purged_at.isoformat() if receipt.purged_at else None,
     }
 
 

@@ -69,7 +69,7 @@ class DataFolder:
             with suppress(OSError):  # it tries once more to write
                 self._file.close()
             raise _unusable(path, error) from error
-        self._empty_uploads()
+        self.empty_uploads()
 
     @property
     def uploads(self) -> Path:
@@ -84,7 +84,7 @@ class DataFolder:
 
     def release(self) -> None:
         if not self._file.closed:
-            self._empty_uploads()
+            self.empty_uploads()
             self._file.seek(0)
             self._file.truncate()
             self._file.close()
@@ -101,7 +101,8 @@ class DataFolder:
                 time.sleep(_PAUSE)  # it has just ended, has just begun, or somebody looks who holds it
         raise DataFolderInUseError(self.path, None)
 
-    def _empty_uploads(self) -> None:
+    def empty_uploads(self) -> None:
+        """Remove what was attached; what was not sent yet has to be attached again."""
         uploads = self.uploads
         with suppress(OSError):
             if uploads.is_symlink() or uploads.is_file():

@@ -70,6 +70,29 @@ def memory_lines(entry: MemoryEntry, corrected: MemoryEntry | None, corrections:
     yield f"Rests on {_RESTS_ON[entry.rests_on]}:"
 
 
+def erasure_lines(gone: Mapping[str, Any]) -> Iterator[str]:
+    """What an erasure takes, of the piece that `m2a.commands.preview` gives."""
+    for title in gone["conversations"]:
+        yield f"Conversation: {title}"
+    for message in gone["messages"]:
+        yield f"Message {message['message_id']}, {message['speaker']}: {message['text'] or 'a photo'}"
+    for message in gone["rewritten"]:
+        lost = ", ".join(f"“{words}”" for words in message["words"]) or "a photo"
+        yield f"Of message {message['message_id']}, {message['speaker']}, which stays: {lost}"
+    for entry in gone["memories"]:
+        yield f"Memory {entry['memory_id']}: {entry['text'] or entry['caption']}"
+    for photo_id in gone["photos"]:
+        yield f"Photo {photo_id}"
+    for caption in gone["captions"]:
+        yield f"Caption: {caption}"
+    for name in gone["names"]:
+        yield f"Name: {name}"
+    for name in gone["unshown_names"]:
+        yield f"{name} will not be known by a photo any more."
+    for entry in gone["kept_memories"]:
+        yield f"Memory {entry['memory_id']} stays, on what else you said or showed: {entry['text']}"
+
+
 def history_line(row: HistoryRow) -> str:
     successor = f" by memory {row.successor_id}" if row.successor_id is not None else ""
     why = " ".join(row.why.split())

@@ -26,6 +26,7 @@ from m2a.data_folder import DataFolder, holder_of
 from m2a.memory.index import MemoryIndex, TextRow
 from m2a.memory.index_schema import IndexEncoders
 from m2a.types import RecordKey
+from tests.erase_scan import bytes_under
 from tests.test_turns import photo
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -33,7 +34,7 @@ SECONDS = 60
 COMMANDS = [
     ("run",), ("ask",), ("memory",), ("memory", "list"), ("memory", "search"), ("memory", "show"), ("memory", "delete"),
     ("memory", "undo"),
-    ("verify",), ("repair",), ("reindex",), ("doctor",),
+    ("verify",), ("repair",), ("reindex",), ("erase",), ("purge",), ("doctor",),
 ]  # fmt: skip
 
 
@@ -231,6 +232,21 @@ class TestCommands:
         assert told.quick("verify").code == 0
         assert told.quick("memory", "search", "blue ball").out.startswith("    1 ")
 
+    def test_erase_shows_what_goes_and_erases_it_and_purge_takes_it_off_the_disk(self, told):
+        assert told.quick("ask", "My locker is qx17zz.").code == 0
+        listed = told.quick("erase", "message").out.splitlines()
+        [number] = [line.split()[0] for line in listed if "You: My locker is qx17zz." in line]
+        shown = told.quick("erase", "message", number)
+        assert shown.code == 0 and f"Message {number}, You: My locker is qx17zz." in shown.out.splitlines()
+        assert "Memory" in shown.out and shown.out.endswith("add --yes to do it. There is no undo.\n")
+        assert "qx17zz" in told.quick("memory", "list").out
+        done = told.quick("erase", "message", number, "--yes")
+        assert done.code == 0 and done.out.startswith("Erased: 2 messages, 1 memories") and "qx17zz" not in done.out
+        assert "qx17zz" not in told.quick("erase", "message").out + told.quick("memory", "list").out
+        purged = told.quick("purge")
+        assert purged.out.startswith("Purged. Erasures that the disk is rid of by that: 1.\n") and not purged.err
+        assert b"qx17zz" not in bytes_under(told.data) and told.quick("verify").code == 0
+
     def test_doctor(self, told):
         done = told.quick("doctor")
         assert done.code == 0 and not done.err
@@ -274,6 +290,11 @@ class TestCommands:
         (["memory", "search", " "], {}, "no words to look for; write some"),
         (["memory", "show", "7"], {}, "no memory 7; `m2a memory list`"),
         (["memory", "delete", "7"], {}, "no memory 7; `m2a memory list`"),
+        (["erase", "dog"], {}, "'dog' cannot be erased; name one of message, memory, photo"),
+        (["erase", "message", "x"], {}, "'x' is no number; `m2a erase message` shows what there is"),
+        (["erase", "memory", "--yes"], {}, "Say which memory; `m2a erase memory` shows what there is"),
+        (["erase", "everything", "7"], {}, "Everything is everything; leave '7' out"),
+        (["erase", "message", "99", "--yes"], {}, "There is no message 99"),
         (["memory", "list"], {"M2A_DATABASE_URL": "rubbish"}, "'rubbish' is not a database address"),
         (
             ["verify"],

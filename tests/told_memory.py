@@ -1,6 +1,7 @@
 """A memory bank with its index, and short ways to tell it something; no assistant and no models."""
 
 from collections.abc import Sequence
+from copy import copy
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
 from pathlib import Path
@@ -38,8 +39,16 @@ class Memory:
         )
         self.index, self.indexer = retrieval.index, retrieval.indexer
         raw, semantic = RawMessageStore(database), SemanticMemoryStore()
-        self.bank = MemoryBank(owner, Stores(database, raw, semantic, photos, lambda: retrieval), self.now)
+        self.photos_folder = folder / "photos"
+        self.stores = Stores(database, raw, semantic, photos, lambda: retrieval)
+        self.bank = MemoryBank(owner, self.stores, self.now)
         self.conversation: str | None = None
+
+    def of(self, owner: str) -> "Memory":
+        """The memory of another owner in the same stores."""
+        other = copy(self)
+        other.bank = MemoryBank(owner, self.stores, self.now)
+        return other
 
     def now(self) -> datetime:
         self._now += timedelta(minutes=1)

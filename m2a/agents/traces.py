@@ -62,7 +62,7 @@ def load_trace(bank: MemoryBank, message_id: int) -> Explanation:
         changes=tuple(
             RecordedChange(number, change, bool(stored.get("undone")))
             for number, stored in enumerate(steps.get("changes", ()))
-            if (change := records.change(stored)) is not None
+            if not stored.get("erased") and (change := records.change(stored)) is not None
         ),
         not_kept=tuple(
             NotKept(stored["text"], stored["reason"], None if stored["change"] is None else number)

@@ -57,7 +57,7 @@ def repair(stores: Stores) -> list[str]:
     if any(_database_faults(stores.database)):
         return []
     done = []
-    if not _owners_of_strays(stores) - set(all_owners(stores.database)) and (
+    if not owners_of_strays(stores) - set(all_owners(stores.database)) and (
         removed := stores.photos.remove_unreferenced()
     ):
         done.append(f"Removed {_counted(removed, 'photo file')} that no message shows.")
@@ -80,7 +80,8 @@ def repair(stores: Stores) -> list[str]:
     return done
 
 
-def _owners_of_strays(stores: Stores) -> set[str]:
+def owners_of_strays(stores: Stores) -> set[str]:
+    """Whose files there are that no row names: one whom the database does not know tells that it is the wrong one."""
     return {path.parent.name for path in stores.photos.orphans().files_without_row}
 
 

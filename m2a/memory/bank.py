@@ -9,12 +9,14 @@ from typing import Any
 
 from sqlalchemy import insert
 
-from m2a.memory import change_log, photo_captions, updates
+from m2a.memory import change_log, photo_captions, receipts, updates
 from m2a.memory.change_writer import ChangeWriter
+from m2a.memory.erasing import Eraser
 from m2a.memory.forgetting import Forgetter
 from m2a.memory.message_recorder import MessageRecorder, MessageRefusedError
 from m2a.memory.photo_store import PhotoNotFoundError
 from m2a.memory.schema import trace
+from m2a.memory.semantic_memory_store import RejectedWriteError
 from m2a.memory.stores import Stores
 from m2a.memory.withheld import forgotten_photos
 from m2a.types import (
@@ -23,8 +25,11 @@ from m2a.types import (
     Concept,
     Conversation,
     EntryDraft,
+    Erasure,
+    ErasurePreview,
     EvidenceRange,
     Forgetting,
+    ForgottenWords,
     HistoryRow,
     Hit,
     MemoryChanged,
@@ -33,15 +38,23 @@ from m2a.types import (
     Message,
     Photo,
     Query,
+    Receipt,
     Recognition,
     RecordKind,
     Refusal,
     Role,
 )
 
-__all__ = ["STANDING_PREFERENCES", "MemoryBank", "MessageRefusedError"]
+__all__ = ["STANDING_PREFERENCES", "MemoryBank", "MessageErasedError", "MessageRefusedError"]
 
 STANDING_PREFERENCES = 10
+
+
+class MessageErasedError(LookupError):
+    """The message was erased before it was answered."""
+
+    def __init__(self, message_id: int) -> None:
+        super().__init__(f"Message {message_id} was erased before it was answered.")
 
 
 class MemoryBank:
@@ -60,6 +73,7 @@ class MemoryBank:
         self._forgetter = Forgetter(stores.raw, stores.semantic)
         self._recorder = MessageRecorder(stores)
         self._writer = ChangeWriter(stores.semantic, self._forgetter)
+        self._eraser = Eraser(stores.database, stores.raw, stores.semantic, self._forgetter)
         self._clock = clock
 
     # Layer 1
@@ -118,8 +132,10 @@ class MemoryBank:
         update_pending: bool,
     ) -> Message:
         """Store the assistant's reply to the message `answers`, how it came about, and that its update is to come, in one
-        transaction."""
+        transaction. Raises `MessageErasedError`."""
         with self._database.write() as connection:
+            if not self._raw.as_logged(connection, self.owner, [answers]):
+                raise MessageErasedError(answers)
             message = self._raw.append(
                 connection,
                 self.owner,
@@ -280,6 +296,8 @@ class MemoryBank:
         with self._database.write() as connection:
             steps = change_log.read_steps(connection, self.owner, reply_id) or {}
             stored = change_log.numbered(steps, "changes", number)
+            if stored.get("erased"):
+                raise RejectedWriteError("That was erased since; nothing brings it back.")
             if stored.get("undone"):
                 return False
             self._writer.undo(connection, self.owner, stored, who=who, now=self._clock())
@@ -327,6 +345,35 @@ class MemoryBank:
         """The user's message that a reply answers. Raises `LookupError` for a message that is no reply."""
         with self._database.read() as connection:
             return change_log.answered(connection, self.owner, reply_id)
+
+    # Erasing
+
+    def preview_erasure(self, erasure: Erasure) -> ErasurePreview:
+        """What `erase` would take, with its words. Changes nothing. Raises `NothingToEraseError`."""
+        with self._database.write() as connection:
+            gone, _receipt = self._eraser.erase(connection, self.owner, erasure, self._clock())
+            connection.rollback()
+        return gone
+
+    def erase(self, erasure: Erasure) -> Receipt:
+        """Take it out of every row, and its photos' files away; the index is told. Nothing brings it back.
+
+        The disk still holds its bytes until a purge. Raises `NothingToEraseError`.
+        """
+        with self._database.write() as connection:
+            gone, receipt = self._eraser.erase(connection, self.owner, erasure, self._clock())
+        self._photos.remove_files(self.owner, gone.photo_ids)
+        return receipt
+
+    def forgotten(self) -> list[ForgottenWords]:
+        """What was forgotten in talk and is still on the disk, the oldest first."""
+        with self._database.read() as connection:
+            return self._forgetter.still_held(connection, self.owner)
+
+    def receipts(self) -> list[Receipt]:
+        """What was erased and when, in numbers; the oldest first."""
+        with self._database.read() as connection:
+            return receipts.receipts(connection, self.owner)
 
     # Updates to come
 

@@ -1,11 +1,12 @@
 """The people, pets and things that entries are about. A name, an alias and a photo hold as long as an entry that told them."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
-from sqlalchemy import ColumnElement, Connection, Table, and_, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Table, and_, delete, insert, or_, select, update
 
 from m2a.memory.database import grouped, next_id
 from m2a.memory.schema import concept, concept_alias, concept_photo, entry, entry_concept, entry_photo
+from m2a.memory.words import finished_words
 from m2a.types import Concept, ConceptMention
 
 
@@ -102,6 +103,49 @@ def link(
             photo_id=photo_id,
             memory_id=memory_id,
         )
+
+
+def all_names(connection: Connection, owner: str, concept_ids: Collection[int]) -> list[str]:
+    """The names and aliases of the concepts, whether anything tells them any more or not."""
+    found: list[str] = []
+    for table, column in ((concept, concept.c.name), (concept_alias, concept_alias.c.alias)):
+        these = table.c.concept_id.in_(sorted(concept_ids))
+        found += connection.scalars(select(column).where(table.c.owner == owner, these))
+    return found
+
+
+def delete_unsaid(connection: Connection, owner: str, concept_ids: Collection[int], unsaid: Collection[str]) -> None:
+    """Remove those of the concepts that no entry is about, and the names that hold a word which nobody says any more.
+
+    Of a concept that is still spoken of, an alias that is said takes the name's place; without one it is known no more.
+    """
+
+    def is_said(name: str) -> bool:
+        return set(unsaid).isdisjoint(finished_words(name))
+
+    for concept_id in sorted(concept_ids):
+        this = {
+            table: (table.c.owner == owner) & (table.c.concept_id == concept_id)
+            for table in (concept, concept_alias, entry_concept, concept_photo)
+        }
+        name = connection.scalar(select(concept.c.name).where(this[concept]))
+        aliases = connection.scalars(select(concept_alias.c.alias).where(this[concept_alias])).all()
+        for alias in aliases:
+            if not is_said(alias):
+                gone = concept_alias.c.folded_alias == fold_name(alias)
+                connection.execute(delete(concept_alias).where(this[concept_alias], gone))
+        is_about = connection.execute(select(entry_concept.c.memory_id).where(this[entry_concept])).first() is not None
+        if name is None or (is_about and is_said(name)):
+            continue
+        heir = next((alias for alias in aliases if is_said(alias)), None) if is_about else None
+        if heir is not None:
+            connection.execute(
+                delete(concept_alias).where(this[concept_alias], concept_alias.c.folded_alias == fold_name(heir))
+            )
+            connection.execute(update(concept).where(this[concept]).values(name=heir, folded_name=fold_name(heir)))
+            continue
+        for table, condition in this.items():
+            connection.execute(delete(table).where(condition))
 
 
 def _concept_id(connection: Connection, owner: str, mention: ConceptMention) -> int:

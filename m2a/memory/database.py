@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime, timedelta, timezone
 from functools import cache
 from typing import Any, Literal, TypeVar
@@ -191,6 +191,26 @@ class Database:
             if not self.is_sqlite:
                 connection.execute(text("SELECT pg_advisory_xact_lock(20261)"))
             yield connection
+
+    def purge(self) -> None:
+        """Write all tables anew, so that the database's files hold no byte of what was deleted. Others wait meanwhile.
+
+        Raises `DatabaseError` where a reader keeps SQLite from emptying its write-ahead log. PostgreSQL's own log, and its
+        backups, are not reached.
+        """
+        if not self.is_sqlite:
+            with self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+                for table in metadata.tables:
+                    connection.exec_driver_sql(f"VACUUM (FULL, ANALYZE) {table}")
+                connection.exec_driver_sql("VACUUM (FULL) pg_catalog.pg_statistic")  # it samples what columns hold
+            return
+        with closing(self._engine.raw_connection()) as raw:
+            # A deletion leaves words in the segments of the full-text index, and copies on pages that were split.
+            raw.cursor().execute("INSERT INTO message_words (message_words) VALUES ('rebuild')")
+            raw.cursor().execute("VACUUM")
+            [(is_busy, *_pages)] = raw.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        if is_busy:
+            raise DatabaseError("The database is being read by another program; close it and run `m2a purge` again.")
 
     def close(self) -> None:
         self._engine.dispose()

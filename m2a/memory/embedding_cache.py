@@ -64,6 +64,11 @@ class EmbeddingCache:
         for chunk in chunks(sorted(set(hashes))):
             connection.execute(delete(embedding).where(embedding.c.content_hash.in_(chunk)))
 
+    def keep_only(self, connection: Connection, hashes: Collection[str]) -> None:
+        """Remove the vectors of all other content, whoever's it was."""
+        known = set(connection.scalars(select(embedding.c.content_hash).distinct()))
+        self.forget(connection, known.difference(hashes))
+
     def _read(self, encoder_id: str, hashes: Sequence[str]) -> dict[str, np.ndarray]:
         found: dict[str, np.ndarray] = {}
         with self._database.read() as connection:

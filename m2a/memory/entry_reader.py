@@ -1,6 +1,7 @@
 """Reads what is remembered: the entries that live, those of which others took the place, and their history."""
 
 import hashlib
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Sequence
 from datetime import date
 from functools import cache
@@ -100,6 +101,25 @@ class EntryReader:
         columns = (entry_evidence.c.first_id, entry_evidence.c.memory_id)
         ids = {number for _, number in rows_among(connection, columns, owner, firsts)}
         return list(self.get(connection, owner, ids).values())
+
+    def as_recorded(self, connection: Connection, owner: str, memory_ids: Collection[int]) -> dict[int, MemoryEntry]:
+        """The entries among the ids, alive or not, forgotten ones too: to erase them, and for nothing else."""
+        rows = rows_among(connection, _COLUMNS, owner, set(memory_ids)) if memory_ids else ()
+        return {e.memory_id: e for e in self._whole(connection, owner, rows)}
+
+    def resting_on(self, connection: Connection, owner: str, message_ids: Collection[int]) -> set[int]:
+        """The entries, alive or not, with any of the messages in their evidence."""
+        if not message_ids:
+            return set()
+        wanted = sorted(message_ids)
+        rows = connection.execute(
+            select(entry_evidence.c.memory_id, entry_evidence.c.first_id, entry_evidence.c.last_id).where(
+                entry_evidence.c.owner == owner,
+                entry_evidence.c.first_id <= wanted[-1],
+                entry_evidence.c.last_id >= wanted[0],
+            )
+        )
+        return {memory_id for memory_id, first, last in rows if bisect_left(wanted, first) < bisect_right(wanted, last)}
 
     def corrections_of(
         self, connection: Connection, owner: str, memory_ids: Collection[int]

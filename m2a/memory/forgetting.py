@@ -3,18 +3,19 @@
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import Connection, delete, func, insert, or_, select
+from sqlalchemy import Column, Connection, Table, delete, func, insert, or_, select
 
 from m2a.memory.database import Database, chunks, grouped, next_id
 from m2a.memory.quotations import Span, sentence_spans, spans_saying
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.repetitions import Statement, repeating_spans, spans_holding, spans_of_statement, statements
-from m2a.memory.schema import forgotten_entry, message, message_photo, trace, withheld_words
+from m2a.memory.schema import forgotten_entry, message, message_photo, trace, withheld_photo, withheld_words
 from m2a.memory.semantic_memory_store import RejectedWriteError, SemanticMemoryStore
 from m2a.memory.withheld import as_logged, give_back, withheld_photos, withheld_spans, withhold
 from m2a.memory.words import finished_words
-from m2a.types import MemoryEntry, Message, MessageSpan
+from m2a.types import ForgottenWords, MemoryEntry, Message, MessageSpan
 
 
 class Forgetter:
@@ -75,6 +76,30 @@ class Forgetter:
         connection.execute(delete(forgotten_entry).where(this))
         self._semantic.revive(connection, owner, lived, who=who, why=why, now=now)
         give_back(connection, owner, forgetting_id)
+
+    def still_held(self, connection: Connection, owner: str) -> list[ForgottenWords]:
+        """What each act of forgetting took out, as it was, the oldest first."""
+        entries = _by_forgetting(connection, owner, forgotten_entry, forgotten_entry.c.memory_id)
+        recorded = self._semantic.as_recorded(
+            connection, owner, {number for some in entries.values() for number in some}
+        )
+        place = (withheld_words.c.message_id, withheld_words.c.first_character, withheld_words.c.last_character)
+        spans = _by_forgetting(connection, owner, withheld_words, *place)
+        logged = self._raw.as_logged(connection, owner, {span[0] for some in spans.values() for span in some})
+        photos = _by_forgetting(connection, owner, withheld_photo, withheld_photo.c.photo_id)
+        return [
+            ForgottenWords(
+                forgetting_id,
+                tuple(recorded[number].text for number in entries.get(forgetting_id, ()) if number in recorded),
+                tuple(
+                    logged[number].text[first:last]
+                    for number, first, last in spans.get(forgetting_id, ())
+                    if number in logged
+                ),
+                tuple(dict.fromkeys(photos.get(forgetting_id, ()))),
+            )
+            for forgetting_id in sorted(entries.keys() | spans.keys() | photos.keys())
+        ]
 
     def withhold(
         self,
@@ -291,6 +316,14 @@ class Forgetter:
             for row in rows
             if row.message_id in telling or (row.role == "assistant" and row.photo_id not in elsewhere)
         }
+
+
+def _by_forgetting(connection: Connection, owner: str, table: Table, *columns: Column[Any]) -> dict[int, list[Any]]:
+    """The columns of each act's rows: a value where there is one column, else a row."""
+    rows = connection.execute(
+        select(table.c.forgetting_id, *columns).where(table.c.owner == owner).order_by(table.c.forgetting_id, *columns)
+    )
+    return grouped((row[0], row[1] if len(columns) == 1 else tuple(row[1:])) for row in rows)
 
 
 def _ids(of: MemoryEntry) -> list[int]:

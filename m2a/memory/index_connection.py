@@ -84,6 +84,7 @@ class IndexConnection:
         try:
             with closing(sqlite3.connect(self.uri)) as file:
                 file.execute("VACUUM")
+            lite_file.remove_aside(self._file)
         finally:
             self.client = open_client(self.uri, self._token, again=True)
 

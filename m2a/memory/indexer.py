@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Connection, String, Table, cast, delete, f
 
 from m2a.memory.database import Database, chunks, entry, grouped, message, outbox, photo
 from m2a.memory.database import owner as owner_table
-from m2a.memory.embedding_cache import EmbeddingCache
+from m2a.memory.embedding_cache import EmbeddingCache, content_hash
 from m2a.memory.index import MemoryIndex, PhotoRow, TextRow
 from m2a.memory.index_schema import Space
 from m2a.memory.milvus import IndexUnavailableError
@@ -148,6 +148,26 @@ class Indexer:
             self._emptied += 1  # what it could not read of its file is missing from now on
             self._looked_for_loss = False
             return self._index.faults()
+
+    def purge(self) -> None:
+        """Bring the index up to date and wipe what was deleted, from its file and from the cache of vectors."""
+        self.drain()
+        with self._no_drains(None):
+            with self._database.write() as connection:
+                self._embeddings.keep_only(connection, self._hashes_in_use(connection))
+            self._index.purge()
+
+    def _hashes_in_use(self, connection: Connection) -> set[str]:
+        hashes: set[str] = set()
+        for owner in connection.scalars(select(owner_table.c.owner)).all():
+            _texts, photos = self._living(connection, owner)
+            hashes |= photos.keys()
+            hashes |= {content_hash(entry_text(found)) for found in self._semantic.all(connection, owner)}
+            for some in chunks(sorted(self._raw.versions(connection, owner)), _BATCH):
+                read = list(self._raw.get(connection, owner, some).values())
+                captioned = with_captions(connection, owner, read)
+                hashes |= {content_hash(message_text(_searchable(m))) for m in captioned}
+        return hashes
 
     def backlog(self, owner: str | None = None) -> int:
         """How many changes the index has not been told; 0 means that it is complete."""

@@ -38,7 +38,7 @@ def put_aside(file: Path) -> Path | None:
     """Give it another name, in place of one put aside before; None where there is nothing. Raises `OSError`."""
     if not os.path.lexists(file):
         return None
-    aside = file.with_name(f"{file.stem}{_ASIDE}{file.suffix}")
+    aside = _aside(file)
     if aside.is_dir() and not aside.is_symlink():
         shutil.rmtree(aside)
     os.replace(file, aside)
@@ -46,6 +46,19 @@ def put_aside(file: Path) -> Path | None:
         Path(f"{file}{ending}").unlink(missing_ok=True)
     _log.warning("The index file %s cannot be read; it is put aside as %s.", file, aside.name)
     return aside
+
+
+def remove_aside(file: Path) -> None:
+    """Delete what was put aside: it holds what it held then."""
+    aside = _aside(file)
+    if aside.is_dir() and not aside.is_symlink():
+        shutil.rmtree(aside)
+    else:
+        aside.unlink(missing_ok=True)
+
+
+def _aside(file: Path) -> Path:
+    return file.with_name(f"{file.stem}{_ASIDE}{file.suffix}")
 
 
 def bring_back(file: Path, aside: Path) -> None:

@@ -63,7 +63,24 @@ def _to_version_3(connection: Connection) -> None:
     _move_answered_messages(connection)
 
 
-_MIGRATIONS: Mapping[int, Callable[[Connection], None]] = {2: _to_version_2, 3: _to_version_3}
+def _to_version_4(connection: Connection) -> None:
+    """What was erased leaves a receipt."""
+    number = "INTEGER" if connection.dialect.name == "sqlite" else "BIGSERIAL"
+    _execute(
+        connection,
+        f"""CREATE TABLE receipt (
+            receipt_id {number} NOT NULL,
+            owner VARCHAR(32) NOT NULL,
+            kind VARCHAR(12) NOT NULL,
+            erased TEXT NOT NULL,
+            erased_at BIGINT NOT NULL,
+            purged_at BIGINT,
+            PRIMARY KEY (receipt_id)
+        )""",
+    )
+
+
+_MIGRATIONS: Mapping[int, Callable[[Connection], None]] = {2: _to_version_2, 3: _to_version_3, 4: _to_version_4}
 
 
 # Version 2: an entry says what it rests on and corrects, words can be withheld, and no update records repeat memories.

@@ -18,6 +18,7 @@ from sqlalchemy import (
     String,
     bindparam,
     cast,
+    delete,
     func,
     insert,
     null,
@@ -306,6 +307,22 @@ class RawMessageStore:
             )
             is not None
         )
+
+    def retitle(self, connection: Connection, owner: str, conversation_ids: Collection[str]) -> set[str]:
+        """Give conversations that lost messages the title of what is left; those without a message are removed, and returned."""
+        emptied = set()
+        for conversation_id in conversation_ids:
+            this = (conversation.c.owner == owner) & (conversation.c.conversation_id == conversation_id)
+            left = (message.c.owner == owner) & (message.c.conversation_id == conversation_id)
+            if connection.scalar(select(func.min(message.c.message_id)).where(left)) is None:
+                connection.execute(delete(conversation).where(this))
+                emptied.add(conversation_id)
+                continue
+            first = connection.scalar(select(func.min(message.c.message_id)).where(left, message.c.role == "user"))
+            said = self.get(connection, owner, [first])[first] if first is not None else None
+            title = title_of(said.text, len(said.photos)) if said else ""
+            connection.execute(update(conversation).where(this).values(title=title))
+        return emptied
 
     @staticmethod
     def _show_again(connection: Connection, owner: str, photos: Sequence[str]) -> None:

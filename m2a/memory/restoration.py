@@ -120,14 +120,14 @@ class _Restorer:
         told = [*own, *self._told_in(older)]
         concepts = [c for c in self._concepts() if c.concept_id in newer.concept_ids]
         sentences = [newer.text[slice(*span)] for span in sentence_spans(newer.text)]
-        if all(_is_said(sentence, told, concepts) for sentence in sentences):
+        if all(is_said(sentence, told, concepts) for sentence in sentences):
             if any(_CORRECTION.search(message.text[slice(*span)]) for message in own for span in _of(newer, message)):
                 return None
             restored = self._revive(older, concepts)
             return _Repaired(newer.memory_id, restored, never_said=False) if restored else None
         self._semantic.withdraw(self._connection, self._owner, newer.memory_id, **self._by)
         restored = self._revive(older, concepts)
-        said = [sentence for sentence in sentences if _is_said(sentence, own, concepts)]
+        said = [sentence for sentence in sentences if is_said(sentence, own, concepts)]
         added = [self._add(newer, draft) for draft in self._drafts(newer, said, own, restored, concepts)]
         return _Repaired(newer.memory_id, restored, never_said=True, added=tuple(i for i in added if i is not None))
 
@@ -153,7 +153,7 @@ class _Restorer:
         """What the messages of an entry that nobody said really say: its sentences that were said, else theirs."""
         drafts = []
         for message in own:
-            texts = [sentence for sentence in said if _is_said(sentence, [message], concepts)]
+            texts = [sentence for sentence in said if is_said(sentence, [message], concepts)]
             if not texts:
                 whole = " ".join(message.text[slice(*span)] for span in _of(newer, message))
                 texts = [whole] if whole else []
@@ -189,7 +189,7 @@ class _Restorer:
         return self._semantic.concepts(self._connection, self._owner)
 
 
-def _is_said(sentence: str, told: Sequence[Message], concepts: Sequence[Concept]) -> bool:
+def is_said(sentence: str, told: Sequence[Message], concepts: Sequence[Concept]) -> bool:
     """Whether the user said the sentence, in one sentence of a message. A date in brackets, and a name that stands for "he" or
     "she", the rules had put in."""
     words = set(finished_words(_ADDED_DATE.sub("", sentence)))

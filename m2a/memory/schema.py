@@ -16,7 +16,7 @@ from sqlalchemy import (
     false,
 )
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 metadata = MetaData()
 _Id = BigInteger().with_variant(Integer, "sqlite")
@@ -267,12 +267,25 @@ trace = Table(
     Column("answers", _Id, nullable=False, server_default="0"),
 )
 
-# The message ids whose erasure the triggers let through, written in the same transaction as the DELETE.
+# The message ids whose erasure the triggers let through, written in the same transaction as the DELETE. They stay: no id is
+# given out again.
 erasure = Table(
     "erasure",
     metadata,
     Column("owner", String(32), primary_key=True),
     Column("message_id", _Id, primary_key=True, autoincrement=False),
+)
+
+# What was erased and when, as JSON of numbers: no content. `purged_at` is NULL while the disk may still hold it.
+receipt = Table(
+    "receipt",
+    metadata,
+    Column("receipt_id", _Id, primary_key=True, autoincrement=True),
+    _owner(),
+    Column("kind", String(12), nullable=False),
+    Column("erased", Text, nullable=False),
+    Column("erased_at", BigInteger, nullable=False),
+    Column("purged_at", BigInteger),
 )
 
 setting = Table(

@@ -13,14 +13,18 @@ from sqlalchemy import (
 )
 
 from m2a.memory import concept_store
-from m2a.memory.database import next_id, to_microseconds
+from m2a.memory.database import among, next_id, to_microseconds
 from m2a.memory.entry_reader import EntryReader, folded_hash, is_forgotten
 from m2a.memory.raw_message_store import merge_ranges
 from m2a.memory.schema import (
+    concept_alias,
+    concept_photo,
     entry,
+    entry_concept,
     entry_evidence,
     entry_history,
     entry_photo,
+    forgotten_entry,
     message,
     outbox,
     photo,
@@ -32,7 +36,9 @@ from m2a.types import (
     MemoryEntry,
 )
 
-_Change = Literal["added", "superseded", "deleted", "undone", "restored"]
+_Change = Literal["added", "superseded", "deleted", "undone", "restored", "reduced"]
+# What names an entry, and is of no use without it.
+_OF_ENTRY = (entry_photo, entry_evidence, entry_history, entry_concept, concept_photo, concept_alias, forgotten_entry)
 
 
 class RejectedWriteError(ValueError):
@@ -251,6 +257,42 @@ class SemanticMemoryStore(EntryReader):
             .order_by(entry.c.memory_id)
         ).all()
         return self.revive(connection, owner, older, who=who, why=why, now=now)
+
+    def reduce(
+        self, connection: Connection, owner: str, reduced: MemoryEntry, *, who: str, why: str, now: datetime
+    ) -> None:
+        """Let an entry, alive or not, rest on less evidence, and hold fewer photos, than it did; its links rest on what stays."""
+        self._change(connection, owner, reduced.memory_id, caption=reduced.caption)
+        self._put_parts(connection, owner, reduced.memory_id, reduced.evidence_ids, reduced.photo_ids)
+        links = (concept_photo.c.owner == owner) & (concept_photo.c.memory_id == reduced.memory_id)
+        connection.execute(delete(concept_photo).where(links, concept_photo.c.photo_id.not_in(reduced.photo_ids)))
+        connection.execute(update(concept_photo).where(links).values(message_id=reduced.evidence_ids[-1].last))
+        self._record(connection, owner, reduced.memory_id, "reduced", who, why, now)
+
+    def erase(self, connection: Connection, owner: str, memory_ids: Collection[int]) -> None:
+        """Remove the entries, alive or not, with their history. What they had taken the place of has their own successor."""
+        for memory_id in sorted(memory_ids):  # one after the other: an heir may be among them
+            this = (entry.c.owner == owner) & (entry.c.memory_id == memory_id)
+            heir = connection.scalar(select(entry.c.successor_id).where(this))
+            following = (entry.c.owner == owner) & (entry.c.successor_id == memory_id)
+            connection.execute(update(entry).where(following).values(successor_id=heir))
+        connection.execute(
+            update(entry)
+            .where(entry.c.owner == owner, among(connection, entry.c.corrects, memory_ids))
+            .values(corrects=None)
+        )
+        connection.execute(
+            update(entry_history)
+            .where(entry_history.c.owner == owner, among(connection, entry_history.c.successor_id, memory_ids))
+            .values(successor_id=None)
+        )
+        for table in (*_OF_ENTRY, entry):
+            connection.execute(
+                delete(table).where(table.c.owner == owner, among(connection, table.c.memory_id, memory_ids))
+            )
+        rows = [{"owner": owner, "record": "entry", "record_id": str(memory_id)} for memory_id in sorted(memory_ids)]
+        if rows:
+            connection.execute(insert(outbox), rows)
 
     def _living(self, connection: Connection, owner: str, memory_id: int) -> MemoryEntry:
         found = self.get(connection, owner, [memory_id]).get(memory_id)

@@ -37,7 +37,7 @@ def masked(text: str, spans: Iterable[Span]) -> str:
         return text
     kept += text[position:]
     parts.append(text[position:])
-    return "".join(parts) if any(character.isalnum() for character in kept) else FORGOTTEN
+    return "".join(parts) if any(character.isalnum() for character in without_marks(kept)) else FORGOTTEN
 
 
 def without_marks(text: str) -> str:
@@ -61,6 +61,31 @@ def as_logged(span: Span, text: str, withheld: Iterable[Span]) -> Span:
         return 0
 
     return logged(span[0], is_end=False), logged(span[1], is_end=True)
+
+
+def moved(span: Span, text: str, erased: Iterable[Span]) -> list[Span]:
+    """Where what is left of a span of the text stands in `masked(text, erased)`."""
+    runs = _merged(text, erased)
+    if masked(text, runs) == FORGOTTEN:
+        return []
+    found = []
+    for first, last in _outside(_merged(text, [span]), runs):
+        shift = sum(len(FORGOTTEN) - (until - since) for since, until in runs if until <= first)
+        found.append((first + shift, last + shift))
+    return found
+
+
+def _outside(spans: Iterable[Span], runs: Sequence[Span]) -> list[Span]:
+    """What of the spans no run covers."""
+    found = list(spans)
+    for since, until in runs:
+        found = [
+            part
+            for first, last in found
+            for part in ((first, min(last, since)), (max(first, until), last))
+            if part[0] < part[1]
+        ]
+    return found
 
 
 def title_of(text: str, photos: int) -> str:
@@ -149,7 +174,7 @@ def withhold(
         connection.execute(insert(withheld_words), rows)
     if photos:
         connection.execute(insert(withheld_photo), [{**key, "message_id": m, "photo_id": p} for m, p in set(photos)])
-    _renew(connection, owner, {span.message_id for span in spans} | {message_id for message_id, _ in photos})
+    renew(connection, owner, {span.message_id for span in spans} | {message_id for message_id, _ in photos})
     _enqueue_photos(connection, owner, {photo_id for _, photo_id in photos})
 
 
@@ -167,11 +192,11 @@ def give_back(connection: Connection, owner: str, forgetting_id: int) -> None:
     ).all()
     for table in tables:
         connection.execute(delete(table).where(table.c.owner == owner, table.c.forgetting_id == forgetting_id))
-    _renew(connection, owner, messages)
+    renew(connection, owner, messages)
     _enqueue_photos(connection, owner, set(photos))
 
 
-def _renew(connection: Connection, owner: str, message_ids: Collection[int]) -> None:
+def renew(connection: Connection, owner: str, message_ids: Collection[int]) -> None:
     """Give the messages a new version, and those after them that are indexed together with them."""
     from m2a.memory.ranking.encoding import CONTEXT  # it loads what only an index needs
 
@@ -219,8 +244,9 @@ def _renew(connection: Connection, owner: str, message_ids: Collection[int]) -> 
 
 def nothing_stays(reading: str, text: str, photos: Sequence[str], logged_photos: Sequence[str]) -> bool:
     """Whether a message is forgotten as a whole: neither words nor photos of it are left."""
-    is_masked = reading != text or len(photos) < len(logged_photos)
-    return is_masked and not photos and (reading == FORGOTTEN or not text.strip())
+    if photos or reading == FORGOTTEN:
+        return not photos
+    return len(photos) < len(logged_photos) and not text.strip()
 
 
 def _retitle(connection: Connection, owner: str, conversation_id: str, message_id: int, text: str, photos: int) -> None:

@@ -30,6 +30,7 @@ from m2a.types.change import (
 )
 from m2a.types.concept import Concept, ConceptKind, ConceptMention
 from m2a.types.entry import DateInterval, EntryDraft, EvidenceRange, HistoryRow, MemoryEntry, MemoryKind, RestsOn
+from m2a.types.erasure import Erasure, ErasureKind, ErasurePreview, ForgottenWords, Receipt, RewrittenMessage
 from m2a.types.event import (
     Emit,
     EvidenceOpened,
@@ -66,6 +67,9 @@ __all__ = [
     "DeleteMemory",
     "Emit",
     "EntryDraft",
+    "Erasure",
+    "ErasureKind",
+    "ErasurePreview",
     "EvidenceOpened",
     "EvidenceRange",
     "Failed",
@@ -74,6 +78,7 @@ __all__ = [
     "Finish",
     "ForgetWords",
     "Forgetting",
+    "ForgottenWords",
     "HistoryRow",
     "Hit",
     "MemoryChanged",
@@ -89,6 +94,7 @@ __all__ = [
     "Photo",
     "Query",
     "QueryMemory",
+    "Receipt",
     "Recognised",
     "Recognition",
     "RecordKey",
@@ -101,6 +107,7 @@ __all__ = [
     "Restoration",
     "RestoreMemory",
     "RestsOn",
+    "RewrittenMessage",
     "Role",
     "SearchRawMessages",
     "SearchSemanticMemories",

@@ -79,7 +79,7 @@ class HistoryRow:
     history_id: int
     memory_id: int
     version: int
-    change: Literal["added", "superseded", "deleted", "undone", "restored"]
+    change: Literal["added", "superseded", "deleted", "undone", "restored", "reduced"]
     text: str
     who: str
     why: str

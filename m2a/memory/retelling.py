@@ -1,0 +1,168 @@
+"""Where the assistant's replies, and the notes of how they came about, tell what is erased."""
+
+import json
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from sqlalchemy import Connection, select, update
+
+from m2a.memory.quotations import Span
+from m2a.memory.raw_message_store import RawMessageStore
+from m2a.memory.repetitions import is_code, spans_holding
+from m2a.memory.schema import entry, entry_history, message, message_reading, pending_update, photo, trace
+from m2a.memory.withheld import FORGOTTEN, without_marks
+from m2a.memory.words import finished_words
+from m2a.types import MessageSpan, RecordKey
+
+_FEW = 2  # telling words in one sentence: such a sentence is about what they tell, wherever it stands
+
+
+def words_left_alone(connection: Connection, owner: str, texts: Iterable[str]) -> set[str]:
+    """The words of the texts that nothing holds which the user said or showed and that stays: they tell what is erased."""
+    words = {word for text in texts for word in finished_words(without_marks(text))}
+    its = (message_reading.c.owner == message.c.owner) & (message_reading.c.message_id == message.c.message_id)
+    said = (
+        select(message.c.words, message_reading.c.words)
+        .select_from(message.outerjoin(message_reading, its))
+        .where(message.c.owner == owner, message.c.role == "user")
+    )
+    for logged, read in connection.execute(said):
+        words.difference_update((logged if read is None else read).split())
+    for kept in (
+        select(entry.c.text, entry.c.caption).where(entry.c.owner == owner, entry.c.alive),
+        select(photo.c.caption).where(photo.c.owner == owner),
+    ):
+        for row in connection.execute(kept):
+            words.difference_update(word for text in row for word in finished_words(text))
+    return words
+
+
+def retelling_spans(
+    connection: Connection,
+    owner: str,
+    raw: RawMessageStore,
+    telling: Collection[str],
+    *,
+    citing: Collection[int],
+    conversation_ids: Collection[str],
+    since: int,
+) -> set[MessageSpan]:
+    """What the assistant said again of what is erased, from the message `since` on, by the words that tell it.
+
+    Of replies that rest on it (`citing`), and of those later in its conversations, each sentence with such a word; of a reply
+    that rests on it and has no such sentence, all. Elsewhere each sentence with several such words, or with a number of it.
+    """
+    said = select(message.c.message_id, message.c.conversation_id, message.c.words).where(
+        message.c.owner == owner, message.c.role == "assistant", message.c.message_id >= since
+    )
+    wanted = set(telling)
+    near, far = set(citing), set[int]()
+    for message_id, conversation_id, words in connection.execute(said):
+        shared = wanted.intersection(words.split())
+        if shared and conversation_id in conversation_ids:
+            near.add(message_id)
+        elif len(shared) >= _FEW or any(map(is_code, shared)):
+            far.add(message_id)
+    found = set[MessageSpan]()
+    for number, reply in raw.as_logged(connection, owner, near | far).items():
+        spans: list[Span] = spans_holding(wanted, reply.text)
+        if number not in near:
+            spans = [span for span in spans if _is_about(wanted, reply.text[slice(*span)])]
+        elif number in citing and not spans and reply.text:
+            spans = [(0, len(reply.text))]
+        found |= {MessageSpan(number, *span) for span in spans}
+    return found
+
+
+def _is_about(telling: Collection[str], sentence: str) -> bool:
+    shared = set(telling).intersection(finished_words(sentence))
+    return len(shared) >= _FEW or any(map(is_code, shared))
+
+
+def citing_replies(connection: Connection, owner: str, erased: Collection[RecordKey]) -> set[int]:
+    """The replies that rest on any of the records."""
+    if not erased:
+        return set()
+    return {
+        reply_id
+        for reply_id, steps in _traces(connection, owner)
+        if any(_key(source["hit"]) in erased for source in steps.get("sources", ()))
+    }
+
+
+def scrub_notes(
+    connection: Connection,
+    owner: str,
+    telling: Collection[str],
+    erased: Collection[RecordKey],
+    photo_ids: Collection[str],
+    forgettings: Collection[int],
+) -> None:
+    """Take out of traces, histories and failed updates what names or tells what is erased. Changes keep their numbers."""
+    for reply_id, steps in _traces(connection, owner):
+        scrubbed = _scrubbed(steps, set(telling), erased, photo_ids, forgettings)
+        if scrubbed != steps:
+            this = (trace.c.owner == owner) & (trace.c.message_id == reply_id)
+            connection.execute(update(trace).where(this).values(steps=json.dumps(scrubbed)))
+    for table, key, column, nothing in (
+        (entry_history, entry_history.c.history_id, entry_history.c.why, ""),
+        (pending_update, pending_update.c.message_id, pending_update.c.last_error, None),
+    ):
+        for number, text in connection.execute(select(key, column).where(table.c.owner == owner, column != "")).all():
+            if _tells(text, telling):
+                this = (table.c.owner == owner) & (key == number)
+                connection.execute(update(table).where(this).values({column: nothing}))
+
+
+def _scrubbed(
+    steps: Mapping[str, Any],
+    telling: Collection[str],
+    erased: Collection[RecordKey],
+    photo_ids: Collection[str],
+    forgettings: Collection[int],
+) -> dict[str, Any]:
+    memory_ids = {key.record_id for key in erased if key.kind == "entry"}
+    message_ids = {key.record_id for key in erased if key.kind == "message"}
+    searches = [
+        search
+        | {
+            "photo_ids": [photo_id for photo_id in search["photo_ids"] if photo_id not in photo_ids],
+            "hits": [hit for hit in search["hits"] if _key(hit) not in erased],
+        }
+        for search in steps.get("searches", ())
+        if not _tells(search["text"], telling)
+    ]
+    sources = [
+        source | {"message_ids": [number for number in source["message_ids"] if number not in message_ids]}
+        for source in steps.get("sources", ())
+        if _key(source["hit"]) not in erased
+    ]
+    found = {**steps, "searches": searches, "sources": sources}
+    if "changes" in steps:
+        found["changes"] = [
+            change | {"undone": True, "erased": True}
+            if change.get("forgetting_id") in forgettings or {change["memory_id"], change["previous_id"]} & memory_ids
+            else change
+            for change in steps["changes"]
+        ]
+    if "refusals" in steps:
+        found["refusals"] = [
+            refusal | {"text": FORGOTTEN, "reason": "", "change": None}
+            if _tells(json.dumps(refusal, ensure_ascii=False), telling)
+            else refusal
+            for refusal in steps["refusals"]
+        ]
+    return found
+
+
+def _traces(connection: Connection, owner: str) -> list[tuple[int, dict[str, Any]]]:
+    rows = connection.execute(select(trace.c.message_id, trace.c.steps).where(trace.c.owner == owner)).all()
+    return [(reply_id, steps) for reply_id, text in rows if isinstance(steps := json.loads(text), dict)]
+
+
+def _key(hit: Mapping[str, Any]) -> RecordKey:
+    return RecordKey(hit["kind"], hit["id"])
+
+
+def _tells(text: str, telling: Collection[str]) -> bool:
+    return not set(finished_words(text)).isdisjoint(telling)

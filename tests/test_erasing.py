@@ -1,0 +1,221 @@
+"""What is erased is in no row, no search, no trace and no file; what the user says elsewhere stays, and `verify` stays clean."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select, text
+
+from m2a.memory.audit import verify
+from m2a.memory.erasing import NothingToEraseError
+from m2a.memory.schema import embedding, metadata, ranked_record, receipt
+from m2a.memory.semantic_memory_store import RejectedWriteError
+from m2a.memory.withheld import FORGOTTEN
+from m2a.types import Addition, ConceptMention, Erasure, Forgetting, MessageSpan, Replacement
+from tests.told_memory import Memory, draft_of, jpeg
+
+PIN = "My bank PIN is 4471."
+
+
+@pytest.fixture
+def memory(database, owner, tmp_path) -> Iterator[Memory]:
+    opened = Memory(database, owner, tmp_path)
+    yield opened
+    opened.index.close()
+
+
+def held(memory: Memory) -> str:
+    """Every value of every row of every table, but of the words of the full-text index."""
+    with memory.database.read() as connection:
+        return "\n".join(
+            str(row) for table in metadata.tables.values() for row in connection.execute(select(table)).all()
+        )
+
+
+def is_sound(memory: Memory) -> bool:
+    memory.bank.index()
+    assert verify(memory.stores) == []
+    return True
+
+
+def erase(memory: Memory, *named) -> object:
+    """As the preview says."""
+    before = held(memory)
+    preview = memory.bank.preview_erasure(Erasure(*named))
+    assert held(memory) == before
+    done = memory.bank.erase(Erasure(*named))
+    assert dict(done.counts) == preview.counts
+    return preview
+
+
+def test_a_message_goes_with_its_reply_and_what_rests_on_it_alone(memory):
+    pin = memory.tell(PIN, "Noted: 4471 is your PIN.")
+    tea = memory.tell("I like green tea.", "Your PIN 4471 opens no tea.")
+    gone = erase(memory, "message", pin.evidence_ids[0].first)
+    assert [m.message_id for m in gone.messages] == [1, 2] and [e.memory_id for e in gone.memories] == [pin.memory_id]
+    assert [(one.message.message_id, one.words) for one in gone.rewritten] == [(4, ("Your PIN 4471 opens no tea.",))]
+    assert "4471" not in held(memory) and "PIN" not in held(memory)
+    assert memory.bank.messages([4])[4].text == FORGOTTEN and memory.bank.entries() == [tea]
+    assert memory.bank.find_messages("bank PIN 4471") == [] and memory.found("4471") != [1]
+    assert is_sound(memory)
+    with memory.database.write() as connection, pytest.raises(Exception, match="append-only"):
+        connection.execute(text("DELETE FROM message WHERE message_id = 4"))
+
+
+def test_a_memory_stays_where_the_user_says_the_same_elsewhere_and_rests_on_that_alone(memory):
+    first = memory.tell("My dog Bobo loves the blue ball.")
+    again = memory.tell("My dog Bobo loves the blue ball.")
+    assert again.memory_id == first.memory_id and len(again.evidence_ids) == 2
+    gone = erase(memory, "message", 1)
+    assert gone.memories == () and [e.memory_id for e in gone.kept_memories] == [first.memory_id]
+    [kept] = memory.bank.entries()
+    assert kept.evidence_ids == ((3, 3),) and is_sound(memory)
+    assert [row.change for row in memory.bank.history(kept.memory_id)] == ["added", "added", "reduced"]
+
+
+def test_a_memory_goes_with_its_words_its_versions_and_its_photo_and_the_rest_of_the_message_stays(memory):
+    said, reply = memory.say("The boiler is in the cellar. My sister Vera lives in Berlin.", photos=[jpeg("red")])
+    berlin = memory.bank.add(draft_of(said, "My sister Vera lives in Berlin."), who="test", why="Berlin it is")
+    said, reply = memory.say("No, Vera lives in Linz now.", "So Vera moved to Linz.")
+    moved = Replacement(berlin.memory_id, draft_of(said, "Vera lives in Linz now."), "Linz")
+    [change] = memory.bank.write([moved], who="test", update_of=reply.message_id)
+    with pytest.raises(NothingToEraseError, match="goes with memory 2, which took its place"):
+        memory.bank.erase(Erasure("memory", berlin.memory_id))
+    gone = erase(memory, "memory", change.entry.memory_id)
+    assert {e.memory_id for e in gone.memories} == {1, 2} and len(gone.photo_ids) == 1
+    assert not [word for word in ("Vera", "Berlin", "Linz", "vera", "berlin", "linz") if word in held(memory)]
+    assert memory.bank.messages([1])[1].text == f"The boiler is in the cellar. {FORGOTTEN}"
+    assert memory.bank.messages([1])[1].photos == () and is_sound(memory)
+    assert not [path for path in memory.photos_folder.rglob("*") if path.is_file()]
+    with pytest.raises(RejectedWriteError, match="erased since"):
+        memory.bank.undo(reply.message_id, 0)
+
+
+def test_a_photo_goes_with_its_caption_its_name_and_what_it_alone_shows(memory):
+    bobo = (ConceptMention(name="Bobo", kind="pet"),)
+    named = memory.tell("This is my dog Bobo.", photos=[jpeg("red")], concepts=bobo)
+    [photo_id] = named.photo_ids
+    memory.bank.set_caption(photo_id, "a crimson square")
+    said, _ = memory.say("Look", "Nice.", photos=[jpeg("red"), jpeg("blue")])
+    shown = memory.bank.add(draft_of(said, "A crimson square.", rests_on="shown"), who="test", why="")
+    gone = erase(memory, "photo", photo_id)
+    assert gone.captions == ("a crimson square",) and gone.unshown_names == ("Bobo",) and gone.names == ()
+    assert [e.memory_id for e in gone.memories] == [shown.memory_id]
+    assert photo_id not in held(memory).replace(f"'photo', '{photo_id}'", "") and "crimson" not in held(memory)
+    [kept] = memory.bank.entries()
+    assert kept.text == named.text and kept.photo_ids == () and is_sound(memory)
+    assert len(memory.bank.messages([said.message_id])[said.message_id].photos) == 1
+
+
+def test_a_name_goes_with_what_told_it_and_an_alias_that_is_still_said_takes_its_place(memory):
+    named = memory.tell("My dog is called Bobo.", concepts=(ConceptMention(name="Bobo", kind="pet"),))
+    memory.tell("The rascal ate my shoe.", concepts=(ConceptMention(name="Bobo", kind="pet", aliases=("rascal",)),))
+    memory.tell("Ben called.", concepts=(ConceptMention(name="Ben", kind="person"),))
+    assert erase(memory, "message", named.evidence_ids[0].first).names == ("Bobo",)
+    assert [concept.name for concept in memory.bank.concepts()] == ["rascal", "Ben"]
+    assert erase(memory, "message", 5).names == ("Ben",)
+    assert "Bobo" not in held(memory) and "Ben" not in held(memory) and is_sound(memory)
+
+
+def test_a_conversation_goes_whole_and_the_others_stay(memory):
+    memory.tell(PIN, photos=[jpeg("red")])
+    first = memory.bank.conversations()[0].conversation_id
+    tea = memory.tell("I like green tea.", photos=[jpeg("red")])
+    gone = erase(memory, "conversation", first)
+    assert [one.conversation_id for one in gone.conversations] == [first] and gone.photo_ids == ()
+    assert memory.bank.entries() == [tea] and len(memory.bank.conversations()) == 1
+    assert "4471" not in held(memory) and is_sound(memory)
+
+
+def test_everything_goes_and_the_numbers_go_on(memory, caplog):
+    memory.tell(PIN, photos=[jpeg("red")], concepts=(ConceptMention(name="Bobo", kind="pet"),))
+    memory.bank.index()
+    gone = erase(memory, "everything")
+    assert gone.counts["messages"] == 2 and gone.names == ("Bobo",) and len(gone.photo_ids) == 1
+    assert memory.bank.conversations() == [] and memory.bank.entries() == [] and is_sound(memory)
+    with memory.database.read() as connection:
+        assert connection.execute(select(ranked_record)).all() == connection.execute(select(embedding)).all() == []
+    assert "4471" not in held(memory) and "Bobo" not in held(memory)
+    assert memory.tell("I like green tea.").memory_id == 2 and is_sound(memory)
+    assert "opened anew" not in caplog.text  # the index did not die of what came after
+
+
+def test_what_was_forgotten_is_listed_and_erased_and_reads_as_before(memory):
+    said, _ = memory.say(
+        f"The boiler is in the cellar. {PIN} It is dark. Mind the step.", f'Noted: "{PIN}" Anything else?'
+    )
+    pin = memory.bank.add(draft_of(said, PIN), who="test", why="")
+    request, reply = memory.say("Please forget my PIN. And the boiler is new.", "Done.")
+    forgetting = Forgetting((pin.memory_id,), "", (MessageSpan(request.message_id, 0, 21),))
+    memory.bank.write([forgetting], who="test", update_of=reply.message_id)
+    step = Forgetting((), "", (MessageSpan(1, memory.bank.messages([1])[1].text.index("Mind"), 99),))
+    _, other = memory.say("Forget the step.")
+    memory.bank.write([step], who="test", update_of=other.message_id)
+    read = memory.bank.messages(range(1, 10))
+    [of_pin, of_step] = memory.bank.forgotten()
+    assert of_pin.memories == (PIN,) and PIN in of_pin.words and of_step.words[0] == "Mind the step."
+    erase(memory, "forgotten", of_pin.forgetting_id)
+    assert memory.bank.messages(range(1, 10)) == read and "4471" not in held(memory) and "Mind the step" in held(memory)
+    with pytest.raises(RejectedWriteError, match="erased since; nothing brings it back"):
+        memory.bank.undo(reply.message_id, 0)
+    assert memory.bank.undo(other.message_id, 0)
+    assert memory.bank.messages([1])[1].text == f"The boiler is in the cellar. {FORGOTTEN} It is dark. Mind the step."
+    assert memory.bank.forgotten() == [] and is_sound(memory)
+
+
+def test_an_update_under_way_brings_nothing_back(memory):
+    said, reply = memory.say(PIN)
+    memory.bank.erase(Erasure("message", said.message_id))
+    assert memory.bank.pending_updates() == []
+    assert memory.bank.write([Addition(draft_of(said, PIN), "")], who="test", update_of=reply.message_id) == []
+    with pytest.raises(LookupError, match="was erased before it was answered"):
+        memory.bank.record_reply(
+            said.conversation_id, "4471!", speaker="M2A", steps={}, answers=said.message_id, update_pending=True
+        )
+    assert "4471" not in held(memory)
+
+
+def test_the_receipt_holds_numbers_alone(memory):
+    memory.tell(PIN, photos=[jpeg("red")])
+    memory.bank.erase(Erasure("message", 1))
+    [kept] = memory.bank.receipts()
+    assert (kept.kind, kept.message_ids, kept.memory_ids, kept.purged_at) == ("message", (1, 2), (1,), None)
+    with memory.database.read() as connection:
+        [row] = connection.execute(select(receipt)).mappings()
+    assert row["erased"] == (
+        '{"counts": {"messages": 2, "memories": 1, "photos": 1, "conversations": 1, "index records": 4}, '
+        '"message_ids": [1, 2], "memory_ids": [1]}'
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "number", "said"),
+    [
+        ("message", 99, "There is no message 99."),
+        ("memory", 99, "There is no memory 99."),
+        ("photo", "ab" * 32, "There is no photo 'abab"),
+        ("conversation", "none", "There is no conversation 'none'."),
+        ("forgotten", 7, "Nothing is forgotten under number 7."),
+        ("message", "seven", "There is no message 'seven'."),
+    ],
+)
+def test_what_is_not_there_is_named(memory, kind, number, said):
+    memory.tell(PIN)
+    before = held(memory)
+    with pytest.raises(NothingToEraseError, match=said):
+        memory.bank.erase(Erasure(kind, number))
+    assert held(memory) == before
+
+
+def test_another_owner_keeps_what_is_the_same(memory, database, tmp_path: Path):
+    from m2a.memory.owners import owner_named
+
+    other = memory.of(owner_named(database, "berta"))
+    for one in (memory, other):
+        one.tell(PIN, photos=[jpeg("red")])
+    before = [*other.bank.messages([1, 2]).values()]
+    with pytest.raises(NothingToEraseError):
+        memory.bank.erase(Erasure("conversation", other.bank.conversations()[0].conversation_id))
+    memory.bank.erase(Erasure("everything"))
+    assert [*other.bank.messages([1, 2]).values()] == before and 1 in other.found("4471")
+    assert other.bank.photo_data(before[0].photos[0]) and is_sound(memory)
