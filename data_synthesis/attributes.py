@@ -4,12 +4,18 @@ A note becomes the photos on which the attribute can be seen; it never stays in 
 answers knows the names of files.
 """
 
+import json
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from data_synthesis.accepted import written_out
 from data_synthesis.group import Attribute
+
+# How the attribute of a key is asked; {N} is the concept, and [a|b] is spelled by whoever asks.
+ATTRIBUTE_QUESTIONS: dict[str, str] = json.loads(
+    Path(__file__).with_name("attribute_questions.json").read_text(encoding="utf-8")
+)
 
 _EVERYWHERE = re.compile(r"\s*\b(?:in|on) (?:every|each|all) (?:the )?(?:photos?|pictures?|images?)\b", re.I)
 _SEEN = re.compile(r"\b(?:is|are|only|just|well|best|clearly|seen|visible|shown|can|be|it)\b[\s,]*", re.I)

@@ -8,7 +8,8 @@ from functools import cached_property
 from pathlib import Path
 
 from data_synthesis.accepted import too_little_fault
-from data_synthesis.dates import answers_the_same, contradicts, resolve, stands_in, temporal_answer
+from data_synthesis.claims import claim_faults
+from data_synthesis.dates import answers_the_same, contradicts, resolve, says_no_day, stands_in, temporal_answer
 from data_synthesis.group import (
     LEAST_DELIVERED,
     QUESTION_RATIO,
@@ -23,6 +24,7 @@ from data_synthesis.group import (
     PersonalConcept,
     TurnPlace,
 )
+from data_synthesis.premises import premise_faults
 from data_synthesis.seen import Sight, in_words
 from data_synthesis.wording import (
     answer_given_away,
@@ -119,8 +121,12 @@ def wording_faults(text: str, names: set[str]) -> Iterator[str]:
 
 def accepted_fault(accepted: Sequence[str], event: date, since: date | None) -> str | None:
     """The first accepted answer that says another day, or another number of days, than what is derived; or None."""
-    wrong = (one for one in accepted if contradicts(one, event, since))
-    return next((f"{one!r} is accepted, but says something else than its derivation." for one in wrong), None)
+    for one in accepted:
+        if contradicts(one, event, since):
+            return f"{one!r} is accepted, but says something else than its derivation."
+        if says_no_day(one, event, since):
+            return f"{one!r} is accepted, but does not say the day."
+    return None
 
 
 def temporal_fault(answer: str, event: date, since: date | None) -> str | None:
@@ -167,6 +173,8 @@ class _GroupCheck:
                 place = TurnPlace(number, turn_number)
                 for rule, sentence in self._turn_faults(turn, place, said):
                     yield GroupFault(rule, sentence, place, subject=in_words(place).capitalize())
+        for place, sentence in claim_faults(self.sight):
+            yield GroupFault("truth", sentence, place, subject=in_words(place).capitalize())
         first = self.group.sessions[0][0].text if self.group.sessions and self.group.sessions[0] else ""
         missing = [name for name in sorted(self.names) if name not in bracketed_names(first)]
         if missing:
@@ -205,10 +213,6 @@ class _GroupCheck:
         yield from _about(
             "photos", (f"it shows {photo.name}, which was not chosen." for photo in turn.photos if photo not in chosen)
         )
-        named = [one for one in self.request.group.concepts if holds(turn.text, one.name)]
-        for one in self.request.group.concepts:
-            if named and one not in named and {photo.path for photo in one.photos} & set(turn.photos):
-                yield "truth", f"it shows a photo of {one.name}, but names {named[0].name}."
 
     def photo_faults(self) -> Iterator[GroupFault]:
         for concept in self.request.group.concepts:
@@ -253,7 +257,7 @@ class _GroupCheck:
             yield from self._retrieval_faults(question)
         if question.category == TEMPORAL or question.derivation is not None:
             yield from _about("temporal", self._derivation_faults(question))
-        yield from self.sight.faults(question)
+        yield from premise_faults(question, self.sight)
 
     def _turns(self, question: GeneratedQuestion) -> list[GeneratedTurn]:
         return [turn for turn in map(self._turn_at, question.evidence) if turn is not None]

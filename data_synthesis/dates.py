@@ -136,6 +136,13 @@ def contradicts(text: str, event: date, since: date | None) -> bool:
     return match is not None and (since is None or (event - since).days != _count(match))
 
 
+def says_no_day(text: str, event: date, since: date | None) -> bool:
+    """Whether a text names the month or the year of a date and leaves out its day: too little to be right."""
+    words = set(re.findall(r"[a-z]+|\d+", text.lower()))
+    names_it = bool({f"{event.year}", MONTHS[event.month - 1].lower()} & words)
+    return since is None and names_it and not {f"{event.day}", f"{event.day:02}"} & words
+
+
 def answers_the_same(answer: str, event: date, since: date | None) -> bool:
     """Whether an answer says what the derivation gives, in whichever form."""
     return read_answer(answer) == (event if since is None else (event - since).days)

@@ -14,6 +14,11 @@ _PLACEHOLDER = re.compile(
 )
 _NOTE = re.compile(r"\b(?:seen|visible|shown|hidden)\b[\w ,]*? in (?:photos? )?[0-9]{1,3}\b", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)]*\s+|\n+")
+_NAME = re.compile(r"(?<=[a-z,;] )['\"‘“]?([A-Z][a-z]+)\b")
+_CAPITALS = frozenset(
+    "Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April May June July August September "
+    "October November December".split()
+)
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _ARTICLES = frozenset(("a", "an", "the"))
 _LITTLE = frozenset(
@@ -61,6 +66,16 @@ def placeholders(text: str) -> list[str]:
 def notes(text: str) -> list[str]:
     """Remarks for the writer about files of photos, as "visible in 03": nobody who talks or answers knows their names."""
     return [match[0] for match in _NOTE.finditer(text)]
+
+
+def sentences_of(text: str) -> list[str]:
+    """The sentences of a text, as they are."""
+    return [sentence for sentence in _SENTENCE_END.split(text) if sentence.strip()]
+
+
+def names_of(text: str) -> set[str]:
+    """The words that are written like names: with a capital, though no sentence begins with them."""
+    return {match[1] for match in _NAME.finditer(text)} - _CAPITALS
 
 
 def sentences(text: str) -> list[str]:

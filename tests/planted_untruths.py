@@ -1,6 +1,7 @@
 """Untruths to plant in the good merged folder so that all of its files agree: only what is true gives them away.
 
-Each has words that some line of the report must hold. The list was written before the checks.
+Each has words that some line of the report must hold. UNTRUTHS was written before the checks; FURTHER are kinds that a
+stranger planted and that were missed then.
 """
 
 import json
@@ -159,7 +160,7 @@ UNTRUTHS: dict[str, tuple[Plant, str]] = {
         ),
         "fit another photo of Mochi",
     ),
-    "a look that fits two concepts": (state(2, short_description="quilted bear"), "no photo is needed"),
+    "a look that fits two concepts": (state(2, short_description="quilted bear"), "fit Doctor Marmalade as well as Rosso"),
     "nothing of a photo is asked": (
         ask(f"{G1}/9", question="Who sewed for Doctor Marmalade?", answer="Granny", evidence=["D4:3"]),
         "no photo is needed",
@@ -197,6 +198,90 @@ UNTRUTHS: dict[str, tuple[Plant, str]] = {
     "a day without a photo": (
         ask(f"{G1}/10", question="What is Rosso leaning on in the picture that Ann shared on 8 May 2023?"),
         "nothing in its evidence is of 8 May 2023",
+    ),
+}  # fmt: skip
+
+SEWN = {"question": "Who sewed for the plush bear?", "answer": "Granny"}
+SEWN_BY = "It was Granny who sewed the waistcoat for him back then."
+FURTHER: dict[str, tuple[Plant, str]] = {
+    "another attribute than is asked": (
+        both(
+            state(0, attributes=[attribute("material", "felt"), attribute("zip", "a silver key")]),
+            ask(f"{G1}/8", question="What is Rosso made of?", answer="a silver key"),
+        ),
+        "says 'a silver key'",
+    ),
+    "a month accepted for a day": (ask(f"{G1}/3", accepted_answers=["April 2023"]), "does not say the day"),
+    "half an answer accepted": (ask(f"{G1}/8", accepted_answers=["silver"]), "'silver' is accepted, but says too little"),
+    "another's name accepted": (ask(f"{G2}/13", accepted_answers=["Flash"]), "is the name of another"),
+    "half an answer told": (say("D6:2", "+Those laces of leather last.", 1), "tells half of 'three laces of leather'"),
+    "a speaker alone with themselves": (say("D3:3", "Oh dear, was it worth much, Ben?"), "Ben speaks to Ben"),
+    "the owner's own called the other's": (
+        say("D3:2", "Your Mochi knocked over a vase yesterday."),
+        "it says 'Your Mochi', but Ann alone shows it",
+    ),
+    "snow in May": (say("D3:3", "+It's snowing here."), "it says \"It's snowing\" on 5 May 2023"),
+    "another weekday": (say("D3:3", "+It's Monday again."), "on a Friday"),
+    "another time of the day": (say("D3:1", "Good evening! How is your cat?"), "'good evening' at 13 o'clock"),
+    "a day to come told as past": (say("D3:4", "+On May 20, I took it to be mended."), "20 May 2023 as past"),
+    "another day for a photo": (
+        say("D6:3", "+That picture of Mochi is from May 1."),
+        "no photo of Mochi is of 1 May 2023",
+    ),
+    "a photo taken elsewhere": (
+        say("D3:2", "Here is Mochi at the beach, right before a vase broke yesterday."),
+        "but its photo is 'beside a brass lamp'",
+    ),
+    "a thing that no photo shows": (say("D3:3", "Oh dear, with that green scarf!"), "says 'that green scarf'"),
+    "a friend who becomes an aunt": (
+        both(say("D3:3", "+My friend Zoe asks."), say("D5:3", "+My aunt Zoe asks.")),
+        "who is a friend before",
+    ),
+    "small talk among the evidence": (ask(f"{G1}/8", evidence=["D2:1", "D6:4"]), "D6:4 tells nothing of what is asked"),
+    "before for after": (
+        ask(
+            f"{G1}/10", question="Where is Rosso in the picture that Ann shared just before the one on a kitchen chair?",
+            answer="leaning on a signpost", evidence=["D2:1", "D5:2"],
+        ),
+        "was not shown before that one",
+    ),
+    "the setting of another concept": (
+        ask(
+            f"{G1}/10", question="Where is Rosso in the picture shared after the picture of Mochi on a kitchen chair?",
+            answer="leaning on a signpost", evidence=["D2:1", "D5:2"],
+        ),
+        "it speaks of Mochi 'on a kitchen chair', where Rosso is",
+    ),
+    "done, where it was only wanted": (
+        say("D2:3", "I wanted to buy it last Saturday at the flea market."),
+        "nobody did buy: D2:3 says 'wanted to buy'",
+    ),
+    "a speaker who does not exist": (
+        ask(f"{G1}/10", question="What is Rosso leaning on in the picture that Sarah shared on 9 May 2023?"),
+        "nobody called Sarah",
+    ),
+    "what was taken back": (
+        both(
+            say("D6:3", "I got that wrong, it was my neighbor Olga who did that."),
+            ask(f"{G1}/1", **SEWN, evidence=["D4:1", "D4:3", "D6:3"]),
+        ),
+        "'Granny' is taken back in D6:3",
+    ),
+    "what a later turn tells otherwise": (
+        both(
+            say("D4:3", SEWN_BY),
+            say("D6:3", "It was Olga who sewed the waistcoat for Doctor Marmalade back then."),
+            ask(f"{G1}/1", **SEWN, evidence=["D4:1", "D4:3"]),
+        ),
+        "D6:3 says so of Olga, not of Granny",
+    ),
+    "what is told of another concept": (
+        both(say("D4:3", "Granny sewed the waistcoat for Mochi."), ask(f"{G1}/1", **SEWN, evidence=["D4:1", "D4:3"])),
+        "D4:3 says so of Mochi, not of Doctor Marmalade",
+    ),
+    "the turn that tells it is missing": (
+        both(say("D4:1", "Granny says hello from here."), ask(f"{G1}/1", **SEWN, evidence=["D4:1", "D6:1"])),
+        "'Granny' stands only beside its photos",
     ),
 }  # fmt: skip
 

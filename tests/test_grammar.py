@@ -114,7 +114,7 @@ def test_what_a_photo_tells_is_not_told_in_its_turn():
 def test_the_class_behind_an_open_domain_question_is_not_named():
     group = generated([request(DOG, CLOCK, bare("Kolo"))])[0]
     open_domain = [question for question in group.questions if question.category == 8]
-    assert open_domain
+    assert len(open_domain) == 2
     texts = [turn.text for session in group.sessions for turn in session] + [question.text for question in open_domain]
     assert {"dog", "dogs", "puppy"}.isdisjoint(word for text in texts for word in words_of(text))
 
@@ -226,8 +226,8 @@ def test_groups_of_bare_concepts_hardly_repeat_each_other():
     assert [faults_of(group, one) for group, one in zip(groups, asked, strict=True)] == [[]] * 12
     texts = [turn.text for group in groups for session in group.sessions for turn in session]
     said = Counter(sentence for text in texts for sentence in long_sentences(text))
-    assert len(said) > 500
-    assert sum(count > 1 for count in said.values()) <= len(said) * 0.1
+    assert len(said) > 700
+    assert sum(count > 1 for count in said.values()) <= len(said) * 0.05
 
 
 def test_speakers_write_as_they_do_in_the_rest_of_the_conversation():

@@ -25,11 +25,11 @@ class GrammarGenerator:
     """
 
     name = "grammar"
-    version = "6"
+    version = "7"
 
     def __init__(self) -> None:
         self._said: dict[str, set[str]] = {}
-        self._told: set[str] = set()
+        self._told: dict[str, set[str]] = {}
 
     async def generate(self, request: GroupRequest) -> GeneratedGroup:
         """A group that breaks a rule is drawn again, without its stories and the sentences that were at fault.
@@ -43,22 +43,25 @@ class GrammarGenerator:
                 "Give each concept 3 photos or more, or describe them in a concepts.json."
             )
         in_dialogue = self._said.setdefault(request.dialogue_id, set())
-        avoided, stories = set[str]().union(*self._said.values()), set(self._told)
+        stories_here = self._told.setdefault(request.dialogue_id, set())
+        avoided, stories = set(in_dialogue), set(stories_here)
         for number in range(DRAWS):
             seed = request.seed if number == 0 else seed_of(request.seed, "drawn again", number)
-            script = Script(plan_of(replace(request, seed=seed), stories), avoided)
+            # Where nearly all has been told, rather what another dialogue tells than what this one does.
+            everywhere = number < DRAWS // 2
+            plan = plan_of(replace(request, seed=seed), stories.union(*self._told.values()) if everywhere else stories)
+            script = Script(plan, avoided.union(*self._said.values()) if everywhere else avoided)
             group, faults = delivered(_group(script), request)
-            told_here = script.plan.stories
             said = {s for session in group.sessions for turn in session for s in long_sentences(turn.text)}
             faults += [
                 GroupFault("duplicates", f'an earlier group of the dialogue says "{sentence}".')
                 for sentence in sorted(said & in_dialogue)
             ]
             if not faults:
-                self._told |= told_here
+                stories_here |= plan.stories
                 in_dialogue |= said
                 return group
-            stories |= told_here
+            stories |= plan.stories
             places = {fault.place for fault in faults if fault.place is not None}
             turns = ((at.turn, group.sessions[at.session - 1]) for at in places)
             avoided.update(s for turn, session in turns if turn for s in long_sentences(session[turn - 1].text))

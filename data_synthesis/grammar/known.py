@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from data_synthesis.attributes import ATTRIBUTE_QUESTIONS
 from data_synthesis.grammar.words import data
 from data_synthesis.group import Attribute, ConceptPhoto, PersonalConcept
 from data_synthesis.seen import POSES, short_setting
@@ -149,7 +150,7 @@ def asked_of(template: str, called: str) -> str:
 
 def attribute_question(attribute: Attribute) -> str:
     """A question with {N}; attributes of other sources are asked by their key, in words that fit one and many."""
-    known = data("text/attributes.json").get(attribute.key)
+    known = ATTRIBUTE_QUESTIONS.get(attribute.key)
     words = [word for word in re.split(r"[_\W]+", attribute.key.lower()) if word]
     while len(words) > 1 and words[0] in _SAYS_NOTHING:
         words.pop(0)
