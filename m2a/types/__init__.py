@@ -48,6 +48,7 @@ from m2a.types.event import (
     Usage,
 )
 from m2a.types.hit import Hit, Path, Query, RecordKey, RecordKind
+from m2a.types.listing import FoundConversation, MemoryFilter, MemoryPage, OpenedMemory, Subject
 from m2a.types.message import Conversation, Message, Role
 from m2a.types.photo import Photo
 from m2a.types.recognition import Recognised, Recognition
@@ -74,17 +75,21 @@ __all__ = [
     "Finish",
     "ForgetWords",
     "Forgetting",
+    "FoundConversation",
     "HistoryRow",
     "Hit",
     "MemoryChanged",
     "MemoryEntry",
+    "MemoryFilter",
     "MemoryKind",
+    "MemoryPage",
     "MemorySearched",
     "Message",
     "MessageRecorded",
     "MessageSpan",
     "NamedConcept",
     "NotKept",
+    "OpenedMemory",
     "Path",
     "Photo",
     "Query",
@@ -106,6 +111,7 @@ __all__ = [
     "SearchSemanticMemories",
     "Source",
     "StopRequested",
+    "Subject",
     "Supersession",
     "TextDelta",
     "TurnEvent",
