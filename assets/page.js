@@ -50,6 +50,160 @@
     document.querySelector(open ? '.m-close' : '.m-menu')?.focus();
   }
 
+  // Memory: the panel beside the chat. What is asked of the server goes through the list, which hands it on.
+
+  const memoryOpen = () => document.body.classList.contains('m-memory-open');
+  const listCount = () => document.querySelector('#m2a-memory-list [data-count]')?.dataset.count;
+  let countBefore = null;
+  let memoryFocus = null;
+
+  // Hands a click or a form to the part of the page with that id, which asks the server.
+  function tell(place, name, data = {}) {
+    document.dispatchEvent(new CustomEvent(place, { detail: { name, data } }));
+  }
+
+  function askMemory(name, data = {}, focus = null) {
+    countBefore = listCount() ?? '';
+    memoryFocus = focus;
+    document.body.classList.add('m-asking');
+    tell('m2a-memory-list', name, data);
+  }
+
+  function address(conversation, memory) {
+    const first = `/?conversation=${encodeURIComponent(conversation)}`;
+    return memory === null ? first : `${first}&memory=${memory}`;
+  }
+
+  // With a memory to open the list comes along with it.
+  function setMemory(open, memory = '') {
+    if (open === memoryOpen()) return;
+    document.body.classList.toggle('m-memory-open', open);
+    markPlace();
+    if (open && !memory && listCount() === undefined) askMemory('show');
+    setDrawer(false);
+  }
+
+  function goTo(memory) {
+    const was = new URLSearchParams(location.search).get('memory');
+    setMemory(memory !== null, memory);
+    if (was !== memory) history.pushState(null, '', address(shown || '', memory));
+  }
+
+  function openMemory(number) {
+    goTo(String(number));
+    askMemory('memory', { memory_id: Number(number) }, '.m-opened h2');
+  }
+
+  function closeOpened() {
+    const opened = document.querySelector('[data-opened]')?.dataset.opened;
+    goTo('');
+    askMemory('back', {}, `#m2a-memory-list [data-memory="${opened}"]`);
+  }
+
+  function markPlace() {
+    for (const link of document.querySelectorAll('nav [data-place]')) {
+      const here = (link.dataset.place === 'memory') === memoryOpen();
+      if (here && link.getAttribute('aria-current') !== 'page') link.setAttribute('aria-current', 'page');
+      else if (!here && link.hasAttribute('aria-current')) link.removeAttribute('aria-current');
+    }
+  }
+
+  function showMemory() {
+    markPlace();
+    const panel = document.getElementById('m2a-memory');
+    if (panel && !panel.hasAttribute('role')) {
+      panel.setAttribute('role', 'complementary');
+      panel.setAttribute('aria-label', 'Memory');
+    }
+    if (countBefore !== null && document.querySelector('.toast-body.error')) { // refused: what was typed stays
+      countBefore = null;
+      document.body.classList.remove('m-asking');
+    }
+    if (countBefore === null && memoryFocus) focusIn();
+    if (countBefore === null || listCount() === undefined || listCount() === countBefore) return;
+    countBefore = null;
+    document.body.classList.remove('m-asking');
+    const tellForm = document.querySelector('[data-tell]');
+    if (tellForm.text.value && lastAsked().text === tellForm.text.value.trim()) tellForm.reset(); // it is stored
+    for (const form of document.querySelectorAll('[data-edit]')) { // what was typed was for what stood there before
+      form.reset();
+      opened.delete(form.closest('details').dataset.key);
+      form.closest('details').open = false;
+    }
+    focusIn();
+  }
+
+  // The parts of the panel are drawn one after the other.
+  function focusIn() {
+    const place = memoryFocus && document.querySelector(memoryFocus);
+    if (!place) return;
+    memoryFocus = null;
+    place.focus();
+  }
+
+  function filters() {
+    const form = document.querySelector('[data-find]');
+    return { ...Object.fromEntries(new FormData(form)), photos: form.photos.checked };
+  }
+
+  let typing = null;
+  function search(soon) {
+    clearTimeout(typing);
+    typing = setTimeout(() => askMemory('find', filters()), soon ? 0 : 250);
+  }
+
+  function onMemoryAct(button) {
+    const act = button.dataset.memoryAct;
+    const focus = button.dataset.focus ? `[data-focus="${button.dataset.focus}"]` : null;
+    if (act === 'back') closeOpened();
+    else if (act === 'page') askMemory('leaf', { start: Number(button.dataset.start) }, focus);
+    else if (act === 'about') askMemory('about', { about: button.dataset.about ? Number(button.dataset.about) : null }, focus);
+    else if (act === 'restore') askMemory('restore', { memory_id: Number(button.dataset.of) }, '.m-told .m-change');
+    else if (act === 'forget') askMemory('forget', { memory_id: Number(button.dataset.of) }, '.m-told .m-change');
+    else if (act === 'clear') {
+      document.querySelector('[data-find]').reset();
+      askMemory('about', { about: null });
+      search(true);
+    }
+  }
+
+  let finding = null;
+  function searchConversations(words) {
+    clearTimeout(finding);
+    finding = setTimeout(() => tell('m2a-conversations', 'find', { words }), 250);
+  }
+
+  function onForm(form) {
+    const fields = Object.fromEntries(new FormData(form));
+    if (form.matches('[data-find-conversations]')) searchConversations(fields.words);
+    if (form.matches('[data-rename]')) {
+      tell('m2a-conversations', 'rename', { ...fields, conversation: form.dataset.rename });
+      opened.delete(`manage-${form.dataset.rename}`);
+      document.querySelector('.m-manage summary')?.focus();
+    }
+    if (form.matches('[data-find]')) search(true);
+    else if (form.matches('[data-edit]')) {
+      askMemory('edit', { ...fields, memory_id: Number(form.dataset.edit) }, '.m-told .m-change');
+    } else if (form.matches('[data-tell]') && fields.text.trim()) {
+      form.text.blur();
+      askMemory('tell', fields, '.m-told');
+    }
+  }
+
+  // Leads to a message: in the conversation that is open, or in its own.
+  let wanted = null;
+  function seeMessage(link) {
+    wanted = `m${link.dataset.see}`;
+    following = false;
+    if (!window.matchMedia('(min-width: 1101px)').matches) goTo(null);
+    const message = document.querySelector(`#m2a-talk #${wanted}`);
+    if (message) showMessage();
+    else {
+      navigated = true;
+      tell('m2a-conversations', 'open', { conversation: link.dataset.in, message: Number(link.dataset.see) });
+    }
+  }
+
   // Messages
 
   function scrollDown() {
@@ -82,17 +236,23 @@
     shown = id;
     if (first || byLink) openDraft(id, first);
     if (id !== was) {
-      const address = id ? `/?conversation=${encodeURIComponent(id)}` : '/?conversation=';
-      history[first ? 'replaceState' : 'pushState'](null, '', address);
+      const memory = new URLSearchParams(location.search).get('memory');
+      history[first ? 'replaceState' : 'pushState'](null, '', address(id, memory));
     }
     following = true;
-    if (!first) setDrawer(false);
+    if (!first) {
+      setDrawer(false);
+      document.querySelector('[data-find-conversations]')?.reset(); // the list is whole again
+    }
   }
 
   function showMessage() {
-    const message = /^#m\d+$/.test(location.hash) && document.getElementById(location.hash.slice(1));
-    if (!message || message.dataset.seen) return Boolean(message);
+    const named = wanted || (/^#m\d+$/.test(location.hash) && location.hash.slice(1));
+    const message = named && document.getElementById(named);
+    if (!message || (message.dataset.seen && !wanted)) return Boolean(message);
+    wanted = null;
     message.dataset.seen = 'yes';
+    document.querySelector('.m-found-here')?.classList.remove('m-found-here');
     message.classList.add('m-found-here');
     message.scrollIntoView({ block: 'center' });
     message.focus({ preventScroll: true });
@@ -245,11 +405,21 @@
   document.addEventListener('click', (click) => {
     const target = click.target instanceof Element ? click.target : null;
     if (!target) return;
+    memoryFocus = null;
     if (target.closest('[data-menu]')) setDrawer(!drawerOpen());
     else if (target.closest('.m-veil')) setDrawer(false);
     else if (target.closest('[data-theme-toggle]')) nextTheme();
     else if (target.closest('[data-new], [data-open]')) setDrawer(false);
     if (target.closest('[data-new], [data-example]')) document.querySelector('#m2a-composer textarea')?.focus();
+    const plain = !click.ctrlKey && !click.metaKey && !click.shiftKey && click.button === 0;
+    const inPlace = plain && target.closest('[data-place], [data-memory], [data-see], [data-memory-act]');
+    if (inPlace && !inPlace.matches('[data-act]')) {
+      click.preventDefault();
+      if ('place' in inPlace.dataset) goTo(inPlace.dataset.place === 'memory' ? '' : null);
+      else if ('memory' in inPlace.dataset) openMemory(inPlace.dataset.memory);
+      else if ('see' in inPlace.dataset) seeMessage(inPlace);
+      else onMemoryAct(inPlace);
+    }
     const summary = target.closest('summary');
     if (summary?.parentElement?.dataset.key) {
       const details = summary.parentElement;
@@ -259,7 +429,13 @@
     }
     if (target.closest('[data-new], [data-open]')) navigated = true;
     const act = target.closest('[data-act]');
-    if (act) {
+    if (act?.closest('#m2a-memory')) {
+      const { reply, number, memory } = act.dataset;
+      const line = act.closest('li').id;
+      askMemory(act.dataset.act, {
+        reply_id: Number(reply), number: Number(number), memory_id: Number(memory || 0),
+      }, line ? `#${line}` : null);
+    } else if (act) {
       acted = { button: act, line: act.closest('li').id, list: act.closest('ul').id };
       following = false;
     }
@@ -269,7 +445,13 @@
     }
   }, true);
   document.addEventListener('keydown', (key) => {
-    if (key.key === 'Escape') setDrawer(false);
+    if (key.key === 'Escape') {
+      if (drawerOpen()) setDrawer(false);
+      else if (memoryOpen() && document.getElementById('m2a-memory').contains(key.target)) {
+        if (document.querySelector('.m-opened')) closeOpened();
+        else goTo(null);
+      }
+    }
     const typing = key.target instanceof HTMLTextAreaElement;
     if (!typing) moved = performance.now();
     else if (key.key === 'Enter') {
@@ -279,6 +461,13 @@
   });
   document.addEventListener('input', (input) => {
     if (input.target === box()) onTyping(input.target.value);
+    else if (input.target.closest?.('[data-find-conversations]')) searchConversations(input.target.value);
+    else if (input.target.closest?.('[data-find]')) search(input.target.type !== 'search');
+  });
+  document.addEventListener('submit', (submit) => {
+    if (!submit.target.closest('#m2a')) return;
+    submit.preventDefault();
+    onForm(submit.target);
   });
   document.addEventListener('load', (load) => {
     if (following && load.target instanceof HTMLImageElement) scrollDown();
@@ -290,7 +479,13 @@
     image.alt = image.title = 'No preview of this file';
   }, true);
   window.addEventListener('popstate', () => {
-    const id = new URLSearchParams(location.search).get('conversation') || '';
+    const params = new URLSearchParams(location.search);
+    const memory = params.get('memory');
+    setMemory(memory !== null, memory);
+    if (memory) askMemory('memory', { memory_id: Number(memory) });
+    else if (memory === '' && document.querySelector('.m-opened')) askMemory('back');
+    const id = params.get('conversation') || '';
+    if (id === shown) return;
     const link = [...document.querySelectorAll('[data-open]')].find((one) => one.dataset.open === id);
     if (id && !link) location.reload();
     else (link || document.querySelector('[data-new]'))?.click();
@@ -306,6 +501,7 @@
     keepOpen();
     keepDraft();
     keepFocus();
+    showMemory();
     applyTheme();
     if (!showMessage() && following && !document.querySelector('.m-welcome')) scrollDown();
   }
@@ -320,5 +516,7 @@
   const veil = document.createElement('div');
   veil.className = 'm-veil';
   document.body.append(veil);
+  // The server sees the address too, and sends the panel along.
+  if (new URLSearchParams(location.search).get('memory') !== null) setMemory(true, 'of the address');
   refresh();
 })();

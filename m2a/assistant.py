@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import datetime
@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
 
+from m2a import memory_edits
 from m2a.ability_sentences import ability_sentences
 from m2a.agents.chat_agent import ChatAgent
 from m2a.agents.in_thread import in_thread
@@ -21,25 +22,34 @@ from m2a.captioning import caption_photos
 from m2a.data_folder import DataFolder
 from m2a.incoming import IncomingMessage, check_message, read_photo
 from m2a.loading import Loading
-from m2a.memory.bank import MemoryBank, MessageErasedError
+from m2a.memory.bank import MemoryBank, MessageErasedError, MessageRefusedError
 from m2a.memory.owners import owner_named, owners_with_pending_updates, owners_with_uncaptioned_photos
 from m2a.memory.purging import is_purge_due, purge
 from m2a.memory.stores import Stores
 from m2a.sentences import failure_sentence, log_unforeseen
 from m2a.settings import Settings, load_settings
+from m2a.speakers import ASSISTANT, THE_USER, USER
 from m2a.turn import ClosedError, Turn
 from m2a.types import (
     Conversation,
+    DateInterval,
     Emit,
     Erasure,
     ErasurePreview,
     Failed,
     ForgottenWords,
+    FoundConversation,
+    Hit,
     MemoryChanged,
+    MemoryFilter,
+    MemoryPage,
     Message,
     MessageRecorded,
+    OpenedMemory,
+    Query,
     Receipt,
     ReplyFinished,
+    Subject,
     Supersession,
     TurnEvent,
 )
@@ -56,9 +66,9 @@ from m2a.wiring import (
 )
 
 LOCAL_OWNER = "local"
-USER = "You"
-ASSISTANT = "M2A"
-THE_USER = "the user"
+MESSAGES_FOUND = 50
+LONGEST_TITLE = 200
+FILTERED = 200  # hits of a search, of which a filter leaves some
 
 PURGE_EVERY = 86_400  # seconds
 
@@ -204,12 +214,99 @@ class Assistant:
         """The last used first."""
         return self.memory(owner).conversations()
 
+    def find_conversations(self, owner: str, words: str) -> list[FoundConversation]:
+        """Those with the words in their title, the last used first, then those in which something said fits, best first."""
+        bank = self.memory(owner)
+        known = {one.conversation_id: one for one in bank.conversations()}
+        titled = [one for one in known.values() if words.casefold() in one.title.casefold()]
+        found = {one.conversation_id: FoundConversation(one, None) for one in titled}
+        for message in bank.find_messages(words, limit=MESSAGES_FOUND):
+            place = known[message.conversation_id]
+            found.setdefault(place.conversation_id, FoundConversation(place, message))
+        return list(found.values())
+
+    def rename_conversation(self, owner: str, conversation_id: str, title: str) -> None:
+        """Give a conversation another title. Raises `MessageRefusedError` and `UnknownConversationError`."""
+        title = " ".join(title.split())
+        check_message(title)
+        if not title or len(title) > LONGEST_TITLE:
+            raise MessageRefusedError(f"A title has 1 to {LONGEST_TITLE} characters, and this one has {len(title)}.")
+        self.memory(owner).rename_conversation(conversation_id, title)
+
+    def captions(self, owner: str, photo_ids: Sequence[str]) -> dict[str, str]:
+        """The captions of those photos that have one."""
+        return self.memory(owner).captions(photo_ids)
+
     def messages(self, owner: str, conversation_id: str) -> list[Message]:
         return self.memory(owner).conversation(conversation_id)
 
     def explanation(self, owner: str, message_id: int) -> Explanation:
         """What was searched for a reply, what it rests on, and what was remembered after it."""
         return load_trace(self.memory(owner), message_id)
+
+    def memories(self, owner: str, wanted: MemoryFilter, *, start: int, count: int) -> MemoryPage:
+        """A part of what is remembered, the last told first."""
+        return self.memory(owner).page(wanted, start=start, count=count)
+
+    def find_memories(self, owner: str, words: str, wanted: MemoryFilter, k: int) -> list[Hit]:
+        """The memories that a search finds among those that the filter lets through, best first, `k` at most."""
+        bank = self.memory(owner)
+        everything = wanted == MemoryFilter()
+        hits = [hit for hit in bank.search(Query(words), k=k if everything else FILTERED) if hit.key.kind == "entry"]
+        if everything:
+            return hits
+        passing = bank.passing(wanted, [hit.key.record_id for hit in hits])
+        return [hit for hit in hits if hit.key.record_id in passing][:k]
+
+    def subjects(self, owner: str, limit: int = 100) -> list[Subject]:
+        """What the memories are about, the most told first."""
+        return self.memory(owner).subjects(limit)
+
+    def open_memory(self, owner: str, memory_id: int, *, messages: int = 20) -> OpenedMemory:
+        """A memory that holds, or that another took the place of, with all that belongs to it and its first `messages`.
+
+        Raises `LookupError` for one that was forgotten or never was.
+        """
+        bank = self.memory(owner)
+        found = bank.entries_by_id([memory_id]) or bank.replaced_entries([memory_id])
+        if memory_id not in found:
+            raise LookupError(f"There is no memory {memory_id} any more.")
+        entry = found[memory_id]
+        evidence = bank.messages_in_ranges(entry.evidence_ids)
+        concepts = {concept.concept_id: concept for concept in bank.concepts()} if entry.concept_ids else {}
+        near = [number for number in (entry.corrects, entry.superseded_by) if number is not None]
+        others = bank.entries_by_id(near) | bank.replaced_entries(near)
+        return OpenedMemory(
+            entry,
+            tuple(evidence[:messages]),
+            len(evidence),
+            bank.preceding([message.message_id for message in evidence[:messages]]),
+            tuple(bank.versions(memory_id)),
+            tuple(bank.history(memory_id)),
+            tuple(concepts[number] for number in entry.concept_ids if number in concepts),
+            tuple(bank.corrections_of([memory_id]).get(memory_id, ())),
+            others.get(entry.corrects or 0),
+            others.get(entry.superseded_by or 0),
+        )
+
+    def before(self, owner: str, message_ids: Collection[int]) -> dict[int, Message]:
+        """For each of the messages the one before it in its conversation, where there is one."""
+        return self.memory(owner).preceding(message_ids)
+
+    def edit_memory(self, owner: str, memory_id: int, text: str, happened: DateInterval | None) -> int:
+        """Let a memory say the text, and when that was; the reply that tells of it, by whose changes it is undone.
+
+        Raises `RejectedWriteError` and `MessageRefusedError`.
+        """
+        return memory_edits.edit(self.memory(owner), memory_id, text, happened, who=THE_USER)
+
+    def restore_memory(self, owner: str, memory_id: int) -> int:
+        """Let an older version hold again, in the place of the newest. Returns and raises like `edit_memory`."""
+        return memory_edits.restore(self.memory(owner), memory_id, who=THE_USER)
+
+    def forget_memory(self, owner: str, memory_id: int) -> int:
+        """Forget a memory and its words. Returns and raises like `edit_memory`."""
+        return memory_edits.forget(self.memory(owner), memory_id, who=THE_USER)
 
     def undo(self, owner: str, reply_id: int, number: int) -> bool:
         """Take back a change that a turn made; False where that was done before.

@@ -181,7 +181,7 @@ class Visitor:
         """Opens "Why I said this" below the newest answer; returns its text."""
         why = self.page.locator(".m-assistant").last.locator(".m-why")
         if why.get_attribute("open") is None:
-            why.locator("summary").click()
+            why.locator("> summary").click()
         expect(why.locator(".m-source").first).to_be_visible()
         return why.inner_text()
 

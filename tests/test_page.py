@@ -426,6 +426,56 @@ def test_a_source_leads_to_its_words(fresh: Visitor) -> None:
     expect(page.locator(".m-user.m-found-here")).to_contain_text("blue door")
 
 
+def test_a_memory_is_found_understood_corrected_and_forgotten(fresh: Visitor, shoot: Shoot) -> None:
+    page = fresh.page
+    fresh.say("The violin is in the attic\n" + "\n".join(HOSTILE))
+    fresh.remembered("violin")
+    fresh.new_conversation()
+    fresh.say("Where is the violin?")
+    fresh.sources()
+    page.locator(".m-source", has_text="violin").first.locator("[data-memory]").first.click()
+    opened = page.locator(".m-opened")
+    expect(opened.locator("h2")).to_contain_text("violin is in the attic")
+    expect(opened.locator("h2")).to_be_focused()
+    shoot(fresh, "18-memory")
+    opened.get_by_role("link", name="see it there").first.click()
+    expect(page.locator(".m-user.m-found-here")).to_contain_text("violin")
+    opened.locator("summary", has_text="Edit").click()
+    opened.get_by_label("What I remember").fill("The violin is in the cellar <img src=x onerror='window.ran = 1'>")
+    opened.get_by_role("button", name="Save").click()
+    told = page.locator(".m-told .m-change")
+    expect(told).to_contain_text("Changed")
+    expect(opened.locator(".m-versions")).to_contain_text("attic")
+    told.get_by_role("button", name="Undo").click()
+    expect(told).to_contain_text("Undone")
+    expect(opened.locator("h2")).to_contain_text("attic")
+    opened.get_by_role("button", name="Forget").click()
+    expect(told).to_contain_text("Forgot")
+    expect(page.locator("#m2a-memory-list")).not_to_contain_text("violin")
+    page.get_by_label("Tell me a change").fill("The violin went to my cousin")
+    page.keyboard.press("Enter")
+    expect(told).to_contain_text("Remembered “The violin went to my cousin”")
+    page.get_by_label("Search what I remember").fill("violin cousin")
+    expect(page.locator("#m2a-memory-list")).to_contain_text("Best matches first")
+    expect(page.locator("#m2a-memory-list li").first).to_contain_text("cousin")
+    shoot(fresh, "19-memory-found")
+    fresh.reload()
+    expect(page.locator("#m2a-memory-list")).to_contain_text("cousin")  # the address names the panel
+    assert page.evaluate("window.ran") is None
+    assert page.locator("#m2a-memory").locator("script, iframe, svg, style, link, base, meta").count() == 0
+
+
+def test_a_conversation_is_renamed_and_found(fresh: Visitor) -> None:
+    page = fresh.page
+    fresh.say("The gutter leaks at the north side")
+    page.get_by_label("Manage this conversation").click()
+    page.get_by_label("Title").fill("Repairs <b>of</b> the house")
+    page.get_by_role("button", name="Rename").click()
+    expect(page.locator("h1")).to_have_text("Repairs <b>of</b> the house")
+    page.get_by_label("Search conversations").fill("gutter")
+    expect(page.locator("#m2a-conversations small")).to_contain_text("gutter leaks")
+
+
 def test_the_phone_has_a_drawer_and_nothing_overflows(told: Server, visit: Visit) -> None:
     visitor = visit(width=390, height=844)
     page = visitor.page

@@ -14,7 +14,9 @@ from starlette.testclient import TestClient
 
 from app import create_app
 from m2a import Assistant
+from m2a.memory.bank import MessageRefusedError
 from m2a.memory.owners import owner_named
+from m2a.memory.raw_message_store import UnknownConversationError
 from m2a.settings import load_settings
 from m2a.types import Addition, EntryDraft, EvidenceRange, Message, Refusal
 from m2a.ui.chat_panel import ChatPanel, Update
@@ -229,6 +231,55 @@ async def test_another_owner_undoes_nothing_here(assistant: Assistant, panel: Ch
     nobody: Any = SimpleNamespace(username="", session_hash="other", query_params={})
     with pytest.raises(gr.Error, match="log in"):
         panel.on_undo(told.conversation_id, 80, named, nobody)
+
+
+async def test_conversations_are_found_renamed_and_exported_for_their_owner_alone(
+    assistant: Assistant, panel: ChatPanel
+) -> None:
+    told, tab = Told(assistant), request(assistant)
+    other = told.bank.record(None, role="user", speaker="You", text="The boiler needs a new valve.").conversation_id
+    told.bank.record(other, role="user", speaker="You", text="It leaks at the gasket.")
+    assert f'data-in="{other}"' in panel.on_find("", click(words="gasket"), tab)
+    assert "No conversation holds “&lt;u&gt;zq”" in panel.on_find("", click(words="<u>zq"), tab)
+    named = click(conversation=other, title="  Heating </title><script>\n work ")
+    [heading] = [one for one in panel.on_rename(other, named, tab) if isinstance(one, str) and "<h1" in one]
+    assert "Heating &lt;/title&gt;&lt;script&gt; work" in heading and "<script" not in heading
+    assert f'data-open="{other}"' in panel.on_find("", click(words="heating"), tab)
+    with pytest.raises(MessageRefusedError, match="1 to 200 characters, and this one has 0"):
+        panel.on_rename(other, click(conversation=other, title=" "), tab)
+    stranger: Any = SimpleNamespace(
+        username=owner_named(assistant.stores.database, "other"), session_hash="other", query_params={}
+    )
+    assert "Heating" not in panel.on_find("", click(words="gasket heating"), stranger)
+    with pytest.raises(UnknownConversationError):
+        panel.on_rename(other, click(conversation=other, title="Mine"), stranger)
+
+
+def test_a_conversation_is_exported_as_markdown(served: tuple[Assistant, TestClient]) -> None:
+    assistant, client = served
+    first = recorded(assistant, photo("red"))
+    bank = assistant.memory(assistant.local_owner)
+    bank.record(first.conversation_id, role="user", speaker="You", text="look here", replaces=first.message_id)
+    assistant.rename_conversation(assistant.local_owner, first.conversation_id, "Über “alles”/..")
+    response = client.get(f"/conversations/{first.conversation_id}.md")
+    assert response.text.startswith("# Über “alles”/..\n\n**You**, ") and response.text.endswith("\n\nlook here\n")
+    assert response.headers["content-disposition"].endswith("%C3%9Cber%20%E2%80%9Calles%E2%80%9D%2F...md")
+    assert client.get("/conversations/unknown.md").status_code == 404
+    stranger = assistant.memory(owner_named(assistant.stores.database, "other"))
+    theirs = stranger.record(None, role="user", speaker="You", text="secret").conversation_id
+    assert client.get(f"/conversations/{theirs}.md").status_code == 404
+
+
+async def test_a_link_to_an_early_message_shows_it(assistant: Assistant, panel: ChatPanel) -> None:
+    bank = assistant.memory(assistant.local_owner)
+    first = bank.record(None, role="user", speaker="You", text="The very first words")
+    for number in range(100):
+        bank.record(first.conversation_id, role="user", speaker="You", text=f"more {number}")
+    [latest] = await all_of(panel.on_open(click(conversation=first.conversation_id), request(assistant)))
+    assert latest.history and "very first" not in latest.history
+    named = click(conversation=first.conversation_id, message=first.message_id)
+    [there] = await all_of(panel.on_open(named, request(assistant)))
+    assert there.history and f'id="m{first.message_id}"' in there.history
 
 
 def recorded(assistant: Assistant, *photos: bytes) -> Message:

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import insert
 
-from m2a.memory import change_log, photo_captions, receipts, updates
+from m2a.memory import change_log, memory_listing, photo_captions, receipts, updates
 from m2a.memory.change_writer import ChangeWriter
 from m2a.memory.erasing import Eraser
 from m2a.memory.forgetting import Forgetter
@@ -34,7 +34,9 @@ from m2a.types import (
     Hit,
     MemoryChanged,
     MemoryEntry,
+    MemoryFilter,
     MemoryKind,
+    MemoryPage,
     Message,
     Photo,
     Query,
@@ -43,6 +45,7 @@ from m2a.types import (
     RecordKind,
     Refusal,
     Role,
+    Subject,
 )
 
 __all__ = ["STANDING_PREFERENCES", "MemoryBank", "MessageErasedError", "MessageRefusedError"]
@@ -86,6 +89,11 @@ class MemoryBank:
     def has_conversation(self, conversation_id: str) -> bool:
         with self._database.read() as connection:
             return self._raw.has_conversation(connection, self.owner, conversation_id)
+
+    def rename_conversation(self, conversation_id: str, title: str) -> None:
+        """Give a conversation another title. Raises `UnknownConversationError`."""
+        with self._database.write() as connection:
+            self._raw.rename(connection, self.owner, conversation_id, title)
 
     def record(
         self,
@@ -156,6 +164,40 @@ class MemoryBank:
                 updates.await_update(connection, self.owner, message.message_id)
             return message
 
+    def record_change(
+        self,
+        title: str,
+        said: tuple[str, str],
+        reply: tuple[str, str],
+        changes: Callable[[EvidenceRange], Sequence[Change]],
+        *,
+        who: str,
+    ) -> Message:
+        """Store what the user said and the reply in the conversation of that title, with the changes that rest on what was
+        said, all or nothing. Returns the reply, whose trace holds the changes. Raises `RejectedWriteError`.
+
+        `said` and `reply` are speaker and words.
+        """
+        now = self._clock()
+        with self._database.write() as connection:
+            conversation_id = self._raw.titled(connection, self.owner, title)
+            if conversation_id is None:
+                begun = self._raw.start_conversation(connection, self.owner, now, title=title)
+                conversation_id = begun.conversation_id
+            place = connection, self.owner, conversation_id
+            asked = self._raw.append(*place, role="user", speaker=said[0], text=said[1], said_at=now)
+            answer = self._raw.append(*place, role="assistant", speaker=reply[0], text=reply[1], said_at=now)
+            steps = json.dumps({"searches": [], "sources": []})
+            connection.execute(
+                insert(trace).values(
+                    owner=self.owner, message_id=answer.message_id, steps=steps, answers=asked.message_id
+                )
+            )
+            rests_on = EvidenceRange(asked.message_id, asked.message_id)
+            written = self._writer.apply(connection, self.owner, changes(rests_on), who=who, now=now)
+            change_log.append(connection, self.owner, answer.message_id, [item.stored for item in written])
+            return answer
+
     def steps(self, message_id: int) -> dict[str, Any] | None:
         """How a reply came about, as given to `record_reply`, with what its update did; None where nothing was recorded.
 
@@ -216,6 +258,39 @@ class MemoryBank:
             return {}
         with self._database.read() as connection:
             return self._semantic.corrections_of(connection, self.owner, memory_ids)
+
+    def page(self, wanted: MemoryFilter, *, start: int, count: int) -> MemoryPage:
+        """A part of the living entries that the filter lets through, the last told first."""
+        zone = self._clock().tzinfo or UTC
+        with self._database.read() as connection:
+            ids = memory_listing.newest_first(connection, self.owner, wanted, zone, start=start, count=count)
+            entries = self._semantic.get(connection, self.owner, ids)
+            total = memory_listing.count(connection, self.owner, wanted, zone)
+        return MemoryPage(tuple(entries[number] for number in ids), total)
+
+    def passing(self, wanted: MemoryFilter, memory_ids: Collection[int]) -> set[int]:
+        """Those of the entries that live and that the filter lets through."""
+        with self._database.read() as connection:
+            return memory_listing.passing(connection, self.owner, wanted, self._clock().tzinfo or UTC, memory_ids)
+
+    def subjects(self, limit: int) -> list[Subject]:
+        """What the living entries name, the most told first."""
+        with self._database.read() as connection:
+            return memory_listing.subjects(connection, self.owner, limit)
+
+    def versions(self, memory_id: int) -> list[MemoryEntry]:
+        """The entries whose place this one took, and theirs; the newest first, without what was forgotten."""
+        with self._database.read() as connection:
+            older = self._semantic.predecessors(connection, self.owner, memory_id)
+            found = self._semantic.superseded(connection, self.owner, older)
+            return [found[number] for number in older if number in found]
+
+    def preceding(self, message_ids: Collection[int]) -> dict[int, Message]:
+        """For each of the messages the one before it in its conversation, where there is one."""
+        with self._database.read() as connection:
+            before = self._raw.preceding(connection, self.owner, message_ids)
+            found = self._raw.get(connection, self.owner, set(before.values()))
+            return {number: found[earlier] for number, earlier in before.items() if earlier in found}
 
     def replaced_entries(self, memory_ids: Collection[int]) -> dict[int, MemoryEntry]:
         """Those among the ids that others took the place of, as they were; forgotten ones never."""

@@ -70,14 +70,33 @@ class RawMessageStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def start_conversation(self, connection: Connection, owner: str, started_at: datetime) -> Conversation:
+    def start_conversation(
+        self, connection: Connection, owner: str, started_at: datetime, *, title: str = ""
+    ) -> Conversation:
+        """Begin a conversation; without a title the user's first message becomes it."""
         conversation_id = uuid4().hex
         connection.execute(
             insert(conversation).values(
-                owner=owner, conversation_id=conversation_id, title="", started_at=to_microseconds(started_at)
+                owner=owner, conversation_id=conversation_id, title=title, started_at=to_microseconds(started_at)
             )
         )
-        return Conversation(conversation_id, owner, "", started_at, None)
+        return Conversation(conversation_id, owner, title, started_at, None)
+
+    def rename(self, connection: Connection, owner: str, conversation_id: str, title: str) -> None:
+        """Give a conversation another title. Raises `UnknownConversationError`."""
+        this = (conversation.c.owner == owner, conversation.c.conversation_id == conversation_id)
+        if not connection.execute(update(conversation).where(*this).values(title=title)).rowcount:
+            raise UnknownConversationError(f"There is no conversation {conversation_id!r}.")
+
+    def titled(self, connection: Connection, owner: str, title: str) -> str | None:
+        """The id of the newest conversation with that title."""
+        found: str | None = connection.scalar(
+            select(conversation.c.conversation_id)
+            .where(conversation.c.owner == owner, conversation.c.title == title)
+            .order_by(conversation.c.started_at.desc())
+            .limit(1)
+        )
+        return found
 
     def append(
         self,
@@ -209,6 +228,25 @@ class RawMessageStore:
     def count(self, connection: Connection, owner: str) -> int:
         """How many messages the owner's log holds."""
         return connection.scalar(select(func.count()).where(message.c.owner == owner)) or 0
+
+    def preceding(self, connection: Connection, owner: str, message_ids: Collection[int]) -> dict[int, int]:
+        """For each of the messages the id of the one before it in its conversation; none for the first."""
+        earlier = message.alias()
+        before = (
+            select(func.max(earlier.c.message_id))
+            .where(
+                earlier.c.owner == message.c.owner,
+                earlier.c.conversation_id == message.c.conversation_id,
+                earlier.c.message_id < message.c.message_id,
+            )
+            .scalar_subquery()
+        )
+        rows = connection.execute(
+            select(message.c.message_id, before).where(
+                message.c.owner == owner, among(connection, message.c.message_id, message_ids)
+            )
+        )
+        return {message_id: number for message_id, number in rows if number is not None}
 
     def count_before(self, connection: Connection, owner: str, conversation_id: str, message_id: int) -> int:
         """How many of the conversation's messages came before that one."""

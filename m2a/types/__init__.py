@@ -49,6 +49,7 @@ from m2a.types.event import (
     Usage,
 )
 from m2a.types.hit import Hit, Path, Query, RecordKey, RecordKind
+from m2a.types.listing import FoundConversation, MemoryFilter, MemoryPage, OpenedMemory, Subject
 from m2a.types.message import Conversation, Message, Role
 from m2a.types.photo import Photo
 from m2a.types.recognition import Recognised, Recognition
@@ -79,17 +80,21 @@ __all__ = [
     "ForgetWords",
     "Forgetting",
     "ForgottenWords",
+    "FoundConversation",
     "HistoryRow",
     "Hit",
     "MemoryChanged",
     "MemoryEntry",
+    "MemoryFilter",
     "MemoryKind",
+    "MemoryPage",
     "MemorySearched",
     "Message",
     "MessageRecorded",
     "MessageSpan",
     "NamedConcept",
     "NotKept",
+    "OpenedMemory",
     "Path",
     "Photo",
     "Query",
@@ -113,6 +118,7 @@ __all__ = [
     "SearchSemanticMemories",
     "Source",
     "StopRequested",
+    "Subject",
     "Supersession",
     "TextDelta",
     "TurnEvent",

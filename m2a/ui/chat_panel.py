@@ -20,14 +20,17 @@ from m2a.incoming import IncomingMessage
 from m2a.turn import Turn
 from m2a.ui import welcome
 from m2a.ui.chat_view import SHOWN, ChatView, Update
+from m2a.ui.conversations_panel import search_html
 from m2a.ui.notices import refusal_html
 from m2a.ui.plain_words import in_plain_words, sentence_for
+from m2a.ui.request import numbers_of, owner_of
 
 if TYPE_CHECKING:
     from m2a.assistant import Assistant
 
 FRAME_SECONDS = 0.04
 TABS = 1000
+LONGEST_SEARCH = 400
 # Gradio makes a file of a longer text that is pasted, and then refuses it because it is no photo.
 PASTED = 1_000_000_000
 
@@ -50,6 +53,9 @@ element.addEventListener('click', (click) => {
   if (!link || click.ctrlKey || click.metaKey || click.shiftKey || click.button) return;
   click.preventDefault();
   trigger('open', {conversation: link.dataset.open});
+});
+document.addEventListener('m2a-conversations', (event) => {
+  if (['open', 'find', 'rename'].includes(event.detail.name)) trigger(event.detail.name, event.detail.data);
 });
 """
 
@@ -87,7 +93,8 @@ class ChatPanel:
         self._tabs: OrderedDict[str, _Tab] = OrderedDict()
 
     def build_conversations(self) -> None:
-        """The list for the side bar."""
+        """The search and the list for the side bar."""
+        gr.HTML(search_html(), elem_id="m2a-find-conversations", apply_default_css=False, js_on_load=None)
         self.conversations = gr.HTML(
             "", elem_id="m2a-conversations", apply_default_css=False, js_on_load=_ON_CONVERSATIONS
         )
@@ -123,10 +130,10 @@ class ChatPanel:
         self.shown = gr.State(SHOWN)
 
     def connect(self, page: gr.Blocks, new: gr.HTML) -> None:
-        parts = [self.current, self.heading, self.conversations, self.history, self.live, self.composer, self.draft]
-        parts.append(self.shown)
+        self.parts = [self.current, self.heading, self.conversations, self.history, self.live, self.composer]
+        self.parts += [self.draft, self.shown]
         quiet: dict[str, Any] = {
-            "outputs": parts,
+            "outputs": self.parts,
             "show_progress": "hidden",
             "concurrency_limit": None,
             "trigger_mode": "multiple",
@@ -134,19 +141,33 @@ class ChatPanel:
         }
         page.load(_streamed(self.on_load), inputs=None, **quiet)
         page.load(in_plain_words(self.on_loading), inputs=None, **{**quiet, "outputs": self.loading})
-        self.composer.submit(_streamed(self.on_send), inputs=[self.composer, self.current, self.draft], **quiet)
+        sent = self.composer.submit(_streamed(self.on_send), inputs=[self.composer, self.current, self.draft], **quiet)
         self.composer.stop(in_plain_words(self.on_stop), inputs=self.current, **{**quiet, "outputs": None})
         new.new(_streamed(self.on_new), inputs=None, **quiet)
         self.conversations.open(_streamed(self.on_open), inputs=None, **quiet)
+        self.conversations.find(
+            in_plain_words(self.on_find),
+            inputs=self.current,
+            **{**quiet, "outputs": self.conversations, "trigger_mode": "always_last"},
+        )
+        self.conversations.rename(in_plain_words(self.on_rename), inputs=self.current, **quiet)
         self.history.example(in_plain_words(self.on_example), inputs=None, **quiet)
         self.history.earlier(in_plain_words(self.on_earlier), inputs=[self.current, self.shown], **quiet)
-        self.history.retry(_streamed(self.on_retry), inputs=[self.current], **quiet)
+        self.changes = [sent, self.history.retry(_streamed(self.on_retry), inputs=[self.current], **quiet)]
         for event, handler in (
             (self.history.undo, self.on_undo),
             (self.history.insist, self.on_insist),
             (self.history.supersede, self.on_supersede),
         ):
-            event(in_plain_words(handler), inputs=[self.current, self.shown], **quiet)
+            self.changes.append(event(in_plain_words(handler), inputs=[self.current, self.shown], **quiet))
+
+    def connect_memory(self, tell: Callable[..., Any], acts: Sequence[Any]) -> Any:
+        """Lets what is typed in the memory happen as a turn, and shows what `acts` there changed. Returns the turn's event."""
+        quiet: dict[str, Any] = {"outputs": self.parts, "show_progress": "hidden", "concurrency_limit": None}
+        quiet |= {"api_visibility": "private"}
+        for act in acts:
+            act.then(in_plain_words(self.on_change), inputs=[self.current, self.shown], **quiet)
+        return tell(_streamed(self.on_tell), inputs=self.current, trigger_mode="multiple", **quiet)
 
     # Handlers
 
@@ -157,12 +178,25 @@ class ChatPanel:
         known = self._view.known(owner)
         if asked_for is None and known:
             asked_for = max(known.values(), key=lambda one: one.last_said_at or one.started_at).conversation_id
-        async for update in self._open(request, asked_for):
+        async for update in self._open(request, asked_for, _message_in(request.query_params.get("message"))):
             yield update
 
     async def on_open(self, event: gr.EventData, request: gr.Request) -> AsyncIterator[Update]:
-        async for update in self._open(request, str(event.conversation)):
+        message_id = _message_in(getattr(event, "message", None))
+        async for update in self._open(request, str(event.conversation), message_id):
             yield update
+
+    def on_find(self, current: str, event: gr.EventData, request: gr.Request) -> str:
+        """The conversations in which the words stand."""
+        words = str(getattr(event, "words", "")).strip()[:LONGEST_SEARCH]
+        return self._view.found(owner_of(request), words, current or None)
+
+    def on_rename(self, current: str, event: gr.EventData, request: gr.Request) -> list[Any]:
+        owner = owner_of(request)
+        conversation_id, title = (str(getattr(event, name, "")) for name in ("conversation", "title"))
+        self._assistant.rename_conversation(owner, conversation_id, title)
+        heading, conversations = self._view.names(owner, current or None)
+        return Update(heading=heading, conversations=conversations).outputs()
 
     async def on_new(self, request: gr.Request) -> AsyncIterator[Update]:
         async for update in self._open(request, None):
@@ -182,19 +216,35 @@ class ChatPanel:
             yield Update(composer=composer, draft=uuid4().hex)
             return
         # Nothing is awaited from here to the beginning of the turn: a second click would get in between.
-        running = [tab.begun] if tab.begun else []
-        if conversation_id is not None:
-            running = self._assistant.turns(owner, conversation_id)
-        if any(not turn.answered for turn in running):
-            gr.Info("One moment, the last answer is still being written. Your text stays in the box.", title="M2A")
+        turn = self._begun(tab, owner, IncomingMessage(text, tuple(paths), conversation_id))
+        if turn is None:
             return
-        turn = self._assistant.begin(owner, IncomingMessage(text, tuple(paths), conversation_id))
-        tab.begun = turn if conversation_id is None else None
         tab.sent = sent, turn
         async for update in self._follow(request, owner, turn, sent=True):
             yield update
         if turn.recorded:
             _remove(paths)
+
+    async def on_tell(self, current: str, event: gr.EventData, request: gr.Request) -> AsyncIterator[Update]:
+        """What was typed at the foot of the memory, as a message of the conversation that is open."""
+        owner, text = owner_of(request), str(getattr(event, "text", "")).strip()
+        conversation_id = current if current in self._view.known(owner) else None
+        turn = self._begun(self._tab(request), owner, IncomingMessage(text, (), conversation_id)) if text else None
+        if turn is not None:
+            async for update in self._follow(request, owner, turn):
+                yield update
+
+    def _begun(self, tab: "_Tab", owner: str, message: IncomingMessage) -> Turn | None:
+        """The turn that answers the message; none while another of the conversation is being answered."""
+        running = [tab.begun] if tab.begun else []
+        if message.conversation_id is not None:
+            running = self._assistant.turns(owner, message.conversation_id)
+        if any(not turn.answered for turn in running):
+            gr.Info("One moment, the last answer is still being written. Your text stays in the box.", title="M2A")
+            return None
+        turn = self._assistant.begin(owner, message)
+        tab.begun = turn if message.conversation_id is None else None
+        return turn
 
     async def on_retry(self, current: str, event: gr.EventData, request: gr.Request) -> AsyncIterator[Update]:
         """Sends a message again that got no answer; the new one replaces it."""
@@ -218,17 +268,17 @@ class ChatPanel:
     def on_undo(self, current: str, shown: int, event: gr.EventData, request: gr.Request) -> list[Any]:
         """Takes back a change of the memory."""
         act = self._assistant.undo
-        return self._acted(current, shown, request, lambda owner: act(owner, *_numbers(event, "reply_id", "number")))
+        return self._acted(current, shown, request, lambda owner: act(owner, *numbers_of(event, "reply_id", "number")))
 
     def on_insist(self, current: str, shown: int, event: gr.EventData, request: gr.Request) -> list[Any]:
         """Does what was asked for and was not done."""
         act = self._assistant.insist
-        return self._acted(current, shown, request, lambda owner: act(owner, *_numbers(event, "reply_id", "number")))
+        return self._acted(current, shown, request, lambda owner: act(owner, *numbers_of(event, "reply_id", "number")))
 
     def on_supersede(self, current: str, shown: int, event: gr.EventData, request: gr.Request) -> list[Any]:
         """Puts a memory in the place of another that it was kept beside."""
         act, names = self._assistant.supersede, ("reply_id", "number", "memory_id")
-        return self._acted(current, shown, request, lambda owner: act(owner, *_numbers(event, *names)))
+        return self._acted(current, shown, request, lambda owner: act(owner, *numbers_of(event, *names)))
 
     def _acted(self, current: str, shown: int, request: gr.Request, act: Callable[[str], object]) -> list[Any]:
         """The conversation after something was done to the owner's memory, or was not to be found any more."""
@@ -238,6 +288,13 @@ class ChatPanel:
         except LookupError:
             gr.Warning("This is not there any more; open the conversation anew.", title="M2A")
         return Update(history=self._view.history(owner, current or None, shown or SHOWN)).outputs()
+
+    def on_change(self, current: str, shown: int, request: gr.Request) -> list[Any]:
+        """The conversation and the list anew, after something was changed in the memory."""
+        owner = owner_of(request)
+        heading, conversations = self._view.names(owner, current or None)
+        history = self._view.history(owner, current or None, shown or SHOWN)
+        return Update(heading=heading, conversations=conversations, history=history).outputs()
 
     async def on_stop(self, current: str, request: gr.Request) -> None:
         """Ends the reply. A coroutine, as a turn is stopped in the loop that it runs in."""
@@ -278,7 +335,9 @@ class ChatPanel:
 
     # What the page shows
 
-    async def _open(self, request: gr.Request, asked_for: str | None) -> AsyncIterator[Update]:
+    async def _open(
+        self, request: gr.Request, asked_for: str | None, message_id: int | None = None
+    ) -> AsyncIterator[Update]:
         owner = owner_of(request)
         self._tab(request).begun = None
         conversation_id = asked_for if asked_for in self._view.known(owner) else None
@@ -289,8 +348,9 @@ class ChatPanel:
                 yield update
             return
         tab, writer = await self._take_over(request)
-        update = await asyncio.to_thread(self._view.whole, owner, conversation_id, _ready())
-        update.shown = SHOWN
+        shown = await asyncio.to_thread(self._view.reaching, owner, conversation_id, message_id)
+        update = await asyncio.to_thread(self._view.whole, owner, conversation_id, _ready(), shown=shown)
+        update.shown = shown
         async with tab.lock:
             if tab.writer is writer:
                 yield update
@@ -373,20 +433,10 @@ def _streamed(handler: Callable[..., AsyncIterator[Update]]) -> Callable[..., As
     return in_plain_words(stream)
 
 
-def owner_of(request: gr.Request) -> str:
-    """The owner whom the login found; the page has no other way to one."""
-    if not request.username:
-        raise gr.Error("Please log in again.", print_exception=False)
-    return request.username
-
-
-def _numbers(event: gr.EventData, *names: str) -> list[int]:
-    """The numbers that a click names. Raises `LookupError` for what the page's own script does not send."""
-    sent = [getattr(event, name, None) for name in names]
-    numbers = [number for number in sent if type(number) is int and 0 <= number < 2**53]
-    if len(numbers) < len(names):
-        raise LookupError("There is no such change.")
-    return numbers
+def _message_in(named: object) -> int | None:
+    """The id of a message that an address or a link names; None for anything else."""
+    text = str(named)
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else None
 
 
 def _emptied(composer: dict[str, Any]) -> dict[str, Any]:

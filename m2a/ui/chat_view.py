@@ -10,7 +10,7 @@ import gradio as gr
 from m2a.turn import Turn
 from m2a.types import Conversation, Failed
 from m2a.ui import welcome
-from m2a.ui.conversations_panel import NEW, conversations_html, title_of
+from m2a.ui.conversations_panel import NEW, conversations_html, found_html, title_of
 from m2a.ui.markup import text as escaped
 from m2a.ui.transcript import Because, because_of, messages_html, turn_html
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from m2a.assistant import Assistant
 
 SHOWN = 80
+BEFORE = 6  # messages above the one that a link leads to
 
 
 @dataclass(slots=True)
@@ -47,15 +48,28 @@ class ChatView:
     def known(self, owner: str) -> dict[str, Conversation]:
         return {one.conversation_id: one for one in self._assistant.conversations(owner)}
 
+    def reaching(self, owner: str, conversation_id: str | None, message_id: int | None) -> int:
+        """How many of a conversation's newest messages are to be shown, so that the message is among them."""
+        if conversation_id is None or message_id is None or conversation_id not in self.known(owner):
+            return SHOWN
+        later = sum(one.message_id >= message_id for one in self._assistant.messages(owner, conversation_id))
+        return max(SHOWN, later + BEFORE)
+
     def whole(
-        self, owner: str, conversation_id: str | None, composer: dict[str, Any] | None, turn: Turn | None = None
+        self,
+        owner: str,
+        conversation_id: str | None,
+        composer: dict[str, Any] | None,
+        turn: Turn | None = None,
+        *,
+        shown: int = SHOWN,
     ) -> Update:
         heading, conversations = self.names(owner, conversation_id)
         return Update(
             current=conversation_id or "",
             heading=heading,
             conversations=conversations,
-            history=self.history(owner, conversation_id, SHOWN, turn),
+            history=self.history(owner, conversation_id, shown, turn),
             live=self.live(owner, turn) if turn else "",
             composer=composer,
         )
@@ -66,6 +80,12 @@ class ChatView:
             list(known.values()), current=conversation_id, today=datetime.now().astimezone().date()
         )
         return _heading(known.get(conversation_id or "")), listed
+
+    def found(self, owner: str, words: str, current: str | None) -> str:
+        """The list of conversations: those that a search for the words finds, or all."""
+        if not words:
+            return self.names(owner, current)[1]
+        return found_html(self._assistant.find_conversations(owner, words), words)
 
     def history(self, owner: str, conversation_id: str | None, shown: int, turn: Turn | None = None) -> str:
         """The stored messages that no turn under way shows; the welcome where there are none.
@@ -87,6 +107,10 @@ class ChatView:
         because = {
             one.message_id: self._because(owner, one.message_id, waiting) for one in messages if one.role == "assistant"
         }
+        quoted = {one.message_id for told in because.values() for source in told.sources for one in source.messages}
+        if quoted:
+            before = self._assistant.before(owner, quoted)
+            because = {reply_id: replace(told, before=before) for reply_id, told in because.items()}
         failures: Sequence[Failed] = ()
         if turn and turn.done:
             live_because = because_of(turn.events)
@@ -117,12 +141,20 @@ class ChatView:
 
 
 def _heading(conversation: Conversation | None) -> str:
-    conversation_id = conversation.conversation_id if conversation else ""
-    title = title_of(conversation) if conversation else NEW
+    conversation_id = escaped(conversation.conversation_id) if conversation else ""
+    title = escaped(title_of(conversation) if conversation else NEW)
+    manage = ""
+    if conversation:
+        manage = (
+            f'<details class="m-manage" data-key="manage-{conversation_id}"><summary aria-label="Manage this conversation">'
+            f'⋯</summary><div><form data-rename="{conversation_id}"><label>Title<input name="title" maxlength="200" '
+            f'autocomplete="off" dir="auto" value="{title}"></label><button class="m-button">Rename</button></form>'
+            f'<a href="/conversations/{conversation_id}.md" download>Export as Markdown</a></div></details>'
+        )
     return (
         '<header class="m-heading"><button type="button" class="m-menu" data-menu aria-label="Conversations" '
         'aria-expanded="false" aria-controls="m2a-side"><span aria-hidden="true">☰</span></button>'
-        f'<h1 data-conversation="{escaped(conversation_id)}" dir="auto">{escaped(title)}</h1></header>'
+        f'<h1 data-conversation="{conversation_id}" dir="auto">{title}</h1>{manage}</header>'
     )
 
 

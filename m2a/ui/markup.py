@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from functools import cache
 from html import escape
 from urllib.parse import quote
@@ -55,6 +55,15 @@ def photos(photo_ids: Sequence[str], *, caption: str = "", large: bool = False) 
 
 def day(value: date) -> str:
     return f"{value.day} {value:%B %Y}"
+
+
+def day_name(value: date, today: date) -> str:
+    """Today and yesterday by name, other days by date; the year is told where it is another."""
+    if value == today:
+        return "Today"
+    if value == today - timedelta(days=1):
+        return "Yesterday"
+    return day(value) if value.year != today.year else f"{value.day} {value:%B}"
 
 
 def moment(value: datetime) -> str:

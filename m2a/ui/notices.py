@@ -6,11 +6,8 @@ from typing import Literal
 
 from m2a.types import Failed, MemoryChanged, MemoryEntry, NotKept, RecordedChange
 from m2a.ui import markup
+from m2a.ui.evidence import RESTS_ON
 
-_RESTS_ON = {
-    "agreed": "You agreed to this; they are not your own words.",
-    "shown": "A photo or a text of yours shows this; you did not say it.",
-}
 _FORGOTTEN = "Nothing finds, shows or uses it any more, in our conversations either. It is not erased from the disk."
 
 
@@ -21,9 +18,13 @@ def memory_html(
     *,
     waiting: Literal["later", "aside"] | None = None,
     reply_id: int | None = None,
+    place: str = "m",
 ) -> str:
-    """One line per change, then what was not done. With the reply's id each has its button."""
-    lines = [_change(change, reply_id) for change in _told_once(changes)]
+    """One line per change, then what was not done. With the reply's id each has its button.
+
+    The ids of the lines begin with `place`: the page may tell the same in two places.
+    """
+    lines = [_change(change, reply_id, place) for change in _told_once(changes)]
     lines += [_not_kept(one, reply_id) for one in not_kept]
     if unasked:
         were = "was" if unasked == 1 else "were"
@@ -33,7 +34,7 @@ def memory_html(
         lines.append(f'<li class="m-change m-not-kept"><div><strong>Not in my memory{_WAITING[waiting]}</div></li>')
     if not lines:
         return ""
-    anchor = f' id="m{reply_id}-notices" tabindex="-1"' if reply_id else ""
+    anchor = f' id="{place}{reply_id}-notices" tabindex="-1"' if reply_id else ""
     return f'<ul class="m-changes" aria-label="Changes to the memory"{anchor}>{"".join(lines)}</ul>'
 
 
@@ -68,15 +69,13 @@ def _told_once(changes: Sequence[RecordedChange]) -> list[RecordedChange]:
     return [one for words, one in told.items() if words or not worded]
 
 
-def _change(recorded: RecordedChange, reply_id: int | None) -> str:
+def _change(recorded: RecordedChange, reply_id: int | None, place: str) -> str:
     changed = recorded.changed
-    anchor = f' id="m{reply_id}-c{recorded.number}" tabindex="-1"' if reply_id else ""
+    anchor = f' id="{place}{reply_id}-c{recorded.number}" tabindex="-1"' if reply_id else ""
     if recorded.undone:
         return f'<li class="m-change m-undone"{anchor}><div><strong>Undone</strong> {_undone(changed)}</div></li>'
     title, words = _told(changed)
-    note = (
-        _FORGOTTEN if changed.change == "forgotten" else _RESTS_ON.get(changed.entry.rests_on if changed.entry else "")
-    )
+    note = _FORGOTTEN if changed.change == "forgotten" else _basis(changed.entry)
     small = f" <small>{note}</small>" if note else ""
     undo = _button("Undo", "undo", reply_id, recorded.number, about=changed.entry or changed.previous)
     rivals = "".join(_rival(rival, reply_id, recorded.number) for rival in changed.rivals)
@@ -84,6 +83,11 @@ def _change(recorded: RecordedChange, reply_id: int | None) -> str:
         f'<li class="m-change m-{changed.change}"{anchor}><div><strong>{title}</strong> <span dir="auto">{words}</span>'
         f"{small}</div>{undo}{rivals}</li>"
     )
+
+
+def _basis(entry: MemoryEntry | None) -> str:
+    """What a memory rests on, where that is not what the user said."""
+    return RESTS_ON[entry.rests_on] if entry and entry.rests_on in ("agreed", "shown") else ""
 
 
 def _told(changed: MemoryChanged) -> tuple[str, str]:

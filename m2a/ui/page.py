@@ -1,6 +1,6 @@
-"""The page: a side bar that names places to go, and the place that is open. So far that is the chat.
+"""The page: a side bar that names the places, the chat, and the memory beside it.
 
-A new place gets a panel of its own with `build` and `connect` like `ChatPanel`, and a line in the side bar.
+A new place gets a panel of its own with `build` and `connect`, and a line in `_PLACES`.
 """
 
 from pathlib import Path
@@ -11,12 +11,14 @@ import gradio as gr
 from m2a.ui import welcome
 from m2a.ui.chat_panel import ChatPanel
 from m2a.ui.conversations_panel import NEW
+from m2a.ui.memory_panel import MemoryPanel
 
 if TYPE_CHECKING:
     from m2a.assistant import Assistant
 
 HEAD = '<link rel="stylesheet" href="/m2a/page.css"><script src="/m2a/page.js" defer></script>'
 
+_PLACES = (("chat", "Chat", "/"), ("memory", "Memory", "/?memory="))
 _ON_NEW = """
 element.addEventListener('click', (click) => { if (click.target.closest('[data-new]')) trigger('new', {}); });
 """
@@ -25,7 +27,7 @@ element.addEventListener('click', (click) => { if (click.target.closest('[data-n
 def build_page(assistant: "Assistant", uploads: Path) -> gr.Blocks:
     """The Gradio application; `uploads` is the private folder in which Gradio keeps files until they are sent."""
     page: gr.Blocks
-    chat = ChatPanel(assistant, uploads)
+    chat, memory = ChatPanel(assistant, uploads), MemoryPanel(assistant)
     with gr.Blocks(
         title="M2A", analytics_enabled=False, fill_width=True, fill_height=True, delete_cache=(3600, 86400)
     ) as page:
@@ -37,15 +39,22 @@ def build_page(assistant: "Assistant", uploads: Path) -> gr.Blocks:
                 gr.HTML(lambda: _foot(assistant), elem_id="m2a-side-foot", apply_default_css=False, js_on_load=None)
             with gr.Column(elem_id="m2a-main", scale=1, min_width=0):
                 chat.build_talk()
+            with gr.Column(elem_id="m2a-memory", scale=0, min_width=0):
+                memory.build()
         chat.connect(page, new)
+        memory.connect(page, chat)
     page.queue(max_size=64, default_concurrency_limit=16, api_open=False)
     return page
 
 
 def _brand() -> str:
+    places = "".join(
+        f'<li><a href="{address}" data-place="{place}">{name}</a></li>' for place, name, address in _PLACES
+    )
     return (
         '<div class="m-brand"><span class="m-mark" aria-hidden="true"></span><b>M2A</b><span>remembers with you</span>'
         '<button type="button" class="m-close" data-menu aria-label="Close the list">✕</button></div>'
+        f'<nav class="m-places" aria-label="Places"><ul>{places}</ul></nav>'
         f'<button type="button" class="m-button m-new" data-new>{NEW}</button>'
     )
 

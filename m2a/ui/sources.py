@@ -1,10 +1,11 @@
 """What was searched for an answer, and the memories that it rests on."""
 
-from collections.abc import Sequence
-from urllib.parse import quote
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from m2a.types import Hit, MemoryEntry, MemorySearched, Message, Path, Source
 from m2a.ui import markup
+from m2a.ui.evidence import RESTS_ON, memory_link, quote_html
 
 THUMBNAILS = 4
 
@@ -20,11 +21,14 @@ def searched_html(searches: Sequence[MemorySearched], *, key: str) -> str:
     return _details(summary, f'<ol class="m-searches">{items}</ol>', kind="m-searched", key=f"{key}-searched")
 
 
-def why_html(sources: Sequence[Source], *, key: str) -> str:
-    """The collapsible list of the memories that an answer rests on; empty when it rests on none."""
+def why_html(sources: Sequence[Source], *, key: str, before: Mapping[int, Message] = MappingProxyType({})) -> str:
+    """The collapsible list of the memories that an answer rests on; empty when it rests on none.
+
+    `before` holds, by the id of an original message, the one before it.
+    """
     if not sources:
         return ""
-    items = "".join(_source(source) for source in sources)
+    items = "".join(_source(source, before) for source in sources)
     summary = f"Why I said this <span>· {markup.plural(len(sources), 'memory', 'memories')}</span>"
     return _details(summary, f'<ul class="m-sources">{items}</ul>', kind="m-why", key=f"{key}-why")
 
@@ -63,38 +67,29 @@ def _hit_text(hit: Hit) -> str:
     return record.text or (record.caption if isinstance(record, MemoryEntry) else "") or "A photo without words"
 
 
-def _source(source: Source) -> str:
+def _source(source: Source, before: Mapping[int, Message]) -> str:
     record = source.hit.record
     shown: tuple[str, ...] = ()
     about = ""
     if isinstance(record, MemoryEntry):
         shown = record.photo_ids
-        about = f'<p class="m-memory" dir="auto">{markup.text(record.text or record.caption)}</p>'
+        about = f'<p class="m-memory">{memory_link(record)}</p>'
         if record.caption and record.text and record.photo_ids:
             about += f'<p class="m-caption" dir="auto">{markup.text(record.caption)}</p>'
         if record.happened:
             about += f'<p class="m-when">When: {markup.text(markup.interval(record.happened))}</p>'
+        about += f'<p class="m-when">{RESTS_ON[record.rests_on]}</p>'
+        if record.superseded_by is not None:
+            about += '<p class="m-when">It does not hold any more: another memory took its place since.</p>'
     quoted = [message for message in source.messages if message.text or message.photos]
     if isinstance(record, Message) and not quoted:
         quoted = [record]
-    quotes = "".join(_quote(message, without=shown) for message in quoted)
+    quotes = "".join(quote_html(message, without=shown, before=before.get(message.message_id)) for message in quoted)
     found = f'<p class="m-found">{markup.text(found_by(source.hit))}</p>'
     if len(shown) > THUMBNAILS:
         about += f'<p class="m-caption">{THUMBNAILS} of its {len(shown)} photos are shown here.</p>'
         shown = shown[:THUMBNAILS]
     return f'<li class="m-source">{markup.photos(shown, caption="Photo of this memory")}<div>{about}{quotes}{found}</div></li>'
-
-
-def _quote(message: Message, *, without: Sequence[str]) -> str:
-    """The original words, with who said them when; the photos of the memory itself are not repeated."""
-    who = "You" if message.role == "user" else "M2A"
-    words = f"<p dir='auto'>“{markup.text(message.text)}”</p>" if message.text else "<p>A photo without words.</p>"
-    rest = [photo_id for photo_id in message.photos if photo_id not in without]
-    address = f"/?conversation={quote(message.conversation_id, safe='')}#m{message.message_id}"
-    return (
-        f'<blockquote class="m-quote">{words}{markup.photos(rest)}'
-        f'<footer>{who}, {markup.moment(message.said_at)} · <a href="{address}">see it there</a></footer></blockquote>'
-    )
 
 
 def _ordinal(rank: int) -> str:

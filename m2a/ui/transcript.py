@@ -1,7 +1,7 @@
 """The messages of a conversation, and the turn that is under way, as HTML."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Literal
 
@@ -25,7 +25,10 @@ from m2a.ui import markup, notices, sources
 
 @dataclass(frozen=True, slots=True)
 class Because:
-    """What stands below an answer. `waiting` where the memory was not updated after it: until the next message, or aside."""
+    """What stands below an answer. `waiting` where the memory was not updated after it: until the next message, or aside.
+
+    `before` holds, by the id of a message that the sources quote, the one before it.
+    """
 
     searches: Sequence[MemorySearched] = ()
     sources: Sequence[Source] = ()
@@ -34,6 +37,7 @@ class Because:
     unasked: int = 0
     waiting: Literal["later", "aside"] | None = None
     failures: Sequence[Failed] = ()
+    before: Mapping[int, Message] = field(default_factory=dict)
 
 
 def because_of(events: Sequence[TurnEvent]) -> Because:
@@ -148,7 +152,7 @@ def _below(because: Because, *, key: str, reply_id: int | None = None) -> str:
         + notices.memory_html(
             because.changes, because.not_kept, because.unasked, waiting=because.waiting, reply_id=reply_id
         )
-        + sources.why_html(because.sources, key=key)
+        + sources.why_html(because.sources, key=key, before=because.before)
         + sources.searched_html(because.searches, key=key)
     )
 

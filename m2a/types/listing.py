@@ -1,0 +1,67 @@
+"""What an owner sees of the memory: a page of the list, the subjects, and one memory with all that belongs to it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+
+from m2a.types.concept import Concept
+from m2a.types.entry import HistoryRow, MemoryEntry, RestsOn
+from m2a.types.message import Conversation, Message
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFilter:
+    """Which memories are wanted; what is None or False asks for nothing. Both days count, by when it was last told."""
+
+    rests_on: RestsOn | None = None
+    concept_id: int | None = None
+    since: date | None = None
+    until: date | None = None
+    with_photos: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPage:
+    """A part of the memories that a filter lets through, the newest first; `total` counts them all."""
+
+    entries: tuple[MemoryEntry, ...]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Somebody or something with a name: how many memories are about it, and when the newest of them was told."""
+
+    concept_id: int
+    name: str
+    memories: int
+    last_updated: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class FoundConversation:
+    """A conversation that a search found: by its title, else by the message that fits best."""
+
+    conversation: Conversation
+    message: Message | None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedMemory:
+    """A memory with all that belongs to it.
+
+    `evidence` are the first of the `evidence_count` messages that it rests on; `before` holds, for those of them that have
+    one, the message before it in its conversation. `versions` are the memories whose place it took, the newest first.
+    `successor` is what took its own place.
+    """
+
+    entry: MemoryEntry
+    evidence: tuple[Message, ...]
+    evidence_count: int
+    before: Mapping[int, Message] = field(default_factory=dict)
+    versions: tuple[MemoryEntry, ...] = ()
+    history: tuple[HistoryRow, ...] = ()
+    concepts: tuple[Concept, ...] = ()
+    corrections: tuple[MemoryEntry, ...] = ()
+    corrects: MemoryEntry | None = None
+    successor: MemoryEntry | None = None

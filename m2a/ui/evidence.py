@@ -1,0 +1,51 @@
+"""What a memory rests on, in the original words, with links to the memory and to the message."""
+
+from collections.abc import Sequence
+from urllib.parse import quote
+
+from m2a.types import MemoryEntry, Message, RestsOn
+from m2a.ui import markup
+
+RESTS_ON: dict[RestsOn, str] = {
+    "stated": "You said this.",
+    "agreed": "You agreed to this; they are not your own words.",
+    "shown": "A photo or a text of yours shows this; you did not say it.",
+    "unchecked": "A language model wrote this before what it writes was checked.",
+}
+_BEFORE = 240
+
+
+def quote_html(message: Message, *, without: Sequence[str] = (), before: Message | None = None) -> str:
+    """The original words, with who said them when and what was said before them; photos in `without` are left out."""
+    words = f"<p dir='auto'>“{markup.text(message.text)}”</p>" if message.text else "<p>A photo without words.</p>"
+    rest = [photo_id for photo_id in message.photos if photo_id not in without]
+    context = _before_html(message, before) if before is not None and before.text else ""
+    return (
+        f'<blockquote class="m-quote">{words}{markup.photos(rest)}'
+        f"<footer>{markup.text(message.speaker)}, {markup.moment(message.said_at)} · {message_link(message)}</footer>"
+        f"{context}</blockquote>"
+    )
+
+
+def _before_html(message: Message, before: Message) -> str:
+    cut = before.text if len(before.text) <= _BEFORE else before.text[: _BEFORE - 1].rstrip() + "…"
+    said = f'<p class="m-before" dir="auto">{markup.text(before.speaker)}: “{markup.text(cut)}”</p>'
+    return (
+        f'<details class="m-details m-context" data-key="before-{message.message_id}">'
+        f"<summary>What was said before it</summary>{said}</details>"
+    )
+
+
+def message_link(message: Message) -> str:
+    """It leads to the conversation at the message, also in a tab of its own."""
+    conversation_id = quote(message.conversation_id, safe="")
+    address = f"/?conversation={conversation_id}&amp;message={message.message_id}#m{message.message_id}"
+    see = f'data-see="{message.message_id}" data-in="{markup.text(message.conversation_id)}"'
+    return f'<a href="{address}" {see}>see it there</a>'
+
+
+def memory_link(entry: MemoryEntry, words: str | None = None) -> str:
+    """It opens the memory in the panel, also in a tab of its own. `words` take the place of the memory's own."""
+    shown = words or entry.text or entry.caption or "A photo"
+    name = f' aria-label="{markup.text(f"{words}: {entry.text or entry.caption}")}"' if words else ""
+    return f'<a href="/?memory={entry.memory_id}" data-memory="{entry.memory_id}" dir="auto"{name}>{markup.text(shown)}</a>'

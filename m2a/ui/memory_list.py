@@ -1,0 +1,137 @@
+"""The list of what is remembered: the newest first under its day, or what a search found; and the subjects of it all."""
+
+from collections.abc import Sequence
+from datetime import date
+from itertools import groupby
+
+from m2a.types import Hit, MemoryEntry, MemoryPage, NotKept, RecordedChange, Subject
+from m2a.ui import markup
+from m2a.ui.evidence import memory_link
+from m2a.ui.notices import memory_html
+from m2a.ui.sources import found_by
+
+PAGE = 30
+_KINDS = {"stated": "you said it", "agreed": "you agreed", "shown": "shown, not said", "unchecked": "unchecked"}
+_CLEAR = '<button type="button" class="m-button" data-memory-act="clear">Show everything</button>'
+
+
+def controls_html() -> str:
+    """Heading, search and filters. They stay as they are while the list below them changes."""
+    return (
+        '<div class="m-memory-head"><h2>Memory</h2><p>What I know, and where I have it from</p>'
+        '<button type="button" class="m-icon" data-place="chat" aria-label="Close the memory">✕</button></div>'
+        '<form class="m-find" data-find role="search"><input type="search" name="words" maxlength="400" '
+        'autocomplete="off" aria-label="Search what I remember" placeholder="Search what I remember">'
+        '<details class="m-details m-filters"><summary>Filter</summary><div>'
+        '<label>It rests on <select name="rests_on"><option value="">anything</option>'
+        '<option value="stated">what I said</option><option value="agreed">what I agreed to</option>'
+        '<option value="shown">what a photo or text shows</option></select></label>'
+        '<label>From <input type="date" name="since"></label><label>To <input type="date" name="until"></label>'
+        '<label class="m-check"><input type="checkbox" name="photos"> With photos</label></div></details></form>'
+    )
+
+
+def foot_html() -> str:
+    """Where a change is typed; it happens as a message of the chat."""
+    return (
+        '<form class="m-tell" data-tell><label for="m2a-tell">Tell me a change</label><div>'
+        '<input id="m2a-tell" name="text" maxlength="20000" autocomplete="off" placeholder="For example: I’m vegan now">'
+        '<button class="m-button">Tell M2A</button></div></form>'
+    )
+
+
+def page_html(page: MemoryPage, start: int, *, today: date, is_filtered: bool) -> str:
+    """A page of the list, with buttons to the pages before and after it."""
+    if not page.total:
+        return _none_html("No memory fits these filters.") if is_filtered else _empty_html()
+    groups = []
+    for day, members in groupby(page.entries, key=lambda entry: entry.recorded_at.astimezone().date()):
+        rows = "".join(_row(entry) for entry in members)
+        groups.append(f'<h3>{markup.day_name(day, today)}</h3><ul class="m-memories">{rows}</ul>')
+    return "".join(groups) + _pages(start, len(page.entries), page.total)
+
+
+def hits_html(hits: Sequence[Hit], words: str) -> str:
+    """What a search found, best first, each with what found it."""
+    if not hits:
+        return _none_html(f"I remember nothing that fits “{words}”. Try other words.")
+    rows = "".join(_row(hit.record, found_by(hit)) for hit in hits if isinstance(hit.record, MemoryEntry))
+    return f'<h3>Best matches first</h3><ul class="m-memories">{rows}</ul>'
+
+
+def subjects_html(subjects: Sequence[Subject], about: int | None, *, today: date) -> str:
+    """What the memories are about, with how many there are and when the newest was told; one may be chosen."""
+    if not subjects:
+        return ""
+    chosen = [subject for subject in subjects if subject.concept_id == about]
+    items = "".join(_subject(subject, today, is_chosen=subject.concept_id == about) for subject in chosen or subjects)
+    return f'<div class="m-subjects" role="group" aria-label="Subjects">{items}</div>'
+
+
+def summary_html(total: int, newest: MemoryEntry | None, *, today: date) -> str:
+    """How much is known, and when it was last updated."""
+    if newest is None:
+        return ""
+    updated = markup.day_name(newest.recorded_at.astimezone().date(), today)
+    return (
+        f'<p class="m-known" role="status">{markup.plural(total, "memory", "memories")} · Last updated: {updated}</p>'
+    )
+
+
+def notice_html(changes: Sequence[RecordedChange], not_kept: Sequence[NotKept], unasked: int, reply_id: int) -> str:
+    """What was changed last, as the chat tells it, each change with its Undo."""
+    told = memory_html(changes, not_kept, unasked, reply_id=reply_id, place="p")
+    told = told or "<p>Nothing in my memory was changed by this. The answer stands in the chat.</p>"
+    return f'<div class="m-told" role="status" data-told="{reply_id}">{told}</div>'
+
+
+def _subject(subject: Subject, today: date, *, is_chosen: bool) -> str:
+    updated = markup.day_name(subject.last_updated.astimezone().date(), today)
+    target = "" if is_chosen else subject.concept_id
+    return (
+        f'<button type="button" data-memory-act="about" data-about="{target}" aria-pressed="{str(is_chosen).lower()}" '
+        f'data-focus="about-{subject.concept_id}" title="Last updated: {updated}">'
+        f'<span dir="auto">{markup.text(subject.name)}</span> <small>{subject.memories}</small>'
+        f"{' ✕' if is_chosen else ''}</button>"
+    )
+
+
+def _row(entry: MemoryEntry, found: str = "") -> str:
+    notes = [_KINDS[entry.rests_on]]
+    if entry.happened:
+        notes.append(markup.interval(entry.happened))
+    if len(entry.photo_ids) > 1:
+        notes.append(markup.plural(len(entry.photo_ids), "photo"))
+    if found:
+        notes.append(found)
+    photo = markup.photo(entry.photo_ids[0], caption=entry.caption) if entry.photo_ids else ""
+    return f"<li>{photo}<div>{memory_link(entry)}<small>{markup.text(' · '.join(notes))}</small></div></li>"
+
+
+def _pages(start: int, shown: int, total: int) -> str:
+    if total <= shown:
+        return ""
+
+    def button(name: str, first: int, *, is_there: bool) -> str:
+        disabled = "" if is_there else " disabled"
+        return (
+            f'<button type="button" class="m-button" data-memory-act="page" data-start="{max(first, 0)}" '
+            f'data-focus="{name}"{disabled}>{name}</button>'
+        )
+
+    newer = button("Newer", start - PAGE, is_there=start > 0)
+    older = button("Older", start + PAGE, is_there=start + shown < total)
+    where = f"<span>{start + 1:,}–{start + shown:,} of {total:,}</span>"
+    return f'<nav class="m-pages" aria-label="Pages of the memory">{newer}{where}{older}</nav>'
+
+
+def _none_html(words: str) -> str:
+    return f'<div class="m-empty"><p dir="auto">{markup.text(words)}</p>{_CLEAR}</div>'
+
+
+def _empty_html() -> str:
+    return (
+        '<div class="m-empty"><p><strong>I do not know anything about you yet.</strong></p><p>Tell me something in the '
+        "chat or below, or show me a photo. What I keep of it appears here, and you can correct it or have it "
+        "forgotten.</p></div>"
+    )

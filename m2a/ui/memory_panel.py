@@ -1,0 +1,259 @@
+"""The memory beside the chat: thin handlers between the page, the assistant and the functions that write HTML.
+
+What the panel shows is a `View`, which the page holds as text and hands to every handler. Whoever reaches the server can hand
+in another one, so each handler takes the owner from the request, and a view says only where to look.
+"""
+
+import json
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any, get_args
+
+import gradio as gr
+
+from m2a.types import DateInterval, MemoryFilter, RestsOn
+from m2a.ui import memory_list
+from m2a.ui.chat_panel import ChatPanel
+from m2a.ui.memory_list import PAGE
+from m2a.ui.opened_memory import gone_html, opened_html
+from m2a.ui.plain_words import in_plain_words
+from m2a.ui.request import number_of, numbers_of, owner_of
+
+if TYPE_CHECKING:
+    from m2a.assistant import Assistant
+
+LONGEST_SEARCH = 400
+
+# The page's script hands every click and form of the panel in here, as an event with the name of what it asks for.
+# Gradio wants their names in quotes here.
+_EVENTS = ["show", "find", "about", "leaf", "memory", "back"]
+_EVENTS += ["edit", "restore", "forget", "undo", "insist", "supersede", "tell"]
+_ON_LIST = f"""
+const names = {_EVENTS};
+document.addEventListener('m2a-memory-list', (event) => {{
+  if (names.includes(event.detail.name)) trigger(event.detail.name, event.detail.data);
+}});
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Where the panel looks: what is searched for and which filters, where the page of the list starts, what is open.
+
+    `told` is the reply that tells of what was changed last.
+    """
+
+    words: str = ""
+    rests_on: str = ""
+    since: str = ""
+    until: str = ""
+    photos: bool = False
+    about: int | None = None
+    start: int = 0
+    memory_id: int | None = None
+    told: int | None = None
+    count: int = 0  # of the answers: the page's script sees by it that one came
+
+    def dumped(self) -> str:
+        return json.dumps(asdict(self))
+
+    def wanted(self) -> MemoryFilter:
+        rests_on: RestsOn | None = next((one for one in get_args(RestsOn) if one == self.rests_on), None)
+        return MemoryFilter(rests_on, self.about, _day(self.since), _day(self.until), self.photos)
+
+
+def view_of(text: str) -> View:
+    """The view that the page handed in; the first page of the list for anything else."""
+    with suppress(ValueError, TypeError):
+        view = View(**json.loads(text))
+        numbers = (view.start, view.count, *(one for one in (view.about, view.memory_id, view.told) if one is not None))
+        words = (view.words, view.rests_on, view.since, view.until)
+        if all(type(one) is int and 0 <= one < 2**53 for one in numbers) and all(type(one) is str for one in words):
+            return replace(view, words=view.words[:LONGEST_SEARCH], photos=view.photos is True)
+    return View()
+
+
+class MemoryPanel:
+    """Builds the parts of the memory and connects them."""
+
+    def __init__(self, assistant: "Assistant") -> None:
+        self._assistant = assistant
+
+    def build(self) -> None:
+        plain: dict[str, Any] = {"apply_default_css": False, "js_on_load": None}
+        gr.HTML(memory_list.controls_html(), elem_id="m2a-memory-controls", **plain)
+        with gr.Column(elem_id="m2a-memory-body"):
+            self.notice = gr.HTML("", elem_id="m2a-memory-notice", **plain)
+            self.opened = gr.HTML("", elem_id="m2a-memory-opened", **plain)
+            self.listed = gr.HTML("", elem_id="m2a-memory-list", apply_default_css=False, js_on_load=_ON_LIST)
+        gr.HTML(memory_list.foot_html(), elem_id="m2a-memory-foot", **plain)
+        self.view = gr.Textbox("", visible="hidden", elem_id="m2a-memory-view", label="View")
+
+    def connect(self, page: gr.Blocks, chat: ChatPanel) -> None:
+        parts = [self.view, self.notice, self.opened, self.listed]
+        quiet: dict[str, Any] = {
+            "outputs": parts,
+            "show_progress": "hidden",
+            "concurrency_limit": None,
+            "api_visibility": "private",
+        }
+        page.load(in_plain_words(self.on_load), inputs=None, **quiet)
+        # Of a word that is being typed only the last state counts.
+        self.listed.find(in_plain_words(self.on_filter), inputs=self.view, trigger_mode="always_last", **quiet)
+        for event, handler in (
+            (self.listed.show, self.on_refresh),
+            (self.listed.about, self.on_about),
+            (self.listed.leaf, self.on_page),
+            (self.listed.memory, self.on_memory),
+            (self.listed.back, self.on_back),
+        ):
+            event(in_plain_words(handler), inputs=self.view, trigger_mode="multiple", **quiet)
+        acts = [
+            event(in_plain_words(handler), inputs=self.view, trigger_mode="multiple", **quiet)
+            for event, handler in (
+                (self.listed.edit, self.on_edit),
+                (self.listed.restore, self.on_restore),
+                (self.listed.forget, self.on_forget),
+                (self.listed.undo, self.on_undo),
+                (self.listed.insist, self.on_insist),
+                (self.listed.supersede, self.on_supersede),
+            )
+        ]
+        told = chat.connect_memory(self.listed.tell, acts)
+        told.then(in_plain_words(self.on_told), inputs=[self.view, chat.current], **quiet)
+        for change in chat.changes:
+            change.then(in_plain_words(self.on_change), inputs=self.view, **quiet)
+
+    def on_load(self, request: gr.Request) -> list[Any]:
+        """Opens the panel where the address names it, with a memory or without."""
+        if (named := request.query_params.get("memory")) is None:
+            return self._unchanged()
+        memory_id = int(named) if named.isascii() and named.isdigit() and len(named) < 16 else None
+        return self._shown(owner_of(request), View(memory_id=memory_id))
+
+    def on_change(self, view: str, request: gr.Request) -> list[Any]:
+        """The same anew after something was changed in the chat; nothing where the panel was never open."""
+        return self._shown(owner_of(request), view_of(view)) if view else self._unchanged()
+
+    def on_refresh(self, view: str, request: gr.Request) -> list[Any]:
+        """The same anew: something may have changed."""
+        return self._shown(owner_of(request), view_of(view))
+
+    def on_filter(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
+        """Searches for words and filters, from the first page on."""
+        asked = {name: getattr(event, name, "") for name in ("words", "rests_on", "since", "until", "photos")}
+        handed = view_of(json.dumps({**asked, "about": view_of(view).about, "count": view_of(view).count}))
+        return self._shown(owner_of(request), handed)
+
+    def on_about(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
+        """Shows the memories about one subject, or about all again."""
+        about = number_of(event, "about") if getattr(event, "about", None) is not None else None
+        return self._shown(owner_of(request), replace(view_of(view), about=about, start=0, memory_id=None, told=None))
+
+    def on_page(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
+        return self._shown(owner_of(request), replace(view_of(view), start=number_of(event, "start"), told=None))
+
+    def on_memory(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
+        """Opens a memory, from the list, an answer or another memory."""
+        return self._shown(
+            owner_of(request), replace(view_of(view), memory_id=number_of(event, "memory_id"), told=None)
+        )
+
+    def on_back(self, view: str, request: gr.Request) -> list[Any]:
+        return self._shown(owner_of(request), replace(view_of(view), memory_id=None))
+
+    def on_edit(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
+        """Lets a memory say what was typed, and opens what took its place."""
+        owner, memory_id = owner_of(request), number_of(event, "memory_id")
+        first, last = (_day(str(getattr(event, name, ""))) for name in ("first", "last"))
+        first, last = first or last, last or first
+        if first and last and first > last:
+            raise gr.Error(
+                "The first day is later than the last; please change one of them.", title="M2A", print_exception=False
+            )
+        happened = DateInterval(first, last) if first and last else None
+        reply_id = self._assistant.edit_memory(owner, memory_id, str(getattr(event, "text", "")), happened)
+        return self._done(owner, view, reply_id)
+
+    def on_restore(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
+        owner = owner_of(request)
+        return self._done(owner, view, self._assistant.restore_memory(owner, number_of(event, "memory_id")))
+
+    def on_forget(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
+        owner = owner_of(request)
+        return self._done(owner, view, self._assistant.forget_memory(owner, number_of(event, "memory_id")))
+
+    def on_told(self, view: str, current: str, request: gr.Request) -> list[Any]:
+        """Tells in the panel what the memory made of what was typed at its foot."""
+        owner = owner_of(request)
+        messages = self._assistant.messages(owner, current) if current else []
+        reply_id = messages[-1].message_id if messages and messages[-1].role == "assistant" else None
+        return self._shown(owner, replace(view_of(view), told=reply_id))
+
+    def on_undo(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
+        owner = owner_of(request)
+        self._assistant.undo(owner, *numbers_of(event, "reply_id", "number"))
+        return self._changed(owner, view, event)
+
+    def on_insist(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
+        owner = owner_of(request)
+        self._assistant.insist(owner, *numbers_of(event, "reply_id", "number"))
+        return self._changed(owner, view, event)
+
+    def on_supersede(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
+        owner = owner_of(request)
+        self._assistant.supersede(owner, *numbers_of(event, "reply_id", "number", "memory_id"))
+        return self._changed(owner, view, event)
+
+    def _changed(self, owner: str, view: str, event: gr.EventData) -> list[Any]:
+        return self._done(owner, view, number_of(event, "reply_id"))
+
+    def _done(self, owner: str, view: str, reply_id: int) -> list[Any]:
+        """What the reply tells of, and where a memory was open that which is in its place now."""
+        before = view_of(view)
+        after = replace(before, told=reply_id)
+        if before.memory_id is not None:
+            changes = self._assistant.explanation(owner, reply_id).changes
+            holding = [one.changed.previous if one.undone else one.changed.entry for one in changes]
+            after = replace(after, memory_id=holding[-1].memory_id if holding and holding[-1] else None)
+        return self._shown(owner, after)
+
+    def _shown(self, owner: str, view: View) -> list[Any]:
+        view = replace(view, count=view.count + 1)
+        opened = ""
+        if view.memory_id is not None:
+            try:
+                opened = opened_html(self._assistant.open_memory(owner, view.memory_id))
+            except LookupError:
+                opened = gone_html()
+        listed = f'<div class="m-listed" data-count="{view.count}">{self._listed(owner, view)}</div>'
+        return [view.dumped(), self._notice(owner, view.told), opened, listed]
+
+    def _notice(self, owner: str, reply_id: int | None) -> str:
+        if reply_id is None:
+            return ""
+        told = self._assistant.explanation(owner, reply_id)
+        return memory_list.notice_html(told.changes, told.not_kept, told.unasked, reply_id)
+
+    def _listed(self, owner: str, view: View) -> str:
+        today = datetime.now().astimezone().date()
+        everything = self._assistant.memories(owner, MemoryFilter(), start=0, count=1)
+        newest = everything.entries[0] if everything.entries else None
+        head = memory_list.summary_html(everything.total, newest, today=today)
+        head += memory_list.subjects_html(self._assistant.subjects(owner), view.about, today=today)
+        wanted = view.wanted()
+        if words := view.words.strip():
+            return head + memory_list.hits_html(self._assistant.find_memories(owner, words, wanted, PAGE), words)
+        page = self._assistant.memories(owner, wanted, start=view.start, count=PAGE)
+        return head + memory_list.page_html(page, view.start, today=today, is_filtered=wanted != MemoryFilter())
+
+    @staticmethod
+    def _unchanged() -> list[Any]:
+        return [gr.skip()] * 4
+
+
+def _day(text: str) -> date | None:
+    with suppress(ValueError):
+        return date.fromisoformat(text)
+    return None

@@ -1,0 +1,120 @@
+"""One memory with all that belongs to it: what it rests on, what it was before, and what can be done with it."""
+
+from m2a.types import HistoryRow, MemoryEntry, OpenedMemory
+from m2a.ui import markup
+from m2a.ui.evidence import RESTS_ON, memory_link, quote_html
+
+_CHANGES = {
+    "added": "Remembered",
+    "superseded": "Another memory took its place",
+    "deleted": "Forgotten",
+    "undone": "Taken back",
+    "restored": "Brought back",
+}
+
+
+def opened_html(opened: OpenedMemory) -> str:
+    """The memory as a page of the panel."""
+    entry = opened.entry
+    caption = f'<p class="m-caption" dir="auto">{markup.text(entry.caption)}</p>' if entry.caption else ""
+    return (
+        f'<section class="m-opened" data-opened="{entry.memory_id}" aria-label="A memory">'
+        '<button type="button" class="m-back" data-memory-act="back">← All memories</button>'
+        f'<h2 tabindex="-1" dir="auto">{markup.text(entry.text or entry.caption or "A photo")}</h2>'
+        f"{markup.photos(entry.photo_ids, caption=entry.caption, large=True)}{caption}"
+        f"{_facts(opened)}{_near(opened)}{_acts(entry)}"
+        f"{_evidence(opened)}{_versions(opened)}{_history(opened)}</section>"
+    )
+
+
+def gone_html() -> str:
+    """In the place of a memory that was forgotten, or never was."""
+    return (
+        '<section class="m-opened" data-opened="0" aria-label="A memory">'
+        '<button type="button" class="m-back" data-memory-act="back">← All memories</button>'
+        '<h2 tabindex="-1">This memory is not there any more.</h2>'
+        "<p>It was forgotten or taken back. If that was a mistake, the Undo stands below the answer in the chat.</p></section>"
+    )
+
+
+def _facts(opened: OpenedMemory) -> str:
+    entry = opened.entry
+    facts = [("Rests on", RESTS_ON[entry.rests_on])]
+    if entry.happened:
+        facts.append(("When", markup.interval(entry.happened)))
+    if opened.concepts:
+        facts.append(("About", ", ".join(concept.name for concept in opened.concepts)))
+    facts.append(("Last told", markup.day(entry.recorded_at.astimezone())))
+    rows = "".join(f'<dt>{name}</dt><dd dir="auto">{markup.text(value)}</dd>' for name, value in facts)
+    return f'<dl class="m-facts">{rows}</dl>'
+
+
+def _acts(entry: MemoryEntry) -> str:
+    """What can be done with a memory: one that holds is edited or forgotten, an older version brought back."""
+    number = entry.memory_id
+    if entry.superseded_by is not None:
+        restore = f'<button type="button" class="m-button" data-memory-act="restore" data-of="{number}">'
+        return f'<div class="m-acts">{restore}Let this hold again</button></div>'
+    first, last = (day.isoformat() for day in entry.happened) if entry.happened else ("", "")
+    return (
+        f'<div class="m-acts"><details class="m-details m-edit" data-key="edit-{number}">'
+        '<summary class="m-button">Edit</summary>'
+        f'<form data-edit="{number}"><label>What I remember'
+        f'<textarea name="text" rows="4" maxlength="20000" dir="auto">{markup.text(entry.text)}</textarea></label>'
+        f'<label>It happened from<input type="date" name="first" value="{first}"></label>'
+        f'<label>to<input type="date" name="last" value="{last}"></label>'
+        "<small>It is kept as your words of today. What it said before stays below, until you forget it.</small>"
+        '<button class="m-button">Save</button></form></details>'
+        f'<button type="button" class="m-button" data-memory-act="forget" data-of="{number}">Forget</button></div>'
+    )
+
+
+def _near(opened: OpenedMemory) -> str:
+    """The memories that this one corrects, that correct it, or that took its place."""
+    lines = []
+    if opened.successor is not None:
+        lines.append(f"This does not hold any more. In its place: {memory_link(opened.successor)}")
+    if opened.corrects is not None:
+        lines.append(f"It corrects a part of: {memory_link(opened.corrects)}")
+    lines += [f"A part of it is corrected by: {memory_link(one)}" for one in opened.corrections]
+    return "".join(f'<p class="m-near">{line}</p>' for line in lines)
+
+
+def _evidence(opened: OpenedMemory) -> str:
+    quotes = "".join(
+        quote_html(message, without=opened.entry.photo_ids, before=opened.before.get(message.message_id))
+        for message in opened.evidence
+    )
+    more = opened.evidence_count - len(opened.evidence)
+    if more > 0:
+        quotes += f'<p class="m-nothing">and {markup.plural(more, "further message")} of the same conversation.</p>'
+    quotes = quotes or '<p class="m-nothing">Its words are not there any more.</p>'
+    return f"<h3>Where I have it from</h3>{quotes}"
+
+
+def _versions(opened: OpenedMemory) -> str:
+    if not opened.versions:
+        return ""
+    items = "".join(_version(one) for one in opened.versions)
+    return f'<h3>What it was before</h3><ul class="m-versions">{items}</ul>'
+
+
+def _version(entry: MemoryEntry) -> str:
+    told = markup.day(entry.recorded_at.astimezone())
+    restore = f'<button type="button" class="m-act" data-memory-act="restore" data-of="{entry.memory_id}"'
+    named = f' aria-label="{markup.text(f"Let this hold again: {entry.text}")}"'
+    return f"<li><div>{memory_link(entry)}<small>told {told}</small></div>{restore}{named}>Restore</button></li>"
+
+
+def _history(opened: OpenedMemory) -> str:
+    items = "".join(_row(row) for row in reversed(opened.history))
+    summary = f"History <span>· {markup.plural(len(opened.history), 'change')}</span>"
+    return (
+        f'<details class="m-details m-history" data-key="history-{opened.entry.memory_id}"><summary>{summary}</summary>'
+        f"<ol>{items}</ol></details>"
+    )
+
+
+def _row(row: HistoryRow) -> str:
+    why = f' <small dir="auto">{markup.text(row.why)}</small>' if row.why else ""
+    return f"<li>{markup.moment(row.changed_at)}: {_CHANGES[row.change]} by {markup.text(row.who)}.{why}</li>"

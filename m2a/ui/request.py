@@ -1,0 +1,28 @@
+"""What a handler may believe of a request: who is logged in, and the numbers that a click names."""
+
+import gradio as gr
+
+
+class NoSuchThingError(LookupError):
+    """A click names what the page's own script does not send, or what is not there any more."""
+
+
+def owner_of(request: gr.Request) -> str:
+    """The owner whom the login found; the page has no other way to one."""
+    if not request.username:
+        raise gr.Error("Please log in again.", print_exception=False)
+    return request.username
+
+
+def numbers_of(event: gr.EventData, *names: str) -> list[int]:
+    """The numbers that a click names. Raises `NoSuchThingError` for what the page's own script does not send."""
+    sent = [getattr(event, name, None) for name in names]
+    numbers = [number for number in sent if type(number) is int and 0 <= number < 2**53]
+    if len(numbers) < len(names):
+        raise NoSuchThingError("This is not there any more; load the page anew.")
+    return numbers
+
+
+def number_of(event: gr.EventData, name: str) -> int:
+    """As `numbers_of`, of one."""
+    return numbers_of(event, name)[0]

@@ -1,0 +1,210 @@
+"""The memory in the page, without a browser: what the handlers show, correct and take back, and for whom."""
+
+import json
+from collections.abc import AsyncIterator
+from datetime import date
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import gradio as gr
+import pytest
+
+from m2a import Assistant
+from m2a.memory.bank import MemoryBank
+from m2a.memory.owners import owner_named
+from m2a.memory.semantic_memory_store import RejectedWriteError
+from m2a.settings import load_settings
+from m2a.types import ConceptMention, DateInterval, EntryDraft, EvidenceRange, MemoryEntry, Query
+from m2a.ui.memory_list import PAGE
+from m2a.ui.memory_panel import MemoryPanel, View, view_of
+from m2a.ui.request import NoSuchThingError
+from tests.scripted_policy import ScriptedPolicy
+from tests.turns import Clock, photo
+
+HOSTILE = (
+    "<script>window.ran = 1</script>",
+    "\"><img src=x onerror='window.ran = 1'>",
+    "' onfocus='window.ran = 1' autofocus='",
+    "</textarea><svg onload=window.ran=1>",
+    "{{constructor}} ${window.ran = 1} javascript:window.ran=1",
+)
+
+
+@pytest.fixture
+async def assistant(tmp_path: Path) -> AsyncIterator[Assistant]:
+    async with Assistant.open(load_settings(data_dir=tmp_path), policy=ScriptedPolicy(), clock=Clock()) as opened:
+        yield opened
+
+
+@pytest.fixture
+def bank(assistant: Assistant) -> MemoryBank:
+    return assistant.memory(assistant.local_owner)
+
+
+@pytest.fixture
+def panel(assistant: Assistant) -> MemoryPanel:
+    return MemoryPanel(assistant)
+
+
+def request(assistant: Assistant, **query: str) -> Any:
+    return SimpleNamespace(username=assistant.local_owner, session_hash="tab", query_params=query)
+
+
+def click(**data: object) -> Any:
+    return SimpleNamespace(**data)
+
+
+def told(
+    bank: MemoryBank, text: str, *, name: str = "", picture: bytes | None = None, rests_on: Any = "stated"
+) -> MemoryEntry:
+    said = bank.record(None, role="user", speaker="You", text=f"I say: {text}", photos=[picture] if picture else [])
+    concepts = (ConceptMention(name, "pet"),) if name else ()
+    evidence = (EvidenceRange(said.message_id, said.message_id),)
+    draft = EntryDraft(text, evidence, concepts=concepts, photo_ids=said.photos, rests_on=rests_on)
+    return bank.add(draft, who="M2A", why="the user said so")
+
+
+class Shown:
+    """What a handler returned, by name."""
+
+    def __init__(self, outputs: list[Any]) -> None:
+        self.view, self.notice, self.opened, self.listed = map(str, outputs)
+
+
+async def test_the_list_is_paged_filtered_and_searched(
+    assistant: Assistant, bank: MemoryBank, panel: MemoryPanel
+) -> None:
+    empty = Shown(panel.on_refresh("", request(assistant)))
+    assert "I do not know anything about you yet" in empty.listed
+    told(bank, "Bobo likes his red ball.", name="Bobo", picture=photo("red"))
+    for number in range(PAGE):
+        told(bank, f"The parcel number {number} came.", rests_on="agreed" if number == 3 else "stated")
+    first = Shown(panel.on_refresh("", request(assistant)))
+    assert f"{PAGE + 1} memories" in first.listed and first.listed.count("data-memory=") == PAGE
+    assert "red ball" not in first.listed and f"1–{PAGE} of {PAGE + 1}" in first.listed
+    second = Shown(panel.on_page(first.view, click(start=PAGE), request(assistant)))
+    assert "red ball" in second.listed and "/thumbnail" in second.listed and second.listed.count("data-memory=") == 1
+
+    values = {"words": "", "rests_on": "agreed", "since": "", "until": "", "photos": False}
+    agreed = Shown(panel.on_filter(second.view, click(**values), request(assistant)))
+    assert "parcel number 3 " in agreed.listed and agreed.listed.count("data-memory=") == 1
+    later = Shown(panel.on_filter("", click(**{**values, "since": "2100-01-01"}), request(assistant)))
+    assert "No memory fits these filters" in later.listed
+    [bobo] = assistant.subjects(assistant.local_owner)
+    about = Shown(panel.on_about("", click(about=bobo.concept_id), request(assistant)))
+    assert "red ball" in about.listed and about.listed.count("data-memory=") == 1
+    found = Shown(
+        panel.on_filter("", click(**{**values, "rests_on": "", "words": "what does Bobo like"}), request(assistant))
+    )
+    assert found.listed.index("red ball") < found.listed.index("Found by") and "Best matches first" in found.listed
+    nothing = Shown(panel.on_filter("", click(**{**values, "rests_on": "", "words": "<b>zq"}), request(assistant)))
+    assert "&lt;b&gt;zq" in nothing.listed
+
+
+async def test_a_memory_is_opened_edited_undone_restored_and_forgotten(
+    assistant: Assistant, bank: MemoryBank, panel: MemoryPanel
+) -> None:
+    before = told(bank, "Bobo is my dog.", name="Bobo", picture=photo("red"))
+    opened = Shown(panel.on_memory("", click(memory_id=before.memory_id), request(assistant)))
+    assert "I say: Bobo is my dog." in opened.opened and "You said this." in opened.opened and "You, " in opened.opened
+    assert f"/photos/{before.photo_ids[0]}" in opened.opened and "&amp;message=" in opened.opened
+
+    values = {"memory_id": before.memory_id, "text": "Bobo is my sister's dog.", "first": "2023-05-01", "last": ""}
+    edited = Shown(panel.on_edit(opened.view, click(**values), request(assistant)))
+    [now] = bank.entries()
+    assert (now.text, now.rests_on, now.photo_ids) == ("Bobo is my sister's dog.", "stated", before.photo_ids)
+    assert now.happened == DateInterval(date(2023, 5, 1), date(2023, 5, 1)) and now.concept_ids == before.concept_ids
+    [said] = bank.messages_in_ranges(now.evidence_ids)
+    assert (said.role, said.text) == ("user", now.text)  # what is quoted was said
+    assert "Changed" in edited.notice and f'data-opened="{now.memory_id}"' in edited.opened
+    assert "What it was before" in edited.opened and "Bobo is my dog." in edited.opened
+    [conversation] = [one for one in bank.conversations() if one.conversation_id == said.conversation_id]
+    assert conversation.title == "Changes in Memory"
+    assert "sister" in next(hit.record.text for hit in bank.search(Query("whose dog is Bobo")))
+
+    reply_id = json.loads(edited.view)["told"]
+    undone = Shown(panel.on_undo(edited.view, click(reply_id=reply_id, number=0), request(assistant)))
+    assert [one.text for one in bank.entries()] == ["Bobo is my dog."]
+    assert "Undone" in undone.notice and f'data-opened="{before.memory_id}"' in undone.opened
+
+    edited = Shown(panel.on_edit(undone.view, click(**values), request(assistant)))
+    restored = Shown(panel.on_restore(edited.view, click(memory_id=before.memory_id), request(assistant)))
+    [now] = bank.entries()
+    assert now.text == "Bobo is my dog." and now.photo_ids == before.photo_ids and "Changed" in restored.notice
+    assert before.evidence_ids[0] in now.evidence_ids
+
+    forgotten = Shown(panel.on_forget(restored.view, click(memory_id=now.memory_id), request(assistant)))
+    assert bank.entries() == [] and "Forgot" in forgotten.notice and forgotten.opened == ""
+    assert "Bobo" not in forgotten.listed
+    gone = Shown(panel.on_memory(forgotten.view, click(memory_id=now.memory_id), request(assistant)))
+    assert "not there any more" in gone.opened and "Bobo" not in gone.opened
+    reply_id = json.loads(forgotten.view)["told"]
+    back = Shown(panel.on_undo(forgotten.view, click(reply_id=reply_id, number=0), request(assistant)))
+    assert [one.text for one in bank.entries()] == ["Bobo is my dog."] and "Bobo is my dog." in back.listed
+
+
+async def test_an_edit_that_is_none_changes_and_records_nothing(assistant: Assistant, bank: MemoryBank) -> None:
+    one = told(bank, "Ana lives in Lisbon.")
+    conversations = bank.conversations()
+    for memory_id, text, words in (
+        (one.memory_id, " ", "needs a text"),
+        (one.memory_id, one.text, "says this already"),
+        (99, "Ana lives in Porto.", "not there any more"),
+    ):
+        with pytest.raises(RejectedWriteError, match=words):
+            assistant.edit_memory(assistant.local_owner, memory_id, text, None)
+    assert bank.entries() == [one] and bank.conversations() == conversations
+
+
+async def test_nobody_else_sees_or_changes_anything(assistant: Assistant, bank: MemoryBank, panel: MemoryPanel) -> None:
+    one = told(bank, "Ana lives in Lisbon.", name="Ana")
+    seen = Shown(panel.on_memory("", click(memory_id=one.memory_id), request(assistant))).view
+    stranger: Any = SimpleNamespace(
+        username=owner_named(assistant.stores.database, "other"), session_hash="tab", query_params={"memory": "1"}
+    )
+    named = click(
+        memory_id=one.memory_id, text="Ana", first="", last="", words="Ana", about=one.concept_ids[0], start=0
+    )
+    shown = [
+        panel.on_load(stranger),
+        panel.on_refresh(seen, stranger),
+        panel.on_filter(seen, named, stranger),
+        panel.on_about(seen, named, stranger),
+        panel.on_memory(seen, named, stranger),
+        panel.on_told(seen, bank.conversations()[0].conversation_id, stranger),
+    ]
+    assert "Lisbon" not in str(shown)
+    for act in (panel.on_edit, panel.on_forget, panel.on_restore):
+        with pytest.raises(RejectedWriteError):
+            act(seen, named, stranger)
+    assert bank.entries() == [one]
+    nobody: Any = SimpleNamespace(username="", session_hash="tab", query_params={})
+    with pytest.raises(gr.Error, match="log in"):
+        panel.on_refresh(seen, nobody)
+
+
+async def test_text_of_others_stays_text_in_every_part(
+    assistant: Assistant, bank: MemoryBank, panel: MemoryPanel
+) -> None:
+    for words in HOSTILE:
+        one = told(bank, f"{words} is remembered", name=words, picture=photo("red"))
+        bank.set_caption(one.photo_ids[0], words)
+        values = {"memory_id": one.memory_id, "text": f"{words} is edited", "first": "", "last": ""}
+        edited = Shown(panel.on_edit(View(memory_id=one.memory_id).dumped(), click(**values), request(assistant)))
+        searched = Shown(panel.on_filter("", click(words=words), request(assistant)))
+        for part in (edited.notice, edited.opened, edited.listed, searched.listed):
+            assert words not in part.replace("{{constructor}} ${window.ran = 1} javascript:window.ran=1", "")
+
+
+@pytest.mark.parametrize(
+    "handed", ["", "[]", "{", '{"start": -1}', '{"start": "1"}', '{"words": 5}', '{"memory_id": 1e30}', '{"x": 1}']
+)
+def test_a_view_that_the_page_did_not_make_is_the_first_page(handed: str) -> None:
+    assert view_of(handed) == View()
+
+
+async def test_a_click_that_names_nothing_is_refused(assistant: Assistant, panel: MemoryPanel) -> None:
+    for handler in (panel.on_memory, panel.on_page, panel.on_forget, panel.on_undo):
+        with pytest.raises(NoSuchThingError):
+            handler("", click(memory_id="1", start=-1), request(assistant))
