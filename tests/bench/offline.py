@@ -17,6 +17,7 @@ from tests.bench.offline_training import examples_of, train, write
 from tests.offline_cases import BEHAVIOURS, Played, Score, false_quotations, play_file, read_stories, score, told
 
 DATA = Path(__file__).parents[1] / "data"
+_TEXTS = 200_000  # more than the examples hold: each is encoded once
 SETS = ("build", "unseen", "final", *"defghijklmnopqrstuvw")
 
 
@@ -41,7 +42,7 @@ def cases(name: str) -> Path:
 def learn(*, keep: bool, verbose: bool) -> None:
     """Read once with the decisions as they are, so that the examples hold the memories that there would be."""
     encoder = load_text_encoder(MINILM, cache_dir())
-    sense = Sense(encoder)
+    sense = Sense(encoder, remembered=_TEXTS)
     examples = examples_of({name: told(read_stories(cases(name)), sense) for name in SETS}, sense)
     if keep:
         write(LEARNED, train(examples))

@@ -103,8 +103,16 @@ def segments(text: str) -> list[tuple[int, int]]:
     return [*found, (start, len(text))]
 
 
+# "Henrietta, the brown hen, lays four eggs": what stands between says only who she is.
+_APPOSITION = re.compile(
+    r"^(?P<name>[A-Z][\w'-]+(?: [A-Z][\w'-]+)?)(?P<beside>, (?:the|an?|my|our|his|her|their) [^,]{2,40},)(?= [a-z])"
+)
+
+
 def find_subject(clause: str) -> Subject | None:
     """The first subject with a finite verb after it, or None for a fragment."""
+    if beside := _APPOSITION.match(clause):
+        clause = beside["name"] + clause[beside.end() :]
     found = tokens(clause)
     start = _skip_leading(found)
     reach = 8 if start < len(found) and found[start].lower in PREPOSITIONS else 4

@@ -199,7 +199,7 @@ def choose(new: Claim, text: str, said: str, known: Sequence[Known], sense: Sens
     if not able:
         return None
     # "It's 3650, not 4200" is not said of what never was 4200.
-    able = [one for one in able if new.refuted & known[one.position].claim.words] or able
+    able = [one for one in able if _refutes_a_value(new, known[one.position].claim)] or able
     best = max(able, key=lambda one: one.score)
     is_clear = best.lead >= _CLEAR_LEAD and named[best.position] and different_kinds(new, known[best.position].claim)
     if not leaning or is_clear or named[best.position] >= _NAMED_BY_ITSELF:
@@ -358,7 +358,7 @@ def _may_be_meant(new: Claim, old: Known) -> bool:
     places = "place" in new.kinds & old.claim.kinds
     if places and are_of_work_and_home(new.text, old.text) and not new.refuted & old.claim.words:
         return False
-    if of_another_number(new, old.claim) or _of_another_owner(new, old.claim):
+    if of_another_number(new, old.claim) or _of_another_owner(new, old.claim) or _of_another_thing(new, old.claim):
         return False
     held = old.claim.words | old.claim.subject_names
     told = new.words | new.subject_names
@@ -373,6 +373,21 @@ def _of_another_owner(new: Claim, old: Claim) -> bool:
     """Whether one is the user's own and the other somebody else's: "my room", "Ana's room"."""
     owners = {new.owner, old.owner}
     return "I" in owners and "" not in owners and len(owners) == 2
+
+
+def _of_another_thing(new: Claim, old: Claim) -> bool:
+    """Whether the subjects are alike, and each names what the other does not: "Enda's shed", "Enda's dinghy"."""
+    told = new.words | new.subject_names
+    return (
+        bool(new.subject & old.subject)
+        and not all(meets(word, told) for word in old.subject)
+        and not all(meets(word, old.words) for word in new.subject)
+    )
+
+
+def _refutes_a_value(new: Claim, old: Claim) -> bool:
+    """Whether what it names as no longer so is told by the other, and is not what that is about."""
+    return bool(new.refuted & (old.words - old.subject))
 
 
 def _tells_as_much(new: Claim, old: Claim) -> bool:

@@ -58,16 +58,19 @@ def leads(values: Sequence[float]) -> list[float]:
 
 
 class Sense:
-    """Vectors of texts and words, each computed once. Safe to call from threads."""
+    """Vectors of texts and words, each computed once while no more than `remembered` are known. Safe to call from threads."""
 
-    def __init__(self, encoder: TextEncoder, models: Mapping[str, Logistic] | None = None) -> None:
+    def __init__(
+        self, encoder: TextEncoder, models: Mapping[str, Logistic] | None = None, *, remembered: int = _REMEMBERED
+    ) -> None:
         self._encoder = encoder
+        self._remembered = remembered
         self.models = models or learned()
         self._vectors: dict[str, np.ndarray] = {}
 
     def with_models(self, models: Mapping[str, Logistic]) -> "Sense":
         """The same, with these decisions beside its own; what was encoded is not encoded again."""
-        other = Sense(self._encoder, {**self.models, **models})
+        other = Sense(self._encoder, {**self.models, **models}, remembered=self._remembered)
         other._vectors = self._vectors
         return other
 
@@ -78,7 +81,7 @@ class Sense:
         if new:
             encoded = self._encoder.encode(new)
             known = known | dict(zip(new, encoded, strict=True))
-            self._vectors = known if len(known) <= _REMEMBERED else dict(zip(new, encoded, strict=True))
+            self._vectors = known if len(known) <= self._remembered else dict(zip(new, encoded, strict=True))
         return np.array([known[text] for text in wanted])
 
     def vector(self, text: str) -> np.ndarray:

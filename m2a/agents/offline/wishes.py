@@ -15,7 +15,7 @@ from m2a.agents.offline.values import has_place
 _PLEASE_DO = (
     r"(?:(?:now that|since|because|as|if|after|before|on second thoughts?|thinking about it|come to think of it|"
     r"seeing as)\b[^,]*, )?"
-    r"(?:(?:please|pls|kindly|also|and|actually|ok|okay|oh|hey|so|now|just|"
+    r"(?:(?:please|pls|kindly|also|and|nd?|actually|ok|okay|oh|hey|so|now|just|"
     r"omg|um+|ugh|lol|sorry|right|well|yo|listen)\b,? |(?:can|could|would|"
     r"will) you (?:please |just )?|"
     r"you can (?:now )?|i(?:'d| would) (?:like|want|prefer) (?:you to |it if you )|i want you to |go ahead and )*"
@@ -111,7 +111,8 @@ def phrases(text: str) -> dict[str, float]:
 
 def may_ask_to_forget(text: str) -> bool:
     """Whether the text bids to take something away, or says that something is not to be kept or was never said."""
-    return bool(_BIDS.search(" ".join(_acts(["^", *_WORD.findall(text.lower()), "$"]))))
+    words = _WORD.findall(text.lower().replace("get rid of", "rid"))
+    return bool(_BIDS.search(" ".join(_acts(["^", *words, "$"]))))
 
 
 def _acts(words: Sequence[str]) -> list[str]:
