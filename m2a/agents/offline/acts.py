@@ -492,6 +492,8 @@ def _is_of_life(sentence: str) -> bool:
     text, verb = subject.text, subject.rest.split(" ")[0].lower()
     if text.lower() in ("i", "we"):
         return not _REMARKS.match(subject.rest)
+    if text.lower() == "you" and re.match(r"will (?:find|need|see)\b", subject.rest):
+        return True  # "You'll find the stopcock under the sink."
     if text.lower() in PRONOUNS or text.lower().split()[0] in _ANYBODY:
         return False
     owned = re.match(r"(?:my|our|his|her|their)\b|[\w-]+'s\b", text, re.IGNORECASE)

@@ -189,7 +189,7 @@ def _verb_of_subject(clause: str, found: list[Token], first: int, *, bare: bool 
             return first
         for index in range(first + 1, min(first + 4, len(found))):
             word = found[index].lower
-            if word in AUXILIARIES or word in _past_forms() or word in _third_forms():
+            if _is_finite(found, index) and (word in AUXILIARIES or word in _past_forms() or word in _third_forms()):
                 return index
             if (
                 word in DETERMINERS
@@ -268,6 +268,8 @@ def _is_plural(token: Token) -> bool:
 
 
 def _is_finite(found: list[Token], index: int) -> bool:
+    if found[index].text == "May":
+        return False  # the month
     return is_verb(found[index].lower) or bool(_PRONOUN_CLITIC.fullmatch(found[index].text))
 
 

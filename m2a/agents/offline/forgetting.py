@@ -65,8 +65,15 @@ def _standing_out(what: str, entries: Sequence[MemoryEntry], sense: Sense) -> li
     others = [score for score, _, entry in rated if entry not in group]
     if others and rated[-1][0] - others[-1] < _LEAD:
         return []
-    # With what corrects it, it is one statement; what neither needs the other for, nor is named, stays.
-    return [one for one in group if one is best or leans(one.text, one.text) or content(one.text) & named]
+    # With what corrects it, it is one statement; what tells something else of the same, and stands alone, stays.
+    of_it = named | _told(best.text)
+    return [one for one in group if one is best or leans(one.text, one.text) or _told(one.text) & of_it]
+
+
+def _told(text: str) -> set[str]:
+    """The stems of what the text says of its subject."""
+    subject = find_subject(text)
+    return content(subject.rest) if subject is not None else content(text)
 
 
 # It says nothing without the clause that it hangs on.

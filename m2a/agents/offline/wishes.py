@@ -46,6 +46,12 @@ _NOT_KEPT = re.compile(
     r"(?:to (?:remember|keep|know|store|save|have)|remembering|keeping|knowing|storing|having))\b(?P<what> \w.*)",
     re.IGNORECASE,
 )
+# What one need not keep oneself: "I don't have to remember my password any more".
+_OWN_KEEPING = re.compile(
+    r"(?:i|we) (?:don't have to|do not have to|don't need to|needn't|no longer (?:have|need) to) "
+    r"(?:remember|keep|know|store|note|write|carry)\b",
+    re.IGNORECASE,
+)
 # "No, both are true": what a correction put aside holds beside it.
 RESTORE = re.compile(
     r"\bboth (?:are|is|were|of (?:them|those|these) (?:are|were)|still)(?: still)? (?:true|right|correct|hold|valid|"
@@ -94,6 +100,8 @@ def forgotten_by(sentence: str, sense: Sense) -> str | None:
 
 def forget_probability(text: str, sense: Sense) -> float:
     """How likely the text asks, in whatever words, that something told before be forgotten."""
+    if _OWN_KEEPING.match(text):
+        return 0.0
     return sense.models["forgets"].probability(phrases(text), sense.vector(text))
 
 
