@@ -9,6 +9,7 @@ import unicodedata
 from functools import lru_cache
 
 from m2a.agents.offline import lexicon
+from m2a.agents.offline.clauses import is_verb
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 # Function words that are common in English; those that another language has too count for neither.
@@ -31,9 +32,13 @@ def is_english(text: str) -> bool:
         return True
     if sum(_is_latin(character) for character in letters) < len(letters) / 2:
         return False
-    words = [word.casefold().replace("’", "'") for word in _WORD.findall(text)]
+    typed = [word.replace("’", "'") for word in _WORD.findall(text)]
+    words = [word.casefold() for word in typed]
     english = sum(word in _english_words() for word in words)
-    foreign = sum(_is_foreign(word) for word in words)
+    foreign = sum(
+        _is_foreign(word) and not (named[0].isupper() and _has_a_subject(follows))
+        for word, named, follows in zip(words, typed, [*words[1:], ""], strict=True)
+    )
     return foreign <= english
 
 
@@ -42,6 +47,11 @@ def _is_foreign(word: str) -> bool:
     return word in _foreign_words() or (
         "'" in word and word.split("'")[0] in ("l", "d", "j", "qu", "c", "n", "s", "m", "dell", "all", "un", "nell")
     )
+
+
+def _has_a_subject(word: str) -> bool:
+    """Whether it is a verb of English as it stands behind a name: "Per drives a Skoda"."""
+    return is_verb(word) and word.endswith(("s", "ed")) and word not in lexicon.FOREIGN
 
 
 @lru_cache(maxsize=4096)
