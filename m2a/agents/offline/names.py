@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from m2a.agents.offline import lexicon
-from m2a.agents.offline.clauses import PRONOUNS, find_subject, sentences
+from m2a.agents.offline.clauses import PREPOSITIONS, PRONOUNS, find_subject, is_verb, sentences
 from m2a.agents.offline.dates import MONTHS, WEEKDAYS
 from m2a.agents.offline.text import is_kind, plain, stem
 from m2a.types import Concept, NamedConcept
@@ -290,6 +290,15 @@ def _named_things(sentence: str) -> Iterable[Naming]:
             yield Naming(re.sub(r"'s$", "", match[1]), "person")
     for match in re.finditer(rf"\b(?:[Mm]eet|[Ss]ay (?:hi|hello) to) ({NAME})", sentence):
         yield Naming(match[1], "person")
+    # What stands under a photo, and is no clause: "Signe's cuddly toy Blomst".
+    caption = re.fullmatch(rf"(?:[Mm]y|[Oo]ur|{NAME}'s) ((?:[a-z-]+ ){{1,3}})({NAME})[.!]*", sentence)
+    if caption and not any(map(_is_no_noun, caption[1].split())):
+        yield _naming(caption[2], caption[1].strip())
+
+
+def _is_no_noun(word: str) -> bool:
+    """Whether it may be a verb, or joins one noun to another: "my dad loves Elvis", "my room in Graz"."""
+    return is_verb(word) or word in PREPOSITIONS or word in ("and", "or") or bool(re.search(r"(?<!s)s$|ed$", word))
 
 
 def _named_lists(sentence: str) -> Iterable[Naming]:
