@@ -39,6 +39,7 @@ _NAMED_THINGS = (
     "airline brand band team make model supplier film movie book album song series game opera play musical magazine newspaper app"
 ).split()
 _PROPER = {stem(word): word in _NAMED_PLACES for word in (*_NAMED_PLACES, *_NAMED_THINGS)}
+_WITH_DIGITS = frozenset(map(stem, "number phone extension postcode zip plate pin".split()))
 _INSTITUTION = re.compile(
     r"\b(?:College|University|School|Academy|Hospital|Infirmary|Clinic|Surgery|Street|Road|Avenue|Lane|Court|Hotel|Inn|"
     r"Club|Church|Park|Bank|Ltd|Inc|Zoom|Teams|Skype)\b"
@@ -98,6 +99,8 @@ def holds_kind(question: Question, said: str, *, dated: bool = False) -> bool | 
                 places = [] if _PROPER[noun] else find_places(text)
                 names = [name for name in _new_names(question, text) if name not in places]
                 return bool(names) or noun in stems(text)
+            if noun in _WITH_DIGITS:
+                return bool(re.search(r"\d", text)) or noun in stems(text)
             others = {word for word in stems(text) if word not in stems(question.text) or word == noun}
             return meets(noun, others) or (False if members(noun) else None)
     return None
