@@ -162,6 +162,11 @@ async def test_forgetting_one_half_of_a_memory_keeps_the_other(talk: Talk) -> No
     assert talk.known() == ["I'm allergic to peanuts."]
     await talk.say("forget everything about peanuts")
     assert talk.known() == []
+    await talk.say("Per's wife Karin drives a red Volvo, Per drives a Skoda")
+    await talk.say("forget what Karin drives")
+    assert talk.known() == ["Per drives a Skoda."]
+    await talk.say("forget what Per drives")
+    assert talk.known() == []
     await talk.say("The passport is in the top drawer, in case I should ask.")
     await talk.say("Forget what I said about the passport")
     assert talk.known() == []
@@ -356,6 +361,18 @@ async def test_a_statement_repeated_becomes_the_newest(talk: Talk) -> None:
         await talk.say(f"I weigh {weight} kilos now.")
     assert "81 kilos" in (answer := await talk.say("How much do I weigh?")) and "80 kilos" not in answer
     assert sorted(talk.known()) == ["I weigh 80 kilos now.", "I weigh 81 kilos now."]
+
+
+async def test_a_name_that_is_a_word_of_another_language_is_a_name(talk: Talk) -> None:
+    await talk.say("Per's wife Karin drives a red Volvo, Per drives a Skoda")
+    assert talk.known() == ["Per's wife Karin drives a red Volvo, Per drives a Skoda."]
+
+
+async def test_a_number_that_was_forgotten_is_not_answered_by_what_is_none(talk: Talk) -> None:
+    await talk.say("mum lives in Molde, her number is 91 22 34 56")
+    assert "91 22" in await talk.say("what's mum's number?")
+    await talk.say("forget mum's number please")
+    assert (await talk.say("what's mum's number?")).startswith(DECLINED)
 
 
 async def test_what_is_not_english_stays_in_the_conversation_and_is_said_to(talk: Talk) -> None:

@@ -110,8 +110,10 @@ def what_stays(what: str, text: str) -> tuple[str, str]:
     ):
         return "", ""
     clauses = _clauses(text)
-    wanted = wanted - of_subject or wanted  # whose it is tells no clause from another
     kept = [clause for clause in clauses if not _is_of(wanted, clause.text)]
+    if not 0 < len(kept) < len(clauses) or not all(clause.has_subject for clause in kept):
+        wanted = wanted - of_subject or wanted  # whose it is tells no clause of the same subject from another
+        kept = [clause for clause in clauses if not _is_of(wanted, clause.text)]
     if len(kept) == len(clauses) or not all(clause.has_subject or subject for clause in kept):
         return "", ""  # the words lie across the clauses
     gone = [clause for clause in clauses if clause not in kept]
