@@ -190,6 +190,41 @@
     }
   }
 
+  // Erasing: the server answers every question with a dialog.
+  let askedFrom = null;
+  let toErase = {};
+  let closed = null;
+
+  function askErase(button, name) {
+    if (!button.closest('dialog')) askedFrom = button;
+    const { erase, eraseNow, of } = button.dataset;
+    const kind = erase || eraseNow;
+    const id = of === undefined ? null : ['message', 'memory', 'forgotten'].includes(kind) ? Number(of) : of;
+    toErase = { kind, id };
+    tell('m2a-erase', name, toErase);
+  }
+
+  function showDialog() {
+    const dialog = document.querySelector('#m2a-erase dialog');
+    if (!dialog || dialog.open || dialog.dataset.asked === closed) return;
+    dialog.addEventListener('close', () => {
+      closed = dialog.dataset.asked;
+      (askedFrom?.isConnected ? askedFrom : talk())?.focus();
+    });
+    dialog.showModal();
+    if (dialog.dataset.erased) dropDrafts();
+  }
+
+  // What was typed and not sent goes with its conversation.
+  function dropDrafts() {
+    const { kind, id } = toErase;
+    for (const key of Object.keys(localStorage)) {
+      if (kind === 'conversation' ? key === draftKey(id) : kind === 'everything' && key.startsWith(draftKey(''))) {
+        localStorage.removeItem(key);
+      }
+    }
+  }
+
   // Leads to a message: in the conversation that is open, or in its own.
   let wanted = null;
   function seeMessage(link) {
@@ -420,6 +455,11 @@
       else if ('see' in inPlace.dataset) seeMessage(inPlace);
       else onMemoryAct(inPlace);
     }
+    const erasing = target.closest('[data-erase], [data-erase-now], [data-receipts]');
+    if (erasing) {
+      askErase(erasing, 'erase' in erasing.dataset ? 'preview' : 'eraseNow' in erasing.dataset ? 'erase' : 'receipts');
+    }
+    if (target.closest('[data-close-dialog]')) target.closest('dialog').close();
     const summary = target.closest('summary');
     if (summary?.parentElement?.dataset.key) {
       const details = summary.parentElement;
@@ -445,7 +485,7 @@
     }
   }, true);
   document.addEventListener('keydown', (key) => {
-    if (key.key === 'Escape') {
+    if (key.key === 'Escape' && !document.querySelector('dialog[open]')) {
       if (drawerOpen()) setDrawer(false);
       else if (memoryOpen() && document.getElementById('m2a-memory').contains(key.target)) {
         if (document.querySelector('.m-opened')) closeOpened();
@@ -502,6 +542,7 @@
     keepDraft();
     keepFocus();
     showMemory();
+    showDialog();
     applyTheme();
     if (!showMessage() && following && !document.querySelector('.m-welcome')) scrollDown();
   }

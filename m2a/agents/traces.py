@@ -60,7 +60,7 @@ def load_trace(bank: MemoryBank, message_id: int) -> Explanation:
             if (hit := records.hit(source["hit"]))
         ),
         changes=tuple(
-            RecordedChange(number, change, bool(stored.get("undone")))
+            RecordedChange(number, change, bool(stored.get("undone")), stored.get("forgetting_id"))
             for number, stored in enumerate(steps.get("changes", ()))
             if not stored.get("erased") and (change := records.change(stored)) is not None
         ),

@@ -73,11 +73,13 @@ class MemoryChanged:
 
 @dataclass(frozen=True, slots=True)
 class RecordedChange:
-    """A change of the memory as its turn recorded it; by its `number` among those of the turn it can be undone."""
+    """A change of the memory as its turn recorded it; by its `number` among those of the turn it can be undone, and
+    what it forgot can be erased by its `forgetting_id`."""
 
     number: int
     changed: MemoryChanged
     undone: bool = False
+    forgetting_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -169,6 +169,13 @@ class ChatPanel:
             act.then(in_plain_words(self.on_change), inputs=[self.current, self.shown], **quiet)
         return tell(_streamed(self.on_tell), inputs=self.current, trigger_mode="multiple", **quiet)
 
+    def connect_erasing(self, erased: Any) -> None:
+        """Shows the chat anew after something was erased."""
+        quiet: dict[str, Any] = {"outputs": self.parts, "show_progress": "hidden", "concurrency_limit": None}
+        erased.then(
+            in_plain_words(self.on_change), inputs=[self.current, self.shown], api_visibility="private", **quiet
+        )
+
     # Handlers
 
     async def on_load(self, request: gr.Request) -> AsyncIterator[Update]:
@@ -290,11 +297,12 @@ class ChatPanel:
         return Update(history=self._view.history(owner, current or None, shown or SHOWN)).outputs()
 
     def on_change(self, current: str, shown: int, request: gr.Request) -> list[Any]:
-        """The conversation and the list anew, after something was changed in the memory."""
+        """The conversation and the list anew, after something was changed in the memory, or erased."""
         owner = owner_of(request)
         heading, conversations = self._view.names(owner, current or None)
         history = self._view.history(owner, current or None, shown or SHOWN)
-        return Update(heading=heading, conversations=conversations, history=history).outputs()
+        gone = "" if current and current not in self._view.known(owner) else None
+        return Update(current=gone, heading=heading, conversations=conversations, history=history).outputs()
 
     async def on_stop(self, current: str, request: gr.Request) -> None:
         """Ends the reply. A coroutine, as a turn is stopped in the loop that it runs in."""

@@ -11,6 +11,7 @@ from m2a.turn import Turn
 from m2a.types import Conversation, Failed
 from m2a.ui import welcome
 from m2a.ui.conversations_panel import NEW, conversations_html, found_html, title_of
+from m2a.ui.erase_button import erase_button
 from m2a.ui.markup import text as escaped
 from m2a.ui.transcript import Because, because_of, messages_html, turn_html
 
@@ -145,11 +146,12 @@ def _heading(conversation: Conversation | None) -> str:
     title = escaped(title_of(conversation) if conversation else NEW)
     manage = ""
     if conversation:
+        erase = erase_button("conversation", conversation.conversation_id, "Erase…", style="m-button m-warned")
         manage = (
             f'<details class="m-manage" data-key="manage-{conversation_id}"><summary aria-label="Manage this conversation">'
             f'⋯</summary><div><form data-rename="{conversation_id}"><label>Title<input name="title" maxlength="200" '
             f'autocomplete="off" dir="auto" value="{title}"></label><button class="m-button">Rename</button></form>'
-            f'<a href="/conversations/{conversation_id}.md" download>Export as Markdown</a></div></details>'
+            f'<a href="/conversations/{conversation_id}.md" download>Export as Markdown</a>{erase}</div></details>'
         )
     return (
         '<header class="m-heading"><button type="button" class="m-menu" data-menu aria-label="Conversations" '

@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from m2a.types import Conversation, FoundConversation
 from m2a.ui import markup
+from m2a.ui.erase_button import erase_button
 
 NEW = "New conversation"
 
@@ -53,11 +54,14 @@ def title_of(conversation: Conversation) -> str:
 
 
 def _item(conversation: Conversation, *, current: bool) -> str:
-    conversation_id = conversation.conversation_id
+    conversation_id, title = conversation.conversation_id, title_of(conversation)
+    erase = erase_button(
+        "conversation", conversation_id, "✕", label=f"Erase the conversation… {title}", style="m-corner"
+    )
     mark = ' aria-current="page"' if current else ""
     return (
         f'<li><a href="/?conversation={quote(conversation_id, safe="")}" data-open="{markup.text(conversation_id)}"{mark} '
-        f'dir="auto">{markup.text(title_of(conversation))}</a></li>'
+        f'dir="auto">{markup.text(title)}</a>{erase}</li>'
     )
 
 

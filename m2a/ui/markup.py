@@ -47,10 +47,10 @@ def photo(photo_id: str, *, caption: str = "", large: bool = False) -> str:
     )
 
 
-def photos(photo_ids: Sequence[str], *, caption: str = "", large: bool = False) -> str:
+def photos(photo_ids: Sequence[str], *, caption: str = "") -> str:
     if not photo_ids:
         return ""
-    return f'<div class="m-photos">{"".join(photo(one, caption=caption, large=large) for one in photo_ids)}</div>'
+    return f'<div class="m-photos">{"".join(photo(one, caption=caption) for one in photo_ids)}</div>'
 
 
 def day(value: date) -> str:

@@ -15,6 +15,7 @@ import gradio as gr
 from m2a.types import DateInterval, MemoryFilter, RestsOn
 from m2a.ui import memory_list
 from m2a.ui.chat_panel import ChatPanel
+from m2a.ui.erase_offers import offers_html
 from m2a.ui.memory_list import PAGE
 from m2a.ui.opened_memory import gone_html, opened_html
 from m2a.ui.plain_words import in_plain_words
@@ -87,7 +88,7 @@ class MemoryPanel:
             self.notice = gr.HTML("", elem_id="m2a-memory-notice", **plain)
             self.opened = gr.HTML("", elem_id="m2a-memory-opened", **plain)
             self.listed = gr.HTML("", elem_id="m2a-memory-list", apply_default_css=False, js_on_load=_ON_LIST)
-        gr.HTML(memory_list.foot_html(), elem_id="m2a-memory-foot", **plain)
+        gr.HTML(memory_list.foot_html() + offers_html(), elem_id="m2a-memory-foot", **plain)
         self.view = gr.Textbox("", visible="hidden", elem_id="m2a-memory-view", label="View")
 
     def connect(self, page: gr.Blocks, chat: ChatPanel) -> None:
@@ -125,6 +126,12 @@ class MemoryPanel:
         for change in chat.changes:
             change.then(in_plain_words(self.on_change), inputs=self.view, **quiet)
 
+    def connect_erasing(self, erased: Any) -> None:
+        """Shows the memory anew after something was erased."""
+        quiet: dict[str, Any] = {"show_progress": "hidden", "concurrency_limit": None, "api_visibility": "private"}
+        parts = [self.view, self.notice, self.opened, self.listed]
+        erased.then(in_plain_words(self.on_erased), inputs=self.view, outputs=parts, **quiet)
+
     def on_load(self, request: gr.Request) -> list[Any]:
         """Opens the panel where the address names it, with a memory or without."""
         if (named := request.query_params.get("memory")) is None:
@@ -135,6 +142,10 @@ class MemoryPanel:
     def on_change(self, view: str, request: gr.Request) -> list[Any]:
         """The same anew after something was changed in the chat; nothing where the panel was never open."""
         return self._shown(owner_of(request), view_of(view)) if view else self._unchanged()
+
+    def on_erased(self, view: str, request: gr.Request) -> list[Any]:
+        """The same anew, without what was told last: it may tell of what was erased."""
+        return self._shown(owner_of(request), replace(view_of(view), told=None)) if view else self._unchanged()
 
     def on_refresh(self, view: str, request: gr.Request) -> list[Any]:
         """The same anew: something may have changed."""

@@ -6,6 +6,7 @@ from typing import Literal
 
 from m2a.types import Failed, MemoryChanged, MemoryEntry, NotKept, RecordedChange
 from m2a.ui import markup
+from m2a.ui.erase_button import erase_button
 from m2a.ui.evidence import RESTS_ON
 
 _FORGOTTEN = "Nothing finds, shows or uses it any more, in our conversations either. It is not erased from the disk."
@@ -24,7 +25,7 @@ def memory_html(
 
     The ids of the lines begin with `place`: the page may tell the same in two places.
     """
-    lines = [_change(change, reply_id, place) for change in _told_once(changes)]
+    lines = [_change(told, reply_id, place) for told in _told_once(changes)]
     lines += [_not_kept(one, reply_id) for one in not_kept]
     if unasked:
         were = "was" if unasked == 1 else "were"
@@ -59,17 +60,21 @@ def refusal_html(reason: str) -> str:
     return f'<div class="m-failure" role="alert"><strong>I did not take this.</strong> {markup.text(reason)}</div>'
 
 
-def _told_once(changes: Sequence[RecordedChange]) -> list[RecordedChange]:
-    """Two memories that say the same are forgotten together: one line tells it, that which still has the words."""
-    told: dict[str, RecordedChange] = {}
+def _told_once(changes: Sequence[RecordedChange]) -> list[list[RecordedChange]]:
+    """The changes that each line tells. Two memories that say the same are forgotten together: one line tells it, that which
+    still has the words."""
+    told: dict[str, list[RecordedChange]] = {}
     for one in changes:
         forgotten = one.changed.change == "forgotten" and not one.undone
-        told.setdefault(_quoted(one.changed.previous) if forgotten else f"change {one.number}", one)
-    worded = any(one.changed.change == "forgotten" and one.changed.previous for one in told.values())
-    return [one for words, one in told.items() if words or not worded]
+        told.setdefault(_quoted(one.changed.previous) if forgotten else f"change {one.number}", []).append(one)
+    worded = [line for words, line in told.items() if words.startswith("“")]
+    if worded and "" in told:
+        worded[0] += told.pop("")
+    return list(told.values())
 
 
-def _change(recorded: RecordedChange, reply_id: int | None, place: str) -> str:
+def _change(told: Sequence[RecordedChange], reply_id: int | None, place: str) -> str:
+    recorded = told[0]
     changed = recorded.changed
     anchor = f' id="{place}{reply_id}-c{recorded.number}" tabindex="-1"' if reply_id else ""
     if recorded.undone:
@@ -78,11 +83,22 @@ def _change(recorded: RecordedChange, reply_id: int | None, place: str) -> str:
     note = _FORGOTTEN if changed.change == "forgotten" else _basis(changed.entry)
     small = f" <small>{note}</small>" if note else ""
     undo = _button("Undo", "undo", reply_id, recorded.number, about=changed.entry or changed.previous)
+    undo += _erase(told, reply_id) if changed.change == "forgotten" else ""
     rivals = "".join(_rival(rival, reply_id, recorded.number) for rival in changed.rivals)
     return (
         f'<li class="m-change m-{changed.change}"{anchor}><div><strong>{title}</strong> <span dir="auto">{words}</span>'
         f"{small}</div>{undo}{rivals}</li>"
     )
+
+
+def _erase(told: Sequence[RecordedChange], reply_id: int | None) -> str:
+    """What was forgotten is still on the disk: a button for each act of forgetting that a line tells."""
+    if reply_id is None:
+        return ""
+    numbers = dict.fromkeys(one.forgetting_id for one in told if one.forgetting_id is not None)
+    words = told[0].changed.previous
+    label = f"Erase for good… {words.text or words.caption if words else 'what was forgotten'}"
+    return "".join(erase_button("forgotten", one, "Erase for good…", label=label, style="m-act") for one in numbers)
 
 
 def _basis(entry: MemoryEntry | None) -> str:

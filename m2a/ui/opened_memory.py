@@ -2,6 +2,7 @@
 
 from m2a.types import HistoryRow, MemoryEntry, OpenedMemory
 from m2a.ui import markup
+from m2a.ui.erase_button import erasable_photos, erase_button
 from m2a.ui.evidence import RESTS_ON, memory_link, quote_html
 
 _CHANGES = {
@@ -10,6 +11,7 @@ _CHANGES = {
     "deleted": "Forgotten",
     "undone": "Taken back",
     "restored": "Brought back",
+    "reduced": "A part of what it rested on was erased",
 }
 
 
@@ -21,7 +23,7 @@ def opened_html(opened: OpenedMemory) -> str:
         f'<section class="m-opened" data-opened="{entry.memory_id}" aria-label="A memory">'
         '<button type="button" class="m-back" data-memory-act="back">← All memories</button>'
         f'<h2 tabindex="-1" dir="auto">{markup.text(entry.text or entry.caption or "A photo")}</h2>'
-        f"{markup.photos(entry.photo_ids, caption=entry.caption, large=True)}{caption}"
+        f"{erasable_photos(entry.photo_ids, caption=entry.caption)}{caption}"
         f"{_facts(opened)}{_near(opened)}{_acts(entry)}"
         f"{_evidence(opened)}{_versions(opened)}{_history(opened)}</section>"
     )
@@ -33,7 +35,8 @@ def gone_html() -> str:
         '<section class="m-opened" data-opened="0" aria-label="A memory">'
         '<button type="button" class="m-back" data-memory-act="back">← All memories</button>'
         '<h2 tabindex="-1">This memory is not there any more.</h2>'
-        "<p>It was forgotten or taken back. If that was a mistake, the Undo stands below the answer in the chat.</p></section>"
+        "<p>It was forgotten, taken back or erased. What was forgotten comes back by the Undo below the answer in the chat; "
+        "what was erased does not.</p></section>"
     )
 
 
@@ -65,7 +68,9 @@ def _acts(entry: MemoryEntry) -> str:
         f'<label>to<input type="date" name="last" value="{last}"></label>'
         "<small>It is kept as your words of today. What it said before stays below, until you forget it.</small>"
         '<button class="m-button">Save</button></form></details>'
-        f'<button type="button" class="m-button" data-memory-act="forget" data-of="{number}">Forget</button></div>'
+        f'<button type="button" class="m-button" data-memory-act="forget" data-of="{number}">Forget</button>'
+        f"{erase_button('memory', number, 'Erase…', label=f'Erase this memory… {entry.text}', style='m-button m-warned')}"
+        "<small>Forget: I do not use it any more, and Undo brings it back. Erase: it is gone for good.</small></div>"
     )
 
 

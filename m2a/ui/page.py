@@ -11,6 +11,7 @@ import gradio as gr
 from m2a.ui import welcome
 from m2a.ui.chat_panel import ChatPanel
 from m2a.ui.conversations_panel import NEW
+from m2a.ui.erase_panel import ErasePanel
 from m2a.ui.memory_panel import MemoryPanel
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def build_page(assistant: "Assistant", uploads: Path) -> gr.Blocks:
     """The Gradio application; `uploads` is the private folder in which Gradio keeps files until they are sent."""
     page: gr.Blocks
     chat, memory = ChatPanel(assistant, uploads), MemoryPanel(assistant)
+    erasing = ErasePanel(assistant)
     with gr.Blocks(
         title="M2A", analytics_enabled=False, fill_width=True, fill_height=True, delete_cache=(3600, 86400)
     ) as page:
@@ -41,8 +43,10 @@ def build_page(assistant: "Assistant", uploads: Path) -> gr.Blocks:
                 chat.build_talk()
             with gr.Column(elem_id="m2a-memory", scale=0, min_width=0):
                 memory.build()
+            erasing.build()
         chat.connect(page, new)
         memory.connect(page, chat)
+        erasing.connect(chat, memory)
     page.queue(max_size=64, default_concurrency_limit=16, api_open=False)
     return page
 

@@ -21,6 +21,7 @@ from m2a.types import (
     UnaskedChanges,
 )
 from m2a.ui import markup, notices, sources
+from m2a.ui.erase_button import erasable_photos, erase_button
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +98,13 @@ def unanswered_html(message: Message, failures: Sequence[Failed]) -> str:
 def message_html(message: Message, because: Because, *, acts: bool = True) -> str:
     """A message with what stands below it; `acts` with the buttons that undo what was done to the memory."""
     if message.role == "user":
-        return _article("user", _user_body(message), message=message)
+        return _article("user", _user_body(message), message=message, acts=acts)
     body = markup.reply(message.text) if message.text else ""
-    body += markup.photos(message.photos, caption="Photo from memory", large=True)
+    body += erasable_photos(message.photos, caption="Photo from memory")
     if message.partial:
         body += '<p class="m-partial">This reply was stopped before its end.</p>'
     below = _below(because, key=f"m{message.message_id}", reply_id=message.message_id if acts else None)
-    return _article("assistant", body + below, message=message)
+    return _article("assistant", body + below, message=message, acts=acts)
 
 
 def turn_html(turn: Turn) -> str:
@@ -143,7 +144,7 @@ def _thinking(words: str) -> str:
 
 def _user_body(message: Message) -> str:
     words = markup.plain(message.text) if message.text else ""
-    return markup.photos(message.photos, caption="Your photo", large=True) + words
+    return erasable_photos(message.photos, caption="Your photo") + words
 
 
 def _below(because: Because, *, key: str, reply_id: int | None = None) -> str:
@@ -157,11 +158,18 @@ def _below(because: Because, *, key: str, reply_id: int | None = None) -> str:
     )
 
 
-def _article(role: str, body: str, *, message: Message | None = None) -> str:
+def _article(role: str, body: str, *, message: Message | None = None, acts: bool = False) -> str:
     name = "You" if role == "user" else "M2A"
     anchor = f' id="m{message.message_id}" tabindex="-1"' if message else ""
     said = f" · {markup.clock_time(message.said_at)}" if message else ""
+    can = _acts(message) if message and acts else ""
     return (
         f'<article class="m-message m-{role}"{anchor} aria-label="{name} said">'
-        f'<p class="m-who">{name}{said}</p><div class="m-body">{body}</div></article>'
+        f'<div class="m-who">{name}{said}{can}</div><div class="m-body">{body}</div></article>'
     )
+
+
+def _acts(message: Message) -> str:
+    """What can be done with a message, beside who said it."""
+    what = f"Erase this message… {message.text}"[:100]
+    return erase_button("message", message.message_id, "Erase", label=what, style="m-quiet")

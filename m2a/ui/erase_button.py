@@ -1,0 +1,27 @@
+"""The buttons that show what would be erased. They work wherever they stand: the page's script takes a click to the dialog."""
+
+from collections.abc import Sequence
+
+from m2a.types import ErasureKind
+from m2a.ui import markup
+
+
+def erase_button(
+    kind: ErasureKind, erased: int | str | None, name: str, *, label: str = "", style: str = "m-button"
+) -> str:
+    """A button that asks whether a thing is to be erased; `label` says to a screen reader which one."""
+    of = "" if erased is None else f' data-of="{markup.text(erased)}"'
+    named = f' aria-label="{markup.text(label)}"' if label else ""
+    return f'<button type="button" class="{style}" data-erase="{kind}"{of}{named}>{markup.text(name)}</button>'
+
+
+def erasable_photos(photo_ids: Sequence[str], *, caption: str = "") -> str:
+    """Large photos, each with a button of its own."""
+    if not photo_ids:
+        return ""
+    shots = "".join(
+        f'<div class="m-shot">{markup.photo(photo_id, caption=caption, large=True)}'
+        f"{erase_button('photo', photo_id, '✕', label=f'Erase this photo… {caption}'.rstrip(), style='m-corner')}</div>"
+        for photo_id in photo_ids
+    )
+    return f'<div class="m-photos">{shots}</div>'

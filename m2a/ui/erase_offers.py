@@ -1,0 +1,15 @@
+"""What can be erased as a whole: all that was forgotten, and everything; and the list of what was erased so far."""
+
+from m2a.ui.erase_button import erase_button
+
+
+def offers_html() -> str:
+    """It needs nothing but the erase panel on the same page."""
+    return (
+        '<details class="m-details m-erase-offers"><summary>Erase for good</summary>'
+        "<p>A message, a photo, a memory or a conversation has its own Erase, where you see it. Here you erase as a whole; "
+        "you see first what goes.</p>"
+        f"<div>{erase_button('forgotten', None, 'Erase what was forgotten…')}"
+        f"{erase_button('everything', None, 'Erase everything…')}"
+        '<button type="button" class="m-button" data-receipts>What was erased so far</button></div></details>'
+    )

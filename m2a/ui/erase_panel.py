@@ -1,0 +1,86 @@
+"""Erasing in the page: one dialog and one way for whatever is erased. First it shows what goes, then it erases, then it gives
+a receipt."""
+
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any, get_args
+from uuid import uuid4
+
+import gradio as gr
+
+from m2a.types import Erasure, ErasureKind
+from m2a.ui import erasure_view
+from m2a.ui.chat_panel import ChatPanel
+from m2a.ui.memory_panel import MemoryPanel
+from m2a.ui.plain_words import in_plain_words, sentence_for
+from m2a.ui.request import NoSuchThingError, number_of, owner_of
+
+if TYPE_CHECKING:
+    from m2a.assistant import Assistant
+
+_LONGEST_ID = 64
+_NUMBERED = ("message", "memory", "forgotten")
+
+_ON_DIALOG = """
+document.addEventListener('m2a-erase', (event) => {
+  if (['preview', 'erase', 'receipts'].includes(event.detail.name)) trigger(event.detail.name, event.detail.data);
+});
+"""
+
+
+class ErasePanel:
+    """Builds the dialog and connects it."""
+
+    def __init__(self, assistant: "Assistant") -> None:
+        self._assistant = assistant
+
+    def build(self) -> None:
+        self.dialog = gr.HTML("", elem_id="m2a-erase", apply_default_css=False, js_on_load=_ON_DIALOG)
+
+    def connect(self, chat: ChatPanel, memory: MemoryPanel) -> None:
+        """What was erased is to be seen nowhere: the chat and the memory are shown anew after it."""
+        quiet: dict[str, Any] = {
+            "outputs": self.dialog,
+            "show_progress": "hidden",
+            "concurrency_limit": None,
+            "trigger_mode": "multiple",
+            "api_visibility": "private",
+        }
+        self.dialog.preview(in_plain_words(self.on_preview), inputs=None, **quiet)
+        self.dialog.receipts(in_plain_words(self.on_receipts), inputs=None, **quiet)
+        erased = self.dialog.erase(in_plain_words(self.on_erase), inputs=None, **quiet)
+        chat.connect_erasing(erased)
+        memory.connect_erasing(erased)
+
+    async def on_preview(self, event: gr.EventData, request: gr.Request) -> AsyncIterator[str]:
+        """What would go."""
+        owner, erasure, asked = owner_of(request), erasure_of(event), uuid4().hex
+        yield erasure_view.waiting_html("I look what goes with it…", asked=asked)
+        try:
+            yield erasure_view.preview_html(await self._assistant.preview_erasure(owner, erasure), asked=asked)
+        except Exception as error:  # a toast would stand behind the dialog
+            yield erasure_view.refused_html(sentence_for(error), asked=asked)
+
+    async def on_erase(self, event: gr.EventData, request: gr.Request) -> AsyncIterator[str]:
+        """Erases what was previewed."""
+        owner, erasure, asked = owner_of(request), erasure_of(event), uuid4().hex
+        yield erasure_view.waiting_html("I erase it. What is being answered just now is waited for…", asked=asked)
+        try:
+            yield erasure_view.receipt_html(await self._assistant.erase(owner, erasure), asked=asked)
+        except Exception as error:  # a toast would stand behind the dialog
+            yield erasure_view.refused_html(sentence_for(error), asked=asked)
+
+    def on_receipts(self, request: gr.Request) -> str:
+        return erasure_view.receipts_html(self._assistant.receipts(owner_of(request)), asked=uuid4().hex)
+
+
+def erasure_of(event: gr.EventData) -> Erasure:
+    """What a click names. Raises `NoSuchThingError` for what the page's own script does not send."""
+    kind: ErasureKind | None = next((one for one in get_args(ErasureKind) if one == getattr(event, "kind", None)), None)
+    named = getattr(event, "id", None)
+    if kind == "everything" or (kind == "forgotten" and named is None):
+        return Erasure(kind)
+    if kind in _NUMBERED:
+        return Erasure(kind, number_of(event, "id"))
+    if kind is None or type(named) is not str or not 0 < len(named) <= _LONGEST_ID:
+        raise NoSuchThingError("This is not there any more; load the page anew.")
+    return Erasure(kind, named)

@@ -1,0 +1,203 @@
+"""The dialog of an erasure: what would go, in words and numbers, and afterwards a receipt without content."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from m2a.types import Erasure, ErasureKind, ErasurePreview, MemoryEntry, Message, Receipt
+from m2a.ui import markup
+from m2a.ui.conversations_panel import title_of
+
+LOOK = 12  # things of a kind that are shown; the rest are counted
+_WORDS = 240  # characters of each
+
+_QUESTIONS: Mapping[ErasureKind, tuple[str, str]] = {
+    "message": (
+        "Erase this message?",
+        "It goes with its earlier versions, the replies to it, and what I remember on its words alone.",
+    ),
+    "memory": (
+        "Erase this memory?",
+        "It goes with the words that it rests on, what it was before, and what my answers tell of it. "
+        "To have it kept and not used, choose Forget instead: that can be undone.",
+    ),
+    "photo": (
+        "Erase this photo?",
+        "It goes with its caption, what finds it, and what I remember by it alone. What you said beside it stays.",
+    ),
+    "conversation": (
+        "Erase this conversation?",
+        "It goes with all that was said and shown in it, and what I remember on that alone.",
+    ),
+    "forgotten": (
+        "Erase what was forgotten?",
+        "I do not use it any more, but it is still on the disk, so that Undo can bring it back. Erased, nothing does.",
+    ),
+    "everything": (
+        "Erase everything?",
+        "All conversations, memories, photos and names go. I begin again as on the first day.",
+    ),
+}
+_COUNTED: Mapping[str, tuple[str, str]] = {
+    "conversations": ("conversation", "conversations"),
+    "messages": ("message", "messages"),
+    "memories": ("memory", "memories"),
+    "photos": ("photo", "photos"),
+    "captions": ("caption", "captions"),
+    "names": ("name", "names"),
+    "rewritten messages": ("message that stays but loses words", "messages that stay but lose words"),
+    "index records": ("record of the search with its vectors", "records of the search with their vectors"),
+}
+_NAMED_ON_BUTTON = ("conversations", "messages", "memories", "photos")
+_CLOSE = '<button type="button" class="m-button" data-close-dialog>Close</button>'
+_TO_PURGE = (
+    "Its bytes leave the disk with the next purge: within a day while M2A runs, or at once by <code>m2a purge</code>."
+)
+
+
+def waiting_html(words: str, *, asked: str) -> str:
+    """While it is found out what goes, and while it goes."""
+    dots = '<span class="m-dots" aria-hidden="true"><i></i><i></i><i></i></span>'
+    return _dialog(asked, "One moment", f'<p class="m-thinking" role="status">{dots}{markup.text(words)}</p>')
+
+
+def preview_html(gone: ErasurePreview, *, asked: str) -> str:
+    """What goes, what stays, and the one button that does it."""
+    title, explanation = _QUESTIONS[gone.erasure.kind]
+    if not gone.counts:
+        nothing = "Nothing that was forgotten is on the disk any more." if gone.erasure.kind == "forgotten" else ""
+        return _dialog(asked, title, f"<p>{nothing or 'There is nothing to erase.'}</p><footer>{_CLOSE}</footer>")
+    return _dialog(
+        asked,
+        title,
+        f"<p>{explanation}</p><p><strong>This takes {counted(gone.counts)}.</strong></p>{_lists(gone)}"
+        "<p>There is no undo.</p>"
+        f'<footer><button type="button" class="m-button" data-close-dialog autofocus>Keep it</button>'
+        f"{_do_it(gone.erasure, gone.counts)}</footer>",
+    )
+
+
+def receipt_html(receipt: Receipt, *, asked: str) -> str:
+    """What was erased, in numbers alone."""
+    number = f'<p class="m-caption">Receipt {receipt.receipt_id}, {markup.moment(receipt.erased_at)}</p>'
+    told = f'<p role="status">Erased: {counted(receipt.counts)}.</p><p>{_TO_PURGE}</p>{number}'
+    return _dialog(asked, "It is erased", f"{told}<footer>{_close_focused()}</footer>", erased=receipt.kind)
+
+
+def receipts_html(receipts: Sequence[Receipt], *, asked: str) -> str:
+    """All receipts, the newest first."""
+    if not receipts:
+        return _dialog(
+            asked, "What was erased so far", f"<p>Nothing was erased yet.</p><footer>{_close_focused()}</footer>"
+        )
+    items = "".join(_receipt(one) for one in reversed(receipts[-LOOK:]))
+    earlier = len(receipts) - LOOK
+    rest = f"<p>and {markup.plural(earlier, 'earlier one')}.</p>" if earlier > 0 else ""
+    why = "<p>Numbers and times are kept of it, and no content.</p>"
+    return _dialog(
+        asked,
+        "What was erased so far",
+        f'{why}<ul class="m-receipts">{items}</ul>{rest}<footer>{_close_focused()}</footer>',
+    )
+
+
+def refused_html(sentence: str, *, asked: str) -> str:
+    """Why nothing was erased."""
+    why = f'<p role="alert" dir="auto">{markup.text(sentence)}</p>'
+    return _dialog(asked, "Nothing was erased", f"{why}<footer>{_close_focused()}</footer>")
+
+
+def counted(counts: Mapping[str, int]) -> str:
+    """The numbers in words: "2 messages, 1 memory and 1 photo"."""
+    return _joined([markup.plural(counts[kind], *nouns) for kind, nouns in _COUNTED.items() if kind in counts])
+
+
+def _receipt(receipt: Receipt) -> str:
+    purged = "and off the disk" if receipt.purged_at else "off the disk with the next purge"
+    return f"<li>{markup.moment(receipt.erased_at)}: {counted(receipt.counts) or 'nothing'}; {purged}.</li>"
+
+
+def _do_it(erasure: Erasure, counts: Mapping[str, int]) -> str:
+    named = {kind: counts[kind] for kind in _NAMED_ON_BUTTON if kind in counts}
+    of = "" if erasure.id is None else f' data-of="{markup.text(erasure.id)}"'
+    what = counted(named) or "these words"
+    return f'<button type="button" class="m-button m-danger" data-erase-now="{erasure.kind}"{of}>Erase {what} for good</button>'
+
+
+def _lists(gone: ErasurePreview) -> str:
+    conversations = [f"<span dir='auto'>{markup.text(title_of(one))}</span>" for one in gone.conversations]
+    return "".join(
+        (
+            _list("Conversations that go", conversations),
+            _list("Messages that go", map(_message, gone.messages), len(gone.messages)),
+            _list("Memories that go", map(_memory, gone.memories), len(gone.memories)),
+            _list("Words of messages that stay", [_lost(one.message, one.words) for one in gone.rewritten]),
+            _photos("Photos that go", gone.photo_ids),
+            _list("Captions that go", [_quoted(caption) for caption in gone.captions]),
+            _list("Names that I do not know any more", [_quoted(name) for name in gone.names]),
+            _list("Names that no photo shows me any more", [_quoted(name) for name in gone.unshown_names]),
+            _list(
+                "Memories that stay: you said or showed the same elsewhere",
+                map(_memory, gone.kept_memories),
+                len(gone.kept_memories),
+            ),
+        )
+    )
+
+
+def _list(title: str, items: Iterable[str], total: int | None = None) -> str:
+    """A list that opens; it is open where it is short. `total` where the items are not to be written all."""
+    shown = [item for item, _ in zip(items, range(LOOK), strict=False)] if total is not None else list(items)
+    total = len(shown) if total is None else total
+    if not total:
+        return ""
+    shown = shown[:LOOK]
+    more = f"<li>and {total - len(shown):,} more</li>" if total > len(shown) else ""
+    rows = "".join(f"<li>{item}</li>" for item in shown)
+    return _opening(title, total, f"<ul>{rows}{more}</ul>", is_open=total <= 3)
+
+
+def _photos(title: str, photo_ids: Sequence[str]) -> str:
+    if not photo_ids:
+        return ""
+    more = f"<p>and {len(photo_ids) - LOOK:,} more</p>" if len(photo_ids) > LOOK else ""
+    return _opening(title, len(photo_ids), markup.photos(photo_ids[:LOOK], caption="Photo that goes") + more)
+
+
+def _opening(title: str, total: int, content: str, *, is_open: bool = True) -> str:
+    opened = " open" if is_open else ""
+    return f'<details class="m-details m-goes"{opened}><summary>{title}<span>· {total:,}</span></summary>{content}</details>'
+
+
+def _message(message: Message) -> str:
+    said = _quoted(message.text) if message.text else "a photo"
+    return f"{markup.text(message.speaker)}: {said}"
+
+
+def _memory(entry: MemoryEntry) -> str:
+    return _quoted(entry.text or entry.caption or "a photo")
+
+
+def _lost(message: Message, words: Sequence[str]) -> str:
+    lost = ", ".join(_quoted(one) for one in words) or "a photo"
+    return f"{markup.text(message.speaker)}: {lost}"
+
+
+def _quoted(words: str) -> str:
+    cut = words if len(words) <= _WORDS else words[: _WORDS - 1].rstrip() + "…"
+    return f'<span dir="auto">“{markup.text(cut)}”</span>'
+
+
+def _joined(parts: Sequence[str]) -> str:
+    return " and ".join(", ".join(parts).rsplit(", ", 1)) if len(parts) > 1 else "".join(parts)
+
+
+def _close_focused() -> str:
+    return _CLOSE.replace(" data-close-dialog", " data-close-dialog autofocus")
+
+
+def _dialog(asked: str, title: str, content: str, *, erased: str = "") -> str:
+    """`asked` names the question, so that the page shows no answer to one that was closed meanwhile."""
+    done = f' data-erased="{erased}"' if erased else ""
+    return (
+        f'<dialog class="m-dialog" data-asked="{asked}"{done} aria-labelledby="m2a-dialog-title">'
+        f'<h2 id="m2a-dialog-title">{title}</h2>{content}</dialog>'
+    )

@@ -1,0 +1,168 @@
+"""Erasing in the page, without a browser: what the dialog shows of each kind, what it says afterwards, and for whom."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import gradio as gr
+import pytest
+
+from m2a import Assistant
+from m2a.memory.bank import MemoryBank
+from m2a.memory.owners import owner_named
+from m2a.settings import load_settings
+from m2a.ui.chat_panel import ChatPanel
+from m2a.ui.erase_panel import ErasePanel, erasure_of
+from m2a.ui.memory_panel import MemoryPanel, View
+from m2a.ui.request import NoSuchThingError
+from tests.scripted_policy import ScriptedPolicy
+from tests.test_memory_panel import HOSTILE, click, request, told
+from tests.turns import Clock, photo
+
+PIN = "My bank PIN is 4471."
+
+
+@pytest.fixture
+async def assistant(tmp_path: Path) -> AsyncIterator[Assistant]:
+    async with Assistant.open(load_settings(data_dir=tmp_path), policy=ScriptedPolicy(), clock=Clock()) as opened:
+        yield opened
+
+
+@pytest.fixture
+def bank(assistant: Assistant) -> MemoryBank:
+    return assistant.memory(assistant.local_owner)
+
+
+@pytest.fixture
+def panel(assistant: Assistant) -> ErasePanel:
+    return ErasePanel(assistant)
+
+
+async def last_of(answers: AsyncIterator[str]) -> str:
+    return [answer async for answer in answers][-1]
+
+
+async def test_every_kind_is_previewed_and_then_erased_with_a_receipt_without_content(
+    assistant: Assistant, bank: MemoryBank, panel: ErasePanel
+) -> None:
+    pin = told(bank, PIN, name="Bank", picture=photo("red"))
+    bank.set_caption(pin.photo_ids[0], "a crimson card")
+    told(bank, "Ana lives in Lisbon.")
+    place = bank.conversations()[-1].conversation_id
+    for kind, named, words in (
+        ("message", 1, ("Messages that go", "I say: My bank PIN", "1 message, 1 memory and 1 photo for good")),
+        ("memory", pin.memory_id, ("choose Forget instead", "Erase 1 memory and 1 photo for good", "Names that")),
+        ("photo", pin.photo_ids[0], ("a crimson card", "/thumbnail", "no photo shows me", "1 photo for good")),
+        ("conversation", place, ("Conversations that go", "1 conversation, 1 message, 1 memory and 1 photo for good")),
+        ("everything", None, ("2 conversations, 2 messages, 2 memories and 1 photo for good",)),
+    ):
+        shown = await last_of(panel.on_preview(click(kind=kind, id=named), request(assistant)))
+        assert all(one in shown for one in words), (kind, shown)
+        assert f'data-erase-now="{kind}"' in shown and "There is no undo." in shown
+    assert len(bank.entries()) == 2  # looking changes nothing
+
+    done = await last_of(panel.on_erase(click(kind="conversation", id=place), request(assistant)))
+    assert "Erased: 1 conversation, 1 message, 1 memory, 1 photo, 1 caption, 1 name" in done and "Receipt 1" in done
+    assert not [word for word in ("4471", "PIN", "crimson", "Bank") if word in done]
+    assert [one.text for one in bank.entries()] == ["Ana lives in Lisbon."]
+    again = await last_of(panel.on_erase(click(kind="conversation", id=place), request(assistant)))
+    assert "Nothing was erased" in again and "There is no conversation" in again
+    listed = panel.on_receipts(request(assistant))
+    assert "off the disk with the next purge" in listed and "4471" not in listed
+
+
+async def test_what_was_forgotten_offers_to_be_erased_and_then_nothing_brings_it_back(
+    assistant: Assistant, bank: MemoryBank, panel: ErasePanel
+) -> None:
+    nothing = await last_of(panel.on_preview(click(kind="forgotten", id=None), request(assistant)))
+    assert "Nothing that was forgotten is on the disk" in nothing and "data-erase-now" not in nothing
+    pin = told(bank, PIN)
+    memory = MemoryPanel(assistant)
+    [_, notice, *_] = memory.on_forget("", click(memory_id=pin.memory_id), request(assistant))
+    [forgotten] = bank.forgotten()
+    assert f'data-erase="forgotten" data-of="{forgotten.forgetting_id}"' in notice
+    chat = ChatPanel(assistant, Path("uploads"))
+    told_in = bank.conversations()[0].conversation_id
+    [history] = [one for one in chat.on_change(told_in, 80, request(assistant)) if "Forgot" in str(one)]
+    assert f'data-erase="forgotten" data-of="{forgotten.forgetting_id}"' in history
+
+    named = click(kind="forgotten", id=forgotten.forgetting_id)
+    assert "4471" in await last_of(panel.on_preview(named, request(assistant)))
+    assert "It is erased" in await last_of(panel.on_erase(named, request(assistant)))
+    assert bank.forgotten() == []
+    [history] = [one for one in chat.on_change(told_in, 80, request(assistant)) if "m-message" in str(one)]
+    assert 'data-erase="forgotten"' not in history and 'data-act="undo"' not in history
+
+
+async def test_the_chat_and_the_memory_show_nothing_of_it_any_more(
+    assistant: Assistant, bank: MemoryBank, panel: ErasePanel
+) -> None:
+    pin = told(bank, PIN)
+    place = bank.conversations()[0].conversation_id
+    before = ChatPanel(assistant, Path("uploads")).on_change(place, 80, request(assistant))
+    assert 'data-erase="message" data-of="1"' in str(before) and f'data-erase="conversation" data-of="{place}"' in str(
+        before
+    )
+    await last_of(panel.on_erase(click(kind="conversation", id=place), request(assistant)))
+    chat = ChatPanel(assistant, Path("uploads")).on_change(place, 80, request(assistant))
+    assert chat[0] == "" and "4471" not in str(chat) and "New conversation" in str(chat)
+    shown = MemoryPanel(assistant).on_erased(View(memory_id=pin.memory_id, told=2).dumped(), request(assistant))
+    assert "was erased does not" in str(shown) and "4471" not in str(shown)
+
+
+async def test_a_memory_that_lost_a_part_of_what_it_rested_on_opens_and_says_so(
+    assistant: Assistant, bank: MemoryBank, panel: ErasePanel
+) -> None:
+    ana = told(bank, "Ana lives in Lisbon.", picture=photo("red"))
+    await last_of(panel.on_erase(click(kind="photo", id=ana.photo_ids[0]), request(assistant)))
+    shown = str(MemoryPanel(assistant).on_memory("", click(memory_id=ana.memory_id), request(assistant)))
+    assert "A part of what it rested on was erased by the user" in shown
+
+
+async def test_nobody_erases_what_is_anothers(assistant: Assistant, bank: MemoryBank, panel: ErasePanel) -> None:
+    one = told(bank, PIN, picture=photo("red"))
+    place = bank.conversations()[0].conversation_id
+    stranger: Any = SimpleNamespace(
+        username=owner_named(assistant.stores.database, "other"), session_hash="tab", query_params={}
+    )
+    for kind, named in (("message", 1), ("memory", 1), ("photo", one.photo_ids[0]), ("conversation", place)):
+        for handler in (panel.on_preview, panel.on_erase):
+            shown = await last_of(handler(click(kind=kind, id=named), stranger))
+            assert "Nothing was erased" in shown and "PIN" not in shown
+    await last_of(panel.on_erase(click(kind="everything"), stranger))
+    assert bank.entries() == [one]
+    nobody: Any = SimpleNamespace(username="", session_hash="tab", query_params={})
+    with pytest.raises(gr.Error, match="log in"):
+        await last_of(panel.on_erase(click(kind="everything"), nobody))
+
+
+async def test_text_of_others_stays_text_in_the_dialog(
+    assistant: Assistant, bank: MemoryBank, panel: ErasePanel
+) -> None:
+    for words in HOSTILE:
+        one = told(bank, f"{words} is remembered", name=words, picture=photo("red"))
+        bank.set_caption(one.photo_ids[0], words)
+        assistant.rename_conversation(assistant.local_owner, bank.conversations()[0].conversation_id, words)
+    shown = await last_of(panel.on_preview(click(kind="everything"), request(assistant)))
+    assert "Names that I do not know" in shown
+    for words in HOSTILE:
+        assert words not in shown.replace("{{constructor}} ${window.ran = 1} javascript:window.ran=1", "")
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        {},
+        {"kind": "secret", "id": 1},
+        {"kind": "message", "id": "1"},
+        {"kind": "message", "id": -1},
+        {"kind": "memory"},
+        {"kind": "photo", "id": 5},
+        {"kind": "conversation", "id": ""},
+        {"kind": "photo", "id": "a" * 65},
+    ],
+)
+def test_a_click_that_names_nothing_is_refused(named: dict[str, object]) -> None:
+    with pytest.raises(NoSuchThingError):
+        erasure_of(click(**named))
