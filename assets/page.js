@@ -201,7 +201,7 @@
     const kind = erase || eraseNow;
     const id = of === undefined ? null : ['message', 'memory', 'forgotten'].includes(kind) ? Number(of) : of;
     toErase = { kind, id };
-    tell('m2a-erase', name, toErase);
+    tell('m2a-erase', name, { ...toErase, keep: 'keep' in button.dataset });
   }
 
   function showDialog() {

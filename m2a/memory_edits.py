@@ -21,7 +21,6 @@ from m2a.types import (
     Replacement,
 )
 
-CONVERSATION = "Changes in Memory"  # the title of the one in which they are recorded
 _GONE = "This memory is not there any more; it was changed or forgotten meanwhile."
 
 
@@ -77,7 +76,7 @@ def forget(bank: MemoryBank, memory_id: int, *, who: str) -> int:
 def _recorded(
     bank: MemoryBank, said: str, reply: str, changes: Callable[[EvidenceRange], Sequence[Change]], *, who: str
 ) -> int:
-    return bank.record_change(CONVERSATION, (USER, said), (ASSISTANT, reply), changes, who=who).message_id
+    return bank.record_change((USER, said), (ASSISTANT, reply), changes, who=who).message_id
 
 
 def _living(bank: MemoryBank, memory_id: int) -> MemoryEntry:

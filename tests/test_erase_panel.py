@@ -166,3 +166,21 @@ async def test_text_of_others_stays_text_in_the_dialog(
 def test_a_click_that_names_nothing_is_refused(named: dict[str, object]) -> None:
     with pytest.raises(NoSuchThingError):
         erasure_of(click(**named))
+
+
+async def test_the_memories_of_what_is_erased_are_taken_along_or_kept_as_chosen(
+    assistant: Assistant, bank: MemoryBank, panel: ErasePanel
+) -> None:
+    one = told(bank, "Ana lives in Lisbon.")
+    place = bank.conversations()[0].conversation_id
+    along = await last_of(panel.on_preview(click(kind="conversation", id=place, keep=False), request(assistant)))
+    assert "1 memory rests on it:" in along and "1 conversation, 1 message and 1 memory for good" in along
+    named = click(kind="conversation", id=place, keep=True)
+    kept = await last_of(panel.on_preview(named, request(assistant)))
+    assert "Memories that you keep" in kept and "Erase 1 conversation and 1 message for good" in kept
+    await last_of(panel.on_erase(named, request(assistant)))
+    assert [entry.text for entry in bank.entries()] == [one.text]
+    opened = str(MemoryPanel(assistant).on_memory("", click(memory_id=one.memory_id), request(assistant)))
+    assert "although I erased the words that it came from: Ana lives in Lisbon." in opened
+    no_choice = await last_of(panel.on_preview(click(kind="memory", id=one.memory_id), request(assistant)))
+    assert "m-choice" not in no_choice

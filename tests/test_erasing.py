@@ -11,7 +11,7 @@ from m2a.memory.erasing import NothingToEraseError
 from m2a.memory.schema import embedding, metadata, ranked_record, receipt
 from m2a.memory.semantic_memory_store import RejectedWriteError
 from m2a.memory.withheld import FORGOTTEN
-from m2a.types import Addition, ConceptMention, Erasure, Forgetting, MessageSpan, Replacement
+from m2a.types import Addition, ConceptMention, Erasure, Forgetting, MessageSpan, Query, Replacement
 from tests.told_memory import Memory, draft_of, jpeg
 
 PIN = "My bank PIN is 4471."
@@ -219,3 +219,48 @@ def test_another_owner_keeps_what_is_the_same(memory, database, tmp_path: Path):
     memory.bank.erase(Erasure("everything"))
     assert [*other.bank.messages([1, 2]).values()] == before and 1 in other.found("4471")
     assert other.bank.photo_data(before[0].photos[0]) and is_sound(memory)
+
+
+def test_memories_that_are_kept_rest_on_a_message_that_says_so_and_the_rest_of_the_conversation_is_gone(memory):
+    bobo = memory.tell(
+        "My dog Bobo loves the red ball.", photos=[jpeg("red")], concepts=(ConceptMention(name="Bobo", kind="pet"),)
+    )
+    memory.conversation = memory.bank.conversations()[0].conversation_id
+    said, reply = memory.say("It was 4471 that opened the safe. Vera lives in Berlin.")
+    berlin = memory.bank.add(draft_of(said, "Vera lives in Berlin."), who="test", why="")
+    said, reply = memory.say("No, Vera lives in Linz.")
+    moved = Replacement(berlin.memory_id, draft_of(said, "Vera lives in Linz."), "")
+    [change] = memory.bank.write([moved], who="test", update_of=reply.message_id)
+    linz = change.entry
+    gone = erase(memory, "conversation", memory.conversation, True)
+    assert [e.memory_id for e in gone.retained_memories] == [bobo.memory_id, linz.memory_id]
+    assert [e.memory_id for e in gone.memories] == [berlin.memory_id] and gone.photo_ids == () and gone.names == ()
+    assert not [word for word in ("4471", "safe", "Berlin", "berlin") if word in held(memory)]
+    kept = {entry.memory_id: entry for entry in memory.bank.entries()}
+    assert {one.text for one in kept.values()} == {bobo.text, linz.text}
+    for one in kept.values():
+        [evidence] = memory.bank.messages_in_ranges(one.evidence_ids)
+        assert evidence.role == "user" and evidence.photos == one.photo_ids
+        assert evidence.text == f"I keep this, although I erased the words that it came from: {one.text}"
+    [place] = memory.bank.conversations()
+    assert place.title == "Changes in Memory" and memory.bank.concepts()[0].photo_ids == bobo.photo_ids
+    assert is_sound(memory)
+    memory.conversation = None
+    assert memory.bank.search(Query("red ball"))[0].record.memory_id == bobo.memory_id
+    erase(memory, "memory", bobo.memory_id)
+    assert "Bobo" not in held(memory) and [one.text for one in memory.bank.entries()] == [linz.text]
+    assert is_sound(memory)
+
+
+def test_a_memory_that_the_user_says_elsewhere_too_is_kept_on_that(memory):
+    memory.tell("My dog Bobo loves the blue ball.")
+    memory.tell("My dog Bobo loves the blue ball.")
+    gone = erase(memory, "message", 1, True)
+    assert gone.retained_memories == () and len(gone.kept_memories) == 1
+    assert len(memory.bank.conversations()) == 1 and is_sound(memory)
+
+
+def test_memories_can_be_kept_of_what_was_said_alone():
+    for kind in ("photo", "memory", "forgotten", "everything"):
+        with pytest.raises(ValueError, match=f"kept of message or conversation, and not of {kind}"):
+            Erasure(kind, None, keep_memories=True)

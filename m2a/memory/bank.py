@@ -13,6 +13,7 @@ from m2a.memory import change_log, memory_listing, photo_captions, receipts, upd
 from m2a.memory.change_writer import ChangeWriter
 from m2a.memory.erasing import Eraser
 from m2a.memory.forgetting import Forgetter
+from m2a.memory.keeping import changes_in_memory
 from m2a.memory.message_recorder import MessageRecorder, MessageRefusedError
 from m2a.memory.photo_store import PhotoNotFoundError
 from m2a.memory.schema import trace
@@ -166,24 +167,20 @@ class MemoryBank:
 
     def record_change(
         self,
-        title: str,
         said: tuple[str, str],
         reply: tuple[str, str],
         changes: Callable[[EvidenceRange], Sequence[Change]],
         *,
         who: str,
     ) -> Message:
-        """Store what the user said and the reply in the conversation of that title, with the changes that rest on what was
+        """Store what the user said and the reply in the conversation of changes by hand, with the changes that rest on what was
         said, all or nothing. Returns the reply, whose trace holds the changes. Raises `RejectedWriteError`.
 
         `said` and `reply` are speaker and words.
         """
         now = self._clock()
         with self._database.write() as connection:
-            conversation_id = self._raw.titled(connection, self.owner, title)
-            if conversation_id is None:
-                begun = self._raw.start_conversation(connection, self.owner, now, title=title)
-                conversation_id = begun.conversation_id
+            conversation_id = changes_in_memory(connection, self.owner, self._raw, now)
             place = connection, self.owner, conversation_id
             asked = self._raw.append(*place, role="user", speaker=said[0], text=said[1], said_at=now)
             answer = self._raw.append(*place, role="assistant", speaker=reply[0], text=reply[1], said_at=now)

@@ -30,7 +30,7 @@ from m2a.types.change import (
 )
 from m2a.types.concept import Concept, ConceptKind, ConceptMention
 from m2a.types.entry import DateInterval, EntryDraft, EvidenceRange, HistoryRow, MemoryEntry, MemoryKind, RestsOn
-from m2a.types.erasure import Erasure, ErasureKind, ErasurePreview, ForgottenWords, Receipt, RewrittenMessage
+from m2a.types.erasure import KEEPING, Erasure, ErasureKind, ErasurePreview, ForgottenWords, Receipt, RewrittenMessage
 from m2a.types.event import (
     Emit,
     EvidenceOpened,
@@ -55,6 +55,7 @@ from m2a.types.photo import Photo
 from m2a.types.recognition import Recognised, Recognition
 
 __all__ = [
+    "KEEPING",
     "Action",
     "AddMemory",
     "Addition",

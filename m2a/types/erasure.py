@@ -10,17 +10,25 @@ from m2a.types.message import Conversation, Message
 
 ErasureKind = Literal["message", "memory", "photo", "conversation", "forgotten", "everything"]
 
+# What may be erased while the memories that rest on it are kept.
+KEEPING: tuple[ErasureKind, ...] = ("message", "conversation")
+
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
     """What is to be erased: a message or a memory by its number, a photo or a conversation by its id.
 
     `forgotten` is what was forgotten in talk and is still on the disk: one act of it by its number, all without one.
-    `everything` takes no `id`.
+    `everything` takes no `id`. With `keep_memories` the memories stay that would go with a message or a conversation.
     """
 
     kind: ErasureKind
     id: int | str | None = None
+    keep_memories: bool = False
+
+    def __post_init__(self) -> None:
+        if self.keep_memories and self.kind not in KEEPING:
+            raise ValueError(f"Memories can be kept of {' or '.join(KEEPING)}, and not of {self.kind}; leave it out.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +45,8 @@ class ErasurePreview:
 
     `messages` go whole: those named with their earlier versions, and the replies to them. `memories` are those that nothing
     else supports, with what they had taken the place of; `kept_memories` stay, because the user says the same elsewhere, and
-    lose the message or the photo. `names` are not known any more, `unshown_names` no longer by any photo. `records` counts
+    lose the message or the photo; `retained_memories` stay because the user keeps them: each rests from then on on a message
+    of that day which says so. `names` are not known any more, `unshown_names` no longer by any photo. `records` counts
     what goes from the index.
     """
 
@@ -52,6 +61,7 @@ class ErasurePreview:
     unshown_names: tuple[str, ...] = ()
     conversations: tuple[Conversation, ...] = ()
     records: int = 0
+    retained_memories: tuple[MemoryEntry, ...] = ()
 
     @property
     def counts(self) -> dict[str, int]:

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import gradio as gr
 
-from m2a.types import Erasure, ErasureKind
+from m2a.types import KEEPING, Erasure, ErasureKind
 from m2a.ui import erasure_view
 from m2a.ui.chat_panel import ChatPanel
 from m2a.ui.memory_panel import MemoryPanel
@@ -79,8 +79,9 @@ def erasure_of(event: gr.EventData) -> Erasure:
     named = getattr(event, "id", None)
     if kind == "everything" or (kind == "forgotten" and named is None):
         return Erasure(kind)
+    keep_memories = kind in KEEPING and getattr(event, "keep", None) is True
     if kind in _NUMBERED:
-        return Erasure(kind, number_of(event, "id"))
+        return Erasure(kind, number_of(event, "id"), keep_memories)
     if kind is None or type(named) is not str or not 0 < len(named) <= _LONGEST_ID:
         raise NoSuchThingError("This is not there any more; load the page anew.")
-    return Erasure(kind, named)
+    return Erasure(kind, named, keep_memories)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from m2a.types import Erasure, ErasureKind, ErasurePreview, MemoryEntry, Message, Receipt
+from m2a.types import KEEPING, Erasure, ErasureKind, ErasurePreview, MemoryEntry, Message, Receipt
 from m2a.ui import markup
 from m2a.ui.conversations_panel import title_of
 
@@ -12,7 +12,7 @@ _WORDS = 240  # characters of each
 _QUESTIONS: Mapping[ErasureKind, tuple[str, str]] = {
     "message": (
         "Erase this message?",
-        "It goes with its earlier versions, the replies to it, and what I remember on its words alone.",
+        "It goes with its earlier versions and the replies to it.",
     ),
     "memory": (
         "Erase this memory?",
@@ -25,7 +25,7 @@ _QUESTIONS: Mapping[ErasureKind, tuple[str, str]] = {
     ),
     "conversation": (
         "Erase this conversation?",
-        "It goes with all that was said and shown in it, and what I remember on that alone.",
+        "It goes with all that was said and shown in it.",
     ),
     "forgotten": (
         "Erase what was forgotten?",
@@ -64,13 +64,16 @@ def preview_html(gone: ErasurePreview, *, asked: str) -> str:
     title, explanation = _QUESTIONS[gone.erasure.kind]
     if not gone.counts:
         nothing = "Nothing that was forgotten is on the disk any more." if gone.erasure.kind == "forgotten" else ""
-        return _dialog(asked, title, f"<p>{nothing or 'There is nothing to erase.'}</p><footer>{_CLOSE}</footer>")
+        why = f"<p>{nothing or 'There is nothing to erase.'}</p>"
+        return _dialog(asked, title, f"{why}<footer>{_close_focused()}</footer>")
+    choice = _choice(gone)
+    focus = "" if choice else " autofocus"
     return _dialog(
         asked,
         title,
-        f"<p>{explanation}</p><p><strong>This takes {counted(gone.counts)}.</strong></p>{_lists(gone)}"
+        f"<p>{explanation}</p>{choice}<p><strong>This takes {counted(gone.counts)}.</strong></p>{_lists(gone)}"
         "<p>There is no undo.</p>"
-        f'<footer><button type="button" class="m-button" data-close-dialog autofocus>Keep it</button>'
+        f'<footer><button type="button" class="m-button" data-close-dialog{focus}>Cancel</button>'
         f"{_do_it(gone.erasure, gone.counts)}</footer>",
     )
 
@@ -115,11 +118,40 @@ def _receipt(receipt: Receipt) -> str:
     return f"<li>{markup.moment(receipt.erased_at)}: {counted(receipt.counts) or 'nothing'}; {purged}.</li>"
 
 
+def _choice(gone: ErasurePreview) -> str:
+    """Whether the memories go along; nothing where none would, or where they are what is erased."""
+    memories = len(gone.retained_memories) or sum(one.superseded_by is None for one in gone.memories)
+    if gone.erasure.kind not in KEEPING or not memories:
+        return ""
+    rest = "1 memory rests" if memories == 1 else f"{memories} memories rest"
+    along = _radio(gone.erasure, "Take the memories along", "They are erased with it.", is_keeping=False)
+    stay = _radio(
+        gone.erasure,
+        "Keep the memories",
+        "The words that they came from are gone; each says so from then on, and rests on your choice of today.",
+        is_keeping=True,
+    )
+    return f'<fieldset class="m-choice"><legend>{rest} on it:</legend>{along}{stay}</fieldset>'
+
+
+def _radio(erasure: Erasure, name: str, explanation: str, *, is_keeping: bool) -> str:
+    chosen = " checked autofocus" if erasure.keep_memories == is_keeping else ""
+    keep = " data-keep" if is_keeping else ""
+    return (
+        f'<label><input type="radio" name="keep" data-erase="{erasure.kind}" data-of="{markup.text(erasure.id)}"{keep}'
+        f"{chosen}><span>{name}<small>{explanation}</small></span></label>"
+    )
+
+
 def _do_it(erasure: Erasure, counts: Mapping[str, int]) -> str:
     named = {kind: counts[kind] for kind in _NAMED_ON_BUTTON if kind in counts}
     of = "" if erasure.id is None else f' data-of="{markup.text(erasure.id)}"'
+    keep = " data-keep" if erasure.keep_memories else ""
     what = counted(named) or "these words"
-    return f'<button type="button" class="m-button m-danger" data-erase-now="{erasure.kind}"{of}>Erase {what} for good</button>'
+    return (
+        f'<button type="button" class="m-button m-danger" data-erase-now="{erasure.kind}"{of}{keep}>'
+        f"Erase {what} for good</button>"
+    )
 
 
 def _lists(gone: ErasurePreview) -> str:
@@ -134,6 +166,7 @@ def _lists(gone: ErasurePreview) -> str:
             _list("Captions that go", [_quoted(caption) for caption in gone.captions]),
             _list("Names that I do not know any more", [_quoted(name) for name in gone.names]),
             _list("Names that no photo shows me any more", [_quoted(name) for name in gone.unshown_names]),
+            _list("Memories that you keep", map(_memory, gone.retained_memories), len(gone.retained_memories)),
             _list(
                 "Memories that stay: you said or showed the same elsewhere",
                 map(_memory, gone.kept_memories),
