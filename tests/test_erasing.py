@@ -264,3 +264,24 @@ def test_memories_can_be_kept_of_what_was_said_alone():
     for kind in ("photo", "memory", "forgotten", "everything"):
         with pytest.raises(ValueError, match=f"kept of message or conversation, and not of {kind}"):
             Erasure(kind, None, keep_memories=True)
+
+
+def titles(memory: Memory) -> list[str]:
+    return [one.title for one in memory.bank.conversations()]
+
+
+def test_a_title_is_of_what_is_left_and_one_that_the_user_chose_stays_unless_it_tells_what_is_erased(memory):
+    memory.tell("The boiler is in the cellar.")
+    memory.conversation = memory.bank.conversations()[0].conversation_id
+    memory.tell("My sister Vera lives in Linz.")
+    memory.tell(PIN)
+    memory.bank.rename_conversation(memory.conversation, "House and family")
+    erase(memory, "message", 1)
+    assert titles(memory) == ["House and family"]
+    memory.bank.rename_conversation(memory.conversation, "My sister Vera lives in Linz.")  # as the page would name it
+    erase(memory, "message", 3)
+    assert titles(memory) == [PIN]
+    memory.bank.rename_conversation(memory.conversation, "Old PIN 4471")
+    memory.say("What is new?")
+    erase(memory, "message", 5)
+    assert titles(memory) == ["What is new?"] and "4471" not in held(memory) and is_sound(memory)

@@ -29,6 +29,7 @@ from m2a.memory.schema import (
     photo,
 )
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
+from m2a.memory.titles import retitle_telling
 from m2a.types import (
     Erasure,
     ErasurePreview,
@@ -95,6 +96,7 @@ class _Work(ErasureRemoval):
         # What tells of something forgotten was withheld with it.
         self._withhold_more(set() if erased.kind == "forgotten" else self._retold(telling, *places))
         changed = self._rewrite_messages()
+        retitle_telling(connection, owner, telling)
         scrub_notes(connection, owner, telling, set(keys), self._photos, self._forgettings)
         left = self._names()
         return ErasurePreview(

@@ -26,6 +26,7 @@ from m2a.memory.schema import (
     withheld_photo,
     withheld_words,
 )
+from m2a.memory.titles import retitle, titles_following, with_automatic_title
 from m2a.memory.withheld import FORGOTTEN, masked, moved, renew, withhold, without_marks
 from m2a.memory.words import message_words
 from m2a.types import (
@@ -68,13 +69,15 @@ class ErasureRemoval(ErasureScope):
     def _delete_messages(self) -> list[Conversation]:
         """Returns the conversations that go with them."""
         known = {c.conversation_id: c for c in self._raw.conversations(self._connection, self._owner)}
+        self._touched |= {m.conversation_id for m in self._messages.values()}
+        automatic = with_automatic_title(self._connection, self._owner, self._touched)
         self._let_go(self._messages)
         for table in _OF_MESSAGE:
             these = among(self._connection, table.c.message_id, self._messages)
             self._connection.execute(delete(table).where(table.c.owner == self._owner, these))
         self._tell_index("message", self._messages)
-        self._touched |= {m.conversation_id for m in self._messages.values()}
-        emptied = self._raw.retitle(self._connection, self._owner, self._touched)
+        emptied = self._raw.remove_empty(self._connection, self._owner, self._touched)
+        retitle(self._connection, self._owner, automatic - emptied)
         return [known[conversation_id] for conversation_id in sorted(emptied) if conversation_id in known]
 
     def _retold(self, telling: Collection[str], conversation_ids: Collection[str], since: int) -> set[MessageSpan]:
@@ -94,7 +97,9 @@ class ErasureRemoval(ErasureScope):
         photos = {(number, photo_id) for number, photo_id, _ in self._showing(self._photos)}
         if spans or photos:
             forgetting_id = next_id(self._connection, self._owner, "forgetting")
-            withhold(self._connection, self._owner, forgetting_id, spans, photos)
+            touched = {span.message_id for span in spans} | {number for number, _ in photos}
+            with titles_following(self._connection, self._owner, touched):
+                withhold(self._connection, self._owner, forgetting_id, spans, photos)
             self._forgettings.add(forgetting_id)
 
     def _rewrite_messages(self) -> list[RewrittenMessage]:

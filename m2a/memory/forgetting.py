@@ -13,7 +13,8 @@ from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.repetitions import Statement, repeating_spans, spans_holding, spans_of_statement, statements
 from m2a.memory.schema import forgotten_entry, message, message_photo, trace, withheld_photo, withheld_words
 from m2a.memory.semantic_memory_store import RejectedWriteError, SemanticMemoryStore
-from m2a.memory.withheld import as_logged, give_back, withheld_photos, withheld_spans, withhold
+from m2a.memory.titles import retitle, titles_by_conversation, titles_following
+from m2a.memory.withheld import as_logged, give_back, withheld_by, withheld_photos, withheld_spans, withhold
 from m2a.memory.words import finished_words
 from m2a.types import ForgottenWords, MemoryEntry, Message, MessageSpan
 
@@ -75,7 +76,8 @@ class Forgetter:
         lived = connection.scalars(select(forgotten_entry.c.memory_id).where(this, forgotten_entry.c.was_alive)).all()
         connection.execute(delete(forgotten_entry).where(this))
         self._semantic.revive(connection, owner, lived, who=who, why=why, now=now)
-        give_back(connection, owner, forgetting_id)
+        with titles_following(connection, owner, withheld_by(connection, owner, forgetting_id)):
+            give_back(connection, owner, forgetting_id)
 
     def still_held(self, connection: Connection, owner: str) -> list[ForgottenWords]:
         """What each act of forgetting took out, as it was, the oldest first."""
@@ -127,7 +129,12 @@ class Forgetter:
         told_in = [m for m in evidence.values() if m.role == "user"]
         found |= self._replies(connection, owner, whole, staying, told_in, others)
         photos = self._photos(connection, owner, entries, found, messages, others)
-        withhold(connection, owner, forgetting_id, found, photos)
+        touched = {span.message_id for span in found} | {number for number, _ in photos}
+        with titles_following(connection, owner, touched):
+            withhold(connection, owner, forgetting_id, found, photos)
+        titles = titles_by_conversation(connection, owner)
+        forgotten = self.is_forgotten(connection, owner, list(titles.values()))
+        retitle(connection, owner, [one for one, tells in zip(titles, forgotten, strict=True) if tells])
 
     def is_forgotten(self, connection: Connection, owner: str, texts: Sequence[str]) -> list[bool]:
         """Whether each of the texts says again, or asks for by its words, what was forgotten."""

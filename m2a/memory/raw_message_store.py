@@ -45,7 +45,8 @@ from m2a.memory.database import (
     to_microseconds,
 )
 from m2a.memory.schema import message_reading, withheld_photo, withheld_words
-from m2a.memory.withheld import FORGOTTEN, Span, masked, nothing_stays, title_of
+from m2a.memory.titles import title_of
+from m2a.memory.withheld import FORGOTTEN, Span, masked, nothing_stays
 from m2a.memory.words import finished_words, message_words
 from m2a.types import Conversation, EvidenceRange, Message, Role
 
@@ -346,20 +347,15 @@ class RawMessageStore:
             is not None
         )
 
-    def retitle(self, connection: Connection, owner: str, conversation_ids: Collection[str]) -> set[str]:
-        """Give conversations that lost messages the title of what is left; those without a message are removed, and returned."""
+    def remove_empty(self, connection: Connection, owner: str, conversation_ids: Collection[str]) -> set[str]:
+        """Remove those of the conversations that hold no message any more; which they were."""
         emptied = set()
         for conversation_id in conversation_ids:
-            this = (conversation.c.owner == owner) & (conversation.c.conversation_id == conversation_id)
             left = (message.c.owner == owner) & (message.c.conversation_id == conversation_id)
             if connection.scalar(select(func.min(message.c.message_id)).where(left)) is None:
+                this = (conversation.c.owner == owner) & (conversation.c.conversation_id == conversation_id)
                 connection.execute(delete(conversation).where(this))
                 emptied.add(conversation_id)
-                continue
-            first = connection.scalar(select(func.min(message.c.message_id)).where(left, message.c.role == "user"))
-            said = self.get(connection, owner, [first])[first] if first is not None else None
-            title = title_of(said.text, len(said.photos)) if said else ""
-            connection.execute(update(conversation).where(this).values(title=title))
         return emptied
 
     @staticmethod

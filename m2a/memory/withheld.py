@@ -6,7 +6,6 @@ from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
 
 from m2a.memory.database import chunks, grouped, rows_among
 from m2a.memory.schema import (
-    conversation,
     entry,
     entry_photo,
     message,
@@ -20,7 +19,6 @@ from m2a.memory.words import message_words
 from m2a.types import MessageSpan
 
 FORGOTTEN = "[forgotten]"
-TITLE_LENGTH = 60
 
 Span = tuple[int, int]
 
@@ -86,14 +84,6 @@ def _outside(spans: Iterable[Span], runs: Sequence[Span]) -> list[Span]:
             if part[0] < part[1]
         ]
     return found
-
-
-def title_of(text: str, photos: int) -> str:
-    """A conversation's title, from its first message by the user."""
-    words = " ".join(text.split())
-    if not words:
-        return "A photo" if photos == 1 else f"{photos} photos"
-    return words if len(words) <= TITLE_LENGTH else words[: TITLE_LENGTH - 1].rstrip() + "…"
 
 
 def withheld_spans(connection: Connection, owner: str, message_ids: Collection[int]) -> dict[int, list[Span]]:
@@ -178,19 +168,24 @@ def withhold(
     _enqueue_photos(connection, owner, {photo_id for _, photo_id in photos})
 
 
-def give_back(connection: Connection, owner: str, forgetting_id: int) -> None:
-    """Show again what that forgetting withheld, as far as no other does."""
-    tables = (withheld_words, withheld_photo)
+def withheld_by(connection: Connection, owner: str, forgetting_id: int) -> set[int]:
+    """The messages of which that forgetting withholds something."""
     messages = set[int]()
-    for table in tables:
+    for table in (withheld_words, withheld_photo):
         this = (table.c.owner == owner) & (table.c.forgetting_id == forgetting_id)
         messages |= set(connection.scalars(select(table.c.message_id).where(this)))
+    return messages
+
+
+def give_back(connection: Connection, owner: str, forgetting_id: int) -> None:
+    """Show again what that forgetting withheld, as far as no other does."""
+    messages = withheld_by(connection, owner, forgetting_id)
     photos = connection.scalars(
         select(withheld_photo.c.photo_id).where(
             withheld_photo.c.owner == owner, withheld_photo.c.forgetting_id == forgetting_id
         )
     ).all()
-    for table in tables:
+    for table in (withheld_words, withheld_photo):
         connection.execute(delete(table).where(table.c.owner == owner, table.c.forgetting_id == forgetting_id))
     renew(connection, owner, messages)
     _enqueue_photos(connection, owner, set(photos))
@@ -209,7 +204,7 @@ def renew(connection: Connection, owner: str, message_ids: Collection[int]) -> N
     of_photos = rows_among(connection, (message_photo.c.message_id, message_photo.c.photo_id), owner, message_ids)
     shown: dict[int, list[str]] = grouped((message_id, photo_id) for message_id, photo_id in of_photos)
     readings: dict[int, str | None] = {}
-    for message_id, conversation_id, speaker, text in rows:
+    for message_id, _conversation_id, speaker, text in rows:
         reading = masked(text, spans.get(message_id, ()))
         photos = [photo_id for photo_id in shown.get(message_id, ()) if (message_id, photo_id) not in hidden]
         if nothing_stays(reading, text, photos, shown.get(message_id, ())):
@@ -218,7 +213,6 @@ def renew(connection: Connection, owner: str, message_ids: Collection[int]) -> N
             readings[message_id] = " ".join(message_words(speaker, without_marks(reading)))
         else:
             readings[message_id] = None
-        _retitle(connection, owner, conversation_id, message_id, reading, len(photos))
     for message_id, conversation_id, _speaker, _text in rows:
         following = select(message.c.message_id).where(
             message.c.owner == owner, message.c.conversation_id == conversation_id, message.c.message_id > message_id
@@ -247,23 +241,6 @@ def nothing_stays(reading: str, text: str, photos: Sequence[str], logged_photos:
     if photos or reading == FORGOTTEN:
         return not photos
     return len(photos) < len(logged_photos) and not text.strip()
-
-
-def _retitle(connection: Connection, owner: str, conversation_id: str, message_id: int, text: str, photos: int) -> None:
-    """The title is the first message by the user: it must not tell more than that does."""
-    first = (
-        select(message.c.message_id)
-        .where(message.c.owner == owner, message.c.conversation_id == conversation_id, message.c.role == "user")
-        .order_by(message.c.message_id)
-        .limit(1)
-    )
-    if connection.scalar(first) == message_id:
-        title = title_of(text, photos) if text.strip() or photos else FORGOTTEN
-        connection.execute(
-            update(conversation)
-            .where(conversation.c.owner == owner, conversation.c.conversation_id == conversation_id)
-            .values(title=title)
-        )
 
 
 def _enqueue_photos(connection: Connection, owner: str, photo_ids: Collection[str]) -> None:

@@ -10,6 +10,7 @@ from m2a.ui import markup
 from m2a.ui.erase_button import erase_button
 
 NEW = "New conversation"
+UNTITLED = "A conversation"  # of which nothing is left that the user said
 
 
 def conversations_html(conversations: Sequence[Conversation], *, current: str | None, today: date) -> str:
@@ -50,7 +51,7 @@ def _found(found: FoundConversation) -> str:
 
 
 def title_of(conversation: Conversation) -> str:
-    return conversation.title.strip() or "A photo"
+    return conversation.title.strip() or UNTITLED
 
 
 def _item(conversation: Conversation, *, current: bool) -> str:
