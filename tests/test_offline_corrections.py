@@ -91,6 +91,11 @@ def test_two_memories_that_a_correction_may_mean_alike_are_offered(sense: Sense)
             "Ines is the choir's treasurer.",
             ["Ines is the choir's oldest member."],
         ),
+        (
+            "Parcels for the harbour shop go to ramp e now.",
+            "Parcels for the harbour shop go to ramp b.",
+            ["Parcels for the castle shop go to ramp c."],
+        ),
     ],
 )
 def test_of_several_alike_the_one_that_is_named_is_meant(
@@ -98,6 +103,22 @@ def test_of_several_alike_the_one_that_is_named_is_meant(
 ) -> None:
     for before in ([meant, *others], [*others, meant]):
         assert corrected_by(correction, before, sense) == meant
+
+
+@pytest.mark.parametrize(
+    ("correction", "meant", "other"),
+    [
+        (
+            "Ida arrives at 9:40 now - not the piano, just her.",
+            "Ida arrives at 8:15.",
+            "Ida's piano arrives at 8:30 with the movers.",
+        ),
+        ("They switched my own permit, mine's 236 now.", "My permit at the yard is 118.", "The fleet permit is 108."),
+    ],
+)
+def test_what_is_not_meant_is_not_corrected(sense: Sense, correction: str, meant: str, other: str) -> None:
+    for before in ([meant, other], [other, meant]):
+        assert corrected_by(correction, before, sense) in (meant, None)
 
 
 @pytest.mark.parametrize(

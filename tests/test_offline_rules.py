@@ -521,6 +521,42 @@ async def test_a_request_to_forget_may_name_one_thing_more_after(talk: Talk) -> 
     assert talk.known() == []
 
 
+@pytest.mark.parametrize(
+    ("told", "forget"),
+    [
+        ("My brother-in-law Knut lent me 400 euros.", "Would you mind getting rid of what Knut lent me?"),
+        ("Ola's favourite band is Kraftklub.", "also remove Ola's favourite band, I was only guessing"),
+        ("I failed the driving test twice.", "oh the driving test... erase it mate"),
+        (
+            "Our neighbour Inge has a lodger called Piet.",
+            "What I said of Inge's lodger is a secret, so that has to go.",
+        ),
+    ],
+)
+async def test_a_roundabout_request_to_forget_is_heard(talk: Talk, told: str, forget: str) -> None:
+    await talk.say(told)
+    await talk.say("The boiler man comes on Fridays.")
+    await talk.say(forget)
+    assert talk.known() == ["The boiler man comes on Fridays."]
+
+
+async def test_what_may_be_meant_to_be_forgotten_is_offered(tmp_path: Path) -> None:
+    doubtful = Logistic(bias=-2.0, features={})  # 12 %: any message may ask to forget something, and none surely does
+    talk = Talk(tmp_path, OfflineRules(learned={**learned(), "forgets": doubtful}))
+    owed = "My cousin Rita owes me 300 euros for the fence."
+    async with talk.assistant:
+        await talk.say(owed)
+        await talk.say("The boiler man comes on Fridays.")
+        assert not talk.not_kept
+        await talk.say("Rita and I are friends again, and I hope that nobody asks about the fence.")
+        assert owed in talk.known()
+        [offer] = talk.not_kept
+        assert offer.text == f"Forget “{owed}”" and offer.number is not None
+        assert talk.last is not None
+        talk.assistant.insist(talk.assistant.local_owner, talk.last.message.message_id, offer.number)
+        assert owed not in talk.known()
+
+
 async def test_what_was_just_said_of_somebody_is_not_all_that_is_known_of_them(talk: Talk) -> None:
     for said in ("My brother Sam is a vegetarian.", "Sam's daughter Ivy plays football.", "Sam is getting divorced."):
         await talk.say(said)

@@ -55,6 +55,8 @@ MESSAGES_IN_RANGES = 1000
 WRITES_AT_MOST = 10
 MISSING_CHARACTERS = 200
 NOTHING_LIKE_IT = "I found nothing like it, in my memory or in what you told me."
+MAY_BE_MEANT = "You may want this forgotten; I was not sure."
+OFFERED_AT_MOST = 3
 PUT_IT_DIFFERENTLY = (
     "If the user did tell or show it, put it forward once more, so that the user's own words and photos say every part of it; "
     "else finish."
@@ -173,6 +175,8 @@ class MemoryManager:
                         f"Forget “{shorten(one_line(action.missing), MISSING_CHARACTERS)}”", NOTHING_LIKE_IT, None
                     )
                     dropped[missing.text] = missing
+                for offer in await in_thread(self._offers, state, action.doubtful_ids):
+                    dropped[offer.text] = offer
                 break
             if isinstance(action, Write):
                 if isinstance(action, AddMemory):
@@ -347,6 +351,17 @@ class MemoryManager:
             return Step(action, Rejected(str(error))), None
         observation = Staged(change) if len(staged) < WRITES_AT_MOST else Rejected(TOO_MANY)
         return Step(action, observation), self._proposal(action, change)
+
+    def _offers(self, state: TurnState, memory_ids: Sequence[int]) -> list[Refusal]:
+        """To forget each of the memories, not done: the user is asked."""
+        own = (state.message.message_id, state.message.message_id)
+        offers = []
+        for memory_id in memory_ids[:OFFERED_AT_MOST]:
+            deletion = DeleteMemory(memory_id=memory_id, reason="The user asked to forget it.", evidence_ids=(own,))
+            _step, proposal = self._stage(state, deletion, ())
+            if proposal is not None:
+                offers.append(refusal_of(proposal, MAY_BE_MEANT))
+        return offers
 
     def _proposal(self, action: Write, change: Change) -> Proposal:
         """The change with what the consent check sees of it."""

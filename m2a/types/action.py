@@ -179,6 +179,9 @@ class Finish(_Action):
     memory_ids: tuple[Id, ...] = Field(default=(), description="The memories that the context rests on.")
     message_ids: tuple[Id, ...] = Field(default=(), description="Raw messages that it rests on besides theirs.")
     missing: str = Field(default="", description="After an update: what the user wants forgotten and nothing holds.")
+    doubtful_ids: tuple[Id, ...] = Field(
+        default=(), description="After an update: memories that the user may want forgotten, to be asked about."
+    )
 
 
 Action = (

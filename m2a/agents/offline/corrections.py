@@ -48,6 +48,12 @@ _ADDS = re.compile(
 _BESIDE = re.compile(r"\b(?:other|second|next|another|own|both|besides|ever since|after that|on top)\b", re.IGNORECASE)
 _POINTS_BACK = re.compile(r"(?:it|that|this|they|he|she|there|those|these|you)(?:'\w+)?$", re.IGNORECASE)
 _PRONOUN = re.compile(r"\b(?:it|they|them|he|him|she|her|his|that|this|there|one)\b(?:'\w+)?", re.IGNORECASE)
+# "They moved my appointment": nobody that was spoken of before.
+_IMPERSONAL = re.compile(
+    r"they(?:'ve| have|'re| are)?(?: just| now)? \w+(?: \w+)? (?:my|our|the|his|her|[\w-]+'s) (?!\w+ (?:and|or)\b)\w",
+    re.IGNORECASE,
+)
+_MARKS = re.compile(r"\d+|(?<![\w'])[b-hj-z](?![\w'])")  # of which no stem is made: numbers and letters, "dock b"
 _THAT_THING = re.compile(r"\b(?:of|for|at|in|on) (?:that|this|the same) [a-z]+", re.IGNORECASE)
 _OPENS_SO = re.compile(
     r"\W*(?:no|nope|nah|naw|oops|sorry|actually|correction|wait|scratch|hang|oh|hm+|ah|well|turns|change)\b",
@@ -198,6 +204,9 @@ def choose(new: Claim, text: str, said: str, known: Sequence[Known], sense: Sens
     able = [one for one in rated if _may_be_meant(new, known[one.position])]
     if not able:
         return None
+    able = [one for one in able if not _is_refuted(new, known[one.position].claim)]
+    if not able:
+        return None
     # "It's 3650, not 4200" is not said of what never was 4200.
     able = [one for one in able if _refutes_a_value(new, known[one.position].claim)] or able
     best = max(able, key=lambda one: one.score)
@@ -328,6 +337,8 @@ def leans(said: str, text: str) -> bool:
         return True
     first, last = segments(text)[0]
     subject = find_subject(text[first:last])
+    if _IMPERSONAL.match(text[first:last]):
+        return False
     return subject is None or bool(_POINTS_BACK.match(subject.text.split()[-1]))
 
 
@@ -344,7 +355,7 @@ def _has_a_sign(new: Claim, old: Claim, text: str, said: str) -> bool:
 
 
 def _say_the_same(one: str, other: str) -> bool:
-    return content(one) == content(other) and re.findall(r"\d+", one) == re.findall(r"\d+", other)
+    return content(one) == content(other) and _MARKS.findall(one.lower()) == _MARKS.findall(other.lower())
 
 
 def _words_naming(new: Claim, old: Claim) -> int:
@@ -388,6 +399,11 @@ def _of_another_thing(new: Claim, old: Claim) -> bool:
 def _refutes_a_value(new: Claim, old: Claim) -> bool:
     """Whether what it names as no longer so is told by the other, and is not what that is about."""
     return bool(new.refuted & (old.words - old.subject))
+
+
+def _is_refuted(new: Claim, old: Claim) -> bool:
+    """Whether the correction says that it is not of what the other is about: "not the harp, just herself"."""
+    return bool(new.refuted & old.subject) and not new.refuted & (old.words - old.subject)
 
 
 def _tells_as_much(new: Claim, old: Claim) -> bool:

@@ -44,29 +44,45 @@ def find_forgotten(what: str, hits: Sequence[Hit], previous: Sequence[int], sens
     return held or _standing_out(what, entries, sense)
 
 
-def _standing_out(what: str, entries: Sequence[MemoryEntry], sense: Sense) -> list[MemoryEntry]:
+def may_be_forgotten(what: str, hits: Sequence[Hit], sense: Sense) -> list[MemoryEntry]:
+    """The memories, likeliest first, that "forget …" may mean where none surely is meant; the user is to say which."""
+    rated = _rated(what, entries_of(hits), sense)
+    return [one.entry for one in rated if one.words >= _WORD / 2 and one.score >= max(_ENOUGH, rated[0].score - _WORD)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Rated:
+    """A memory, how well it agrees with what is to be forgotten, and what of that its words count."""
+
+    entry: MemoryEntry
+    words: float
+    score: float
+
+
+def _rated(what: str, entries: Sequence[MemoryEntry], sense: Sense) -> list[_Rated]:
+    """The memories, the best first, and of those alike the newest."""
     named = all_words(what)
     words = [content(entry.text) for entry in entries]
     holders = Counter(word for held in words for word in held)
-    rated = sorted(
-        (
-            _WORD * sum(1 / holders[word] for word in held & named)
-            + _SYNONYM * sum(1 / holders[word] for word in held - named if meets(word, named))
-            + _COSINE * sense.cosine(what, entry.text),
-            entry.memory_id,
-            entry,
-        )
-        for entry, held in zip(entries, words, strict=True)
-    )
-    if not rated or rated[-1][0] < _ENOUGH:
+    found = []
+    for entry, held in zip(entries, words, strict=True):
+        shared = _WORD * sum(1 / holders[word] for word in held & named)
+        shared += _SYNONYM * sum(1 / holders[word] for word in held - named if meets(word, named))
+        found.append(_Rated(entry, shared, shared + _COSINE * sense.cosine(what, entry.text)))
+    return sorted(found, key=lambda one: (one.score, one.entry.memory_id), reverse=True)
+
+
+def _standing_out(what: str, entries: Sequence[MemoryEntry], sense: Sense) -> list[MemoryEntry]:
+    rated = _rated(what, entries, sense)
+    if not rated or rated[0].score < _ENOUGH:
         return []
-    best = rated[-1][2]
+    best = rated[0].entry
     group = next(group for group in together(entries) if best in group)
-    others = [score for score, _, entry in rated if entry not in group]
-    if others and rated[-1][0] - others[-1] < _LEAD:
+    others = [one.score for one in rated if one.entry not in group]
+    if others and rated[0].score - others[0] < _LEAD:
         return []
     # With what corrects it, it is one statement; what tells something else of the same, and stands alone, stays.
-    of_it = named | _told(best.text)
+    of_it = all_words(what) | _told(best.text)
     return [one for one in group if one is best or leans(one.text, one.text) or _told(one.text) & of_it]
 
 

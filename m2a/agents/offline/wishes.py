@@ -24,7 +24,7 @@ _OF_THE_MEMORY = (
     r"(?= (?:that|what|whatever|everything|all|anything|about|of (?:that|it|my|what|the)|the (?:\w+ )?(?:thing|bit|"
     r"part|memory|"
     r"note|fact|stuff|info\w*|password|pin|code|number|address|entry|story|figure|amount|sum|name|date)|my|our|it|this|"
-    r"her|his|their)\b)"
+    r"her|his|their|[\w-]+'s)\b)"
 )
 _FORGET = re.compile(
     rf"^{_PLEASE_DO}(?:(?:forget|delete|erase|un-?(?:know|learn|remember|hear))(?:d)?\b|"
@@ -67,7 +67,8 @@ _UNLIKELY = 0.3  # below which probability a clause after the wish tells what ho
 _PUTS_RIGHT = re.compile(r"\W*(?:\w+,? )?(?:scratch|scrap|strike|disregard)\b", re.IGNORECASE)
 _TELLS_ANEW = re.compile(r"\d|(?<=[a-z,'] )(?!I\b)[A-Z]|\b(?:now|instead)\b")
 _ONLY_POINTS = re.compile(
-    r"(?:it|that|this|them|those|these)(?: (?:one|part|bit|thing))?(?= (?:from|before|off|out|because|please|now|for|in)\b|\W*$)",
+    r"(?:(?:it|that|this|them|those|these)(?: (?:one|part|bit|thing))?"
+    r"(?= (?:from|before|off|out|because|please|now|for|in)\b|\W*$)|(?:it|them) \w+\W*$)",
     re.IGNORECASE,
 )
 _GOES_ON = re.compile(
@@ -119,7 +120,7 @@ def phrases(text: str) -> dict[str, float]:
 
 def may_ask_to_forget(text: str) -> bool:
     """Whether the text bids to take something away, or says that something is not to be kept or was never said."""
-    words = _WORD.findall(text.lower().replace("get rid of", "rid"))
+    words = _WORD.findall(_GET_RID.sub("rid", text.lower()))
     return bool(_BIDS.search(" ".join(_acts(["^", *words, "$"]))))
 
 
@@ -127,8 +128,11 @@ def _acts(words: Sequence[str]) -> list[str]:
     return [_ACTS.get(word.replace("-", ""), word) for word in words]
 
 
+_GET_RID = re.compile(r"\bget(?:ting)? rid of\b")
 _BIDS = re.compile(
-    r"(?:^\^|[,.!?]|\b(?:so|and|but|please|pls|just|kindly|now|then|you|to|ok|omg|hey|well)) <(?:remove|forget)> (?!to\b)|"
+    r"(?:^\^|[,.!?]|\b(?:so|and|but|please|pls|just|kindly|now|then|you|to|ok|omg|hey|well)|<memory>) "
+    r"<(?:remove|forget)> (?!to\b)|"
+    r"\b(?:that|it|this|they|those|these) (?:should|ought to|must|has to|have to|needs? to|can|may|might as well) go\b|"
     r"(?<!\bi )(?<!\bwe )(?<!he )(?<!they )<no> (?:[\w']+ ){0,4}?<keep>|<no> (?:[\w']+ ){0,2}?<say> you\b|\bi ever <say>"
 )
 # What words do in a request to forget: they take away, keep, say, deny, or name where a memory stands.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from m2a.agents.offline.change_words import corrects
 from m2a.agents.offline.corrections import Correction, find_corrected, rivals_of, without_strays
-from m2a.agents.offline.forgetting import find_forgotten, forgotten_words, what_is_meant, what_stays
+from m2a.agents.offline.forgetting import find_forgotten, forgotten_words, may_be_forgotten, what_is_meant, what_stays
 from m2a.agents.offline.names import find_names
 from m2a.agents.offline.pictured import is_pictured
 from m2a.agents.offline.questions import content_words
@@ -55,7 +55,12 @@ def next_step(state: TurnState, reading: Reading, sense: Sense) -> Action:
         if not forgotten:
             missing.append(what.strip(" ."))
     observations = reading.observations
-    if len(missing) == len(reading.forgets) and reading.otherwise:
+    doubtful = [
+        one for what in (*missing, reading.doubtful) for one in may_be_forgotten(what, found.without(gone), sense)
+    ]
+    if doubtful:
+        missing = []
+    if reading.otherwise and not writes:
         observations, missing = reading.otherwise, []
     hits = found.without(gone)
     corrections = without_strays(
@@ -78,7 +83,9 @@ def next_step(state: TurnState, reading: Reading, sense: Sense) -> Action:
                     return further
                 if not isinstance(done[further], Rejected):
                     break
-    return Finish(missing=", ".join(missing))
+    touched = {one.entry.memory_id for one in corrections if one is not None}
+    doubtful_ids = tuple(dict.fromkeys(one.memory_id for one in doubtful if one.memory_id not in touched))
+    return Finish(missing=", ".join(missing), doubtful_ids=doubtful_ids)
 
 
 def _restored(state: TurnState) -> Iterator[RestoreMemory]:
@@ -90,7 +97,7 @@ def _restored(state: TurnState) -> Iterator[RestoreMemory]:
 def _searches(state: TurnState, reading: Reading) -> list[Action]:
     """What is to be forgotten, what is told, whom it is told of, and what was said just before, which it may correct."""
     previous = [message.text for message in state.recent if message.role == "user" and message.text.strip()]
-    forgets = reading.forgets[:_FORGETS]
+    forgets = [*reading.forgets[:_FORGETS], *filter(None, [reading.doubtful])]
     searches: list[Action] = [SearchRawMessages(query=what) for what in dict.fromkeys(forgets) if what_is_meant(what)]
     corrections = [one for one in reading.observations if corrects(one.said)]
     others = [one for one in reading.observations if one not in corrections]
