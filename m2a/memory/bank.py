@@ -66,6 +66,8 @@ class MemoryBank:
     All calls block; they may come from any thread. A write is on disk when its call returns.
     """
 
+    is_temporary = False
+
     def __init__(self, owner: str, stores: Stores, clock: Callable[[], datetime]) -> None:
         self.owner = owner
         self._database = stores.database
