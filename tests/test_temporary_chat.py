@@ -3,11 +3,15 @@
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import gradio as gr
 import pytest
 from sqlalchemy import select
+from starlette.testclient import TestClient
 
+from app import create_app
 from m2a import Assistant
 from m2a.agents.offline import OfflineRules
 from m2a.memory.bank import MessageRefusedError
@@ -16,6 +20,7 @@ from m2a.memory.raw_message_store import UnknownConversationError
 from m2a.memory.schema import metadata
 from m2a.settings import load_settings
 from m2a.types import Failed, MemoryChanged, ReplyFinished
+from m2a.ui.chat_panel import ChatPanel, Update
 from tests.chat_server import ChatServer
 from tests.erase_scan import bytes_under
 from tests.scripted_model import Prompt, ScriptedModel
@@ -150,3 +155,85 @@ async def test_its_bank_refuses_every_write_and_a_photo_can_be_taken_back(assist
     assert bank.attached == () and not assistant.temporary_chats.holding(owner, photo_id)
     with pytest.raises(LookupError):
         bank.photo_data(photo_id)
+
+
+def request(assistant: Assistant, tab: str = "tab") -> Any:
+    return SimpleNamespace(username=assistant.local_owner, session_hash=tab, query_params={})
+
+
+async def last(updates: AsyncIterator[Update]) -> Update:
+    return [update async for update in updates][-1]
+
+
+async def begun(assistant: Assistant, panel: ChatPanel, tab: str = "tab") -> str:
+    update = await last(panel.on_temporary(SimpleNamespace(reads="with"), request(assistant, tab)))
+    assert update.current and "Nothing here is kept" in str(update.heading) and "data-attach" in str(update.attached)
+    return update.current
+
+
+async def test_the_page_takes_its_photos_past_the_uploads_and_tells_of_no_update(assistant, tmp_path):
+    owner, panel = assistant.local_owner, ChatPanel(assistant, tmp_path / "uploads")
+    chat, tab = await begun(assistant, panel), request(assistant)
+    photo_id = assistant.temporary_chats.attach(owner, chat, photo("red"))
+    assert photo_id in str(panel.on_attached(chat, tab))
+    assert photo_id not in str(panel.on_detach(chat, SimpleNamespace(photo_id=photo_id), tab))
+    assistant.temporary_chats.attach(owner, chat, photo("blue"))
+    dropped = tmp_path / "uploads" / "x" / "dropped.png"
+    dropped.parent.mkdir(parents=True)
+    dropped.write_bytes(photo("green"))
+    update = await last(panel.on_send({"text": "", "files": [str(dropped)]}, chat, "", tab))
+    assert not dropped.exists()  # what came by Gradio is not shown, and not left
+    [asked, _answer] = assistant.messages(owner, chat)
+    assert len(asked.photos) == 1 and update.current == chat and "m-change" not in str(update.history)
+    with pytest.raises(gr.Error, match="end it first"):
+        await last(panel.on_tell(chat, SimpleNamespace(text="I am a vegan."), tab))
+    assert assistant.conversations(owner) == []
+
+
+@pytest.mark.parametrize("leave", ["new", "open", "another", "unload"])
+async def test_leaving_it_ends_it_and_what_is_sent_to_it_after_that_goes_nowhere(assistant, tmp_path, leave):
+    owner, panel = assistant.local_owner, ChatPanel(assistant, tmp_path)
+    await turn(assistant, "A conversation that is kept")
+    [kept] = assistant.conversations(owner)
+    chat, tab = await begun(assistant, panel), request(assistant)
+    await last(panel.on_send({"text": "Hello", "files": []}, chat, "", tab))
+    match leave:
+        case "new":
+            await last(panel.on_new(tab))
+        case "open":
+            await last(panel.on_open(SimpleNamespace(conversation=kept.conversation_id), tab))
+        case "another":
+            await begun(assistant, panel)
+        case "unload":
+            await panel.on_unload(tab)
+    assert assistant.temporary_chats.find(owner, chat) is None and assistant.messages(owner, chat) == []
+    update = await last(panel.on_send({"text": "A secret", "files": []}, chat, "", tab))
+    assert "This temporary chat has ended, and nothing was sent" in str(update.live)
+    assert [one.title for one in assistant.conversations(owner)] == ["A conversation that is kept"]
+
+
+async def test_another_tab_leaves_it_alone(assistant, tmp_path):
+    panel = ChatPanel(assistant, tmp_path)
+    chat = await begun(assistant, panel)
+    await last(panel.on_load(request(assistant, "other")))
+    await last(panel.on_new(request(assistant, "other")))
+    assert assistant.temporary_chats.find(assistant.local_owner, chat)
+
+
+def test_a_photo_is_taken_and_shown_by_our_own_routes_and_kept_by_no_cache(tmp_path):
+    app_settings = load_settings(data_dir=tmp_path, port=7999)
+    opened = Assistant.open(app_settings, policy=ScriptedPolicy(), clock=Clock())
+    with TestClient(create_app(app_settings, opened), base_url="http://127.0.0.1:7999") as client:
+        chat = begin(opened)
+        assert client.post(f"/temporary/{chat}/photos", content=photo("red")).status_code == 204
+        [photo_id] = opened.temporary_chats.find(opened.local_owner, chat).attached
+        for address in (f"/photos/{photo_id}", f"/photos/{photo_id}/thumbnail"):
+            shown = client.get(address)
+            assert shown.status_code == 200 and shown.headers["cache-control"] == "no-store"
+        refused = client.post(f"/temporary/{chat}/photos", content=b"%PDF-1.7")
+        assert refused.status_code == 422 and "looks like a PDF" in refused.json()["detail"]
+        assert client.post(f"/temporary/{chat}/photos", content=b"x" * 30_000_001).status_code == 413
+        opened.end_temporary(opened.local_owner, chat)
+        assert client.get(f"/photos/{photo_id}").status_code == 404
+        assert client.post(f"/temporary/{chat}/photos", content=photo("red")).status_code == 404
+    assert not [path for path in tmp_path.rglob("*") if path.suffix in (".jpg", ".png")]
