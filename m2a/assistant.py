@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
 
-from m2a import memory_edits
+from m2a import memory_edits, review
 from m2a.ability_sentences import ability_sentences
 from m2a.agents.chat_agent import ChatAgent
 from m2a.agents.in_thread import in_thread
@@ -44,12 +44,14 @@ from m2a.types import (
     MemoryChanged,
     MemoryFilter,
     MemoryPage,
+    MemoryRule,
     Message,
     MessageRecorded,
     OpenedMemory,
     Query,
     Receipt,
     ReplyFinished,
+    Review,
     Subject,
     Supersession,
     TurnEvent,
@@ -334,6 +336,25 @@ class Assistant:
     def insist(self, owner: str, reply_id: int, number: int) -> list[MemoryChanged]:
         """Do what was asked for in a turn and was not done; empty where that was done before. Raises like `undo`."""
         return self.memory(owner).insist(reply_id, number, who=THE_USER)
+
+    def memory_rule(self, owner: str) -> MemoryRule:
+        """When memories are written: at once or after a review, and of which categories never."""
+        return self.memory(owner).rule()
+
+    def set_memory_rule(self, owner: str, rule: MemoryRule) -> None:
+        self.memory(owner).set_rule(rule)
+
+    def review(self, owner: str, at: tuple[int, int] | None = None, *, skip: bool = False) -> Review:
+        """What waits to be kept or rejected, with one of it, as `review.review` has it."""
+        return review.review(self.memory(owner), at, skip=skip)
+
+    def keep(self, owner: str, reply_id: int, number: int, text: str | None = None) -> int:
+        """Write a memory that waited, on wish with another text. Returns and raises like `edit_memory`."""
+        return review.keep(self.memory(owner), reply_id, number, text, who=THE_USER)
+
+    def reject(self, owner: str, reply_id: int, number: int, *, rejected: bool = True) -> None:
+        """Have a memory that waited never written, or, to undo that, wait again. Raises `LookupError`."""
+        self.memory(owner).reject(reply_id, number, rejected=rejected)
 
     def supersede(self, owner: str, reply_id: int, number: int, memory_id: int) -> list[MemoryChanged]:
         """Put what a turn added in the place of one of its rivals, which stays as history; empty where it no longer is one.

@@ -31,6 +31,7 @@ from m2a.memory.schema import (
     entry_photo,
     erasure,
     forgotten_entry,
+    held_memory,
     message,
     message_photo,
     message_reading,
@@ -60,10 +61,12 @@ from m2a.types import (
 from models.captioner import together
 
 _BY_THE_USER = {"who": "the user", "why": ""}
-_OF_MESSAGE = (message_photo, message, trace, pending_update, message_reading, withheld_words, withheld_photo)
+_OF_MESSAGE = (
+    message_photo, message, trace, held_memory, pending_update, message_reading, withheld_words, withheld_photo,
+)  # fmt: skip
 _OF_FORGETTING = (forgotten_entry, withheld_words, withheld_photo)
 # What stays of an owner of whom everything is erased: the name, the numbers given out, and what the act leaves.
-_KEPT = ("owner", "erasure", "receipt", "outbox")
+_KEPT = ("owner", "erasure", "receipt", "outbox", "owner_setting")
 
 
 class NothingToEraseError(LookupError):
