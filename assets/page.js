@@ -86,7 +86,7 @@
   function goTo(memory) {
     const was = new URLSearchParams(location.search).get('memory');
     setMemory(memory !== null, memory);
-    if (was !== memory) history.pushState(null, '', address(shown || '', memory));
+    if (was !== memory) history.pushState(null, '', address(addressed(), memory));
   }
 
   function openMemory(number) {
@@ -181,6 +181,10 @@
       opened.delete(`manage-${form.dataset.rename}`);
       document.querySelector('.m-manage summary')?.focus();
     }
+    if (form.matches('[data-rule]')) {
+      tell('m2a-review', 'rule', { after_review: fields.after_review, never: new FormData(form).getAll('never') });
+    }
+    if (form.matches('[data-review-edit]') && fields.text.trim()) askReview('keep', form.dataset, fields);
     if (form.matches('[data-find]')) search(true);
     else if (form.matches('[data-edit]')) {
       askMemory('edit', { ...fields, memory_id: Number(form.dataset.edit) }, '.m-told .m-change');
@@ -225,6 +229,31 @@
     }
   }
 
+  // Review: after each decision the next memory is up, and the keyboard goes on there.
+
+  let reviewed = null;
+  function askReview(name, { reply, number }, more = {}) {
+    reviewed = document.querySelector('.m-review-card');
+    tell('m2a-review', name, { reply_id: Number(reply), number: Number(number), ...more });
+  }
+
+  function showReview() {
+    if (!reviewed || reviewed.isConnected) return;
+    reviewed = null;
+    (document.querySelector('.m-review-card') || document.querySelector('.m-review > summary'))?.focus();
+  }
+
+  // K, R, S and E decide while the card has the keyboard.
+  function onReviewKey(key) {
+    const card = key.target.closest?.('.m-review-card');
+    if (!card || key.ctrlKey || key.metaKey || key.altKey || key.target.matches('input, textarea')) return;
+    const button = card.querySelector(`[aria-keyshortcuts="${CSS.escape(key.key.toLowerCase())}"]`);
+    if (!button) return;
+    key.preventDefault();
+    button.click();
+    if (button.matches('summary')) card.querySelector('textarea').focus();
+  }
+
   // Leads to a message: in the conversation that is open, or in its own.
   let wanted = null;
   function seeMessage(link) {
@@ -238,6 +267,47 @@
       tell('m2a-conversations', 'open', { conversation: link.dataset.in, message: Number(link.dataset.see) });
     }
   }
+
+  // Temporary chat: no address leads to it, this browser stores nothing of it, and its photos go past Gradio's uploads.
+
+  const isTemporary = (conversation = shown) => Boolean(conversation?.startsWith('temporary-'));
+  const addressed = (conversation = shown) => (isTemporary(conversation) ? '' : conversation || '');
+
+  // Until the chat is there nothing can be written: it would go into the conversation that is open, and stay.
+  let beginning = false;
+  function setBeginning(now) {
+    beginning = now;
+    document.getElementById('m2a-foot').inert = now;
+    if (!now) box()?.focus();
+  }
+
+  async function attach(files) {
+    const chat = shown;
+    for (const file of files) {
+      let failure = '';
+      try {
+        const answer = await fetch(`/temporary/${encodeURIComponent(chat)}/photos`, { method: 'POST', body: file });
+        if (!answer.ok) failure = (await answer.json().catch(() => ({}))).detail || 'This photo is too large.';
+      } catch {
+        failure = 'M2A does not answer; is it still running?';
+      }
+      if (chat !== shown) return;
+      if (!failure) tell('m2a-temporary', 'attached');
+      document.querySelector('.m-attach-failed').textContent = failure;
+    }
+  }
+
+  // Gradio would take these files, and put them on the disk.
+  function takeFiles(event) {
+    const carried = event.dataTransfer || event.clipboardData;
+    const files = [...(carried?.files || [])];
+    const holds = files.length || [...(carried?.types || [])].includes('Files');
+    if (!isTemporary() || !holds) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    if (event.type !== 'dragover') attach(files);
+  }
+  for (const kind of ['dragenter', 'dragover', 'drop', 'paste']) window.addEventListener(kind, takeFiles, true);
 
   // Messages
 
@@ -262,6 +332,8 @@
     const heading = document.querySelector('h1[data-conversation]');
     if (!heading) return;
     const id = heading.dataset.conversation;
+    if (beginning && ((isTemporary(id) && id !== shown) || document.querySelector('.toast-body.error'))) setBeginning(false);
+    if (isTemporary(id)) box()?.setAttribute('autocomplete', 'off'); // else a browser may keep it to restore the tab
     document.title = id ? `${heading.textContent} · M2A` : 'M2A';
     if (id === shown) return;
     const first = shown === null;
@@ -270,9 +342,9 @@
     navigated = false;
     shown = id;
     if (first || byLink) openDraft(id, first);
-    if (id !== was) {
+    if (addressed(id) !== was) {
       const memory = new URLSearchParams(location.search).get('memory');
-      history[first ? 'replaceState' : 'pushState'](null, '', address(id, memory));
+      history[first ? 'replaceState' : 'pushState'](null, '', address(addressed(id), memory));
     }
     following = true;
     if (!first) {
@@ -366,6 +438,7 @@
 
   // The text, and where it was sent already: after which message.
   function saveDraft(conversation, text, after = null) {
+    if (isTemporary(conversation)) return;
     try {
       if (text) localStorage.setItem(draftKey(conversation), JSON.stringify({ text, after }));
       else localStorage.removeItem(draftKey(conversation));
@@ -467,7 +540,17 @@
       else opened.add(details.dataset.key);
       following = false;
     }
-    if (target.closest('[data-new], [data-open]')) navigated = true;
+    if (target.closest('[data-new], [data-open], [data-begin], [data-end]')) navigated = true;
+    const decided = target.closest('[data-review]');
+    if (decided) askReview(decided.dataset.review, decided.dataset);
+    if (target.closest('[data-end]')) tell('m2a-temporary', 'end');
+    const detached = target.closest('[data-detach]');
+    if (detached) tell('m2a-temporary', 'detach', { photo_id: detached.dataset.detach });
+    if (target.closest('[data-begin]')) {
+      opened.delete('begin-temporary');
+      setDrawer(false);
+      setBeginning(true);
+    }
     const act = target.closest('[data-act]');
     if (act?.closest('#m2a-memory')) {
       const { reply, number, memory } = act.dataset;
@@ -485,6 +568,7 @@
     }
   }, true);
   document.addEventListener('keydown', (key) => {
+    onReviewKey(key);
     if (key.key === 'Escape' && !document.querySelector('dialog[open]')) {
       if (drawerOpen()) setDrawer(false);
       else if (memoryOpen() && document.getElementById('m2a-memory').contains(key.target)) {
@@ -503,6 +587,11 @@
     if (input.target === box()) onTyping(input.target.value);
     else if (input.target.closest?.('[data-find-conversations]')) searchConversations(input.target.value);
     else if (input.target.closest?.('[data-find]')) search(input.target.type !== 'search');
+  });
+  document.addEventListener('change', (change) => {
+    if (!change.target.matches?.('[data-attach]')) return;
+    attach([...change.target.files]);
+    change.target.value = '';
   });
   document.addEventListener('submit', (submit) => {
     if (!submit.target.closest('#m2a')) return;
@@ -525,7 +614,7 @@
     if (memory) askMemory('memory', { memory_id: Number(memory) });
     else if (memory === '' && document.querySelector('.m-opened')) askMemory('back');
     const id = params.get('conversation') || '';
-    if (id === shown) return;
+    if (id === addressed()) return;
     const link = [...document.querySelectorAll('[data-open]')].find((one) => one.dataset.open === id);
     if (id && !link) location.reload();
     else (link || document.querySelector('[data-new]'))?.click();
@@ -541,6 +630,7 @@
     keepOpen();
     keepDraft();
     keepFocus();
+    showReview();
     showMemory();
     showDialog();
     applyTheme();

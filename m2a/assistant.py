@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
 
-from m2a import memory_edits
+from m2a import memory_edits, review
 from m2a.ability_sentences import ability_sentences
 from m2a.agents.chat_agent import ChatAgent
 from m2a.agents.in_thread import in_thread
@@ -29,6 +29,7 @@ from m2a.memory.stores import Stores
 from m2a.sentences import failure_sentence, log_unforeseen
 from m2a.settings import Settings, load_settings
 from m2a.speakers import ASSISTANT, THE_USER, USER
+from m2a.temporary_chats import TemporaryChats
 from m2a.turn import ClosedError, Turn
 from m2a.types import (
     Conversation,
@@ -43,12 +44,14 @@ from m2a.types import (
     MemoryChanged,
     MemoryFilter,
     MemoryPage,
+    MemoryRule,
     Message,
     MessageRecorded,
     OpenedMemory,
     Query,
     Receipt,
     ReplyFinished,
+    Review,
     Subject,
     Supersession,
     TurnEvent,
@@ -99,6 +102,7 @@ class Assistant:
         self._captioner = Loading("captions", lambda: load_captioner(self._policy.get()))
         self.stores: Stores = replace(sql, retrieval=self._retrieval.get)
         self.local_owner = owner_named(sql.database, LOCAL_OWNER)
+        self.temporary_chats = TemporaryChats(lambda: self.stores, clock)
         # Held, by owner, while a message is answered and while the memory is updated.
         self._reply_locks: dict[str, asyncio.Lock] = {}
         self._update_locks: dict[str, asyncio.Lock] = {}
@@ -210,6 +214,15 @@ class Assistant:
         """The owner's memory, to read and to write."""
         return MemoryBank(owner, self.stores, self._clock)
 
+    def bank_of(self, owner: str, conversation_id: str | None) -> MemoryBank:
+        """The owner's memory as the conversation has it: in a temporary chat, what is said there too, and no writing."""
+        return self.temporary_chats.find(owner, conversation_id) or self.memory(owner)
+
+    def end_temporary(self, owner: str, conversation_id: str) -> None:
+        """End a temporary chat: nothing of it is left. A reply under way is stopped."""
+        self.stop(owner, conversation_id)
+        self.temporary_chats.end(owner, conversation_id)
+
     def conversations(self, owner: str) -> list[Conversation]:
         """The last used first."""
         return self.memory(owner).conversations()
@@ -238,11 +251,14 @@ class Assistant:
         return self.memory(owner).captions(photo_ids)
 
     def messages(self, owner: str, conversation_id: str) -> list[Message]:
-        return self.memory(owner).conversation(conversation_id)
+        return self.bank_of(owner, conversation_id).conversation(conversation_id)
 
-    def explanation(self, owner: str, message_id: int) -> Explanation:
-        """What was searched for a reply, what it rests on, and what was remembered after it."""
-        return load_trace(self.memory(owner), message_id)
+    def explanation(self, owner: str, message_id: int, conversation_id: str | None = None) -> Explanation:
+        """What was searched for a reply, what it rests on, and what was remembered after it.
+
+        A reply in a temporary chat is found with the chat's `conversation_id`.
+        """
+        return load_trace(self.bank_of(owner, conversation_id), message_id)
 
     def memories(self, owner: str, wanted: MemoryFilter, *, start: int, count: int) -> MemoryPage:
         """A part of what is remembered, the last told first."""
@@ -289,9 +305,11 @@ class Assistant:
             others.get(entry.superseded_by or 0),
         )
 
-    def before(self, owner: str, message_ids: Collection[int]) -> dict[int, Message]:
-        """For each of the messages the one before it in its conversation, where there is one."""
-        return self.memory(owner).preceding(message_ids)
+    def before(
+        self, owner: str, message_ids: Collection[int], conversation_id: str | None = None
+    ) -> dict[int, Message]:
+        """For each of the messages the one before it in its conversation, where there is one; of a temporary chat as above."""
+        return self.bank_of(owner, conversation_id).preceding(message_ids)
 
     def edit_memory(self, owner: str, memory_id: int, text: str, happened: DateInterval | None) -> int:
         """Let a memory say the text, and when that was; the reply that tells of it, by whose changes it is undone.
@@ -318,6 +336,25 @@ class Assistant:
     def insist(self, owner: str, reply_id: int, number: int) -> list[MemoryChanged]:
         """Do what was asked for in a turn and was not done; empty where that was done before. Raises like `undo`."""
         return self.memory(owner).insist(reply_id, number, who=THE_USER)
+
+    def memory_rule(self, owner: str) -> MemoryRule:
+        """When memories are written: at once or after a review, and of which categories never."""
+        return self.memory(owner).rule()
+
+    def set_memory_rule(self, owner: str, rule: MemoryRule) -> None:
+        self.memory(owner).set_rule(rule)
+
+    def review(self, owner: str, at: tuple[int, int] | None = None, *, skip: bool = False) -> Review:
+        """What waits to be kept or rejected, with one of it, as `review.review` has it."""
+        return review.review(self.memory(owner), at, skip=skip)
+
+    def keep(self, owner: str, reply_id: int, number: int, text: str | None = None) -> int:
+        """Write a memory that waited, on wish with another text. Returns and raises like `edit_memory`."""
+        return review.keep(self.memory(owner), reply_id, number, text, who=THE_USER)
+
+    def reject(self, owner: str, reply_id: int, number: int, *, rejected: bool = True) -> None:
+        """Have a memory that waited never written, or, to undo that, wait again. Raises `LookupError`."""
+        self.memory(owner).reject(reply_id, number, rejected=rejected)
 
     def supersede(self, owner: str, reply_id: int, number: int, memory_id: int) -> list[MemoryChanged]:
         """Put what a turn added in the place of one of its rivals, which stays as history; empty where it no longer is one.
@@ -389,7 +426,7 @@ class Assistant:
         return [self._text_encoder, self._image_encoder, self._retrieval, self._policy, self._captioner]
 
     async def _run(self, turn: Turn) -> None:
-        bank = self.memory(turn.owner)
+        bank = self.bank_of(turn.owner, turn.conversation_id)
         try:
             message = await self._record(turn, bank)
         except Exception as error:  # whoever follows the turn is told
@@ -412,7 +449,7 @@ class Assistant:
                 if turn.reply is not None:
                     await updates.work_off(turn.emit, after=turn.reply)
                 await in_thread(bank.index)
-            if message.photos:
+            if message.photos and not bank.is_temporary:
                 self._spawn(self._caption(bank.owner))
         except Exception as error:  # the boundary of a turn: whatever broke, the user is told and the next turn runs
             stage: Literal["reply", "update"] = "reply" if turn.reply is None else "update"

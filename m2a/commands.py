@@ -64,8 +64,8 @@ async def ask(assistant: Assistant, *, text: str, photos: list[str]) -> AsyncIte
                 }
             case MemoryChanged():
                 turn["changes"].append(change_piece(event))
-            case NotKept(what, reason, number):
-                turn["not_kept"].append({"text": what, "reason": reason, "number": number})
+            case NotKept(what, reason, number, held):
+                turn["not_kept"].append({"text": what, "reason": reason, "number": number, "held": held})
             case UnaskedChanges(count):
                 turn["unasked"] = count
             case Usage(calls, input_tokens, output_tokens):

@@ -10,6 +10,7 @@ from m2a.memory.bank import MemoryBank
 from m2a.memory.semantic_memory_store import RejectedWriteError
 from m2a.speakers import ASSISTANT, USER
 from m2a.types import (
+    Addition,
     Change,
     Concept,
     ConceptMention,
@@ -17,6 +18,7 @@ from m2a.types import (
     EntryDraft,
     EvidenceRange,
     Forgetting,
+    HeldMemory,
     MemoryEntry,
     Replacement,
 )
@@ -64,6 +66,32 @@ def restore(bank: MemoryBank, memory_id: int, *, who: str) -> int:
         return [Replacement(current_id, replace(draft, evidence_ids=(*evidence, said)), "the user brought it back")]
 
     return _recorded(bank, f"This holds again: {older.text}", "I brought it back.", changes, who=who)
+
+
+def keep_edited(bank: MemoryBank, held: HeldMemory, text: str, *, who: str) -> int:
+    """Write a memory that was held as the user puts it; the id of the reply that tells of it.
+
+    It rests on what was said before and on the user's own words now. Raises `RejectedWriteError` and `MessageRefusedError`.
+    """
+    text = text.strip()
+    if not text:
+        raise RejectedWriteError("A memory needs a text; to be rid of it, reject it.")
+    check_message(text)
+    change = held.change
+    concepts = tuple(
+        one for one in change.draft.concepts if any(_names(text, name) for name in (one.name, *one.aliases))
+    )
+    older = change.draft.evidence_ids
+
+    def changes(said: EvidenceRange) -> Sequence[Change]:
+        draft = replace(change.draft, text=text, evidence_ids=(*older, said), concepts=concepts, rests_on="stated")
+        if isinstance(change, Replacement) and held.previous is not None:
+            return [replace(change, draft=draft)]
+        return [Addition(draft, "the user edited it in the review")]
+
+    reply_id = _recorded(bank, text, "I keep it as you put it.", changes, who=who)
+    bank.settle(held.place.reply_id, held.place.number)
+    return reply_id
 
 
 def forget(bank: MemoryBank, memory_id: int, *, who: str) -> int:

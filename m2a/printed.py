@@ -20,7 +20,8 @@ def notices(turn: Mapping[str, Any]) -> Iterator[str]:
         for rival in change["rivals"]:
             yield f"    I also keep memory {rival['memory_id']}: {_quoted(rival)} ({rival['recorded_at'][:10]})."
     for refused in turn["not_kept"]:
-        yield f"Not done: {refused['text']} {refused['reason']}"
+        title = {"review": "Waits for your review", "category": "Not kept"}.get(refused["held"], "Not done")
+        yield f"{title}: {refused['text']} {refused['reason']}".rstrip()
     if turn["unasked"]:
         changes, were = ("change", "was") if turn["unasked"] == 1 else ("changes", "were")
         yield f"{turn['unasked']} {changes} that you did not ask for {were} not made."

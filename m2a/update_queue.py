@@ -4,6 +4,7 @@ import logging
 
 from m2a.agents.chat_agent import ChatAgent
 from m2a.agents.in_thread import in_thread
+from m2a.memory.admission import admitted
 from m2a.memory.bank import MemoryBank
 from m2a.sentences import failure_sentence, log_unforeseen
 from m2a.types import Emit, Failed, Message, NotKept, UnaskedChanges
@@ -57,6 +58,7 @@ class UpdateQueue:
         messages = await in_thread(self._bank.messages, [answered, reply_id])
         message, reply = messages[answered], messages[reply_id]
         update = await self._agent.update(message, reply, message.said_at)
+        update = admitted(update, await in_thread(self._bank.rule))
         written = await in_thread(
             self._bank.write,
             update.changes,
@@ -70,7 +72,7 @@ class UpdateQueue:
         for changed in written:
             emit(changed)
         for number, refusal in enumerate(update.refusals):
-            emit(NotKept(refusal.text, refusal.reason, None if refusal.change is None else number))
+            emit(NotKept(refusal.text, refusal.reason, None if refusal.change is None else number, refusal.held))
         if update.unasked:
             emit(UnaskedChanges(update.unasked))
 

@@ -21,7 +21,7 @@ from m2a.assistant import Assistant
 from m2a.memory.owners import owner_named
 from m2a.memory.words import finished_words
 from m2a.settings import Settings
-from m2a.types import Failed, MemoryChanged, MemoryEntry, MessageRecorded, ReplyFinished
+from m2a.types import Failed, MemoryChanged, MemoryEntry, MemoryRule, MessageRecorded, ReplyFinished
 from models.abilities import Abilities
 from models.chat_model import ChatMessage, TokenUsage, in_words
 
@@ -71,6 +71,7 @@ class Teller:
         self._clock = clock
         self._conversation: str | None = None
         self.owner = owner_named(assistant.stores.database, name)
+        assistant.set_memory_rule(self.owner, MemoryRule(never=frozenset()))  # what is lost by mistake is looked for
         self.told = Told()
 
     def new_conversation(self) -> None:

@@ -21,12 +21,25 @@ from m2a.agents.offline.statements import read, with_concepts
 from m2a.assistant import Assistant
 from m2a.memory.owners import owner_named
 from m2a.settings import Settings
-from m2a.types import Concept, EvidenceRange, Failed, Hit, MemoryEntry, Message, MessageRecorded, ReplyFinished
+from m2a.types import (
+    Concept,
+    EvidenceRange,
+    Failed,
+    Hit,
+    MemoryEntry,
+    MemoryRule,
+    Message,
+    MessageRecorded,
+    ReplyFinished,
+)
 
 DECLINED = "I don't have that in memory."
 BEHAVIOURS = ("keeping", "correcting", "answering", "declining")
 
 TurnKind = Literal["statement", "correction", "question", "never_said", "chit_chat"]
+
+
+EVERYTHING = MemoryRule(never=frozenset())  # measured is what the rules read, not what their owner wants kept out
 
 
 @dataclass(frozen=True)
@@ -145,6 +158,7 @@ async def play(stories: Iterable[Story], policy: OfflineRules | None = None) -> 
         async with Assistant.open(settings, clock=lambda: now[0], policy=policy or OfflineRules()) as assistant:
             for story in stories:
                 owner = owner_named(assistant.stores.database, story.name)
+                assistant.set_memory_rule(owner, EVERYTHING)
                 conversation: str | None = None
                 recent: list[Message] = []
                 so_far: list[Message] = []

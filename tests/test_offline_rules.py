@@ -16,7 +16,7 @@ from m2a.agents.offline.sense import Logistic, learned
 from m2a.assistant import Assistant
 from m2a.settings import Settings
 from m2a.types import MessageRecorded, NotKept, ReplyFinished
-from tests.offline_cases import DECLINED, false_quotations, play, play_file, read_stories, score
+from tests.offline_cases import DECLINED, EVERYTHING, false_quotations, play, play_file, read_stories, score
 
 STORIES = Path(__file__).parent / "data" / "offline_e.json"
 BARS = {"keeping": 0.95, "correcting": 0.85, "answering": 0.7, "declining": 0.7}
@@ -29,6 +29,7 @@ class Talk:
         self.now = datetime(2026, 3, 2, 12, tzinfo=UTC)
         settings = Settings(data_dir=folder, chat_model="offline")
         self.assistant = Assistant.open(settings, clock=lambda: self.now, policy=policy or OfflineRules())
+        self.assistant.set_memory_rule(self.assistant.local_owner, EVERYTHING)
         self.conversation: str | None = None
         self.last: ReplyFinished | None = None
         self.not_kept: list[NotKept] = []

@@ -197,6 +197,7 @@ class ChatAgent:
             preferences=tuple(preferences),
             concepts=tuple(concepts),
             superseded=await in_thread(self._superseded, recent),
+            is_temporary=self._bank.is_temporary,
         )
 
     def _recent(self, message: Message) -> tuple[Message, ...]:

@@ -96,6 +96,8 @@ def reply_messages(state: TurnState, abilities: Abilities, scope: SearchScope) -
     stage = render("generate") + ("\n" + render("generate_searching", scope) if state.may_search else "")
     system = ChatMessage("system", (*system.parts, "\n\n" + stage))
     room = room_of(abilities, REPLY_TOKENS)
+    if state.is_temporary:
+        system = ChatMessage("system", (*system.parts, "\n\n" + render("temporary")))
     last = []
     if state.photos and abilities.sees_photos is False:
         last.append(render("blind_said" if any(m.photos for m in state.recent) else "blind"))

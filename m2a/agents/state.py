@@ -169,7 +169,8 @@ class TurnState:
     are those of the current stage. In the generate stage `recalled` are the photos that go into the prompt and `context` what
     the queries brought. In the update stages `changes` are what the turn before this one changed in the memory. `planned` is
     of no account in another stage than its own. Where several `people` talk to each other, each counts as the user, and
-    `parts` are the texts of those who speak in `message`, which holds one after the other.
+    `parts` are the texts of those who speak in `message`, which holds one after the other. Nothing
+    of a turn that `is_temporary` is kept.
     """
 
     stage: Stage
@@ -191,6 +192,7 @@ class TurnState:
     planned: Planned | None = None
     people: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
+    is_temporary: bool = False
 
     @property
     def may_search(self) -> bool:

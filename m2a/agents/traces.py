@@ -65,9 +65,14 @@ def load_trace(bank: MemoryBank, message_id: int) -> Explanation:
             if not stored.get("erased") and (change := records.change(stored)) is not None
         ),
         not_kept=tuple(
-            NotKept(stored["text"], stored["reason"], None if stored["change"] is None else number)
+            NotKept(
+                stored["text"],
+                stored["reason"],
+                None if stored["change"] is None else number,
+                stored.get("held", "check"),
+            )
             for number, stored in enumerate(steps.get("refusals", ()))
-            if not stored.get("done")
+            if not (stored.get("done") or stored.get("rejected"))
         ),
         unasked=steps.get("unasked", 0),
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import insert
 
-from m2a.memory import change_log, memory_listing, photo_captions, receipts, updates
+from m2a.memory import change_log, held_memories, memory_listing, owner_settings, photo_captions, receipts, updates
 from m2a.memory.change_writer import ChangeWriter
 from m2a.memory.erasing import Eraser
 from m2a.memory.forgetting import Forgetter
@@ -31,6 +31,7 @@ from m2a.types import (
     EvidenceRange,
     Forgetting,
     ForgottenWords,
+    HeldPlace,
     HistoryRow,
     Hit,
     MemoryChanged,
@@ -38,6 +39,7 @@ from m2a.types import (
     MemoryFilter,
     MemoryKind,
     MemoryPage,
+    MemoryRule,
     Message,
     Photo,
     Query,
@@ -45,6 +47,7 @@ from m2a.types import (
     Recognition,
     RecordKind,
     Refusal,
+    Replacement,
     Role,
     Subject,
 )
@@ -66,6 +69,8 @@ class MemoryBank:
 
     All calls block; they may come from any thread. A write is on disk when its call returns.
     """
+
+    is_temporary = False
 
     def __init__(self, owner: str, stores: Stores, clock: Callable[[], datetime]) -> None:
         self.owner = owner
@@ -391,9 +396,14 @@ class MemoryBank:
                 return []
             if refusal.change is None:
                 raise LookupError("There is nothing that could be done after all.")
-            written = self._writer.apply(connection, self.owner, [refusal.change], who=who, now=self._clock())
+            change = refusal.change
+            if isinstance(change, Replacement) and refusal.held != "check":  # what it was to replace may be gone by now
+                living = self._semantic.get(connection, self.owner, [change.memory_id])
+                change = change if living else Addition(change.draft, change.why)
+            written = self._writer.apply(connection, self.owner, [change], who=who, now=self._clock())
             stored["done"] = True
             change_log.write_steps(connection, self.owner, reply_id, steps)
+            held_memories.settle(connection, self.owner, reply_id, number)
             change_log.append(connection, self.owner, reply_id, [item.stored for item in written])
             return [item.changed for item in written]
 
@@ -402,6 +412,41 @@ class MemoryBank:
         with self._database.read() as connection:
             steps = change_log.read_steps(connection, self.owner, reply_id) or {}
             return change_log.load_refusals(connection, self.owner, steps.get("refusals", ()), self._forgetter)
+
+    def reject(self, reply_id: int, number: int, *, rejected: bool = True) -> None:
+        """Have a memory that was held never written, or be decided on again. Raises `LookupError` where there is no such."""
+        with self._database.write() as connection:
+            steps = change_log.read_steps(connection, self.owner, reply_id) or {}
+            stored = change_log.numbered(steps, "refusals", number)
+            stored["rejected"] = rejected
+            change_log.write_steps(connection, self.owner, reply_id, steps)
+            if rejected:
+                held_memories.settle(connection, self.owner, reply_id, number)
+            elif not stored.get("done") and stored["change"]:
+                held_memories.reopen(connection, self.owner, reply_id, number, stored.get("held", "check"))
+
+    def settle(self, reply_id: int, number: int) -> None:
+        """Note that a memory that was held is decided on: it was written in another way, or its words were forgotten."""
+        with self._database.write() as connection:
+            steps = change_log.read_steps(connection, self.owner, reply_id) or {}
+            if number < len(steps.get("refusals", ())):
+                steps["refusals"][number]["done"] = True
+                change_log.write_steps(connection, self.owner, reply_id, steps)
+            held_memories.settle(connection, self.owner, reply_id, number)
+
+    def held_places(self) -> list[HeldPlace]:
+        """Where the memories are that were held and not decided on, what waits for a review first."""
+        with self._database.read() as connection:
+            return held_memories.places(connection, self.owner)
+
+    def rule(self) -> MemoryRule:
+        """When memories are written."""
+        with self._database.read() as connection:
+            return owner_settings.memory_rule(connection, self.owner)
+
+    def set_rule(self, rule: MemoryRule) -> None:
+        with self._database.write() as connection:
+            owner_settings.set_memory_rule(connection, self.owner, rule)
 
     def newest_reply_with_changes(self) -> int | None:
         """The last reply whose update changed something that has not been taken back."""

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import TypeAdapter
 from sqlalchemy import Connection, select, update
 
+from m2a.memory import held_memories
 from m2a.memory.forgetting import Forgetter
 from m2a.memory.schema import trace
 from m2a.memory.withheld import FORGOTTEN
@@ -34,7 +35,7 @@ def _dump_refusal(refusal: Refusal) -> dict[str, Any]:
     if change is not None:
         kind = type(change)
         stored = {"kind": kind.__name__, **TypeAdapter(kind).dump_python(change, mode="json")}
-    return {"text": refusal.text, "reason": refusal.reason, "change": stored}
+    return {"text": refusal.text, "reason": refusal.reason, "change": stored, "held": refusal.held}
 
 
 def _load_change(stored: Mapping[str, Any]) -> Change:
@@ -44,7 +45,8 @@ def _load_change(stored: Mapping[str, Any]) -> Change:
 
 
 def _load_refusal(stored: Mapping[str, Any]) -> Refusal:
-    return Refusal(stored["text"], stored["reason"], _load_change(stored["change"]) if stored["change"] else None)
+    change = _load_change(stored["change"]) if stored["change"] else None
+    return Refusal(stored["text"], stored["reason"], change, stored.get("held", "check"))
 
 
 def load_refusals(
@@ -117,6 +119,7 @@ def append(
         "unasked": steps.get("unasked", 0) + unasked,
     }
     write_steps(connection, owner, reply_id, steps | more)
+    held_memories.note(connection, owner, reply_id, len(steps.get("refusals", ())), refusals)
 
 
 def numbered(steps: Mapping[str, Any], what: Literal["changes", "refusals"], number: int) -> dict[str, Any]:

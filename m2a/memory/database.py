@@ -68,6 +68,7 @@ from models.availability import install_command
 __all__ = [
     "Database",
     "DatabaseError",
+    "ReadOnlyError",
     "among",
     "chunks",
     "concept",
@@ -109,6 +110,13 @@ V = TypeVar("V")
 
 class DatabaseError(Exception):
     """The database cannot be opened; the message says why and what to do."""
+
+
+class ReadOnlyError(Exception):
+    """Something was to be written by what may only read."""
+
+    def __init__(self) -> None:
+        super().__init__("Nothing is written here; do it in a conversation that is kept.")
 
 
 class Database:
@@ -212,8 +220,26 @@ class Database:
         if is_busy:
             raise DatabaseError("The database is being read by another program; close it and run `m2a purge` again.")
 
+    def read_only(self) -> "Database":
+        """The same database for what may write nothing: `write` raises `ReadOnlyError`. It closes with this one."""
+        return _ReadOnlyDatabase(self)
+
     def close(self) -> None:
         self._engine.dispose()
+
+
+class _ReadOnlyDatabase(Database):
+    def __init__(self, database: Database) -> None:
+        self.is_sqlite = database.is_sqlite
+        self._engine = database._engine
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        raise ReadOnlyError
+        yield
+
+    def purge(self) -> None:
+        raise ReadOnlyError
 
 
 def _address(url: str) -> URL:

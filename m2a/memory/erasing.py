@@ -39,7 +39,7 @@ from m2a.types import (
 __all__ = ["Eraser", "NothingToEraseError"]
 
 # What stays of an owner of whom everything is erased: the name, the numbers given out, and what the act leaves.
-_KEPT = ("owner", "erasure", "receipt", "outbox")
+_KEPT = ("owner", "erasure", "receipt", "outbox", "owner_setting")
 
 
 class Eraser:

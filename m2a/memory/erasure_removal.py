@@ -16,6 +16,7 @@ from m2a.memory.retelling import citing_replies, retelling_spans
 from m2a.memory.schema import (
     concept_photo,
     erasure,
+    held_memory,
     message,
     message_photo,
     message_reading,
@@ -38,7 +39,9 @@ from m2a.types import (
     RewrittenMessage,
 )
 
-_OF_MESSAGE = (message_photo, message, trace, pending_update, message_reading, withheld_words, withheld_photo)
+_OF_MESSAGE = (
+    message_photo, message, trace, held_memory, pending_update, message_reading, withheld_words, withheld_photo,
+)  # fmt: skip
 
 
 class ErasureRemoval(ErasureScope):

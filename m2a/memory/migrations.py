@@ -80,7 +80,48 @@ def _to_version_4(connection: Connection) -> None:
     )
 
 
-_MIGRATIONS: Mapping[int, Callable[[Connection], None]] = {2: _to_version_2, 3: _to_version_3, 4: _to_version_4}
+def _to_version_5(connection: Connection) -> None:
+    """An owner has settings, and what was refused in past turns can be kept from one place."""
+    number = "INTEGER" if connection.dialect.name == "sqlite" else "BIGINT"
+    _execute(
+        connection,
+        """CREATE TABLE owner_setting (
+            owner VARCHAR(32) NOT NULL,
+            key VARCHAR(40) NOT NULL,
+            value TEXT NOT NULL,
+            PRIMARY KEY (owner, key)
+        )""",
+    )
+    _execute(
+        connection,
+        f"""CREATE TABLE held_memory (
+            owner VARCHAR(32) NOT NULL,
+            message_id {number} NOT NULL,
+            number INTEGER NOT NULL,
+            held VARCHAR(8) NOT NULL,
+            PRIMARY KEY (owner, message_id, number)
+        )""",
+    )
+    for row in _rows(connection, "SELECT owner, message_id, steps FROM trace"):
+        steps = json.loads(row.steps)
+        for number_of, refusal in enumerate(steps.get("refusals", ()) if isinstance(steps, dict) else ()):
+            kind = (refusal.get("change") or {}).get("kind")
+            if kind in ("Addition", "Replacement") and not refusal.get("done"):
+                _execute(
+                    connection,
+                    "INSERT INTO held_memory (owner, message_id, number, held) VALUES (:owner, :message_id, :number, 'check')",
+                    owner=row.owner,
+                    message_id=row.message_id,
+                    number=number_of,
+                )
+
+
+_MIGRATIONS: Mapping[int, Callable[[Connection], None]] = {
+    2: _to_version_2,
+    3: _to_version_3,
+    4: _to_version_4,
+    5: _to_version_5,
+}
 
 
 # Version 2: an entry says what it rests on and corrects, words can be withheld, and no update records repeat memories.

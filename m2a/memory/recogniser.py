@@ -1,7 +1,8 @@
 """Knows photos again: the things that the owner named, and pictures that they showed before."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -48,7 +49,15 @@ class Recogniser:
         self._indexer = indexer
         self._encoder = likeness_of(image_encoder)
         self._bars = bars_of(self._encoder.encoder_id)
+        self._image_encoder = image_encoder
         self._embeddings = EmbeddingCache(database)
+        self._unstored: Mapping[str, Image] = {}
+
+    def beside(self, photos: "Mapping[str, Image]") -> "Recogniser":
+        """The same, which also looks at photos that are stored nowhere, by id; what it computes of them is not kept either."""
+        other = copy(self)
+        other._unstored = photos
+        return other
 
     def recognise(self, owner: str, photo_id: str, concepts: Sequence[Concept]) -> Recognised | None:
         """Which of the owner's concepts the photo shows; see `recognition.recognise`. A damaged photo is like none."""
@@ -68,6 +77,9 @@ class Recogniser:
 
     def _likeness(self, owner: str, photo_id: str) -> np.ndarray | None:
         encoder = self._encoder
+        if photo_id in self._unstored:
+            unstored: np.ndarray = encoder.encode([self._unstored[photo_id]])[0]
+            return unstored
 
         def encode(_missing: list[int]) -> np.ndarray:
             return encoder.encode([self._photo_image(owner, photo_id)])
@@ -83,16 +95,22 @@ class Recogniser:
         """The owner's photos that are the same picture, the photo itself among them."""
         copies = [photo_id]
         try:
-            vectors = self._indexer.photo_vectors(owner, [photo_id])
+            if photo_id in self._unstored:
+                vectors = self._image_encoder.encode([self._unstored[photo_id]])
+            else:
+                vectors = self._indexer.photo_vectors(owner, [photo_id])
             near = self._indexer.when_current(owner, lambda: self._index.search_photos(owner, vectors, _NEAREST))
             others = [hit.photo_id for hit in near if hit.score >= _NEARLY_SAME and hit.photo_id != photo_id]
-            picture = _small(self._photo_image(owner, photo_id)) if others else None
+            picture = _small(self._image(owner, photo_id)) if others else None
             for other in others:
                 if np.abs(_small(self._photo_image(owner, other)) - picture).mean() <= _SAME_PICTURE:
                     copies.append(other)
         except (PhotoDamagedError, PhotoNotFoundError, OSError) as error:
             _log.warning("Photo %s cannot be compared: %s", photo_id, error)
         return copies
+
+    def _image(self, owner: str, photo_id: str) -> "Image":
+        return self._unstored[photo_id] if photo_id in self._unstored else self._photo_image(owner, photo_id)
 
 
 def _small(image: "Image") -> np.ndarray:

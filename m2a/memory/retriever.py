@@ -1,7 +1,10 @@
 """The one retrieval of the product: three paths, each checked against SQL, fused."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +19,9 @@ from m2a.memory.semantic_memory_store import SemanticMemoryStore
 from m2a.types import Hit, Query, RecordKind
 from models.image_encoder import ImageEncoder
 from models.text_encoder import TextEncoder
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 
 class Retriever:
@@ -106,6 +112,21 @@ class Retriever:
             for query in queries
         ]
         return hits_of(searches, k)
+
+    def beside(self, photos: "Mapping[str, Image]") -> "Retriever":
+        """The same retrieval, which can also be asked with photos that are stored nowhere, by id; their vectors are not kept
+        either. It closes with this one."""
+        parts = self._parts
+
+        def vectors(owner: str, photo_ids: Sequence[str]) -> np.ndarray:
+            unstored = {one: parts.image_encoder.encode([photos[one]])[0] for one in photo_ids if one in photos}
+            stored = [one for one in photo_ids if one not in unstored]
+            found = dict(zip(stored, parts.photo_vectors(owner, stored), strict=True)) if stored else {}
+            return np.stack([(unstored | found)[one] for one in photo_ids])
+
+        other = copy(self)
+        other._parts = replace(parts, photo_vectors=vectors)
+        return other
 
     def close(self) -> None:
         self._is_closed = True

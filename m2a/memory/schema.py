@@ -16,7 +16,7 @@ from sqlalchemy import (
     false,
 )
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 metadata = MetaData()
 _Id = BigInteger().with_variant(Integer, "sqlite")
@@ -290,6 +290,25 @@ receipt = Table(
 
 setting = Table(
     "setting", metadata, Column("key", String(100), primary_key=True), Column("value", Text, nullable=False)
+)
+
+# What an owner set, as JSON.
+owner_setting = Table(
+    "owner_setting",
+    metadata,
+    Column("owner", String(32), primary_key=True),
+    Column("key", String(40), primary_key=True),
+    Column("value", Text, nullable=False),
+)
+
+# What was not written and can be kept after all: refusal `number` of a reply's trace, which has its words. `held` is by whom.
+held_memory = Table(
+    "held_memory",
+    metadata,
+    Column("owner", String(32), primary_key=True),
+    Column("message_id", _Id, primary_key=True, autoincrement=False),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("held", String(8), nullable=False),
 )
 
 # What one act of forgetting took out: entries, words of messages and photos of messages. Taking the act back deletes its rows.

@@ -1,7 +1,7 @@
 """The opened stores that every owner's bank shares."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from m2a.memory.database import Database
@@ -80,6 +80,10 @@ class Retrieval:
             ranking=ranking,
         )
         return cls(index, indexer, retriever, Recogniser(database, photo_image, index, indexer, image_encoder))
+
+    def beside(self, photos: "Mapping[str, Image]") -> "Retrieval":
+        """The same, for a memory that has photos, by id, which are stored nowhere."""
+        return replace(self, retriever=self.retriever.beside(photos), recogniser=self.recogniser.beside(photos))
 
     def close(self) -> None:
         """Also closes the index, whoever opened it."""

@@ -21,6 +21,7 @@ from m2a.types.change import (
     Addition,
     Change,
     Forgetting,
+    Held,
     MessageSpan,
     Refusal,
     Replacement,
@@ -48,8 +49,10 @@ from m2a.types.event import (
     UnaskedChanges,
     Usage,
 )
+from m2a.types.held import HeldMemory, HeldPlace, Review
 from m2a.types.hit import Hit, Path, Query, RecordKey, RecordKind
 from m2a.types.listing import FoundConversation, MemoryFilter, MemoryPage, OpenedMemory, Subject
+from m2a.types.memory_rule import Category, MemoryRule
 from m2a.types.message import Conversation, Message, Role
 from m2a.types.photo import Photo
 from m2a.types.recognition import Recognised, Recognition
@@ -60,6 +63,7 @@ __all__ = [
     "AddMemory",
     "Addition",
     "Answer",
+    "Category",
     "Change",
     "Concept",
     "ConceptKind",
@@ -82,6 +86,9 @@ __all__ = [
     "Forgetting",
     "ForgottenWords",
     "FoundConversation",
+    "Held",
+    "HeldMemory",
+    "HeldPlace",
     "HistoryRow",
     "Hit",
     "MemoryChanged",
@@ -89,6 +96,7 @@ __all__ = [
     "MemoryFilter",
     "MemoryKind",
     "MemoryPage",
+    "MemoryRule",
     "MemorySearched",
     "Message",
     "MessageRecorded",
@@ -113,6 +121,7 @@ __all__ = [
     "Restoration",
     "RestoreMemory",
     "RestsOn",
+    "Review",
     "RewrittenMessage",
     "Role",
     "SearchRawMessages",

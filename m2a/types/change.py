@@ -1,7 +1,7 @@
 """What an update does to the memory: a list of these is written together or not at all."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from m2a.types.entry import EntryDraft
 
@@ -68,16 +68,22 @@ class Restoration:
 Change = Addition | Replacement | Supersession | Forgetting | Restoration
 
 
+Held = Literal["check", "review", "category"]
+
+
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """A change that the user asked for and that was not made.
 
     `text` says which, `reason` is a sentence; `change` is what to write if the user insists, None where nothing can be done.
+    `held` is by whom: the check refused it, it waits for the user's review, or it is of a category that is not remembered;
+    `text` is that of the memory then.
     """
 
     text: str
     reason: str
     change: Change | None
+    held: Held = "check"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from m2a.types.change import Held
 from m2a.types.entry import EvidenceRange, MemoryEntry
 from m2a.types.hit import Hit, Query
 from m2a.types.message import Message
@@ -87,12 +88,13 @@ class NotKept:
     """The user asked for a change of the memory that was not made. `text` says which, `reason` is a sentence.
 
     `number` is its place among what was refused in this turn, by which the user can have it done anyway; None where nothing
-    can be done.
+    can be done. `held` is as in `Refusal`.
     """
 
     text: str
     reason: str
     number: int | None = None
+    held: Held = "check"
 
 
 @dataclass(frozen=True, slots=True)

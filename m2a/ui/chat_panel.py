@@ -17,6 +17,7 @@ from uuid import uuid4
 import gradio as gr
 
 from m2a.incoming import IncomingMessage
+from m2a.temporary_chats import names_temporary
 from m2a.turn import Turn
 from m2a.ui import welcome
 from m2a.ui.chat_view import SHOWN, ChatView, Update
@@ -24,6 +25,7 @@ from m2a.ui.conversations_panel import search_html
 from m2a.ui.notices import refusal_html
 from m2a.ui.plain_words import in_plain_words, sentence_for
 from m2a.ui.request import numbers_of, owner_of
+from m2a.ui.temporary_view import ENDED, NOT_FROM_HERE
 
 if TYPE_CHECKING:
     from m2a.assistant import Assistant
@@ -58,6 +60,11 @@ document.addEventListener('m2a-conversations', (event) => {
   if (['open', 'find', 'rename'].includes(event.detail.name)) trigger(event.detail.name, event.detail.data);
 });
 """
+_ON_TEMPORARY = """
+document.addEventListener('m2a-temporary', (event) => {
+  if (['attached', 'detach', 'end'].includes(event.detail.name)) trigger(event.detail.name, event.detail.data);
+});
+"""
 
 
 @dataclass(slots=True)
@@ -66,11 +73,13 @@ class _Tab:
 
     `begun` is the turn that began the new conversation which the tab shows: the page may not know its name yet.
     `sent` is what was sent last, with the draft that it was in the box: the page may not have emptied the box yet.
+    `temporary` is the temporary chat that the tab shows; it ends when the tab shows something else, or is closed.
     """
 
     writer: object | None = None
     begun: Turn | None = None
     sent: tuple["_Sent", Turn] | None = None
+    temporary: str | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
@@ -125,13 +134,14 @@ class ChatPanel:
                 autofocus=True,
                 container=False,
             )
+            self.attached = gr.HTML("", elem_id="m2a-attached", apply_default_css=False, js_on_load=_ON_TEMPORARY)
         self.current = gr.Textbox("", visible="hidden", elem_id="m2a-current", label="Conversation")
         self.draft = gr.Textbox("", visible="hidden", elem_id="m2a-draft", label="Draft")
         self.shown = gr.State(SHOWN)
 
     def connect(self, page: gr.Blocks, new: gr.HTML) -> None:
         self.parts = [self.current, self.heading, self.conversations, self.history, self.live, self.composer]
-        self.parts += [self.draft, self.shown]
+        self.parts += [self.draft, self.attached, self.shown]
         quiet: dict[str, Any] = {
             "outputs": self.parts,
             "show_progress": "hidden",
@@ -144,6 +154,11 @@ class ChatPanel:
         sent = self.composer.submit(_streamed(self.on_send), inputs=[self.composer, self.current, self.draft], **quiet)
         self.composer.stop(in_plain_words(self.on_stop), inputs=self.current, **{**quiet, "outputs": None})
         new.new(_streamed(self.on_new), inputs=None, **quiet)
+        new.temporary(_streamed(self.on_temporary), inputs=None, **quiet)
+        self.attached.end(_streamed(self.on_new), inputs=None, **quiet)
+        self.attached.attached(in_plain_words(self.on_attached), inputs=self.current, **quiet)
+        self.attached.detach(in_plain_words(self.on_detach), inputs=self.current, **quiet)
+        page.unload(self.on_unload)
         self.conversations.open(_streamed(self.on_open), inputs=None, **quiet)
         self.conversations.find(
             in_plain_words(self.on_find),
@@ -209,13 +224,52 @@ class ChatPanel:
         async for update in self._open(request, None):
             yield update
 
+    async def on_temporary(self, event: gr.EventData, request: gr.Request) -> AsyncIterator[Update]:
+        """Begins a temporary chat, with the memory or without."""
+        owner, reads_memory = owner_of(request), getattr(event, "reads", None) == "with"
+        self._end_temporary(request)
+        begun = self._assistant.temporary_chats.begin(owner, reads_memory=reads_memory)
+        self._tab(request).temporary = begun
+        async for update in self._open(request, begun):
+            update.composer = _emptied(update.composer or {})
+            yield update
+
+    def on_attached(self, current: str, request: gr.Request) -> list[Any]:
+        """Shows the photos that go with the next message of a temporary chat."""
+        return Update(attached=self._view.attached(owner_of(request), current)).outputs()
+
+    def on_detach(self, current: str, event: gr.EventData, request: gr.Request) -> list[Any]:
+        owner = owner_of(request)
+        if temporary := self._assistant.temporary_chats.find(owner, current):
+            temporary.detach(str(getattr(event, "photo_id", "")))
+        return Update(attached=self._view.attached(owner, current)).outputs()
+
+    async def on_unload(self, request: gr.Request) -> None:
+        """Ends the temporary chat of a tab that was closed or loaded anew, and keeps nothing of the tab."""
+        self._end_temporary(request)
+        self._tabs.pop(request.session_hash or "", None)
+
+    def _end_temporary(self, request: gr.Request) -> None:
+        tab = self._tab(request)
+        if tab.temporary is not None and request.username:
+            self._assistant.end_temporary(request.username, tab.temporary)
+            tab.temporary = tab.begun = tab.sent = None
+
     async def on_send(
         self, value: dict[str, Any], current: str, draft: str, request: gr.Request
     ) -> AsyncIterator[Update]:
         owner = owner_of(request)
         text, paths = (value.get("text") or "").strip(), self._uploaded(value.get("files") or [])
         conversation_id = current if current in self._view.known(owner) else None
-        if not text and not paths:
+        attached = False
+        if names_temporary(current):
+            temporary = self._assistant.temporary_chats.find(owner, current)
+            _remove(paths)  # whatever came by Gradio's upload is for conversations that are kept
+            if temporary is None:
+                yield Update(live=refusal_html(ENDED))
+                return
+            conversation_id, paths, attached = current, [], bool(temporary.attached)
+        if not text and not paths and not attached:
             return
         tab, sent = self._tab(request), _Sent(draft, text, tuple(paths))
         if tab.sent and tab.sent[0] == sent and tab.sent[1].recorded:
@@ -235,6 +289,8 @@ class ChatPanel:
     async def on_tell(self, current: str, event: gr.EventData, request: gr.Request) -> AsyncIterator[Update]:
         """What was typed at the foot of the memory, as a message of the conversation that is open."""
         owner, text = owner_of(request), str(getattr(event, "text", "")).strip()
+        if names_temporary(current):
+            raise gr.Error(NOT_FROM_HERE, title="M2A", print_exception=False)
         conversation_id = current if current in self._view.known(owner) else None
         turn = self._begun(self._tab(request), owner, IncomingMessage(text, (), conversation_id)) if text else None
         if turn is not None:
@@ -256,13 +312,13 @@ class ChatPanel:
     async def on_retry(self, current: str, event: gr.EventData, request: gr.Request) -> AsyncIterator[Update]:
         """Sends a message again that got no answer; the new one replaces it."""
         owner = owner_of(request)
-        if current not in self._view.known(owner):
+        if current not in self._view.known(owner) and not self._assistant.temporary_chats.find(owner, current):
             return
         messages = self._assistant.messages(owner, current)
         asked = next((one for one in messages if one.message_id == event.message_id and one.role == "user"), None)
         if asked is None or any(not turn.answered for turn in self._assistant.turns(owner, current)):
             return
-        bank = self._assistant.memory(owner)
+        bank = self._assistant.bank_of(owner, current)
         try:
             photos = tuple(bank.photo_data(one) for one in asked.photos)
         except LookupError as error:
@@ -348,7 +404,9 @@ class ChatPanel:
     ) -> AsyncIterator[Update]:
         owner = owner_of(request)
         self._tab(request).begun = None
-        conversation_id = asked_for if asked_for in self._view.known(owner) else None
+        if asked_for != self._tab(request).temporary:
+            self._end_temporary(request)
+        conversation_id = asked_for if asked_for in self._view.known(owner) else self._tab(request).temporary
         turns = self._assistant.turns(owner, conversation_id) if conversation_id else []
         if turns:
             async for update in self._follow(request, owner, turns[-1]):
@@ -393,6 +451,7 @@ class ChatPanel:
             if in_box and turn.recorded:
                 in_box = False
                 update.composer, update.draft = _emptied(_ready() if answered else _busy()), uuid4().hex
+                update.attached = self._view.attached(owner, turn.conversation_id)
             if update.current or update.composer or turn.done:
                 update.heading, update.conversations = self._view.names(owner, turn.conversation_id)
             async with tab.lock:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from m2a.turn import Turn
-from m2a.types import Conversation, Failed
-from m2a.ui import welcome
+from m2a.types import Conversation, Failed, Message
+from m2a.ui import temporary_view, welcome
 from m2a.ui.conversations_panel import NEW, conversations_html, found_html, title_of
 from m2a.ui.erase_button import erase_button
 from m2a.ui.markup import text as escaped
@@ -33,6 +33,7 @@ class Update:
     live: str | None = None
     composer: dict[str, Any] | None = None
     draft: str | None = None
+    attached: str | None = None
     shown: int | None = None
 
     def outputs(self) -> list[Any]:
@@ -73,14 +74,24 @@ class ChatView:
             history=self.history(owner, conversation_id, shown, turn),
             live=self.live(owner, turn) if turn else "",
             composer=composer,
+            attached=self.attached(owner, conversation_id),
         )
+
+    def attached(self, owner: str, conversation_id: str | None) -> str:
+        """What a temporary chat has in the place of Gradio's uploads; nothing elsewhere."""
+        temporary = self._assistant.temporary_chats.find(owner, conversation_id)
+        return temporary_view.attached_html(temporary.attached) if temporary else ""
 
     def names(self, owner: str, conversation_id: str | None) -> tuple[str, str]:
         known = self.known(owner)
         listed = conversations_html(
             list(known.values()), current=conversation_id, today=datetime.now().astimezone().date()
         )
-        return _heading(known.get(conversation_id or "")), listed
+        if temporary := self._assistant.temporary_chats.find(owner, conversation_id):
+            heading = temporary_view.heading_html(temporary.conversation_id, reads_memory=temporary.reads_memory)
+        else:
+            heading = _heading(known.get(conversation_id or ""))
+        return heading, listed
 
     def found(self, owner: str, words: str, current: str | None) -> str:
         """The list of conversations: those that a search for the words finds, or all."""
@@ -94,9 +105,12 @@ class ChatView:
         `turn` is the one that the page follows: it knows what went wrong, which the store does not.
         """
         known = self.known(owner)
-        if conversation_id is None or conversation_id not in known:
+        temporary = self._assistant.temporary_chats.find(owner, conversation_id)
+        if conversation_id is None or not (temporary or conversation_id in known):
             return "" if turn and not turn.refused else self._welcome(returning=bool(known))
         messages = self._assistant.messages(owner, conversation_id)
+        if temporary and not messages and not (turn and not turn.refused):
+            return temporary_view.welcome_html(offline=self._offline)
         live = [one.recorded for one in self._assistant.turns(owner, conversation_id) if one.recorded]
         if live:
             again = {one.replaces for one in live}
@@ -105,12 +119,10 @@ class ChatView:
         hidden = max(0, len(messages) - shown)
         messages = messages[hidden:]
         waiting = self._assistant.waiting_updates(owner)
-        because = {
-            one.message_id: self._because(owner, one.message_id, waiting) for one in messages if one.role == "assistant"
-        }
+        because = {one.message_id: self._because(owner, one, waiting) for one in messages if one.role == "assistant"}
         quoted = {one.message_id for told in because.values() for source in told.sources for one in source.messages}
         if quoted:
-            before = self._assistant.before(owner, quoted)
+            before = self._assistant.before(owner, quoted, conversation_id)
             because = {reply_id: replace(told, before=before) for reply_id, told in because.items()}
         failures: Sequence[Failed] = ()
         if turn and turn.done:
@@ -121,8 +133,9 @@ class ChatView:
         open_end = not (turn and (turn.refused or not turn.done))
         return messages_html(messages, because, hidden=hidden, failures=failures, open_end=open_end)
 
-    def _because(self, owner: str, message_id: int, waiting: Mapping[int, bool]) -> Because:
-        told = self._assistant.explanation(owner, message_id)
+    def _because(self, owner: str, reply: Message, waiting: Mapping[int, bool]) -> Because:
+        message_id = reply.message_id
+        told = self._assistant.explanation(owner, message_id, reply.conversation_id)
         return Because(
             told.searches,
             told.sources,
@@ -137,8 +150,12 @@ class ChatView:
         return "".join(turn_html(one) for one in turns or [turn])
 
     def _welcome(self, *, returning: bool) -> str:
-        hello = welcome.welcome_html(offline=self._assistant.settings.chat_model == "offline", returning=returning)
+        hello = welcome.welcome_html(offline=self._offline, returning=returning)
         return hello if returning else hello + welcome.examples_html()
+
+    @property
+    def _offline(self) -> bool:
+        return self._assistant.settings.chat_model == "offline"
 
 
 def _heading(conversation: Conversation | None) -> str:

@@ -22,11 +22,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from m2a.sentences import place_of
 from m2a.ui.file_references import names_elsewhere, path_fetches
+from m2a.ui.temporary_route import PREFIX as TEMPORARY
 from m2a.ui.uploads import NoRoomError, Uploads
 
 UPLOAD_PATH = "/gradio_api/upload"
 MAX_UPLOAD_BYTES = 200_000_000
 MAX_BODY_BYTES = 2_000_000
+MAX_PHOTO_BYTES = 30_000_000  # of one for a temporary chat; the decoder's limit is lower and says more
 
 _GRADIO = "/gradio_api/"
 _ELSEWHERE = "M2A takes files that are uploaded here, and fetches none from elsewhere."
@@ -184,6 +186,8 @@ class _Exchange:
         headers["Permissions-Policy"] = "camera=(), microphone=(), geolocation=()"
         if self._is_page:
             headers["Cache-Control"] = "no-store"
+        elif self._scope["path"].startswith(_GRADIO):  # what is answered streams by there: no browser keeps it
+            headers.setdefault("Cache-Control", "no-store")
 
 
 def _policy(nonce: str) -> str:
@@ -214,6 +218,8 @@ def _is_visit(scope: Scope, headers: Headers) -> bool:
 
 
 def _limit(scope: Scope) -> int:
+    if scope["path"].startswith(f"{TEMPORARY}/"):
+        return MAX_PHOTO_BYTES
     return MAX_UPLOAD_BYTES if _is_upload(scope) else MAX_BODY_BYTES
 
 

@@ -20,6 +20,7 @@ from m2a.ui.memory_list import PAGE
 from m2a.ui.opened_memory import gone_html, opened_html
 from m2a.ui.plain_words import in_plain_words
 from m2a.ui.request import number_of, numbers_of, owner_of
+from m2a.ui.review_panel import ReviewPanel
 
 if TYPE_CHECKING:
     from m2a.assistant import Assistant
@@ -80,11 +81,13 @@ class MemoryPanel:
 
     def __init__(self, assistant: "Assistant") -> None:
         self._assistant = assistant
+        self.review = ReviewPanel(assistant)
 
     def build(self) -> None:
         plain: dict[str, Any] = {"apply_default_css": False, "js_on_load": None}
         gr.HTML(memory_list.controls_html(), elem_id="m2a-memory-controls", **plain)
         with gr.Column(elem_id="m2a-memory-body"):
+            self.review.build()
             self.notice = gr.HTML("", elem_id="m2a-memory-notice", **plain)
             self.opened = gr.HTML("", elem_id="m2a-memory-opened", **plain)
             self.listed = gr.HTML("", elem_id="m2a-memory-list", apply_default_css=False, js_on_load=_ON_LIST)
@@ -121,9 +124,10 @@ class MemoryPanel:
                 (self.listed.supersede, self.on_supersede),
             )
         ]
-        told = chat.connect_memory(self.listed.tell, acts)
+        kept = self.review.connect(page, [*chat.changes, *acts])
+        told = chat.connect_memory(self.listed.tell, [*acts, *kept])
         told.then(in_plain_words(self.on_told), inputs=[self.view, chat.current], **quiet)
-        for change in chat.changes:
+        for change in [*chat.changes, *kept]:
             change.then(in_plain_words(self.on_change), inputs=self.view, **quiet)
 
     def connect_erasing(self, erased: Any) -> None:

@@ -4,7 +4,7 @@ buttons to have it otherwise, and what failed."""
 from collections.abc import Sequence
 from typing import Literal
 
-from m2a.types import Failed, MemoryChanged, MemoryEntry, NotKept, RecordedChange
+from m2a.types import Failed, Held, MemoryChanged, MemoryEntry, NotKept, RecordedChange
 from m2a.ui import markup
 from m2a.ui.erase_button import erase_button
 from m2a.ui.evidence import RESTS_ON
@@ -142,11 +142,20 @@ def _rival(rival: MemoryEntry, reply_id: int | None, number: int) -> str:
 
 
 def _not_kept(one: NotKept, reply_id: int | None) -> str:
-    act = "" if one.number is None else _button("Do it anyway", "insist", reply_id, one.number, label=one.text)
-    return (
-        f'<li class="m-change m-not-kept"><div><strong>Not done</strong> <span dir="auto">{markup.text(one.text)}</span> '
-        f'<small dir="auto">{markup.text(one.reason)}</small></div>{act}</li>'
-    )
+    title, name = _HELD[one.held]
+    act = "" if one.number is None else _button(name, "insist", reply_id, one.number, label=one.text)
+    words = markup.text(one.text) if one.held == "check" else f"“{markup.text(one.text)}”"
+    reason = f' <small dir="auto">{markup.text(one.reason)}</small>' if one.reason else ""
+    said = f'<strong>{title}</strong> <span dir="auto">{words}</span>{reason}'
+    return f'<li class="m-change m-not-kept"><div>{said}</div>{act}</li>'
+
+
+# By whom a memory was held: what the line says, and its button.
+_HELD: dict[Held, tuple[str, str]] = {
+    "check": ("Not done", "Do it anyway"),
+    "category": ("Not kept", "Keep it anyway"),
+    "review": ("Waits for your review", "Keep it"),
+}
 
 
 def _button(

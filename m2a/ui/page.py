@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import gradio as gr
 
-from m2a.ui import welcome
+from m2a.ui import temporary_view, welcome
 from m2a.ui.chat_panel import ChatPanel
 from m2a.ui.conversations_panel import NEW
 from m2a.ui.erase_panel import ErasePanel
@@ -21,7 +21,11 @@ HEAD = '<link rel="stylesheet" href="/m2a/page.css"><script src="/m2a/page.js" d
 
 _PLACES = (("chat", "Chat", "/"), ("memory", "Memory", "/?memory="))
 _ON_NEW = """
-element.addEventListener('click', (click) => { if (click.target.closest('[data-new]')) trigger('new', {}); });
+element.addEventListener('click', (click) => {
+  if (click.target.closest('[data-new]')) trigger('new', {});
+  const begin = click.target.closest('[data-begin]');
+  if (begin) trigger('temporary', {reads: begin.dataset.begin});
+});
 """
 
 
@@ -59,7 +63,7 @@ def _brand() -> str:
         '<div class="m-brand"><span class="m-mark" aria-hidden="true"></span><b>M2A</b><span>remembers with you</span>'
         '<button type="button" class="m-close" data-menu aria-label="Close the list">✕</button></div>'
         f'<nav class="m-places" aria-label="Places"><ul>{places}</ul></nav>'
-        f'<button type="button" class="m-button m-new" data-new>{NEW}</button>'
+        f'<button type="button" class="m-button m-new" data-new>{NEW}</button>{temporary_view.begin_html()}'
     )
 
 

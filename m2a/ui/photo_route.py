@@ -25,18 +25,24 @@ def photo_routes(assistant: "Assistant", owner_of: Callable[[Request], str]) -> 
 
     @router.get("/{photo_id}")
     def photo(photo_id: str, owner: Annotated[str, Depends(owner_of)]) -> Response:
-        return _shown(lambda: assistant.memory(owner).photo_data(photo_id))
+        held = assistant.temporary_chats.holding(owner, photo_id)
+        return _shown((held or assistant.memory(owner)).photo_data, photo_id, is_temporary=held is not None)
 
     @router.get("/{photo_id}/thumbnail")
     def thumbnail(photo_id: str, owner: Annotated[str, Depends(owner_of)]) -> Response:
-        return _shown(lambda: assistant.memory(owner).thumbnail(photo_id))
+        held = assistant.temporary_chats.holding(owner, photo_id)
+        return _shown((held or assistant.memory(owner)).thumbnail, photo_id, is_temporary=held is not None)
 
     return router
 
 
-def _shown(load: Callable[[], bytes]) -> Response:
-    """What was stored, or nothing: a file that is missing, was altered or is a link is not served."""
+def _shown(load: Callable[[str], bytes], photo_id: str, *, is_temporary: bool) -> Response:
+    """What was stored, or nothing: a file that is missing, was altered or is a link is not served.
+
+    A photo of a temporary chat is in no cache either, the browser's included.
+    """
+    headers = _HEADERS | {"Cache-Control": "no-store"} if is_temporary else _HEADERS
     try:
-        return Response(load(), media_type="image/jpeg", headers=_HEADERS)
+        return Response(load(photo_id), media_type="image/jpeg", headers=headers)
     except LookupError as error:
         raise HTTPException(404, sentence_of(error) or "There is no such photo.") from None

@@ -10,6 +10,7 @@ from m2a.agents.state import MemoryContext, PhotoView
 from m2a.types import DateInterval, Hit, MemoryEntry
 
 UNKNOWN = "I don't recognise what {this} shows; tell me a name and I'll keep it with the photo."
+UNKNOWN_HERE = "I don't recognise what {this} shows."  # where nothing is kept
 
 
 def memories_of(photos: Sequence[PhotoView], hits: Sequence[Hit]) -> list[MemoryEntry]:
@@ -27,7 +28,14 @@ def memories_of(photos: Sequence[PhotoView], hits: Sequence[Hit]) -> list[Memory
     return list(chosen.values())
 
 
-def who_is_this(photos: Sequence[PhotoView], context: MemoryContext, recalled: Sequence[PhotoView], today: date) -> str:
+def who_is_this(
+    photos: Sequence[PhotoView],
+    context: MemoryContext,
+    recalled: Sequence[PhotoView],
+    today: date,
+    *,
+    is_temporary: bool = False,
+) -> str:
     """The answer for each of the photos; a thing that is surely known again with the memory of it."""
     if not photos:
         return DECLINED
@@ -38,7 +46,8 @@ def who_is_this(photos: Sequence[PhotoView], context: MemoryContext, recalled: S
         found = view.recognition.recognised
         if found is None:
             which = "this photo" if len(photos) == 1 else f"the {_ordinal(position)} photo"
-            said = " ".join(filter(None, (said, UNKNOWN.format(this=which))))
+            unknown = UNKNOWN_HERE if is_temporary else UNKNOWN
+            said = " ".join(filter(None, (said, unknown.format(this=which))))
             parts.append(said if said.startswith("You") else f"{DECLINED} {said}" if len(photos) == 1 else said)
             continue
         memory = next((entry for entry in entries if found.concept.concept_id in entry.concept_ids), None)

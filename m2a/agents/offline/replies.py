@@ -56,6 +56,10 @@ _FORGETS_ELSEWHERE = re.compile(
 )
 
 
+NOT_KEPT_HERE = "Nothing is kept of a temporary chat, so I know it only until this one ends."
+NOT_CHANGED_HERE = "Nothing is changed or forgotten from a temporary chat; tell me in a conversation that is kept."
+
+
 def small_talk(text: str) -> str:
     for pattern, reply in _SMALL_TALK:
         if re.search(pattern, text, re.IGNORECASE):
@@ -66,7 +70,8 @@ def small_talk(text: str) -> str:
 def reply_parts(state: TurnState, heard: Heard, sense: Sense) -> list[str]:
     """The paragraphs of the reply."""
     asked = [one for one in heard.questions if one.is_read or _is_answered(one, heard, state)]
-    parts = [acknowledgement(heard.reading, [one.text for one in asked if not one.is_read])]
+    unread = [one.text for one in asked if not one.is_read]
+    parts = [acknowledgement(heard.reading, unread, is_temporary=state.is_temporary)]
     today = state.message.said_at.date()
     given = []
     for question in asked:
@@ -80,7 +85,7 @@ def reply_parts(state: TurnState, heard: Heard, sense: Sense) -> list[str]:
         if context.facts:
             said = led_to(context.facts, context.messages)
         elif question.asks == "who is this":
-            said = who_is_this(state.photos, context, state.recalled, today)
+            said = who_is_this(state.photos, context, state.recalled, today, is_temporary=state.is_temporary)
         elif (shown := _shown(question, context, state)) and not found:
             said = photos_shown(shown, state.recalled, state.concepts)
         elif sure or not found:
@@ -112,14 +117,16 @@ def _names_photos(reading: Reading) -> bool:
     return any(observation.concepts for observation in reading.observations)
 
 
-def acknowledgement(reading: Reading, answered: Sequence[str] = ()) -> str:
+def acknowledgement(reading: Reading, answered: Sequence[str] = (), *, is_temporary: bool = False) -> str:
     """That a message was read, and what of it could not be. It promises nothing: what is kept is said when it is kept."""
     parts = []
     if reading.observations:
-        parts.append("Got it.")
-    if reading.forgets:
+        parts.append(f"Got it. {NOT_KEPT_HERE}" if is_temporary else "Got it.")
+    if is_temporary and (reading.forgets or reading.restores):
+        parts.append(NOT_CHANGED_HERE)
+    elif reading.forgets:
         parts.append("Let me see what I have of that.")
-    if reading.restores:
+    if reading.restores and not is_temporary:
         parts.append("All right, both.")
     if any(sentence not in answered for sentence in reading.unread):
         which = "part of that" if reading.observations or reading.forgets else "that"
@@ -143,6 +150,8 @@ def _is_answered(question: Question, heard: Heard, state: TurnState) -> bool:
 
 
 def _other(state: TurnState, sense: Sense) -> str:
+    if state.is_temporary and state.photos and not state.message.text.strip():
+        return f"I've seen the photo. {NOT_KEPT_HERE}"
     if state.photos and not state.message.text.strip():
         return "I've seen the photo. Tell me who or what it shows, and I can keep it by that name."
     if any(utterance.act == "command" for utterance in utterances(state.message.text, sense)):

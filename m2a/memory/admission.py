@@ -1,0 +1,44 @@
+"""Which of an update's memories are written, which wait for their owner's review, and which are kept out of the memory."""
+
+from dataclasses import replace
+
+from m2a.memory.sensitive import category_of
+from m2a.types import Addition, Category, Change, EntryDraft, Held, MemoryRule, Refusal, Replacement, Update
+
+_NAMES: dict[Category, str] = {
+    "cards": "card numbers",
+    "secrets": "passwords and keys",
+    "accounts": "bank accounts",
+    "emails": "e-mail addresses",
+}
+
+
+def admitted(update: Update, rule: MemoryRule) -> Update:
+    """The update as the owner's rule lets it be written. What is to be forgotten or brought back is done at once."""
+    changes: list[Change] = []
+    held: list[Refusal] = []
+    for change in update.changes:
+        refusal = _held(change, rule)
+        if refusal is None:
+            changes.append(change)
+        else:
+            held.append(refusal)
+    return replace(update, changes=tuple(changes), refusals=(*held, *update.refusals))
+
+
+def _held(change: Change, rule: MemoryRule) -> Refusal | None:
+    if not isinstance(change, Addition | Replacement):
+        return None
+    if category := category_of(_words_of(change.draft), rule.never):
+        reason = f"I keep no {_NAMES[category]} as memories, as you set it. It still stands in this conversation."
+        return _refusal(change, reason, "category")
+    return _refusal(change, "", "review") if rule.after_review else None
+
+
+def _refusal(change: Addition | Replacement, reason: str, held: Held) -> Refusal:
+    return Refusal(change.draft.text, reason, change, held)
+
+
+def _words_of(draft: EntryDraft) -> str:
+    names = [name for concept in draft.concepts for name in (concept.name, *concept.aliases)]
+    return "\n".join((draft.text, draft.caption, *names))

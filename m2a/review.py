@@ -1,0 +1,62 @@
+"""The review: memories that wait for their owner, and those that were not written, one after the other."""
+
+from m2a import memory_edits
+from m2a.memory.bank import MemoryBank
+from m2a.memory.semantic_memory_store import RejectedWriteError
+from m2a.types import Addition, EvidenceRange, HeldMemory, HeldPlace, Replacement, Review
+
+
+def review(bank: MemoryBank, at: tuple[int, int] | None, *, skip: bool = False) -> Review:
+    """What is to be decided on, with the memory at the place `at`, or the one behind it where that was decided on or is to
+    be skipped; from the last on it begins again with the first."""
+    while True:
+        places = bank.held_places()
+        waiting = sum(place.held == "review" for place in places)
+        if not places:
+            return Review(0, 0)
+        position = _position(places, at, skip=skip)
+        memory = _held_memory(bank, places[position])
+        if memory is not None:
+            return Review(waiting, len(places) - waiting, position + 1, memory)
+        bank.settle(places[position].reply_id, places[position].number)  # forgotten since: nothing is left to decide
+
+
+def keep(bank: MemoryBank, reply_id: int, number: int, text: str | None, *, who: str) -> int:
+    """Write a memory that was held, on wish with another text; the reply that tells of it, by whose changes it is undone.
+
+    Raises `RejectedWriteError`, `MessageRefusedError` and `LookupError`.
+    """
+    memory = _found(bank, reply_id, number)
+    if text is None or text.strip() == memory.change.draft.text:
+        bank.insist(reply_id, number, who=who)
+        return reply_id
+    return memory_edits.keep_edited(bank, memory, text, who=who)
+
+
+def _position(places: list[HeldPlace], at: tuple[int, int] | None, *, skip: bool) -> int:
+    if at is None:
+        return 0
+    for position, place in enumerate(places):
+        if (place.reply_id, place.number) == at:
+            return (position + skip) % len(places)
+    later = (position for position, place in enumerate(places) if (place.reply_id, place.number) > at)
+    return next(later, 0)
+
+
+def _held_memory(bank: MemoryBank, place: HeldPlace) -> HeldMemory | None:
+    refusals = bank.refusals(place.reply_id)
+    refusal = refusals[place.number] if place.number < len(refusals) else None
+    if refusal is None or not isinstance(refusal.change, Addition | Replacement):
+        return None
+    ranges = [EvidenceRange(*one) for one in refusal.change.draft.evidence_ids]
+    said = [message for message in bank.messages_in_ranges(ranges) if message.role == "user"]
+    previous = bank.entry(refusal.change.memory_id) if isinstance(refusal.change, Replacement) else None
+    return HeldMemory(place, refusal.change, refusal.reason, said[-1] if said else None, previous)
+
+
+def _found(bank: MemoryBank, reply_id: int, number: int) -> HeldMemory:
+    place = next((one for one in bank.held_places() if (one.reply_id, one.number) == (reply_id, number)), None)
+    memory = _held_memory(bank, place) if place else None
+    if memory is None:
+        raise RejectedWriteError("This was decided on meanwhile, or forgotten.")
+    return memory

@@ -1,0 +1,42 @@
+"""When memories are written: the form that sets it, and what the page sends of it."""
+
+from typing import Any, get_args
+
+from m2a.types import Category, MemoryRule
+
+_NAMES: dict[Category, str] = {
+    "cards": "Card numbers",
+    "secrets": "Passwords, PINs and keys",
+    "accounts": "Bank accounts (IBAN)",
+    "emails": "E-mail addresses",
+}
+
+
+def memory_rule_html(rule: MemoryRule) -> str:
+    """The form; the page's script hands it to the review, wherever on the page it stands."""
+    when = _choice("", "At once", not rule.after_review) + _choice("yes", "After I reviewed them", rule.after_review)
+    boxes = "".join(
+        f'<label class="m-check"><input type="checkbox" name="never" value="{category}"'
+        f"{' checked' * (category in rule.never)}> {name}</label>"
+        for category, name in _NAMES.items()
+    )
+    return (
+        f'<form class="m-rule" data-rule><fieldset><legend>Memories are written</legend>{when}</fieldset>'
+        f"<fieldset><legend>Never, unless I say so</legend>{boxes}</fieldset>"
+        "<small>What I withhold stands under the answer, with a button to keep it anyway. The conversation itself keeps what "
+        'you wrote.</small><button class="m-button">Save</button></form>'
+    )
+
+
+def rule_of(event: Any) -> MemoryRule:
+    """The rule that the form was sent with."""
+    sent = getattr(event, "never", [])
+    wanted = sent if isinstance(sent, list) else []
+    return MemoryRule(
+        getattr(event, "after_review", "") == "yes", frozenset(c for c in get_args(Category) if c in wanted)
+    )
+
+
+def _choice(value: str, name: str, chosen: bool) -> str:
+    checked = " checked" * chosen
+    return f'<label class="m-check"><input type="radio" name="after_review" value="{value}"{checked}> {name}</label>'

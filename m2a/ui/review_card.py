@@ -1,0 +1,66 @@
+"""The review, as HTML: how much waits, and the memory that is to be decided on."""
+
+from m2a.types import HeldMemory, MemoryRule, Review
+from m2a.ui import markup
+from m2a.ui.evidence import quote_html
+from m2a.ui.memory_rule_form import memory_rule_html
+
+_WHY = {"review": "Waits for your review", "category": "Not kept", "check": "Not kept: the check refused it"}
+
+
+def review_html(review: Review, rule: MemoryRule) -> str:
+    """Closed it tells how much waits; open it shows one memory, then the form that sets when memories are written."""
+    card = _card(review, review.memory) if review.memory else '<p class="m-nothing">Nothing waits for you.</p>'
+    rule_form = (
+        '<details class="m-details" data-key="rule"><summary>When memories are written</summary>'
+        f"{memory_rule_html(rule)}</details>"
+    )
+    return (
+        f'<details class="m-details m-review" data-key="review"><summary>Review{_count(review)}</summary>'
+        f"{card}{rule_form}</details>"
+    )
+
+
+def rejected_html(memory: HeldMemory | None, reply_id: int, number: int) -> str:
+    """That a memory was rejected, with its Undo; `memory` is what stood at the place before."""
+    is_it = memory is not None and (memory.place.reply_id, memory.place.number) == (reply_id, number)
+    words = f"“{markup.text(memory.change.draft.text)}”" if memory and is_it else "It is not remembered."
+    return (
+        '<div class="m-told"><ul class="m-changes"><li class="m-change m-not-kept"><div><strong>Rejected</strong> '
+        f'<span dir="auto">{words}</span></div><button type="button" class="m-act" data-review="reopen" '
+        f'data-reply="{reply_id}" data-number="{number}">Undo</button></li></ul></div>'
+    )
+
+
+def _count(review: Review) -> str:
+    parts = []
+    if review.waiting:
+        parts.append(f'<b class="m-count">{review.waiting} {"waits" if review.waiting == 1 else "wait"}</b>')
+    if review.refused:
+        parts.append(f"<span>{review.refused} not kept</span>")
+    return "".join(f" {part}" for part in parts)
+
+
+def _card(review: Review, memory: HeldMemory) -> str:
+    place, change = memory.place, memory.change
+    of = f'data-reply="{place.reply_id}" data-number="{place.number}"'
+    reason = f'<p class="m-when" dir="auto">{markup.text(memory.reason)}</p>' if memory.reason else ""
+    before = f"<del>{markup.text(memory.previous.text)}</del> " if memory.previous else ""
+    keep = "Keep it" if place.held == "review" else "Keep it anyway"
+    buttons = "".join(
+        f'<button type="button" class="m-button" data-review="{act}" {of} aria-keyshortcuts="{key}" '
+        f'title="{name} (key {key.upper()})">{name}</button>'
+        for act, name, key in (("keep", keep, "k"), ("reject", "Reject", "r"), ("skip", "Skip", "s"))
+    )
+    return (
+        f'<section class="m-review-card" tabindex="-1" {of} aria-label="Memory {review.position} of '
+        f'{review.waiting + review.refused}"><p class="m-when">{review.position} of {review.waiting + review.refused} · '
+        f'{_WHY[place.held]}</p>{reason}<p class="m-memory" dir="auto">{before}{markup.text(change.draft.text)}</p>'
+        f"{markup.photos(change.draft.photo_ids)}{quote_html(memory.said) if memory.said else ''}"
+        f'<div class="m-acts">{buttons}<details class="m-details m-edit" data-key="review-{place.reply_id}-{place.number}">'
+        '<summary class="m-button" aria-keyshortcuts="e" title="Edit (key E)">Edit</summary>'
+        f"<form data-review-edit {of}><label>What I remember"
+        f'<textarea name="text" rows="3" maxlength="20000" dir="auto">{markup.text(change.draft.text)}</textarea></label>'
+        "<small>It is kept as your words of today.</small>"
+        '<button class="m-button">Keep it so</button></form></details></div></section>'
+    )

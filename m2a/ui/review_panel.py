@@ -1,0 +1,110 @@
+"""The review at the head of the memory: thin handlers between the page, the assistant and the functions that write HTML."""
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import gradio as gr
+
+from m2a.ui.memory_list import notice_html
+from m2a.ui.memory_rule_form import rule_of
+from m2a.ui.plain_words import in_plain_words
+from m2a.ui.request import numbers_of, owner_of
+from m2a.ui.review_card import rejected_html, review_html
+
+if TYPE_CHECKING:
+    from m2a.assistant import Assistant
+
+# Gradio wants the names in quotes here.
+_ON_REVIEW = """
+const names = ['keep', 'reject', 'reopen', 'skip', 'rule'];
+document.addEventListener('m2a-review', (event) => {
+  if (names.includes(event.detail.name)) trigger(event.detail.name, event.detail.data);
+});
+"""
+
+
+class ReviewPanel:
+    """Builds the review and connects it. The page holds where it stands, as `reply:number`."""
+
+    def __init__(self, assistant: "Assistant") -> None:
+        self._assistant = assistant
+
+    def build(self) -> None:
+        self.told = gr.HTML("", elem_id="m2a-review-told", apply_default_css=False, js_on_load=None)
+        self.shown = gr.HTML("", elem_id="m2a-review", apply_default_css=False, js_on_load=_ON_REVIEW)
+        self.at = gr.Textbox("", visible="hidden", elem_id="m2a-review-at", label="Place")
+
+    def connect(self, page: gr.Blocks, changes: list[Any]) -> list[Any]:
+        """`changes` are the events after which something may wait. Returns the events that write to the memory."""
+        quiet: dict[str, Any] = {
+            "outputs": [self.at, self.told, self.shown],
+            "show_progress": "hidden",
+            "concurrency_limit": None,
+            "api_visibility": "private",
+        }
+        page.load(in_plain_words(self.on_refresh), inputs=self.at, **quiet)
+        for change in changes:
+            change.then(in_plain_words(self.on_refresh), inputs=self.at, **quiet)
+        acts = {
+            name: event(in_plain_words(handler), inputs=None, trigger_mode="multiple", **quiet)
+            for name, event, handler in (
+                ("keep", self.shown.keep, self.on_keep),
+                ("reject", self.shown.reject, self.on_reject),
+                ("reopen", self.shown.reopen, self.on_reopen),
+                ("skip", self.shown.skip, self.on_skip),
+                ("rule", self.shown.rule, self.on_rule),
+            )
+        }
+        return [acts[name] for name in ("keep", "reject", "reopen")]
+
+    def on_refresh(self, at: str, request: gr.Request) -> list[Any]:
+        """The same anew: more may wait, and what is shown may have been decided on in the chat."""
+        return self._shown(owner_of(request), _place(at), told=None)
+
+    def on_keep(self, event: gr.EventData, request: gr.Request) -> list[Any]:
+        """Writes the memory, with the text of the form where one was sent, and goes on to the next."""
+        owner, (reply_id, number) = owner_of(request), numbers_of(event, "reply_id", "number")
+        text = getattr(event, "text", None)
+        written = self._assistant.keep(owner, reply_id, number, text if isinstance(text, str) else None)
+        told = self._assistant.explanation(owner, written)
+        return self._shown(owner, (reply_id, number), told=notice_html(told.changes[-1:], (), 0, written))
+
+    def on_reject(self, event: gr.EventData, request: gr.Request) -> list[Any]:
+        owner, (reply_id, number) = owner_of(request), numbers_of(event, "reply_id", "number")
+        memory = self._assistant.review(owner, (reply_id, number)).memory
+        self._assistant.reject(owner, reply_id, number)
+        return self._shown(owner, (reply_id, number), told=rejected_html(memory, reply_id, number))
+
+    def on_reopen(self, event: gr.EventData, request: gr.Request) -> list[Any]:
+        """Lets a memory that was rejected be decided on again."""
+        owner, (reply_id, number) = owner_of(request), numbers_of(event, "reply_id", "number")
+        self._assistant.reject(owner, reply_id, number, rejected=False)
+        return self._shown(owner, (reply_id, number))
+
+    def on_skip(self, event: gr.EventData, request: gr.Request) -> list[Any]:
+        reply_id, number = numbers_of(event, "reply_id", "number")
+        return self._shown(owner_of(request), (reply_id, number), skip=True)
+
+    def on_rule(self, event: gr.EventData, request: gr.Request) -> list[Any]:
+        """Sets when memories are written."""
+        owner = owner_of(request)
+        self._assistant.set_memory_rule(owner, rule_of(event))
+        return self._shown(
+            owner, None, told='<p class="m-told" role="status">Saved. It holds from the next message on.</p>'
+        )
+
+    def _shown(self, owner: str, at: tuple[int, int] | None, *, skip: bool = False, told: str | None = "") -> list[Any]:
+        """Without `told` what was told last stays."""
+        review = self._assistant.review(owner, at, skip=skip)
+        place = f"{review.memory.place.reply_id}:{review.memory.place.number}" if review.memory else ""
+        shown = review_html(review, self._assistant.memory_rule(owner))
+        return [place, gr.skip() if told is None else told, shown]
+
+
+def _place(text: str) -> tuple[int, int] | None:
+    """What the page handed in; None for anything else."""
+    with suppress(ValueError):
+        reply_id, number = map(int, text.split(":"))
+        if 0 <= reply_id < 2**53 and 0 <= number < 2**53:
+            return reply_id, number
+    return None

@@ -1,0 +1,56 @@
+"""What tells a temporary chat from a conversation that is kept: how it is begun, the bar above it, its photos, as HTML."""
+
+from collections.abc import Sequence
+
+from m2a.ui import markup
+
+TITLE = "Temporary chat"
+ENDED = "This temporary chat has ended, and nothing was sent. Begin another one, or open a conversation."
+NOT_FROM_HERE = "A temporary chat is open, which changes nothing in the memory; end it first."
+
+
+def begin_html() -> str:
+    """Below the button for a new conversation: with the memory, or without."""
+    return (
+        '<details class="m-details m-begin" data-key="begin-temporary"><summary>Temporary chat</summary>'
+        "<p>Nothing in it is kept: no message, no memory, no photo.</p><div>"
+        '<button type="button" class="m-button" data-begin="with">Reads my memory</button>'
+        '<button type="button" class="m-button" data-begin="without">Reads nothing</button></div></details>'
+    )
+
+
+def heading_html(conversation_id: str, *, reads_memory: bool) -> str:
+    """The heading of a temporary chat, and the bar that says what it is."""
+    reads = "It reads your memory." if reads_memory else "It reads nothing of your memory."
+    return (
+        '<header class="m-heading"><button type="button" class="m-menu" data-menu aria-label="Conversations" '
+        'aria-expanded="false" aria-controls="m2a-side"><span aria-hidden="true">☰</span></button>'
+        f'<h1 data-conversation="{markup.text(conversation_id)}" data-temporary>{TITLE}</h1></header>'
+        f'<div class="m-temporary" role="note" aria-label="{TITLE}"><p><strong>Nothing here is kept.</strong> {reads} '
+        "Reload it, leave it or end it, and it is gone.</p>"
+        '<button type="button" class="m-button" data-end>End chat</button></div>'
+    )
+
+
+def welcome_html(*, offline: bool) -> str:
+    model = "" if offline else " The language model that you connected still reads what you write."
+    return (
+        f'<section class="m-welcome"><h2>A temporary chat</h2><p>What you say and show here is in no conversation, no memory '
+        f"and no file, and cannot be found later.{model}</p></section>"
+    )
+
+
+def attached_html(photo_ids: Sequence[str]) -> str:
+    """The photos that go with the next message, and the button to add some: they are sent to this process alone."""
+    photos = "".join(_attached(photo_id, number) for number, photo_id in enumerate(photo_ids, start=1))
+    return (
+        f'<div class="m-attached">{photos}<label class="m-button m-attach">Add photos<input type="file" multiple data-attach '
+        'accept="image/*,.heic,.heif"></label><p class="m-attach-failed" role="alert"></p></div>'
+    )
+
+
+def _attached(photo_id: str, number: int) -> str:
+    return (
+        f'<span class="m-attached-photo">{markup.photo(photo_id, caption=f"Photo {number}, not sent yet")}'
+        f'<button type="button" data-detach="{photo_id}" aria-label="Remove photo {number}">✕</button></span>'
+    )

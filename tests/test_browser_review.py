@@ -1,0 +1,52 @@
+"""The review in a real browser: what waits is kept, edited, rejected and skipped, by the keyboard too."""
+
+from playwright.sync_api import expect
+
+from tests.browser import Server
+
+
+def test_what_waits_is_reviewed_by_keyboard(server: Server, visit, shoot) -> None:
+    visitor = visit()
+    page = visitor.page
+    visitor.open(f"{server.url}/?memory=")
+    page.locator(".m-review > summary").click()
+    page.get_by_text("When memories are written", exact=True).click()
+    page.get_by_label("After I reviewed them").check()
+    shoot(visitor, "review-rule")
+    page.locator("[data-rule]").get_by_role("button", name="Save").click()
+    expect(page.locator("#m2a-review-told")).to_contain_text("Saved.")
+    visitor.say("My sister Ana lives in Graz.")
+    visitor.remembered("Waits for your review")
+    visitor.say("My brother Ivo plays the tuba. My cat is called Miso.")
+    visitor.say("My bank PIN is 4471.")
+    visitor.remembered("Not kept")
+    expect(page.locator(".m-count")).to_have_text("3 wait")
+    card = page.locator(".m-review-card")
+    expect(card).to_contain_text("1 of 4 · Waits for your review")
+    expect(card.locator(".m-memory")).to_have_text("My sister Ana lives in Graz.")
+    shoot(visitor, "review-card")
+
+    card.focus()
+    page.keyboard.press("s")
+    expect(card.locator(".m-memory")).to_have_text("My brother Ivo plays the tuba.")
+    expect(card).to_be_focused()
+    page.keyboard.press("k")
+    expect(page.locator("#m2a-review-told")).to_contain_text("Remembered")
+    expect(card.locator(".m-memory")).to_have_text("My cat is called Miso.")
+    expect(card).to_be_focused()
+    page.keyboard.press("r")
+    expect(page.locator("#m2a-review-told")).to_contain_text("Rejected")
+    expect(card).to_contain_text("Not kept")
+    shoot(visitor, "review-told")
+    page.locator("#m2a-review-told").get_by_role("button", name="Undo").click()
+    expect(card.locator(".m-memory")).to_have_text("My cat is called Miso.")
+    card.focus()
+    page.keyboard.press("e")
+    page.keyboard.press("Control+A")
+    page.keyboard.type("My cat is called Mizu.")
+    shoot(visitor, "review-edit")
+    card.get_by_role("button", name="Keep it so").click()
+    expect(page.locator("#m2a-review-told")).to_contain_text("My cat is called Mizu.")
+    expect(page.locator("#m2a-memory-list")).to_contain_text("My cat is called Mizu.")
+    expect(page.locator("#m2a-memory-list")).to_contain_text("My brother Ivo plays the tuba.")
+    expect(page.locator("#m2a-memory-list")).not_to_contain_text("Ana")
