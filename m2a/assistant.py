@@ -50,6 +50,7 @@ from m2a.types import (
     Receipt,
     ReplyFinished,
     Subject,
+    SubjectSummary,
     Supersession,
     TurnEvent,
 )
@@ -261,6 +262,10 @@ class Assistant:
     def subjects(self, owner: str, limit: int = 100) -> list[Subject]:
         """What the memories are about, the most told first."""
         return self.memory(owner).subjects(limit)
+
+    def memory_summary(self, owner: str) -> list[SubjectSummary]:
+        """What is known, by subject, in the memories' own words; the most told subject first, the newest memory first."""
+        return self.memory(owner).summary()
 
     def open_memory(self, owner: str, memory_id: int, *, messages: int = 20) -> OpenedMemory:
         """A memory that holds, or that another took the place of, with all that belongs to it and its first `messages`.

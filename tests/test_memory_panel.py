@@ -81,8 +81,9 @@ async def test_the_list_is_paged_filtered_and_searched(
     for number in range(PAGE):
         told(bank, f"The parcel number {number} came.", rests_on="agreed" if number == 3 else "stated")
     first = Shown(panel.on_refresh("", request(assistant)))
-    assert f"{PAGE + 1} memories" in first.listed and first.listed.count("data-memory=") == PAGE
-    assert "red ball" not in first.listed and f"1–{PAGE} of {PAGE + 1}" in first.listed
+    in_short, _, listed = first.listed.partition("Everything, the newest first")
+    assert f"{PAGE + 1} memories" in in_short and listed.count("data-memory=") == PAGE
+    assert "red ball" not in listed and f"1–{PAGE} of {PAGE + 1}" in listed
     second = Shown(panel.on_page(first.view, click(start=PAGE), request(assistant)))
     assert "red ball" in second.listed and "/thumbnail" in second.listed and second.listed.count("data-memory=") == 1
 
@@ -208,3 +209,24 @@ async def test_a_click_that_names_nothing_is_refused(assistant: Assistant, panel
     for handler in (panel.on_memory, panel.on_page, panel.on_forget, panel.on_undo):
         with pytest.raises(NoSuchThingError):
             handler("", click(memory_id="1", start=-1), request(assistant))
+
+
+async def test_the_memory_opens_with_what_is_known_in_short(
+    assistant: Assistant, bank: MemoryBank, panel: MemoryPanel
+) -> None:
+    for number in range(4):
+        told(bank, f"Bobo chewed shoe {number}.", name="Bobo")
+        told(bank, f"The parcel number {number} came.")
+    told(bank, "Ana lives in Lisbon.", name="Ana")
+    bobo, ana, rest = assistant.memory_summary(assistant.local_owner)
+    assert bobo.subject and bobo.memories == 4 and ana.subject and ana.subject.name == "Ana" and rest.subject is None
+    assert [one.text for one in bobo.entries] == [f"Bobo chewed shoe {number}." for number in (3, 2, 1)]
+    assert [one.text for one in rest.entries] == [f"The parcel number {number} came." for number in (3, 2, 1)]
+
+    first = Shown(panel.on_refresh("", request(assistant)))
+    short = first.listed[first.listed.index("m-summary") : first.listed.index("Everything, the newest first")]
+    assert short.count("Last updated") == 3 and "Pet · 4 memories" in short and short.count("data-memory=") == 7
+    about = Shown(panel.on_about(first.view, click(about=0), request(assistant)))
+    assert "m-summary" not in about.listed and about.listed.count("data-memory=") == 4 and "Bobo" not in about.listed
+    stranger: Any = SimpleNamespace(username=owner_named(assistant.stores.database, "other"), query_params={})
+    assert "Bobo" not in str(panel.on_refresh(first.view, stranger))

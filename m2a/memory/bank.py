@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import insert
 
-from m2a.memory import change_log, memory_listing, photo_captions, receipts, updates
+from m2a.memory import change_log, memory_listing, memory_summary, photo_captions, receipts, updates
 from m2a.memory.change_writer import ChangeWriter
 from m2a.memory.erasing import Eraser
 from m2a.memory.forgetting import Forgetter
@@ -46,6 +46,7 @@ from m2a.types import (
     Refusal,
     Role,
     Subject,
+    SubjectSummary,
 )
 
 __all__ = ["STANDING_PREFERENCES", "MemoryBank", "MessageErasedError", "MessageRefusedError"]
@@ -277,6 +278,11 @@ class MemoryBank:
         """What the living entries name, the most told first."""
         with self._database.read() as connection:
             return memory_listing.subjects(connection, self.owner, limit)
+
+    def summary(self) -> list[SubjectSummary]:
+        """What was told last of the subjects that are told of most, and of none."""
+        with self._database.read() as connection:
+            return memory_summary.summary(connection, self.owner, self._semantic, self._clock().tzinfo or UTC)
 
     def versions(self, memory_id: int) -> list[MemoryEntry]:
         """The entries whose place this one took, and theirs; the newest first, without what was forgotten."""

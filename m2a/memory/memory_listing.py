@@ -42,18 +42,18 @@ def subjects(connection: Connection, owner: str, limit: int) -> list[Subject]:
     """What the living entries name, the most told first."""
     number, last = func.count().label("number"), func.max(entry.c.recorded_at).label("last")
     rows = connection.execute(
-        select(concept.c.concept_id, concept.c.name, number, last)
+        select(concept.c.concept_id, concept.c.name, concept.c.kind, number, last)
         .join(
             entry_concept,
             (entry_concept.c.owner == concept.c.owner) & (entry_concept.c.concept_id == concept.c.concept_id),
         )
         .join(entry, (entry.c.owner == entry_concept.c.owner) & (entry.c.memory_id == entry_concept.c.memory_id))
         .where(concept.c.owner == owner, entry.c.alive)
-        .group_by(concept.c.concept_id, concept.c.name)
+        .group_by(concept.c.concept_id, concept.c.name, concept.c.kind)
         .order_by(number.desc(), last.desc(), concept.c.concept_id)
         .limit(limit)
     )
-    return [Subject(row.concept_id, row.name, row.number, from_microseconds(row.last)) for row in rows]
+    return [Subject(row.concept_id, row.name, row.kind, row.number, from_microseconds(row.last)) for row in rows]
 
 
 def _conditions(owner: str, wanted: MemoryFilter, zone: tzinfo) -> list[ColumnElement[bool]]:
@@ -69,6 +69,12 @@ def _conditions(owner: str, wanted: MemoryFilter, zone: tzinfo) -> list[ColumnEl
             entry_concept.c.owner == owner, entry_concept.c.concept_id == wanted.concept_id
         )
         conditions.append(entry.c.memory_id.in_(about))
+    if wanted.about_nobody:
+        conditions.append(
+            ~select(entry_concept.c.concept_id)
+            .where(entry_concept.c.owner == entry.c.owner, entry_concept.c.memory_id == entry.c.memory_id)
+            .exists()
+        )
     if wanted.with_photos:
         conditions.append(
             entry.c.memory_id.in_(select(entry_photo.c.memory_id).where(entry_photo.c.owner == owner).distinct())

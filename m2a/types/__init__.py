@@ -49,7 +49,7 @@ from m2a.types.event import (
     Usage,
 )
 from m2a.types.hit import Hit, Path, Query, RecordKey, RecordKind
-from m2a.types.listing import FoundConversation, MemoryFilter, MemoryPage, OpenedMemory, Subject
+from m2a.types.listing import FoundConversation, MemoryFilter, MemoryPage, OpenedMemory, Subject, SubjectSummary
 from m2a.types.message import Conversation, Message, Role
 from m2a.types.photo import Photo
 from m2a.types.recognition import Recognised, Recognition
@@ -119,6 +119,7 @@ __all__ = [
     "Source",
     "StopRequested",
     "Subject",
+    "SubjectSummary",
     "Supersession",
     "TextDelta",
     "TurnEvent",

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 
-from m2a.types.concept import Concept
+from m2a.types.concept import Concept, ConceptKind
 from m2a.types.entry import HistoryRow, MemoryEntry, RestsOn
 from m2a.types.message import Conversation, Message
 
@@ -18,6 +18,7 @@ class MemoryFilter:
     since: date | None = None
     until: date | None = None
     with_photos: bool = False
+    about_nobody: bool = False  # those that name no subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,17 @@ class Subject:
 
     concept_id: int
     name: str
+    kind: ConceptKind
+    memories: int
+    last_updated: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectSummary:
+    """What was told last about a subject, the newest first. Without a subject it is of the memories that name none."""
+
+    subject: Subject | None
+    entries: tuple[MemoryEntry, ...]
     memories: int
     last_updated: datetime
 

@@ -11,6 +11,8 @@ from m2a.ui.notices import memory_html
 from m2a.ui.sources import found_by
 
 PAGE = 30
+UNNAMED = 0  # in the place of a subject's number; no subject has it
+ELSE = "Everything else"
 _KINDS = {"stated": "you said it", "agreed": "you agreed", "shown": "shown, not said", "unchecked": "unchecked"}
 _CLEAR = '<button type="button" class="m-button" data-memory-act="clear">Show everything</button>'
 
@@ -63,6 +65,8 @@ def subjects_html(subjects: Sequence[Subject], about: int | None, *, today: date
     """What the memories are about, with how many there are and when the newest was told; one may be chosen."""
     if not subjects:
         return ""
+    if about == UNNAMED:
+        return f'<div class="m-subjects" role="group" aria-label="Subjects">{_chip(ELSE, "", "", UNNAMED, is_chosen=True)}</div>'
     chosen = [subject for subject in subjects if subject.concept_id == about]
     items = "".join(_subject(subject, today, is_chosen=subject.concept_id == about) for subject in chosen or subjects)
     return f'<div class="m-subjects" role="group" aria-label="Subjects">{items}</div>'
@@ -87,12 +91,15 @@ def notice_html(changes: Sequence[RecordedChange], not_kept: Sequence[NotKept], 
 
 def _subject(subject: Subject, today: date, *, is_chosen: bool) -> str:
     updated = markup.day_name(subject.last_updated.astimezone().date(), today)
-    target = "" if is_chosen else subject.concept_id
+    count = f" <small>{subject.memories}</small>"
+    return _chip(subject.name, count, f' title="Last updated: {updated}"', subject.concept_id, is_chosen=is_chosen)
+
+
+def _chip(name: str, count: str, title: str, about: int, *, is_chosen: bool) -> str:
     return (
-        f'<button type="button" data-memory-act="about" data-about="{target}" aria-pressed="{str(is_chosen).lower()}" '
-        f'data-focus="about-{subject.concept_id}" title="Last updated: {updated}">'
-        f'<span dir="auto">{markup.text(subject.name)}</span> <small>{subject.memories}</small>'
-        f"{' ✕' if is_chosen else ''}</button>"
+        f'<button type="button" data-memory-act="about" data-about="{"" if is_chosen else about}" '
+        f'aria-pressed="{str(is_chosen).lower()}" data-focus="about-{about}"{title}>'
+        f'<span dir="auto">{markup.text(name)}</span>{count}{" ✕" if is_chosen else ""}</button>'
     )
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import gradio as gr
 
 from m2a.types import DateInterval, MemoryFilter, RestsOn
-from m2a.ui import memory_list
+from m2a.ui import memory_list, memory_summary
 from m2a.ui.chat_panel import ChatPanel
 from m2a.ui.memory_list import PAGE
 from m2a.ui.opened_memory import gone_html, opened_html
@@ -60,7 +60,9 @@ class View:
 
     def wanted(self) -> MemoryFilter:
         rests_on: RestsOn | None = next((one for one in get_args(RestsOn) if one == self.rests_on), None)
-        return MemoryFilter(rests_on, self.about, _day(self.since), _day(self.until), self.photos)
+        unnamed = self.about == memory_list.UNNAMED
+        about = None if unnamed else self.about
+        return MemoryFilter(rests_on, about, _day(self.since), _day(self.until), self.photos, unnamed)
 
 
 def view_of(text: str) -> View:
@@ -246,7 +248,10 @@ class MemoryPanel:
         if words := view.words.strip():
             return head + memory_list.hits_html(self._assistant.find_memories(owner, words, wanted, PAGE), words)
         page = self._assistant.memories(owner, wanted, start=view.start, count=PAGE)
-        return head + memory_list.page_html(page, view.start, today=today, is_filtered=wanted != MemoryFilter())
+        is_filtered = wanted != MemoryFilter()
+        if not (view.start or is_filtered):
+            head += memory_summary.summary_html(self._assistant.memory_summary(owner), page.total, today=today)
+        return head + memory_list.page_html(page, view.start, today=today, is_filtered=is_filtered)
 
     @staticmethod
     def _unchanged() -> list[Any]:
