@@ -125,7 +125,7 @@
     document.body.classList.remove('m-asking');
     const tellForm = document.querySelector('[data-tell]');
     if (tellForm.text.value && lastAsked().text === tellForm.text.value.trim()) tellForm.reset(); // it is stored
-    for (const form of document.querySelectorAll('[data-edit]')) { // what was typed was for what stood there before
+    for (const form of document.querySelectorAll('[data-edit], [data-until]')) { // what was typed was for what stood there before
       form.reset();
       opened.delete(form.closest('details').dataset.key);
       form.closest('details').open = false;
@@ -152,12 +152,18 @@
     typing = setTimeout(() => askMemory('find', filters()), soon ? 0 : 250);
   }
 
+  // Pins a memory, gives it a last day (in so many days, or on the day of the form), keeps it back or takes it back.
+  function keepMemory(asked, days, until = '') {
+    askMemory('keep', { act: asked.how || 'until', memory_id: Number(asked.of || asked.until), days, until }, '.m-told .m-change');
+  }
+
   function onMemoryAct(button) {
     const act = button.dataset.memoryAct;
     const focus = button.dataset.focus ? `[data-focus="${button.dataset.focus}"]` : null;
     if (act === 'back') closeOpened();
     else if (act === 'page') askMemory('leaf', { start: Number(button.dataset.start) }, focus);
-    else if (act === 'about') askMemory('about', { about: button.dataset.about ? Number(button.dataset.about) : null }, focus);
+    else if (act === 'about') askMemory('about', { about: button.dataset.about ? Number(button.dataset.about) : null, kept: button.dataset.kept || '' }, focus);
+    else if (act === 'keep') keepMemory(button.dataset, button.dataset.days ? Number(button.dataset.days) : null);
     else if (act === 'restore') askMemory('restore', { memory_id: Number(button.dataset.of) }, '.m-told .m-change');
     else if (act === 'forget') askMemory('forget', { memory_id: Number(button.dataset.of) }, '.m-told .m-change');
     else if (act === 'clear') {
@@ -184,7 +190,8 @@
     if (form.matches('[data-find]')) search(true);
     else if (form.matches('[data-edit]')) {
       askMemory('edit', { ...fields, memory_id: Number(form.dataset.edit) }, '.m-told .m-change');
-    } else if (form.matches('[data-tell]') && fields.text.trim()) {
+    } else if (form.matches('[data-until]')) keepMemory(form.dataset, null, fields.until);
+    else if (form.matches('[data-tell]') && fields.text.trim()) {
       form.text.blur();
       askMemory('tell', fields, '.m-told');
     }

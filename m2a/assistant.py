@@ -40,6 +40,7 @@ from m2a.types import (
     ForgottenWords,
     FoundConversation,
     Hit,
+    Keeping,
     MemoryChanged,
     MemoryFilter,
     MemoryPage,
@@ -208,8 +209,10 @@ class Assistant:
             turn.stop()
 
     def memory(self, owner: str) -> MemoryBank:
-        """The owner's memory, to read and to write."""
-        return MemoryBank(owner, self.stores, self._clock)
+        """The owner's memory, to read and to write, without what is past its last day."""
+        bank = MemoryBank(owner, self.stores, self._clock)
+        bank.expire()
+        return bank
 
     def conversations(self, owner: str) -> list[Conversation]:
         """The last used first."""
@@ -239,11 +242,12 @@ class Assistant:
         return self.memory(owner).captions(photo_ids)
 
     def messages(self, owner: str, conversation_id: str) -> list[Message]:
-        return self.memory(owner).conversation(conversation_id)
+        """A conversation as its owner reads it, with what is kept back from answers."""
+        return self.memory(owner).conversation_to_owner(conversation_id)
 
     def explanation(self, owner: str, message_id: int) -> Explanation:
         """What was searched for a reply, what it rests on, and what was remembered after it."""
-        return load_trace(self.memory(owner), message_id)
+        return load_trace(self.memory(owner), message_id, to_owner=True)
 
     def memories(self, owner: str, wanted: MemoryFilter, *, start: int, count: int) -> MemoryPage:
         """A part of what is remembered, the last told first."""
@@ -273,11 +277,13 @@ class Assistant:
         Raises `LookupError` for one that was forgotten or never was.
         """
         bank = self.memory(owner)
+        kept_back = bank.kept_back_by_id([memory_id]).get(memory_id)
         found = bank.entries_by_id([memory_id]) or bank.replaced_entries([memory_id])
+        found |= {memory_id: kept_back.entry} if kept_back else {}
         if memory_id not in found:
             raise LookupError(f"There is no memory {memory_id} any more.")
         entry = found[memory_id]
-        evidence = bank.messages_in_ranges(entry.evidence_ids)
+        evidence = bank.evidence_to_owner(entry.evidence_ids)
         concepts = {concept.concept_id: concept for concept in bank.concepts()} if entry.concept_ids else {}
         near = [number for number in (entry.corrects, entry.superseded_by) if number is not None]
         others = bank.entries_by_id(near) | bank.replaced_entries(near)
@@ -292,6 +298,7 @@ class Assistant:
             tuple(bank.corrections_of([memory_id]).get(memory_id, ())),
             others.get(entry.corrects or 0),
             others.get(entry.superseded_by or 0),
+            kept_back,
         )
 
     def before(self, owner: str, message_ids: Collection[int]) -> dict[int, Message]:
@@ -312,6 +319,10 @@ class Assistant:
     def forget_memory(self, owner: str, memory_id: int) -> int:
         """Forget a memory and its words. Returns and raises like `edit_memory`."""
         return memory_edits.forget(self.memory(owner), memory_id, who=THE_USER)
+
+    def keep_memory(self, owner: str, change: Keeping) -> int:
+        """Pin a memory, give it a last day, keep it back or let it be used again. Returns and raises like `edit_memory`."""
+        return memory_edits.keep(self.memory(owner), change, who=THE_USER)
 
     def undo(self, owner: str, reply_id: int, number: int) -> bool:
         """Take back a change that a turn made; False where that was done before.
@@ -394,8 +405,8 @@ class Assistant:
         return [self._text_encoder, self._image_encoder, self._retrieval, self._policy, self._captioner]
 
     async def _run(self, turn: Turn) -> None:
-        bank = self.memory(turn.owner)
         try:
+            bank = await in_thread(self.memory, turn.owner)
             message = await self._record(turn, bank)
         except Exception as error:  # whoever follows the turn is told
             turn.refuse(error)

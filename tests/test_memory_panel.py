@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import gradio as gr
 import pytest
@@ -15,9 +15,21 @@ from m2a.memory.bank import MemoryBank
 from m2a.memory.owners import owner_named
 from m2a.memory.semantic_memory_store import RejectedWriteError
 from m2a.settings import load_settings
-from m2a.types import ConceptMention, DateInterval, EntryDraft, EvidenceRange, MemoryEntry, Query
+from m2a.types import (
+    ConceptMention,
+    DateInterval,
+    EntryChange,
+    EntryDraft,
+    EvidenceRange,
+    MemoryChanged,
+    MemoryEntry,
+    Query,
+    RecordedChange,
+)
+from m2a.ui import opened_memory
 from m2a.ui.memory_list import PAGE
 from m2a.ui.memory_panel import MemoryPanel, View, view_of
+from m2a.ui.notices import memory_html
 from m2a.ui.request import NoSuchThingError
 from tests.scripted_policy import ScriptedPolicy
 from tests.turns import Clock, photo
@@ -230,3 +242,55 @@ async def test_the_memory_opens_with_what_is_known_in_short(
     assert "m-summary" not in about.listed and about.listed.count("data-memory=") == 4 and "Bobo" not in about.listed
     stranger: Any = SimpleNamespace(username=owner_named(assistant.stores.database, "other"), query_params={})
     assert "Bobo" not in str(panel.on_refresh(first.view, stranger))
+
+
+async def test_a_memory_is_pinned_dated_and_kept_back_each_with_its_undo(
+    assistant: Assistant, bank: MemoryBank, panel: MemoryPanel
+) -> None:
+    one = told(bank, "Ana lives in Lisbon.", name="Ana", picture=photo("red"))
+    told(bank, "The parcel came.")
+    updated = bank.last_updated()
+    view = Shown(panel.on_memory("", click(memory_id=one.memory_id), request(assistant))).view
+
+    def keep(handed: str, act: str, **values: object) -> Shown:
+        return Shown(panel.on_keep(handed, click(act=act, memory_id=one.memory_id, **values), request(assistant)))
+
+    pinned = keep(view, "pin")
+    assert "Pinned" in pinned.notice and "Unpin" in pinned.opened and bank.last_updated() == updated
+    listed = pinned.listed[pinned.listed.index("Pinned") :]
+    assert listed.index("Lisbon") < listed.index("parcel")
+    dated = keep(pinned.view, "until", days=7, until="")
+    [now] = bank.entries_by_id([one.memory_id]).values()
+    assert now.used_until and str(now.used_until.year) in dated.notice and "Used until" in dated.opened
+    undone = panel.on_undo(dated.view, click(reply_id=json.loads(dated.view)["told"], number=0), request(assistant))
+    assert "Undone" in Shown(undone).notice and "No last day" not in Shown(undone).opened
+    with pytest.raises(gr.Error, match="no day"):
+        keep(view, "until", until="soon")
+
+    gone = keep(dated.view, "withhold")
+    assert "Not mentioned any more" in gone.notice and "Lisbon" in gone.notice and "Undo" in gone.notice
+    assert "Lisbon" not in gone.listed and "Not mentioned" in gone.listed
+    kept = Shown(panel.on_about(gone.view, click(kept="unmentioned"), request(assistant)))
+    assert "Lisbon" in kept.listed and "parcel" not in kept.listed and "/thumbnail" in kept.listed
+    found = Shown(panel.on_filter(gone.view, click(words="lisbon"), request(assistant)))
+    assert "Kept, and used in no answer" in found.listed and "Lisbon" in found.listed
+    opened = Shown(panel.on_memory(kept.view, click(memory_id=one.memory_id), request(assistant)))
+    assert "no answer uses it" in opened.opened and "I say: Ana lives in Lisbon." in opened.opened
+    assert (
+        "Forget" not in opened.opened
+        and "Mention it again" in opened.opened
+        and "Not mentioned from then" in opened.opened
+    )
+    back = keep(opened.view, "return")
+    assert "Used again" in back.notice and "Don’t mention" in back.opened and bank.entry(one.memory_id)
+    stranger: Any = SimpleNamespace(username=owner_named(assistant.stores.database, "other"), query_params={})
+    for act in ("pin", "until", "withhold", "return"):
+        with pytest.raises(RejectedWriteError):
+            panel.on_keep("", click(act=act, memory_id=one.memory_id), stranger)
+
+
+def test_every_change_of_a_memory_has_its_words() -> None:
+    assert set(opened_memory.CHANGES) == set(get_args(EntryChange))
+    for change in get_args(get_type_hints(MemoryChanged)["change"]):
+        assert memory_html([RecordedChange(0, MemoryChanged(change, None))], reply_id=1)
+        assert memory_html([RecordedChange(0, MemoryChanged(change, None), undone=True)], reply_id=1)

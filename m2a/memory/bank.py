@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import insert
 
-from m2a.memory import change_log, memory_listing, memory_summary, photo_captions, receipts, updates
+from m2a.memory import change_log, kept_back, memory_listing, memory_summary, photo_captions, receipts, updates
 from m2a.memory.change_writer import ChangeWriter
 from m2a.memory.erasing import Eraser
 from m2a.memory.forgetting import Forgetter
@@ -32,6 +32,9 @@ from m2a.types import (
     ForgottenWords,
     HistoryRow,
     Hit,
+    Keeping,
+    KeptBack,
+    KeptBackReason,
     MemoryChanged,
     MemoryEntry,
     MemoryFilter,
@@ -170,7 +173,7 @@ class MemoryBank:
         title: str,
         said: tuple[str, str],
         reply: tuple[str, str],
-        changes: Callable[[EvidenceRange], Sequence[Change]],
+        changes: Callable[[EvidenceRange], Sequence[Change | Keeping]],
         *,
         who: str,
     ) -> Message:
@@ -269,6 +272,11 @@ class MemoryBank:
             total = memory_listing.count(connection, self.owner, wanted, zone)
         return MemoryPage(tuple(entries[number] for number in ids), total)
 
+    def last_updated(self) -> datetime | None:
+        """When the newest memory was told; None where there is none."""
+        with self._database.read() as connection:
+            return memory_listing.last_updated(connection, self.owner)
+
     def passing(self, wanted: MemoryFilter, memory_ids: Collection[int]) -> set[int]:
         """Those of the entries that live and that the filter lets through."""
         with self._database.read() as connection:
@@ -319,6 +327,52 @@ class MemoryBank:
         """The newest preferences that the user stated, at most ten: they go with every prompt."""
         stated = [entry for entry in self.entries(kinds=["preference"]) if entry.rests_on == "stated"]
         return sorted(stated, key=lambda entry: (entry.recorded_at, entry.memory_id))[-STANDING_PREFERENCES:]
+
+    def pinned(self) -> list[MemoryEntry]:
+        """What the user pinned, the oldest pin first: it goes with every prompt."""
+        with self._database.read() as connection:
+            ids = memory_listing.pinned(connection, self.owner)
+            entries = self._semantic.get(connection, self.owner, ids)
+        return [entries[number] for number in ids]
+
+    # What is kept and not used: for its owner's page, and for nothing else
+
+    def kept_back(
+        self, count: int, *, reason: KeptBackReason | None = None, words: str = "", start: int = 0
+    ) -> list[KeptBack]:
+        """The memories that are kept back, for that reason or any, that hold each of the words; the last kept back first."""
+        with self._database.read() as connection:
+            return kept_back.listed(
+                connection, self.owner, self._semantic, reason=reason, words=words, start=start, count=count
+            )
+
+    def kept_back_by_id(self, memory_ids: Collection[int]) -> dict[int, KeptBack]:
+        """Those of the memories that are kept back."""
+        with self._database.read() as connection:
+            return kept_back.among_ids(connection, self.owner, self._semantic, memory_ids)
+
+    def kept_back_counts(self) -> dict[KeptBackReason, int]:
+        with self._database.read() as connection:
+            return kept_back.counts(connection, self.owner)
+
+    def conversation_to_owner(self, conversation_id: str) -> list[Message]:
+        """A conversation with what is kept back, in order."""
+        with self._database.read() as connection:
+            return self._raw.in_conversation(connection, self.owner, conversation_id, to_owner=True)
+
+    def evidence_to_owner(self, ranges: Iterable[EvidenceRange]) -> list[Message]:
+        """The messages of the ranges with what is kept back, in order."""
+        with self._database.read() as connection:
+            return self._raw.in_ranges(connection, self.owner, ranges, to_owner=True)
+
+    def expire(self) -> int:
+        """Keep back every memory whose last day is past. Returns how many."""
+        now = self._clock()
+        with self._database.read() as connection:
+            if not kept_back.past_their_day(connection, self.owner, now.date()):
+                return 0
+        with self._database.write() as connection:
+            return self._writer.keeper.expire(connection, self.owner, now.date(), now)
 
     def concepts(self) -> list[Concept]:
         with self._database.read() as connection:
@@ -546,7 +600,8 @@ class MemoryBank:
 
     def _check_photo(self, photo_id: str) -> None:
         with self._database.read() as connection:
-            if forgotten_photos(connection, self.owner, [photo_id]):
+            gone = forgotten_photos(connection, self.owner, [photo_id])
+            if gone and not kept_back.has_photo(connection, self.owner, photo_id):
                 raise PhotoNotFoundError(f"There is no photo {photo_id!r}.")
 
     def caption(self, photo_id: str) -> str:

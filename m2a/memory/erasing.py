@@ -31,6 +31,7 @@ from m2a.memory.schema import (
     entry_photo,
     erasure,
     forgotten_entry,
+    kept_back,
     message,
     message_photo,
     message_reading,
@@ -43,7 +44,7 @@ from m2a.memory.schema import (
     withheld_words,
 )
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
-from m2a.memory.withheld import FORGOTTEN, masked, moved, renew, withhold, without_marks
+from m2a.memory.withheld import FORGOTTEN, is_kept_back, masked, moved, renew, withhold, without_marks
 from m2a.memory.words import message_words
 from m2a.types import (
     Conversation,
@@ -61,7 +62,7 @@ from models.captioner import together
 
 _BY_THE_USER = {"who": "the user", "why": ""}
 _OF_MESSAGE = (message_photo, message, trace, pending_update, message_reading, withheld_words, withheld_photo)
-_OF_FORGETTING = (forgotten_entry, withheld_words, withheld_photo)
+_OF_FORGETTING = (forgotten_entry, withheld_words, withheld_photo, kept_back)
 # What stays of an owner of whom everything is erased: the name, the numbers given out, and what the act leaves.
 _KEPT = ("owner", "erasure", "receipt", "outbox")
 
@@ -229,7 +230,11 @@ class _Work:
         return found | self._logged(select(trace.c.message_id).where(trace.c.owner == self._owner, answers))
 
     def _forgotten_now(self, memory_id: int) -> int:
-        """Forget a memory, with all that is forgotten with it."""
+        """Forget a memory, with all that is forgotten with it; one that is kept back went out of use before."""
+        this = (kept_back.c.owner == self._owner) & (kept_back.c.memory_id == memory_id)
+        forgetting_id = self._connection.scalar(select(kept_back.c.forgetting_id).where(this))
+        if forgetting_id is not None:
+            return int(forgetting_id)
         past = self._semantic.superseded(self._connection, self._owner, [memory_id]).get(memory_id)
         if past is not None:
             raise NothingToEraseError(
@@ -242,8 +247,7 @@ class _Work:
     def _note_forgotten(self, forgetting_id: int | None) -> None:
         for table in _OF_FORGETTING:
             this = table.c.owner == self._owner
-            if forgetting_id is not None:
-                this &= table.c.forgetting_id == forgetting_id
+            this &= ~is_kept_back(table) if forgetting_id is None else table.c.forgetting_id == forgetting_id
             self._forgettings |= set(self._connection.scalars(select(table.c.forgetting_id).where(this)))
         if forgetting_id is not None and not self._forgettings:
             raise NothingToEraseError(f"Nothing is forgotten under number {forgetting_id}.")

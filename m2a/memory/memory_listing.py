@@ -13,12 +13,12 @@ from m2a.types import MemoryFilter, Subject
 def newest_first(
     connection: Connection, owner: str, wanted: MemoryFilter, zone: tzinfo, *, start: int, count: int
 ) -> list[int]:
-    """The ids of the living entries that the filter lets through, the last told first: `count` of them from `start`."""
+    """The ids of the living entries that the filter lets through, pinned ones first, then the last told: `count` from `start`."""
     return list(
         connection.scalars(
             select(entry.c.memory_id)
             .where(*_conditions(owner, wanted, zone))
-            .order_by(entry.c.recorded_at.desc(), entry.c.memory_id.desc())
+            .order_by(entry.c.pinned_at.is_(None), entry.c.recorded_at.desc(), entry.c.memory_id.desc())
             .offset(start)
             .limit(count)
         )
@@ -30,12 +30,24 @@ def count(connection: Connection, owner: str, wanted: MemoryFilter, zone: tzinfo
     return connection.scalar(select(func.count()).select_from(entry).where(*_conditions(owner, wanted, zone))) or 0
 
 
+def last_updated(connection: Connection, owner: str) -> datetime | None:
+    """When the newest of the living entries was told."""
+    last = connection.scalar(select(func.max(entry.c.recorded_at)).where(entry.c.owner == owner, entry.c.alive))
+    return None if last is None else from_microseconds(last)
+
+
 def passing(
     connection: Connection, owner: str, wanted: MemoryFilter, zone: tzinfo, memory_ids: Collection[int]
 ) -> set[int]:
     """Those of the entries that the filter lets through."""
     these = among(connection, entry.c.memory_id, memory_ids)
     return set(connection.scalars(select(entry.c.memory_id).where(*_conditions(owner, wanted, zone), these)))
+
+
+def pinned(connection: Connection, owner: str) -> list[int]:
+    """The living entries that are pinned, the oldest pin first."""
+    these = (entry.c.owner == owner, entry.c.pinned_at.is_not(None), entry.c.alive)
+    return list(connection.scalars(select(entry.c.memory_id).where(*these).order_by(entry.c.pinned_at)))
 
 
 def subjects(connection: Connection, owner: str, limit: int) -> list[Subject]:

@@ -2,13 +2,14 @@
 
 from collections.abc import Collection, Iterable, Sequence
 
-from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Table, delete, insert, select, update
 
 from m2a.memory.database import chunks, grouped, rows_among
 from m2a.memory.schema import (
     conversation,
     entry,
     entry_photo,
+    kept_back,
     message,
     message_photo,
     message_reading,
@@ -96,6 +97,15 @@ def title_of(text: str, photos: int) -> str:
     return words if len(words) <= TITLE_LENGTH else words[: TITLE_LENGTH - 1].rstrip() + "…"
 
 
+def is_kept_back(table: Table) -> ColumnElement[bool]:
+    """Of a row of a forgetting: whether its entry is only kept back, so that its owner is shown what it withholds."""
+    return (
+        select(kept_back.c.memory_id)
+        .where(kept_back.c.owner == table.c.owner, kept_back.c.forgetting_id == table.c.forgetting_id)
+        .exists()
+    )
+
+
 def withheld_spans(connection: Connection, owner: str, message_ids: Collection[int]) -> dict[int, list[Span]]:
     """The spans that are withheld of each of the messages."""
     columns = (withheld_words.c.message_id, withheld_words.c.first_character, withheld_words.c.last_character)
@@ -107,6 +117,25 @@ def withheld_photos(connection: Connection, owner: str, message_ids: Collection[
     """The (message id, photo id) that are withheld, of the messages."""
     columns = (withheld_photo.c.message_id, withheld_photo.c.photo_id)
     return {(message_id, photo_id) for message_id, photo_id in rows_among(connection, columns, owner, message_ids)}
+
+
+def _withheld_from_owner(
+    connection: Connection, owner: str, message_ids: Collection[int]
+) -> tuple[dict[int, list[Span]], set[tuple[int, str]]]:
+    """The spans, and the photos, of the messages that are forgotten, not only kept back."""
+    words = select(withheld_words.c.message_id, withheld_words.c.first_character, withheld_words.c.last_character)
+    photos = select(withheld_photo.c.message_id, withheld_photo.c.photo_id)
+    spans: dict[int, list[Span]] = {}
+    hidden = set[tuple[int, str]]()
+    for some in chunks(sorted(message_ids)):
+        of_words = (withheld_words.c.owner == owner, withheld_words.c.message_id.in_(some))
+        for message_id, first, last in connection.execute(words.where(*of_words, ~is_kept_back(withheld_words))):
+            spans.setdefault(message_id, []).append((first, last))
+        of_photos = (withheld_photo.c.owner == owner, withheld_photo.c.message_id.in_(some))
+        hidden |= {
+            (row[0], row[1]) for row in connection.execute(photos.where(*of_photos, ~is_kept_back(withheld_photo)))
+        }
+    return spans, hidden
 
 
 def is_readable() -> ColumnElement[bool]:
@@ -206,6 +235,7 @@ def renew(connection: Connection, owner: str, message_ids: Collection[int]) -> N
     rows = rows_among(connection, columns, owner, message_ids)
     spans = withheld_spans(connection, owner, message_ids)
     hidden = withheld_photos(connection, owner, message_ids)
+    shown_spans, hidden_from_owner = _withheld_from_owner(connection, owner, message_ids)
     of_photos = rows_among(connection, (message_photo.c.message_id, message_photo.c.photo_id), owner, message_ids)
     shown: dict[int, list[str]] = grouped((message_id, photo_id) for message_id, photo_id in of_photos)
     readings: dict[int, str | None] = {}
@@ -218,7 +248,9 @@ def renew(connection: Connection, owner: str, message_ids: Collection[int]) -> N
             readings[message_id] = " ".join(message_words(speaker, without_marks(reading)))
         else:
             readings[message_id] = None
-        _retitle(connection, owner, conversation_id, message_id, reading, len(photos))
+        to_owner = masked(text, shown_spans.get(message_id, ()))
+        left = [photo_id for photo_id in shown.get(message_id, ()) if (message_id, photo_id) not in hidden_from_owner]
+        _retitle(connection, owner, conversation_id, message_id, to_owner, len(left))
     for message_id, conversation_id, _speaker, _text in rows:
         following = select(message.c.message_id).where(
             message.c.owner == owner, message.c.conversation_id == conversation_id, message.c.message_id > message_id

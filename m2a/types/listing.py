@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 
 from m2a.types.concept import Concept, ConceptKind
-from m2a.types.entry import HistoryRow, MemoryEntry, RestsOn
+from m2a.types.entry import HistoryRow, KeptBack, MemoryEntry, RestsOn
 from m2a.types.message import Conversation, Message
 
 
@@ -64,7 +64,7 @@ class OpenedMemory:
 
     `evidence` are the first of the `evidence_count` messages that it rests on; `before` holds, for those of them that have
     one, the message before it in its conversation. `versions` are the memories whose place it took, the newest first.
-    `successor` is what took its own place.
+    `successor` is what took its own place. `kept_back` says why it is not used, where it is not.
     """
 
     entry: MemoryEntry
@@ -77,3 +77,4 @@ class OpenedMemory:
     corrections: tuple[MemoryEntry, ...] = ()
     corrects: MemoryEntry | None = None
     successor: MemoryEntry | None = None
+    kept_back: KeptBack | None = None

@@ -1,7 +1,7 @@
 """The list of what is remembered: the newest first under its day, or what a search found; and the subjects of it all."""
 
 from collections.abc import Sequence
-from datetime import date
+from datetime import date, datetime
 from itertools import groupby
 
 from m2a.types import Hit, MemoryEntry, MemoryPage, NotKept, RecordedChange, Subject
@@ -47,10 +47,10 @@ def page_html(page: MemoryPage, start: int, *, today: date, is_filtered: bool) -
     if not page.total:
         return _none_html("No memory fits these filters.") if is_filtered else _empty_html()
     groups = []
-    for day, members in groupby(page.entries, key=lambda entry: entry.recorded_at.astimezone().date()):
+    for name, members in groupby(page.entries, key=lambda entry: _group(entry, today)):
         rows = "".join(_row(entry) for entry in members)
-        groups.append(f'<h3>{markup.day_name(day, today)}</h3><ul class="m-memories">{rows}</ul>')
-    return "".join(groups) + _pages(start, len(page.entries), page.total)
+        groups.append(f'<h3>{name}</h3><ul class="m-memories">{rows}</ul>')
+    return "".join(groups) + pages_html(start, len(page.entries), page.total)
 
 
 def hits_html(hits: Sequence[Hit], words: str) -> str:
@@ -72,11 +72,11 @@ def subjects_html(subjects: Sequence[Subject], about: int | None, *, today: date
     return f'<div class="m-subjects" role="group" aria-label="Subjects">{items}</div>'
 
 
-def summary_html(total: int, newest: MemoryEntry | None, *, today: date) -> str:
+def summary_html(total: int, last_updated: datetime | None, *, today: date) -> str:
     """How much is known, and when it was last updated."""
-    if newest is None:
+    if last_updated is None:
         return ""
-    updated = markup.day_name(newest.recorded_at.astimezone().date(), today)
+    updated = markup.day_name(last_updated.astimezone().date(), today)
     return (
         f'<p class="m-known" role="status">{markup.plural(total, "memory", "memories")} · Last updated: {updated}</p>'
     )
@@ -103,19 +103,28 @@ def _chip(name: str, count: str, title: str, about: int, *, is_chosen: bool) -> 
     )
 
 
+def _group(entry: MemoryEntry, today: date) -> str:
+    return "Pinned" if entry.pinned_at else markup.day_name(entry.recorded_at.astimezone().date(), today)
+
+
 def _row(entry: MemoryEntry, found: str = "") -> str:
     notes = [_KINDS[entry.rests_on]]
     if entry.happened:
         notes.append(markup.interval(entry.happened))
+    if entry.pinned_at:
+        notes.insert(0, "pinned")
     if len(entry.photo_ids) > 1:
         notes.append(markup.plural(len(entry.photo_ids), "photo"))
+    if entry.used_until:
+        notes.append(f"until {markup.day(entry.used_until)}")
     if found:
         notes.append(found)
     photo = markup.photo(entry.photo_ids[0], caption=entry.caption) if entry.photo_ids else ""
     return f"<li>{photo}<div>{memory_link(entry)}<small>{markup.text(' · '.join(notes))}</small></div></li>"
 
 
-def _pages(start: int, shown: int, total: int) -> str:
+def pages_html(start: int, shown: int, total: int) -> str:
+    """Buttons to the pages before and after the one that is shown."""
     if total <= shown:
         return ""
 

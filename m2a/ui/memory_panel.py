@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, get_args
 import gradio as gr
 
 from m2a.types import DateInterval, MemoryFilter, RestsOn
-from m2a.ui import memory_list, memory_summary
+from m2a.ui import keeping, memory_list, memory_summary
 from m2a.ui.chat_panel import ChatPanel
-from m2a.ui.memory_list import PAGE
+from m2a.ui.memory_list import PAGE, pages_html
 from m2a.ui.opened_memory import gone_html, opened_html
 from m2a.ui.plain_words import in_plain_words
 from m2a.ui.request import number_of, numbers_of, owner_of
@@ -27,7 +27,7 @@ LONGEST_SEARCH = 400
 
 # The page's script hands every click and form of the panel in here, as an event with the name of what it asks for.
 # Gradio wants their names in quotes here.
-_EVENTS = ["show", "find", "about", "leaf", "memory", "back"]
+_EVENTS = ["show", "find", "about", "leaf", "memory", "back", "keep"]
 _EVENTS += ["edit", "restore", "forget", "undo", "insist", "supersede", "tell"]
 _ON_LIST = f"""
 const names = {_EVENTS};
@@ -50,6 +50,7 @@ class View:
     until: str = ""
     photos: bool = False
     about: int | None = None
+    kept: str = ""
     start: int = 0
     memory_id: int | None = None
     told: int | None = None
@@ -70,7 +71,7 @@ def view_of(text: str) -> View:
     with suppress(ValueError, TypeError):
         view = View(**json.loads(text))
         numbers = (view.start, view.count, *(one for one in (view.about, view.memory_id, view.told) if one is not None))
-        words = (view.words, view.rests_on, view.since, view.until)
+        words = (view.words, view.rests_on, view.since, view.until, view.kept)
         if all(type(one) is int and 0 <= one < 2**53 for one in numbers) and all(type(one) is str for one in words):
             return replace(view, words=view.words[:LONGEST_SEARCH], photos=view.photos is True)
     return View()
@@ -117,6 +118,7 @@ class MemoryPanel:
                 (self.listed.edit, self.on_edit),
                 (self.listed.restore, self.on_restore),
                 (self.listed.forget, self.on_forget),
+                (self.listed.keep, self.on_keep),
                 (self.listed.undo, self.on_undo),
                 (self.listed.insist, self.on_insist),
                 (self.listed.supersede, self.on_supersede),
@@ -149,9 +151,11 @@ class MemoryPanel:
         return self._shown(owner_of(request), handed)
 
     def on_about(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
-        """Shows the memories about one subject, or about all again."""
+        """Shows the memories about one subject, those that are kept and not used, or all again."""
         about = number_of(event, "about") if getattr(event, "about", None) is not None else None
-        return self._shown(owner_of(request), replace(view_of(view), about=about, start=0, memory_id=None, told=None))
+        kept = str(getattr(event, "kept", ""))
+        chosen = replace(view_of(view), about=about, kept=kept, start=0, memory_id=None, told=None)
+        return self._shown(owner_of(request), chosen)
 
     def on_page(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
         return self._shown(owner_of(request), replace(view_of(view), start=number_of(event, "start"), told=None))
@@ -185,6 +189,11 @@ class MemoryPanel:
     def on_forget(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
         owner = owner_of(request)
         return self._done(owner, view, self._assistant.forget_memory(owner, number_of(event, "memory_id")))
+
+    def on_keep(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
+        """Pins a memory, gives it a last day, keeps it back or lets it be used again."""
+        change = keeping.keeping_of(event, datetime.now().astimezone().date())
+        return self._done(owner_of(request), view, self._assistant.keep_memory(owner_of(request), change))
 
     def on_told(self, view: str, current: str, request: gr.Request) -> list[Any]:
         """Tells in the panel what the memory made of what was typed at its foot."""
@@ -240,13 +249,20 @@ class MemoryPanel:
 
     def _listed(self, owner: str, view: View) -> str:
         today = datetime.now().astimezone().date()
-        everything = self._assistant.memories(owner, MemoryFilter(), start=0, count=1)
-        newest = everything.entries[0] if everything.entries else None
-        head = memory_list.summary_html(everything.total, newest, today=today)
+        bank = self._assistant.memory(owner)
+        total = self._assistant.memories(owner, MemoryFilter(), start=0, count=0).total
+        head = memory_list.summary_html(total, bank.last_updated(), today=today)
+        counts = bank.kept_back_counts()
+        head += keeping.chips_html(counts, view.kept)
+        if reason := keeping.reason_of(view.kept):
+            found = bank.kept_back(PAGE, reason=reason, start=view.start)
+            return head + keeping.listed_html(found) + pages_html(view.start, len(found), counts.get(reason, 0))
         head += memory_list.subjects_html(self._assistant.subjects(owner), view.about, today=today)
         wanted = view.wanted()
         if words := view.words.strip():
-            return head + memory_list.hits_html(self._assistant.find_memories(owner, words, wanted, PAGE), words)
+            hits = self._assistant.find_memories(owner, words, wanted, PAGE)
+            kept_back = keeping.listed_html(bank.kept_back(PAGE, words=words)) if wanted == MemoryFilter() else ""
+            return head + memory_list.hits_html(hits, words) + kept_back
         page = self._assistant.memories(owner, wanted, start=view.start, count=PAGE)
         is_filtered = wanted != MemoryFilter()
         if not (view.start or is_filtered):
