@@ -70,7 +70,6 @@ from m2a.wiring import (
 LOCAL_OWNER = "local"
 MESSAGES_FOUND = 50
 LONGEST_TITLE = 200
-FILTERED = 200  # hits of a search, of which a filter leaves some
 
 PURGE_EVERY = 86_400  # seconds
 
@@ -255,13 +254,18 @@ class Assistant:
 
     def find_memories(self, owner: str, words: str, wanted: MemoryFilter, k: int) -> list[Hit]:
         """The memories that a search finds among those that the filter lets through, best first, `k` at most."""
+        if wanted == MemoryFilter():
+            return self.memory(owner).search(Query(words), k=k)
+        return self.memory(owner).search_within(Query(words), wanted, k)
+
+    def find_memories_by_photo(self, owner: str, photo: str | bytes, k: int) -> list[Hit]:
+        """The memories with a photo that is near to a stored one, by its id, or to a picture, which is kept nowhere.
+
+        The nearest first. Raises `PhotoRefusedError` and `LookupError`.
+        """
         bank = self.memory(owner)
-        everything = wanted == MemoryFilter()
-        hits = [hit for hit in bank.search(Query(words), k=k if everything else FILTERED) if hit.key.kind == "entry"]
-        if everything:
-            return hits
-        passing = bank.passing(wanted, [hit.key.record_id for hit in hits])
-        return [hit for hit in hits if hit.key.record_id in passing][:k]
+        query = Query(photo_ids=(photo,)) if isinstance(photo, str) else Query(pictures=(bank.as_stored(photo),))
+        return bank.search(query, k=k)
 
     def subjects(self, owner: str, limit: int = 100) -> list[Subject]:
         """What the memories are about, the most told first."""

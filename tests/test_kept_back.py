@@ -133,6 +133,19 @@ def test_a_memory_is_used_until_its_last_day(memory: Memory) -> None:
     assert memory.bank.entries()[0].used_until is None
 
 
+def test_several_that_end_on_one_day_go_together(memory: Memory) -> None:
+    stays = [memory.tell(f"I stay at the {MARKER} number {number}.") for number in range(3)]
+    memory.tell(f"The {MARKER} number 1 is a dear hotel.", corrects=stays[1].memory_id)
+    kept = memory.tell("The boiler is in the cellar.")
+    for stay in stays:
+        keep(memory, Dating(stay.memory_id, memory.now().date(), ""))
+    memory._now += timedelta(days=2)
+    assert memory.bank.expire() == 3 and reaches(memory) == [] and memory.bank.entries() == [kept]
+    assert memory.bank.kept_back_counts() == {"expired": 4}
+    keep(memory, Return(stays[1].memory_id, ""))
+    assert len(memory.bank.entries()) == 3 and memory.indexer.differences(memory.bank.owner) == []
+
+
 def test_pins_come_first_and_are_few(memory: Memory) -> None:
     entries = [memory.tell(f"The parcel number {number} came.") for number in range(PINS + 1)]
     replies = [keep(memory, Pinning(one.memory_id, True, "")) for one in entries[:PINS]]

@@ -1,5 +1,6 @@
 """The memory in the page, without a browser: what the handlers show, correct and take back, and for whom."""
 
+import base64
 import json
 from collections.abc import AsyncIterator
 from datetime import date
@@ -13,9 +14,11 @@ import pytest
 from m2a import Assistant
 from m2a.memory.bank import MemoryBank
 from m2a.memory.owners import owner_named
+from m2a.memory.photo_decoder import PhotoRefusedError
 from m2a.memory.semantic_memory_store import RejectedWriteError
 from m2a.settings import load_settings
 from m2a.types import (
+    Addition,
     ConceptMention,
     DateInterval,
     EntryChange,
@@ -294,3 +297,47 @@ def test_every_change_of_a_memory_has_its_words() -> None:
     for change in get_args(get_type_hints(MemoryChanged)["change"]):
         assert memory_html([RecordedChange(0, MemoryChanged(change, None))], reply_id=1)
         assert memory_html([RecordedChange(0, MemoryChanged(change, None), undone=True)], reply_id=1)
+
+
+async def test_a_search_finds_by_photo_by_kind_and_all_that_a_filter_lets_through(
+    assistant: Assistant, bank: MemoryBank, panel: MemoryPanel
+) -> None:
+    bobo = told(bank, "Bobo likes the parcel.", name="Bobo", picture=photo("red"))
+    ball = told(bank, "The ball is blue.", picture=photo("blue"))
+    crowd = [f"The parcel number {number} came with the parcel of the parcel." for number in range(70)]
+    bank.write([Addition(EntryDraft(text, ball.evidence_ids), "") for text in crowd], who="M2A")
+    values = {"words": "parcel", "rests_on": "", "since": "", "until": "", "photos": False, "kind": ""}
+
+    def found(**asked: object) -> Shown:
+        return Shown(panel.on_filter("", click(**{**values, **asked}), request(assistant)))
+
+    # Behind all those that fit the words better.
+    assert "Bobo likes" in found(photos=True).listed and "ball is blue" not in found(kind="pet").listed
+    assert "Bobo likes" in found(kind="pet").listed and found(kind="pet", words="").listed.count("data-memory=") == 1
+    assert (
+        "I remember nothing" in found(kind="person").listed and found(kind="fact", words="").listed.count("Pages") == 1
+    )
+    assert "I remember nothing" in found(since="2100-01-01").listed
+
+    files = sorted(assistant.settings.data_dir.rglob("*"))
+    picture = base64.b64encode(photo("red")).decode()
+    by_picture = found(picture=picture)
+    assert by_picture.listed.index("Bobo likes") and json.loads(by_picture.view)["near"][0] == bobo.memory_id
+    assert (
+        len(bank.conversations()) == 2 and sorted(assistant.settings.data_dir.rglob("*")) == files
+    )  # it is kept nowhere
+    again = Shown(panel.on_refresh(by_picture.view, request(assistant)))
+    assert "Bobo likes" in again.listed and "number 5" not in again.listed
+    opened = Shown(panel.on_memory(by_picture.view, click(memory_id=ball.memory_id), request(assistant)))
+    assert f'data-photo="{ball.photo_ids[0]}"' in opened.opened
+    like = found(photo=ball.photo_ids[0])
+    assert json.loads(like.view)["near"][0] == ball.memory_id and json.loads(like.view)["memory_id"] is None
+    for nonsense in ("too large", "%%%%"):
+        with pytest.raises(gr.Error, match="cannot be read"):
+            found(picture=nonsense)
+    with pytest.raises(PhotoRefusedError):
+        found(picture=base64.b64encode(b"no picture").decode())
+    stranger: Any = SimpleNamespace(username=owner_named(assistant.stores.database, "other"), query_params={})
+    with pytest.raises(LookupError):
+        panel.on_filter("", click(photo=ball.photo_ids[0]), stranger)
+    assert "Bobo" not in str(panel.on_refresh(by_picture.view, stranger))

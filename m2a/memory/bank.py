@@ -277,11 +277,6 @@ class MemoryBank:
         with self._database.read() as connection:
             return memory_listing.last_updated(connection, self.owner)
 
-    def passing(self, wanted: MemoryFilter, memory_ids: Collection[int]) -> set[int]:
-        """Those of the entries that live and that the filter lets through."""
-        with self._database.read() as connection:
-            return memory_listing.passing(connection, self.owner, wanted, self._clock().tzinfo or UTC, memory_ids)
-
     def subjects(self, limit: int) -> list[Subject]:
         """What the living entries name, the most told first."""
         with self._database.read() as connection:
@@ -574,6 +569,22 @@ class MemoryBank:
             ),
         )
         return [sorted(hits, key=_is_unchecked) for hits in found]
+
+    def search_within(self, query: Query, wanted: MemoryFilter, k: int) -> list[Hit]:
+        """The k best entries among all that the filter lets through, as `search` finds them."""
+        with self._database.read() as connection:
+            ids = memory_listing.all_passing(connection, self.owner, wanted, self._clock().tzinfo or UTC)
+        if not ids:
+            return []
+        retrieval = self._retrieval()
+        hits = retrieval.indexer.when_current(
+            self.owner, lambda: retrieval.retriever.search(self.owner, query, {"entry"}, k, within=ids)
+        )
+        return sorted(hits, key=_is_unchecked)
+
+    def as_stored(self, picture: bytes) -> bytes:
+        """A picture re-encoded as it would be stored; nothing is. Raises `PhotoRefusedError`."""
+        return self._photos.decode(picture).data
 
     def index(self) -> None:
         """Bring the index up to date."""

@@ -42,11 +42,13 @@ class Forgetter:
         why: str,
         now: datetime,
         keeping: KeptBackReason | None = None,
+        others: Sequence[MemoryEntry] | None = None,
     ) -> int:
         """Take an entry out with all that belongs to it, and withhold its words and the spans; the id to take it back by.
 
         To it belong its corrections and whatever they superseded. Without an entry the spans alone are withheld. With
-        `keeping` its owner still sees it: it is kept back, and not forgotten.
+        `keeping` its owner still sees it: it is kept back, and not forgotten. `others` are the living entries, where the
+        caller has read them.
         Raises `RejectedWriteError` for an unknown entry or message.
         """
         spans = self._in_log(connection, owner, spans)
@@ -76,7 +78,7 @@ class Forgetter:
         if keeping is not None:
             key = {"owner": owner, "forgetting_id": forgetting_id, "reason": keeping, "kept_at": to_microseconds(now)}
             connection.execute(insert(kept_back), [{**key, "memory_id": found.memory_id} for found in living])
-        self.withhold(connection, owner, forgetting_id, entries, spans)
+        self.withhold(connection, owner, forgetting_id, entries, spans, others)
         return forgetting_id
 
     def take_back(
@@ -122,9 +124,12 @@ class Forgetter:
         forgetting_id: int,
         entries: Sequence[MemoryEntry],
         spans: Collection[MessageSpan],
+        others: Sequence[MemoryEntry] | None = None,
     ) -> None:
         """Withhold what says the entries, which are no more, and the spans (of the log), wherever it is said again."""
-        others = self._semantic.all(connection, owner)
+        gone_ids = {gone.memory_id for gone in entries}
+        living = self._semantic.all(connection, owner) if others is None else others
+        others = [other for other in living if other.memory_id not in gone_ids]
         evidence = self._evidence(connection, owner, entries)
         found = set(spans)
         # Where words of an entry's evidence are named, they alone are to go: the rest of it may be said and shown again.

@@ -1,11 +1,10 @@
 """Lists what is remembered, a page at a time: nothing here reads all of it."""
 
-from collections.abc import Collection
 from datetime import datetime, time, tzinfo
 
 from sqlalchemy import ColumnElement, Connection, func, select
 
-from m2a.memory.database import among, from_microseconds, to_microseconds
+from m2a.memory.database import from_microseconds, to_microseconds
 from m2a.memory.schema import concept, entry, entry_concept, entry_photo
 from m2a.types import MemoryFilter, Subject
 
@@ -36,12 +35,9 @@ def last_updated(connection: Connection, owner: str) -> datetime | None:
     return None if last is None else from_microseconds(last)
 
 
-def passing(
-    connection: Connection, owner: str, wanted: MemoryFilter, zone: tzinfo, memory_ids: Collection[int]
-) -> set[int]:
-    """Those of the entries that the filter lets through."""
-    these = among(connection, entry.c.memory_id, memory_ids)
-    return set(connection.scalars(select(entry.c.memory_id).where(*_conditions(owner, wanted, zone), these)))
+def all_passing(connection: Connection, owner: str, wanted: MemoryFilter, zone: tzinfo) -> set[int]:
+    """The ids of all living entries that the filter lets through."""
+    return set(connection.scalars(select(entry.c.memory_id).where(*_conditions(owner, wanted, zone))))
 
 
 def pinned(connection: Connection, owner: str) -> list[int]:
@@ -76,6 +72,18 @@ def _conditions(owner: str, wanted: MemoryFilter, zone: tzinfo) -> list[ColumnEl
         conditions.append(entry.c.recorded_at >= to_microseconds(datetime.combine(wanted.since, time.min, zone)))
     if wanted.until is not None:
         conditions.append(entry.c.recorded_at <= to_microseconds(datetime.combine(wanted.until, time.max, zone)))
+    if wanted.kind is not None:
+        conditions.append(entry.c.kind == wanted.kind)
+    if wanted.subject_kind is not None:
+        of_kind = (
+            select(entry_concept.c.memory_id)
+            .join(
+                concept,
+                (concept.c.owner == entry_concept.c.owner) & (concept.c.concept_id == entry_concept.c.concept_id),
+            )
+            .where(entry_concept.c.owner == owner, concept.c.kind == wanted.subject_kind)
+        )
+        conditions.append(entry.c.memory_id.in_(of_kind))
     if wanted.concept_id is not None:
         about = select(entry_concept.c.memory_id).where(
             entry_concept.c.owner == owner, entry_concept.c.concept_id == wanted.concept_id

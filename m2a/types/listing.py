@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 
 from m2a.types.concept import Concept, ConceptKind
-from m2a.types.entry import HistoryRow, KeptBack, MemoryEntry, RestsOn
+from m2a.types.entry import HistoryRow, KeptBack, MemoryEntry, MemoryKind, RestsOn
 from m2a.types.message import Conversation, Message
 
 
@@ -19,6 +19,8 @@ class MemoryFilter:
     until: date | None = None
     with_photos: bool = False
     about_nobody: bool = False  # those that name no subject
+    kind: MemoryKind | None = None
+    subject_kind: ConceptKind | None = None  # those that name such a subject
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import date, datetime
 from itertools import groupby
 
-from m2a.types import Hit, MemoryEntry, MemoryPage, NotKept, RecordedChange, Subject
+from m2a.types import ConceptKind, Hit, MemoryEntry, MemoryKind, MemoryPage, NotKept, RecordedChange, Subject
 from m2a.ui import markup
 from m2a.ui.evidence import memory_link
 from m2a.ui.notices import memory_html
@@ -13,18 +13,32 @@ from m2a.ui.sources import found_by
 PAGE = 30
 UNNAMED = 0  # in the place of a subject's number; no subject has it
 ELSE = "Everything else"
-_KINDS = {"stated": "you said it", "agreed": "you agreed", "shown": "shown, not said", "unchecked": "unchecked"}
-_CLEAR = '<button type="button" class="m-button" data-memory-act="clear">Show everything</button>'
+# Of what subjects are, and of what memories tell.
+KINDS: dict[ConceptKind | MemoryKind, str] = {
+    "person": "people",
+    "pet": "pets",
+    "place": "places",
+    "thing": "things",
+    "event": "events",
+    "preference": "preferences",
+    "fact": "facts",
+    "procedure": "instructions",
+}
+_RESTS_ON = {"stated": "you said it", "agreed": "you agreed", "shown": "shown, not said", "unchecked": "unchecked"}
+CLEAR = '<button type="button" class="m-button" data-memory-act="clear">Show everything</button>'
 
 
-def controls_html() -> str:
-    """Heading, search and filters. They stay as they are while the list below them changes."""
+def controls_html(by_photo: str) -> str:
+    """Heading, search, the button to search `by_photo`, and filters. They stay while the list below them changes."""
+    kinds = "".join(f'<option value="{kind}">{name}</option>' for kind, name in KINDS.items())
     return (
         '<div class="m-memory-head"><h2>Memory</h2><p>What I know, and where I have it from</p>'
         '<button type="button" class="m-icon" data-place="chat" aria-label="Close the memory">✕</button></div>'
         '<form class="m-find" data-find role="search"><input type="search" name="words" maxlength="400" '
         'autocomplete="off" aria-label="Search what I remember" placeholder="Search what I remember">'
+        f"{by_photo}"
         '<details class="m-details m-filters"><summary>Filter</summary><div>'
+        f'<label>Kind <select name="kind"><option value="">anything</option>{kinds}</select></label>'
         '<label>It rests on <select name="rests_on"><option value="">anything</option>'
         '<option value="stated">what I said</option><option value="agreed">what I agreed to</option>'
         '<option value="shown">what a photo or text shows</option></select></label>'
@@ -48,7 +62,7 @@ def page_html(page: MemoryPage, start: int, *, today: date, is_filtered: bool) -
         return _none_html("No memory fits these filters.") if is_filtered else _empty_html()
     groups = []
     for name, members in groupby(page.entries, key=lambda entry: _group(entry, today)):
-        rows = "".join(_row(entry) for entry in members)
+        rows = "".join(row_html(entry) for entry in members)
         groups.append(f'<h3>{name}</h3><ul class="m-memories">{rows}</ul>')
     return "".join(groups) + pages_html(start, len(page.entries), page.total)
 
@@ -57,7 +71,7 @@ def hits_html(hits: Sequence[Hit], words: str) -> str:
     """What a search found, best first, each with what found it."""
     if not hits:
         return _none_html(f"I remember nothing that fits “{words}”. Try other words.")
-    rows = "".join(_row(hit.record, found_by(hit)) for hit in hits if isinstance(hit.record, MemoryEntry))
+    rows = "".join(row_html(hit.record, found_by(hit)) for hit in hits if isinstance(hit.record, MemoryEntry))
     return f'<h3>Best matches first</h3><ul class="m-memories">{rows}</ul>'
 
 
@@ -107,8 +121,9 @@ def _group(entry: MemoryEntry, today: date) -> str:
     return "Pinned" if entry.pinned_at else markup.day_name(entry.recorded_at.astimezone().date(), today)
 
 
-def _row(entry: MemoryEntry, found: str = "") -> str:
-    notes = [_KINDS[entry.rests_on]]
+def row_html(entry: MemoryEntry, found: str = "") -> str:
+    """A memory in a list, with what it rests on, when it was, and what `found` it."""
+    notes = [_RESTS_ON[entry.rests_on]]
     if entry.happened:
         notes.append(markup.interval(entry.happened))
     if entry.pinned_at:
@@ -142,7 +157,7 @@ def pages_html(start: int, shown: int, total: int) -> str:
 
 
 def _none_html(words: str) -> str:
-    return f'<div class="m-empty"><p dir="auto">{markup.text(words)}</p>{_CLEAR}</div>'
+    return f'<div class="m-empty"><p dir="auto">{markup.text(words)}</p>{CLEAR}</div>'
 
 
 def _empty_html() -> str:

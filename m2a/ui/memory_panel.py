@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import gradio as gr
 
-from m2a.types import DateInterval, MemoryFilter, RestsOn
-from m2a.ui import keeping, memory_list, memory_summary
+from m2a.types import ConceptKind, DateInterval, MemoryFilter, MemoryKind, RestsOn
+from m2a.ui import keeping, memory_list, memory_summary, photo_search
 from m2a.ui.chat_panel import ChatPanel
 from m2a.ui.memory_list import PAGE, pages_html
 from m2a.ui.opened_memory import gone_html, opened_html
@@ -41,7 +41,7 @@ document.addEventListener('m2a-memory-list', (event) => {{
 class View:
     """Where the panel looks: what is searched for and which filters, where the page of the list starts, what is open.
 
-    `told` is the reply that tells of what was changed last.
+    `near` are the memories that a search by a photo found. `told` is the reply that tells of what was changed last.
     """
 
     words: str = ""
@@ -49,6 +49,8 @@ class View:
     since: str = ""
     until: str = ""
     photos: bool = False
+    kind: str = ""
+    near: list[int] | None = None
     about: int | None = None
     kept: str = ""
     start: int = 0
@@ -63,15 +65,23 @@ class View:
         rests_on: RestsOn | None = next((one for one in get_args(RestsOn) if one == self.rests_on), None)
         unnamed = self.about == memory_list.UNNAMED
         about = None if unnamed else self.about
-        return MemoryFilter(rests_on, about, _day(self.since), _day(self.until), self.photos, unnamed)
+        kind: MemoryKind | None = next((one for one in get_args(MemoryKind) if one == self.kind), None)
+        subject_kind: ConceptKind | None = next((one for one in get_args(ConceptKind) if one == self.kind), None)
+        days = _day(self.since), _day(self.until)
+        return MemoryFilter(rests_on, about, *days, self.photos, unnamed, kind, subject_kind)
 
 
 def view_of(text: str) -> View:
     """The view that the page handed in; the first page of the list for anything else."""
     with suppress(ValueError, TypeError):
         view = View(**json.loads(text))
-        numbers = (view.start, view.count, *(one for one in (view.about, view.memory_id, view.told) if one is not None))
-        words = (view.words, view.rests_on, view.since, view.until, view.kept)
+        numbers = (
+            view.start,
+            view.count,
+            *(view.near or ())[:PAGE],
+            *(one for one in (view.about, view.memory_id, view.told) if one is not None),
+        )
+        words = (view.words, view.rests_on, view.since, view.until, view.kept, view.kind)
         if all(type(one) is int and 0 <= one < 2**53 for one in numbers) and all(type(one) is str for one in words):
             return replace(view, words=view.words[:LONGEST_SEARCH], photos=view.photos is True)
     return View()
@@ -85,7 +95,7 @@ class MemoryPanel:
 
     def build(self) -> None:
         plain: dict[str, Any] = {"apply_default_css": False, "js_on_load": None}
-        gr.HTML(memory_list.controls_html(), elem_id="m2a-memory-controls", **plain)
+        gr.HTML(memory_list.controls_html(photo_search.button_html()), elem_id="m2a-memory-controls", **plain)
         with gr.Column(elem_id="m2a-memory-body"):
             self.notice = gr.HTML("", elem_id="m2a-memory-notice", **plain)
             self.opened = gr.HTML("", elem_id="m2a-memory-opened", **plain)
@@ -145,8 +155,12 @@ class MemoryPanel:
         return self._shown(owner_of(request), view_of(view))
 
     def on_filter(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
-        """Searches for words and filters, from the first page on."""
-        asked = {name: getattr(event, name, "") for name in ("words", "rests_on", "since", "until", "photos")}
+        """Searches for words and filters, from the first page on, or for what is near to a photo."""
+        if (photo := photo_search.photo_of(event)) is not None:
+            hits = self._assistant.find_memories_by_photo(owner_of(request), photo, PAGE)
+            near = [hit.key.record_id for hit in hits]
+            return self._shown(owner_of(request), View(near=near, count=view_of(view).count))
+        asked = {name: getattr(event, name, "") for name in ("words", "rests_on", "since", "until", "photos", "kind")}
         handed = view_of(json.dumps({**asked, "about": view_of(view).about, "count": view_of(view).count}))
         return self._shown(owner_of(request), handed)
 
@@ -154,7 +168,7 @@ class MemoryPanel:
         """Shows the memories about one subject, those that are kept and not used, or all again."""
         about = number_of(event, "about") if getattr(event, "about", None) is not None else None
         kept = str(getattr(event, "kept", ""))
-        chosen = replace(view_of(view), about=about, kept=kept, start=0, memory_id=None, told=None)
+        chosen = replace(view_of(view), about=about, kept=kept, near=None, start=0, memory_id=None, told=None)
         return self._shown(owner_of(request), chosen)
 
     def on_page(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
@@ -252,6 +266,9 @@ class MemoryPanel:
         bank = self._assistant.memory(owner)
         total = self._assistant.memories(owner, MemoryFilter(), start=0, count=0).total
         head = memory_list.summary_html(total, bank.last_updated(), today=today)
+        if view.near is not None:
+            found_near = bank.entries_by_id(view.near[:PAGE])
+            return head + photo_search.near_html([found_near[number] for number in view.near if number in found_near])
         counts = bank.kept_back_counts()
         head += keeping.chips_html(counts, view.kept)
         if reason := keeping.reason_of(view.kept):

@@ -4,6 +4,7 @@ from m2a.types import EntryChange, HistoryRow, MemoryEntry, OpenedMemory
 from m2a.ui import markup
 from m2a.ui.evidence import RESTS_ON, memory_link, quote_html
 from m2a.ui.keeping import keep_html, kept_back_html
+from m2a.ui.photo_search import like_html
 
 CHANGES: dict[EntryChange, str] = {
     "added": "Remembered",
@@ -29,7 +30,7 @@ def opened_html(opened: OpenedMemory) -> str:
         f'<section class="m-opened" data-opened="{entry.memory_id}" aria-label="A memory">'
         '<button type="button" class="m-back" data-memory-act="back">← All memories</button>'
         f'<h2 tabindex="-1" dir="auto">{markup.text(entry.text or entry.caption or "A photo")}</h2>'
-        f"{markup.photos(entry.photo_ids, caption=entry.caption, large=True)}{caption}"
+        f"{markup.photos(entry.photo_ids, caption=entry.caption, large=True)}{like_html(entry)}{caption}"
         f"{_facts(opened)}{_near(opened)}{acts}"
         f"{_evidence(opened)}{_versions(opened)}{_history(opened)}</section>"
     )
