@@ -66,7 +66,7 @@ def keep_html(entry: MemoryEntry) -> str:
         f'<div class="m-lengths">{lengths}{end}</div>'
         "<small>After that day it stands under Expired, and you can bring it back.</small></form></details>"
         f"{_act('withhold', number, 'Don’t mention')}"
-        "<small>Don’t mention: I keep it for you to see here, and no answer uses it. Forget: I have it no more.</small></div>"
+        "<small>Don’t mention: I keep it for you to see, and no answer uses it. Forget: it is gone from here too.</small></div>"
     )
 
 
