@@ -89,9 +89,14 @@
     if (was !== memory) history.pushState(null, '', address(addressed(), memory));
   }
 
-  function openMemory(number) {
+  // To correct it, with its form open.
+  let correcting = null;
+  function openMemory(number, correct = false) {
+    clearTimeout(typing); // what was typed a moment ago would close it again
     goTo(String(number));
-    askMemory('memory', { memory_id: Number(number) }, '.m-opened h2');
+    correcting = correct ? `edit-${number}` : null;
+    const focus = correct ? `[data-edit="${number}"] textarea` : '.m-opened h2';
+    askMemory('memory', { memory_id: Number(number) }, focus);
   }
 
   function closeOpened() {
@@ -125,11 +130,14 @@
     document.body.classList.remove('m-asking');
     const tellForm = document.querySelector('[data-tell]');
     if (tellForm.text.value && lastAsked().text === tellForm.text.value.trim()) tellForm.reset(); // it is stored
-    for (const form of document.querySelectorAll('[data-edit]')) { // what was typed was for what stood there before
+    for (const form of document.querySelectorAll('[data-edit], [data-until]')) { // what was typed was for what stood there before
       form.reset();
       opened.delete(form.closest('details').dataset.key);
       form.closest('details').open = false;
     }
+    if (correcting) opened.add(correcting);
+    correcting = null;
+    keepOpen();
     focusIn();
   }
 
@@ -152,12 +160,22 @@
     typing = setTimeout(() => askMemory('find', filters()), soon ? 0 : 250);
   }
 
+  // Pins a memory, gives it a last day (in so many days, or on the day of the form), keeps it back or takes it back.
+  function keepMemory(asked, days, until = '') {
+    askMemory('keep', { act: asked.how || 'until', memory_id: Number(asked.of || asked.until), days, until }, '.m-told .m-change');
+  }
+
   function onMemoryAct(button) {
     const act = button.dataset.memoryAct;
     const focus = button.dataset.focus ? `[data-focus="${button.dataset.focus}"]` : null;
     if (act === 'back') closeOpened();
     else if (act === 'page') askMemory('leaf', { start: Number(button.dataset.start) }, focus);
-    else if (act === 'about') askMemory('about', { about: button.dataset.about ? Number(button.dataset.about) : null }, focus);
+    else if (act === 'about') askMemory('about', { about: button.dataset.about ? Number(button.dataset.about) : null, kept: button.dataset.kept || '' }, focus);
+    else if (act === 'like') {
+      goTo('');
+      document.querySelector('[data-find]').reset();
+      askMemory('find', { photo: button.dataset.photo }, '[data-find] input');
+    } else if (act === 'keep') keepMemory(button.dataset, button.dataset.days ? Number(button.dataset.days) : null);
     else if (act === 'restore') askMemory('restore', { memory_id: Number(button.dataset.of) }, '.m-told .m-change');
     else if (act === 'forget') askMemory('forget', { memory_id: Number(button.dataset.of) }, '.m-told .m-change');
     else if (act === 'clear') {
@@ -165,6 +183,29 @@
       askMemory('about', { about: null });
       search(true);
     }
+  }
+
+  // A picture to search by is made small here, and goes along with the question alone: no file is kept of it.
+  async function findByPhoto(input) {
+    const [file] = input.files;
+    input.value = '';
+    if (!file) return;
+    input.form.reset(); // it goes by the photo alone
+    let bytes = file;
+    try {
+      const picture = await createImageBitmap(file);
+      const share = Math.min(1, 512 / Math.max(picture.width, picture.height));
+      const canvas = document.createElement('canvas');
+      canvas.width = Math.max(1, Math.round(picture.width * share));
+      canvas.height = Math.max(1, Math.round(picture.height * share));
+      canvas.getContext('2d').drawImage(picture, 0, 0, canvas.width, canvas.height);
+      bytes = await new Promise((done) => canvas.toBlob(done, 'image/jpeg', 0.92));
+    } catch { /* this browser cannot draw it; the server may */ }
+    const reader = new FileReader();
+    reader.onload = () => askMemory('find', {
+      picture: bytes.size < 1_000_000 ? reader.result.slice(reader.result.indexOf(',') + 1) : 'too large',
+    }, '[data-find] input');
+    reader.readAsDataURL(bytes);
   }
 
   let finding = null;
@@ -188,7 +229,8 @@
     if (form.matches('[data-find]')) search(true);
     else if (form.matches('[data-edit]')) {
       askMemory('edit', { ...fields, memory_id: Number(form.dataset.edit) }, '.m-told .m-change');
-    } else if (form.matches('[data-tell]') && fields.text.trim()) {
+    } else if (form.matches('[data-until]')) keepMemory(form.dataset, null, fields.until);
+    else if (form.matches('[data-tell]') && fields.text.trim()) {
       form.text.blur();
       askMemory('tell', fields, '.m-told');
     }
@@ -524,7 +566,7 @@
     if (inPlace && !inPlace.matches('[data-act]')) {
       click.preventDefault();
       if ('place' in inPlace.dataset) goTo(inPlace.dataset.place === 'memory' ? '' : null);
-      else if ('memory' in inPlace.dataset) openMemory(inPlace.dataset.memory);
+      else if ('memory' in inPlace.dataset) openMemory(inPlace.dataset.memory, 'correct' in inPlace.dataset);
       else if ('see' in inPlace.dataset) seeMessage(inPlace);
       else onMemoryAct(inPlace);
     }
@@ -538,6 +580,7 @@
       const details = summary.parentElement;
       if (details.open) opened.delete(details.dataset.key);
       else opened.add(details.dataset.key);
+      if (!details.open && details.matches('.m-edit')) requestAnimationFrame(() => details.querySelector('textarea, input')?.focus());
       following = false;
     }
     if (target.closest('[data-new], [data-open], [data-begin], [data-end]')) navigated = true;
@@ -576,6 +619,11 @@
         else goTo(null);
       }
     }
+    const form = key.target.closest?.('[data-edit]');
+    if (form && key.key === 'Enter' && !key.shiftKey && !key.isComposing && key.target.matches('textarea')) {
+      key.preventDefault(); // as in the message box: Enter sends, Shift and Enter begin a line
+      form.requestSubmit();
+    }
     const typing = key.target instanceof HTMLTextAreaElement;
     if (!typing) moved = performance.now();
     else if (key.key === 'Enter') {
@@ -586,6 +634,7 @@
   document.addEventListener('input', (input) => {
     if (input.target === box()) onTyping(input.target.value);
     else if (input.target.closest?.('[data-find-conversations]')) searchConversations(input.target.value);
+    else if (input.target.matches?.('[data-find-photo]')) findByPhoto(input.target);
     else if (input.target.closest?.('[data-find]')) search(input.target.type !== 'search');
   });
   document.addEventListener('change', (change) => {

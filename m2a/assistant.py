@@ -41,6 +41,7 @@ from m2a.types import (
     ForgottenWords,
     FoundConversation,
     Hit,
+    Keeping,
     MemoryChanged,
     MemoryFilter,
     MemoryPage,
@@ -53,6 +54,7 @@ from m2a.types import (
     ReplyFinished,
     Review,
     Subject,
+    SubjectSummary,
     Supersession,
     TurnEvent,
 )
@@ -71,7 +73,6 @@ from m2a.wiring import (
 LOCAL_OWNER = "local"
 MESSAGES_FOUND = 50
 LONGEST_TITLE = 200
-FILTERED = 200  # hits of a search, of which a filter leaves some
 
 PURGE_EVERY = 86_400  # seconds
 
@@ -211,8 +212,10 @@ class Assistant:
             turn.stop()
 
     def memory(self, owner: str) -> MemoryBank:
-        """The owner's memory, to read and to write."""
-        return MemoryBank(owner, self.stores, self._clock)
+        """The owner's memory, to read and to write, without what is past its last day."""
+        bank = MemoryBank(owner, self.stores, self._clock)
+        bank.expire()
+        return bank
 
     def bank_of(self, owner: str, conversation_id: str | None) -> MemoryBank:
         """The owner's memory as the conversation has it: in a temporary chat, what is said there too, and no writing."""
@@ -251,14 +254,15 @@ class Assistant:
         return self.memory(owner).captions(photo_ids)
 
     def messages(self, owner: str, conversation_id: str) -> list[Message]:
-        return self.bank_of(owner, conversation_id).conversation(conversation_id)
+        """A conversation as its owner reads it, with what is kept back from answers."""
+        return self.bank_of(owner, conversation_id).conversation_to_owner(conversation_id)
 
     def explanation(self, owner: str, message_id: int, conversation_id: str | None = None) -> Explanation:
         """What was searched for a reply, what it rests on, and what was remembered after it.
 
         A reply in a temporary chat is found with the chat's `conversation_id`.
         """
-        return load_trace(self.bank_of(owner, conversation_id), message_id)
+        return load_trace(self.bank_of(owner, conversation_id), message_id, to_owner=True)
 
     def memories(self, owner: str, wanted: MemoryFilter, *, start: int, count: int) -> MemoryPage:
         """A part of what is remembered, the last told first."""
@@ -266,17 +270,26 @@ class Assistant:
 
     def find_memories(self, owner: str, words: str, wanted: MemoryFilter, k: int) -> list[Hit]:
         """The memories that a search finds among those that the filter lets through, best first, `k` at most."""
+        if wanted == MemoryFilter():
+            return self.memory(owner).search(Query(words), k=k)
+        return self.memory(owner).search_within(Query(words), wanted, k)
+
+    def find_memories_by_photo(self, owner: str, photo: str | bytes, k: int) -> list[Hit]:
+        """The memories with a photo that is near to a stored one, by its id, or to a picture, which is kept nowhere.
+
+        The nearest first. Raises `PhotoRefusedError` and `LookupError`.
+        """
         bank = self.memory(owner)
-        everything = wanted == MemoryFilter()
-        hits = [hit for hit in bank.search(Query(words), k=k if everything else FILTERED) if hit.key.kind == "entry"]
-        if everything:
-            return hits
-        passing = bank.passing(wanted, [hit.key.record_id for hit in hits])
-        return [hit for hit in hits if hit.key.record_id in passing][:k]
+        query = Query(photo_ids=(photo,)) if isinstance(photo, str) else Query(pictures=(bank.as_stored(photo),))
+        return bank.search(query, k=k)
 
     def subjects(self, owner: str, limit: int = 100) -> list[Subject]:
         """What the memories are about, the most told first."""
         return self.memory(owner).subjects(limit)
+
+    def memory_summary(self, owner: str) -> list[SubjectSummary]:
+        """What is known, by subject, in the memories' own words; the most told subject first, the newest memory first."""
+        return self.memory(owner).summary()
 
     def open_memory(self, owner: str, memory_id: int, *, messages: int = 20) -> OpenedMemory:
         """A memory that holds, or that another took the place of, with all that belongs to it and its first `messages`.
@@ -284,11 +297,13 @@ class Assistant:
         Raises `LookupError` for one that was forgotten or never was.
         """
         bank = self.memory(owner)
+        kept_back = bank.kept_back_by_id([memory_id]).get(memory_id)
         found = bank.entries_by_id([memory_id]) or bank.replaced_entries([memory_id])
+        found |= {memory_id: kept_back.entry} if kept_back else {}
         if memory_id not in found:
             raise LookupError(f"There is no memory {memory_id} any more.")
         entry = found[memory_id]
-        evidence = bank.messages_in_ranges(entry.evidence_ids)
+        evidence = bank.evidence_to_owner(entry.evidence_ids)
         concepts = {concept.concept_id: concept for concept in bank.concepts()} if entry.concept_ids else {}
         near = [number for number in (entry.corrects, entry.superseded_by) if number is not None]
         others = bank.entries_by_id(near) | bank.replaced_entries(near)
@@ -303,6 +318,7 @@ class Assistant:
             tuple(bank.corrections_of([memory_id]).get(memory_id, ())),
             others.get(entry.corrects or 0),
             others.get(entry.superseded_by or 0),
+            kept_back,
         )
 
     def before(
@@ -325,6 +341,10 @@ class Assistant:
     def forget_memory(self, owner: str, memory_id: int) -> int:
         """Forget a memory and its words. Returns and raises like `edit_memory`."""
         return memory_edits.forget(self.memory(owner), memory_id, who=THE_USER)
+
+    def keep_memory(self, owner: str, change: Keeping) -> int:
+        """Pin a memory, give it a last day, keep it back or let it be used again. Returns and raises like `edit_memory`."""
+        return memory_edits.keep(self.memory(owner), change, who=THE_USER)
 
     def undo(self, owner: str, reply_id: int, number: int) -> bool:
         """Take back a change that a turn made; False where that was done before.
@@ -426,8 +446,8 @@ class Assistant:
         return [self._text_encoder, self._image_encoder, self._retrieval, self._policy, self._captioner]
 
     async def _run(self, turn: Turn) -> None:
-        bank = self.bank_of(turn.owner, turn.conversation_id)
         try:
+            bank = await in_thread(self.bank_of, turn.owner, turn.conversation_id)
             message = await self._record(turn, bank)
         except Exception as error:  # whoever follows the turn is told
             turn.refuse(error)

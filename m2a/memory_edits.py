@@ -19,8 +19,12 @@ from m2a.types import (
     EvidenceRange,
     Forgetting,
     HeldMemory,
+    Keeping,
+    KeepingBack,
     MemoryEntry,
+    Pinning,
     Replacement,
+    Return,
 )
 
 _GONE = "This memory is not there any more; it was changed or forgotten meanwhile."
@@ -101,8 +105,27 @@ def forget(bank: MemoryBank, memory_id: int, *, who: str) -> int:
     return _recorded(bank, "Forget a memory of mine.", "I forgot it.", lambda _said: [forgetting], who=who)
 
 
+def keep(bank: MemoryBank, change: Keeping, *, who: str) -> int:
+    """Pin a memory, give it a last day, keep it back or let it be used again; the id of the reply that tells of it.
+
+    Raises `RejectedWriteError`. What is said tells nothing of the memory: it is no evidence, and may be read by anybody.
+    """
+    match change:
+        case Pinning(is_pinned=True):
+            said, reply = "Pin a memory of mine.", "I pinned it."
+        case Pinning():
+            said, reply = "Unpin a memory of mine.", "I unpinned it."
+        case KeepingBack():
+            said, reply = "Do not mention a memory of mine.", "I keep it and do not mention it."
+        case Return():
+            said, reply = "Use a memory of mine again.", "I use it again."
+        case _:
+            said, reply = "Use a memory of mine for some time.", "I noted its last day."
+    return _recorded(bank, said, reply, lambda _said: [change], who=who)
+
+
 def _recorded(
-    bank: MemoryBank, said: str, reply: str, changes: Callable[[EvidenceRange], Sequence[Change]], *, who: str
+    bank: MemoryBank, said: str, reply: str, changes: Callable[[EvidenceRange], Sequence[Change | Keeping]], *, who: str
 ) -> int:
     return bank.record_change((USER, said), (ASSISTANT, reply), changes, who=who).message_id
 

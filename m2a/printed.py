@@ -39,6 +39,16 @@ def change_line(change: Mapping[str, Any]) -> str:
             return f"Changed: {_quoted(previous)} → {_quoted(entry)}"
         case "forgotten":
             return f"Forgot: {_quoted(previous) if previous else 'what you asked me to forget'}"
+        case "pinned":
+            return f"Pinned: {_quoted(entry)}"
+        case "unpinned":
+            return f"Unpinned: {_quoted(entry)}"
+        case "dated":
+            return f"Last day noted: {_quoted(entry)}"
+        case "withheld":
+            return f"Not mentioned any more: {_quoted(previous) if previous else 'a memory'}"
+        case "returned":
+            return f"Used again: {_quoted(entry)}"
         case _:
             return f"Brought back: {_quoted(entry)}"
 

@@ -1,11 +1,12 @@
 """The memory in the page, without a browser: what the handlers show, correct and take back, and for whom."""
 
+import base64
 import json
 from collections.abc import AsyncIterator
 from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import gradio as gr
 import pytest
@@ -13,11 +14,25 @@ import pytest
 from m2a import Assistant
 from m2a.memory.bank import MemoryBank
 from m2a.memory.owners import owner_named
+from m2a.memory.photo_decoder import PhotoRefusedError
 from m2a.memory.semantic_memory_store import RejectedWriteError
 from m2a.settings import load_settings
-from m2a.types import ConceptMention, DateInterval, EntryDraft, EvidenceRange, MemoryEntry, Query
+from m2a.types import (
+    Addition,
+    ConceptMention,
+    DateInterval,
+    EntryChange,
+    EntryDraft,
+    EvidenceRange,
+    MemoryChanged,
+    MemoryEntry,
+    Query,
+    RecordedChange,
+)
+from m2a.ui import opened_memory
 from m2a.ui.memory_list import PAGE
 from m2a.ui.memory_panel import MemoryPanel, View, view_of
+from m2a.ui.notices import memory_html
 from m2a.ui.request import NoSuchThingError
 from tests.scripted_policy import ScriptedPolicy
 from tests.turns import Clock, photo
@@ -81,8 +96,9 @@ async def test_the_list_is_paged_filtered_and_searched(
     for number in range(PAGE):
         told(bank, f"The parcel number {number} came.", rests_on="agreed" if number == 3 else "stated")
     first = Shown(panel.on_refresh("", request(assistant)))
-    assert f"{PAGE + 1} memories" in first.listed and first.listed.count("data-memory=") == PAGE
-    assert "red ball" not in first.listed and f"1–{PAGE} of {PAGE + 1}" in first.listed
+    in_short, _, listed = first.listed.partition("Everything, the newest first")
+    assert f"{PAGE + 1} memories" in in_short and listed.count("data-memory=") == PAGE
+    assert "red ball" not in listed and f"1–{PAGE} of {PAGE + 1}" in listed
     second = Shown(panel.on_page(first.view, click(start=PAGE), request(assistant)))
     assert "red ball" in second.listed and "/thumbnail" in second.listed and second.listed.count("data-memory=") == 1
 
@@ -208,3 +224,120 @@ async def test_a_click_that_names_nothing_is_refused(assistant: Assistant, panel
     for handler in (panel.on_memory, panel.on_page, panel.on_forget, panel.on_undo):
         with pytest.raises(NoSuchThingError):
             handler("", click(memory_id="1", start=-1), request(assistant))
+
+
+async def test_the_memory_opens_with_what_is_known_in_short(
+    assistant: Assistant, bank: MemoryBank, panel: MemoryPanel
+) -> None:
+    for number in range(4):
+        told(bank, f"Bobo chewed shoe {number}.", name="Bobo")
+        told(bank, f"The parcel number {number} came.")
+    told(bank, "Ana lives in Lisbon.", name="Ana")
+    bobo, ana, rest = assistant.memory_summary(assistant.local_owner)
+    assert bobo.subject and bobo.memories == 4 and ana.subject and ana.subject.name == "Ana" and rest.subject is None
+    assert [one.text for one in bobo.entries] == [f"Bobo chewed shoe {number}." for number in (3, 2, 1)]
+    assert [one.text for one in rest.entries] == [f"The parcel number {number} came." for number in (3, 2, 1)]
+
+    first = Shown(panel.on_refresh("", request(assistant)))
+    short = first.listed[first.listed.index("m-summary") : first.listed.index("Everything, the newest first")]
+    assert short.count("Last updated") == 3 and "Pet · 4 memories" in short and short.count("data-memory=") == 7
+    about = Shown(panel.on_about(first.view, click(about=0), request(assistant)))
+    assert "m-summary" not in about.listed and about.listed.count("data-memory=") == 4 and "Bobo" not in about.listed
+    stranger: Any = SimpleNamespace(username=owner_named(assistant.stores.database, "other"), query_params={})
+    assert "Bobo" not in str(panel.on_refresh(first.view, stranger))
+
+
+async def test_a_memory_is_pinned_dated_and_kept_back_each_with_its_undo(
+    assistant: Assistant, bank: MemoryBank, panel: MemoryPanel
+) -> None:
+    one = told(bank, "Ana lives in Lisbon.", name="Ana", picture=photo("red"))
+    told(bank, "The parcel came.")
+    updated = bank.last_updated()
+    view = Shown(panel.on_memory("", click(memory_id=one.memory_id), request(assistant))).view
+
+    def keep(handed: str, act: str, **values: object) -> Shown:
+        return Shown(panel.on_keep(handed, click(act=act, memory_id=one.memory_id, **values), request(assistant)))
+
+    pinned = keep(view, "pin")
+    assert "Pinned" in pinned.notice and "Unpin" in pinned.opened and bank.last_updated() == updated
+    listed = pinned.listed[pinned.listed.index("Pinned") :]
+    assert listed.index("Lisbon") < listed.index("parcel")
+    dated = keep(pinned.view, "until", days=7, until="")
+    [now] = bank.entries_by_id([one.memory_id]).values()
+    assert now.used_until and str(now.used_until.year) in dated.notice and "Used until" in dated.opened
+    undone = panel.on_undo(dated.view, click(reply_id=json.loads(dated.view)["told"], number=0), request(assistant))
+    assert "Undone" in Shown(undone).notice and "No last day" not in Shown(undone).opened
+    with pytest.raises(gr.Error, match="no day"):
+        keep(view, "until", until="soon")
+
+    gone = keep(dated.view, "withhold")
+    assert "Not mentioned any more" in gone.notice and "Lisbon" in gone.notice and "Undo" in gone.notice
+    assert "Lisbon" not in gone.listed and "Not mentioned" in gone.listed
+    kept = Shown(panel.on_about(gone.view, click(kept="unmentioned"), request(assistant)))
+    assert "Lisbon" in kept.listed and "parcel" not in kept.listed and "/thumbnail" in kept.listed
+    found = Shown(panel.on_filter(gone.view, click(words="lisbon"), request(assistant)))
+    assert "Kept, and used in no answer" in found.listed and "Lisbon" in found.listed
+    opened = Shown(panel.on_memory(kept.view, click(memory_id=one.memory_id), request(assistant)))
+    assert "no answer uses it" in opened.opened and "I say: Ana lives in Lisbon." in opened.opened
+    assert (
+        "Forget" not in opened.opened
+        and "Mention it again" in opened.opened
+        and "Not mentioned from then" in opened.opened
+    )
+    back = keep(opened.view, "return")
+    assert "Used again" in back.notice and "Don’t mention" in back.opened and bank.entry(one.memory_id)
+    stranger: Any = SimpleNamespace(username=owner_named(assistant.stores.database, "other"), query_params={})
+    for act in ("pin", "until", "withhold", "return"):
+        with pytest.raises(RejectedWriteError):
+            panel.on_keep("", click(act=act, memory_id=one.memory_id), stranger)
+
+
+def test_every_change_of_a_memory_has_its_words() -> None:
+    assert set(opened_memory.CHANGES) == set(get_args(EntryChange))
+    for change in get_args(get_type_hints(MemoryChanged)["change"]):
+        assert memory_html([RecordedChange(0, MemoryChanged(change, None))], reply_id=1)
+        assert memory_html([RecordedChange(0, MemoryChanged(change, None), undone=True)], reply_id=1)
+
+
+async def test_a_search_finds_by_photo_by_kind_and_all_that_a_filter_lets_through(
+    assistant: Assistant, bank: MemoryBank, panel: MemoryPanel
+) -> None:
+    bobo = told(bank, "Bobo likes the parcel.", name="Bobo", picture=photo("red"))
+    ball = told(bank, "The ball is blue.", picture=photo("blue"))
+    crowd = [f"The parcel number {number} came with the parcel of the parcel." for number in range(70)]
+    bank.write([Addition(EntryDraft(text, ball.evidence_ids), "") for text in crowd], who="M2A")
+    values = {"words": "parcel", "rests_on": "", "since": "", "until": "", "photos": False, "kind": ""}
+
+    def found(**asked: object) -> Shown:
+        return Shown(panel.on_filter("", click(**{**values, **asked}), request(assistant)))
+
+    # Behind all those that fit the words better.
+    assert "Bobo likes" in found(photos=True).listed and "ball is blue" not in found(kind="pet").listed
+    assert "Bobo likes" in found(kind="pet").listed and found(kind="pet", words="").listed.count("data-memory=") == 1
+    assert (
+        "I remember nothing" in found(kind="person").listed and found(kind="fact", words="").listed.count("Pages") == 1
+    )
+    assert "I remember nothing" in found(since="2100-01-01").listed
+
+    files = sorted(assistant.settings.data_dir.rglob("*"))
+    picture = base64.b64encode(photo("red")).decode()
+    by_picture = found(picture=picture)
+    assert by_picture.listed.index("Bobo likes") and json.loads(by_picture.view)["near"][0] == bobo.memory_id
+    assert (
+        len(bank.conversations()) == 2 and sorted(assistant.settings.data_dir.rglob("*")) == files
+    )  # it is kept nowhere
+    again = Shown(panel.on_refresh(by_picture.view, request(assistant)))
+    assert "Bobo likes" in again.listed and "number 5" not in again.listed
+    opened = Shown(panel.on_memory(by_picture.view, click(memory_id=ball.memory_id), request(assistant)))
+    assert f'data-photo="{ball.photo_ids[0]}"' in opened.opened
+    like = found(photo=ball.photo_ids[0])
+    assert json.loads(like.view)["near"][0] == ball.memory_id and json.loads(like.view)["memory_id"] is None
+    for nonsense in ("too large", "%%%%"):
+        with pytest.raises(gr.Error, match="cannot be read"):
+            found(picture=nonsense)
+    with pytest.raises(PhotoRefusedError):
+        found(picture=base64.b64encode(b"no picture").decode())
+    stranger: Any = SimpleNamespace(username=owner_named(assistant.stores.database, "other"), query_params={})
+    with pytest.raises(LookupError):
+        panel.on_filter("", click(photo=ball.photo_ids[0]), stranger)
+    assert "Bobo" not in str(panel.on_refresh(by_picture.view, stranger))

@@ -465,6 +465,79 @@ def test_a_memory_is_found_understood_corrected_and_forgotten(fresh: Visitor, sh
     assert page.locator("#m2a-memory").locator("script, iframe, svg, style, link, base, meta").count() == 0
 
 
+def test_a_memory_is_corrected_in_three_clicks(fresh: Visitor) -> None:
+    """From an answer, and from the memory: found, understood and corrected."""
+    page = fresh.page
+    page.evaluate("window.clicks = 0; document.addEventListener('mousedown', () => { window.clicks += 1; }, true)")
+    fresh.say("The harpsichord stands in the parlour")
+    fresh.remembered("harpsichord")
+    fresh.say("Where does the harpsichord stand?")
+    page.evaluate("window.clicks = 0")
+    page.locator(".m-assistant").last.locator(".m-why > summary").click()
+    page.locator(".m-source", has_text="harpsichord").first.get_by_role("button", name="Correct").click()
+    opened = page.locator(".m-opened")
+    expect(opened.locator(".m-quote").first).to_contain_text("stands in the parlour")  # why it is believed
+    expect(opened.get_by_label("What I remember")).to_be_focused()
+    opened.get_by_label("What I remember").fill("The harpsichord stands in the loft")
+    opened.get_by_role("button", name="Save").click()
+    expect(opened.locator("h2")).to_have_text("The harpsichord stands in the loft")
+    assert page.evaluate("window.clicks") == 3
+
+    page.locator(".m-back").click()
+    page.get_by_label("Close the memory").click()
+    page.evaluate("window.clicks = 0")
+    page.locator("nav [data-place=memory]").click()
+    page.get_by_label("Search what I remember").fill("harpsichord")
+    expect(page.locator("#m2a-memory-list")).to_contain_text("Best matches first")
+    page.locator("#m2a-memory-list li", has_text="harpsichord").first.locator("[data-memory]").first.click()
+    expect(opened.locator(".m-quote").first).to_be_visible()
+    opened.locator("summary", has_text="Edit").click()
+    expect(opened.get_by_label("What I remember")).to_be_focused()
+    page.keyboard.press("Control+A")
+    page.keyboard.type("The harpsichord is sold")
+    page.keyboard.press("Enter")
+    expect(opened.locator("h2")).to_have_text("The harpsichord is sold")
+    assert page.evaluate("window.clicks") == 3
+
+
+def test_a_memory_is_pinned_used_until_a_day_and_not_mentioned(fresh: Visitor, tmp_path: Path, shoot: Shoot) -> None:
+    page = fresh.page
+    fresh.say("The theorbo is in its case", draw_dog(tmp_path / "dog.png", 3))
+    fresh.remembered("theorbo")
+    for name in ("strings", "varnish", "bridge"):
+        fresh.say(f"The {name} of the theorbo is new")
+        fresh.remembered(name)
+    page.locator("nav [data-place=memory]").click()
+    page.get_by_label("Search what I remember").fill("theorbo case")
+    expect(page.locator("#m2a-memory-list")).to_contain_text("Best matches first")
+    page.locator("#m2a-memory-list li", has_text="in its case").first.locator("[data-memory]").first.click()
+    opened, told = page.locator(".m-opened"), page.locator(".m-told .m-change")
+    opened.get_by_role("button", name="Pin", exact=True).click()
+    expect(told).to_contain_text("Pinned")
+    opened.locator("summary", has_text="Use until").click()
+    opened.get_by_role("button", name="In a week").click()
+    expect(told).to_contain_text("Used until")
+    expect(opened.locator(".m-facts")).to_contain_text("Used until")
+    shoot(fresh, "21-memory-kept")
+    opened.get_by_role("button", name="Don’t mention").click()
+    expect(told).to_contain_text("Not mentioned any more")
+    shoot(fresh, "22-memory-not-mentioned")
+    page.get_by_role("button", name="Not mentioned").click()
+    page.locator("#m2a-memory-list li", has_text="in its case").locator("[data-memory]").first.click()
+    expect(opened).to_contain_text("no answer uses it")
+    fresh.photos_load()
+    shoot(fresh, "23-memory-kept-back")
+    opened.get_by_role("button", name="Mention it again").click()
+    expect(told).to_contain_text("Used again")
+    opened.get_by_role("button", name="Memories with photos like this").click()
+    expect(page.locator("#m2a-memory-list li").first).to_contain_text("in its case")
+    page.locator("[data-find-photo]").set_input_files(draw_teapot(tmp_path / "pot.png", 1))
+    expect(page.locator("#m2a-memory-list")).to_contain_text("no memory with a photo like this one")
+    page.locator("[data-find-photo]").set_input_files(draw_dog(tmp_path / "again.png", 3))
+    expect(page.locator("#m2a-memory-list li").first).to_contain_text("in its case")
+    shoot(fresh, "24-memory-by-photo")
+
+
 def test_a_conversation_is_renamed_and_found(fresh: Visitor) -> None:
     page = fresh.page
     fresh.say("The gutter leaks at the north side")

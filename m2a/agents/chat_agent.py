@@ -186,7 +186,8 @@ class ChatAgent:
         photos = await self._photos.of_message(message)
         recent = await in_thread(self._recent, message)
         earlier = await in_thread(self._photos.earlier, recent, len(message.photos))
-        preferences, concepts = await in_thread(lambda: (self._bank.standing_preferences(), self._bank.concepts()))
+        pinned, preferences = await in_thread(lambda: (self._bank.pinned(), self._bank.standing_preferences()))
+        concepts = await in_thread(self._bank.concepts)
         return TurnState(
             stage="query",
             now=now,
@@ -194,7 +195,8 @@ class ChatAgent:
             recent=recent,
             photos=photos,
             earlier=earlier,
-            preferences=tuple(preferences),
+            pinned=tuple(pinned),
+            preferences=tuple(one for one in preferences if one.pinned_at is None),
             concepts=tuple(concepts),
             superseded=await in_thread(self._superseded, recent),
             is_temporary=self._bank.is_temporary,

@@ -50,6 +50,8 @@ def stage_messages(state: TurnState, abilities: Abilities, scope: SearchScope) -
         rest.append(boundary.enclose("The assistant's reply", [message_line(reply)]))
     if lines := [line for change in state.changes for line in change_lines(change)]:
         rest.append(boundary.enclose("What was changed last in the memory", lines))
+    if state.pinned and agent == "chat_agent":
+        rest.append(boundary.enclose("Pinned by the user", [entry_line(entry) for entry in state.pinned]))
     if state.preferences and agent == "chat_agent":
         rest.append(boundary.enclose("Standing preferences", [entry_line(entry) for entry in state.preferences]))
     values = {
@@ -103,6 +105,7 @@ def reply_messages(state: TurnState, abilities: Abilities, scope: SearchScope) -
         last.append(render("blind_said" if any(m.photos for m in state.recent) else "blind"))
     text = shortened(state.message.text, room // MESSAGE_SHARE) or "(no words)"
     last += [day_line(state.now), f"The user's new message:\n{text}"]
+    pinned = [entry_line(entry) for entry in state.pinned]
     preferences = [entry_line(entry) for entry in state.preferences]
     turns = [_turn_text(state, message) for message in state.recent]
     contexts = [beside(context, state.recent) for context in state.context]
@@ -113,7 +116,13 @@ def reply_messages(state: TurnState, abilities: Abilities, scope: SearchScope) -
         fetched=sum(map(_fetched_tokens, contexts)) + step_budget.fetched,
         photos=photos_to_see(state, abilities),
     )
-    fixed = [*_texts(system), *last, *preferences, *([tools_text("generate", scope)] if state.may_search else [])]
+    fixed = [
+        *_texts(system),
+        *last,
+        *pinned,
+        *preferences,
+        *([tools_text("generate", scope)] if state.may_search else []),
+    ]
     budget = divide(room - sum(map(tokens_of, fixed)), needs, abilities.photos_per_prompt)
     newest_first, left_out = fit(turns[::-1], budget.history)
     messages = [
@@ -122,6 +131,8 @@ def reply_messages(state: TurnState, abilities: Abilities, scope: SearchScope) -
     parts: list[str | PhotoPart] = []
     if left_out:
         parts.append(f"({count(left_out, 'earlier message')} of this conversation left out: there is no room.)")
+    if pinned:
+        parts.append(boundary.enclose("Pinned by the user", pinned))
     if preferences:
         parts.append(boundary.enclose("Standing preferences of the user", preferences))
     contexts = [beside(context, state.recent[left_out:]) for context in state.context]

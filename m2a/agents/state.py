@@ -165,11 +165,12 @@ class TurnState:
 
     `message` is the user's message of this turn and `reply` the answer to it (from the update stage on). `recent` are the
     messages of the newest turns before it, oldest first, and `earlier` the photos that the user showed in them, numbered on
-    after `photos` in the order in which they were shown. `request` is what the ChatAgent asked of the MemoryManager. `steps`
-    are those of the current stage. In the generate stage `recalled` are the photos that go into the prompt and `context` what
-    the queries brought. In the update stages `changes` are what the turn before this one changed in the memory. `planned` is
-    of no account in another stage than its own. Where several `people` talk to each other, each counts as the user, and
-    `parts` are the texts of those who speak in `message`, which holds one after the other. Nothing
+    after `photos` in the order in which they were shown. `pinned` are the memories that the user wants each answer to go by,
+    `preferences` others that matter on turns that trigger no query. `request` is what the ChatAgent asked of the
+    MemoryManager. `steps` are those of the current stage. In the generate stage `recalled` are the photos that go into the
+    prompt and `context` what the queries brought. In the update stages `changes` are what the turn before this one changed in
+    the memory. `planned` is of no account in another stage than its own. Where several `people` talk to each other, each
+    counts as the user, and `parts` are the texts of those who speak in `message`, which holds one after the other. Nothing
     of a turn that `is_temporary` is kept.
     """
 
@@ -182,6 +183,7 @@ class TurnState:
     photos: tuple[PhotoView, ...] = ()
     earlier: tuple[PhotoView, ...] = ()
     recalled: tuple[PhotoView, ...] = ()
+    pinned: tuple[MemoryEntry, ...] = ()
     preferences: tuple[MemoryEntry, ...] = ()
     concepts: tuple[Concept, ...] = ()
     context: tuple[MemoryContext, ...] = ()

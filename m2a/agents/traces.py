@@ -40,12 +40,15 @@ def dump_trace(searches: Sequence[MemorySearched], sources: Sequence[Source]) ->
     }
 
 
-def load_trace(bank: MemoryBank, message_id: int) -> Explanation:
-    """The explanation of a reply; empty for a message that has none."""
+def load_trace(bank: MemoryBank, message_id: int, *, to_owner: bool = False) -> Explanation:
+    """The explanation of a reply; empty for a message that has none.
+
+    `to_owner`: with the memories that are kept back, which only their owner is to read.
+    """
     steps = bank.steps(message_id)
     if not isinstance(steps, dict):
         return Explanation()
-    records = _Records(bank, steps)
+    records = _Records(bank, steps, to_owner)
     return Explanation(
         searches=tuple(
             MemorySearched(
@@ -81,7 +84,7 @@ def load_trace(bank: MemoryBank, message_id: int) -> Explanation:
 class _Records:
     """The records that a trace names, loaded once."""
 
-    def __init__(self, bank: MemoryBank, steps: Mapping[str, Any]) -> None:
+    def __init__(self, bank: MemoryBank, steps: Mapping[str, Any], to_owner: bool) -> None:
         hits = [hit for search in steps["searches"] for hit in search["hits"]]
         hits += [source["hit"] for source in steps["sources"]]
         message_ids = {hit["id"] for hit in hits if hit["kind"] == "message"}
@@ -96,6 +99,8 @@ class _Records:
         self._messages = bank.messages(message_ids)
         self._living = bank.entries_by_id(memory_ids)
         self._entries = bank.replaced_entries(memory_ids) | self._living
+        if to_owner and memory_ids:
+            self._entries |= {number: kept.entry for number, kept in bank.kept_back_by_id(memory_ids).items()}
 
     def hit(self, stored: Mapping[str, Any]) -> Hit | None:
         record: Message | MemoryEntry | None = (
@@ -107,9 +112,10 @@ class _Records:
         return tuple(self._messages[message_id] for message_id in message_ids if message_id in self._messages)
 
     def change(self, stored: Mapping[str, Any]) -> MemoryChanged | None:
-        """None for one that is not to be shown: of an entry that was forgotten since."""
+        """None for one that is not to be shown: of an entry that was forgotten or kept back since."""
         entry = self._entries.get(stored["memory_id"])
-        if stored["change"] != "forgotten" and entry is None and not stored.get("undone"):
+        told_of = self._entries.get(stored["previous_id"]) if stored["change"] == "withheld" else entry
+        if stored["change"] != "forgotten" and told_of is None and not stored.get("undone"):
             return None
         rivals: tuple[MemoryEntry, ...] = ()
         if stored["memory_id"] in self._living:

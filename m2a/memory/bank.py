@@ -9,7 +9,17 @@ from typing import Any
 
 from sqlalchemy import insert
 
-from m2a.memory import change_log, held_memories, memory_listing, owner_settings, photo_captions, receipts, updates
+from m2a.memory import (
+    change_log,
+    held_memories,
+    kept_back,
+    memory_listing,
+    memory_summary,
+    owner_settings,
+    photo_captions,
+    receipts,
+    updates,
+)
 from m2a.memory.change_writer import ChangeWriter
 from m2a.memory.erasing import Eraser
 from m2a.memory.forgetting import Forgetter
@@ -34,6 +44,9 @@ from m2a.types import (
     HeldPlace,
     HistoryRow,
     Hit,
+    Keeping,
+    KeptBack,
+    KeptBackReason,
     MemoryChanged,
     MemoryEntry,
     MemoryFilter,
@@ -50,6 +63,7 @@ from m2a.types import (
     Replacement,
     Role,
     Subject,
+    SubjectSummary,
 )
 
 __all__ = ["STANDING_PREFERENCES", "MemoryBank", "MessageErasedError", "MessageRefusedError"]
@@ -174,7 +188,7 @@ class MemoryBank:
         self,
         said: tuple[str, str],
         reply: tuple[str, str],
-        changes: Callable[[EvidenceRange], Sequence[Change]],
+        changes: Callable[[EvidenceRange], Sequence[Change | Keeping]],
         *,
         who: str,
     ) -> Message:
@@ -270,15 +284,20 @@ class MemoryBank:
             total = memory_listing.count(connection, self.owner, wanted, zone)
         return MemoryPage(tuple(entries[number] for number in ids), total)
 
-    def passing(self, wanted: MemoryFilter, memory_ids: Collection[int]) -> set[int]:
-        """Those of the entries that live and that the filter lets through."""
+    def last_updated(self) -> datetime | None:
+        """When the newest memory was told; None where there is none."""
         with self._database.read() as connection:
-            return memory_listing.passing(connection, self.owner, wanted, self._clock().tzinfo or UTC, memory_ids)
+            return memory_listing.last_updated(connection, self.owner)
 
     def subjects(self, limit: int) -> list[Subject]:
         """What the living entries name, the most told first."""
         with self._database.read() as connection:
             return memory_listing.subjects(connection, self.owner, limit)
+
+    def summary(self) -> list[SubjectSummary]:
+        """What was told last of the subjects that are told of most, and of none."""
+        with self._database.read() as connection:
+            return memory_summary.summary(connection, self.owner, self._semantic, self._clock().tzinfo or UTC)
 
     def versions(self, memory_id: int) -> list[MemoryEntry]:
         """The entries whose place this one took, and theirs; the newest first, without what was forgotten."""
@@ -315,6 +334,52 @@ class MemoryBank:
         """The newest preferences that the user stated, at most ten: they go with every prompt."""
         stated = [entry for entry in self.entries(kinds=["preference"]) if entry.rests_on == "stated"]
         return sorted(stated, key=lambda entry: (entry.recorded_at, entry.memory_id))[-STANDING_PREFERENCES:]
+
+    def pinned(self) -> list[MemoryEntry]:
+        """What the user pinned, the oldest pin first: it goes with every prompt."""
+        with self._database.read() as connection:
+            ids = memory_listing.pinned(connection, self.owner)
+            entries = self._semantic.get(connection, self.owner, ids)
+        return [entries[number] for number in ids]
+
+    # What is kept and not used: for its owner's page, and for nothing else
+
+    def kept_back(
+        self, count: int, *, reason: KeptBackReason | None = None, words: str = "", start: int = 0
+    ) -> list[KeptBack]:
+        """The memories that are kept back, for that reason or any, that hold each of the words; the last kept back first."""
+        with self._database.read() as connection:
+            return kept_back.listed(
+                connection, self.owner, self._semantic, reason=reason, words=words, start=start, count=count
+            )
+
+    def kept_back_by_id(self, memory_ids: Collection[int]) -> dict[int, KeptBack]:
+        """Those of the memories that are kept back."""
+        with self._database.read() as connection:
+            return kept_back.among_ids(connection, self.owner, self._semantic, memory_ids)
+
+    def kept_back_counts(self) -> dict[KeptBackReason, int]:
+        with self._database.read() as connection:
+            return kept_back.counts(connection, self.owner)
+
+    def conversation_to_owner(self, conversation_id: str) -> list[Message]:
+        """A conversation with what is kept back, in order."""
+        with self._database.read() as connection:
+            return self._raw.in_conversation(connection, self.owner, conversation_id, to_owner=True)
+
+    def evidence_to_owner(self, ranges: Iterable[EvidenceRange]) -> list[Message]:
+        """The messages of the ranges with what is kept back, in order."""
+        with self._database.read() as connection:
+            return self._raw.in_ranges(connection, self.owner, ranges, to_owner=True)
+
+    def expire(self) -> int:
+        """Keep back every memory whose last day is past. Returns how many."""
+        now = self._clock()
+        with self._database.read() as connection:
+            if not kept_back.past_their_day(connection, self.owner, now.date()):
+                return 0
+        with self._database.write() as connection:
+            return self._writer.keeper.expire(connection, self.owner, now.date(), now)
 
     def concepts(self) -> list[Concept]:
         with self._database.read() as connection:
@@ -557,6 +622,22 @@ class MemoryBank:
         )
         return [sorted(hits, key=_is_unchecked) for hits in found]
 
+    def search_within(self, query: Query, wanted: MemoryFilter, k: int) -> list[Hit]:
+        """The k best entries among all that the filter lets through, as `search` finds them."""
+        with self._database.read() as connection:
+            ids = memory_listing.all_passing(connection, self.owner, wanted, self._clock().tzinfo or UTC)
+        if not ids:
+            return []
+        retrieval = self._retrieval()
+        hits = retrieval.indexer.when_current(
+            self.owner, lambda: retrieval.retriever.search(self.owner, query, {"entry"}, k, within=ids)
+        )
+        return sorted(hits, key=_is_unchecked)
+
+    def as_stored(self, picture: bytes) -> bytes:
+        """A picture re-encoded as it would be stored; nothing is. Raises `PhotoRefusedError`."""
+        return self._photos.decode(picture).data
+
     def index(self) -> None:
         """Bring the index up to date."""
         self._retrieval().indexer.drain(self.owner)
@@ -582,7 +663,8 @@ class MemoryBank:
 
     def _check_photo(self, photo_id: str) -> None:
         with self._database.read() as connection:
-            if forgotten_photos(connection, self.owner, [photo_id]):
+            gone = forgotten_photos(connection, self.owner, [photo_id])
+            if gone and not kept_back.has_photo(connection, self.owner, photo_id):
                 raise PhotoNotFoundError(f"There is no photo {photo_id!r}.")
 
     def caption(self, photo_id: str) -> str:

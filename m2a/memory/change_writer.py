@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 
 from m2a.memory.change_log import dump_changed
 from m2a.memory.forgetting import Forgetter
+from m2a.memory.keeper import KEPT, Keeper
 from m2a.memory.semantic_memory_store import RejectedWriteError, SemanticMemoryStore
 from m2a.types import (
     Addition,
@@ -17,6 +18,7 @@ from m2a.types import (
     EntryDraft,
     EvidenceRange,
     Forgetting,
+    Keeping,
     MemoryChanged,
     MemoryEntry,
     Replacement,
@@ -53,9 +55,10 @@ class ChangeWriter:
     def __init__(self, semantic: SemanticMemoryStore, forgetter: Forgetter) -> None:
         self._semantic = semantic
         self._forgetter = forgetter
+        self.keeper = Keeper(semantic, forgetter)
 
     def apply(
-        self, connection: Connection, owner: str, changes: Sequence[Change], *, who: str, now: datetime
+        self, connection: Connection, owner: str, changes: Sequence[Change | Keeping], *, who: str, now: datetime
     ) -> list[WrittenChange]:
         """Make the changes, in order. What holds already is no change."""
         by = _By(who, now)
@@ -72,6 +75,8 @@ class ChangeWriter:
                     written += self._forget(connection, owner, change, by)
                 case Restoration():
                     written += self._restore(connection, owner, change, by)
+                case _:
+                    written.append(_written(*self.keeper.apply(connection, owner, change, who=who, now=now)))
         return written
 
     def undo(self, connection: Connection, owner: str, stored: Mapping[str, Any], *, who: str, now: datetime) -> None:
@@ -79,6 +84,8 @@ class ChangeWriter:
         by = _By(who, now).because(_UNDONE)
         memory_id, previous_id = stored["memory_id"], stored["previous_id"]
         match stored["change"]:
+            case change if change in KEPT:
+                self.keeper.undo(connection, owner, stored, **by)
             case "forgotten":
                 self._forgetter.take_back(connection, owner, stored["forgetting_id"], **by)
             case "restored":

@@ -27,7 +27,7 @@ from m2a.memory import concept_store
 from m2a.memory.concept_store import fold_name
 from m2a.memory.database import chunks, from_microseconds, grouped, is_listed, listed, rows_among
 from m2a.memory.schema import entry, entry_concept, entry_evidence, entry_history, entry_photo, forgotten_entry
-from m2a.memory.withheld import FORGOTTEN
+from m2a.memory.withheld import FORGOTTEN, is_kept_back
 from m2a.types import Concept, DateInterval, EvidenceRange, HistoryRow, MemoryEntry, MemoryKind
 
 
@@ -159,9 +159,9 @@ class EntryReader:
         return list(self.get(connection, owner, ids).values())
 
     def history(self, connection: Connection, owner: str, memory_id: int) -> list[HistoryRow]:
-        """Every change of one memory, oldest first; of a forgotten one without words."""
+        """Every change of one memory, oldest first; of a forgotten one without words, unless it is only kept back."""
         rows = connection.execute(
-            select(entry_history, is_forgotten(entry_history).label("is_forgotten"))
+            select(entry_history, is_forgotten(entry_history, for_good=True).label("is_forgotten"))
             .where(entry_history.c.owner == owner, entry_history.c.memory_id == memory_id)
             .order_by(entry_history.c.history_id)
         )
@@ -253,10 +253,15 @@ def folded_hash(text: str) -> str:
     return hashlib.sha256(fold_name(text).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def is_forgotten(table: Table) -> ColumnElement[bool]:
+def is_forgotten(table: Table, *, for_good: bool = False) -> ColumnElement[bool]:
+    """Whether the entry of the row is forgotten or kept back; with `for_good` only the former."""
     return (
         select(forgotten_entry.c.memory_id)
-        .where(forgotten_entry.c.owner == table.c.owner, forgotten_entry.c.memory_id == table.c.memory_id)
+        .where(
+            forgotten_entry.c.owner == table.c.owner,
+            forgotten_entry.c.memory_id == table.c.memory_id,
+            *([~is_kept_back(forgotten_entry)] if for_good else []),
+        )
         .exists()
     )
 
@@ -287,4 +292,6 @@ def _entry(
         row.rests_on,
         row.corrects,
         row.successor_id,
+        None if row.pinned_at is None else from_microseconds(row.pinned_at),
+        date.fromisoformat(row.used_until) if row.used_until else None,
     )

@@ -19,6 +19,7 @@ from m2a.memory.schema import (
     entry,
     entry_photo,
     forgotten_entry,
+    kept_back,
     message,
     message_photo,
     photo,
@@ -27,6 +28,7 @@ from m2a.memory.schema import (
     withheld_words,
 )
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
+from m2a.memory.withheld import is_kept_back
 from m2a.types import (
     Erasure,
     EvidenceRange,
@@ -36,7 +38,7 @@ from m2a.types import (
 )
 from models.captioner import together
 
-OF_FORGETTING = (forgotten_entry, withheld_words, withheld_photo)
+OF_FORGETTING = (forgotten_entry, withheld_words, withheld_photo, kept_back)
 
 
 class NothingToEraseError(LookupError):
@@ -108,7 +110,11 @@ class ErasureScope:
         return found | self._logged(select(trace.c.message_id).where(trace.c.owner == self._owner, answers))
 
     def _forgotten_now(self, memory_id: int) -> int:
-        """Forget a memory, with all that is forgotten with it."""
+        """Forget a memory, with all that is forgotten with it; one that is kept back went out of use before."""
+        this = (kept_back.c.owner == self._owner) & (kept_back.c.memory_id == memory_id)
+        forgetting_id = self._connection.scalar(select(kept_back.c.forgetting_id).where(this))
+        if forgetting_id is not None:
+            return int(forgetting_id)
         past = self._semantic.superseded(self._connection, self._owner, [memory_id]).get(memory_id)
         if past is not None:
             raise NothingToEraseError(
@@ -121,8 +127,7 @@ class ErasureScope:
     def _note_forgotten(self, forgetting_id: int | None) -> None:
         for table in OF_FORGETTING:
             this = table.c.owner == self._owner
-            if forgetting_id is not None:
-                this &= table.c.forgetting_id == forgetting_id
+            this &= ~is_kept_back(table) if forgetting_id is None else table.c.forgetting_id == forgetting_id
             self._forgettings |= set(self._connection.scalars(select(table.c.forgetting_id).where(this)))
         if forgetting_id is not None and not self._forgettings:
             raise NothingToEraseError(f"Nothing is forgotten under number {forgetting_id}.")

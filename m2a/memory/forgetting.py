@@ -7,16 +7,30 @@ from typing import Any
 
 from sqlalchemy import Column, Connection, Table, delete, func, insert, or_, select
 
-from m2a.memory.database import Database, chunks, grouped, next_id
+from m2a.memory.database import Database, chunks, grouped, next_id, to_microseconds
 from m2a.memory.quotations import Span, sentence_spans, spans_saying
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.repetitions import Statement, repeating_spans, spans_holding, spans_of_statement, statements
-from m2a.memory.schema import forgotten_entry, message, message_photo, trace, withheld_photo, withheld_words
+from m2a.memory.schema import forgotten_entry, kept_back, message, message_photo, trace, withheld_photo, withheld_words
 from m2a.memory.semantic_memory_store import RejectedWriteError, SemanticMemoryStore
 from m2a.memory.titles import retitle, titles_by_conversation, titles_following
-from m2a.memory.withheld import as_logged, give_back, withheld_by, withheld_photos, withheld_spans, withhold
+from m2a.memory.withheld import (
+    as_logged,
+    give_back,
+    is_kept_back,
+    withheld_by,
+    withheld_photos,
+    withheld_spans,
+    withhold,
+)
 from m2a.memory.words import finished_words
-from m2a.types import ForgottenWords, MemoryEntry, Message, MessageSpan
+from m2a.types import EntryChange, ForgottenWords, KeptBackReason, MemoryEntry, Message, MessageSpan
+
+_TAKEN_OUT: Mapping[KeptBackReason | None, EntryChange] = {
+    None: "deleted",
+    "unmentioned": "withheld",
+    "expired": "expired",
+}
 
 
 class Forgetter:
@@ -36,10 +50,14 @@ class Forgetter:
         who: str,
         why: str,
         now: datetime,
+        keeping: KeptBackReason | None = None,
+        others: Sequence[MemoryEntry] | None = None,
     ) -> int:
         """Take an entry out with all that belongs to it, and withhold its words and the spans; the id to take it back by.
 
-        To it belong its corrections and whatever they superseded. Without an entry the spans alone are withheld.
+        To it belong its corrections and whatever they superseded. Without an entry the spans alone are withheld. With
+        `keeping` its owner still sees it: it is kept back, and not forgotten. `others` are the living entries, where the
+        caller has read them.
         Raises `RejectedWriteError` for an unknown entry or message.
         """
         spans = self._in_log(connection, owner, spans)
@@ -50,7 +68,8 @@ class Forgetter:
         entries = [*living, *self._semantic.superseded(connection, owner, older).values()]
         forgetting_id = next_id(connection, owner, "forgetting")
         for found in living:
-            self._semantic.delete(connection, owner, found.memory_id, who=who, why=why, now=now)
+            change = _TAKEN_OUT[keeping]
+            self._semantic.delete(connection, owner, found.memory_id, who=who, why=why, now=now, change=change)
         alive = {found.memory_id for found in living}
         if entries:
             connection.execute(
@@ -65,7 +84,10 @@ class Forgetter:
                     for found in entries
                 ],
             )
-        self.withhold(connection, owner, forgetting_id, entries, spans)
+        if keeping is not None:
+            key = {"owner": owner, "forgetting_id": forgetting_id, "reason": keeping, "kept_at": to_microseconds(now)}
+            connection.execute(insert(kept_back), [{**key, "memory_id": found.memory_id} for found in living])
+        self.withhold(connection, owner, forgetting_id, entries, spans, others)
         return forgetting_id
 
     def take_back(
@@ -75,12 +97,14 @@ class Forgetter:
         this = (forgotten_entry.c.owner == owner) & (forgotten_entry.c.forgetting_id == forgetting_id)
         lived = connection.scalars(select(forgotten_entry.c.memory_id).where(this, forgotten_entry.c.was_alive)).all()
         connection.execute(delete(forgotten_entry).where(this))
+        is_of_it = (kept_back.c.owner == owner) & (kept_back.c.forgetting_id == forgetting_id)
+        connection.execute(delete(kept_back).where(is_of_it))
         self._semantic.revive(connection, owner, lived, who=who, why=why, now=now)
         with titles_following(connection, owner, withheld_by(connection, owner, forgetting_id)):
             give_back(connection, owner, forgetting_id)
 
     def still_held(self, connection: Connection, owner: str) -> list[ForgottenWords]:
-        """What each act of forgetting took out, as it was, the oldest first."""
+        """What each act of forgetting took out, as it was, the oldest first; nothing of what is kept back."""
         entries = _by_forgetting(connection, owner, forgotten_entry, forgotten_entry.c.memory_id)
         recorded = self._semantic.as_recorded(
             connection, owner, {number for some in entries.values() for number in some}
@@ -110,9 +134,12 @@ class Forgetter:
         forgetting_id: int,
         entries: Sequence[MemoryEntry],
         spans: Collection[MessageSpan],
+        others: Sequence[MemoryEntry] | None = None,
     ) -> None:
         """Withhold what says the entries, which are no more, and the spans (of the log), wherever it is said again."""
-        others = self._semantic.all(connection, owner)
+        gone_ids = {gone.memory_id for gone in entries}
+        living = self._semantic.all(connection, owner) if others is None else others
+        others = [other for other in living if other.memory_id not in gone_ids]
         evidence = self._evidence(connection, owner, entries)
         found = set(spans)
         # Where words of an entry's evidence are named, they alone are to go: the rest of it may be said and shown again.
@@ -328,7 +355,9 @@ class Forgetter:
 def _by_forgetting(connection: Connection, owner: str, table: Table, *columns: Column[Any]) -> dict[int, list[Any]]:
     """The columns of each act's rows: a value where there is one column, else a row."""
     rows = connection.execute(
-        select(table.c.forgetting_id, *columns).where(table.c.owner == owner).order_by(table.c.forgetting_id, *columns)
+        select(table.c.forgetting_id, *columns)
+        .where(table.c.owner == owner, ~is_kept_back(table))
+        .order_by(table.c.forgetting_id, *columns)
     )
     return grouped((row[0], row[1] if len(columns) == 1 else tuple(row[1:])) for row in rows)
 

@@ -239,19 +239,31 @@ class MemoryIndex:
 
     # Searching
 
-    def search_dense(self, owner: str, vector: np.ndarray, kinds: Collection[RecordKind], limit: int) -> list[IndexHit]:
-        """By cosine."""
-        found = self._search("text", owner, "vector", [vector], limit, _filter(kinds), ["version"])
+    def search_dense(
+        self,
+        owner: str,
+        vector: np.ndarray,
+        kinds: Collection[RecordKind],
+        limit: int,
+        memory_ids: Collection[int] | None = None,
+    ) -> list[IndexHit]:
+        """By cosine; of entries `memory_ids` alone, where they are given."""
+        found = self._search("text", owner, "vector", [vector], limit, _filter(kinds, memory_ids), ["version"])
         return [hit for rows in found for hit in _hits(rows)]
 
     def search_bm25(
-        self, owner: str, words: Sequence[str], kinds: Collection[RecordKind], limit: int
+        self,
+        owner: str,
+        words: Sequence[str],
+        kinds: Collection[RecordKind],
+        limit: int,
+        memory_ids: Collection[int] | None = None,
     ) -> list[IndexHit]:
-        """By BM25; each different word of the query counts once."""
+        """By BM25; each different word of the query counts once. Of entries `memory_ids` alone, where they are given."""
         wanted = list(dict.fromkeys(words))
         if not wanted:
             return []
-        condition, query = _filter(kinds), " ".join(wanted)
+        condition, query = _filter(kinds, memory_ids), " ".join(wanted)
         try:
             found = self._search("text", owner, "sparse", [query], limit, condition, ["version", "words"])
         except IndexUnavailableError:
@@ -454,8 +466,10 @@ _FILTERS: Mapping[frozenset[str], str] = {
 }
 
 
-def _filter(kinds: Collection[RecordKind]) -> str:
+def _filter(kinds: Collection[RecordKind], memory_ids: Collection[int] | None = None) -> str:
     """The one place that makes filters. Nothing from outside gets into one."""
+    if memory_ids is not None:
+        return f"key in {json.dumps([_row_key(RecordKey('entry', int(number))) for number in sorted(memory_ids)])}"
     try:
         return _FILTERS[frozenset(kinds)]
     except KeyError:

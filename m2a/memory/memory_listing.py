@@ -1,11 +1,10 @@
 """Lists what is remembered, a page at a time: nothing here reads all of it."""
 
-from collections.abc import Collection
 from datetime import datetime, time, tzinfo
 
 from sqlalchemy import ColumnElement, Connection, func, select
 
-from m2a.memory.database import among, from_microseconds, to_microseconds
+from m2a.memory.database import from_microseconds, to_microseconds
 from m2a.memory.schema import concept, entry, entry_concept, entry_photo
 from m2a.types import MemoryFilter, Subject
 
@@ -13,12 +12,12 @@ from m2a.types import MemoryFilter, Subject
 def newest_first(
     connection: Connection, owner: str, wanted: MemoryFilter, zone: tzinfo, *, start: int, count: int
 ) -> list[int]:
-    """The ids of the living entries that the filter lets through, the last told first: `count` of them from `start`."""
+    """The ids of the living entries that the filter lets through, pinned ones first, then the last told: `count` from `start`."""
     return list(
         connection.scalars(
             select(entry.c.memory_id)
             .where(*_conditions(owner, wanted, zone))
-            .order_by(entry.c.recorded_at.desc(), entry.c.memory_id.desc())
+            .order_by(entry.c.pinned_at.is_(None), entry.c.recorded_at.desc(), entry.c.memory_id.desc())
             .offset(start)
             .limit(count)
         )
@@ -30,30 +29,39 @@ def count(connection: Connection, owner: str, wanted: MemoryFilter, zone: tzinfo
     return connection.scalar(select(func.count()).select_from(entry).where(*_conditions(owner, wanted, zone))) or 0
 
 
-def passing(
-    connection: Connection, owner: str, wanted: MemoryFilter, zone: tzinfo, memory_ids: Collection[int]
-) -> set[int]:
-    """Those of the entries that the filter lets through."""
-    these = among(connection, entry.c.memory_id, memory_ids)
-    return set(connection.scalars(select(entry.c.memory_id).where(*_conditions(owner, wanted, zone), these)))
+def last_updated(connection: Connection, owner: str) -> datetime | None:
+    """When the newest of the living entries was told."""
+    last = connection.scalar(select(func.max(entry.c.recorded_at)).where(entry.c.owner == owner, entry.c.alive))
+    return None if last is None else from_microseconds(last)
+
+
+def all_passing(connection: Connection, owner: str, wanted: MemoryFilter, zone: tzinfo) -> set[int]:
+    """The ids of all living entries that the filter lets through."""
+    return set(connection.scalars(select(entry.c.memory_id).where(*_conditions(owner, wanted, zone))))
+
+
+def pinned(connection: Connection, owner: str) -> list[int]:
+    """The living entries that are pinned, the oldest pin first."""
+    these = (entry.c.owner == owner, entry.c.pinned_at.is_not(None), entry.c.alive)
+    return list(connection.scalars(select(entry.c.memory_id).where(*these).order_by(entry.c.pinned_at)))
 
 
 def subjects(connection: Connection, owner: str, limit: int) -> list[Subject]:
     """What the living entries name, the most told first."""
     number, last = func.count().label("number"), func.max(entry.c.recorded_at).label("last")
     rows = connection.execute(
-        select(concept.c.concept_id, concept.c.name, number, last)
+        select(concept.c.concept_id, concept.c.name, concept.c.kind, number, last)
         .join(
             entry_concept,
             (entry_concept.c.owner == concept.c.owner) & (entry_concept.c.concept_id == concept.c.concept_id),
         )
         .join(entry, (entry.c.owner == entry_concept.c.owner) & (entry.c.memory_id == entry_concept.c.memory_id))
         .where(concept.c.owner == owner, entry.c.alive)
-        .group_by(concept.c.concept_id, concept.c.name)
+        .group_by(concept.c.concept_id, concept.c.name, concept.c.kind)
         .order_by(number.desc(), last.desc(), concept.c.concept_id)
         .limit(limit)
     )
-    return [Subject(row.concept_id, row.name, row.number, from_microseconds(row.last)) for row in rows]
+    return [Subject(row.concept_id, row.name, row.kind, row.number, from_microseconds(row.last)) for row in rows]
 
 
 def _conditions(owner: str, wanted: MemoryFilter, zone: tzinfo) -> list[ColumnElement[bool]]:
@@ -64,11 +72,29 @@ def _conditions(owner: str, wanted: MemoryFilter, zone: tzinfo) -> list[ColumnEl
         conditions.append(entry.c.recorded_at >= to_microseconds(datetime.combine(wanted.since, time.min, zone)))
     if wanted.until is not None:
         conditions.append(entry.c.recorded_at <= to_microseconds(datetime.combine(wanted.until, time.max, zone)))
+    if wanted.kind is not None:
+        conditions.append(entry.c.kind == wanted.kind)
+    if wanted.subject_kind is not None:
+        of_kind = (
+            select(entry_concept.c.memory_id)
+            .join(
+                concept,
+                (concept.c.owner == entry_concept.c.owner) & (concept.c.concept_id == entry_concept.c.concept_id),
+            )
+            .where(entry_concept.c.owner == owner, concept.c.kind == wanted.subject_kind)
+        )
+        conditions.append(entry.c.memory_id.in_(of_kind))
     if wanted.concept_id is not None:
         about = select(entry_concept.c.memory_id).where(
             entry_concept.c.owner == owner, entry_concept.c.concept_id == wanted.concept_id
         )
         conditions.append(entry.c.memory_id.in_(about))
+    if wanted.about_nobody:
+        conditions.append(
+            ~select(entry_concept.c.concept_id)
+            .where(entry_concept.c.owner == entry.c.owner, entry_concept.c.memory_id == entry.c.memory_id)
+            .exists()
+        )
     if wanted.with_photos:
         conditions.append(
             entry.c.memory_id.in_(select(entry_photo.c.memory_id).where(entry_photo.c.owner == owner).distinct())

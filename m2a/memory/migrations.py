@@ -116,11 +116,33 @@ def _to_version_5(connection: Connection) -> None:
                 )
 
 
+def _to_version_6(connection: Connection) -> None:
+    """Memories can be pinned, have a last day, and be kept without being used."""
+    number = "INTEGER" if connection.dialect.name == "sqlite" else "BIGINT"
+    for statement in (
+        "ALTER TABLE entry ADD COLUMN pinned_at BIGINT",
+        "ALTER TABLE entry ADD COLUMN used_until VARCHAR(10)",
+        "CREATE INDEX entry_by_pin ON entry (owner, pinned_at)",
+        "CREATE INDEX entry_by_last_day ON entry (owner, used_until)",
+        f"""CREATE TABLE kept_back (
+            owner VARCHAR(32) NOT NULL,
+            memory_id {number} NOT NULL,
+            forgetting_id {number} NOT NULL,
+            reason VARCHAR(11) NOT NULL,
+            kept_at BIGINT NOT NULL,
+            PRIMARY KEY (owner, memory_id)
+        )""",
+        "CREATE INDEX kept_back_by_forgetting ON kept_back (owner, forgetting_id)",
+    ):
+        _execute(connection, statement)
+
+
 _MIGRATIONS: Mapping[int, Callable[[Connection], None]] = {
     2: _to_version_2,
     3: _to_version_3,
     4: _to_version_4,
     5: _to_version_5,
+    6: _to_version_6,
 }
 
 

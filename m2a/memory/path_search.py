@@ -60,7 +60,7 @@ class PathSearch:
 class Confirmation:
     """Confirms the hits of one search: a record that is this owner's, alive, and of the version that was found.
 
-    Of messages only those before the message `before` are confirmed, where that is given.
+    Of messages only those before the message `before` are confirmed, where that is given, of entries those `within`.
     """
 
     def __init__(
@@ -70,12 +70,14 @@ class Confirmation:
         owner: str,
         kinds: Collection[RecordKind],
         before: int | None,
+        within: Collection[int] | None = None,
     ) -> None:
         self._raw = raw
         self._semantic = semantic
         self._owner = owner
         self._kinds = kinds
         self._before = before
+        self._within = None if within is None else frozenset(within)
         self._versions: dict[RecordKey, int] = {}
 
     def confirm(self, connection: Connection, search: PathSearch) -> None:
@@ -109,7 +111,8 @@ class Confirmation:
 
     def _look_up(self, connection: Connection, keys: Iterable[RecordKey]) -> None:
         """The versions of those among the keys that are alive and this owner's."""
-        before = self._before
+        before, within = self._before, self._within
         keys = [key for key in keys if before is None or key.kind == "entry" or key.record_id < before]
+        keys = [key for key in keys if within is None or key.kind == "message" or key.record_id in within]
         if keys:
             self._versions |= record_versions(connection, self._owner, keys)

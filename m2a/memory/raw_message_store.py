@@ -46,7 +46,7 @@ from m2a.memory.database import (
 )
 from m2a.memory.schema import message_reading, withheld_photo, withheld_words
 from m2a.memory.titles import title_of
-from m2a.memory.withheld import FORGOTTEN, Span, masked, nothing_stays
+from m2a.memory.withheld import FORGOTTEN, Span, is_kept_back, masked, nothing_stays
 from m2a.memory.words import finished_words, message_words
 from m2a.types import Conversation, EvidenceRange, Message, Role
 
@@ -171,26 +171,34 @@ class RawMessageStore:
             partial,
         )
 
-    def get(self, connection: Connection, owner: str, message_ids: Collection[int]) -> dict[int, Message]:
+    def get(
+        self, connection: Connection, owner: str, message_ids: Collection[int], *, to_owner: bool = False
+    ) -> dict[int, Message]:
         """The messages among the ids that exist, by id."""
         rows = rows_among(connection, _COLUMNS, owner, set(message_ids)) if message_ids else ()
-        return {m.message_id: m for m in self._readings(connection, owner, rows)}
+        return {m.message_id: m for m in self._readings(connection, owner, rows, to_owner=to_owner)}
 
     def as_logged(self, connection: Connection, owner: str, message_ids: Collection[int]) -> dict[int, Message]:
         """The messages with what was forgotten of them: to find out what else is to be withheld, and for nothing else."""
         rows = rows_among(connection, _COLUMNS, owner, set(message_ids)) if message_ids else ()
         return {m.message_id: m for m in self._readings(connection, owner, rows, as_logged=True)}
 
-    def in_ranges(self, connection: Connection, owner: str, ranges: Iterable[EvidenceRange]) -> list[Message]:
-        """The messages in the ranges, in order of message id; overlaps are merged, so that none comes twice."""
+    def in_ranges(
+        self, connection: Connection, owner: str, ranges: Iterable[EvidenceRange], *, to_owner: bool = False
+    ) -> list[Message]:
+        """The messages in the ranges, in order of message id; overlaps are merged, so that none comes twice.
+
+        `to_owner`, here as elsewhere: with what is only kept back, as their owner reads them and nobody else.
+        """
         messages: list[Message] = []
         ids: list[int] = []
         for first, last in merge_ranges(ranges):
             if last - first < _NARROW:
                 ids += range(first, last + 1)
             else:
-                messages += self._load(connection, owner, message.c.message_id.between(first, last))
-        messages += self.get(connection, owner, ids).values()  # of all that are narrow at once
+                between = message.c.message_id.between(first, last)
+                messages += self._load(connection, owner, between, to_owner=to_owner)
+        messages += self.get(connection, owner, ids, to_owner=to_owner).values()  # of all that are narrow at once
         return sorted(messages, key=lambda found: found.message_id)
 
     def between(
@@ -210,12 +218,13 @@ class RawMessageStore:
         newest: int | None = None,
         since: int = 0,
         up_to: int | None = None,
+        to_owner: bool = False,
     ) -> list[Message]:
         """A conversation's messages from `since` to `up_to`, both included: all, or the `newest` so many."""
         condition = (message.c.conversation_id == conversation_id) & (message.c.message_id >= since)
         if up_to is not None:
             condition = condition & (message.c.message_id <= up_to)
-        return self._load(connection, owner, condition, newest=newest)
+        return self._load(connection, owner, condition, newest=newest, to_owner=to_owner)
 
     def versions(
         self, connection: Connection, owner: str, message_ids: Collection[int] | None = None
@@ -369,11 +378,19 @@ class RawMessageStore:
         for photo_id in forgotten:
             connection.execute(insert(outbox).values(owner=owner, record="photo", record_id=photo_id))
 
-    def _load(self, connection: Connection, owner: str, condition: object, newest: int | None = None) -> list[Message]:
+    def _load(
+        self,
+        connection: Connection,
+        owner: str,
+        condition: object,
+        newest: int | None = None,
+        *,
+        to_owner: bool = False,
+    ) -> list[Message]:
         query = select(*_COLUMNS).where(message.c.owner == owner, condition).order_by(message.c.message_id.desc())  # type: ignore[arg-type]
         if newest is not None:
             query = query.limit(newest)
-        return self._readings(connection, owner, connection.execute(query).all())
+        return self._readings(connection, owner, connection.execute(query).all(), to_owner=to_owner)
 
     def _readings(
         self,
@@ -382,6 +399,7 @@ class RawMessageStore:
         rows: Sequence[Row],  # type: ignore[type-arg]
         *,
         as_logged: bool = False,
+        to_owner: bool = False,
     ) -> list[Message]:
         """The rows of messages, in any order, as they are read, or as they were logged."""
         if not rows:
@@ -391,7 +409,9 @@ class RawMessageStore:
         photos: dict[int, list[str]] = {}
         left: dict[int, list[str]] = {}
         spans: dict[int, list[Span]] = {}
-        for message_id, _, photo_id, is_withheld, first, last in connection.execute(_parts(dialect), values).all():
+        for message_id, _, photo_id, is_withheld, first, last in connection.execute(
+            _parts(dialect, to_owner), values
+        ).all():
             if photo_id is None:
                 spans.setdefault(message_id, []).append((first, last))
                 continue
@@ -412,11 +432,15 @@ _COLUMNS = (message.c.message_id, *(column for column in message.c if column.nam
 
 
 @cache
-def _parts(dialect: str) -> CompoundSelect[Any]:
+def _parts(dialect: str, to_owner: bool) -> CompoundSelect[Any]:
     """What messages hold several of, in one statement: photos in their order, each withheld or not, and withheld spans."""
+    forgotten_photo, forgotten_words = (
+        [~is_kept_back(table)] if to_owner else [] for table in (withheld_photo, withheld_words)
+    )
     withheld = (
         select(withheld_photo.c.photo_id)
         .where(
+            *forgotten_photo,
             withheld_photo.c.owner == message_photo.c.owner,
             withheld_photo.c.message_id == message_photo.c.message_id,
             withheld_photo.c.photo_id == message_photo.c.photo_id,
@@ -434,7 +458,11 @@ def _parts(dialect: str) -> CompoundSelect[Any]:
         true(),
         withheld_words.c.first_character,
         withheld_words.c.last_character,
-    ).where(withheld_words.c.owner == bindparam("owner"), is_listed(dialect, withheld_words.c.message_id, "numbers"))
+    ).where(
+        withheld_words.c.owner == bindparam("owner"),
+        is_listed(dialect, withheld_words.c.message_id, "numbers"),
+        *forgotten_words,
+    )
     return union_all(photos, spans).order_by("position")
 
 

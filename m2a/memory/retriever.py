@@ -79,16 +79,19 @@ class Retriever:
         *,
         relevance_floor: bool = True,
         before: int | None = None,
+        within: Collection[int] | None = None,
     ) -> list[Hit]:
         """The k best records of the kinds, the best first; fewer, or none, where no more is near enough.
 
         Of entries and messages together an entry and its evidence take one place, and messages that show nothing take none
-        (`places`). With `before`, no message with that id or a later one is found.
+        (`places`). With `before`, no message with that id or a later one is found; with `within`, no other entry than these.
 
         Without `relevance_floor` whatever is nearest is found, for callers that judge each hit themselves. Equal scores keep
         the order dense, BM25, photo. Raises `IndexUnavailableError`: an outage is never an empty list.
         """
-        [hits] = self.search_all(owner, [query], kinds, k, relevance_floor=relevance_floor, before=before)
+        [hits] = self.search_all(
+            owner, [query], kinds, k, relevance_floor=relevance_floor, before=before, within=within
+        )
         return hits
 
     def search_all(
@@ -100,6 +103,7 @@ class Retriever:
         *,
         relevance_floor: bool = True,
         before: int | None = None,
+        within: Collection[int] | None = None,
     ) -> list[list[Hit]]:
         """What `search` finds for each of the queries, searched side by side."""
         if not kinds or k < 1:
@@ -108,7 +112,7 @@ class Retriever:
             raise IndexUnavailableError("The index is closed.")
         floor = self._floor if relevance_floor else NO_FLOOR
         searches = [
-            Search(self._parts, owner, query, kinds, floor=floor, measured=self._measured, before=before)
+            Search(self._parts, owner, query, kinds, floor=floor, measured=self._measured, before=before, within=within)
             for query in queries
         ]
         return hits_of(searches, k)

@@ -16,7 +16,7 @@ from sqlalchemy import (
     false,
 )
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 metadata = MetaData()
 _Id = BigInteger().with_variant(Integer, "sqlite")
@@ -111,10 +111,15 @@ entry = Table(
     Column("rests_on", String(9), nullable=False, server_default="stated"),
     # The entry of which this one corrects a part; both are alive.
     Column("corrects", _Id),
+    # When the user pinned it, and the last day on which it is to be used; NULL where they did not say.
+    Column("pinned_at", BigInteger),
+    Column("used_until", String(10)),
     Index("entry_alive", "owner", "alive", "kind"),
     Index("entry_by_text", "owner", "folded_hash"),
     Index("entry_by_successor", "owner", "successor_id"),
     Index("entry_by_correction", "owner", "corrects"),
+    Index("entry_by_pin", "owner", "pinned_at"),
+    Index("entry_by_last_day", "owner", "used_until"),
 )
 
 entry_photo = Table(
@@ -320,6 +325,19 @@ forgotten_entry = Table(
     Column("memory_id", _Id, primary_key=True, autoincrement=False),
     Column("was_alive", Boolean, nullable=False),
     Index("forgotten_entry_by_memory", "owner", "memory_id"),
+)
+
+# The entries that are kept and not used: what the forgetting of that id withholds, their owner is shown, and nobody else.
+# `reason` is `unmentioned` (the user asked for it) or `expired`.
+kept_back = Table(
+    "kept_back",
+    metadata,
+    Column("owner", String(32), primary_key=True),
+    Column("memory_id", _Id, primary_key=True, autoincrement=False),
+    Column("forgetting_id", _Id, nullable=False),
+    Column("reason", String(11), nullable=False),
+    Column("kept_at", BigInteger, nullable=False),
+    Index("kept_back_by_forgetting", "owner", "forgetting_id"),
 )
 
 withheld_words = Table(

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass
 from functools import cache
+from io import BytesIO
 from itertools import islice
 from typing import Any
 
@@ -26,6 +27,7 @@ from models.text_encoder import TextEncoder, TokenStates
 
 _PATHS: tuple[Path, ...] = ("dense", "bm25", "photo")  # equal scores keep this order
 _ECHOED = 4  # times as many records as there are places may be what an assistant's message repeats
+_FEW = 1_000  # entries that the index is told of by name, where only those are wanted; more are picked out of what it finds
 _LAST_LIMIT = 16_384
 _LAST_PHOTO_LIMIT = 1_024  # most photos may hang on messages alone when entries are asked for
 
@@ -63,6 +65,7 @@ class Search:
         floor: RelevanceFloor,
         measured: RelevanceFloor,
         before: int | None,
+        within: Collection[int] | None = None,
     ) -> None:
         self._parts = parts
         self._owner = owner
@@ -72,10 +75,12 @@ class Search:
         self._before = before
         self._floor = floor
         self._measured = measured
-        self._by_photo = bool(query.photo_ids)
+        self._by_photo = bool(query.photo_ids or query.pictures)
         self._paths: dict[Path, PathSearch] = {}
         self._running: dict[Future[Any], Path | None] = {}
-        self._confirmation = Confirmation(parts.raw, parts.semantic, owner, kinds, before)
+        is_named = within is not None and len(within) <= _FEW and set(kinds) == {"entry"}
+        self._named = within if is_named else None
+        self._confirmation = Confirmation(parts.raw, parts.semantic, owner, kinds, before, within)
         self._question: RankedQuestion | None = None
         self._is_near = False
         self._near: dict[Path, dict[RecordKey, float]] = {}
@@ -116,9 +121,9 @@ class Search:
         if text:
             words = finished_words(text)
             self._running[parts.threads.submit(self._encode)] = None
-            self._fetch("bm25", lambda limit: index.search_bm25(owner, words, kinds, limit))
+            self._fetch("bm25", lambda limit: index.search_bm25(owner, words, kinds, limit, self._named))
         if self._by_photo:
-            vectors = parts.photo_vectors(owner, self._query.photo_ids)
+            vectors = self._photo_vectors()
             self._fetch("photo", lambda limit: index.search_photos(owner, vectors, limit))
         elif text:
             words_of_photos = cache(lambda: parts.image_encoder.encode_words([text])[0])
@@ -140,7 +145,7 @@ class Search:
         if path is None:
             vector = brought if self._question is None else brought.vector
             index, owner, kinds = self._parts.index, self._owner, self._kinds
-            self._fetch("dense", lambda limit: index.search_dense(owner, vector, kinds, limit))
+            self._fetch("dense", lambda limit: index.search_dense(owner, vector, kinds, limit, self._named))
             if self._question is not None:
                 self._question.encoded(brought)
         elif not self._confirm(path):
@@ -152,6 +157,17 @@ class Search:
             vector: np.ndarray = self._parts.text_encoder.encode([self._text])[0]
             return vector
         return self._parts.ranking.encoder.states(self._text)
+
+    def _photo_vectors(self) -> np.ndarray:
+        """Those of the query's photos, one row each."""
+        from PIL import Image
+
+        parts, query = self._parts, self._query
+        known = parts.photo_vectors(self._owner, query.photo_ids)
+        if not query.pictures:
+            return known
+        images = [Image.open(BytesIO(picture), formats=["JPEG"]).convert("RGB") for picture in query.pictures]
+        return np.vstack([known, parts.image_encoder.encode(images)])
 
     def _fetch(self, path: Path, fetch: Callable[[int], Fetched]) -> None:
         ranking = self._parts.ranking

@@ -1,8 +1,7 @@
 """Layer 2: what is remembered. Every entry names the raw messages that support it; every change leaves a history row."""
 
 from collections.abc import Collection, Iterable, Sequence
-from datetime import datetime
-from typing import Literal
+from datetime import date, datetime
 
 from sqlalchemy import (
     Connection,
@@ -25,20 +24,30 @@ from m2a.memory.schema import (
     entry_history,
     entry_photo,
     forgotten_entry,
+    kept_back,
     message,
     outbox,
     photo,
 )
 from m2a.types import (
     DateInterval,
+    EntryChange,
     EntryDraft,
     EvidenceRange,
     MemoryEntry,
 )
 
-_Change = Literal["added", "superseded", "deleted", "undone", "restored", "reduced"]
 # What names an entry, and is of no use without it.
-_OF_ENTRY = (entry_photo, entry_evidence, entry_history, entry_concept, concept_photo, concept_alias, forgotten_entry)
+_OF_ENTRY = (
+    entry_photo,
+    entry_evidence,
+    entry_history,
+    entry_concept,
+    concept_photo,
+    concept_alias,
+    forgotten_entry,
+    kept_back,
+)
 
 
 class RejectedWriteError(ValueError):
@@ -164,9 +173,45 @@ class SemanticMemoryStore(EntryReader):
         for number in superseded:
             self._change(connection, owner, number, alive=False, successor_id=successor_id)
             self._record(connection, owner, number, "superseded", who, why, now, successor_id)
+        self._hand_on(connection, owner, older, newer)
         if newer.corrects in (None, *superseded) and older.corrects != newer.corrects:
             self.tie(connection, owner, successor_id, older.corrects if older.corrects != successor_id else None)
         return superseded
+
+    def keep(
+        self,
+        connection: Connection,
+        owner: str,
+        memory_id: int,
+        change: EntryChange,
+        *,
+        pinned_at: datetime | None,
+        used_until: date | None,
+        who: str,
+        why: str,
+        now: datetime,
+    ) -> MemoryEntry:
+        """Say of a living entry since when it is pinned, and its last day. Raises `RejectedWriteError`."""
+        self._living(connection, owner, memory_id)
+        self._put_keeping(connection, owner, memory_id, pinned_at, used_until)
+        self._record(connection, owner, memory_id, change, who, why, now)
+        return self._living(connection, owner, memory_id)
+
+    def _hand_on(self, connection: Connection, owner: str, older: MemoryEntry, newer: MemoryEntry) -> None:
+        """What takes the place of a pinned entry is pinned, and has its last day, where it has none of its own."""
+        if older.pinned_at or older.used_until:
+            pinned_at, used_until = newer.pinned_at or older.pinned_at, newer.used_until or older.used_until
+            self._put_keeping(connection, owner, newer.memory_id, pinned_at, used_until)
+
+    @staticmethod
+    def _put_keeping(
+        connection: Connection, owner: str, memory_id: int, pinned_at: datetime | None, used_until: date | None
+    ) -> None:
+        """That changes nothing of what it says: no new version."""
+        this = (entry.c.owner == owner) & (entry.c.memory_id == memory_id)
+        since = None if pinned_at is None else to_microseconds(pinned_at)
+        last_day = None if used_until is None else used_until.isoformat()
+        connection.execute(update(entry).where(this).values(pinned_at=since, used_until=last_day))
 
     def restore(
         self, connection: Connection, owner: str, memory_id: int, *, who: str, why: str, now: datetime
@@ -187,12 +232,20 @@ class SemanticMemoryStore(EntryReader):
         return self.revive(connection, owner, restored, who=who, why=why, now=now)
 
     def delete(
-        self, connection: Connection, owner: str, memory_id: int, *, who: str, why: str, now: datetime
+        self,
+        connection: Connection,
+        owner: str,
+        memory_id: int,
+        *,
+        who: str,
+        why: str,
+        now: datetime,
+        change: EntryChange = "deleted",
     ) -> MemoryEntry:
-        """Take a living entry out for good and return it as it was. Raises `RejectedWriteError` if there is none."""
+        """Take a living entry out and return it as it was; its history says `change`. Raises `RejectedWriteError`."""
         found = self._living(connection, owner, memory_id)
         self._change(connection, owner, memory_id, alive=False)
-        self._record(connection, owner, memory_id, "deleted", who, why, now)
+        self._record(connection, owner, memory_id, change, who, why, now)
         return found
 
     def revive(
@@ -372,7 +425,7 @@ class SemanticMemoryStore(EntryReader):
         connection: Connection,
         owner: str,
         memory_id: int,
-        change: _Change,
+        change: EntryChange,
         who: str,
         why: str,
         now: datetime,

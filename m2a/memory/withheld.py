@@ -2,12 +2,13 @@
 
 from collections.abc import Collection, Iterable, Sequence
 
-from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Table, delete, insert, select, update
 
 from m2a.memory.database import chunks, grouped, rows_among
 from m2a.memory.schema import (
     entry,
     entry_photo,
+    kept_back,
     message,
     message_photo,
     message_reading,
@@ -84,6 +85,15 @@ def _outside(spans: Iterable[Span], runs: Sequence[Span]) -> list[Span]:
             if part[0] < part[1]
         ]
     return found
+
+
+def is_kept_back(table: Table) -> ColumnElement[bool]:
+    """Of a row of a forgetting: whether its entry is only kept back, so that its owner is shown what it withholds."""
+    return (
+        select(kept_back.c.memory_id)
+        .where(kept_back.c.owner == table.c.owner, kept_back.c.forgetting_id == table.c.forgetting_id)
+        .exists()
+    )
 
 
 def withheld_spans(connection: Connection, owner: str, message_ids: Collection[int]) -> dict[int, list[Span]]:

@@ -20,17 +20,33 @@ from m2a.types.action import (
 from m2a.types.change import (
     Addition,
     Change,
+    Dating,
     Forgetting,
     Held,
+    Keeping,
+    KeepingBack,
     MessageSpan,
+    Pinning,
     Refusal,
     Replacement,
     Restoration,
+    Return,
     Supersession,
     Update,
 )
 from m2a.types.concept import Concept, ConceptKind, ConceptMention
-from m2a.types.entry import DateInterval, EntryDraft, EvidenceRange, HistoryRow, MemoryEntry, MemoryKind, RestsOn
+from m2a.types.entry import (
+    DateInterval,
+    EntryChange,
+    EntryDraft,
+    EvidenceRange,
+    HistoryRow,
+    KeptBack,
+    KeptBackReason,
+    MemoryEntry,
+    MemoryKind,
+    RestsOn,
+)
 from m2a.types.erasure import KEEPING, Erasure, ErasureKind, ErasurePreview, ForgottenWords, Receipt, RewrittenMessage
 from m2a.types.event import (
     Emit,
@@ -51,7 +67,7 @@ from m2a.types.event import (
 )
 from m2a.types.held import HeldMemory, HeldPlace, Review
 from m2a.types.hit import Hit, Path, Query, RecordKey, RecordKind
-from m2a.types.listing import FoundConversation, MemoryFilter, MemoryPage, OpenedMemory, Subject
+from m2a.types.listing import FoundConversation, MemoryFilter, MemoryPage, OpenedMemory, Subject, SubjectSummary
 from m2a.types.memory_rule import Category, MemoryRule
 from m2a.types.message import Conversation, Message, Role
 from m2a.types.photo import Photo
@@ -70,8 +86,10 @@ __all__ = [
     "ConceptMention",
     "Conversation",
     "DateInterval",
+    "Dating",
     "DeleteMemory",
     "Emit",
+    "EntryChange",
     "EntryDraft",
     "Erasure",
     "ErasureKind",
@@ -91,6 +109,10 @@ __all__ = [
     "HeldPlace",
     "HistoryRow",
     "Hit",
+    "Keeping",
+    "KeepingBack",
+    "KeptBack",
+    "KeptBackReason",
     "MemoryChanged",
     "MemoryEntry",
     "MemoryFilter",
@@ -106,6 +128,7 @@ __all__ = [
     "OpenedMemory",
     "Path",
     "Photo",
+    "Pinning",
     "Query",
     "QueryMemory",
     "Receipt",
@@ -121,6 +144,7 @@ __all__ = [
     "Restoration",
     "RestoreMemory",
     "RestsOn",
+    "Return",
     "Review",
     "RewrittenMessage",
     "Role",
@@ -129,6 +153,7 @@ __all__ = [
     "Source",
     "StopRequested",
     "Subject",
+    "SubjectSummary",
     "Supersession",
     "TextDelta",
     "TurnEvent",

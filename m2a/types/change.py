@@ -1,6 +1,7 @@
 """What an update does to the memory: a list of these is written together or not at all."""
 
 from dataclasses import dataclass
+from datetime import date
 from typing import Literal, NamedTuple
 
 from m2a.types.entry import EntryDraft
@@ -69,6 +70,44 @@ Change = Addition | Replacement | Supersession | Forgetting | Restoration
 
 
 Held = Literal["check", "review", "category"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pinning:
+    """Pins a living entry, or unpins it: it comes first where memories are listed, and goes with every prompt."""
+
+    memory_id: int
+    is_pinned: bool
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Dating:
+    """Gives a living entry a last day, or none: after it the entry is kept back as expired."""
+
+    memory_id: int
+    used_until: date | None
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeepingBack:
+    """Keeps a living entry and uses it no more: nothing but its owner's page finds or shows it or its words."""
+
+    memory_id: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    """Lets an entry be used again that was kept back; one that had expired has no last day any more."""
+
+    memory_id: int
+    why: str
+
+
+# What only the user does, by hand.
+Keeping = Pinning | Dating | KeepingBack | Return
 
 
 @dataclass(frozen=True, slots=True)

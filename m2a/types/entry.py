@@ -12,6 +12,9 @@ MemoryKind = Literal["event", "fact", "preference", "procedure"]
 # pasted text says. "unchecked" are the entries that a language model wrote before its writes were checked.
 RestsOn = Literal["stated", "agreed", "shown", "unchecked"]
 
+# Why an entry is kept and not used: the user asked not to mention it, or its last day is past.
+KeptBackReason = Literal["unmentioned", "expired"]
+
 
 class EvidenceRange(NamedTuple):
     """Raw message ids, both ends included, within one conversation."""
@@ -51,6 +54,7 @@ class MemoryEntry:
 
     `memory_id` rises per owner and is never reused; `version` rises with every change of the entry. `corrects` is the
     entry of which this one corrects a part; `superseded_by` is None while the entry holds, else what took its place.
+    `pinned_at` says since when the user has it pinned, `used_until` the last day on which it is used, if they set one.
     """
 
     memory_id: int
@@ -67,6 +71,32 @@ class MemoryEntry:
     rests_on: RestsOn = "stated"
     corrects: int | None = None
     superseded_by: int | None = None
+    pinned_at: datetime | None = None
+    used_until: date | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KeptBack:
+    """An entry that is kept and not used in any answer, why, and since when."""
+
+    entry: MemoryEntry
+    reason: KeptBackReason
+    since: datetime
+
+
+EntryChange = Literal[
+    "added",
+    "superseded",
+    "deleted",
+    "undone",
+    "restored",
+    "reduced",
+    "pinned",
+    "unpinned",
+    "dated",
+    "withheld",
+    "expired",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +109,7 @@ class HistoryRow:
     history_id: int
     memory_id: int
     version: int
-    change: Literal["added", "superseded", "deleted", "undone", "restored", "reduced"]
+    change: EntryChange
     text: str
     who: str
     why: str

@@ -63,10 +63,14 @@ class MemoryChanged:
 
     `added`: `entry` is new; `rivals` stay beside it, and the user may put it in their place. `corrected`: `entry` corrects a
     part of `previous`, which stays. `replaced`: `entry` took the place of `previous`. `forgotten`: `previous` is no more,
-    or, where it is None, words that only a message held. `restored`: `entry` holds again.
+    or, where it is None, words that only a message held. `restored`: `entry` holds again. `pinned`, `unpinned`, `dated` (its
+    last day is another) and `returned` (it is used again) are told of `entry`, `withheld` (it is kept and not used) of
+    `previous`.
     """
 
-    change: Literal["added", "corrected", "replaced", "forgotten", "restored"]
+    change: Literal[
+        "added", "corrected", "replaced", "forgotten", "restored", "pinned", "unpinned", "dated", "withheld", "returned"
+    ]
     entry: MemoryEntry | None
     previous: MemoryEntry | None = None
     rivals: tuple[MemoryEntry, ...] = ()

@@ -20,10 +20,14 @@ class RecordKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """Words, photos (by id), or both. With photos the photo path compares photos; without, words find photos."""
+    """Words, photos, or both. With photos the photo path compares photos; without, words find photos.
+
+    Photos are stored ones, by id, or `pictures`: JPEGs that are searched by and kept nowhere.
+    """
 
     text: str = ""
     photo_ids: tuple[str, ...] = ()
+    pictures: tuple[bytes, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

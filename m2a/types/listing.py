@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 
-from m2a.types.concept import Concept
-from m2a.types.entry import HistoryRow, MemoryEntry, RestsOn
+from m2a.types.concept import Concept, ConceptKind
+from m2a.types.entry import HistoryRow, KeptBack, MemoryEntry, MemoryKind, RestsOn
 from m2a.types.message import Conversation, Message
 
 
@@ -18,6 +18,9 @@ class MemoryFilter:
     since: date | None = None
     until: date | None = None
     with_photos: bool = False
+    about_nobody: bool = False  # those that name no subject
+    kind: MemoryKind | None = None
+    subject_kind: ConceptKind | None = None  # those that name such a subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,17 @@ class Subject:
 
     concept_id: int
     name: str
+    kind: ConceptKind
+    memories: int
+    last_updated: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectSummary:
+    """What was told last about a subject, the newest first. Without a subject it is of the memories that name none."""
+
+    subject: Subject | None
+    entries: tuple[MemoryEntry, ...]
     memories: int
     last_updated: datetime
 
@@ -52,7 +66,7 @@ class OpenedMemory:
 
     `evidence` are the first of the `evidence_count` messages that it rests on; `before` holds, for those of them that have
     one, the message before it in its conversation. `versions` are the memories whose place it took, the newest first.
-    `successor` is what took its own place.
+    `successor` is what took its own place. `kept_back` says why it is not used, where it is not.
     """
 
     entry: MemoryEntry
@@ -65,3 +79,4 @@ class OpenedMemory:
     corrections: tuple[MemoryEntry, ...] = ()
     corrects: MemoryEntry | None = None
     successor: MemoryEntry | None = None
+    kept_back: KeptBack | None = None

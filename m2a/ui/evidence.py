@@ -49,3 +49,12 @@ def memory_link(entry: MemoryEntry, words: str | None = None) -> str:
     shown = words or entry.text or entry.caption or "A photo"
     name = f' aria-label="{markup.text(f"{words}: {entry.text or entry.caption}")}"' if words else ""
     return f'<a href="/?memory={entry.memory_id}" data-memory="{entry.memory_id}" dir="auto"{name}>{markup.text(shown)}</a>'
+
+
+def correct_button(entry: MemoryEntry) -> str:
+    """It opens the memory with the form in which its words are changed; nothing for one that holds no more."""
+    if entry.superseded_by is not None:
+        return ""
+    named = markup.text(f"Correct: {entry.text or entry.caption}")
+    act = f'data-memory="{entry.memory_id}" data-correct'
+    return f'<button type="button" class="m-correct" {act} aria-label="{named}">Correct</button>'

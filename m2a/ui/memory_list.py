@@ -1,28 +1,44 @@
 """The list of what is remembered: the newest first under its day, or what a search found; and the subjects of it all."""
 
 from collections.abc import Sequence
-from datetime import date
+from datetime import date, datetime
 from itertools import groupby
 
-from m2a.types import Hit, MemoryEntry, MemoryPage, NotKept, RecordedChange, Subject
+from m2a.types import ConceptKind, Hit, MemoryEntry, MemoryKind, MemoryPage, NotKept, RecordedChange, Subject
 from m2a.ui import markup
 from m2a.ui.evidence import memory_link
 from m2a.ui.notices import memory_html
 from m2a.ui.sources import found_by
 
 PAGE = 30
-_KINDS = {"stated": "you said it", "agreed": "you agreed", "shown": "shown, not said", "unchecked": "unchecked"}
-_CLEAR = '<button type="button" class="m-button" data-memory-act="clear">Show everything</button>'
+UNNAMED = 0  # in the place of a subject's number; no subject has it
+ELSE = "Everything else"
+# Of what subjects are, and of what memories tell.
+KINDS: dict[ConceptKind | MemoryKind, str] = {
+    "person": "people",
+    "pet": "pets",
+    "place": "places",
+    "thing": "things",
+    "event": "events",
+    "preference": "preferences",
+    "fact": "facts",
+    "procedure": "instructions",
+}
+_RESTS_ON = {"stated": "you said it", "agreed": "you agreed", "shown": "shown, not said", "unchecked": "unchecked"}
+CLEAR = '<button type="button" class="m-button" data-memory-act="clear">Show everything</button>'
 
 
-def controls_html() -> str:
-    """Heading, search and filters. They stay as they are while the list below them changes."""
+def controls_html(by_photo: str) -> str:
+    """Heading, search, the button to search `by_photo`, and filters. They stay while the list below them changes."""
+    kinds = "".join(f'<option value="{kind}">{name}</option>' for kind, name in KINDS.items())
     return (
         '<div class="m-memory-head"><h2>Memory</h2><p>What I know, and where I have it from</p>'
         '<button type="button" class="m-icon" data-place="chat" aria-label="Close the memory">✕</button></div>'
         '<form class="m-find" data-find role="search"><input type="search" name="words" maxlength="400" '
         'autocomplete="off" aria-label="Search what I remember" placeholder="Search what I remember">'
+        f"{by_photo}"
         '<details class="m-details m-filters"><summary>Filter</summary><div>'
+        f'<label>Kind <select name="kind"><option value="">anything</option>{kinds}</select></label>'
         '<label>It rests on <select name="rests_on"><option value="">anything</option>'
         '<option value="stated">what I said</option><option value="agreed">what I agreed to</option>'
         '<option value="shown">what a photo or text shows</option></select></label>'
@@ -45,17 +61,17 @@ def page_html(page: MemoryPage, start: int, *, today: date, is_filtered: bool) -
     if not page.total:
         return _none_html("No memory fits these filters.") if is_filtered else _empty_html()
     groups = []
-    for day, members in groupby(page.entries, key=lambda entry: entry.recorded_at.astimezone().date()):
-        rows = "".join(_row(entry) for entry in members)
-        groups.append(f'<h3>{markup.day_name(day, today)}</h3><ul class="m-memories">{rows}</ul>')
-    return "".join(groups) + _pages(start, len(page.entries), page.total)
+    for name, members in groupby(page.entries, key=lambda entry: _group(entry, today)):
+        rows = "".join(row_html(entry) for entry in members)
+        groups.append(f'<h3>{name}</h3><ul class="m-memories">{rows}</ul>')
+    return "".join(groups) + pages_html(start, len(page.entries), page.total)
 
 
 def hits_html(hits: Sequence[Hit], words: str) -> str:
     """What a search found, best first, each with what found it."""
     if not hits:
         return _none_html(f"I remember nothing that fits “{words}”. Try other words.")
-    rows = "".join(_row(hit.record, found_by(hit)) for hit in hits if isinstance(hit.record, MemoryEntry))
+    rows = "".join(row_html(hit.record, found_by(hit)) for hit in hits if isinstance(hit.record, MemoryEntry))
     return f'<h3>Best matches first</h3><ul class="m-memories">{rows}</ul>'
 
 
@@ -63,16 +79,18 @@ def subjects_html(subjects: Sequence[Subject], about: int | None, *, today: date
     """What the memories are about, with how many there are and when the newest was told; one may be chosen."""
     if not subjects:
         return ""
+    if about == UNNAMED:
+        return f'<div class="m-subjects" role="group" aria-label="Subjects">{_chip(ELSE, "", "", UNNAMED, is_chosen=True)}</div>'
     chosen = [subject for subject in subjects if subject.concept_id == about]
     items = "".join(_subject(subject, today, is_chosen=subject.concept_id == about) for subject in chosen or subjects)
     return f'<div class="m-subjects" role="group" aria-label="Subjects">{items}</div>'
 
 
-def summary_html(total: int, newest: MemoryEntry | None, *, today: date) -> str:
+def summary_html(total: int, last_updated: datetime | None, *, today: date) -> str:
     """How much is known, and when it was last updated."""
-    if newest is None:
+    if last_updated is None:
         return ""
-    updated = markup.day_name(newest.recorded_at.astimezone().date(), today)
+    updated = markup.day_name(last_updated.astimezone().date(), today)
     return (
         f'<p class="m-known" role="status">{markup.plural(total, "memory", "memories")} · Last updated: {updated}</p>'
     )
@@ -87,28 +105,41 @@ def notice_html(changes: Sequence[RecordedChange], not_kept: Sequence[NotKept], 
 
 def _subject(subject: Subject, today: date, *, is_chosen: bool) -> str:
     updated = markup.day_name(subject.last_updated.astimezone().date(), today)
-    target = "" if is_chosen else subject.concept_id
+    count = f" <small>{subject.memories}</small>"
+    return _chip(subject.name, count, f' title="Last updated: {updated}"', subject.concept_id, is_chosen=is_chosen)
+
+
+def _chip(name: str, count: str, title: str, about: int, *, is_chosen: bool) -> str:
     return (
-        f'<button type="button" data-memory-act="about" data-about="{target}" aria-pressed="{str(is_chosen).lower()}" '
-        f'data-focus="about-{subject.concept_id}" title="Last updated: {updated}">'
-        f'<span dir="auto">{markup.text(subject.name)}</span> <small>{subject.memories}</small>'
-        f"{' ✕' if is_chosen else ''}</button>"
+        f'<button type="button" data-memory-act="about" data-about="{"" if is_chosen else about}" '
+        f'aria-pressed="{str(is_chosen).lower()}" data-focus="about-{about}"{title}>'
+        f'<span dir="auto">{markup.text(name)}</span>{count}{" ✕" if is_chosen else ""}</button>'
     )
 
 
-def _row(entry: MemoryEntry, found: str = "") -> str:
-    notes = [_KINDS[entry.rests_on]]
+def _group(entry: MemoryEntry, today: date) -> str:
+    return "Pinned" if entry.pinned_at else markup.day_name(entry.recorded_at.astimezone().date(), today)
+
+
+def row_html(entry: MemoryEntry, found: str = "") -> str:
+    """A memory in a list, with what it rests on, when it was, and what `found` it."""
+    notes = [_RESTS_ON[entry.rests_on]]
     if entry.happened:
         notes.append(markup.interval(entry.happened))
+    if entry.pinned_at:
+        notes.insert(0, "pinned")
     if len(entry.photo_ids) > 1:
         notes.append(markup.plural(len(entry.photo_ids), "photo"))
+    if entry.used_until:
+        notes.append(f"until {markup.day(entry.used_until)}")
     if found:
         notes.append(found)
     photo = markup.photo(entry.photo_ids[0], caption=entry.caption) if entry.photo_ids else ""
     return f"<li>{photo}<div>{memory_link(entry)}<small>{markup.text(' · '.join(notes))}</small></div></li>"
 
 
-def _pages(start: int, shown: int, total: int) -> str:
+def pages_html(start: int, shown: int, total: int) -> str:
+    """Buttons to the pages before and after the one that is shown."""
     if total <= shown:
         return ""
 
@@ -126,7 +157,7 @@ def _pages(start: int, shown: int, total: int) -> str:
 
 
 def _none_html(words: str) -> str:
-    return f'<div class="m-empty"><p dir="auto">{markup.text(words)}</p>{_CLEAR}</div>'
+    return f'<div class="m-empty"><p dir="auto">{markup.text(words)}</p>{CLEAR}</div>'
 
 
 def _empty_html() -> str:

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import gradio as gr
 
-from m2a.types import DateInterval, MemoryFilter, RestsOn
-from m2a.ui import memory_list
+from m2a.types import ConceptKind, DateInterval, MemoryFilter, MemoryKind, RestsOn
+from m2a.ui import keeping, memory_list, memory_summary, photo_search
 from m2a.ui.chat_panel import ChatPanel
 from m2a.ui.erase_offers import offers_html
-from m2a.ui.memory_list import PAGE
+from m2a.ui.memory_list import PAGE, pages_html
 from m2a.ui.opened_memory import gone_html, opened_html
 from m2a.ui.plain_words import in_plain_words
 from m2a.ui.request import number_of, numbers_of, owner_of
@@ -29,7 +29,7 @@ LONGEST_SEARCH = 400
 
 # The page's script hands every click and form of the panel in here, as an event with the name of what it asks for.
 # Gradio wants their names in quotes here.
-_EVENTS = ["show", "find", "about", "leaf", "memory", "back"]
+_EVENTS = ["show", "find", "about", "leaf", "memory", "back", "keep"]
 _EVENTS += ["edit", "restore", "forget", "undo", "insist", "supersede", "tell"]
 _ON_LIST = f"""
 const names = {_EVENTS};
@@ -43,7 +43,7 @@ document.addEventListener('m2a-memory-list', (event) => {{
 class View:
     """Where the panel looks: what is searched for and which filters, where the page of the list starts, what is open.
 
-    `told` is the reply that tells of what was changed last.
+    `near` are the memories that a search by a photo found. `told` is the reply that tells of what was changed last.
     """
 
     words: str = ""
@@ -51,7 +51,10 @@ class View:
     since: str = ""
     until: str = ""
     photos: bool = False
+    kind: str = ""
+    near: list[int] | None = None
     about: int | None = None
+    kept: str = ""
     start: int = 0
     memory_id: int | None = None
     told: int | None = None
@@ -62,15 +65,25 @@ class View:
 
     def wanted(self) -> MemoryFilter:
         rests_on: RestsOn | None = next((one for one in get_args(RestsOn) if one == self.rests_on), None)
-        return MemoryFilter(rests_on, self.about, _day(self.since), _day(self.until), self.photos)
+        unnamed = self.about == memory_list.UNNAMED
+        about = None if unnamed else self.about
+        kind: MemoryKind | None = next((one for one in get_args(MemoryKind) if one == self.kind), None)
+        subject_kind: ConceptKind | None = next((one for one in get_args(ConceptKind) if one == self.kind), None)
+        days = _day(self.since), _day(self.until)
+        return MemoryFilter(rests_on, about, *days, self.photos, unnamed, kind, subject_kind)
 
 
 def view_of(text: str) -> View:
     """The view that the page handed in; the first page of the list for anything else."""
     with suppress(ValueError, TypeError):
         view = View(**json.loads(text))
-        numbers = (view.start, view.count, *(one for one in (view.about, view.memory_id, view.told) if one is not None))
-        words = (view.words, view.rests_on, view.since, view.until)
+        numbers = (
+            view.start,
+            view.count,
+            *(view.near or ())[:PAGE],
+            *(one for one in (view.about, view.memory_id, view.told) if one is not None),
+        )
+        words = (view.words, view.rests_on, view.since, view.until, view.kept, view.kind)
         if all(type(one) is int and 0 <= one < 2**53 for one in numbers) and all(type(one) is str for one in words):
             return replace(view, words=view.words[:LONGEST_SEARCH], photos=view.photos is True)
     return View()
@@ -85,7 +98,7 @@ class MemoryPanel:
 
     def build(self) -> None:
         plain: dict[str, Any] = {"apply_default_css": False, "js_on_load": None}
-        gr.HTML(memory_list.controls_html(), elem_id="m2a-memory-controls", **plain)
+        gr.HTML(memory_list.controls_html(photo_search.button_html()), elem_id="m2a-memory-controls", **plain)
         with gr.Column(elem_id="m2a-memory-body"):
             self.review.build()
             self.notice = gr.HTML("", elem_id="m2a-memory-notice", **plain)
@@ -119,6 +132,7 @@ class MemoryPanel:
                 (self.listed.edit, self.on_edit),
                 (self.listed.restore, self.on_restore),
                 (self.listed.forget, self.on_forget),
+                (self.listed.keep, self.on_keep),
                 (self.listed.undo, self.on_undo),
                 (self.listed.insist, self.on_insist),
                 (self.listed.supersede, self.on_supersede),
@@ -156,15 +170,21 @@ class MemoryPanel:
         return self._shown(owner_of(request), view_of(view))
 
     def on_filter(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
-        """Searches for words and filters, from the first page on."""
-        asked = {name: getattr(event, name, "") for name in ("words", "rests_on", "since", "until", "photos")}
+        """Searches for words and filters, from the first page on, or for what is near to a photo."""
+        if (photo := photo_search.photo_of(event)) is not None:
+            hits = self._assistant.find_memories_by_photo(owner_of(request), photo, PAGE)
+            near = [hit.key.record_id for hit in hits]
+            return self._shown(owner_of(request), View(near=near, count=view_of(view).count))
+        asked = {name: getattr(event, name, "") for name in ("words", "rests_on", "since", "until", "photos", "kind")}
         handed = view_of(json.dumps({**asked, "about": view_of(view).about, "count": view_of(view).count}))
         return self._shown(owner_of(request), handed)
 
     def on_about(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
-        """Shows the memories about one subject, or about all again."""
+        """Shows the memories about one subject, those that are kept and not used, or all again."""
         about = number_of(event, "about") if getattr(event, "about", None) is not None else None
-        return self._shown(owner_of(request), replace(view_of(view), about=about, start=0, memory_id=None, told=None))
+        kept = str(getattr(event, "kept", ""))
+        chosen = replace(view_of(view), about=about, kept=kept, near=None, start=0, memory_id=None, told=None)
+        return self._shown(owner_of(request), chosen)
 
     def on_page(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
         return self._shown(owner_of(request), replace(view_of(view), start=number_of(event, "start"), told=None))
@@ -198,6 +218,11 @@ class MemoryPanel:
     def on_forget(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
         owner = owner_of(request)
         return self._done(owner, view, self._assistant.forget_memory(owner, number_of(event, "memory_id")))
+
+    def on_keep(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
+        """Pins a memory, gives it a last day, keeps it back or lets it be used again."""
+        change = keeping.keeping_of(event, datetime.now().astimezone().date())
+        return self._done(owner_of(request), view, self._assistant.keep_memory(owner_of(request), change))
 
     def on_told(self, view: str, current: str, request: gr.Request) -> list[Any]:
         """Tells in the panel what the memory made of what was typed at its foot."""
@@ -253,15 +278,28 @@ class MemoryPanel:
 
     def _listed(self, owner: str, view: View) -> str:
         today = datetime.now().astimezone().date()
-        everything = self._assistant.memories(owner, MemoryFilter(), start=0, count=1)
-        newest = everything.entries[0] if everything.entries else None
-        head = memory_list.summary_html(everything.total, newest, today=today)
+        bank = self._assistant.memory(owner)
+        total = self._assistant.memories(owner, MemoryFilter(), start=0, count=0).total
+        head = memory_list.summary_html(total, bank.last_updated(), today=today)
+        if view.near is not None:
+            found_near = bank.entries_by_id(view.near[:PAGE])
+            return head + photo_search.near_html([found_near[number] for number in view.near if number in found_near])
+        counts = bank.kept_back_counts()
+        head += keeping.chips_html(counts, view.kept)
+        if reason := keeping.reason_of(view.kept):
+            found = bank.kept_back(PAGE, reason=reason, start=view.start)
+            return head + keeping.listed_html(found) + pages_html(view.start, len(found), counts.get(reason, 0))
         head += memory_list.subjects_html(self._assistant.subjects(owner), view.about, today=today)
         wanted = view.wanted()
         if words := view.words.strip():
-            return head + memory_list.hits_html(self._assistant.find_memories(owner, words, wanted, PAGE), words)
+            hits = self._assistant.find_memories(owner, words, wanted, PAGE)
+            kept_back = keeping.listed_html(bank.kept_back(PAGE, words=words)) if wanted == MemoryFilter() else ""
+            return head + memory_list.hits_html(hits, words) + kept_back
         page = self._assistant.memories(owner, wanted, start=view.start, count=PAGE)
-        return head + memory_list.page_html(page, view.start, today=today, is_filtered=wanted != MemoryFilter())
+        is_filtered = wanted != MemoryFilter()
+        if not (view.start or is_filtered):
+            head += memory_summary.summary_html(self._assistant.memory_summary(owner), page.total, today=today)
+        return head + memory_list.page_html(page, view.start, today=today, is_filtered=is_filtered)
 
     @staticmethod
     def _unchanged() -> list[Any]:

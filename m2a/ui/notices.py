@@ -9,7 +9,11 @@ from m2a.ui import markup
 from m2a.ui.erase_button import erase_button
 from m2a.ui.evidence import RESTS_ON
 
-_FORGOTTEN = "Nothing finds, shows or uses it any more, in our conversations either. It is not erased from the disk."
+_NOTES = {
+    "forgotten": "Nothing finds, shows or uses it any more, in our conversations either. It is not erased from the disk.",
+    "withheld": "I keep it. You find it in Memory under “Not mentioned”; no answer uses it, or the words it rests on.",
+    "pinned": "It comes first, and goes along with every answer of a language model.",
+}
 
 
 def memory_html(
@@ -80,7 +84,7 @@ def _change(told: Sequence[RecordedChange], reply_id: int | None, place: str) ->
     if recorded.undone:
         return f'<li class="m-change m-undone"{anchor}><div><strong>Undone</strong> {_undone(changed)}</div></li>'
     title, words = _told(changed)
-    note = _FORGOTTEN if changed.change == "forgotten" else _basis(changed.entry)
+    note = _NOTES.get(changed.change) or _basis(changed.entry)
     small = f" <small>{note}</small>" if note else ""
     undo = _button("Undo", "undo", reply_id, recorded.number, about=changed.entry or changed.previous)
     undo += _erase(told, reply_id) if changed.change == "forgotten" else ""
@@ -122,6 +126,17 @@ def _told(changed: MemoryChanged) -> tuple[str, str]:
             return "Forgot", previous or "what you asked me to forget."
         case "restored":
             return "Brought back", entry
+        case "pinned":
+            return "Pinned", entry
+        case "unpinned":
+            return "Unpinned", entry
+        case "dated":
+            last_day = changed.entry.used_until if changed.entry else None
+            return (f"Used until {markup.day(last_day)}" if last_day else "Used without an end"), entry
+        case "withheld":
+            return "Not mentioned any more", previous or "a memory"
+        case "returned":
+            return "Used again", entry
 
 
 def _undone(changed: MemoryChanged) -> str:
@@ -131,6 +146,12 @@ def _undone(changed: MemoryChanged) -> str:
             return "This is not in my memory."
         case "restored":
             return f"{entry or 'This'} is history again."
+        case "pinned" | "unpinned" | "dated":
+            return f"{entry or 'This memory'} is as it was before."
+        case "withheld":
+            return f"I use {previous or 'this memory'} again."
+        case "returned":
+            return f"I do not use {entry or 'this memory'} again."
         case _:
             return f"I have {previous or 'what there was'} in my memory again."
 

@@ -1,30 +1,38 @@
 """One memory with all that belongs to it: what it rests on, what it was before, and what can be done with it."""
 
-from m2a.types import HistoryRow, MemoryEntry, OpenedMemory
+from m2a.types import EntryChange, HistoryRow, MemoryEntry, OpenedMemory
 from m2a.ui import markup
 from m2a.ui.erase_button import erasable_photos, erase_button
 from m2a.ui.evidence import RESTS_ON, memory_link, quote_html
+from m2a.ui.keeping import keep_html, kept_back_html
+from m2a.ui.photo_search import like_html
 
-_CHANGES = {
+CHANGES: dict[EntryChange, str] = {
     "added": "Remembered",
     "superseded": "Another memory took its place",
     "deleted": "Forgotten",
     "undone": "Taken back",
     "restored": "Brought back",
     "reduced": "A part of what it rested on was erased",
+    "pinned": "Pinned",
+    "unpinned": "Unpinned",
+    "dated": "Given another last day",
+    "withheld": "Not mentioned from then on",
+    "expired": "Expired",
 }
 
 
 def opened_html(opened: OpenedMemory) -> str:
     """The memory as a page of the panel."""
     entry = opened.entry
+    acts = kept_back_html(opened.kept_back) if opened.kept_back else _acts(entry)
     caption = f'<p class="m-caption" dir="auto">{markup.text(entry.caption)}</p>' if entry.caption else ""
     return (
         f'<section class="m-opened" data-opened="{entry.memory_id}" aria-label="A memory">'
         '<button type="button" class="m-back" data-memory-act="back">← All memories</button>'
         f'<h2 tabindex="-1" dir="auto">{markup.text(entry.text or entry.caption or "A photo")}</h2>'
-        f"{erasable_photos(entry.photo_ids, caption=entry.caption)}{caption}"
-        f"{_facts(opened)}{_near(opened)}{_acts(entry)}"
+        f"{erasable_photos(entry.photo_ids, caption=entry.caption)}{like_html(entry)}{caption}"
+        f"{_facts(opened)}{_near(opened)}{acts}"
         f"{_evidence(opened)}{_versions(opened)}{_history(opened)}</section>"
     )
 
@@ -48,6 +56,10 @@ def _facts(opened: OpenedMemory) -> str:
     if opened.concepts:
         facts.append(("About", ", ".join(concept.name for concept in opened.concepts)))
     facts.append(("Last told", markup.day(entry.recorded_at.astimezone())))
+    if entry.pinned_at:
+        facts.append(("Pinned", markup.day(entry.pinned_at.astimezone())))
+    if entry.used_until:
+        facts.append(("Used until", markup.day(entry.used_until)))
     rows = "".join(f'<dt>{name}</dt><dd dir="auto">{markup.text(value)}</dd>' for name, value in facts)
     return f'<dl class="m-facts">{rows}</dl>'
 
@@ -71,6 +83,7 @@ def _acts(entry: MemoryEntry) -> str:
         f'<button type="button" class="m-button" data-memory-act="forget" data-of="{number}">Forget</button>'
         f"{erase_button('memory', number, 'Erase…', label=f'Erase this memory… {entry.text}', style='m-button m-warned')}"
         "<small>Forget: I do not use it any more, and Undo brings it back. Erase: it is gone for good.</small></div>"
+        f"{keep_html(entry)}"
     )
 
 
@@ -122,4 +135,4 @@ def _history(opened: OpenedMemory) -> str:
 
 def _row(row: HistoryRow) -> str:
     why = f' <small dir="auto">{markup.text(row.why)}</small>' if row.why else ""
-    return f"<li>{markup.moment(row.changed_at)}: {_CHANGES[row.change]} by {markup.text(row.who)}.{why}</li>"
+    return f"<li>{markup.moment(row.changed_at)}: {CHANGES[row.change]} by {markup.text(row.who)}.{why}</li>"

@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 from m2a.types import Hit, MemoryEntry, MemorySearched, Message, Path, Source
 from m2a.ui import markup
-from m2a.ui.evidence import RESTS_ON, memory_link, quote_html
+from m2a.ui.evidence import RESTS_ON, correct_button, memory_link, quote_html
 
 THUMBNAILS = 4
 
@@ -73,7 +73,7 @@ def _source(source: Source, before: Mapping[int, Message]) -> str:
     about = ""
     if isinstance(record, MemoryEntry):
         shown = record.photo_ids
-        about = f'<p class="m-memory">{memory_link(record)}</p>'
+        about = f'<p class="m-memory">{memory_link(record)} {correct_button(record)}</p>'
         if record.caption and record.text and record.photo_ids:
             about += f'<p class="m-caption" dir="auto">{markup.text(record.caption)}</p>'
         if record.happened:

@@ -1,0 +1,115 @@
+"""How a memory is kept: pinned, until a day, or unmentioned; the form for it, and what it says of one that is not used."""
+
+from datetime import date, timedelta
+from typing import get_args
+
+import gradio as gr
+
+from m2a.types import Dating, Keeping, KeepingBack, KeptBack, KeptBackReason, MemoryEntry, Pinning, Return
+from m2a.ui import markup
+from m2a.ui.evidence import memory_link
+from m2a.ui.request import number_of
+
+_TITLES: dict[KeptBackReason, str] = {"unmentioned": "Not mentioned", "expired": "Expired"}
+_SINCE: dict[KeptBackReason, str] = {"unmentioned": "not mentioned since", "expired": "expired; not used since"}
+_WHY: dict[KeptBackReason, str] = {
+    "unmentioned": "You asked me not to mention this. I keep it and show it here; no answer uses it.",
+    "expired": "Its last day is past. I keep it and show it here; no answer uses it.",
+}
+_BACK: dict[KeptBackReason, str] = {"unmentioned": "Mention it again", "expired": "Use it again"}
+_LENGTHS = ((1, "Tomorrow"), (7, "In a week"), (30, "In a month"), (365, "In a year"))
+_LONGEST = 3_653  # days
+_WHO = "the user chose it in the memory"
+
+
+def keeping_of(event: gr.EventData, today: date) -> Keeping:
+    """What a click or the form of `keep_html` asks for."""
+    memory_id, act = number_of(event, "memory_id"), getattr(event, "act", "")
+    match act:
+        case "pin" | "unpin":
+            return Pinning(memory_id, act == "pin", _WHO)
+        case "withhold":
+            return KeepingBack(memory_id, _WHO)
+        case "return":
+            return Return(memory_id, _WHO)
+        case _:
+            return Dating(memory_id, _last_day(event, today), _WHO)
+
+
+def _last_day(event: gr.EventData, today: date) -> date | None:
+    days, until = getattr(event, "days", None), str(getattr(event, "until", ""))
+    if type(days) is int and 0 < days <= _LONGEST:
+        return today + timedelta(days=days)
+    try:
+        return date.fromisoformat(until) if until else None
+    except ValueError:
+        raise gr.Error(f"{until!r} is no day; please choose one.", title="M2A", print_exception=False) from None
+
+
+def reason_of(text: str) -> KeptBackReason | None:
+    """The reason of that name."""
+    return next((reason for reason in get_args(KeptBackReason) if reason == text), None)
+
+
+def keep_html(entry: MemoryEntry) -> str:
+    """What can be said of how a living memory is kept; apart from what is rid of it."""
+    number = entry.memory_id
+    pin = _act("unpin" if entry.pinned_at else "pin", number, "Unpin" if entry.pinned_at else "Pin")
+    lengths = "".join(_act("until", number, name, days=days) for days, name in _LENGTHS)
+    end = _act("until", number, "No last day") if entry.used_until else ""
+    day = entry.used_until.isoformat() if entry.used_until else ""
+    return (
+        f'<div class="m-acts m-keep">{pin}'
+        f'<details class="m-details m-edit" data-key="until-{number}"><summary class="m-button">Use until…</summary>'
+        f'<form data-until="{number}"><label>The last day on which I use it'
+        f'<input type="date" name="until" value="{day}" required></label><button class="m-button">Set</button>'
+        f'<div class="m-lengths">{lengths}{end}</div>'
+        "<small>After that day it stands under Expired, and you can bring it back.</small></form></details>"
+        f"{_act('withhold', number, 'Don’t mention')}"
+        "<small>Don’t mention: I keep it for you to see, and no answer uses it. Forget: it is gone from here too.</small></div>"
+    )
+
+
+def kept_back_html(kept: KeptBack) -> str:
+    """Why a memory is not used, and the way back."""
+    since = markup.day(kept.since.astimezone())
+    return (
+        f'<p class="m-near m-kept-back">{_WHY[kept.reason]} <small>Since {since}.</small></p>'
+        f'<div class="m-acts m-keep">{_act("return", kept.entry.memory_id, _BACK[kept.reason])}</div>'
+    )
+
+
+def chips_html(counts: dict[KeptBackReason, int], chosen: str) -> str:
+    """How many memories are kept and not used, each reason a button that lists them."""
+    if not counts:
+        return ""
+    items = "".join(_chip(reason, counts[reason], is_chosen=reason == chosen) for reason in _TITLES if reason in counts)
+    return f'<div class="m-subjects m-not-used" role="group" aria-label="Kept and not used">{items}</div>'
+
+
+def listed_html(found: list[KeptBack]) -> str:
+    """Memories that are kept and not used."""
+    rows = "".join(_row(one) for one in found)
+    return f'<h3>Kept, and used in no answer</h3><ul class="m-memories">{rows}</ul>' if found else ""
+
+
+def _row(kept: KeptBack) -> str:
+    photo = markup.photo(kept.entry.photo_ids[0], caption=kept.entry.caption) if kept.entry.photo_ids else ""
+    since = f"{_SINCE[kept.reason]} {markup.day(kept.since.astimezone())}"
+    return f"<li>{photo}<div>{memory_link(kept.entry)}<small>{since}</small></div></li>"
+
+
+def _chip(reason: KeptBackReason, count: int, *, is_chosen: bool) -> str:
+    return (
+        f'<button type="button" data-memory-act="about" data-kept="{"" if is_chosen else reason}" '
+        f'aria-pressed="{str(is_chosen).lower()}" data-focus="kept-{reason}"><span>{_TITLES[reason]}</span> '
+        f"<small>{count}</small>{' ✕' if is_chosen else ''}</button>"
+    )
+
+
+def _act(act: str, memory_id: int, name: str, *, days: int | None = None) -> str:
+    length = "" if days is None else f' data-days="{days}"'
+    return (
+        f'<button type="button" class="m-button" data-memory-act="keep" data-how="{act}" data-of="{memory_id}"{length}>'
+        f"{name}</button>"
+    )

@@ -1,0 +1,41 @@
+"""What is known, by subject, as the memory opens with it: a few lines of each, in the memories' own words."""
+
+from collections.abc import Sequence
+from datetime import date
+
+from m2a.types import ConceptKind, SubjectSummary
+from m2a.ui import markup
+from m2a.ui.evidence import memory_link
+from m2a.ui.memory_list import ELSE, UNNAMED
+
+KINDS: dict[ConceptKind, str] = {"person": "Person", "pet": "Pet", "place": "Place", "thing": "Thing"}
+
+
+def summary_html(summaries: Sequence[SubjectSummary], total: int, *, today: date) -> str:
+    """The subjects with what was told last of each; nothing where the list itself is as short."""
+    if total <= sum(len(one.entries) for one in summaries):
+        return ""
+    return (
+        '<section class="m-summary" aria-label="What I know, in short"><h3>In short</h3>'
+        f"{''.join(_subject(one, today) for one in summaries)}</section><h3>Everything, the newest first</h3>"
+    )
+
+
+def _subject(one: SubjectSummary, today: date) -> str:
+    name = markup.text(one.subject.name) if one.subject else ELSE
+    kind = f"{KINDS[one.subject.kind]} · " if one.subject else ""
+    updated = markup.day_name(one.last_updated.astimezone().date(), today)
+    about = one.subject.concept_id if one.subject else UNNAMED
+    more = one.memories - len(one.entries)
+    rest = (
+        f'<button type="button" class="m-act" data-memory-act="about" data-about="{about}" '
+        f'aria-label="All about {name}">All {one.memories}</button>'
+        if more > 0
+        else ""
+    )
+    lines = "".join(f"<li>{memory_link(entry)}</li>" for entry in one.entries)
+    return (
+        f'<div class="m-in-short"><h4 dir="auto">{name}</h4>{rest}'
+        f"<p>{kind}{markup.plural(one.memories, 'memory', 'memories')} · Last updated: {updated}</p>"
+        f"<ul>{lines}</ul></div>"
+    )
