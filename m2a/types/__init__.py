@@ -50,7 +50,7 @@ from m2a.types.event import (
 )
 from m2a.types.hit import Hit, Path, Query, RecordKey, RecordKind
 from m2a.types.listing import FoundConversation, MemoryFilter, MemoryPage, OpenedMemory, Subject
-from m2a.types.message import Conversation, Message, Role
+from m2a.types.message import Conversation, Message, Role, standing
 from m2a.types.photo import Photo
 from m2a.types.recognition import Recognised, Recognition
 
@@ -127,4 +127,5 @@ __all__ = [
     "Update",
     "UpdateMemory",
     "Usage",
+    "standing",
 ]

@@ -11,7 +11,7 @@ _CHANGES = {
     "deleted": "Forgotten",
     "undone": "Taken back",
     "restored": "Brought back",
-    "reduced": "A part of what it rested on was erased",
+    "reduced": "A part of what it rested on is gone",
 }
 
 
