@@ -401,6 +401,9 @@
     if (!message || (message.dataset.seen && !wanted)) return Boolean(message);
     wanted = null;
     message.dataset.seen = 'yes';
+    const aside = message.closest('details[data-key]');
+    if (aside) opened.add(aside.dataset.key);
+    if (aside) aside.open = true;
     document.querySelector('.m-found-here')?.classList.remove('m-found-here');
     message.classList.add('m-found-here');
     message.scrollIntoView({ block: 'center' });

@@ -488,15 +488,19 @@ class Assistant:
 
         def record() -> Message:
             check_message(sent.text, sent.photos)
-            return bank.record(
+            recorded = bank.record(
                 sent.conversation_id,
                 role="user",
                 speaker=USER,
                 text=sent.text,
                 photos=[read_photo(photo) if isinstance(photo, Path) else photo for photo in sent.photos],
                 photo_names=[photo.name if isinstance(photo, Path) else None for photo in sent.photos],
+                stored_photos=sent.stored_photos,
                 replaces=sent.replaces,
             )
+            if sent.replaces is not None and sent.takes_memories and not bank.is_temporary:
+                bank.take_back_memories(sent.replaces, who=THE_USER)
+            return recorded
 
         recording = asyncio.get_running_loop().run_in_executor(None, record)
         try:

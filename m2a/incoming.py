@@ -21,12 +21,17 @@ _SHOWN_BEFORE = 30
 
 @dataclass(frozen=True, slots=True)
 class IncomingMessage:
-    """A message of the user before it is stored. Without a conversation it begins one; `replaces` is the message it edits."""
+    """A message of the user before it is stored. Without a conversation it begins one; `replaces` is the message it edits,
+    of which `takes_memories` takes back what is remembered on its words alone. `stored_photos` are ids of photos that were
+    shown before.
+    """
 
     text: str
     photos: tuple[bytes | Path, ...] = ()
     conversation_id: str | None = None
     replaces: int | None = None
+    takes_memories: bool = False
+    stored_photos: tuple[str, ...] = ()
 
 
 def check_message(text: str, photos: Sequence[object] = ()) -> None:

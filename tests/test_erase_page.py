@@ -131,3 +131,28 @@ def test_what_was_forgotten_a_conversation_and_everything_are_erased(
     page.get_by_role("button", name="What was erased so far").click()
     expect(dialog_of(fresh).locator("li")).not_to_have_count(0)
     shoot(fresh, "39-receipts")
+
+
+def test_a_message_is_edited_in_its_place_and_an_answer_tried_again(fresh: Visitor, shoot: Shoot) -> None:
+    page = fresh.page
+    fresh.say("The ladder is in the barn")
+    fresh.remembered("barn")
+    page.get_by_role("button", name="Edit this message").click()
+    form = page.locator(".m-resend")
+    expect(form.get_by_label("Your message")).to_be_focused()
+    expect(form).to_contain_text("1 memory rests on it")
+    shoot(fresh, "40-edit-a-message")
+    form.get_by_label("Your message").fill("The ladder is in the shed")
+    form.get_by_role("button", name="Send again").click()
+    fresh.remembered("The ladder is in the shed")
+    expect(form).to_have_count(0)
+    expect(page.locator(".m-user:visible")).to_have_count(1)
+    page.locator(".m-aside > summary").click()
+    expect(page.locator(".m-aside .m-user")).to_contain_text("barn")
+    shoot(fresh, "41-earlier-version")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.locator(".m-aside > summary")).to_contain_text("4 messages")
+    fresh.wait_for_answer()
+    page.get_by_role("navigation", name="Places").get_by_text("Memory").click()
+    expect(page.locator("#m2a-memory-list [data-memory]", has_text="shed")).to_have_count(1)
+    expect(page.locator("#m2a-memory-list [data-memory]", has_text="barn")).to_have_count(0)

@@ -117,7 +117,7 @@ async def test_a_memory_that_lost_a_part_of_what_it_rested_on_opens_and_says_so(
     ana = told(bank, "Ana lives in Lisbon.", picture=photo("red"))
     await last_of(panel.on_erase(click(kind="photo", id=ana.photo_ids[0]), request(assistant)))
     shown = str(MemoryPanel(assistant).on_memory("", click(memory_id=ana.memory_id), request(assistant)))
-    assert "A part of what it rested on was erased by the user" in shown
+    assert "A part of what it rested on is gone" in shown
 
 
 async def test_nobody_erases_what_is_anothers(assistant: Assistant, bank: MemoryBank, panel: ErasePanel) -> None:

@@ -11,6 +11,7 @@ from sqlalchemy import insert
 
 from m2a.memory import (
     change_log,
+    edited_messages,
     held_memories,
     kept_back,
     memory_listing,
@@ -124,6 +125,7 @@ class MemoryBank:
         text: str,
         photos: Sequence[bytes] = (),
         photo_names: Sequence[str | None] = (),
+        stored_photos: Sequence[str] = (),
         said_at: datetime | None = None,
         replaces: int | None = None,
         reference: str | None = None,
@@ -133,6 +135,7 @@ class MemoryBank:
         Raises `PhotoRefusedError`, `UnknownConversationError`, and `MessageRefusedError` for a message that is empty or
         whose `replaces` is not a message of the same role in that conversation; no photo's file stays behind then.
         Of several photos it says which one is refused, with its name where `photo_names` has one in its place.
+        `stored_photos` are shown again as they are; raises `LookupError` for one that is not there.
         """
         return self._recorder.record(
             self.owner,
@@ -142,6 +145,7 @@ class MemoryBank:
             text=text,
             photos=photos,
             photo_names=photo_names,
+            stored_photos=stored_photos,
             said_at=said_at or self._clock(),
             replaces=replaces,
             reference=reference,
@@ -298,6 +302,18 @@ class MemoryBank:
         """What was told last of the subjects that are told of most, and of none."""
         with self._database.read() as connection:
             return memory_summary.summary(connection, self.owner, self._semantic, self._clock().tzinfo or UTC)
+
+    def resting_on(self, message_id: int) -> list[MemoryEntry]:
+        """The living entries that nothing supports but a message and the replies to it."""
+        with self._database.read() as connection:
+            place = connection, self.owner, self._raw, self._semantic
+            return [one for one, left in edited_messages.resting_on(*place, message_id) if not left]
+
+    def take_back_memories(self, message_id: int, *, who: str) -> None:
+        """Take out what `resting_on` gives: what it had taken the place of holds again. The user edited the message."""
+        with self._database.write() as connection:
+            place = connection, self.owner, self._raw, self._semantic
+            edited_messages.take_back(*place, message_id, who=who, now=self._clock())
 
     def versions(self, memory_id: int) -> list[MemoryEntry]:
         """The entries whose place this one took, and theirs; the newest first, without what was forgotten."""

@@ -30,6 +30,7 @@ from m2a.memory.schema import (
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
 from m2a.memory.withheld import is_kept_back
 from m2a.types import (
+    Concept,
     Erasure,
     EvidenceRange,
     MemoryEntry,
@@ -155,11 +156,8 @@ class ErasureScope:
         holding = self._semantic.get(connection, owner, resting) if keep_memories else {}
         kept = []
         for memory_id, found in self._semantic.as_recorded(connection, owner, resting).items():
-            left = _without(found.evidence_ids, self._messages)
-            told = [m for m in self._raw.in_ranges(connection, owner, left) if m.role == "user"]
-            named = [one for one in concepts if one.concept_id in found.concept_ids]
-            sentences = [found.text[slice(*span)] for span in sentence_spans(found.text)]
-            if told and sentences and all(is_said(sentence, told, named) for sentence in sentences):
+            left = without(found.evidence_ids, self._messages)
+            if is_said_in(found, self._raw.in_ranges(connection, owner, left), concepts):
                 kept.append(replace(found, evidence_ids=tuple(left)))
             elif memory_id in holding:
                 self._retained[memory_id] = replace(found, evidence_ids=tuple(left))
@@ -268,7 +266,15 @@ class ErasureScope:
         ]
 
 
-def _without(evidence: Iterable[EvidenceRange], message_ids: Collection[int]) -> list[EvidenceRange]:
+def is_said_in(found: MemoryEntry, messages: Sequence[Message], concepts: Sequence[Concept]) -> bool:
+    """Whether the user says in the messages all that the entry says."""
+    told = [message for message in messages if message.role == "user"]
+    named = [one for one in concepts if one.concept_id in found.concept_ids]
+    sentences = [found.text[slice(*span)] for span in sentence_spans(found.text)]
+    return bool(told and sentences) and all(is_said(sentence, told, named) for sentence in sentences)
+
+
+def without(evidence: Iterable[EvidenceRange], message_ids: Collection[int]) -> list[EvidenceRange]:
     """The ranges less the messages: they split where one is taken out."""
     left: list[EvidenceRange] = []
     for first, last in evidence:

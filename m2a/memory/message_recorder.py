@@ -37,13 +37,16 @@ class MessageRecorder:
         text: str,
         photos: Sequence[bytes],
         photo_names: Sequence[str | None],
+        stored_photos: Sequence[str],
         said_at: datetime,
         replaces: int | None,
         reference: str | None,
     ) -> Message:
         """See `MemoryBank.record`."""
-        if not text.strip() and not photos:
+        if not text.strip() and not photos and not stored_photos:
             raise MessageRefusedError("The message is empty; write something or add a photo.")
+        for photo_id in stored_photos:
+            self._photos.get(owner, photo_id)
         decoded = self._decoded(photos, photo_names)
         stored: list[Photo] = []
         try:
@@ -64,7 +67,7 @@ class MessageRecorder:
                     role=role,
                     speaker=speaker,
                     text=text,
-                    photos=[item.photo_id for item in stored],
+                    photos=[*(item.photo_id for item in stored), *stored_photos],
                     said_at=said_at,
                     replaces=replaces,
                     reference=reference,

@@ -92,18 +92,19 @@ class TemporaryBank(MemoryBank):
         text: str,
         photos: Sequence[bytes] = (),
         photo_names: Sequence[str | None] = (),
+        stored_photos: Sequence[str] = (),
         said_at: datetime | None = None,
         replaces: int | None = None,
         reference: str | None = None,
     ) -> Message:
         """Hold a message, with the photos that were attached. Raises like `MemoryBank.record`."""
-        if not text.strip() and not photos and not self._attached:
+        if not text.strip() and not photos and not stored_photos and not self._attached:
             raise MessageRefusedError("The message is empty; write something or add a photo.")
         if replaces is not None and (replaces not in self._said or self._said[replaces].role != role):
             raise MessageRefusedError(
                 f"Message {replaces} cannot be replaced: it is not a {role} message of this chat."
             )
-        shown = [*self._attached, *map(self._hold, photos)]
+        shown = list(dict.fromkeys([*stored_photos, *self._attached, *map(self._hold, photos)]))
         self._attached.clear()
         return self._say(role, speaker, text, shown, said_at, replaces=replaces, reference=reference)
 
@@ -136,6 +137,11 @@ class TemporaryBank(MemoryBank):
             return super().conversation(conversation_id, newest=newest, up_to=up_to)
         said = [one for one in self._messages() if up_to is None or one.message_id <= up_to]
         return said if newest is None else said[max(0, len(said) - newest) :]
+
+    def conversation_to_owner(self, conversation_id: str) -> list[Message]:
+        if conversation_id != self.conversation_id:
+            return super().conversation_to_owner(conversation_id)
+        return self._messages()
 
     def messages(self, message_ids: Collection[int]) -> dict[int, Message]:
         here = {one.message_id: one for one in self._messages() if one.message_id in message_ids}

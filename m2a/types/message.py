@@ -1,5 +1,6 @@
 """Layer 1: what was said."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -27,6 +28,19 @@ class Message:
     replaces: int | None = None
     reference: str | None = None
     partial: bool = False
+
+
+def standing(messages: Sequence[Message]) -> list[tuple[Message, tuple[Message, ...]]]:
+    """The messages of a conversation that stand, in order, each with those that it set aside: what it replaced, and what had
+    followed that."""
+    found: list[tuple[Message, tuple[Message, ...]]] = []
+    for message in messages:
+        aside: list[Message] = []
+        while message.replaces is not None and found and found[-1][0].message_id >= message.replaces:
+            older, before = found.pop()
+            aside = [*before, older, *aside]
+        found.append((message, tuple(aside)))
+    return found
 
 
 @dataclass(frozen=True, slots=True)

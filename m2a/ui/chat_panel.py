@@ -16,12 +16,14 @@ from uuid import uuid4
 
 import gradio as gr
 
-from m2a.incoming import IncomingMessage
+from m2a.incoming import IncomingMessage, check_message
 from m2a.temporary_chats import names_temporary
 from m2a.turn import Turn
+from m2a.types import Message
 from m2a.ui import welcome
 from m2a.ui.chat_view import SHOWN, ChatView, Update
 from m2a.ui.conversations_panel import search_html
+from m2a.ui.edit_message import Editing
 from m2a.ui.notices import refusal_html
 from m2a.ui.plain_words import in_plain_words, sentence_for
 from m2a.ui.request import numbers_of, owner_of
@@ -38,7 +40,7 @@ PASTED = 1_000_000_000
 
 _ON_TALK = """
 element.addEventListener('click', (click) => {
-  const button = click.target.closest('[data-example], [data-earlier], [data-retry], [data-act]');
+  const button = click.target.closest('[data-example], [data-earlier], [data-retry], [data-act], [data-edit-message]');
   if (!button) return;
   const {act, reply, number, memory} = button.dataset;
   if (['undo', 'insist', 'supersede'].includes(act)) {
@@ -47,6 +49,14 @@ element.addEventListener('click', (click) => {
   if ('example' in button.dataset) trigger('example', {index: Number(button.dataset.example)});
   if ('earlier' in button.dataset) trigger('earlier', {});
   if ('retry' in button.dataset) trigger('retry', {message_id: Number(button.dataset.retry)});
+  if ('editMessage' in button.dataset) trigger('edit', {message_id: Number(button.dataset.editMessage)});
+});
+element.addEventListener('submit', (submit) => {
+  const form = submit.target.closest('[data-resend]');
+  if (!form) return;
+  submit.preventDefault();
+  const {text, memories} = Object.fromEntries(new FormData(form));
+  trigger('resend', {message_id: Number(form.dataset.resend), text, keep: memories === 'keep'});
 });
 """
 _ON_CONVERSATIONS = """
@@ -168,7 +178,9 @@ class ChatPanel:
         self.conversations.rename(in_plain_words(self.on_rename), inputs=self.current, **quiet)
         self.history.example(in_plain_words(self.on_example), inputs=None, **quiet)
         self.history.earlier(in_plain_words(self.on_earlier), inputs=[self.current, self.shown], **quiet)
+        self.history.edit(in_plain_words(self.on_edit), inputs=[self.current, self.shown], **quiet)
         self.changes = [sent, self.history.retry(_streamed(self.on_retry), inputs=[self.current], **quiet)]
+        self.changes.append(self.history.resend(_streamed(self.on_resend), inputs=[self.current], **quiet))
         for event, handler in (
             (self.history.undo, self.on_undo),
             (self.history.insist, self.on_insist),
@@ -310,21 +322,59 @@ class ChatPanel:
         return turn
 
     async def on_retry(self, current: str, event: gr.EventData, request: gr.Request) -> AsyncIterator[Update]:
-        """Sends a message again that got no answer; the new one replaces it."""
+        """Sends a message again, as it is; the new one replaces it."""
+        asked = self._asked(owner_of(request), current, event)
+        if asked is not None:
+            async for update in self._resend(request, asked, asked.text):
+                yield update
+
+    def on_edit(self, current: str, shown: int, event: gr.EventData, request: gr.Request) -> list[Any]:
+        """The conversation with a form in the place of a message of the user; without one for the message 0."""
         owner = owner_of(request)
+        asked = self._asked(owner, current, event)
+        kept = asked is not None and not self._assistant.temporary_chats.find(owner, current)
+        memories = self._assistant.memory(owner).resting_on(asked.message_id) if asked and kept else ()
+        editing = Editing(asked.message_id, memories) if asked else None
+        return Update(history=self._view.history(owner, current or None, shown or SHOWN, editing=editing)).outputs()
+
+    async def on_resend(self, current: str, event: gr.EventData, request: gr.Request) -> AsyncIterator[Update]:
+        """Sends a message with other words; the new one replaces it, and what rests on it is taken along or kept."""
+        asked, text = self._asked(owner_of(request), current, event), str(getattr(event, "text", "")).strip()
+        if asked is None:
+            return
+        check_message(text)
+        if not text and not asked.photos:
+            raise gr.Error("The message is empty; write something, or erase it.", title="M2A", print_exception=False)
+        takes_memories = getattr(event, "keep", None) is not True
+        async for update in self._resend(request, asked, text, takes_memories=takes_memories):
+            yield update
+
+    def _asked(self, owner: str, current: str, event: gr.EventData) -> Message | None:
+        """The message of the user that a click names; None for one that is not there, and while another is answered."""
         if current not in self._view.known(owner) and not self._assistant.temporary_chats.find(owner, current):
-            return
+            return None
+        if any(not turn.answered for turn in self._assistant.turns(owner, current)):
+            gr.Info("One moment, the last answer is still being written.", title="M2A")
+            return None
         messages = self._assistant.messages(owner, current)
-        asked = next((one for one in messages if one.message_id == event.message_id and one.role == "user"), None)
-        if asked is None or any(not turn.answered for turn in self._assistant.turns(owner, current)):
-            return
-        bank = self._assistant.bank_of(owner, current)
+        named = getattr(event, "message_id", None)
+        return next((one for one in messages if one.message_id == named and one.role == "user"), None)
+
+    async def _resend(
+        self, request: gr.Request, asked: Message, text: str, *, takes_memories: bool = False
+    ) -> AsyncIterator[Update]:
+        owner = owner_of(request)
+        bank = self._assistant.bank_of(owner, asked.conversation_id)
         try:
-            photos = tuple(bank.photo_data(one) for one in asked.photos)
+            for photo_id in asked.photos:
+                bank.photo_data(photo_id)
         except LookupError as error:
             yield Update(live=refusal_html(str(error)))
             return
-        turn = self._assistant.begin(owner, IncomingMessage(asked.text, photos, current, replaces=asked.message_id))
+        again = IncomingMessage(
+            text, (), asked.conversation_id, asked.message_id, takes_memories, stored_photos=asked.photos
+        )
+        turn = self._assistant.begin(owner, again)
         async for update in self._follow(request, owner, turn):
             yield update
 

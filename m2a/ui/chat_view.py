@@ -11,6 +11,7 @@ from m2a.turn import Turn
 from m2a.types import Conversation, Failed, Message
 from m2a.ui import temporary_view, welcome
 from m2a.ui.conversations_panel import NEW, conversations_html, found_html, title_of
+from m2a.ui.edit_message import Editing
 from m2a.ui.erase_button import erase_button
 from m2a.ui.markup import text as escaped
 from m2a.ui.transcript import Because, because_of, messages_html, turn_html
@@ -99,8 +100,16 @@ class ChatView:
             return self.names(owner, current)[1]
         return found_html(self._assistant.find_conversations(owner, words), words)
 
-    def history(self, owner: str, conversation_id: str | None, shown: int, turn: Turn | None = None) -> str:
-        """The stored messages that no turn under way shows; the welcome where there are none.
+    def history(
+        self,
+        owner: str,
+        conversation_id: str | None,
+        shown: int,
+        turn: Turn | None = None,
+        *,
+        editing: Editing | None = None,
+    ) -> str:
+        """The stored messages that no turn under way shows; the welcome where there are none. One may be being edited.
 
         `turn` is the one that the page follows: it knows what went wrong, which the store does not.
         """
@@ -113,9 +122,8 @@ class ChatView:
             return temporary_view.welcome_html(offline=self._offline)
         live = [one.recorded for one in self._assistant.turns(owner, conversation_id) if one.recorded]
         if live:
-            again = {one.replaces for one in live}
-            first = min(one.message_id for one in live)
-            messages = [one for one in messages if one.message_id < first and one.message_id not in again]
+            first = min(one.message_id if one.replaces is None else one.replaces for one in live)
+            messages = [one for one in messages if one.message_id < first]
         hidden = max(0, len(messages) - shown)
         messages = messages[hidden:]
         waiting = self._assistant.waiting_updates(owner)
@@ -131,7 +139,7 @@ class ChatView:
             if turn.reply and turn.reply.message_id in because:
                 because[turn.reply.message_id] = _as_told(because[turn.reply.message_id], live_because)
         open_end = not (turn and (turn.refused or not turn.done))
-        return messages_html(messages, because, hidden=hidden, failures=failures, open_end=open_end)
+        return messages_html(messages, because, hidden=hidden, failures=failures, open_end=open_end, editing=editing)
 
     def _because(self, owner: str, reply: Message, waiting: Mapping[int, bool]) -> Because:
         message_id = reply.message_id

@@ -7,7 +7,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, Depends, HTTPException, Request
 from fastapi.responses import Response
 
-from m2a.types import Message
+from m2a.types import Message, standing
 from m2a.ui.conversations_panel import title_of
 from m2a.ui.markup import day, plural
 
@@ -36,10 +36,9 @@ def conversation_routes(assistant: "Assistant", owner_of: Callable[[Request], st
 
 
 def conversation_markdown(title: str, messages: Sequence[Message], captions: Mapping[str, str]) -> str:
-    """The messages in order, each with who said it and when; of a message that was sent anew the newest stands."""
-    replaced = {message.replaces for message in messages}
+    """The messages in order, each with who said it and when; of a message that was edited or sent anew the newest stands."""
     parts = [f"# {' '.join(title.split())}"]
-    parts += [_message(message, captions) for message in messages if message.message_id not in replaced]
+    parts += [_message(message, captions) for message, _aside in standing(messages)]
     return "\n\n".join(parts) + "\n"
 
 

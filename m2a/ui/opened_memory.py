@@ -13,7 +13,7 @@ CHANGES: dict[EntryChange, str] = {
     "deleted": "Forgotten",
     "undone": "Taken back",
     "restored": "Brought back",
-    "reduced": "A part of what it rested on was erased",
+    "reduced": "A part of what it rested on is gone",
     "pinned": "Pinned",
     "unpinned": "Unpinned",
     "dated": "Given another last day",

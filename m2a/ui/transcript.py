@@ -19,8 +19,10 @@ from m2a.types import (
     TextDelta,
     TurnEvent,
     UnaskedChanges,
+    standing,
 )
 from m2a.ui import markup, notices, sources
+from m2a.ui.edit_message import Editing, edit_html
 from m2a.ui.erase_button import erasable_photos, erase_button
 
 
@@ -61,10 +63,12 @@ def messages_html(
     hidden: int = 0,
     failures: Sequence[Failed] = (),
     open_end: bool = True,
+    editing: Editing | None = None,
 ) -> str:
     """The stored messages, oldest first, with a line for each new day. `hidden` older ones are left out.
 
-    `failures` say what went wrong at the end; with `open_end` a last message without an answer may be sent again.
+    `failures` say what went wrong at the end; with `open_end` a last message without an answer may be sent again, and the last
+    answer be tried again.
     """
     parts = []
     if hidden:
@@ -73,14 +77,21 @@ def messages_html(
             f"Show {markup.plural(hidden, 'earlier message')}</button>"
         )
     last_day: date | None = None
-    replaced = {message.replaces for message in messages if message.replaces is not None}
-    for message in messages:
+    stand = standing(messages)
+    for place, (message, aside) in enumerate(stand):
         said_on = message.said_at.astimezone().date()
         if said_on != last_day:
             parts.append(f'<h3 class="m-day"><span>{said_on:%A}, {markup.day(said_on)}</span></h3>')
             last_day = said_on
-        if message.message_id not in replaced:
-            parts.append(message_html(message, because.get(message.message_id, Because())))
+        if aside and not _is_sent_again(message, aside):
+            parts.append(_aside_html(message, aside, because))
+        if editing and editing.message_id == message.message_id:
+            parts.append(edit_html(message, editing.memories))
+            continue
+        is_last = open_end and place == len(stand) - 1
+        asked = stand[place - 1][0] if is_last and place and message.role == "assistant" else None
+        may = _may(message, asked)
+        parts.append(message_html(message, because.get(message.message_id, Because()), may=may))
     if open_end and messages and messages[-1].role == "user":
         parts.append(unanswered_html(messages[-1], failures))
     else:
@@ -95,16 +106,20 @@ def unanswered_html(message: Message, failures: Sequence[Failed]) -> str:
     return f'<div class="m-unanswered">{why}{retry}</div>'
 
 
-def message_html(message: Message, because: Because, *, acts: bool = True) -> str:
-    """A message with what stands below it; `acts` with the buttons that undo what was done to the memory."""
+def message_html(message: Message, because: Because, *, acts: bool = True, may: str = "") -> str:
+    """A message with what stands below it; `acts` with the buttons that undo what was done to the memory, and that erase.
+
+    `may` are further buttons.
+    """
+    may += _erase(message) if acts else ""
     if message.role == "user":
-        return _article("user", _user_body(message), message=message, acts=acts)
+        return _article("user", _user_body(message), message=message, may=may)
     body = markup.reply(message.text) if message.text else ""
     body += erasable_photos(message.photos, caption="Photo from memory")
     if message.partial:
         body += '<p class="m-partial">This reply was stopped before its end.</p>'
     below = _below(because, key=f"m{message.message_id}", reply_id=message.message_id if acts else None)
-    return _article("assistant", body + below, message=message, acts=acts)
+    return _article("assistant", body + below, message=message, may=may)
 
 
 def turn_html(turn: Turn) -> str:
@@ -158,18 +173,41 @@ def _below(because: Because, *, key: str, reply_id: int | None = None) -> str:
     )
 
 
-def _article(role: str, body: str, *, message: Message | None = None, acts: bool = False) -> str:
+def _article(role: str, body: str, *, message: Message | None = None, may: str = "") -> str:
     name = "You" if role == "user" else "M2A"
     anchor = f' id="m{message.message_id}" tabindex="-1"' if message else ""
     said = f" · {markup.clock_time(message.said_at)}" if message else ""
-    can = _acts(message) if message and acts else ""
     return (
         f'<article class="m-message m-{role}"{anchor} aria-label="{name} said">'
-        f'<div class="m-who">{name}{said}{can}</div><div class="m-body">{body}</div></article>'
+        f'<div class="m-who">{name}{said}{may}</div><div class="m-body">{body}</div></article>'
     )
 
 
-def _acts(message: Message) -> str:
-    """What can be done with a message, beside who said it."""
+def _may(message: Message, asked: Message | None) -> str:
+    """What is offered beside a message that stands: the user's can be edited, an answer to `asked` be tried again."""
+    if message.role == "user":
+        label = markup.text(f"Edit this message… {message.text}"[:100])
+        edit = f'data-edit-message="{message.message_id}" aria-label="{label}"'
+        return f'<button type="button" class="m-quiet" {edit}>Edit</button>'
+    if asked is not None and asked.role == "user":
+        return f'<button type="button" class="m-quiet" data-retry="{asked.message_id}">Try again</button>'
+    return ""
+
+
+def _erase(message: Message) -> str:
     what = f"Erase this message… {message.text}"[:100]
     return erase_button("message", message.message_id, "Erase", label=what, style="m-quiet")
+
+
+def _is_sent_again(message: Message, aside: Sequence[Message]) -> bool:
+    """Whether all that it set aside are the same words, which got no answer."""
+    return all((one.role, one.text, one.photos) == ("user", message.text, message.photos) for one in aside)
+
+
+def _aside_html(message: Message, aside: Sequence[Message], because: Mapping[int, Because]) -> str:
+    parts = "".join(message_html(one, because.get(one.message_id, Because())) for one in aside)
+    summary = f"Earlier version <span>· {markup.plural(len(aside), 'message')}</span>"
+    return (
+        f'<details class="m-details m-aside" data-key="aside-{message.message_id}"><summary>{summary}</summary>'
+        f"{parts}</details>"
+    )
