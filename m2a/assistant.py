@@ -19,6 +19,7 @@ from m2a.agents.reply import Reply
 from m2a.agents.state import Policy
 from m2a.agents.traces import Explanation, dump_trace, load_trace
 from m2a.captioning import caption_photos
+from m2a.costing import cost_of
 from m2a.data_folder import DataFolder
 from m2a.incoming import IncomingMessage, check_message, read_photo
 from m2a.loading import Loading
@@ -32,6 +33,8 @@ from m2a.speakers import ASSISTANT, THE_USER, USER
 from m2a.turn import ClosedError, Turn
 from m2a.types import (
     Conversation,
+    Cost,
+    CostSum,
     DateInterval,
     Emit,
     Erasure,
@@ -64,6 +67,7 @@ from m2a.wiring import (
     silence_telemetry,
     text_encoder_loading,
 )
+from models.prices import Price, price_of
 
 LOCAL_OWNER = "local"
 MESSAGES_FOUND = 50
@@ -243,6 +247,14 @@ class Assistant:
     def explanation(self, owner: str, message_id: int) -> Explanation:
         """What was searched for a reply, what it rests on, and what was remembered after it."""
         return load_trace(self.memory(owner), message_id)
+
+    def costs(self, owner: str, reply_ids: Collection[int]) -> dict[int, list[Cost]]:
+        """What each of the replies took, and the update after it."""
+        return self.memory(owner).costs_of(reply_ids)
+
+    def daily_costs(self, owner: str, days: int) -> tuple[list[CostSum], CostSum]:
+        """What the last days took, the newest first, and what everything took."""
+        return self.memory(owner).daily_costs(days)
 
     def memories(self, owner: str, wanted: MemoryFilter, *, start: int, count: int) -> MemoryPage:
         """A part of what is remembered, the last told first."""
@@ -455,6 +467,7 @@ class Assistant:
         """Store the reply with how it came about and that its update is to come; without a word of it only say why."""
         failure = None if turn.stopped else reply.failure
         if reply.text or failure is None:
+            cost = await in_thread(cost_of, "reply", turn.seconds, reply.usage, self._price, turn.first_word)
             recorded = await in_thread(
                 bank.record_reply,
                 message.conversation_id,
@@ -465,6 +478,7 @@ class Assistant:
                 steps=dump_trace(reply.searches, reply.sources),
                 answers=message.message_id,
                 update_pending=True,
+                cost=cost,
             )
             if reply.usage is not None:
                 turn.emit(reply.usage)
@@ -514,7 +528,11 @@ class Assistant:
             max_queries=self.settings.max_queries,
             history_tokens=self.settings.history_tokens,
         )
-        return agent, UpdateQueue(bank, agent, policy.name)
+        return agent, UpdateQueue(bank, agent, policy.name, self._price)
+
+    @property
+    def _price(self) -> Price:
+        return price_of(self.settings.chat_model, self.settings.chat_base_url)
 
     @staticmethod
     def _lock(locks: dict[str, asyncio.Lock], owner: str) -> asyncio.Lock:

@@ -39,6 +39,7 @@ from m2a.memory.schema import (
     pending_update,
     photo,
     trace,
+    turn_cost,
     withheld_photo,
     withheld_words,
 )
@@ -60,7 +61,16 @@ from m2a.types import (
 from models.captioner import together
 
 _BY_THE_USER = {"who": "the user", "why": ""}
-_OF_MESSAGE = (message_photo, message, trace, pending_update, message_reading, withheld_words, withheld_photo)
+_OF_MESSAGE = (
+    message_photo,
+    message,
+    trace,
+    turn_cost,
+    pending_update,
+    message_reading,
+    withheld_words,
+    withheld_photo,
+)
 _OF_FORGETTING = (forgotten_entry, withheld_words, withheld_photo)
 # What stays of an owner of whom everything is erased: the name, the numbers given out, and what the act leaves.
 _KEPT = ("owner", "erasure", "receipt", "outbox")

@@ -80,7 +80,34 @@ def _to_version_4(connection: Connection) -> None:
     )
 
 
-_MIGRATIONS: Mapping[int, Callable[[Connection], None]] = {2: _to_version_2, 3: _to_version_3, 4: _to_version_4}
+def _to_version_5(connection: Connection) -> None:
+    """What a turn took is kept with its reply."""
+    number = "INTEGER" if connection.dialect.name == "sqlite" else "BIGINT"
+    _execute(
+        connection,
+        f"""CREATE TABLE turn_cost (
+            owner VARCHAR(32) NOT NULL,
+            message_id {number} NOT NULL,
+            stage VARCHAR(6) NOT NULL,
+            measured_at BIGINT NOT NULL,
+            seconds FLOAT NOT NULL,
+            first_word FLOAT,
+            calls INTEGER NOT NULL,
+            input_tokens BIGINT,
+            output_tokens BIGINT,
+            dollars FLOAT,
+            PRIMARY KEY (owner, message_id, stage)
+        )""",
+    )
+    _execute(connection, "CREATE INDEX turn_cost_by_time ON turn_cost (owner, measured_at)")
+
+
+_MIGRATIONS: Mapping[int, Callable[[Connection], None]] = {
+    2: _to_version_2,
+    3: _to_version_3,
+    4: _to_version_4,
+    5: _to_version_5,
+}
 
 
 # Version 2: an entry says what it rests on and corrects, words can be withheld, and no update records repeat memories.

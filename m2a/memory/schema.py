@@ -5,6 +5,7 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
+    Float,
     Index,
     Integer,
     LargeBinary,
@@ -16,7 +17,7 @@ from sqlalchemy import (
     false,
 )
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 metadata = MetaData()
 _Id = BigInteger().with_variant(Integer, "sqlite")
@@ -265,6 +266,24 @@ trace = Table(
     Column("message_id", _Id, primary_key=True, autoincrement=False),
     Column("steps", Text, nullable=False),
     Column("answers", _Id, nullable=False, server_default="0"),
+)
+
+# What a reply took, and the update after it (`stage`): seconds, calls of the chat model, tokens, and dollars where the price
+# is known.
+turn_cost = Table(
+    "turn_cost",
+    metadata,
+    Column("owner", String(32), primary_key=True),
+    Column("message_id", _Id, primary_key=True, autoincrement=False),
+    Column("stage", String(6), primary_key=True),
+    Column("measured_at", BigInteger, nullable=False),
+    Column("seconds", Float, nullable=False),
+    Column("first_word", Float),
+    Column("calls", Integer, nullable=False),
+    Column("input_tokens", BigInteger),
+    Column("output_tokens", BigInteger),
+    Column("dollars", Float),
+    Index("turn_cost_by_time", "owner", "measured_at"),
 )
 
 # The message ids whose erasure the triggers let through, written in the same transaction as the DELETE. They stay: no id is

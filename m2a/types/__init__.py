@@ -29,6 +29,7 @@ from m2a.types.change import (
     Update,
 )
 from m2a.types.concept import Concept, ConceptKind, ConceptMention
+from m2a.types.cost import Cost, CostSum
 from m2a.types.entry import DateInterval, EntryDraft, EvidenceRange, HistoryRow, MemoryEntry, MemoryKind, RestsOn
 from m2a.types.erasure import Erasure, ErasureKind, ErasurePreview, ForgottenWords, Receipt, RewrittenMessage
 from m2a.types.event import (
@@ -64,6 +65,8 @@ __all__ = [
     "ConceptKind",
     "ConceptMention",
     "Conversation",
+    "Cost",
+    "CostSum",
     "DateInterval",
     "DeleteMemory",
     "Emit",

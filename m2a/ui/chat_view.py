@@ -104,8 +104,11 @@ class ChatView:
         hidden = max(0, len(messages) - shown)
         messages = messages[hidden:]
         waiting = self._assistant.waiting_updates(owner)
+        replies = [one.message_id for one in messages if one.role == "assistant"]
+        costs = self._assistant.costs(owner, replies)
         because = {
-            one.message_id: self._because(owner, one.message_id, waiting) for one in messages if one.role == "assistant"
+            reply_id: replace(self._because(owner, reply_id, waiting), costs=costs.get(reply_id, ()))
+            for reply_id in replies
         }
         quoted = {one.message_id for told in because.values() for source in told.sources for one in source.messages}
         if quoted:
