@@ -71,6 +71,7 @@
 
   function address(conversation, memory) {
     const first = `/?conversation=${encodeURIComponent(conversation)}`;
+    if (settingsOpen()) return `${first}&settings=`;
     return memory === null ? first : `${first}&memory=${memory}`;
   }
 
@@ -84,9 +85,45 @@
   }
 
   function goTo(memory) {
-    const was = new URLSearchParams(location.search).get('memory');
+    const was = new URLSearchParams(location.search);
+    setSettings(false);
     setMemory(memory !== null, memory);
-    if (was !== memory) history.pushState(null, '', address(shown || '', memory));
+    if (was.get('memory') !== memory || was.has('settings')) history.pushState(null, '', address(shown || '', memory));
+  }
+
+  // Settings: a place of its own, in the place of chat and memory. Everything asked there goes through its first part.
+
+  const settingsOpen = () => document.body.classList.contains('m-settings-open');
+  const askSettings = (name, data = {}) => tell('m2a-settings', name, data);
+
+  function setSettings(open, ask = true) {
+    if (open === settingsOpen()) return;
+    document.body.classList.toggle('m-settings-open', open);
+    markPlace();
+    if (open && ask) askSettings('show');
+    setDrawer(false);
+  }
+
+  function goToSettings() {
+    const isThere = new URLSearchParams(location.search).has('settings');
+    setMemory(false);
+    setSettings(true);
+    if (!isThere) history.pushState(null, '', address(shown || '', null));
+    document.querySelector('#m2a-settings-head h2')?.focus();
+  }
+
+  function onSettingsForm(form) {
+    if (!form.matches('[data-connect]')) return;
+    askSettings('connect', Object.fromEntries(new FormData(form)));
+  }
+
+  function showSettings() {
+    const place = document.getElementById('m2a-settings');
+    if (place && !place.hasAttribute('role')) {
+      place.setAttribute('role', 'region');
+      place.setAttribute('aria-label', 'Settings');
+    }
+    for (const choice of document.querySelectorAll('[data-theme]')) choice.checked = choice.value === storedTheme();
   }
 
   function openMemory(number) {
@@ -102,7 +139,7 @@
 
   function markPlace() {
     for (const link of document.querySelectorAll('nav [data-place]')) {
-      const here = (link.dataset.place === 'memory') === memoryOpen();
+      const here = link.dataset.place === (settingsOpen() ? 'settings' : memoryOpen() ? 'memory' : 'chat');
       if (here && link.getAttribute('aria-current') !== 'page') link.setAttribute('aria-current', 'page');
       else if (!here && link.hasAttribute('aria-current')) link.removeAttribute('aria-current');
     }
@@ -181,6 +218,7 @@
       opened.delete(`manage-${form.dataset.rename}`);
       document.querySelector('.m-manage summary')?.focus();
     }
+    onSettingsForm(form);
     if (form.matches('[data-find]')) search(true);
     else if (form.matches('[data-edit]')) {
       askMemory('edit', { ...fields, memory_id: Number(form.dataset.edit) }, '.m-told .m-change');
@@ -409,13 +447,19 @@
     if (target.closest('[data-menu]')) setDrawer(!drawerOpen());
     else if (target.closest('.m-veil')) setDrawer(false);
     else if (target.closest('[data-theme-toggle]')) nextTheme();
-    else if (target.closest('[data-new], [data-open]')) setDrawer(false);
+    else if (target.closest('[data-new], [data-open]')) {
+      setDrawer(false);
+      if (settingsOpen()) goTo(null);
+    }
+    const setting = target.closest('[data-settings-act]');
+    if (setting) askSettings(setting.dataset.settingsAct);
     if (target.closest('[data-new], [data-example]')) document.querySelector('#m2a-composer textarea')?.focus();
     const plain = !click.ctrlKey && !click.metaKey && !click.shiftKey && click.button === 0;
     const inPlace = plain && target.closest('[data-place], [data-memory], [data-see], [data-memory-act]');
     if (inPlace && !inPlace.matches('[data-act]')) {
       click.preventDefault();
-      if ('place' in inPlace.dataset) goTo(inPlace.dataset.place === 'memory' ? '' : null);
+      if (inPlace.dataset.place === 'settings') goToSettings();
+      else if ('place' in inPlace.dataset) goTo(inPlace.dataset.place === 'memory' ? '' : null);
       else if ('memory' in inPlace.dataset) openMemory(inPlace.dataset.memory);
       else if ('see' in inPlace.dataset) seeMessage(inPlace);
       else onMemoryAct(inPlace);
@@ -447,6 +491,7 @@
   document.addEventListener('keydown', (key) => {
     if (key.key === 'Escape') {
       if (drawerOpen()) setDrawer(false);
+      else if (settingsOpen() && document.getElementById('m2a-settings').contains(key.target)) goTo(null);
       else if (memoryOpen() && document.getElementById('m2a-memory').contains(key.target)) {
         if (document.querySelector('.m-opened')) closeOpened();
         else goTo(null);
@@ -463,6 +508,11 @@
     if (input.target === box()) onTyping(input.target.value);
     else if (input.target.closest?.('[data-find-conversations]')) searchConversations(input.target.value);
     else if (input.target.closest?.('[data-find]')) search(input.target.type !== 'search');
+  });
+  document.addEventListener('change', (change) => {
+    if (!change.target.matches?.('[data-theme]')) return;
+    localStorage.setItem('m2a-theme', change.target.value);
+    applyTheme();
   });
   document.addEventListener('submit', (submit) => {
     if (!submit.target.closest('#m2a')) return;
@@ -481,6 +531,7 @@
   window.addEventListener('popstate', () => {
     const params = new URLSearchParams(location.search);
     const memory = params.get('memory');
+    setSettings(params.has('settings'));
     setMemory(memory !== null, memory);
     if (memory) askMemory('memory', { memory_id: Number(memory) });
     else if (memory === '' && document.querySelector('.m-opened')) askMemory('back');
@@ -502,6 +553,7 @@
     keepDraft();
     keepFocus();
     showMemory();
+    showSettings();
     applyTheme();
     if (!showMessage() && following && !document.querySelector('.m-welcome')) scrollDown();
   }
@@ -517,6 +569,7 @@
   veil.className = 'm-veil';
   document.body.append(veil);
   // The server sees the address too, and sends the panel along.
-  if (new URLSearchParams(location.search).get('memory') !== null) setMemory(true, 'of the address');
+  if (new URLSearchParams(location.search).has('settings')) setSettings(true, false);
+  else if (new URLSearchParams(location.search).get('memory') !== null) setMemory(true, 'of the address');
   refresh();
 })();

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
 
-from m2a import memory_edits
+from m2a import connecting, memory_edits
 from m2a.ability_sentences import ability_sentences
 from m2a.agents.chat_agent import ChatAgent
 from m2a.agents.in_thread import in_thread
@@ -32,6 +32,8 @@ from m2a.settings import Settings, load_settings
 from m2a.speakers import ASSISTANT, THE_USER, USER
 from m2a.turn import ClosedError, Turn
 from m2a.types import (
+    ChatConnection,
+    ConnectionWish,
     Conversation,
     Cost,
     CostSum,
@@ -57,6 +59,7 @@ from m2a.types import (
     TurnEvent,
 )
 from m2a.update_queue import UpdateQueue
+from m2a.upkeep import Upkeep
 from m2a.wiring import (
     RetrievalLoading,
     image_encoder_loading,
@@ -102,12 +105,14 @@ class Assistant:
         self._policy: Loading[Policy] = Loading("chat model", lambda: policy or load_policy(settings))
         self._captioner = Loading("captions", lambda: load_captioner(self._policy.get()))
         self.stores: Stores = replace(sql, retrieval=self._retrieval.get)
+        self.upkeep = Upkeep(settings, self.stores, self.rebuild_index, self._spawn)
         self.local_owner = owner_named(sql.database, LOCAL_OWNER)
         # Held, by owner, while a message is answered and while the memory is updated.
         self._reply_locks: dict[str, asyncio.Lock] = {}
         self._update_locks: dict[str, asyncio.Lock] = {}
         self._caption_locks: dict[str, asyncio.Lock] = {}
         self._purging = asyncio.Lock()
+        self._connecting = asyncio.Lock()
         self._turns: dict[Turn, asyncio.Task[None]] = {}
         self._background: set[asyncio.Task[None]] = set()
         self._closed = False
@@ -388,6 +393,26 @@ class Assistant:
         async with self._purging:
             await in_thread(self.folder.empty_uploads)
             return await in_thread(purge, self.stores, self._clock())
+
+    def connection(self) -> ChatConnection:
+        """The chat model in use, and what of that the environment fixes."""
+        return connecting.connection(self.settings)
+
+    async def connect(self, wish: ConnectionWish) -> list[str]:
+        """Ask another chat model something, keep it in the settings, and use it from the next message on.
+
+        Returns sentences that say what it can do. Raises `SettingsError`, with nothing changed.
+        """
+        async with self._connecting:
+            self.settings, policy, sentences = await connecting.connect(self.settings, wish)
+            retired = self._policy, self._captioner
+            self._policy = Loading("chat model", lambda: policy)
+            self._captioner = Loading("captions", lambda: load_captioner(policy))
+            self._policy.start()
+            self._captioner.start()
+        for loading in retired:
+            await in_thread(loading.close)
+        return sentences
 
     def rebuild_index(self) -> int:
         """Build the whole index anew, with the encoders of the settings; how many records it holds."""

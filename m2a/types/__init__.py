@@ -49,11 +49,13 @@ from m2a.types.event import (
     UnaskedChanges,
     Usage,
 )
+from m2a.types.finding import Finding, FindingKind, Health, OpenFinding
 from m2a.types.hit import Hit, Path, Query, RecordKey, RecordKind
 from m2a.types.listing import FoundConversation, MemoryFilter, MemoryPage, OpenedMemory, Subject
 from m2a.types.message import Conversation, Message, Role
 from m2a.types.photo import Photo
 from m2a.types.recognition import Recognised, Recognition
+from m2a.types.upkeep import ChatConnection, ConnectionWish, DataSize
 
 __all__ = [
     "Action",
@@ -61,12 +63,15 @@ __all__ = [
     "Addition",
     "Answer",
     "Change",
+    "ChatConnection",
     "Concept",
     "ConceptKind",
     "ConceptMention",
+    "ConnectionWish",
     "Conversation",
     "Cost",
     "CostSum",
+    "DataSize",
     "DateInterval",
     "DeleteMemory",
     "Emit",
@@ -79,11 +84,14 @@ __all__ = [
     "Failed",
     "FetchRawMessages",
     "FetchRawMessagesByTime",
+    "Finding",
+    "FindingKind",
     "Finish",
     "ForgetWords",
     "Forgetting",
     "ForgottenWords",
     "FoundConversation",
+    "Health",
     "HistoryRow",
     "Hit",
     "MemoryChanged",
@@ -97,6 +105,7 @@ __all__ = [
     "MessageSpan",
     "NamedConcept",
     "NotKept",
+    "OpenFinding",
     "OpenedMemory",
     "Path",
     "Photo",
