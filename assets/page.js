@@ -104,7 +104,10 @@
     setDrawer(false);
   }
 
-  function goToSettings() {
+  let settingsAt = null; // the section to show, once it is there
+
+  function goToSettings(at = null) {
+    settingsAt = at;
     const isThere = new URLSearchParams(location.search).has('settings');
     setMemory(false);
     setSettings(true);
@@ -122,6 +125,12 @@
     if (place && !place.hasAttribute('role')) {
       place.setAttribute('role', 'region');
       place.setAttribute('aria-label', 'Settings');
+    }
+    const section = settingsOpen() && settingsAt && document.getElementById(settingsAt);
+    if (section) {
+      settingsAt = null;
+      section.scrollIntoView({ block: 'start' });
+      section.focus({ preventScroll: true });
     }
     for (const choice of document.querySelectorAll('[data-theme]')) choice.checked = choice.value === storedTheme();
   }
@@ -452,13 +461,17 @@
       if (settingsOpen()) goTo(null);
     }
     const setting = target.closest('[data-settings-act]');
-    if (setting) askSettings(setting.dataset.settingsAct);
+    if (setting) {
+      const { settingsAct, ...data } = setting.dataset;
+      if (data.kind) acted = { button: setting, line: '', list: 'm2a-set-health' };
+      askSettings(settingsAct, data);
+    }
     if (target.closest('[data-new], [data-example]')) document.querySelector('#m2a-composer textarea')?.focus();
     const plain = !click.ctrlKey && !click.metaKey && !click.shiftKey && click.button === 0;
     const inPlace = plain && target.closest('[data-place], [data-memory], [data-see], [data-memory-act]');
     if (inPlace && !inPlace.matches('[data-act]')) {
       click.preventDefault();
-      if (inPlace.dataset.place === 'settings') goToSettings();
+      if (inPlace.dataset.place === 'settings') goToSettings(inPlace.dataset.at);
       else if ('place' in inPlace.dataset) goTo(inPlace.dataset.place === 'memory' ? '' : null);
       else if ('memory' in inPlace.dataset) openMemory(inPlace.dataset.memory);
       else if ('see' in inPlace.dataset) seeMessage(inPlace);
@@ -473,7 +486,9 @@
     }
     if (target.closest('[data-new], [data-open]')) navigated = true;
     const act = target.closest('[data-act]');
-    if (act?.closest('#m2a-memory')) {
+    if (act?.closest('#m2a-settings')) {
+      askSettings(act.dataset.act, { reply_id: Number(act.dataset.reply), number: Number(act.dataset.number) });
+    } else if (act?.closest('#m2a-memory')) {
       const { reply, number, memory } = act.dataset;
       const line = act.closest('li').id;
       askMemory(act.dataset.act, {

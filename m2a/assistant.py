@@ -21,6 +21,7 @@ from m2a.agents.traces import Explanation, dump_trace, load_trace
 from m2a.captioning import caption_photos
 from m2a.costing import cost_of
 from m2a.data_folder import DataFolder
+from m2a.health_checks import HealthChecks
 from m2a.incoming import IncomingMessage, check_message, read_photo
 from m2a.loading import Loading
 from m2a.memory.bank import MemoryBank, MessageErasedError, MessageRefusedError
@@ -106,6 +107,7 @@ class Assistant:
         self._captioner = Loading("captions", lambda: load_captioner(self._policy.get()))
         self.stores: Stores = replace(sql, retrieval=self._retrieval.get)
         self.upkeep = Upkeep(settings, self.stores, self.rebuild_index, self._spawn)
+        self.health_checks = HealthChecks(self.stores, self.memory, self._caption)
         self.local_owner = owner_named(sql.database, LOCAL_OWNER)
         # Held, by owner, while a message is answered and while the memory is updated.
         self._reply_locks: dict[str, asyncio.Lock] = {}

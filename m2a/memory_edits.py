@@ -19,6 +19,7 @@ from m2a.types import (
     Forgetting,
     MemoryEntry,
     Replacement,
+    Supersession,
 )
 
 CONVERSATION = "Changes in Memory"  # the title of the one in which they are recorded
@@ -72,6 +73,17 @@ def forget(bank: MemoryBank, memory_id: int, *, who: str) -> int:
     _living(bank, memory_id)
     forgetting = Forgetting((memory_id,), "the user chose it in the memory")
     return _recorded(bank, "Forget a memory of mine.", "I forgot it.", lambda _said: [forgetting], who=who)
+
+
+def keep_one(bank: MemoryBank, kept_id: int, others: Sequence[int], *, who: str) -> int:
+    """Put a memory in the place of the others, which stay as history; the id of the reply that tells of it.
+
+    Raises `RejectedWriteError`.
+    """
+    kept = _living(bank, kept_id)
+    replaced = [_living(bank, memory_id).memory_id for memory_id in others]
+    changes: list[Change] = [Supersession(one, kept_id, "the user keeps one of them") for one in replaced]
+    return _recorded(bank, f"This one holds: {kept.text}", "I keep this one.", lambda _said: changes, who=who)
 
 
 def _recorded(

@@ -518,6 +518,31 @@ def test_the_settings_are_a_place_of_their_own(fresh: Visitor, shoot: Shoot) -> 
     expect(place).to_be_hidden()
 
 
+def test_the_memory_is_looked_through_and_what_is_found_is_mended(fresh: Visitor, shoot: Shoot) -> None:
+    page = fresh.page
+    fresh.say("Mila's parcel is green.")
+    fresh.remembered("green")
+    fresh.say("Mila's parcel is green!")
+    fresh.remembered("green!")
+    page.get_by_role("link", name="Memory").click()
+    page.get_by_role("link", name="Check it").click()
+    place = page.get_by_role("region", name="Settings")
+    place.get_by_role("button", name="Look through my memory").click()
+    keep = place.get_by_role("button", name="Keep the newest: Mila's parcel is green!")
+    expect(keep).to_be_visible()
+    shoot(fresh, "33-health")
+    keep.click()
+    told = place.locator(".m-change", has_text="Changed")
+    expect(told).to_contain_text("green!")
+    expect(keep).to_have_count(0)
+    shoot(fresh, "34-health-mended")
+    told.get_by_role("button", name=re.compile("Undo")).click()
+    expect(place.locator(".m-change", has_text="Undone")).to_be_visible()
+    place.get_by_role("button", name="Look through my memory again").click()
+    place.get_by_role("button", name="Leave them: Mila's parcel is green!").click()
+    expect(keep).to_have_count(0)
+
+
 def test_the_phone_has_a_drawer_and_nothing_overflows(told: Server, visit: Visit) -> None:
     visitor = visit(width=390, height=844)
     page = visitor.page

@@ -19,6 +19,7 @@ from m2a.memory import concept_store, photo_captions
 from m2a.memory.database import Database, among, grouped, next_id
 from m2a.memory.embedding_cache import EmbeddingCache, content_hash
 from m2a.memory.forgetting import Forgetter
+from m2a.memory.health import forget_dismissed_photos
 from m2a.memory.quotations import Span, sentence_spans
 from m2a.memory.raw_message_store import RawMessageStore, merge_ranges
 from m2a.memory.receipts import write_receipt
@@ -450,6 +451,7 @@ class _Work:
         connection.execute(delete(erasure).where(erasure.c.owner == self._owner, erasure.c.message_id == number))
 
     def _delete_photos(self) -> None:
+        forget_dismissed_photos(self._connection, self._owner, self._photos)
         for table in (photo, concept_photo):
             these = table.c.photo_id.in_(sorted(self._photos))
             self._connection.execute(delete(table).where(table.c.owner == self._owner, these))

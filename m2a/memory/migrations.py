@@ -81,7 +81,7 @@ def _to_version_4(connection: Connection) -> None:
 
 
 def _to_version_5(connection: Connection) -> None:
-    """What a turn took is kept with its reply."""
+    """What a turn took is kept with its reply, and what nothing is wrong with is not found again."""
     number = "INTEGER" if connection.dialect.name == "sqlite" else "BIGINT"
     _execute(
         connection,
@@ -100,6 +100,15 @@ def _to_version_5(connection: Connection) -> None:
         )""",
     )
     _execute(connection, "CREATE INDEX turn_cost_by_time ON turn_cost (owner, measured_at)")
+    _execute(
+        connection,
+        """CREATE TABLE dismissed_finding (
+            owner VARCHAR(32) NOT NULL,
+            kind VARCHAR(13) NOT NULL,
+            subject TEXT NOT NULL,
+            PRIMARY KEY (owner, kind, subject)
+        )""",
+    )
 
 
 _MIGRATIONS: Mapping[int, Callable[[Connection], None]] = {

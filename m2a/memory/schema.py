@@ -286,6 +286,15 @@ turn_cost = Table(
     Index("turn_cost_by_time", "owner", "measured_at"),
 )
 
+# What the user said nothing is wrong with: memory ids, or a photo id.
+dismissed_finding = Table(
+    "dismissed_finding",
+    metadata,
+    Column("owner", String(32), primary_key=True),
+    Column("kind", String(13), primary_key=True),
+    Column("subject", Text, primary_key=True),
+)
+
 # The message ids whose erasure the triggers let through, written in the same transaction as the DELETE. They stay: no id is
 # given out again.
 erasure = Table(

@@ -46,7 +46,7 @@ def build_page(assistant: "Assistant", uploads: Path) -> gr.Blocks:
                 settings.build()
         chat.connect(page, new)
         memory.connect(page, chat)
-        settings.connect(page)
+        settings.connect(page, chat, memory)
     page.queue(max_size=64, default_concurrency_limit=16, api_open=False)
     return page
 

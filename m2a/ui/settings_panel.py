@@ -12,16 +12,22 @@ import gradio as gr
 
 from m2a.types import ConnectionWish
 from m2a.ui import settings_view as view
+from m2a.ui.chat_panel import ChatPanel
+from m2a.ui.health_view import health_html
+from m2a.ui.memory_panel import MemoryPanel
+from m2a.ui.notices import memory_html
 from m2a.ui.plain_words import in_plain_words, sentence_for
-from m2a.ui.request import owner_of
+from m2a.ui.request import numbers_of, owner_of
 
 if TYPE_CHECKING:
     from m2a.assistant import Assistant
 
 DAYS = 30
+LONGEST_NAME = 20_000
 
 # The page's script hands every click and form of the place in here, as an event with the name of what it asks for.
 _EVENTS = ["show", "connect", "offline", "verify", "repair", "reindex"]
+_EVENTS += ["look", "mend", "dismiss", "undo"]
 _ON_SETTINGS = f"""
 const names = {_EVENTS};
 document.addEventListener('m2a-settings', (event) => {{
@@ -46,11 +52,13 @@ class SettingsPanel:
             self.costs = gr.HTML("", **plain)
             self.data = gr.HTML("", **plain)
             self.report = gr.HTML("", **plain)
+            self.health = gr.HTML("", **plain)
+            self.notice = gr.HTML("", **plain)
 
-    def connect(self, page: gr.Blocks) -> None:
+    def connect(self, page: gr.Blocks, chat: ChatPanel, memory: MemoryPanel) -> None:
         quiet: dict[str, Any] = {"inputs": None, "show_progress": "hidden", "concurrency_limit": None}
         quiet |= {"api_visibility": "private", "trigger_mode": "multiple"}
-        shown = [self.connection, self.costs, self.data]
+        shown = [self.connection, self.costs, self.data, self.health]
         told = [self.connected, *shown]
         page.load(in_plain_words(self.on_load), outputs=shown, **quiet)
         events = self.connection
@@ -63,11 +71,21 @@ class SettingsPanel:
             (events.reindex, self.on_reindex),
         ):
             event(in_plain_words(handler), outputs=[self.report, self.data], **{**quiet, "trigger_mode": "once"})
+        found = [self.health, self.notice]
+        events.look(in_plain_words(self.on_look), outputs=found, **{**quiet, "trigger_mode": "once"})
+        events.dismiss(in_plain_words(self.on_dismiss), outputs=found, **quiet)
+        of_memory = [memory.view, memory.notice, memory.opened, memory.listed]
+        mended = events.mend(in_plain_words(self.on_mend), outputs=found, **quiet)
+        undone = events.undo(in_plain_words(self.on_undo), outputs=found, **quiet)
+        for act in (mended, undone):  # what was mended shows in the other places too
+            inputs, outputs = [chat.current, chat.shown], chat.parts
+            act.then(in_plain_words(chat.on_change), **{**quiet, "inputs": inputs, "outputs": outputs})
+            act.then(in_plain_words(memory.on_change), **{**quiet, "inputs": memory.view, "outputs": of_memory})
 
     def on_load(self, request: gr.Request) -> list[Any]:
         """Fills the place where the address names it."""
         owner = owner_of(request)
-        return self._shown(owner) if "settings" in request.query_params else [gr.skip()] * 3
+        return self._shown(owner) if "settings" in request.query_params else [gr.skip()] * 4
 
     def on_show(self, request: gr.Request) -> list[Any]:
         return self._shown(owner_of(request))
@@ -111,9 +129,34 @@ class SettingsPanel:
         else:
             yield [view.report_html([f"The index is new and holds {reindexing.records:,} records."]), self._data(owner)]
 
+    async def on_look(self, request: gr.Request) -> AsyncIterator[list[Any]]:
+        """Looks through the memory of who asks."""
+        owner = owner_of(request)
+        yield [health_html(None, working=view.working_html("Looking through the memory…")), ""]
+        async for done, total in self._assistant.health_checks.look(owner):
+            words = f"{done:,} of {total:,} records looked through…"
+            yield [health_html(None, working=view.working_html(words, done, total)), gr.skip()]
+        yield [self._health(owner), gr.skip()]
+
+    async def on_mend(self, event: gr.EventData, request: gr.Request) -> list[Any]:
+        """Mends what a click names, as an act that is told and can be undone."""
+        owner, (kind, subject, mending) = owner_of(request), _named(event, "kind", "subject", "mending")
+        reply_id = await self._assistant.health_checks.mend(owner, kind, subject, mending)  # type: ignore[arg-type]
+        return [self._health(owner), self._notice(owner, reply_id)]
+
+    def on_dismiss(self, event: gr.EventData, request: gr.Request) -> list[Any]:
+        owner, (kind, subject) = owner_of(request), _named(event, "kind", "subject")
+        self._assistant.health_checks.dismiss(owner, kind, subject)
+        return [self._health(owner), ""]
+
+    def on_undo(self, event: gr.EventData, request: gr.Request) -> list[Any]:
+        owner, (reply_id, number) = owner_of(request), numbers_of(event, "reply_id", "number")
+        self._assistant.undo(owner, reply_id, number)
+        return [self._health(owner), self._notice(owner, reply_id)]
+
     async def _connected(self, request: gr.Request, wish: ConnectionWish) -> AsyncIterator[list[Any]]:
         owner = self._keeper(request)
-        unchanged = [gr.skip()] * 3
+        unchanged = [gr.skip()] * 4
         yield [view.working_html("Asking the model… the first answer of a large one may take a minute."), *unchanged]
         try:
             sentences = await self._assistant.connect(wish)
@@ -135,7 +178,22 @@ class SettingsPanel:
             view.connection_html(self._assistant.connection()),
             view.costs_html(days, total, shown_days=DAYS, today=today),
             self._data(owner),
+            self._health(owner),
         ]
+
+    def _health(self, owner: str) -> str:
+        return health_html(self._assistant.health_checks.health(owner))
+
+    def _notice(self, owner: str, reply_id: int | None) -> str:
+        if reply_id is None:
+            return view.report_html(["Done: words find this photo from now on."])
+        told = self._assistant.explanation(owner, reply_id)
+        return f'<div class="m-report" role="status">{memory_html(told.changes, reply_id=reply_id, place="s")}</div>'
 
     def _data(self, owner: str) -> str:
         return view.data_html(self._assistant.upkeep.data_size(owner))
+
+
+def _named(event: gr.EventData, *names: str) -> list[str]:
+    """The words that a click names; they are looked up, never believed."""
+    return [str(getattr(event, name, ""))[:LONGEST_NAME] for name in names]
