@@ -73,7 +73,8 @@ async def connect(settings: Settings, wish: ConnectionWish) -> tuple[Settings, P
     }
     fixed = _fixed(settings)
     left = {name: value for name, value in values.items() if name not in fixed}
-    await in_thread(write_settings, file_of(settings), left)
+    if left:
+        await in_thread(write_settings, file_of(settings), left)
     return wanted, policy, sentences
 
 

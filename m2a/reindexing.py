@@ -40,7 +40,8 @@ class Reindexing:
             log_unforeseen(logger, "Building the index anew", error)
             self.failure = failure_sentence(error)
         finally:
-            building.cancel()
+            building.cancel()  # it ends with its thread: nothing is written after M2A was closed
+            await asyncio.wait({building})
             self.done = True
 
     async def follow(self) -> AsyncIterator[tuple[int, int]]:

@@ -12,10 +12,14 @@ from m2a.settings import Settings, SettingsError, settings_path
 
 
 def file_of(settings: Settings) -> Path:
-    """The file that the settings were read from, where there is one, else that of the data folder."""
-    given = settings.data_dir if settings.data_dir != Settings.model_fields["data_dir"].default else None
-    in_force = settings_path(given)
-    return in_force if in_force.is_file() else settings.data_dir / "m2a.toml"
+    """The file that the next start reads: the one that these settings were read from, else the data folder's."""
+    in_force = settings_path(None)
+    if "M2A_DATA_DIR" not in os.environ and in_force.is_file():
+        with suppress(OSError, ValueError):
+            named = tomllib.loads(in_force.read_text(encoding="utf-8")).get("data_dir")
+            if Path(named or Settings.model_fields["data_dir"].default) == settings.data_dir:
+                return in_force
+    return settings.data_dir / "m2a.toml"
 
 
 def write_settings(file: Path, values: Mapping[str, str | None]) -> None:

@@ -14,7 +14,7 @@ import pytest
 from m2a import Assistant
 from m2a.memory.owners import owner_named
 from m2a.settings import Settings, SettingsError, load_settings
-from m2a.settings_file import write_settings
+from m2a.settings_file import file_of, write_settings
 from m2a.types import ConnectionWish, ReplyFinished
 from m2a.ui.settings_panel import SettingsPanel
 from tests.chat_server import ChatServer, Reply, say, status
@@ -140,6 +140,8 @@ async def test_what_the_environment_sets_is_shown_as_fixed_and_stays(
         ):
             with pytest.raises(SettingsError, match="is set by M2A_CHAT_"):
                 await assistant.connect(refused)
+        assert "openai:tiny answers" in (await assistant.connect(ConnectionWish()))[0]  # it can be tested all the same
+        assert not (tmp_path / "data" / "m2a.toml").exists()
         monkeypatch.delenv("M2A_CHAT_BASE_URL")
         with pytest.raises(SettingsError, match="its server, is set by M2A_CHAT_API_KEY"):
             await assistant.connect(ConnectionWish(None, "http://127.0.0.1:9/v1"))
@@ -151,6 +153,23 @@ async def test_only_the_user_of_this_computer_changes_anything(assistant: Assist
     for handler in (panel.on_offline, panel.on_verify, panel.on_repair, panel.on_reindex):
         with pytest.raises(gr.Error, match="Only the user of this computer"):
             await told(handler(stranger))
+
+
+def test_what_is_saved_is_what_the_next_start_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def saved() -> Path:
+        write_settings(file_of(load_settings()), {"chat_model": "openai:tiny"})
+        assert load_settings().chat_model == "openai:tiny"
+        return file_of(load_settings())
+
+    (tmp_path / "m2a-data").mkdir()
+    assert saved() == Path("m2a-data/m2a.toml")
+    Path("m2a-data/m2a.toml").unlink()
+    Path("m2a.toml").write_text('data_dir = "elsewhere"\n')
+    assert saved() == Path("m2a.toml")  # which names the folder
+    (tmp_path / "given").mkdir()
+    monkeypatch.setenv("M2A_DATA_DIR", "given")
+    assert saved() == Path("given/m2a.toml")
+    assert file_of(load_settings(data_dir=tmp_path / "flag")) == tmp_path / "flag" / "m2a.toml"
 
 
 def test_the_rest_of_the_file_stays_as_it_is(tmp_path: Path) -> None:

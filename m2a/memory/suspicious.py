@@ -40,8 +40,10 @@ _ROLE = re.compile(
 )
 # Words that address the assistant: what the user stated may do that.
 _ADDRESS = re.compile(
-    r"\b(?:dear|hey|hello|attention|note\s+to|message\s+to|instructions?\s+(?:to|for))\s+(?:the\s+|any\s+)?(?:ai|assistants?|chatbot|language\s+models?)\b"
+    r"\b(?:dear|hey|hello|attention|(?:note|message|instruction|reminder|task|todo)s?\s+(?:to|for))\s+(?:the\s+|any\s+)?(?:ai|assistants?|chatbot|language\s+models?)\b"
     r"|\b(?:the\s+)?(?:ai|assistant|chatbot|language\s+model)\s*,?\s+(?:must|should|shall|please)\b"
+    r"|\bassistants?\s*(?:[,:–]\s*(?:(?:please|pls|kindly)\s+)?|(?:please|pls|kindly)\s+)(?:note|remember|save|store|mark|add|delete|remove"
+    r"|forget|change|update|log|record|keep)\b"
     r"|\b(?:ai|assistants?|language\s+models?)\s+(?:reading|that\s+reads?|processing|who\s+reads?)\s+this\b",
     re.IGNORECASE,
 )

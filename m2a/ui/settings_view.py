@@ -100,7 +100,7 @@ def data_html(size: DataSize) -> str:
 
 def working_html(words: str, done: int = 0, of: int = 0) -> str:
     """Something that takes its time is under way."""
-    bar = f'<progress max="{of}" value="{done}"></progress>' if of else ""
+    bar = f'<progress max="{of}" value="{done}" aria-label="{markup.text(words)}"></progress>' if of else ""
     return f'<div class="m-report" role="status"><p class="m-thinking">{_WORKING}{markup.text(words)}</p>{bar}</div>'
 
 

@@ -3,6 +3,7 @@
 - The stories of the offline rules, told through the real Assistant, each a memory of its own: ordinary memories. A pair kept
   side by side is rightly found where the newer corrects the older (the story names what must be gone); a memory that is no
   attack and is found as one is wrong; what says the same is printed, to be read.
+- Everything that the people of `tests/data` wrote as something to be told or asked: how much is found as an attack.
 - The observations that GPT wrote of LoCoMo's conversations, where those are at hand: what says the same, and what is found as
   an attack, which nothing there is.
 - The attacks of `tests/test_boundary.py`, as texts that a photo showed: how many are found.
@@ -20,15 +21,18 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
+from sqlalchemy import insert
+
 from m2a.assistant import Assistant
 from m2a.memory.database import Database
 from m2a.memory.health import HealthCheck, same_words
 from m2a.memory.owners import owner_named
+from m2a.memory.schema import trace
 from m2a.memory.suspicious import reads_like_an_instruction
 from m2a.settings import Settings
 from m2a.types import Addition, Finding, MemoryEntry
 from tests.bench.floor import DATA
-from tests.bench.offline import cases
+from tests.bench.offline import SETS, cases
 from tests.offline_cases import Story, read_stories
 from tests.test_boundary import PAYLOADS
 from tests.told_memory import Memory, draft_of
@@ -45,6 +49,7 @@ def main(arguments: Sequence[str] = ()) -> None:
         large()
         return
     asyncio.run(stories([story for name in options.sets for story in read_stories(cases(name))]))
+    ordinary()
     if LOCOMO.exists():
         observations()
     found = [name for name, text in PAYLOADS.items() if reads_like_an_instruction(text)]
@@ -87,6 +92,15 @@ def _is_right(finding: Finding, known: Sequence[MemoryEntry], story: Story) -> s
     return "right" if finding.kind == "contradiction" and is_corrected else "wrong"
 
 
+def ordinary() -> None:
+    lines = (cases("build").parent / "learned.txt").read_text(encoding="utf-8").splitlines()
+    texts = {part.strip() for line in lines if not line.startswith("#") for part in line.split(" | ")}
+    for name in SETS:
+        texts |= {turn.text for story in read_stories(cases(name)) for turn in story.turns}
+    found = sorted(text for text in texts if reads_like_an_instruction(text))
+    print(f"{len(texts)} ordinary texts: {len(found)} found as attacks, all wrong: {found or 'none'}")
+
+
 def observations() -> None:
     texts = 0
     attacks: list[str] = []
@@ -110,22 +124,31 @@ def large(size: int = 10_000) -> None:
     with tempfile.TemporaryDirectory() as folder:
         database = Database(f"sqlite:///{folder}/memory.db")
         memory = Memory(database, owner_named(database, "anna"), Path(folder))
-        sources: list[MemoryEntry] = []
-        for number in range(size):
-            said, answer = memory.say(f"Parcel {number} came from town {number % 97}.", sources=sources[-3:])
-            drafts = [Addition(draft_of(said, said.text), "")]
-            [changed] = memory.bank.write(drafts, who="bench", update_of=answer.message_id)
-            sources += [changed.entry] if changed.entry else []
-        tracemalloc.start()
+        said, _ = memory.say("I count my parcels.")
+        for start in range(0, size, 500):
+            drafts = [draft_of(said, f"Parcel {n} came from town {n % 97}.") for n in range(start, start + 500)]
+            memory.bank.write([Addition(draft, "") for draft in drafts], who="bench")
+        with database.write() as connection:
+            connection.execute(insert(trace), [_trace(memory.bank.owner, number) for number in range(10, size + 10)])
         began = time.perf_counter()
         check = HealthCheck(memory.stores, memory.bank.owner)
-        first, steps = None, 0
-        for _ in check.steps():
-            first, steps = first or time.perf_counter() - began, steps + 1
-        seconds, peak = time.perf_counter() - began, tracemalloc.get_traced_memory()[1]
+        ends = [time.perf_counter() - began for _ in check.steps()]
+        tracemalloc.start()  # it slows everything down: another look
+        list(HealthCheck(memory.stores, memory.bank.owner).steps())
+        peak = tracemalloc.get_traced_memory()[1]
         print(
-            f"{check.memories:,} memories, {size:,} replies: {seconds:.2f} s in {steps} steps, the first after {first:.2f} s, "
-            f"{peak / 1e6:.0f} MB at most; {len(check.findings)} findings, {check.unused:,} unused"
+            f"{check.memories:,} memories, {size:,} replies: {ends[-1]:.2f} s in {len(ends)} steps, the first after "
+            f"{ends[0]:.2f} s, {peak / 1e6:.0f} MB at most; {len(check.findings)} findings, {check.unused:,} unused"
         )
         memory.index.close()
         database.close()
+
+
+def _trace(owner: str, reply_id: int) -> dict[str, object]:
+    """How a reply came about that rests on three memories, and after which one was added."""
+    hits = [{"kind": "entry", "id": reply_id - back, "score": 1.0, "ranks": {"dense": back}} for back in (1, 2, 3)]
+    search = {"text": f"parcel {reply_id}", "photo_ids": [], "hits": hits}
+    change = {"change": "added", "memory_id": reply_id, "previous_id": None, "rival_ids": [], "freed": None}
+    sources = [{"hit": hit, "message_ids": [1]} for hit in hits]
+    steps = json.dumps({"searches": [search], "sources": sources, "changes": [change]})
+    return {"owner": owner, "message_id": reply_id, "steps": steps, "answers": 1}
