@@ -71,6 +71,7 @@
 
   function address(conversation, memory) {
     const first = `/?conversation=${encodeURIComponent(conversation)}`;
+    if (settingsOpen()) return `${first}&settings=`;
     return memory === null ? first : `${first}&memory=${memory}`;
   }
 
@@ -84,9 +85,54 @@
   }
 
   function goTo(memory) {
-    const was = new URLSearchParams(location.search).get('memory');
+    const was = new URLSearchParams(location.search);
+    setSettings(false);
     setMemory(memory !== null, memory);
-    if (was !== memory) history.pushState(null, '', address(addressed(), memory));
+    if (was.get('memory') !== memory || was.has('settings')) history.pushState(null, '', address(addressed(), memory));
+  }
+
+  // Settings: a place of its own, in the place of chat and memory. Everything asked there goes through its first part.
+
+  const settingsOpen = () => document.body.classList.contains('m-settings-open');
+  const askSettings = (name, data = {}) => tell('m2a-settings', name, data);
+
+  function setSettings(open, ask = true) {
+    if (open === settingsOpen()) return;
+    document.body.classList.toggle('m-settings-open', open);
+    markPlace();
+    if (open && ask) askSettings('show');
+    setDrawer(false);
+  }
+
+  let settingsAt = null; // the section to show, once it is there
+
+  function goToSettings(at = null) {
+    settingsAt = at;
+    const isThere = new URLSearchParams(location.search).has('settings');
+    setMemory(false);
+    setSettings(true);
+    if (!isThere) history.pushState(null, '', address(addressed(), null));
+    document.querySelector('#m2a-settings-head h2')?.focus();
+  }
+
+  function onSettingsForm(form) {
+    if (!form.matches('[data-connect]')) return;
+    askSettings('connect', Object.fromEntries(new FormData(form)));
+  }
+
+  function showSettings() {
+    const place = document.getElementById('m2a-settings');
+    if (place && !place.hasAttribute('role')) {
+      place.setAttribute('role', 'region');
+      place.setAttribute('aria-label', 'Settings');
+    }
+    const section = settingsOpen() && settingsAt && document.getElementById(settingsAt);
+    if (section) {
+      settingsAt = null;
+      section.scrollIntoView({ block: 'start' });
+      section.focus({ preventScroll: true });
+    }
+    for (const choice of document.querySelectorAll('[data-theme]')) choice.checked = choice.value === storedTheme();
   }
 
   // To correct it, with its form open.
@@ -107,7 +153,7 @@
 
   function markPlace() {
     for (const link of document.querySelectorAll('nav [data-place]')) {
-      const here = (link.dataset.place === 'memory') === memoryOpen();
+      const here = link.dataset.place === (settingsOpen() ? 'settings' : memoryOpen() ? 'memory' : 'chat');
       if (here && link.getAttribute('aria-current') !== 'page') link.setAttribute('aria-current', 'page');
       else if (!here && link.hasAttribute('aria-current')) link.removeAttribute('aria-current');
     }
@@ -226,6 +272,7 @@
       tell('m2a-review', 'rule', { after_review: fields.after_review, never: new FormData(form).getAll('never') });
     }
     if (form.matches('[data-review-edit]') && fields.text.trim()) askReview('keep', form.dataset, fields);
+    onSettingsForm(form);
     if (form.matches('[data-find]')) search(true);
     else if (form.matches('[data-edit]')) {
       askMemory('edit', { ...fields, memory_id: Number(form.dataset.edit) }, '.m-told .m-change');
@@ -562,13 +609,23 @@
     if (target.closest('[data-menu]')) setDrawer(!drawerOpen());
     else if (target.closest('.m-veil')) setDrawer(false);
     else if (target.closest('[data-theme-toggle]')) nextTheme();
-    else if (target.closest('[data-new], [data-open]')) setDrawer(false);
+    else if (target.closest('[data-new], [data-open]')) {
+      setDrawer(false);
+      if (settingsOpen()) goTo(null);
+    }
+    const setting = target.closest('[data-settings-act]');
+    if (setting) {
+      const { settingsAct, ...data } = setting.dataset;
+      if (data.kind) acted = { button: setting, line: '', list: 'm2a-set-health' };
+      askSettings(settingsAct, data);
+    }
     if (target.closest('[data-new], [data-example]')) document.querySelector('#m2a-composer textarea')?.focus();
     const plain = !click.ctrlKey && !click.metaKey && !click.shiftKey && click.button === 0;
     const inPlace = plain && target.closest('[data-place], [data-memory], [data-see], [data-memory-act]');
     if (inPlace && !inPlace.matches('[data-act]')) {
       click.preventDefault();
-      if ('place' in inPlace.dataset) goTo(inPlace.dataset.place === 'memory' ? '' : null);
+      if (inPlace.dataset.place === 'settings') goToSettings(inPlace.dataset.at);
+      else if ('place' in inPlace.dataset) goTo(inPlace.dataset.place === 'memory' ? '' : null);
       else if ('memory' in inPlace.dataset) openMemory(inPlace.dataset.memory, 'correct' in inPlace.dataset);
       else if ('see' in inPlace.dataset) seeMessage(inPlace);
       else onMemoryAct(inPlace);
@@ -598,7 +655,9 @@
       setBeginning(true);
     }
     const act = target.closest('[data-act]');
-    if (act?.closest('#m2a-memory')) {
+    if (act?.closest('#m2a-settings')) {
+      askSettings(act.dataset.act, { reply_id: Number(act.dataset.reply), number: Number(act.dataset.number) });
+    } else if (act?.closest('#m2a-memory')) {
       const { reply, number, memory } = act.dataset;
       const line = act.closest('li').id;
       askMemory(act.dataset.act, {
@@ -617,6 +676,7 @@
     onReviewKey(key);
     if (key.key === 'Escape' && !document.querySelector('dialog[open]')) {
       if (drawerOpen()) setDrawer(false);
+      else if (settingsOpen() && document.getElementById('m2a-settings').contains(key.target)) goTo(null);
       else if (memoryOpen() && document.getElementById('m2a-memory').contains(key.target)) {
         if (document.querySelector('.m-opened')) closeOpened();
         else goTo(null);
@@ -641,9 +701,13 @@
     else if (input.target.closest?.('[data-find]')) search(input.target.type !== 'search');
   });
   document.addEventListener('change', (change) => {
-    if (!change.target.matches?.('[data-attach]')) return;
-    attach([...change.target.files]);
-    change.target.value = '';
+    if (change.target.matches?.('[data-theme]')) {
+      localStorage.setItem('m2a-theme', change.target.value);
+      applyTheme();
+    } else if (change.target.matches?.('[data-attach]')) {
+      attach([...change.target.files]);
+      change.target.value = '';
+    }
   });
   document.addEventListener('submit', (submit) => {
     if (!submit.target.closest('#m2a')) return;
@@ -662,6 +726,7 @@
   window.addEventListener('popstate', () => {
     const params = new URLSearchParams(location.search);
     const memory = params.get('memory');
+    setSettings(params.has('settings'));
     setMemory(memory !== null, memory);
     if (memory) askMemory('memory', { memory_id: Number(memory) });
     else if (memory === '' && document.querySelector('.m-opened')) askMemory('back');
@@ -685,6 +750,7 @@
     showReview();
     showMemory();
     showDialog();
+    showSettings();
     applyTheme();
     if (!showMessage() && following && !document.querySelector('.m-welcome')) scrollDown();
   }
@@ -700,6 +766,7 @@
   veil.className = 'm-veil';
   document.body.append(veil);
   // The server sees the address too, and sends the panel along.
-  if (new URLSearchParams(location.search).get('memory') !== null) setMemory(true, 'of the address');
+  if (new URLSearchParams(location.search).has('settings')) setSettings(true, false);
+  else if (new URLSearchParams(location.search).get('memory') !== null) setMemory(true, 'of the address');
   refresh();
 })();

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
 
-from m2a import memory_edits, review
+from m2a import connecting, memory_edits, review
 from m2a.ability_sentences import ability_sentences
 from m2a.agents.chat_agent import ChatAgent
 from m2a.agents.in_thread import in_thread
@@ -19,7 +19,9 @@ from m2a.agents.reply import Reply
 from m2a.agents.state import Policy
 from m2a.agents.traces import Explanation, dump_trace, load_trace
 from m2a.captioning import caption_photos
+from m2a.costing import cost_of
 from m2a.data_folder import DataFolder
+from m2a.health_checks import HealthChecks
 from m2a.incoming import IncomingMessage, check_message, read_photo
 from m2a.loading import Loading
 from m2a.memory.bank import MemoryBank, MessageErasedError, MessageRefusedError
@@ -32,7 +34,11 @@ from m2a.speakers import ASSISTANT, THE_USER, USER
 from m2a.temporary_chats import TemporaryChats
 from m2a.turn import ClosedError, Turn
 from m2a.types import (
+    ChatConnection,
+    ConnectionWish,
     Conversation,
+    Cost,
+    CostSum,
     DateInterval,
     Emit,
     Erasure,
@@ -59,6 +65,7 @@ from m2a.types import (
     TurnEvent,
 )
 from m2a.update_queue import UpdateQueue
+from m2a.upkeep import Upkeep
 from m2a.wiring import (
     RetrievalLoading,
     image_encoder_loading,
@@ -69,6 +76,7 @@ from m2a.wiring import (
     silence_telemetry,
     text_encoder_loading,
 )
+from models.prices import Price, price_of
 
 LOCAL_OWNER = "local"
 MESSAGES_FOUND = 50
@@ -102,6 +110,8 @@ class Assistant:
         self._policy: Loading[Policy] = Loading("chat model", lambda: policy or load_policy(settings))
         self._captioner = Loading("captions", lambda: load_captioner(self._policy.get()))
         self.stores: Stores = replace(sql, retrieval=self._retrieval.get)
+        self.upkeep = Upkeep(settings, self.stores, self.rebuild_index, self._spawn)
+        self.health_checks = HealthChecks(self.stores, self.memory, self._caption)
         self.local_owner = owner_named(sql.database, LOCAL_OWNER)
         self.temporary_chats = TemporaryChats(lambda: self.stores, clock)
         # Held, by owner, while a message is answered and while the memory is updated.
@@ -109,6 +119,7 @@ class Assistant:
         self._update_locks: dict[str, asyncio.Lock] = {}
         self._caption_locks: dict[str, asyncio.Lock] = {}
         self._purging = asyncio.Lock()
+        self._connecting = asyncio.Lock()
         self._turns: dict[Turn, asyncio.Task[None]] = {}
         self._background: set[asyncio.Task[None]] = set()
         self._closed = False
@@ -263,6 +274,14 @@ class Assistant:
         A reply in a temporary chat is found with the chat's `conversation_id`.
         """
         return load_trace(self.bank_of(owner, conversation_id), message_id, to_owner=True)
+
+    def costs(self, owner: str, reply_ids: Collection[int]) -> dict[int, list[Cost]]:
+        """What each of the replies took, and the update after it."""
+        return self.memory(owner).costs_of(reply_ids)
+
+    def daily_costs(self, owner: str, days: int) -> tuple[list[CostSum], CostSum]:
+        """What the last days took, the newest first, and what everything took."""
+        return self.memory(owner).daily_costs(days)
 
     def memories(self, owner: str, wanted: MemoryFilter, *, start: int, count: int) -> MemoryPage:
         """A part of what is remembered, the last told first."""
@@ -434,6 +453,26 @@ class Assistant:
             await in_thread(self.folder.empty_uploads)
             return await in_thread(purge, self.stores, self._clock())
 
+    def connection(self) -> ChatConnection:
+        """The chat model in use, and what of that the environment fixes."""
+        return connecting.connection(self.settings)
+
+    async def connect(self, wish: ConnectionWish) -> list[str]:
+        """Ask another chat model something, keep it in the settings, and use it from the next message on.
+
+        Returns sentences that say what it can do. Raises `SettingsError`, with nothing changed.
+        """
+        async with self._connecting:
+            self.settings, policy, sentences = await connecting.connect(self.settings, wish)
+            retired = self._policy, self._captioner
+            self._policy = Loading("chat model", lambda: policy)
+            self._captioner = Loading("captions", lambda: load_captioner(policy))
+            self._policy.start()
+            self._captioner.start()
+        for loading in retired:
+            await in_thread(loading.close)
+        return sentences
+
     def rebuild_index(self) -> int:
         """Build the whole index anew, with the encoders of the settings; how many records it holds."""
         return self._retrieval.get_for_rebuilding().indexer.rebuild()
@@ -516,6 +555,7 @@ class Assistant:
         """Store the reply with how it came about and that its update is to come; without a word of it only say why."""
         failure = None if turn.stopped else reply.failure
         if reply.text or failure is None:
+            cost = await in_thread(cost_of, "reply", turn.seconds, reply.usage, self._price, turn.first_word)
             recorded = await in_thread(
                 bank.record_reply,
                 message.conversation_id,
@@ -526,6 +566,7 @@ class Assistant:
                 steps=dump_trace(reply.searches, reply.sources),
                 answers=message.message_id,
                 update_pending=True,
+                cost=cost,
             )
             if reply.usage is not None:
                 turn.emit(reply.usage)
@@ -575,7 +616,11 @@ class Assistant:
             max_queries=self.settings.max_queries,
             history_tokens=self.settings.history_tokens,
         )
-        return agent, UpdateQueue(bank, agent, policy.name)
+        return agent, UpdateQueue(bank, agent, policy.name, self._price)
+
+    @property
+    def _price(self) -> Price:
+        return price_of(self.settings.chat_model, self.settings.chat_base_url)
 
     @staticmethod
     def _lock(locks: dict[str, asyncio.Lock], owner: str) -> asyncio.Lock:

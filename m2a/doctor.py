@@ -136,24 +136,11 @@ def _photo_floor(settings: Settings, encoder_id: str) -> Iterator[tuple[str, boo
 
 def _chat_model(settings: Settings) -> Iterator[tuple[str, bool]]:
     """Whether it answers, and what it can do, found out anew."""
-    from models.abilities import Abilities
-    from models.chat_model import ChatModelError, MalformedReplyError
-    from models.probes import ASK_FOR_YES, SAY_YES
-    from models.provider_chat_model import ProviderChatModel
-
-    async def ask() -> tuple[str, Abilities]:
-        model = chat_model(settings)
-        if isinstance(model, ProviderChatModel):
-            model.forget_abilities()
-        heard = "answers"
-        try:
-            await model.choose(ASK_FOR_YES, [SAY_YES])
-        except MalformedReplyError as error:
-            heard = f"answers, but its first answer was no step ({error}); a larger model may do better"
-        return heard, await model.abilities(("photos", "tools", "schema"))
+    from m2a.connecting import try_chat_model
+    from models.chat_model import ChatModelError
 
     try:
-        heard, abilities = asyncio.run(ask())
+        heard, abilities = asyncio.run(try_chat_model(chat_model(settings)))
     except (ChatModelError, ValueError, ImportError) as error:
         yield f"  chat model: {error}", False
         return

@@ -25,6 +25,7 @@ from m2a.types import (
     Pinning,
     Replacement,
     Return,
+    Supersession,
 )
 
 _GONE = "This memory is not there any more; it was changed or forgotten meanwhile."
@@ -122,6 +123,17 @@ def keep(bank: MemoryBank, change: Keeping, *, who: str) -> int:
         case _:
             said, reply = "Use a memory of mine for some time.", "I noted its last day."
     return _recorded(bank, said, reply, lambda _said: [change], who=who)
+
+
+def keep_one(bank: MemoryBank, kept_id: int, others: Sequence[int], *, who: str) -> int:
+    """Put a memory in the place of the others, which stay as history; the id of the reply that tells of it.
+
+    Raises `RejectedWriteError`.
+    """
+    kept = _living(bank, kept_id)
+    replaced = [_living(bank, memory_id).memory_id for memory_id in others]
+    changes: list[Change] = [Supersession(one, kept_id, "the user keeps one of them") for one in replaced]
+    return _recorded(bank, f"This one holds: {kept.text}", "I keep this one.", lambda _said: changes, who=who)
 
 
 def _recorded(

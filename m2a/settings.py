@@ -116,7 +116,7 @@ def load_settings(**flags: Any) -> Settings:
     except ValidationError as error:
         fault = error.errors()[0]
         name = str(fault["loc"][0]) if fault["loc"] else "settings"
-        toml = _toml_path(given.get("data_dir") or os.environ.get("M2A_DATA_DIR"))
+        toml = settings_path(given.get("data_dir") or os.environ.get("M2A_DATA_DIR"))
         origin = _origin(name, given) or str(toml)
         if fault["type"] == "extra_forbidden":
             raise SettingsError(f"{name!r} ({origin}) is not a setting of M2A; `m2a doctor` lists them.") from error
@@ -129,7 +129,7 @@ def load_settings(**flags: Any) -> Settings:
 def setting_origins(**flags: Any) -> dict[str, str]:
     """Where each value came from: `default`, `m2a.toml`, `environment` or `flag`."""
     toml = TomlConfigSettingsSource(
-        Settings, toml_file=_toml_path(flags.get("data_dir") or os.environ.get("M2A_DATA_DIR"))
+        Settings, toml_file=settings_path(flags.get("data_dir") or os.environ.get("M2A_DATA_DIR"))
     )()
     return {name: _origin(name, flags) or ("m2a.toml" if name in toml else "default") for name in Settings.model_fields}
 
@@ -155,13 +155,13 @@ def _unknown(variable: str) -> bool:
 
 def _toml_file(flags: PydanticBaseSettingsSource) -> Path:
     given = flags.init_kwargs if isinstance(flags, InitSettingsSource) else {}
-    file = _toml_path(given.get("data_dir") or os.environ.get("M2A_DATA_DIR"))
+    file = settings_path(given.get("data_dir") or os.environ.get("M2A_DATA_DIR"))
     if file.exists() and not file.is_file():
         raise OSError(f"{file} is not a file; remove it, or put a file with the settings in its place.")
     return file
 
 
-def _toml_path(data_dir: str | Path | None) -> Path:
+def settings_path(data_dir: str | Path | None) -> Path:
     """`m2a.toml` of the data folder that was given, else of the default one if it has one, else of the current folder."""
     if data_dir:
         return Path(data_dir) / "m2a.toml"

@@ -1,11 +1,12 @@
 """A turn: a message of the user, the reply to it, and what the memory keeps of both, as a growing list of events."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Coroutine
 from typing import Any, TypeVar
 
 from m2a.incoming import IncomingMessage
-from m2a.types import Failed, Message, MessageRecorded, ReplyFinished, StopRequested, TurnEvent
+from m2a.types import Failed, Message, MessageRecorded, ReplyFinished, StopRequested, TextDelta, TurnEvent
 
 T = TypeVar("T")
 
@@ -25,7 +26,8 @@ class Turn:
 
     `recorded` is the message once it is stored, and `reply` the reply. `refused` says why the message could not be stored.
     `answered` is whether the next message may be sent: the reply is there, or none will come. `stopped` is whether the user
-    wanted no more of the reply, and `done` whether no more events come.
+    wanted no more of the reply, and `done` whether no more events come. `first_word` is how many seconds the first word of
+    the reply took.
     """
 
     def __init__(self, owner: str, message: IncomingMessage) -> None:
@@ -36,8 +38,15 @@ class Turn:
         self.reply: Message | None = None
         self.refused: Exception | None = None
         self.answered = self.stopped = self.done = False
+        self.first_word: float | None = None
+        self._began = time.monotonic()
         self._stoppable: asyncio.Task[Any] | None = None
         self._grown = asyncio.Event()
+
+    @property
+    def seconds(self) -> float:
+        """How long ago the message was sent."""
+        return time.monotonic() - self._began
 
     @property
     def conversation_id(self) -> str | None:
@@ -55,6 +64,8 @@ class Turn:
         match event:
             case MessageRecorded(message):
                 self.recorded = message
+            case TextDelta() if self.first_word is None:
+                self.first_word = self.seconds
             case ReplyFinished(message):
                 self.reply, self.answered = message, True
             case Failed("reply"):

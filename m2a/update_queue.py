@@ -1,14 +1,18 @@
 """The updates of one owner's memory that are still to be done, and what becomes of one that fails."""
 
 import logging
+import time
 
 from m2a.agents.chat_agent import ChatAgent
 from m2a.agents.in_thread import in_thread
+from m2a.agents.steps import UsageMeter
+from m2a.costing import cost_of
 from m2a.memory.admission import admitted
 from m2a.memory.bank import MemoryBank
 from m2a.sentences import failure_sentence, log_unforeseen
 from m2a.types import Emit, Failed, Message, NotKept, UnaskedChanges
 from models.chat_model import ChatModelError
+from models.prices import Price
 
 SET_ASIDE_AFTER = 3
 
@@ -18,12 +22,13 @@ logger = logging.getLogger(__name__)
 
 
 class UpdateQueue:
-    """The replies after which the memory was not updated yet, in order. `who` writes."""
+    """The replies after which the memory was not updated yet, in order. `who` writes, at that price."""
 
-    def __init__(self, bank: MemoryBank, agent: ChatAgent, who: str) -> None:
+    def __init__(self, bank: MemoryBank, agent: ChatAgent, who: str, price: Price) -> None:
         self._bank = bank
         self._agent = agent
         self._who = who
+        self._price = price
 
     async def work_off(self, emit: Emit | None, *, after: Message | None = None) -> None:
         """Do the updates in order, with `after` those up to that reply's.
@@ -53,11 +58,20 @@ class UpdateQueue:
                 return
 
     async def _update(self, reply_id: int, emit: Emit | None) -> None:
-        """One reply's update: decided first, then written in one transaction with the mark that it is done."""
+        """One reply's update: decided first, then written in one transaction with the mark that it is done. What it took is
+        kept, also where it fails."""
+        began, meter = time.monotonic(), UsageMeter()
+        try:
+            await self._decide_and_write(reply_id, meter, emit)
+        finally:
+            cost = await in_thread(cost_of, "update", time.monotonic() - began, meter.usage, self._price)
+            await in_thread(self._bank.note_cost, reply_id, cost)
+
+    async def _decide_and_write(self, reply_id: int, meter: UsageMeter, emit: Emit | None) -> None:
         answered = await in_thread(self._bank.answered, reply_id)
         messages = await in_thread(self._bank.messages, [answered, reply_id])
         message, reply = messages[answered], messages[reply_id]
-        update = await self._agent.update(message, reply, message.said_at)
+        update = await self._agent.update(message, reply, message.said_at, meter)
         update = admitted(update, await in_thread(self._bank.rule))
         written = await in_thread(
             self._bank.write,

@@ -13,12 +13,12 @@ from typer.testing import CliRunner
 from m2a.benchmarks import Benchmark, read_locomo
 from m2a.evaluation.command import evaluate_app
 from m2a.evaluation.judge import Judge
-from m2a.evaluation.prices import price_of
 from m2a.evaluation.record import QuestionRecord, read_ingestion, read_questions
 from m2a.evaluation.run_folder import RunFolder, RunFolderError, write_json
 from m2a.evaluation.runner import RunResult, run
 from m2a.evaluation.selection import SelectionError, select
 from models.chat_model import ChatModel
+from models.prices import price_of
 from tests.chat_server import ChatServer, Reply, say, status
 from tests.dialogues import model_of, parts_of, write_dialogues
 

@@ -549,6 +549,73 @@ def test_a_conversation_is_renamed_and_found(fresh: Visitor) -> None:
     expect(page.locator("#m2a-conversations small")).to_contain_text("gutter leaks")
 
 
+def test_the_settings_are_a_place_of_their_own(fresh: Visitor, shoot: Shoot) -> None:
+    page = fresh.page
+    fresh.say("Ana lives in Lisbon.")
+    cost = page.locator(".m-assistant .m-cost").last
+    cost.locator("summary").click()
+    expect(cost).to_contain_text("First word")
+    shoot(fresh, "30-cost-and-time")
+    page.get_by_role("link", name="Settings").click()
+    expect(page).to_have_url(re.compile("&settings=$"))
+    place = page.get_by_role("region", name="Settings")
+    expect(place).to_contain_text("Search index")
+    expect(place.get_by_role("row", name="Today")).to_be_visible()
+    expect(page.locator("#m2a-talk")).to_be_hidden()
+    place.get_by_role("textbox", name="Model").fill("openai:tiny")
+    place.get_by_label("Address of the server").fill("http://127.0.0.1:9/v1")
+    place.get_by_role("textbox", name="Key").fill("sk-geheim")
+    shoot(fresh, "31-settings")
+    place.get_by_role("button", name="Test and use it").click()
+    expect(place.get_by_role("alert")).to_contain_text("127.0.0.1:9")
+    expect(place.get_by_role("textbox", name="Model")).to_have_value("openai:tiny")  # what was typed stays
+    shoot(fresh, "32-settings-no-answer")
+    place.get_by_role("button", name="Build the search index anew").click()
+    expect(place.get_by_text(re.compile("The index is new and holds"))).to_be_visible()
+    place.get_by_role("button", name="Check that everything agrees").click()
+    expect(place.get_by_text("Everything agrees")).to_be_visible()
+    place.get_by_label("Dark").check()
+    expect(page.locator("body.dark")).to_have_count(1)
+    place.get_by_label("As the system").check()
+    fresh.reload()
+    expect(place.get_by_role("row", name="Today")).to_be_visible()
+    page.go_back()
+    expect(page.locator("#m2a-talk")).to_be_visible()
+    page.get_by_role("link", name="Settings").click()
+    page.get_by_role("link", name="Memory").click()
+    expect(page.get_by_role("complementary", name="Memory")).to_be_visible()
+    expect(place).to_be_hidden()
+    page.get_by_role("link", name="Settings").focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Escape")
+    expect(place).to_be_hidden()
+
+
+def test_the_memory_is_looked_through_and_what_is_found_is_mended(fresh: Visitor, shoot: Shoot) -> None:
+    page = fresh.page
+    fresh.say("Mila's parcel is green.")
+    fresh.remembered("green")
+    fresh.say("Mila's parcel is green!")
+    fresh.remembered("green!")
+    page.get_by_role("link", name="Memory").click()
+    page.get_by_role("link", name="Check it").click()
+    place = page.get_by_role("region", name="Settings")
+    place.get_by_role("button", name="Look through my memory").click()
+    keep = place.get_by_role("button", name="Keep the newest: Mila's parcel is green!")
+    expect(keep).to_be_visible()
+    shoot(fresh, "33-health")
+    keep.click()
+    told = place.locator(".m-change", has_text="Changed")
+    expect(told).to_contain_text("green!")
+    expect(keep).to_have_count(0)
+    shoot(fresh, "34-health-mended")
+    told.get_by_role("button", name=re.compile("Undo")).click()
+    expect(place.locator(".m-change", has_text="Undone")).to_be_visible()
+    place.get_by_role("button", name="Look through my memory again").click()
+    place.get_by_role("button", name="Leave them: Mila's parcel is green!").click()
+    expect(keep).to_have_count(0)
+
+
 def test_the_phone_has_a_drawer_and_nothing_overflows(told: Server, visit: Visit) -> None:
     visitor = visit(width=390, height=844)
     page = visitor.page

@@ -86,12 +86,11 @@ class ChatAgent:
             return draft.finished(failure=str(error))
         return draft.finished()
 
-    async def update(self, message: Message, reply: Message, now: datetime) -> Update:
+    async def update(self, message: Message, reply: Message, now: datetime, meter: UsageMeter) -> Update:
         """The Update stage for one exchange: the changes, checked and not yet written, and what is refused.
 
         Raises `GaveUpError`, and `ChatModelError` where the model's service failed.
         """
-        meter = UsageMeter()
         state = replace(await self._state(message, now), stage="update", reply=reply)
         state = replace(state, changes=await in_thread(self._changes_before, state.recent))
         return await decide_update(self._policy, self._manager, state, meter, photos=self._photos)

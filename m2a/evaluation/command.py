@@ -106,11 +106,11 @@ def _run(options: Options, settings: Settings) -> "RunResult":
     """Check everything, say what will be asked, and ask it."""
     from m2a.evaluation.estimate import estimate
     from m2a.evaluation.judge import PAPER, Judge, Wording
-    from m2a.evaluation.prices import price_of
     from m2a.evaluation.report import write_report
     from m2a.evaluation.runner import run
     from m2a.systems import registry
     from m2a.wiring import OFFLINE, silence_telemetry
+    from models.prices import price_of
 
     silence_telemetry()
     has_model = not options.retrieval_only and settings.chat_model != OFFLINE

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Literal
 
-from m2a.evaluation.prices import Price, unknown
 from m2a.evaluation.record import Verdict
 from models.chat_model import ChatMessage, ChatModel, ChatModelError, TokenUsage
+from models.prices import Price, unknown
 from models.thoughts import without_thoughts
 
 KEY = "M2A_JUDGE_API_KEY"

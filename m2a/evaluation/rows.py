@@ -7,10 +7,10 @@ from typing import TypeVar
 
 from m2a.benchmarks import Dialogue, Question, Turn
 from m2a.evaluation.judge import Judgement
-from m2a.evaluation.prices import Price, unknown
 from m2a.evaluation.record import EvidenceTurn, IngestionRecord, QuestionRecord
 from m2a.systems.shared import Utterance
 from m2a.systems.system import Answer, MemorySystem, Usage
+from models.prices import Price, unknown
 
 
 def question_row(

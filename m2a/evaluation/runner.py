@@ -14,7 +14,6 @@ from m2a.benchmarks import Question as Asked
 from m2a.evaluation.facts import facts_of
 from m2a.evaluation.judge import Judge, told
 from m2a.evaluation.outage import ServiceGone, Watch, first_of
-from m2a.evaluation.prices import Price, unknown
 from m2a.evaluation.progress import Progress
 from m2a.evaluation.record import QuestionRecord, read_failed_attempts
 from m2a.evaluation.rows import in_a_sentence, ingestion_row, question_row, utterance, with_answer, with_error
@@ -26,6 +25,7 @@ from m2a.systems import registry
 from m2a.systems.shared import Memory, Parts
 from m2a.systems.system import MemorySystem, Meter, Question, RetrievedMessage
 from m2a.types import Message
+from models.prices import Price, unknown
 
 RETRIEVED = 25  # as deep as recall is measured
 

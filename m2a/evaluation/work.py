@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from m2a.evaluation.judge import Judge
 from m2a.evaluation.outage import Watch
-from m2a.evaluation.prices import Price
 from m2a.evaluation.progress import Progress
 from m2a.evaluation.record import QuestionRecord
 from m2a.evaluation.rows import with_judgements
 from m2a.evaluation.run_folder import RunFolder
 from m2a.systems.shared import Parts
+from models.prices import Price
 
 
 @dataclass(slots=True)

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from sqlalchemy import insert
 
 from m2a.memory import (
     change_log,
+    costs,
     edited_messages,
     held_memories,
     kept_back,
@@ -36,6 +37,8 @@ from m2a.types import (
     Change,
     Concept,
     Conversation,
+    Cost,
+    CostSum,
     EntryDraft,
     Erasure,
     ErasurePreview,
@@ -162,9 +165,10 @@ class MemoryBank:
         steps: object,
         answers: int,
         update_pending: bool,
+        cost: Cost | None = None,
     ) -> Message:
-        """Store the assistant's reply to the message `answers`, how it came about, and that its update is to come, in one
-        transaction. Raises `MessageErasedError`."""
+        """Store the assistant's reply to the message `answers`, how it came about, what it took, and that its update is to
+        come, in one transaction. Raises `MessageErasedError`."""
         with self._database.write() as connection:
             if not self._raw.as_logged(connection, self.owner, [answers]):
                 raise MessageErasedError(answers)
@@ -186,6 +190,8 @@ class MemoryBank:
             )
             if update_pending:
                 updates.await_update(connection, self.owner, message.message_id)
+            if cost is not None:
+                costs.note(connection, self.owner, message.message_id, cost, self._clock())
             return message
 
     def record_change(
@@ -599,6 +605,27 @@ class MemoryBank:
         """Let the updates that were set aside be done again; how many."""
         with self._database.write() as connection:
             return updates.retry(connection, self.owner)
+
+    # What turns took
+
+    def note_cost(self, reply_id: int, cost: Cost) -> None:
+        """Keep what an attempt at a reply's update took; nothing where the reply was erased meanwhile."""
+        with self._database.write() as connection:
+            if self._raw.as_logged(connection, self.owner, [reply_id]):
+                costs.note(connection, self.owner, reply_id, cost, self._clock())
+
+    def costs_of(self, reply_ids: Collection[int]) -> dict[int, list[Cost]]:
+        """What each of the replies took, and the update after it."""
+        with self._database.read() as connection:
+            return costs.costs_of(connection, self.owner, reply_ids)
+
+    def daily_costs(self, days: int) -> tuple[list[CostSum], CostSum]:
+        """The sums of the last days, the newest first, and the sum of everything."""
+        now = self._clock()
+        since = now.date() - timedelta(days=days - 1)
+        with self._database.read() as connection:
+            by_day = costs.by_day(connection, self.owner, now.tzinfo or UTC, since=since)
+            return by_day, costs.total(connection, self.owner)
 
     # Retrieval
 

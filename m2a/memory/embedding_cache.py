@@ -59,6 +59,10 @@ class EmbeddingCache:
             vectors[position] = known[key]
         return vectors
 
+    def missing(self, encoder_id: str, hashes: Sequence[str]) -> set[str]:
+        """The hashes that there is no vector of."""
+        return set(hashes) - self._read(encoder_id, hashes).keys()
+
     def forget(self, connection: Connection, hashes: Collection[str]) -> None:
         """Remove the vectors of erased content, of every encoder, in the caller's transaction."""
         for chunk in chunks(sorted(set(hashes))):

@@ -10,6 +10,7 @@ from m2a.memory import photo_captions
 from m2a.memory.database import among, grouped, next_id
 from m2a.memory.embedding_cache import content_hash
 from m2a.memory.erasure_scope import OF_FORGETTING, ErasureScope
+from m2a.memory.health import forget_dismissed_photos
 from m2a.memory.keeping import keep
 from m2a.memory.quotations import Span
 from m2a.memory.retelling import citing_replies, retelling_spans
@@ -24,6 +25,7 @@ from m2a.memory.schema import (
     pending_update,
     photo,
     trace,
+    turn_cost,
     withheld_photo,
     withheld_words,
 )
@@ -40,7 +42,8 @@ from m2a.types import (
 )
 
 _OF_MESSAGE = (
-    message_photo, message, trace, held_memory, pending_update, message_reading, withheld_words, withheld_photo,
+    message_photo, message, trace, turn_cost, held_memory, pending_update, message_reading, withheld_words,
+    withheld_photo,
 )  # fmt: skip
 
 
@@ -149,6 +152,7 @@ class ErasureRemoval(ErasureScope):
         connection.execute(delete(erasure).where(erasure.c.owner == self._owner, erasure.c.message_id == number))
 
     def _delete_photos(self) -> None:
+        forget_dismissed_photos(self._connection, self._owner, self._photos)
         for table in (photo, concept_photo):
             these = table.c.photo_id.in_(sorted(self._photos))
             self._connection.execute(delete(table).where(table.c.owner == self._owner, these))

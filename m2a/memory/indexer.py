@@ -264,6 +264,10 @@ class Indexer:
             lambda missing: self._encode(owner, [photo_ids[position] for position in missing], for_words=False),
         )
 
+    def photos_without_vectors(self, photo_ids: Sequence[str]) -> set[str]:
+        """Those among the photos of which no vector was made."""
+        return self._embeddings.missing(self._image_encoder.encoder_id, photo_ids)
+
     @property
     def _photo_spaces(self) -> tuple[Space, ...]:
         return ("photo",) if self._index.encoders.word_dimensions is None else ("photo", "photo_text")

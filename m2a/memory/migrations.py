@@ -137,12 +137,44 @@ def _to_version_6(connection: Connection) -> None:
         _execute(connection, statement)
 
 
+def _to_version_7(connection: Connection) -> None:
+    """What a turn took is kept with its reply, and what nothing is wrong with is not found again."""
+    number = "INTEGER" if connection.dialect.name == "sqlite" else "BIGINT"
+    _execute(
+        connection,
+        f"""CREATE TABLE turn_cost (
+            owner VARCHAR(32) NOT NULL,
+            message_id {number} NOT NULL,
+            stage VARCHAR(6) NOT NULL,
+            measured_at BIGINT NOT NULL,
+            seconds FLOAT NOT NULL,
+            first_word FLOAT,
+            calls INTEGER NOT NULL,
+            input_tokens BIGINT,
+            output_tokens BIGINT,
+            dollars FLOAT,
+            PRIMARY KEY (owner, message_id, stage)
+        )""",
+    )
+    _execute(connection, "CREATE INDEX turn_cost_by_time ON turn_cost (owner, measured_at)")
+    _execute(
+        connection,
+        """CREATE TABLE dismissed_finding (
+            owner VARCHAR(32) NOT NULL,
+            kind VARCHAR(13) NOT NULL,
+            subject TEXT NOT NULL,
+            PRIMARY KEY (owner, kind, subject)
+        )""",
+    )
+
+
 _MIGRATIONS: Mapping[int, Callable[[Connection], None]] = {
     2: _to_version_2,
     3: _to_version_3,
     4: _to_version_4,
     5: _to_version_5,
     6: _to_version_6,
+    7: _to_version_7,
 }
 
 

@@ -5,6 +5,7 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
+    Float,
     Index,
     Integer,
     LargeBinary,
@@ -16,7 +17,7 @@ from sqlalchemy import (
     false,
 )
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 
 metadata = MetaData()
 _Id = BigInteger().with_variant(Integer, "sqlite")
@@ -270,6 +271,33 @@ trace = Table(
     Column("message_id", _Id, primary_key=True, autoincrement=False),
     Column("steps", Text, nullable=False),
     Column("answers", _Id, nullable=False, server_default="0"),
+)
+
+# What a reply took, and the update after it (`stage`): seconds, calls of the chat model, tokens, and dollars where the price
+# is known.
+turn_cost = Table(
+    "turn_cost",
+    metadata,
+    Column("owner", String(32), primary_key=True),
+    Column("message_id", _Id, primary_key=True, autoincrement=False),
+    Column("stage", String(6), primary_key=True),
+    Column("measured_at", BigInteger, nullable=False),
+    Column("seconds", Float, nullable=False),
+    Column("first_word", Float),
+    Column("calls", Integer, nullable=False),
+    Column("input_tokens", BigInteger),
+    Column("output_tokens", BigInteger),
+    Column("dollars", Float),
+    Index("turn_cost_by_time", "owner", "measured_at"),
+)
+
+# What the user said nothing is wrong with: memory ids, or a photo id.
+dismissed_finding = Table(
+    "dismissed_finding",
+    metadata,
+    Column("owner", String(32), primary_key=True),
+    Column("kind", String(13), primary_key=True),
+    Column("subject", Text, primary_key=True),
 )
 
 # The message ids whose erasure the triggers let through, written in the same transaction as the DELETE. They stay: no id is

@@ -17,7 +17,7 @@ from m2a.memory.photo_decoder import DecodedPhoto
 from m2a.memory.photo_store import PhotoNotFoundError
 from m2a.memory.stores import Stores
 from m2a.memory.words import finished_words
-from m2a.types import EvidenceRange, Message, Photo, Recognition, Role
+from m2a.types import Cost, EvidenceRange, Message, Photo, Recognition, Role
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -119,8 +119,9 @@ class TemporaryBank(MemoryBank):
         steps: object,
         answers: int,
         update_pending: bool,
+        cost: Cost | None = None,
     ) -> Message:
-        """Hold the reply and how it came about; no update of the memory follows it."""
+        """Hold the reply and how it came about, not what it took; no update of the memory follows it."""
         if answers not in self._said:
             raise MessageErasedError(answers)
         message = self._say("assistant", speaker, text, photo_ids, None, partial=partial)

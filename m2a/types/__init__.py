@@ -35,6 +35,7 @@ from m2a.types.change import (
     Update,
 )
 from m2a.types.concept import Concept, ConceptKind, ConceptMention
+from m2a.types.cost import Cost, CostSum
 from m2a.types.entry import (
     DateInterval,
     EntryChange,
@@ -65,6 +66,7 @@ from m2a.types.event import (
     UnaskedChanges,
     Usage,
 )
+from m2a.types.finding import Finding, FindingKind, Health, OpenFinding
 from m2a.types.held import HeldMemory, HeldPlace, Review
 from m2a.types.hit import Hit, Path, Query, RecordKey, RecordKind
 from m2a.types.listing import FoundConversation, MemoryFilter, MemoryPage, OpenedMemory, Subject, SubjectSummary
@@ -72,6 +74,7 @@ from m2a.types.memory_rule import Category, MemoryRule
 from m2a.types.message import Conversation, Message, Role, standing
 from m2a.types.photo import Photo
 from m2a.types.recognition import Recognised, Recognition
+from m2a.types.upkeep import ChatConnection, ConnectionWish, DataSize
 
 __all__ = [
     "KEEPING",
@@ -81,10 +84,15 @@ __all__ = [
     "Answer",
     "Category",
     "Change",
+    "ChatConnection",
     "Concept",
     "ConceptKind",
     "ConceptMention",
+    "ConnectionWish",
     "Conversation",
+    "Cost",
+    "CostSum",
+    "DataSize",
     "DateInterval",
     "Dating",
     "DeleteMemory",
@@ -99,11 +107,14 @@ __all__ = [
     "Failed",
     "FetchRawMessages",
     "FetchRawMessagesByTime",
+    "Finding",
+    "FindingKind",
     "Finish",
     "ForgetWords",
     "Forgetting",
     "ForgottenWords",
     "FoundConversation",
+    "Health",
     "Held",
     "HeldMemory",
     "HeldPlace",
@@ -125,6 +136,7 @@ __all__ = [
     "MessageSpan",
     "NamedConcept",
     "NotKept",
+    "OpenFinding",
     "OpenedMemory",
     "Path",
     "Photo",

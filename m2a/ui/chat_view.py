@@ -127,7 +127,12 @@ class ChatView:
         hidden = max(0, len(messages) - shown)
         messages = messages[hidden:]
         waiting = self._assistant.waiting_updates(owner)
-        because = {one.message_id: self._because(owner, one, waiting) for one in messages if one.role == "assistant"}
+        replies = [one for one in messages if one.role == "assistant"]
+        costs = self._assistant.costs(owner, [one.message_id for one in replies])
+        because = {
+            one.message_id: replace(self._because(owner, one, waiting), costs=costs.get(one.message_id, ()))
+            for one in replies
+        }
         quoted = {one.message_id for told in because.values() for source in told.sources for one in source.messages}
         if quoted:
             before = self._assistant.before(owner, quoted, conversation_id)

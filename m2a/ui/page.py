@@ -1,4 +1,4 @@
-"""The page: a side bar that names the places, the chat, and the memory beside it.
+"""The page: a side bar that names the places, the chat, the memory beside it, and the settings.
 
 A new place gets a panel of its own with `build` and `connect`, and a line in `_PLACES`.
 """
@@ -13,13 +13,14 @@ from m2a.ui.chat_panel import ChatPanel
 from m2a.ui.conversations_panel import NEW
 from m2a.ui.erase_panel import ErasePanel
 from m2a.ui.memory_panel import MemoryPanel
+from m2a.ui.settings_panel import SettingsPanel
 
 if TYPE_CHECKING:
     from m2a.assistant import Assistant
 
 HEAD = '<link rel="stylesheet" href="/m2a/page.css"><script src="/m2a/page.js" defer></script>'
 
-_PLACES = (("chat", "Chat", "/"), ("memory", "Memory", "/?memory="))
+_PLACES = (("chat", "Chat", "/"), ("memory", "Memory", "/?memory="), ("settings", "Settings", "/?settings="))
 _ON_NEW = """
 element.addEventListener('click', (click) => {
   if (click.target.closest('[data-new]')) trigger('new', {});
@@ -32,7 +33,7 @@ element.addEventListener('click', (click) => {
 def build_page(assistant: "Assistant", uploads: Path) -> gr.Blocks:
     """The Gradio application; `uploads` is the private folder in which Gradio keeps files until they are sent."""
     page: gr.Blocks
-    chat, memory = ChatPanel(assistant, uploads), MemoryPanel(assistant)
+    chat, memory, settings = ChatPanel(assistant, uploads), MemoryPanel(assistant), SettingsPanel(assistant)
     erasing = ErasePanel(assistant)
     with gr.Blocks(
         title="M2A", analytics_enabled=False, fill_width=True, fill_height=True, delete_cache=(3600, 86400)
@@ -47,9 +48,12 @@ def build_page(assistant: "Assistant", uploads: Path) -> gr.Blocks:
                 chat.build_talk()
             with gr.Column(elem_id="m2a-memory", scale=0, min_width=0):
                 memory.build()
+            with gr.Column(elem_id="m2a-settings", scale=0, min_width=0):
+                settings.build()
             erasing.build()
         chat.connect(page, new)
         memory.connect(page, chat)
+        settings.connect(page, chat, memory)
         erasing.connect(chat, memory)
     page.queue(max_size=64, default_concurrency_limit=16, api_open=False)
     return page

@@ -7,6 +7,7 @@ from typing import Literal
 
 from m2a.turn import Turn
 from m2a.types import (
+    Cost,
     EvidenceOpened,
     Failed,
     MemoryChanged,
@@ -22,6 +23,7 @@ from m2a.types import (
     standing,
 )
 from m2a.ui import markup, notices, sources
+from m2a.ui.costs import cost_html
 from m2a.ui.edit_message import Editing, edit_html
 from m2a.ui.erase_button import erasable_photos, erase_button
 
@@ -41,6 +43,7 @@ class Because:
     waiting: Literal["later", "aside"] | None = None
     failures: Sequence[Failed] = ()
     before: Mapping[int, Message] = field(default_factory=dict)
+    costs: Sequence[Cost] = ()
 
 
 def because_of(events: Sequence[TurnEvent]) -> Because:
@@ -170,6 +173,7 @@ def _below(because: Because, *, key: str, reply_id: int | None = None) -> str:
         )
         + sources.why_html(because.sources, key=key, before=because.before)
         + sources.searched_html(because.searches, key=key)
+        + cost_html(because.costs, key=key)
     )
 
 

@@ -55,7 +55,8 @@ def offline_html() -> str:
         '<details class="m-details m-offline" data-key="offline"><summary>I run without a language model</summary>'
         "<p>I follow rules: I keep what you say in plain sentences and quote it back, and I do not make small talk well. "
         "For a real conversation, connect a model: any server that speaks OpenAI’s protocol, such as Ollama, "
-        "LM Studio, llama.cpp or vLLM on this computer. Stop M2A, then start it with the model’s name and address:</p>"
+        'LM Studio, llama.cpp or vLLM on this computer. <a href="/?settings=" data-place="settings">Connect it in the '
+        "settings</a>, or stop M2A and start it with the model’s name and address:</p>"
         f"<pre><code>{markup.text(CONNECT)}</code></pre>"
         "<p>Your memories stay as they are. The README has the commands for each server.</p></details>"
     )

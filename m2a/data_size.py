@@ -1,0 +1,53 @@
+"""How much a memory holds, and what it takes on the disk."""
+
+from pathlib import Path
+
+from sqlalchemy import Connection, Table, func, select
+
+from m2a.memory.schema import conversation, entry, message, outbox, photo
+from m2a.memory.stores import Stores
+from m2a.settings import Settings
+from m2a.types import DataSize
+
+
+def data_size(settings: Settings, stores: Stores, owner: str) -> DataSize:
+    """The numbers are the owner's, the bytes those of the whole data folder."""
+    folder = settings.data_dir
+    with stores.database.read() as connection:
+        counts = [_count(connection, table, owner) for table in (conversation, message, photo, outbox)]
+        memories = _count(connection, entry, owner, alive=True)
+    conversations, messages, photos, waiting = counts
+    return DataSize(
+        str(folder.resolve()),
+        conversations,
+        messages,
+        memories,
+        photos,
+        _bytes(*folder.glob("memory.db*")) if settings.database_url is None else None,
+        _bytes(*folder.glob("index.db*")) if settings.milvus_uri is None else None,
+        _bytes(folder / "photos"),
+        waiting,
+    )
+
+
+def index_backlog(stores: Stores) -> int:
+    """How many changes, of all owners, the index has not been told of."""
+    with stores.database.read() as connection:
+        return connection.scalar(select(func.count()).select_from(outbox)) or 0
+
+
+def _count(connection: Connection, table: Table, owner: str, *, alive: bool = False) -> int:
+    these = [table.c.owner == owner, *([table.c.alive] if alive else [])]
+    return connection.scalar(select(func.count()).select_from(table).where(*these)) or 0
+
+
+def _bytes(*paths: Path) -> int:
+    """Of the files and of what lies in the folders; a file that goes meanwhile counts nothing."""
+    total = 0
+    for path in paths:
+        for file in path.rglob("*") if path.is_dir() else [path]:
+            try:
+                total += file.stat().st_size if file.is_file() else 0
+            except FileNotFoundError:
+                continue
+    return total

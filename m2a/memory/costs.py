@@ -1,0 +1,103 @@
+"""What replies and the updates after them took. Every function runs inside the caller's transaction.
+
+A row belongs to its reply and is erased with it: the sums are of what is there.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from datetime import date, datetime, tzinfo
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, case, delete, func, insert, select
+
+from m2a.memory.database import from_microseconds, grouped, rows_among, to_microseconds
+from m2a.memory.schema import turn_cost
+from m2a.types import Cost, CostSum
+
+_QUARTER = 15 * 60 * 1_000_000  # every time zone is whole quarters of an hour from UTC
+_COST = tuple(turn_cost.c[name] for name in Cost.__slots__)
+
+
+def note(connection: Connection, owner: str, reply_id: int, cost: Cost, now: datetime) -> None:
+    """Keep what a stage took; what an earlier attempt at it took is added."""
+    this = (turn_cost.c.owner == owner) & (turn_cost.c.message_id == reply_id) & (turn_cost.c.stage == cost.stage)
+    before = connection.execute(select(*_COST).where(this)).first()
+    if before is not None:
+        connection.execute(delete(turn_cost).where(this))
+        cost = _together(Cost(*before), cost)
+    values = {name: getattr(cost, name) for name in Cost.__slots__}
+    row = {"owner": owner, "message_id": reply_id, "measured_at": to_microseconds(now), **values}
+    connection.execute(insert(turn_cost).values(row))
+
+
+def costs_of(connection: Connection, owner: str, reply_ids: Collection[int]) -> dict[int, list[Cost]]:
+    """What was noted of each of the replies, the reply before its update."""
+    rows = rows_among(connection, (turn_cost.c.message_id, *_COST), owner, reply_ids)
+    return grouped(sorted(((row[0], Cost(*row[1:])) for row in rows), key=lambda row: (row[0], row[1].stage)))
+
+
+def by_day(connection: Connection, owner: str, zone: tzinfo, *, since: date) -> list[CostSum]:
+    """The sums of the days from `since` on, the newest first; a day on which nothing was answered is left out."""
+    start = to_microseconds(datetime.combine(since, datetime.min.time(), zone))
+    quarter = (turn_cost.c.measured_at - turn_cost.c.measured_at % _QUARTER).label("quarter")
+    rows = connection.execute(
+        select(quarter, *_SUMS)
+        .where(turn_cost.c.owner == owner, turn_cost.c.measured_at >= start)
+        .group_by(quarter)
+        .order_by(quarter.desc())
+    )
+    days: dict[date, CostSum] = {}
+    for begins, *sums in rows:
+        day = from_microseconds(begins).astimezone(zone).date()
+        quarter_sum = _cost_sum(day, sums)
+        days[day] = _added(days[day], quarter_sum) if day in days else quarter_sum
+    return list(days.values())
+
+
+def total(connection: Connection, owner: str) -> CostSum:
+    """The sum of everything."""
+    row = connection.execute(select(*_SUMS).where(turn_cost.c.owner == owner)).one()
+    return _cost_sum(None, row)
+
+
+def _sum(value: ColumnElement[Any]) -> ColumnElement[Any]:
+    return func.coalesce(func.sum(value), 0)
+
+
+_SUMS = (
+    _sum(case((turn_cost.c.stage == "reply", 1), else_=0)),
+    _sum(turn_cost.c.seconds),
+    _sum(turn_cost.c.calls),
+    _sum(turn_cost.c.input_tokens),
+    _sum(turn_cost.c.output_tokens),
+    _sum(turn_cost.c.dollars),
+    _sum(case((turn_cost.c.input_tokens.is_(None), turn_cost.c.calls), else_=0)),
+    _sum(case((turn_cost.c.dollars.is_(None), turn_cost.c.calls), else_=0)),
+)
+
+
+def _cost_sum(day: date | None, sums: Sequence[Any]) -> CostSum:
+    replies, seconds, calls, read, written, dollars, uncounted, unpriced = sums
+    counts = (int(calls), int(read), int(written))
+    return CostSum(day, int(replies), float(seconds), *counts, float(dollars), int(uncounted), int(unpriced))
+
+
+def _together(before: Cost, now: Cost) -> Cost:
+    dollars = [cost.dollars for cost in (before, now) if cost.calls]
+    return replace(
+        now,
+        seconds=before.seconds + now.seconds,
+        calls=before.calls + now.calls,
+        input_tokens=_both(before.input_tokens, now.input_tokens),
+        output_tokens=_both(before.output_tokens, now.output_tokens),
+        dollars=None if not dollars or None in dollars else sum(filter(None, dollars)),
+    )
+
+
+def _both(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one + other
+
+
+def _added(one: CostSum, other: CostSum) -> CostSum:
+    names = [name for name in CostSum.__slots__ if name != "day"]
+    return replace(one, **{name: getattr(one, name) + getattr(other, name) for name in names})

@@ -1,0 +1,188 @@
+"""Looks through one owner's memory for what may be wrong with it, a part at a time: never all of it is loaded."""
+
+import hashlib
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
+
+from sqlalchemy import Column, Connection, Row, Select, Table, delete, func, insert, select
+
+from m2a.memory.database import rows_among
+from m2a.memory.schema import dismissed_finding, entry, entry_evidence, entry_photo, message, photo, trace
+from m2a.memory.stores import Stores
+from m2a.memory.suspicious import reads_like_an_instruction
+from m2a.memory.withheld import forgotten_photos
+from m2a.memory.words import STOP_WORDS, finished_words
+from m2a.types import Finding
+
+_ENTRIES = 500
+_TRACES = 200
+_PHOTOS = 500
+
+_WORD = re.compile(r"\w+")
+_CONTRACTIONS = (
+    (re.compile(r"\bcan['’]?t\b"), "can not"),
+    (re.compile(r"\bwon['’]t\b"), "will not"),
+    (re.compile(r"n['’]t\b"), " not"),
+    (re.compile(r"['’]m\b"), " am"),
+    (re.compile(r"['’]re\b"), " are"),
+    (re.compile(r"['’]ve\b"), " have"),
+    (re.compile(r"['’]ll\b"), " will"),
+)
+# Words that change nothing of a statement. All others do: "not", "my", "from", "was".
+_EMPTY = frozenset("a an the just really very also too please so that and".split())
+_RIVALS = re.compile(r'"rival_ids": \[\d')
+_SOURCE = '"kind": "entry"'
+
+
+class HealthCheck:
+    """One look through a memory. `findings` holds what was found so far, less what the user dismissed.
+
+    `memories` counts those that were looked through, `unused` those of them on which no answer rested so far, once all of it
+    was looked through.
+    """
+
+    def __init__(self, stores: Stores, owner: str) -> None:
+        self.findings: list[Finding] = []
+        self.memories = 0
+        self.unused = 0
+        self._stores = stores
+        self._database = stores.database
+        self._owner = owner
+        self._living: set[int] = set()
+        self._used: set[int] = set()
+        self._saying: dict[bytes, list[int]] = {}
+        with self._database.read() as connection:
+            self._dismissed = _dismissed(connection, owner)
+
+    def steps(self) -> Iterator[tuple[int, int]]:
+        """How many records are looked through, of how many; each step looks through some more."""
+        with self._database.read() as connection:
+            total, done = sum(self._count(connection, table) for table in (entry, trace, photo)), 0
+        parts = (
+            (_ENTRY_PAGES, self._look_at_entries),
+            (_TRACE_PAGES, self._look_at_traces),
+            (_PHOTO_PAGES, self._photos),
+        )
+        for (page, column, size), look in parts:
+            after: Any = "" if column is photo.c.photo_id else 0
+            while rows := self._page(page, column, after, size):
+                after = rows[-1][0]
+                look(rows)
+                done += len(rows)
+                yield min(done, total), total
+        for memory_ids in self._saying.values():
+            if len(memory_ids) > 1:
+                self._note(Finding("duplicate", tuple(memory_ids)))
+        self.memories, self.unused = len(self._living), len(self._living - self._used)
+
+    def _count(self, connection: Connection, table: Table) -> int:
+        rows = select(func.count()).select_from(table).where(table.c.owner == self._owner)
+        return connection.scalar(rows.where(table.c.alive) if "alive" in table.c else rows) or 0
+
+    def _page(self, page: Select[Any], column: Column[Any], after: object, size: int) -> list[Row[Any]]:
+        with self._database.read() as connection:
+            rows = page.where(column.table.c.owner == self._owner, column > after).order_by(column).limit(size)
+            return list(connection.execute(rows).all())
+
+    def _look_at_entries(self, rows: list[Row[Any]]) -> None:
+        ids = [row.memory_id for row in rows]
+        self._living |= set(ids)
+        with self._database.read() as connection:
+            evidence = rows_among(connection, _EVIDENCE, self._owner, ids)
+            photos = rows_among(connection, _PHOTOS_OF, self._owner, ids)
+            ends = {end for row in evidence for end in (row.first_id, row.last_id)}
+            known = {row[0] for row in rows_among(connection, _MESSAGES, self._owner, ends)}
+        supported = {row.memory_id for row in evidence}
+        broken = {row.memory_id for row in evidence if not {row.first_id, row.last_id} <= known}
+        shown: dict[int, list[str]] = {}
+        for memory_id, photo_id in photos:
+            shown.setdefault(memory_id, []).append(photo_id)
+        for row in rows:
+            if row.memory_id not in supported or row.memory_id in broken:
+                self._note(Finding("unsupported", (row.memory_id,)))
+            if any(reads_like_an_instruction(text, row.rests_on) for text in (row.text, row.caption)):
+                self._note(Finding("injection", (row.memory_id,)))
+            if statement := same_words(row.text):
+                said = json.dumps(
+                    [statement, row.happened_first, row.happened_last, sorted(shown.get(row.memory_id, ()))]
+                )
+                self._saying.setdefault(hashlib.sha256(said.encode()).digest(), []).append(row.memory_id)
+
+    def _look_at_traces(self, rows: list[Row[Any]]) -> None:
+        """Which memories answers rest on, and which new ones were kept beside what they may contradict."""
+        pairs: list[tuple[int, int]] = []
+        for row in rows:
+            rivals = _RIVALS.search(row.steps)
+            if not rivals and _SOURCE not in row.steps:
+                continue
+            steps = json.loads(row.steps)
+            hits = [source["hit"] for source in steps.get("sources", ())]
+            self._used |= {hit["id"] for hit in hits if hit["kind"] == "entry"}
+            for change in steps.get("changes", ()):
+                if not change.get("undone") and change.get("memory_id"):
+                    pairs += [(rival, change["memory_id"]) for rival in change.get("rival_ids", ())]
+        for older, newer in pairs:
+            if {older, newer} <= self._living:
+                self._note(Finding("contradiction", (older, newer)))
+
+    def _photos(self, rows: list[Row[Any]]) -> None:
+        ids = [row.photo_id for row in rows]
+        with self._database.read() as connection:
+            forgotten = forgotten_photos(connection, self._owner, ids)
+        missing = self._stores.retrieval().indexer.photos_without_vectors(ids)
+        for row in rows:
+            if row.photo_id not in forgotten and (not row.captioned_by or row.photo_id in missing):
+                self._note(Finding("photo", photo_id=row.photo_id))
+
+    def _note(self, finding: Finding) -> None:
+        if (finding.kind, finding.subject) not in self._dismissed:
+            self.findings.append(finding)
+
+
+def same_words(text: str) -> list[str]:
+    """What a text says: two with the same differ in nothing but inflections, articles, contractions and punctuation."""
+    folded = text.casefold()
+    for contraction, written_out in _CONTRACTIONS:
+        folded = contraction.sub(written_out, folded)
+    kept: list[str] = []
+    for word in _WORD.findall(folded):
+        if word not in _EMPTY:
+            kept += [word] if word in STOP_WORDS else finished_words(word)
+    return kept
+
+
+def photos_left(connection: Connection, owner: str, photo_ids: Collection[str]) -> set[str]:
+    """Those among the photos that were neither erased nor forgotten."""
+    these = (photo.c.owner == owner) & photo.c.photo_id.in_(sorted(photo_ids))
+    found = set(connection.scalars(select(photo.c.photo_id).where(these)))
+    return found - forgotten_photos(connection, owner, found)
+
+
+def dismiss(connection: Connection, owner: str, finding: Finding) -> None:
+    """Keep that nothing is wrong there: it is not found again."""
+    if (finding.kind, finding.subject) not in _dismissed(connection, owner):
+        connection.execute(insert(dismissed_finding).values(owner=owner, kind=finding.kind, subject=finding.subject))
+
+
+def forget_dismissed_photos(connection: Connection, owner: str, photo_ids: Collection[str]) -> None:
+    """A photo's id is the hash of what it shows: it goes with the photo."""
+    these = dismissed_finding.c.subject.in_(sorted(photo_ids))
+    connection.execute(delete(dismissed_finding).where(dismissed_finding.c.owner == owner, these))
+
+
+def _dismissed(connection: Connection, owner: str) -> set[tuple[str, str]]:
+    rows: Iterable[Any] = connection.execute(
+        select(dismissed_finding.c.kind, dismissed_finding.c.subject).where(dismissed_finding.c.owner == owner)
+    )
+    return {(kind, subject) for kind, subject in rows}
+
+
+_EVIDENCE = (entry_evidence.c.memory_id, entry_evidence.c.first_id, entry_evidence.c.last_id)
+_PHOTOS_OF = (entry_photo.c.memory_id, entry_photo.c.photo_id)
+_MESSAGES = (message.c.message_id,)
+_ENTRY_COLUMNS = ("memory_id", "text", "caption", "happened_first", "happened_last", "rests_on")
+_ENTRY_PAGES = (select(*(entry.c[name] for name in _ENTRY_COLUMNS)).where(entry.c.alive), entry.c.memory_id, _ENTRIES)
+_TRACE_PAGES = (select(trace.c.message_id, trace.c.steps), trace.c.message_id, _TRACES)
+_PHOTO_PAGES = (select(photo.c.photo_id, photo.c.captioned_by), photo.c.photo_id, _PHOTOS)

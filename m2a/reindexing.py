@@ -1,0 +1,58 @@
+"""The index being built anew, with its progress, for any number of followers."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+
+from m2a.agents.in_thread import in_thread
+from m2a.memory.index import IndexMismatchError
+from m2a.sentences import failure_sentence, log_unforeseen
+
+_LOOK_EVERY = 0.25  # seconds
+
+logger = logging.getLogger(__name__)
+
+
+class Reindexing:
+    """Runs whether anybody follows it or not. Ended half-way, by a crash too, the next search finishes it.
+
+    `records` is how many records the index holds once it is `done`; `failure` says why it could not be built.
+    """
+
+    def __init__(self) -> None:
+        self.done = False
+        self.records = 0
+        self.failure: str | None = None
+        self._left = 0
+        self._most = 0
+
+    async def run(self, rebuild: Callable[[], int], backlog: Callable[[], int]) -> None:
+        """Build it: `backlog` tells how many records are still to be done."""
+        building = asyncio.ensure_future(in_thread(_rebuilt, rebuild))
+        try:
+            while not building.done():
+                await asyncio.wait({building}, timeout=_LOOK_EVERY)
+                if not building.done():
+                    self._left = await in_thread(backlog)
+                    self._most = max(self._most, self._left)
+            self.records = building.result()
+        except Exception as error:
+            log_unforeseen(logger, "Building the index anew", error)
+            self.failure = failure_sentence(error)
+        finally:
+            building.cancel()  # it ends with its thread: nothing is written after M2A was closed
+            await asyncio.wait({building})
+            self.done = True
+
+    async def follow(self) -> AsyncIterator[tuple[int, int]]:
+        """How many records are done, of how many, as it goes on; nothing is known before the first are."""
+        while not self.done:
+            yield self._most - self._left, self._most
+            await asyncio.sleep(_LOOK_EVERY)
+
+
+def _rebuilt(rebuild: Callable[[], int]) -> int:
+    try:
+        return rebuild()
+    except IndexMismatchError:  # met by the opening in the background, which began before this was asked for
+        return rebuild()

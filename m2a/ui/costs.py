@@ -1,0 +1,100 @@
+"""What an answer took, and what the days took, as HTML."""
+
+from collections.abc import Sequence
+from datetime import date
+
+from m2a.types import Cost, CostSum
+from m2a.ui import markup
+
+_STAGES = {"reply": "The answer", "update": "What I remembered"}
+_NO_MODEL = "No language model was used."
+
+
+def cost_html(costs: Sequence[Cost], *, key: str) -> str:
+    """Below an answer, on demand: the seconds, and where a chat model was called its calls, tokens and money."""
+    if not costs:
+        return ""
+    calls = sum(cost.calls for cost in costs)
+    rows = [
+        ("First word", [_seconds(cost.first_word) for cost in costs]),
+        ("In all", [_seconds(cost.seconds) for cost in costs]),
+    ]
+    if calls:
+        rows += [
+            ("Calls of the model", [str(cost.calls) for cost in costs]),
+            ("Tokens in", [_tokens(cost.input_tokens, cost.calls) for cost in costs]),
+            ("Tokens out", [_tokens(cost.output_tokens, cost.calls) for cost in costs]),
+            ("Money", [money(cost.dollars, cost.calls) for cost in costs]),
+        ]
+    head = "".join(f'<th scope="col">{_STAGES[cost.stage]}</th>' for cost in costs)
+    body = "".join(
+        f'<tr><th scope="row">{name}</th>{"".join(f"<td>{value}</td>" for value in values)}</tr>'
+        for name, values in rows
+    )
+    note = "Money is the provider’s list price." if calls else _NO_MODEL
+    return (
+        f'<details class="m-details m-cost" data-key="{markup.text(key)}-cost"><summary>Cost and time '
+        f"<span>· {_seconds(costs[0].seconds)}</span></summary>"
+        f'<table class="m-table"><tr><td></td>{head}</tr>{body}</table><p class="m-when">{note}</p></details>'
+    )
+
+
+def days_html(days: Sequence[CostSum], total: CostSum, *, today: date) -> str:
+    """The sums by day, the newest first, and the sum of everything. Without a chat model only answers and seconds."""
+    if not total.replies and not total.calls:
+        return "<p>Nothing was answered yet. What each answer takes stands here, day by day, once something was.</p>"
+    with_model = total.calls > 0
+    names = ["Day", "Answers", "Time"] + (["Calls", "Tokens in", "Tokens out", "Money"] if with_model else [])
+    head = "".join(f'<th scope="col">{name}</th>' for name in names)
+    body = "".join(_row(markup.day_name(one.day, today), one, with_model) for one in days if one.day)
+    notes = [] if with_model else [_NO_MODEL]
+    if total.uncounted:
+        notes.append(
+            f"{markup.plural(total.uncounted, 'call')} had no count of tokens and {_is_are(total.uncounted)} left out."
+        )
+    if total.unpriced:
+        notes.append(
+            f"{markup.plural(total.unpriced, 'call')} had no known price and {_is_are(total.unpriced)} left out."
+        )
+    note = f'<p class="m-when">{" ".join(notes)}</p>' if notes else ""
+    return (
+        f'<div class="m-scroll" tabindex="0" role="group" aria-label="Cost and time by day"><table class="m-table">'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
+        f"<tfoot>{_row('All days', total, with_model)}</tfoot></table></div>{note}"
+    )
+
+
+def money(dollars: float | None, calls: int) -> str:
+    """Unknown is a dash, never nothing."""
+    if dollars is None:
+        return "not known" if calls else "–"
+    return f"${dollars:.2f}" if dollars >= 1 else f"${dollars:.4f}"
+
+
+def _row(name: str, one: CostSum, with_model: bool) -> str:
+    cells = [str(one.replies), _seconds(one.seconds)]
+    if with_model:
+        priced = one.dollars if one.calls > one.unpriced else None
+        counted = one.calls > one.uncounted or not one.calls
+        tokens = [f"{number:,}" if counted else "not counted" for number in (one.input_tokens, one.output_tokens)]
+        cells += [str(one.calls), *tokens, money(priced, one.calls)]
+    return f'<tr><th scope="row">{name}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
+
+
+def _tokens(number: int | None, calls: int) -> str:
+    if not calls:
+        return "–"
+    return "not counted" if number is None else f"{number:,}"
+
+
+def _seconds(value: float | None) -> str:
+    if value is None:
+        return "–"
+    if value < 60:
+        return f"{value:.2f} s" if value < 1 else f"{value:.1f} s"
+    minutes = round(value / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def _is_are(number: int) -> str:
+    return "is" if number == 1 else "are"

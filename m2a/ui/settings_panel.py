@@ -1,0 +1,199 @@
+"""The place of settings: thin handlers between the page, the assistant and the functions that write HTML.
+
+A further section gets a part of its own in `build` and a line in `_shown`. Models, index and mending belong to the user of
+this computer, whoever else may log in one day.
+"""
+
+from collections.abc import AsyncIterator
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import gradio as gr
+
+from m2a.types import ConnectionWish
+from m2a.ui import settings_view as view
+from m2a.ui.chat_panel import ChatPanel
+from m2a.ui.health_view import health_html
+from m2a.ui.memory_panel import MemoryPanel
+from m2a.ui.notices import memory_html
+from m2a.ui.plain_words import in_plain_words, sentence_for
+from m2a.ui.request import numbers_of, owner_of
+
+if TYPE_CHECKING:
+    from m2a.assistant import Assistant
+
+DAYS = 30
+LONGEST_NAME = 20_000
+
+# The page's script hands every click and form of the place in here, as an event with the name of what it asks for.
+_EVENTS = ["show", "connect", "offline", "verify", "repair", "reindex"]
+_EVENTS += ["look", "mend", "dismiss", "undo"]
+_ON_SETTINGS = f"""
+const names = {_EVENTS};
+document.addEventListener('m2a-settings', (event) => {{
+  if (names.includes(event.detail.name)) trigger(event.detail.name, event.detail.data);
+}});
+"""
+
+
+class SettingsPanel:
+    """Builds the parts of the settings and connects them."""
+
+    def __init__(self, assistant: "Assistant") -> None:
+        self._assistant = assistant
+
+    def build(self) -> None:
+        plain: dict[str, Any] = {"apply_default_css": False, "js_on_load": None}
+        gr.HTML(view.head_html(), elem_id="m2a-settings-head", **plain)
+        with gr.Column(elem_id="m2a-settings-body"):
+            self.connection = gr.HTML("", apply_default_css=False, js_on_load=_ON_SETTINGS)
+            self.connected = gr.HTML("", **plain)
+            gr.HTML(view.theme_html(), **plain)
+            self.costs = gr.HTML("", **plain)
+            self.data = gr.HTML("", **plain)
+            self.report = gr.HTML("", **plain)
+            self.health = gr.HTML("", **plain)
+            self.notice = gr.HTML("", **plain)
+
+    def connect(self, page: gr.Blocks, chat: ChatPanel, memory: MemoryPanel) -> None:
+        quiet: dict[str, Any] = {"inputs": None, "show_progress": "hidden", "concurrency_limit": None}
+        quiet |= {"api_visibility": "private", "trigger_mode": "multiple"}
+        shown = [self.connection, self.costs, self.data, self.health]
+        told = [self.connected, *shown]
+        page.load(in_plain_words(self.on_load), outputs=shown, **quiet)
+        events = self.connection
+        events.show(in_plain_words(self.on_show), outputs=shown, **quiet)
+        for event, handler in ((events.connect, self.on_connect), (events.offline, self.on_offline)):
+            event(in_plain_words(handler), outputs=told, **{**quiet, "trigger_mode": "once"})
+        for event, handler in (
+            (events.verify, self.on_verify),
+            (events.repair, self.on_repair),
+            (events.reindex, self.on_reindex),
+        ):
+            event(in_plain_words(handler), outputs=[self.report, self.data], **{**quiet, "trigger_mode": "once"})
+        found = [self.health, self.notice]
+        events.look(in_plain_words(self.on_look), outputs=found, **{**quiet, "trigger_mode": "once"})
+        events.dismiss(in_plain_words(self.on_dismiss), outputs=found, **quiet)
+        of_memory = [memory.view, memory.notice, memory.opened, memory.listed]
+        mended = events.mend(in_plain_words(self.on_mend), outputs=found, **quiet)
+        undone = events.undo(in_plain_words(self.on_undo), outputs=found, **quiet)
+        for act in (mended, undone):  # what was mended shows in the other places too
+            inputs, outputs = [chat.current, chat.shown], chat.parts
+            act.then(in_plain_words(chat.on_change), **{**quiet, "inputs": inputs, "outputs": outputs})
+            act.then(in_plain_words(memory.on_change), **{**quiet, "inputs": memory.view, "outputs": of_memory})
+
+    def on_load(self, request: gr.Request) -> list[Any]:
+        """Fills the place where the address names it."""
+        owner = owner_of(request)
+        return self._shown(owner) if "settings" in request.query_params else [gr.skip()] * 4
+
+    def on_show(self, request: gr.Request) -> list[Any]:
+        return self._shown(owner_of(request))
+
+    async def on_connect(self, event: gr.EventData, request: gr.Request) -> AsyncIterator[list[Any]]:
+        """Tests what was typed, and uses it if it answers. What the form left out stays as it is."""
+        sent = {name: getattr(event, name, None) for name in ("chat_model", "chat_base_url", "chat_api_key")}
+        model, address, key = (None if value is None else str(value) for value in sent.values())
+        async for output in self._connected(request, ConnectionWish(model, address, key)):
+            yield output
+
+    async def on_offline(self, request: gr.Request) -> AsyncIterator[list[Any]]:
+        async for output in self._connected(request, ConnectionWish("offline")):
+            yield output
+
+    async def on_verify(self, request: gr.Request) -> AsyncIterator[list[Any]]:
+        """Says what does not agree; changes nothing."""
+        self._keeper(request)
+        yield [view.working_html("Checking the database, the photos and the search index…"), gr.skip()]
+        yield [view.faults_html(await self._assistant.upkeep.verify()), gr.skip()]
+
+    async def on_repair(self, request: gr.Request) -> AsyncIterator[list[Any]]:
+        owner = self._keeper(request)
+        yield [view.working_html("Mending…"), gr.skip()]
+        mended = await self._assistant.upkeep.repair()
+        yield [view.working_html("Checking again…"), gr.skip()]
+        left = await self._assistant.upkeep.verify()
+        yield [view.faults_html(left, mended), self._data(owner)]
+
+    async def on_reindex(self, request: gr.Request) -> AsyncIterator[list[Any]]:
+        """Follows the building of the index; it goes on where the page is left."""
+        owner = self._keeper(request)
+        reindexing = self._assistant.upkeep.reindex()
+        async for done, total in reindexing.follow():
+            words = (
+                f"{done:,} of {total:,} records are in the new index…" if total else "Building the search index anew…"
+            )
+            yield [view.working_html(words, done, total), gr.skip()]
+        if reindexing.failure is not None:
+            yield [view.failed_html(reindexing.failure), gr.skip()]
+        else:
+            yield [view.report_html([f"The index is new and holds {reindexing.records:,} records."]), self._data(owner)]
+
+    async def on_look(self, request: gr.Request) -> AsyncIterator[list[Any]]:
+        """Looks through the memory of who asks."""
+        owner = owner_of(request)
+        yield [health_html(None, working=view.working_html("Looking through the memory…")), ""]
+        async for done, total in self._assistant.health_checks.look(owner):
+            words = f"{done:,} of {total:,} records looked through…"
+            yield [health_html(None, working=view.working_html(words, done, total)), gr.skip()]
+        yield [self._health(owner), gr.skip()]
+
+    async def on_mend(self, event: gr.EventData, request: gr.Request) -> list[Any]:
+        """Mends what a click names, as an act that is told and can be undone."""
+        owner, (kind, subject, mending) = owner_of(request), _named(event, "kind", "subject", "mending")
+        reply_id = await self._assistant.health_checks.mend(owner, kind, subject, mending)  # type: ignore[arg-type]
+        return [self._health(owner), self._notice(owner, reply_id)]
+
+    def on_dismiss(self, event: gr.EventData, request: gr.Request) -> list[Any]:
+        owner, (kind, subject) = owner_of(request), _named(event, "kind", "subject")
+        self._assistant.health_checks.dismiss(owner, kind, subject)
+        return [self._health(owner), ""]
+
+    def on_undo(self, event: gr.EventData, request: gr.Request) -> list[Any]:
+        owner, (reply_id, number) = owner_of(request), numbers_of(event, "reply_id", "number")
+        self._assistant.undo(owner, reply_id, number)
+        return [self._health(owner), self._notice(owner, reply_id)]
+
+    async def _connected(self, request: gr.Request, wish: ConnectionWish) -> AsyncIterator[list[Any]]:
+        owner = self._keeper(request)
+        unchanged = [gr.skip()] * 4
+        yield [view.working_html("Asking the model… the first answer of a large one may take a minute."), *unchanged]
+        try:
+            sentences = await self._assistant.connect(wish)
+        except Exception as error:
+            yield [view.failed_html(sentence_for(error)), *unchanged]  # what was typed stays in the form
+        else:
+            yield [view.report_html(sentences), *self._shown(owner)]
+
+    def _keeper(self, request: gr.Request) -> str:
+        owner = owner_of(request)
+        if owner != self._assistant.local_owner:
+            raise gr.Error("Only the user of this computer can do this.", title="M2A", print_exception=False)
+        return owner
+
+    def _shown(self, owner: str) -> list[Any]:
+        days, total = self._assistant.daily_costs(owner, DAYS)
+        today = datetime.now().astimezone().date()
+        return [
+            view.connection_html(self._assistant.connection()),
+            view.costs_html(days, total, shown_days=DAYS, today=today),
+            self._data(owner),
+            self._health(owner),
+        ]
+
+    def _health(self, owner: str) -> str:
+        return health_html(self._assistant.health_checks.health(owner))
+
+    def _notice(self, owner: str, reply_id: int | None) -> str:
+        if reply_id is None:
+            return view.report_html(["Done: words find this photo from now on."])
+        told = self._assistant.explanation(owner, reply_id)
+        return f'<div class="m-report" role="status">{memory_html(told.changes, reply_id=reply_id, place="s")}</div>'
+
+    def _data(self, owner: str) -> str:
+        return view.data_html(self._assistant.upkeep.data_size(owner))
+
+
+def _named(event: gr.EventData, *names: str) -> list[str]:
+    """The words that a click names; they are looked up, never believed."""
+    return [str(getattr(event, name, ""))[:LONGEST_NAME] for name in names]

@@ -1,0 +1,170 @@
+"""The settings as HTML: the language model, the look, what answering took, the data and its upkeep."""
+
+from collections.abc import Sequence
+from datetime import date
+
+from m2a.types import ChatConnection, CostSum, DataSize
+from m2a.ui import markup
+from m2a.ui.costs import days_html
+
+_OFFLINE = "offline"
+_THEMES = (("system", "As the system"), ("light", "Light"), ("dark", "Dark"))
+_WORKING = '<span class="m-dots" aria-hidden="true"><i></i><i></i><i></i></span>'
+
+
+def head_html() -> str:
+    return (
+        '<div class="m-memory-head"><h2 tabindex="-1">Settings</h2><p>They hold for this computer</p>'
+        '<button type="button" class="m-icon" data-place="chat" aria-label="Close the settings">✕</button></div>'
+    )
+
+
+def connection_html(connection: ChatConnection) -> str:
+    """The form of the chat model. What the environment fixes is shown, with the variable that does it."""
+    model = "" if connection.chat_model == _OFFLINE else connection.chat_model
+    key = "Kept, and never shown. Leave this empty to keep it" if connection.has_key else "None is kept"
+    now = f"In use: <b>{markup.text(model)}</b>" if model else "In use: <b>none</b>, I answer by rules"
+    off = '<button type="button" class="m-button" data-settings-act="offline">Use no language model</button>'
+    return (
+        f'<section class="m-setting" aria-labelledby="m2a-set-model"><h3 id="m2a-set-model">Language model</h3><p>{now}.</p>'
+        "<form data-connect>"
+        + _field(
+            "Model",
+            "chat_model",
+            model,
+            "openai:NAME for a server of your own; or another provider, such as anthropic:NAME",
+            connection,
+            placeholder="openai:llama3.2",
+        )
+        + _field(
+            "Address of the server",
+            "chat_base_url",
+            connection.chat_base_url or "",
+            "Empty for the provider’s own. Ollama on this computer: http://127.0.0.1:11434/v1",
+            connection,
+            placeholder="http://127.0.0.1:11434/v1",
+        )
+        + _field("Key", "chat_api_key", "", key, connection, kind="password")
+        + f'<div class="m-acts"><button class="m-button">Test and use it</button>{off if model else ""}</div>'
+        f"<small>It is asked something first. Only a model that answers is kept, in {markup.text(connection.file)}, which "
+        "nobody but you may read. A key goes to the server that it was given for and to no other: with another provider or "
+        "address, type its key anew.</small></form></section>"
+    )
+
+
+def theme_html() -> str:
+    """The look of the page, which the browser keeps."""
+    choices = "".join(
+        f'<label><input type="radio" name="theme" value="{value}" data-theme> {name}</label>' for value, name in _THEMES
+    )
+    return (
+        f'<section class="m-setting"><fieldset class="m-choices"><legend>Theme</legend>{choices}</fieldset></section>'
+    )
+
+
+def costs_html(days: Sequence[CostSum], total: CostSum, *, shown_days: int, today: date) -> str:
+    """What answering took by day."""
+    table = days_html(days, total, today=today)
+    return (
+        '<section class="m-setting" aria-labelledby="m2a-set-cost"><h3 id="m2a-set-cost">Cost and time</h3>'
+        f"<p>By day, the last {shown_days} days. Below each answer stands what it took by itself.</p>{table}</section>"
+    )
+
+
+def data_html(size: DataSize) -> str:
+    """How much there is, and what can be done with it."""
+    rows = [
+        ("Conversations", f"{size.conversations:,}"),
+        ("Messages", f"{size.messages:,}"),
+        ("Memories", f"{size.memories:,}"),
+        ("Photos", f"{size.photos:,} · {_bytes(size.photo_bytes)}"),
+        ("Database", _bytes(size.database_bytes)),
+        ("Search index", _bytes(size.index_bytes)),
+    ]
+    facts = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in rows)
+    waiting = (
+        f"<p>{markup.plural(size.waiting, 'change')} waits for the index; the next search takes it in.</p>"
+        if size.waiting
+        else ""
+    )
+    return (
+        '<section class="m-setting" aria-labelledby="m2a-set-data"><h3 id="m2a-set-data">Data</h3>'
+        f'<dl class="m-facts">{facts}</dl>{waiting}<p class="m-when">All of it lies in {markup.text(size.folder)}.</p>'
+        '<div class="m-acts">'
+        '<button type="button" class="m-button" data-settings-act="verify">Check that everything agrees</button>'
+        '<button type="button" class="m-button" data-settings-act="reindex">Build the search index anew</button></div>'
+        "<small>Building the index anew loses nothing. It can be left at any time: what is not done then, the next search "
+        "does.</small></section>"
+    )
+
+
+def working_html(words: str, done: int = 0, of: int = 0) -> str:
+    """Something that takes its time is under way."""
+    bar = f'<progress max="{of}" value="{done}" aria-label="{markup.text(words)}"></progress>' if of else ""
+    return f'<div class="m-report" role="status"><p class="m-thinking">{_WORKING}{markup.text(words)}</p>{bar}</div>'
+
+
+def report_html(sentences: Sequence[str]) -> str:
+    """What was done, or found out."""
+    return f'<div class="m-report" role="status">{_lines(sentences)}</div>'
+
+
+def failed_html(sentence: str) -> str:
+    return f'<div class="m-failure" role="alert">{markup.text(sentence)}</div>'
+
+
+def faults_html(faults: Sequence[str], mended: Sequence[str] | None = None) -> str:
+    """What does not agree, and a button that mends it; or, after that, what was mended and what is left."""
+    if mended is None:
+        if not faults:
+            return report_html(["Everything agrees: the messages, the memories, the photos and the search index."])
+        button = '<button type="button" class="m-button" data-settings-act="repair">Mend what can be mended</button>'
+        title = f"{markup.plural(len(faults), 'thing')} {'does' if len(faults) == 1 else 'do'} not agree."
+        return (
+            f'<div class="m-report" role="status"><p><b>{title}</b> Mending loses nothing that you said.</p>'
+            f"{_lines(faults)}{button}</div>"
+        )
+    told = list(mended) or ["There was nothing that could be mended."]
+    left = f"<p><b>Still wrong:</b></p>{_lines(faults)}" if faults else "<p>Everything agrees now.</p>"
+    return f'<div class="m-report" role="status">{_lines(told)}{left}</div>'
+
+
+def _lines(sentences: Sequence[str], most: int = 50) -> str:
+    items = "".join(f'<li dir="auto">{markup.text(sentence)}</li>' for sentence in sentences[:most])
+    more = len(sentences) - most
+    return f"<ul>{items}{f'<li>And {more} more.</li>' if more > 0 else ''}</ul>"
+
+
+def _field(
+    label: str,
+    name: str,
+    value: str,
+    hint: str,
+    connection: ChatConnection,
+    *,
+    kind: str = "text",
+    placeholder: str = "",
+) -> str:
+    variable = connection.fixed.get(name)
+    state = ""
+    if variable:
+        hint = f"Fixed by {variable}; start M2A without it to change it here."
+        state = " disabled"
+        value = value or ("set, not shown" if kind == "password" else "")
+    complete = "new-password" if kind == "password" else "off"
+    return (
+        f'<label>{label}<input type="{"text" if variable else kind}" name="{name}" value="{markup.text(value)}" '
+        f'placeholder="{placeholder}" maxlength="2000" autocomplete="{complete}" spellcheck="false" '
+        f'aria-describedby="m2a-hint-{name}"{state}></label><small id="m2a-hint-{name}">{markup.text(hint)}</small>'
+    )
+
+
+def _bytes(number: int | None) -> str:
+    if number is None:
+        return "on a server"
+    size = float(number)
+    for unit in ("bytes", "KB", "MB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "bytes" or size >= 10 else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} GB"

@@ -1,0 +1,112 @@
+"""What a turn takes is kept with its reply, told below it, summed by day, and erased with it."""
+
+from collections.abc import AsyncGenerator, Iterator
+from datetime import UTC, date, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from m2a import Assistant
+from m2a.agents.state import Decision, TurnState
+from m2a.memory import costs
+from m2a.settings import load_settings
+from m2a.types import Answer, Cost, CostSum, Erasure, Finish
+from m2a.ui.costs import cost_html, days_html
+from models.chat_model import ChatModelError, TokenUsage
+from tests.scripted_policy import ScriptedPolicy
+from tests.told_memory import Memory
+from tests.turns import Clock, turn
+
+NOON = datetime(2026, 3, 12, 12, tzinfo=UTC)
+
+
+class CountingPolicy(ScriptedPolicy):
+    """Every step is a call of a model that counts its tokens; `fails` is how often its update is out of order."""
+
+    fails = 0
+
+    async def decide(self, state: TurnState) -> Decision:
+        if state.stage == "update" and self.fails:
+            self.fails -= 1
+            raise ChatModelError("The chat model is out of order.")
+        return Decision(Answer() if state.stage == "query" else Finish(), TokenUsage(100, 10))
+
+    async def reply(self, state: TurnState) -> AsyncGenerator[str | TokenUsage, None]:
+        async for piece in super().reply(state):
+            yield piece
+        yield TokenUsage(1000, 200)
+
+
+@pytest.fixture
+def memory(database, owner, tmp_path) -> Iterator[Memory]:
+    opened = Memory(database, owner, tmp_path)
+    yield opened
+    opened.index.close()
+
+
+async def test_a_turn_keeps_what_its_answer_and_its_update_took(tmp_path: Path) -> None:
+    settings = load_settings(data_dir=tmp_path, chat_model="openai:gpt-4o")
+    async with Assistant.open(settings, policy=CountingPolicy(), clock=Clock()) as assistant:
+        owner = assistant.local_owner
+        reply = next(e.message for e in await turn(assistant, "My tea is green.") if hasattr(e, "sources"))
+        [answer, update] = assistant.costs(owner, [reply.message_id])[reply.message_id]
+        assert (answer.stage, answer.calls, answer.input_tokens, answer.output_tokens) == ("reply", 2, 1100, 210)
+        assert answer.first_word is not None and 0 < answer.first_word <= answer.seconds
+        assert answer.dollars is not None and 0 < answer.dollars < 0.1
+        assert (update.stage, update.calls, update.input_tokens, update.first_word) == ("update", 1, 100, None)
+        [day], total = assistant.daily_costs(owner, days=1)
+        assert (day.replies, day.calls, total.input_tokens, total.unpriced) == (1, 3, 1200, 0)
+        await assistant.erase(owner, Erasure("message", reply.message_id - 1))
+        assert assistant.costs(owner, [reply.message_id]) == {} and assistant.daily_costs(owner, days=1)[0] == []
+
+
+async def test_an_update_that_is_tried_again_costs_both_times_and_without_a_model_it_is_seconds(tmp_path: Path) -> None:
+    policy = CountingPolicy()
+    async with Assistant.open(load_settings(data_dir=tmp_path), policy=policy, clock=Clock()) as assistant:
+        policy.fails = 1
+        first = next(e.message for e in await turn(assistant, "My tea is green.") if hasattr(e, "sources"))
+        [_, failed] = assistant.costs(assistant.local_owner, [first.message_id])[first.message_id]
+        await turn(assistant, "And my coffee is black.")
+        [_, done] = assistant.costs(assistant.local_owner, [first.message_id])[first.message_id]
+        assert (failed.calls, done.calls) == (0, 1) and done.seconds > failed.seconds > 0
+    async with Assistant.open(load_settings(data_dir=tmp_path), policy=ScriptedPolicy(), clock=Clock()) as assistant:
+        reply = next(e.message for e in await turn(assistant, "Hello.") if hasattr(e, "sources"))
+        found = assistant.costs(assistant.local_owner, [reply.message_id])[reply.message_id]
+        assert [(one.calls, one.dollars) for one in found] == [(0, None), (0, None)]
+        told = cost_html(found, key="m2")
+        assert "No language model" in told and "Tokens" not in told and "First word" in told
+
+
+def test_costs_are_summed_by_the_days_of_the_user_and_unknown_is_not_nothing(memory: Memory) -> None:
+    owner = memory.bank.owner
+    replies = [memory.say(f"Message {number}.")[1].message_id for number in range(3)]
+    zone = timezone(timedelta(hours=5, minutes=45))
+    with memory.database.write() as connection:
+        costs.note(connection, owner, replies[0], Cost("reply", 2.0, 1.0, 1, 100, 20, 0.5), NOON)
+        costs.note(connection, owner, replies[0], Cost("update", 3.0, None, 1, None, None), NOON)
+        costs.note(connection, owner, replies[0], Cost("update", 1.0, None, 2, 5, 5, 0.1), NOON)
+        costs.note(connection, owner, replies[1], Cost("reply", 1.0, 0.5), NOON + timedelta(hours=6, minutes=15))
+        costs.note(connection, owner, replies[2], Cost("reply", 1.0, 0.5), NOON - timedelta(days=40))
+        days = costs.by_day(connection, owner, zone, since=date(2026, 3, 1))
+        total = costs.total(connection, owner)
+        kept = costs.costs_of(connection, owner, replies)
+    assert kept[replies[0]][1] == Cost("update", 4.0, None, 3, None, None, None)
+    assert days == [
+        CostSum(date(2026, 3, 13), 1, 1.0, 0, 0, 0, 0.0),
+        CostSum(date(2026, 3, 12), 1, 6.0, 4, 100, 20, 0.5, uncounted=3, unpriced=3),
+    ]
+    assert (total.replies, total.seconds, total.dollars) == (3, 8.0, 0.5)
+    told = days_html(days, total, today=date(2026, 3, 13))
+    assert "$0.5000" in told and "3 calls had no known price" in told and "Yesterday" in told
+    assert "Nothing was answered yet" in days_html([], costs.CostSum(None, 0, 0, 0, 0, 0, 0), today=NOON.date())
+
+
+def test_what_a_turn_took_is_erased_with_its_message_and_with_everything(memory: Memory) -> None:
+    said, reply = memory.say("My PIN is 4471.")
+    memory.bank.note_cost(reply.message_id, Cost("update", 1.0))
+    memory.bank.erase(Erasure("message", said.message_id))
+    assert memory.bank.costs_of([2]) == {}
+    memory.bank.note_cost(2, Cost("update", 1.0))  # an update that was under way
+    assert memory.bank.costs_of([2]) == {}
+    memory.bank.erase(Erasure("everything"))
+    assert memory.bank.daily_costs(1)[1].seconds == 0

@@ -1,0 +1,206 @@
+"""The settings in the page, without a browser: a model is tested, kept and used, and the data is looked after."""
+
+import os
+import stat
+import tomllib
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import gradio as gr
+import pytest
+
+from m2a import Assistant
+from m2a.memory.owners import owner_named
+from m2a.settings import Settings, SettingsError, load_settings
+from m2a.settings_file import file_of, write_settings
+from m2a.types import ConnectionWish, ReplyFinished
+from m2a.ui.settings_panel import SettingsPanel
+from tests.chat_server import ChatServer, Reply, say, status
+from tests.turns import turn
+
+KEY = "sk-geheim-4471"
+
+
+def answers(request: dict[str, Any]) -> Reply:
+    return say("Good evening.")
+
+
+@pytest.fixture(autouse=True)
+def _nothing_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in Settings.model_fields:
+        monkeypatch.delenv(f"M2A_{name.upper()}", raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
+    with ChatServer(answers) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def assistant(tmp_path: Path) -> AsyncIterator[Assistant]:
+    async with Assistant.open(load_settings(data_dir=tmp_path / "data")) as opened:
+        yield opened
+
+
+def request(owner: str, **query: str) -> Any:
+    return SimpleNamespace(username=owner, session_hash="tab", query_params=query)
+
+
+async def told(outputs: AsyncIterator[list[Any]]) -> str:
+    """All that a handler sent, in order."""
+    return "\n".join([str(output) async for output in outputs])
+
+
+def wish(server: ChatServer, model: str = "openai:tiny", key: str | None = KEY) -> ConnectionWish:
+    return ConnectionWish(model, server.base_url, key)
+
+
+async def test_a_model_is_tested_kept_and_used_from_the_next_message_on(
+    assistant: Assistant, server: ChatServer
+) -> None:
+    panel, who = SettingsPanel(assistant), request(assistant.local_owner)
+    typed: Any = SimpleNamespace(chat_model=" openai:tiny ", chat_base_url=server.base_url, chat_api_key=KEY)
+    shown = await told(panel.on_connect(typed, who))
+    assert "Asking the model" in shown and "openai:tiny answers" in shown and "In use: <b>openai:tiny</b>" in shown
+    assert KEY not in shown and "never shown" in shown
+    file = assistant.settings.data_dir / "m2a.toml"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert load_settings(data_dir=assistant.settings.data_dir).chat_model == "openai:tiny"
+    asked = len(server.requests)
+    [reply] = [event for event in await turn(assistant, "Hello!") if isinstance(event, ReplyFinished)]
+    assert reply.message.text == "Good evening." and len(server.requests) > asked
+    assert server.requests[-1].headers["authorization"] == f"Bearer {KEY}"
+    assert KEY not in str(panel.on_show(who)) and server.base_url in str(panel.on_show(who))
+
+    off = await told(panel.on_offline(who))
+    assert "by rules" in off and "In use: <b>none</b>" in off and KEY not in file.read_text()
+    asked = len(server.requests)
+    await turn(assistant, "My tea is green.")
+    assert len(server.requests) == asked
+
+
+@pytest.mark.parametrize(
+    ("wanted", "words"),
+    [
+        (ConnectionWish("openai:tiny", "http://127.0.0.1:9/v1"), "127.0.0.1:9"),
+        (ConnectionWish("tiny", ""), "'tiny' is none of"),
+        (ConnectionWish("openai:tiny", "ftp://127.0.0.1/v1"), "http://"),
+        (ConnectionWish("openai:tiny", f"http://me:{KEY}@127.0.0.1/v1"), "names a user"),
+        (ConnectionWish("openai:tiny", "", "a\nb"), "a line each"),
+    ],
+)
+async def test_what_does_not_answer_changes_nothing_and_says_what_to_do(
+    assistant: Assistant, wanted: ConnectionWish, words: str
+) -> None:
+    before = assistant.settings
+    with pytest.raises(SettingsError, match=words) as refused:
+        await assistant.connect(wanted)
+    assert KEY not in str(refused.value)
+    assert assistant.settings is before and not (before.data_dir / "m2a.toml").exists()
+
+
+async def test_a_refused_key_is_told_in_the_form_and_what_was_typed_stays(assistant: Assistant) -> None:
+    panel = SettingsPanel(assistant)
+    with ChatServer(lambda _: status(401, f"Incorrect API key provided: {KEY}")) as server:
+        typed: Any = SimpleNamespace(chat_model="openai:tiny", chat_base_url=server.base_url, chat_api_key=KEY)
+        shown = await told(panel.on_connect(typed, request(assistant.local_owner)))
+    assert "m-failure" in shown and "Nothing was changed" in shown and KEY not in shown
+
+
+async def test_a_key_goes_to_the_server_that_it_was_given_for_and_to_no_other(
+    assistant: Assistant, server: ChatServer
+) -> None:
+    await assistant.connect(wish(server))
+    await assistant.connect(wish(server, "openai:other", key=None))
+    assert server.requests[-1].headers["authorization"] == f"Bearer {KEY}"  # the same server
+    with ChatServer(answers) as other:
+        await assistant.connect(wish(other, key=None))
+        assert other.requests and all(KEY not in str(one.headers) for one in other.requests)
+    assert not assistant.connection().has_key
+    assert KEY not in (assistant.settings.data_dir / "m2a.toml").read_text()
+
+
+async def test_what_the_environment_sets_is_shown_as_fixed_and_stays(
+    tmp_path: Path, server: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("M2A_CHAT_MODEL", "openai:tiny")
+    monkeypatch.setenv("M2A_CHAT_BASE_URL", server.base_url)
+    monkeypatch.setenv("M2A_CHAT_API_KEY", KEY)
+    async with Assistant.open(load_settings(data_dir=tmp_path / "data")) as assistant:
+        shown = str(SettingsPanel(assistant).on_show(request(assistant.local_owner)))
+        assert "Fixed by M2A_CHAT_MODEL" in shown and "set, not shown" in shown and KEY not in shown
+        for refused in (
+            wish(server, "openai:other"),
+            ConnectionWish(None, "http://127.0.0.1:9/v1"),
+            ConnectionWish("offline"),
+        ):
+            with pytest.raises(SettingsError, match="is set by M2A_CHAT_"):
+                await assistant.connect(refused)
+        assert "openai:tiny answers" in (await assistant.connect(ConnectionWish()))[0]  # it can be tested all the same
+        assert not (tmp_path / "data" / "m2a.toml").exists()
+        monkeypatch.delenv("M2A_CHAT_BASE_URL")
+        with pytest.raises(SettingsError, match="its server, is set by M2A_CHAT_API_KEY"):
+            await assistant.connect(ConnectionWish(None, "http://127.0.0.1:9/v1"))
+
+
+async def test_only_the_user_of_this_computer_changes_anything(assistant: Assistant) -> None:
+    panel = SettingsPanel(assistant)
+    stranger = request(owner_named(assistant.stores.database, "other"))
+    for handler in (panel.on_offline, panel.on_verify, panel.on_repair, panel.on_reindex):
+        with pytest.raises(gr.Error, match="Only the user of this computer"):
+            await told(handler(stranger))
+
+
+def test_what_is_saved_is_what_the_next_start_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def saved() -> Path:
+        write_settings(file_of(load_settings()), {"chat_model": "openai:tiny"})
+        assert load_settings().chat_model == "openai:tiny"
+        return file_of(load_settings())
+
+    (tmp_path / "m2a-data").mkdir()
+    assert saved() == Path("m2a-data/m2a.toml")
+    Path("m2a-data/m2a.toml").unlink()
+    Path("m2a.toml").write_text('data_dir = "elsewhere"\n')
+    assert saved() == Path("m2a.toml")  # which names the folder
+    (tmp_path / "given").mkdir()
+    monkeypatch.setenv("M2A_DATA_DIR", "given")
+    assert saved() == Path("given/m2a.toml")
+    assert file_of(load_settings(data_dir=tmp_path / "flag")) == tmp_path / "flag" / "m2a.toml"
+
+
+def test_the_rest_of_the_file_stays_as_it_is(tmp_path: Path) -> None:
+    file = tmp_path / "m2a.toml"
+    file.write_text('# mine\nchat_model = "offline" # for now\nport = 7000\n')
+    os.chmod(file, 0o644)
+    write_settings(file, {"chat_model": 'openai:"tiny"\\', "chat_api_key": KEY})
+    assert tomllib.loads(file.read_text()) == {"chat_model": 'openai:"tiny"\\', "port": 7000, "chat_api_key": KEY}
+    assert file.read_text().startswith("# mine\nport = 7000") and stat.S_IMODE(file.stat().st_mode) == 0o600
+    write_settings(file, {"chat_api_key": None})
+    assert "chat_api_key" not in tomllib.loads(file.read_text())
+    for broken in ('chat_model = """\nopenai:tiny"""\n', "port = = 1\n", "[chat_model]\nx = 1\n"):
+        file.write_text(broken)
+        with pytest.raises(SettingsError, match="could not be written"):
+            write_settings(file, {"chat_model": "offline"})
+        assert file.read_text() == broken
+
+
+async def test_the_data_is_counted_checked_mended_and_indexed_anew(assistant: Assistant) -> None:
+    await turn(assistant, "My dog is called Bobo.")
+    panel, who = SettingsPanel(assistant), request(assistant.local_owner)
+    size = assistant.upkeep.data_size(assistant.local_owner)
+    assert (size.conversations, size.messages, size.memories, size.photos, size.waiting) == (1, 2, 1, 0, 0)
+    assert size.database_bytes and size.index_bytes and size.photo_bytes == 0
+    assert "Everything agrees" in await told(panel.on_verify(who))
+    stray = assistant.settings.data_dir / "photos" / assistant.local_owner / f"{'0' * 64}.jpg"
+    stray.parent.mkdir(parents=True, exist_ok=True)
+    stray.write_bytes(b"x")
+    assert "does not agree" in (faults := await told(panel.on_verify(who))) and "Mend what can be mended" in faults
+    mended = await told(panel.on_repair(who))
+    assert "Removed 1 photo file" in mended and "Everything agrees now" in mended and not stray.exists()
+    first, second = assistant.upkeep.reindex(), assistant.upkeep.reindex()
+    assert first is second  # whoever asks again joins
+    assert "holds 3 records" in await told(panel.on_reindex(who))
