@@ -183,7 +183,7 @@ def _reading(
         ]
     restores = any(one.act == "restore" for one in said)
     instead = _observations(otherwise, before, concepts, message.said_at.date())
-    return Reading(tuple(dict.fromkeys(observations)), forgets, tuple(dict.fromkeys(instead)), restores)
+    return Reading(tuple(dict.fromkeys(observations)), forgets, tuple(dict.fromkeys(instead)), restores=restores)
 
 
 def _told(said: Sequence[Utterance]) -> list[Utterance]:
