@@ -18,7 +18,7 @@ _CLEAR = '<button type="button" class="m-button" data-memory-act="clear">Show ev
 def controls_html() -> str:
     """Heading, search and filters. They stay as they are while the list below them changes."""
     return (
-        '<div class="m-memory-head"><h2>Memory</h2><p>What I know, and where I have it from</p>'
+        '<div class="m-memory-head"><h2 tabindex="-1">Memory</h2><p>What I know, and where I have it from</p>'
         '<button type="button" class="m-icon" data-place="chat" aria-label="Close the memory">✕</button></div>'
         '<form class="m-find" data-find role="search"><input type="search" name="words" maxlength="400" '
         'autocomplete="off" aria-label="Search what I remember" placeholder="Search what I remember">'
