@@ -47,7 +47,33 @@
     if (open === drawerOpen()) return;
     document.body.classList.toggle('m-drawer-open', open);
     document.querySelector('.m-menu')?.setAttribute('aria-expanded', String(open));
-    document.querySelector(open ? '.m-close' : '.m-menu')?.focus();
+    if (open) focusFirst('.m-close');
+    else focusFirst('.m-menu', '.m-memory-head h2');
+  }
+
+  // Focus: a panel that closes gives it back to what opened it, and what is drawn anew has it where it had it before.
+
+  const KEYS = ['data-open', 'data-memory', 'data-see', 'data-focus', 'data-place', 'data-key'];
+  let stood = null;
+  let memoryOpener = null;
+
+  function focusFirst(...places) {
+    places.map((one) => (typeof one === 'string' ? document.querySelector(one) : one))
+      .find((one) => one?.isConnected && one.checkVisibility({ visibilityProperty: true }))?.focus();
+  }
+
+  // A selector of what will stand in the element's place; null where nothing names it.
+  function nameOf(element) {
+    const part = element.closest('[id^="m2a-"]');
+    const named = element.matches('summary') ? element.parentElement : element;
+    const key = KEYS.find((one) => named.hasAttribute(one));
+    if (!part || !key) return null;
+    return `#${part.id} [${key}="${CSS.escape(named.getAttribute(key))}"]${named === element ? '' : ' > summary'}`;
+  }
+
+  function keepStanding() {
+    if (!stood?.name || stood.element.isConnected || document.activeElement !== document.body) return;
+    document.querySelector(stood.name)?.focus({ preventScroll: true });
   }
 
   // Memory: the panel beside the chat. What is asked of the server goes through the list, which hands it on.
@@ -78,10 +104,13 @@
   // With a memory to open the list comes along with it.
   function setMemory(open, memory = '') {
     if (open === memoryOpen()) return;
+    if (open) memoryOpener = document.activeElement;
+    const within = document.getElementById('m2a-memory')?.contains(document.activeElement);
     document.body.classList.toggle('m-memory-open', open);
     markPlace();
     if (open && !memory && listCount() === undefined) askMemory('show');
     setDrawer(false);
+    if (within) focusFirst(memoryOpener !== document.body && memoryOpener, 'nav [data-place="memory"]', '.m-menu');
   }
 
   function goTo(memory) {
@@ -192,7 +221,8 @@
     const place = memoryFocus && document.querySelector(memoryFocus);
     if (!place) return;
     memoryFocus = null;
-    place.focus();
+    // At the last page its button leads no further.
+    (place.disabled ? place.parentElement.querySelector('button:enabled') : place)?.focus();
   }
 
   function filters() {
@@ -675,7 +705,13 @@
   document.addEventListener('keydown', (key) => {
     onReviewKey(key);
     if (key.key === 'Escape' && !document.querySelector('dialog[open]')) {
+      const manage = key.target.closest?.('.m-manage[open]');
       if (drawerOpen()) setDrawer(false);
+      else if (manage) {
+        opened.delete(manage.dataset.key);
+        manage.open = false;
+        manage.querySelector('summary').focus();
+      }
       else if (settingsOpen() && document.getElementById('m2a-settings').contains(key.target)) goTo(null);
       else if (memoryOpen() && document.getElementById('m2a-memory').contains(key.target)) {
         if (document.querySelector('.m-opened')) closeOpened();
@@ -694,6 +730,8 @@
       if (!key.shiftKey && !key.isComposing) onSubmit();
     }
   });
+  document.addEventListener('focusin', ({ target }) => { stood = { element: target, name: nameOf(target) }; });
+  document.addEventListener('pointerdown', () => { stood = null; }, true);
   document.addEventListener('input', (input) => {
     if (input.target === box()) onTyping(input.target.value);
     else if (input.target.closest?.('[data-find-conversations]')) searchConversations(input.target.value);
@@ -748,6 +786,7 @@
     keepDraft();
     keepFocus();
     showReview();
+    keepStanding();
     showMemory();
     showDialog();
     showSettings();

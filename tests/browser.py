@@ -16,7 +16,9 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Playwright, Request, expect, sync_playwright
@@ -30,6 +32,7 @@ FLAGS = (
 )  # fmt: skip
 expect.set_options(timeout=SECONDS * 500)
 NEWEST_QUESTION = "Math.max(0, ...[...document.querySelectorAll('.m-user[id]')].map((one) => Number(one.id.slice(1))))"
+NO_CHROMIUM = "Chromium is not installed (Debian: apt-get install chromium)."
 LOCAL = re.compile(r"(https?://(127\.0\.0\.1|localhost)[:/]|data:|blob:)")
 
 
@@ -124,8 +127,12 @@ class Visitor:
 
     def check(self) -> None:
         assert not self.foreign, f"The page asked other hosts: {self.foreign}"
-        errors = [error for error in self.errors if not any(words in error for words in self._forgiven)]
+        errors = self.unforgiven()
         assert not errors, f"The console shows errors: {errors}"
+
+    def unforgiven(self) -> list[str]:
+        """The errors of the console."""
+        return [error for error in self.errors if not any(words in error for words in self._forgiven)]
 
     # What a user does
 
@@ -210,18 +217,51 @@ def chromium_path() -> str:
     """Debian's Chromium; without one the test is skipped, or fails where `M2A_REQUIRE_ALL` is 1."""
     executable = shutil.which("chromium")
     if executable is None:
-        reason = "Chromium is not installed (Debian: apt-get install chromium)."
         if os.environ.get("M2A_REQUIRE_ALL") == "1":
-            pytest.fail(reason)
-        pytest.skip(reason)
+            pytest.fail(NO_CHROMIUM)
+        pytest.skip(NO_CHROMIUM)
     return executable
 
 
 @pytest.fixture(scope="module")
 def chromium(playwright: Playwright) -> Iterator[Browser]:
-    browser = playwright.chromium.launch(executable_path=chromium_path(), args=list(FLAGS))
+    chromium_path()
+    browser = launched(playwright)
     yield browser
     browser.close()
+
+
+def launched(playwright: Playwright) -> Browser:
+    executable = shutil.which("chromium")
+    if executable is None:
+        raise SystemExit(NO_CHROMIUM)
+    return playwright.chromium.launch(executable_path=executable, args=list(FLAGS))
+
+
+@contextmanager
+def own_browser() -> Iterator[Browser]:
+    """For a bench, which has no fixtures."""
+    with sync_playwright() as playwright:
+        browser = launched(playwright)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+def open_window(
+    browser: Browser, *, width: int = 1280, height: int = 860, dark: bool = False, bypass_csp: bool = False
+) -> Visitor:
+    """A window with a profile of its own. With `bypass_csp` nothing but what the page shows keeps a script from running."""
+    context = browser.new_context(
+        viewport={"width": width, "height": height},
+        color_scheme="dark" if dark else "light",
+        locale="en-GB",
+        reduced_motion="reduce",
+        service_workers="block",
+        bypass_csp=bypass_csp,
+    )
+    return Visitor(context.new_page())
 
 
 @pytest.fixture
@@ -229,18 +269,11 @@ def visit(chromium: Browser) -> Iterator[Callable[..., Visitor]]:
     """Opens windows; what must not have happened in them is checked at the end."""
     visitors: list[Visitor] = []
 
-    def open_window(*, width: int = 1280, height: int = 860, dark: bool = False) -> Visitor:
-        context = chromium.new_context(
-            viewport={"width": width, "height": height},
-            color_scheme="dark" if dark else "light",
-            locale="en-GB",
-            reduced_motion="reduce",
-            service_workers="block",
-        )
-        visitors.append(Visitor(context.new_page()))
+    def open_one(**options: Any) -> Visitor:
+        visitors.append(open_window(chromium, **options))
         return visitors[-1]
 
-    yield open_window
+    yield open_one
     for visitor in visitors:
         visitor.page.context.close()
     for visitor in visitors:

@@ -22,7 +22,7 @@ def quote_html(message: Message, *, without: Sequence[str] = (), before: Message
     context = _before_html(message, before) if before is not None and before.text else ""
     return (
         f'<blockquote class="m-quote">{words}{markup.photos(rest)}'
-        f"<footer>{markup.text(message.speaker)}, {markup.moment(message.said_at)} · {message_link(message)}</footer>"
+        f"<footer><bdi>{markup.text(message.speaker)}</bdi>, {markup.moment(message.said_at)} · {message_link(message)}</footer>"
         f"{context}</blockquote>"
     )
 

@@ -56,12 +56,13 @@ def failures_html(failures: Sequence[Failed]) -> str:
 
 def failure_html(failure: Failed) -> str:
     title = "<strong>I could not answer.</strong> " if failure.stage == "reply" else ""
-    return f'<div class="m-failure" role="alert">{title}{markup.text(failure.reason)}</div>'
+    return f'<div class="m-failure" role="alert">{title}<span dir="auto">{markup.text(failure.reason)}</span></div>'
 
 
 def refusal_html(reason: str) -> str:
     """A message that was not taken at all; its words are still in the box."""
-    return f'<div class="m-failure" role="alert"><strong>I did not take this.</strong> {markup.text(reason)}</div>'
+    why = f'<span dir="auto">{markup.text(reason)}</span>'
+    return f'<div class="m-failure" role="alert"><strong>I did not take this.</strong> {why}</div>'
 
 
 def _told_once(changes: Sequence[RecordedChange]) -> list[list[RecordedChange]]:

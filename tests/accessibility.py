@@ -1,0 +1,72 @@
+"""What axe-core and the keyboard have to say of what the page shows."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from axe_playwright_python.sync_playwright import Axe
+
+from tests.browser import Visitor
+
+
+class Look(NamedTuple):
+    width: int
+    theme: str
+
+
+EVERY_LOOK = (Look(1280, "light"), Look(1280, "dark"), Look(390, "light"), Look(390, "dark"))
+_TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+_GRAVE = ("serious", "critical")
+
+
+def audit(visitor: Visitor, looks: Sequence[Look] = EVERY_LOOK) -> list[str]:
+    """What axe-core finds serious or critical in the page as it is, in each of the looks. Leaves it wide and light."""
+    page = visitor.page
+    found = []
+    for look in looks:
+        page.set_viewport_size({"width": look.width, "height": 860})
+        page.emulate_media(color_scheme="dark" if look.theme == "dark" else "light")
+        page.wait_for_function(f"document.body.classList.contains('dark') === {str(look.theme == 'dark').lower()}")
+        options = {"runOnly": {"type": "tag", "values": _TAGS}, "resultTypes": ["violations"]}
+        for violation in Axe().run(page, options=options).response["violations"]:
+            if violation["impact"] in _GRAVE:
+                nodes = violation["nodes"]
+                found.append(
+                    f"{look.width} {look.theme}: {violation['id']} ({violation['impact']}) ×{len(nodes)}: "
+                    f"{nodes[0]['html'][:160]} {nodes[0]['failureSummary'][:300]}"
+                )
+    page.set_viewport_size({"width": 1280, "height": 860})
+    page.emulate_media(color_scheme="light")
+    return found
+
+
+# Both look at what can be used in the places that the first is told; it returns how many stops there are for the Tab key.
+_STOPS = """
+  const stops = () => [...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]')]
+    .filter((one) => one.closest(window.keyboardPlace) && one.tabIndex >= 0 && !one.disabled && one.type !== 'file'
+      && one.checkVisibility({visibilityProperty: true}));
+"""
+WATCH_FOCUS = (
+    "(place) => { window.keyboardPlace = place; window.focused = new Map();"
+    + _STOPS
+    + """
+  document.addEventListener('focusin', ({target}) => {
+    const ring = (one) => {
+      const style = getComputedStyle(one);
+      return (style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0) || /0px 0px 0px [2-9]px/.test(style.boxShadow);
+    };
+    const box = target.closest('#m2a-composer');
+    window.focused.set(target, ring(target) || Boolean(box && ring(box)));
+  });
+  return stops().length;
+}"""
+)
+# What the Tab key did not come to, and where it was not to be seen.
+TAB_STOPS = (
+    "() => {"
+    + _STOPS
+    + """
+  const seen = (one) => one.outerHTML.slice(0, 160);
+  const unseen = [...window.focused].filter(([one, shown]) => one.closest(window.keyboardPlace) && !shown);
+  return [stops().filter((one) => !window.focused.has(one)).map(seen), unseen.map(([one]) => seen(one))];
+}"""
+)

@@ -1,0 +1,35 @@
+"""Stored XSS: 60 hostile texts as everything that the page shows, in every panel, in a real browser that heeds no policy.
+
+`--opened` opens so many of the memories and conversations, not all.
+"""
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.browser import Server, own_browser
+from tests.hostile_text import PAYLOADS
+from tests.xss_scan import caught_raw, scan_panels
+
+
+def main(arguments: Sequence[str] = ()) -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench xss", description=__doc__)
+    parser.add_argument("--opened", type=int, default=None)
+    options = parser.parse_args(arguments)
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder, own_browser() as browser:
+        server = Server(Path(folder) / "data", command=("-m", "tests.page_server"))
+        server.start()
+        try:
+            raw = len(caught_raw(server, browser))
+            scan = scan_panels(server, browser, opened=options.opened)
+        finally:
+            server.stop()
+    print(f"of {len(PAYLOADS)} payloads {raw} are found out where they are written into the page as they are")
+    print("\n".join(scan.lines()))
+    print(f"{time.monotonic() - began:.0f} s")
+    if scan.faults:
+        sys.exit(1)

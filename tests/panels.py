@@ -1,0 +1,209 @@
+"""Every panel and state of the page that the checks of all panels go through, and what is planted for them to show.
+
+A new panel is a line in `PANELS`; whoever checks all of them finds it there.
+"""
+
+import io
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import expect
+
+from m2a.assistant import LOCAL_OWNER
+from m2a.memory.bank import MemoryBank
+from m2a.memory.owners import owner_named
+from m2a.memory.photo_decoder import DecodedPhoto, PhotoDecoder
+from m2a.memory.photo_store import PhotoStore
+from m2a.memory.stores import Stores
+from m2a.settings import load_settings
+from m2a.types import Addition, ConceptMention, EntryDraft, EvidenceRange, MemoryEntry, Message, Refusal, Replacement
+from m2a.wiring import open_sql_stores
+from tests.browser import Visitor
+
+BEFORE = ", before"  # stands behind a text where it is what a memory said before
+_MEMORY_SEARCH = "[data-find] input[type=search]"
+_CONVERSATION_SEARCH = "[data-find-conversations] input"
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A place of the page, or a state of one.
+
+    `address` follows the server's, and `steps` lead on from there: what is clicked, or a field and what is written into it.
+    In both stand the names of what was planted (`Planted`). `shows` is there once the panel is; `verbatim` are the elements
+    whose whole text is one that was planted.
+    """
+
+    name: str
+    address: str
+    shows: str
+    steps: tuple[str | tuple[str, str], ...] = ()
+    verbatim: str = ""
+
+    def __str__(self) -> str:
+        return self.name
+
+
+PANELS = (
+    Panel("new conversation", "/?conversation=", ".m-welcome", (), "#m2a-conversations a"),
+    Panel("chat", "/?conversation={talk}", "#m2a-history .m-message", (), ".m-user .m-plain"),
+    Panel("whole chat", "/?conversation={talk}", ".m-message", (".m-earlier",), ".m-user .m-plain"),
+    Panel("sources", "/?conversation={why}", ".m-why", (), ".m-memory a, .m-hits span, .m-source .m-caption"),
+    Panel("unanswered", "/?conversation={unanswered}", ".m-unanswered", (), "h1, .m-manage [name=title], .m-user .m-plain"),
+    Panel("conversations found", "/?conversation=", "#m2a-conversations small", ((_CONVERSATION_SEARCH, "{words}"),)),
+    Panel("no conversation found", "/?conversation=", "#m2a-conversations .m-none", ((_CONVERSATION_SEARCH, "qqxzw"),)),
+    Panel("memory", "/?memory=", ".m-memories", (), ".m-memories [data-memory]"),
+    Panel("older memories", "/?memory=", "[data-focus=Newer]:enabled", ("[data-focus=Older]",), ".m-memories [data-memory]"),
+    Panel("a subject", "/?memory=", ".m-subjects [aria-pressed=true]", (".m-subjects button >> nth=0",)),
+    Panel("memories found", "/?memory=", "text=Best matches first", ((_MEMORY_SEARCH, "{words}"),)),
+    Panel("no memory of that day", "/?memory=", "#m2a-memory .m-empty", (".m-filters summary", ("[name=since]", "2099-01-01"))),
+    Panel("an opened memory", "/?memory={memory}", ".m-opened h2", (), ".m-opened h2, .m-opened .m-caption, .m-versions a"),
+    Panel("a memory that is gone", "/?memory=999999999", ".m-opened h2"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Planted:
+    """What the addresses and steps of panels name."""
+
+    talk: str
+    why: str
+    unanswered: str
+    memory: int
+    words: str
+
+    def fill(self, template: str) -> str:
+        return template.format_map(asdict(self))
+
+
+def visit_panel(visitor: Visitor, url: str, panel: Panel, planted: Planted) -> None:
+    """Opens the panel and waits until it shows what it shows."""
+    page = visitor.page
+    visitor.open(url + planted.fill(panel.address))
+    for step in panel.steps:
+        if isinstance(step, str):
+            page.locator(step).click()
+        else:
+            page.locator(step[0]).fill(planted.fill(step[1]))
+    # The first search of what was planted waits until all of it is indexed.
+    expect(page.locator(panel.shows).first).to_be_visible(timeout=150_000)
+    expect(page.locator("body.m-asking")).to_have_count(0)
+
+
+def unfold(visitor: Visitor) -> None:
+    """Opens everything that opens in the panel."""
+    for _depth in range(3):
+        visitor.page.evaluate(
+            "() => document.querySelectorAll('#m2a details:not([open]) > summary').forEach((one) => one.click())"
+        )
+        visitor.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+class TrustingDecoder(PhotoDecoder):
+    """Photos that a test makes itself need no process apart."""
+
+    def decode(self, data: bytes) -> DecodedPhoto:
+        with Image.open(io.BytesIO(data)) as image:
+            return DecodedPhoto(data, data, image.width, image.height)
+
+
+class RisingClock:
+    def __init__(self, step: timedelta = timedelta(seconds=1)) -> None:
+        self._now = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
+        self._step = step
+
+    def __call__(self) -> datetime:
+        self._now += self._step
+        return self._now
+
+
+def planting_bank(data_dir: Path, clock: RisingClock) -> tuple[Stores, MemoryBank]:
+    """The memory of the page's user, without an index: the server that has the folder open finds what is new in SQL.
+    Whoever asks for it closes its database."""
+    stores = open_sql_stores(load_settings(data_dir=data_dir), clock)
+    photos = PhotoStore(stores.database, data_dir / "photos", clock, TrustingDecoder())
+    stores = replace(stores, photos=photos)
+    return stores, MemoryBank(owner_named(stores.database, LOCAL_OWNER), stores, clock)
+
+
+def colour(number: int) -> bytes:
+    file = io.BytesIO()
+    Image.new("RGB", (64, 48), (number % 256, number * 7 % 256, number // 256 % 256)).save(file, "JPEG")
+    return file.getvalue()
+
+
+def plant(data_dir: Path, texts: Sequence[str], words: str) -> Planted:
+    """Each of the texts as everything that a panel shows: said and replied, remembered and changed, refused, a caption, names,
+    reasons, what was searched for, what an answer rests on, and a title. There are more than 40, so that the chat and the list
+    have more than they show at first; `words` are of one of them."""
+    stores, bank = planting_bank(data_dir, RisingClock())
+    try:
+        talk: str | None = None
+        memories, messages = [], []
+        for number, text in enumerate(texts):
+            message, memory = _exchange(bank, talk, text, [colour(number)] if number % 3 == 0 else [])
+            talk = message.conversation_id
+            memories.append(memory)
+            messages.append(message)
+        asked = bank.record(None, role="user", speaker="You", text=texts[0])
+        steps = _steps(texts[-1], memories, messages)
+        why = asked.conversation_id
+        bank.record_reply(why, texts[0], speaker="M2A", steps=steps, answers=asked.message_id, update_pending=False)
+        titled = [bank.record(None, role="user", speaker="You", text=text).conversation_id for text in texts]
+        for conversation_id, title in zip([str(talk), why, *titled], [texts[0], texts[0], *texts], strict=True):
+            bank.rename_conversation(conversation_id, title)
+        return Planted(str(talk), why, titled[-1], memories[0].memory_id, words)
+    finally:
+        stores.database.close()
+
+
+def _exchange(
+    bank: MemoryBank, conversation_id: str | None, text: str, photos: Sequence[bytes]
+) -> tuple[Message, MemoryEntry]:
+    """A message with its reply and what was kept of it: first something else, then the text in its place."""
+    said = bank.record(conversation_id, role="user", speaker=text, text=text, photos=photos)
+    for photo_id in said.photos:
+        bank.set_caption(photo_id, text, captioner_id="test")
+    reply = bank.record_reply(
+        said.conversation_id,
+        text,
+        speaker=text,
+        photo_ids=said.photos,
+        steps={"searches": [], "sources": []},
+        answers=said.message_id,
+        update_pending=True,
+    )
+    draft = EntryDraft(
+        text,
+        (EvidenceRange(said.message_id, said.message_id),),
+        caption=text,
+        photo_ids=said.photos,
+        concepts=(ConceptMention(text, "thing", aliases=(f"{text} too",)),),
+    )
+    earlier = bank.add(replace(draft, text=f"{text}{BEFORE}"), who=text, why=text)
+    changes = [Replacement(earlier.memory_id, draft, text)]
+    refused = Refusal(text, text, Addition(replace(draft, text=f"{text} after all"), text))
+    [changed] = bank.write(changes, who=text, update_of=reply.message_id, refusals=[refused], unasked=1)
+    assert changed.entry is not None
+    return said, changed.entry
+
+
+def _steps(text: str, memories: Sequence[MemoryEntry], messages: Sequence[Message]) -> dict[str, object]:
+    """A search for the text that found all of these, and an answer that rests on them."""
+
+    def hit(kind: str, number: int) -> dict[str, object]:
+        return {"kind": kind, "id": number, "score": 1.0, "ranks": {"dense": 1}, "similarity": {"dense": 0.5}}
+
+    entries = [hit("entry", one.memory_id) for one in memories]
+    return {
+        "searches": [
+            {"text": text, "photo_ids": [], "hits": [*entries, *(hit("message", one.message_id) for one in messages)]}
+        ],
+        "sources": [
+            {"hit": found, "message_ids": [message.message_id]}
+            for found, message in zip(entries, messages, strict=True)
+        ],
+    }
