@@ -145,8 +145,11 @@
   }
 
   function onSettingsForm(form) {
-    if (!form.matches('[data-connect]')) return;
-    askSettings('connect', Object.fromEntries(new FormData(form)));
+    const fields = new FormData(form);
+    if (form.matches('[data-connect]')) askSettings('connect', Object.fromEntries(fields));
+    if (form.matches('[data-rule]')) {
+      askSettings('rule', { after_review: fields.get('after_review'), never: fields.getAll('never') });
+    }
   }
 
   function showSettings() {
@@ -297,9 +300,6 @@
       tell('m2a-conversations', 'rename', { ...fields, conversation: form.dataset.rename });
       opened.delete(`manage-${form.dataset.rename}`);
       document.querySelector('.m-manage summary')?.focus();
-    }
-    if (form.matches('[data-rule]')) {
-      tell('m2a-review', 'rule', { after_review: fields.after_review, never: new FormData(form).getAll('never') });
     }
     if (form.matches('[data-review-edit]') && fields.text.trim()) askReview('keep', form.dataset, fields);
     onSettingsForm(form);

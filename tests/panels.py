@@ -61,6 +61,11 @@ PANELS = (
     Panel("memories found", "/?memory=", "text=Best matches first", ((_MEMORY_SEARCH, "{words}"),)),
     Panel("no memory of that day", "/?memory=", "#m2a-memory .m-empty", (".m-filters summary", ("[name=since]", "2099-01-01"))),
     Panel("an opened memory", "/?memory={memory}", ".m-opened h2", (), ".m-opened h2, .m-opened .m-caption, .m-versions a"),
+    Panel("settings", "/?settings=", "#m2a-set-data"),
+    Panel("what waits for review", "/?memory=", ".m-review[open]", (".m-review > summary",)),
+    Panel("what would be erased", "/?memory={memory}", "dialog[open] .m-goes", (".m-opened [data-erase=memory]",)),
+    Panel("a message that is edited", "/?conversation={talk}", ".m-user form textarea", ("[data-edit-message] >> nth=0",)),
+    Panel("a temporary chat", "/?conversation=", ".m-temporary", (".m-begin > summary", "[data-begin] >> nth=0")),
     Panel("a memory that is gone", "/?memory=999999999", ".m-opened h2"),
 )  # fmt: skip
 

@@ -8,13 +8,14 @@ from tests.browser import Server
 def test_what_waits_is_reviewed_by_keyboard(server: Server, visit, shoot) -> None:
     visitor = visit()
     page = visitor.page
-    visitor.open(f"{server.url}/?memory=")
-    page.locator(".m-review > summary").click()
-    page.get_by_text("When memories are written", exact=True).click()
+    visitor.open(f"{server.url}/?settings=")
     page.get_by_label("After I reviewed them").check()
     shoot(visitor, "review-rule")
     page.locator("[data-rule]").get_by_role("button", name="Save").click()
-    expect(page.locator("#m2a-review-told")).to_contain_text("Saved.")
+    expect(page.locator("#m2a-settings-body").get_by_text("Saved.")).to_be_visible()
+    expect(page.get_by_label("After I reviewed them")).to_be_checked()
+    visitor.open(f"{server.url}/?memory=")
+    page.locator(".m-review > summary").click()
     visitor.say("My sister Ana lives in Graz.")
     visitor.remembered("Waits for your review")
     visitor.say("My brother Ivo plays the tuba. My cat is called Miso.")

@@ -15,7 +15,6 @@ import gradio as gr
 from m2a.types import ConceptKind, DateInterval, MemoryFilter, MemoryKind, RestsOn
 from m2a.ui import keeping, memory_list, memory_summary, photo_search
 from m2a.ui.chat_panel import ChatPanel
-from m2a.ui.erase_offers import offers_html
 from m2a.ui.memory_list import PAGE, pages_html
 from m2a.ui.opened_memory import gone_html, opened_html
 from m2a.ui.plain_words import in_plain_words
@@ -104,7 +103,7 @@ class MemoryPanel:
             self.notice = gr.HTML("", elem_id="m2a-memory-notice", **plain)
             self.opened = gr.HTML("", elem_id="m2a-memory-opened", **plain)
             self.listed = gr.HTML("", elem_id="m2a-memory-list", apply_default_css=False, js_on_load=_ON_LIST)
-        gr.HTML(memory_list.foot_html() + offers_html(), elem_id="m2a-memory-foot", **plain)
+        gr.HTML(memory_list.foot_html(), elem_id="m2a-memory-foot", **plain)
         self.view = gr.Textbox("", visible="hidden", elem_id="m2a-memory-view", label="View")
 
     def connect(self, page: gr.Blocks, chat: ChatPanel) -> None:

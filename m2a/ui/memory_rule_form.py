@@ -11,9 +11,11 @@ _NAMES: dict[Category, str] = {
     "emails": "E-mail addresses",
 }
 
+_SAVED = '<p class="m-told" role="status">Saved. It holds from the next message on.</p>'
 
-def memory_rule_html(rule: MemoryRule) -> str:
-    """The form; the page's script hands it to the review, wherever on the page it stands."""
+
+def memory_rule_html(rule: MemoryRule, *, is_saved: bool = False) -> str:
+    """The form, and under it that it was saved."""
     when = _choice("", "At once", not rule.after_review) + _choice("yes", "After I reviewed them", rule.after_review)
     boxes = "".join(
         f'<label class="m-check"><input type="checkbox" name="never" value="{category}"'
@@ -21,10 +23,12 @@ def memory_rule_html(rule: MemoryRule) -> str:
         for category, name in _NAMES.items()
     )
     return (
+        '<section class="m-setting" aria-labelledby="m2a-set-rule"><h3 id="m2a-set-rule" tabindex="-1">What I remember</h3>'
         f'<form class="m-rule" data-rule><fieldset><legend>Memories are written</legend>{when}</fieldset>'
         f"<fieldset><legend>Never, unless I say so</legend>{boxes}</fieldset>"
         "<small>What I withhold stands under the answer, with a button to keep it anyway. The conversation itself keeps what "
         'you wrote.</small><button class="m-button">Save</button></form>'
+        f"{_SAVED * is_saved}</section>"
     )
 
 

@@ -1,23 +1,19 @@
 """The review, as HTML: how much waits, and the memory that is to be decided on."""
 
-from m2a.types import HeldMemory, MemoryRule, Review
+from m2a.types import HeldMemory, Review
 from m2a.ui import markup
 from m2a.ui.evidence import quote_html
-from m2a.ui.memory_rule_form import memory_rule_html
 
 _WHY = {"review": "Waits for your review", "category": "Not kept", "check": "Not kept: the check refused it"}
 
 
-def review_html(review: Review, rule: MemoryRule) -> str:
-    """Closed it tells how much waits; open it shows one memory, then the form that sets when memories are written."""
+def review_html(review: Review) -> str:
+    """Closed it tells how much waits; open it shows one memory, and where it is set when memories are written."""
     card = _card(review, review.memory) if review.memory else '<p class="m-nothing">Nothing waits for you.</p>'
-    rule_form = (
-        '<details class="m-details" data-key="rule"><summary>When memories are written</summary>'
-        f"{memory_rule_html(rule)}</details>"
-    )
+    rule = '<a href="/?settings=" data-place="settings" data-at="m2a-set-rule">When memories are written</a>'
     return (
         f'<details class="m-details m-review" data-key="review"><summary>Review{_count(review)}</summary>'
-        f"{card}{rule_form}</details>"
+        f'{card}<p class="m-when">{rule}</p></details>'
     )
 
 

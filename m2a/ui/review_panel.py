@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from m2a.ui.memory_list import notice_html
-from m2a.ui.memory_rule_form import rule_of
 from m2a.ui.plain_words import in_plain_words
 from m2a.ui.request import numbers_of, owner_of
 from m2a.ui.review_card import rejected_html, review_html
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
 # Gradio wants the names in quotes here.
 _ON_REVIEW = """
-const names = ['keep', 'reject', 'reopen', 'skip', 'rule'];
+const names = ['keep', 'reject', 'reopen', 'skip'];
 document.addEventListener('m2a-review', (event) => {
   if (names.includes(event.detail.name)) trigger(event.detail.name, event.detail.data);
 });
@@ -52,7 +51,6 @@ class ReviewPanel:
                 ("reject", self.shown.reject, self.on_reject),
                 ("reopen", self.shown.reopen, self.on_reopen),
                 ("skip", self.shown.skip, self.on_skip),
-                ("rule", self.shown.rule, self.on_rule),
             )
         }
         return [acts[name] for name in ("keep", "reject", "reopen")]
@@ -85,20 +83,11 @@ class ReviewPanel:
         reply_id, number = numbers_of(event, "reply_id", "number")
         return self._shown(owner_of(request), (reply_id, number), skip=True)
 
-    def on_rule(self, event: gr.EventData, request: gr.Request) -> list[Any]:
-        """Sets when memories are written."""
-        owner = owner_of(request)
-        self._assistant.set_memory_rule(owner, rule_of(event))
-        return self._shown(
-            owner, None, told='<p class="m-told" role="status">Saved. It holds from the next message on.</p>'
-        )
-
     def _shown(self, owner: str, at: tuple[int, int] | None, *, skip: bool = False, told: str | None = "") -> list[Any]:
         """Without `told` what was told last stays."""
         review = self._assistant.review(owner, at, skip=skip)
         place = f"{review.memory.place.reply_id}:{review.memory.place.number}" if review.memory else ""
-        shown = review_html(review, self._assistant.memory_rule(owner))
-        return [place, gr.skip() if told is None else told, shown]
+        return [place, gr.skip() if told is None else told, review_html(review)]
 
 
 def _place(text: str) -> tuple[int, int] | None:

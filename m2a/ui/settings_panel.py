@@ -13,8 +13,10 @@ import gradio as gr
 from m2a.types import ConnectionWish
 from m2a.ui import settings_view as view
 from m2a.ui.chat_panel import ChatPanel
+from m2a.ui.erase_offers import offers_html
 from m2a.ui.health_view import health_html
 from m2a.ui.memory_panel import MemoryPanel
+from m2a.ui.memory_rule_form import memory_rule_html, rule_of
 from m2a.ui.notices import memory_html
 from m2a.ui.plain_words import in_plain_words, sentence_for
 from m2a.ui.request import numbers_of, owner_of
@@ -26,7 +28,7 @@ DAYS = 30
 LONGEST_NAME = 20_000
 
 # The page's script hands every click and form of the place in here, as an event with the name of what it asks for.
-_EVENTS = ["show", "connect", "offline", "verify", "repair", "reindex"]
+_EVENTS = ["show", "connect", "offline", "rule", "verify", "repair", "reindex"]
 _EVENTS += ["look", "mend", "dismiss", "undo"]
 _ON_SETTINGS = f"""
 const names = {_EVENTS};
@@ -48,21 +50,24 @@ class SettingsPanel:
         with gr.Column(elem_id="m2a-settings-body"):
             self.connection = gr.HTML("", apply_default_css=False, js_on_load=_ON_SETTINGS)
             self.connected = gr.HTML("", **plain)
+            self.rule = gr.HTML("", **plain)
             gr.HTML(view.theme_html(), **plain)
             self.costs = gr.HTML("", **plain)
             self.data = gr.HTML("", **plain)
             self.report = gr.HTML("", **plain)
             self.health = gr.HTML("", **plain)
             self.notice = gr.HTML("", **plain)
+            gr.HTML(offers_html(), **plain)
 
     def connect(self, page: gr.Blocks, chat: ChatPanel, memory: MemoryPanel) -> None:
         quiet: dict[str, Any] = {"inputs": None, "show_progress": "hidden", "concurrency_limit": None}
         quiet |= {"api_visibility": "private", "trigger_mode": "multiple"}
-        shown = [self.connection, self.costs, self.data, self.health]
+        shown = [self.connection, self.rule, self.costs, self.data, self.health]
         told = [self.connected, *shown]
         page.load(in_plain_words(self.on_load), outputs=shown, **quiet)
         events = self.connection
         events.show(in_plain_words(self.on_show), outputs=shown, **quiet)
+        events.rule(in_plain_words(self.on_rule), outputs=self.rule, **quiet)
         for event, handler in ((events.connect, self.on_connect), (events.offline, self.on_offline)):
             event(in_plain_words(handler), outputs=told, **{**quiet, "trigger_mode": "once"})
         for event, handler in (
@@ -85,10 +90,16 @@ class SettingsPanel:
     def on_load(self, request: gr.Request) -> list[Any]:
         """Fills the place where the address names it."""
         owner = owner_of(request)
-        return self._shown(owner) if "settings" in request.query_params else [gr.skip()] * 4
+        return self._shown(owner) if "settings" in request.query_params else [gr.skip()] * 5
 
     def on_show(self, request: gr.Request) -> list[Any]:
         return self._shown(owner_of(request))
+
+    def on_rule(self, event: gr.EventData, request: gr.Request) -> str:
+        """Sets when memories are written."""
+        owner = owner_of(request)
+        self._assistant.set_memory_rule(owner, rule_of(event))
+        return memory_rule_html(self._assistant.memory_rule(owner), is_saved=True)
 
     async def on_connect(self, event: gr.EventData, request: gr.Request) -> AsyncIterator[list[Any]]:
         """Tests what was typed, and uses it if it answers. What the form left out stays as it is."""
@@ -156,7 +167,7 @@ class SettingsPanel:
 
     async def _connected(self, request: gr.Request, wish: ConnectionWish) -> AsyncIterator[list[Any]]:
         owner = self._keeper(request)
-        unchanged = [gr.skip()] * 4
+        unchanged = [gr.skip()] * 5
         yield [view.working_html("Asking the model… the first answer of a large one may take a minute."), *unchanged]
         try:
             sentences = await self._assistant.connect(wish)
@@ -176,6 +187,7 @@ class SettingsPanel:
         today = datetime.now().astimezone().date()
         return [
             view.connection_html(self._assistant.connection()),
+            memory_rule_html(self._assistant.memory_rule(owner)),
             view.costs_html(days, total, shown_days=DAYS, today=today),
             self._data(owner),
             self._health(owner),
