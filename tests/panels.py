@@ -64,7 +64,7 @@ PANELS = (
     Panel("settings", "/?settings=", "#m2a-set-data"),
     Panel("what waits for review", "/?memory=", ".m-review[open]", (".m-review > summary",)),
     Panel("what would be erased", "/?memory={memory}", "dialog[open] .m-goes", (".m-opened [data-erase=memory]",)),
-    Panel("a message that is edited", "/?conversation={talk}", ".m-user form textarea", ("[data-edit-message] >> nth=0",)),
+    Panel("a message that is edited", "/?conversation={talk}", "form.m-resend textarea", ("[data-edit-message] >> nth=0",)),
     Panel("a temporary chat", "/?conversation=", ".m-temporary", (".m-begin > summary", "[data-begin] >> nth=0")),
     Panel("a memory that is gone", "/?memory=999999999", ".m-opened h2"),
 )  # fmt: skip

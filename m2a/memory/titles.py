@@ -11,7 +11,14 @@ from sqlalchemy import Connection, select, update
 from m2a.memory.database import rows_among
 from m2a.memory.repetitions import is_code
 from m2a.memory.schema import conversation, message, message_photo
-from m2a.memory.withheld import FORGOTTEN, is_readable, masked, withheld_photos, withheld_spans, without_marks
+from m2a.memory.withheld import (
+    FORGOTTEN,
+    is_partly_kept_back,
+    is_readable,
+    masked,
+    withheld_from_owner,
+    without_marks,
+)
 from m2a.memory.words import finished_words
 
 TITLE_LENGTH = 60
@@ -33,16 +40,19 @@ def titles_by_conversation(connection: Connection, owner: str) -> dict[str, str]
 
 
 def automatic_title(connection: Connection, owner: str, conversation_id: str) -> str:
-    """Of the first message by the user of which anything stays; "" where nothing does: the next message gives the title."""
+    """Of the first message by the user of which its owner is shown anything; "" where there is none: the next one gives it."""
     its = (message.c.owner == owner) & (message.c.conversation_id == conversation_id) & (message.c.role == "user")
     first = (
-        select(message.c.message_id, message.c.text).where(its, is_readable()).order_by(message.c.message_id).limit(1)
+        select(message.c.message_id, message.c.text)
+        .where(its, is_readable() | is_partly_kept_back())
+        .order_by(message.c.message_id)
+        .limit(1)
     )
     row = connection.execute(first).one_or_none()
     if row is None:
         return ""
-    text = without_marks(masked(row.text, withheld_spans(connection, owner, [row.message_id]).get(row.message_id, ())))
-    hidden = withheld_photos(connection, owner, [row.message_id])
+    spans, hidden = withheld_from_owner(connection, owner, [row.message_id])
+    text = without_marks(masked(row.text, spans.get(row.message_id, ())))
     columns = (message_photo.c.message_id, message_photo.c.photo_id)
     photos = [one for one in rows_among(connection, columns, owner, [row.message_id]) if tuple(one) not in hidden]
     return title_of(text, len(photos)) if photos or any(map(str.isalnum, text)) else ""

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 
-from sqlalchemy import ColumnElement, Connection, Table, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Table, delete, insert, or_, select, update
 
 from m2a.memory.database import chunks, grouped, rows_among
 from m2a.memory.schema import (
@@ -109,6 +109,25 @@ def withheld_photos(connection: Connection, owner: str, message_ids: Collection[
     return {(message_id, photo_id) for message_id, photo_id in rows_among(connection, columns, owner, message_ids)}
 
 
+def withheld_from_owner(
+    connection: Connection, owner: str, message_ids: Collection[int]
+) -> tuple[dict[int, list[Span]], set[tuple[int, str]]]:
+    """The spans, and the photos, of the messages that are forgotten, not only kept back."""
+    words = select(withheld_words.c.message_id, withheld_words.c.first_character, withheld_words.c.last_character)
+    photos = select(withheld_photo.c.message_id, withheld_photo.c.photo_id)
+    spans: dict[int, list[Span]] = {}
+    hidden = set[tuple[int, str]]()
+    for some in chunks(sorted(message_ids)):
+        of_words = (withheld_words.c.owner == owner, withheld_words.c.message_id.in_(some))
+        for message_id, first, last in connection.execute(words.where(*of_words, ~is_kept_back(withheld_words))):
+            spans.setdefault(message_id, []).append((first, last))
+        of_photos = (withheld_photo.c.owner == owner, withheld_photo.c.message_id.in_(some))
+        hidden |= {
+            (row[0], row[1]) for row in connection.execute(photos.where(*of_photos, ~is_kept_back(withheld_photo)))
+        }
+    return spans, hidden
+
+
 def is_readable() -> ColumnElement[bool]:
     """Of a row of `message`: whether anything of it stays."""
     return ~(
@@ -119,6 +138,18 @@ def is_readable() -> ColumnElement[bool]:
             message_reading.c.words == "",
         )
         .exists()
+    )
+
+
+def is_partly_kept_back() -> ColumnElement[bool]:
+    """Of a row of `message`: whether anything of it is only kept back, so that its owner is shown it."""
+    return or_(
+        *(
+            select(table.c.message_id)
+            .where(table.c.owner == message.c.owner, table.c.message_id == message.c.message_id, is_kept_back(table))
+            .exists()
+            for table in (withheld_words, withheld_photo)
+        )
     )
 
 
