@@ -502,7 +502,7 @@ def test_a_memory_is_corrected_in_three_clicks(fresh: Visitor) -> None:
 
 def test_a_memory_is_pinned_used_until_a_day_and_not_mentioned(fresh: Visitor, tmp_path: Path, shoot: Shoot) -> None:
     page = fresh.page
-    fresh.say("The theorbo is in its case", draw_dog(tmp_path / "dog.png", 3))
+    fresh.say("The theorbo is in its case", draw_dog(tmp_path / "dog.png", 11))
     fresh.remembered("theorbo")
     for name in ("strings", "varnish", "bridge"):
         fresh.say(f"The {name} of the theorbo is new")

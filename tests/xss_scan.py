@@ -205,7 +205,9 @@ def _opened(watch: Watch, url: str, most: int | None) -> None:
         for number in range(min(rows.count(), left)):
             rows.nth(number).click()
             expect(opened).to_be_focused()
-            watch.look("an opened memory", ".m-opened h2, .m-opened .m-caption, .m-versions a, .m-edit textarea")
+            watch.look(
+                "an opened memory", ".m-opened h2, .m-opened .m-caption, .m-versions a, .m-opened .m-edit textarea"
+            )
             page.locator(".m-back").click()
             expect(opened).to_have_count(0)
         left -= min(rows.count(), left)
@@ -261,7 +263,7 @@ def _live(watch: Watch, url: str, texts: Sequence[str], few: Sequence[str]) -> N
     expect(page.locator(".m-opened h2")).to_be_focused()
     for text in few:
         unfold(visitor)
-        page.locator(".m-edit textarea").fill(f"{text}{BEFORE}")
+        page.locator(".m-opened .m-edit textarea").fill(f"{text}{BEFORE}")
         page.get_by_role("button", name="Save").click()
         expect(page.locator(".m-told .m-change")).to_contain_text("Changed")
         expect(page.locator(".m-opened h2")).to_contain_text(" ".join(f"{text}{BEFORE}".split()), use_inner_text=False)
