@@ -30,6 +30,7 @@ app.add_typer(memory, name="memory")
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 ERASED = ("message", "memory", "photo", "conversation", "forgotten", "everything")
+KEEPING = ("message", "conversation")  # of which the memories can stay; named here, so that `--help` loads nothing
 # Commands with options of their own.
 _PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
 
@@ -192,6 +193,9 @@ def erase(
     kind: Annotated[str, typer.Argument(help="message, memory, photo, conversation, forgotten, or everything.")],
     which: Annotated[str, typer.Argument(help="Its number or id; without one, what there is.")] = "",
     yes: Annotated[bool, typer.Option("--yes", help="Erase it, instead of showing what would go.")] = False,
+    keep_memories: Annotated[
+        bool, typer.Option("--keep-memories", help="Of a message or a conversation: keep what is remembered from it.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Erase something with all that rests on it, for good. Without --yes it shows what would go."""
@@ -203,6 +207,8 @@ def erase(
         _fail(f"{which!r} is no number; `m2a erase {kind}` shows what there is.")
     if kind == "everything" and which:
         _fail(f"Everything is everything; leave {which!r} out, or name what {which!r} is.")
+    if keep_memories and kind not in KEEPING:
+        _fail(f"Memories can be kept of a {' or '.join(KEEPING)}, and not of {kind!r}; leave --keep-memories out.")
     if not which and kind not in ("forgotten", "everything"):
         if yes:
             _fail(f"Say which {kind}; `m2a erase {kind}` shows what there is.")
@@ -212,6 +218,7 @@ def erase(
     named = {
         "kind": kind,
         "id": (int(which) if which.isdecimal() and kind not in ("photo", "conversation") else which) or None,
+        "keep_memories": keep_memories,
     }
     for piece in pieces_of("erase" if yes else "preview", **named):
         if as_json:

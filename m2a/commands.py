@@ -106,14 +106,18 @@ async def reindex(assistant: Assistant) -> AsyncIterator[Piece]:
     yield {"records": records}
 
 
-async def preview(assistant: Assistant, *, kind: ErasureKind, id: int | str | None) -> AsyncIterator[Piece]:
+async def preview(
+    assistant: Assistant, *, kind: ErasureKind, id: int | str | None, keep_memories: bool = False
+) -> AsyncIterator[Piece]:
     """What an erasure would take, with its words."""
-    yield preview_piece(await assistant.preview_erasure(assistant.local_owner, Erasure(kind, id)))
+    yield preview_piece(await assistant.preview_erasure(assistant.local_owner, Erasure(kind, id, keep_memories)))
 
 
-async def erase(assistant: Assistant, *, kind: ErasureKind, id: int | str | None) -> AsyncIterator[Piece]:
+async def erase(
+    assistant: Assistant, *, kind: ErasureKind, id: int | str | None, keep_memories: bool = False
+) -> AsyncIterator[Piece]:
     """Erase it; the receipt."""
-    yield receipt_piece(await assistant.erase(assistant.local_owner, Erasure(kind, id)))
+    yield receipt_piece(await assistant.erase(assistant.local_owner, Erasure(kind, id, keep_memories)))
 
 
 async def purge(assistant: Assistant) -> AsyncIterator[Piece]:
@@ -198,6 +202,7 @@ def preview_piece(gone: ErasurePreview) -> Piece:
         "rewritten": [message_piece(one.message) | {"words": list(one.words)} for one in gone.rewritten],
         "memories": [entry_piece(entry) for entry in gone.memories],
         "kept_memories": [entry_piece(entry) for entry in gone.kept_memories],
+        "retained_memories": [entry_piece(entry) for entry in gone.retained_memories],
         "photos": list(gone.photo_ids),
         "captions": list(gone.captions),
         "names": list(gone.names),

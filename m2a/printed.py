@@ -102,6 +102,8 @@ def erasure_lines(gone: Mapping[str, Any]) -> Iterator[str]:
         yield f"{name} will not be known by a photo any more."
     for entry in gone["kept_memories"]:
         yield f"Memory {entry['memory_id']} stays, on what else you said or showed: {entry['text']}"
+    for entry in gone["retained_memories"]:
+        yield f"Memory {entry['memory_id']} stays, because you keep it: {entry['text'] or entry['caption']}"
 
 
 def history_line(row: HistoryRow) -> str:

@@ -240,6 +240,8 @@ class TestCommands:
         assert shown.code == 0 and f"Message {number}, You: My locker is qx17zz." in shown.out.splitlines()
         assert "Memory" in shown.out and shown.out.endswith("add --yes to do it. There is no undo.\n")
         assert "qx17zz" in told.quick("memory", "list").out
+        kept = told.quick("erase", "message", number, "--keep-memories")
+        assert kept.code == 0 and "stays, because you keep it: My locker is qx17zz." in kept.out
         done = told.quick("erase", "message", number, "--yes")
         assert done.code == 0 and done.out.startswith("Erased: 2 messages, 1 memories") and "qx17zz" not in done.out
         assert "qx17zz" not in told.quick("erase", "message").out + told.quick("memory", "list").out
@@ -293,6 +295,11 @@ class TestCommands:
         (["erase", "dog"], {}, "'dog' cannot be erased; name one of message, memory, photo"),
         (["erase", "message", "x"], {}, "'x' is no number; `m2a erase message` shows what there is"),
         (["erase", "memory", "--yes"], {}, "Say which memory; `m2a erase memory` shows what there is"),
+        (
+            ["erase", "photo", "7", "--keep-memories"],
+            {},
+            "Memories can be kept of a message or conversation, and not of",
+        ),
         (["erase", "everything", "7"], {}, "Everything is everything; leave '7' out"),
         (["erase", "message", "99", "--yes"], {}, "There is no message 99"),
         (["memory", "list"], {"M2A_DATABASE_URL": "rubbish"}, "'rubbish' is not a database address"),
