@@ -123,7 +123,8 @@ async def test_a_memory_is_opened_edited_undone_restored_and_forgotten(
 ) -> None:
     before = told(bank, "Bobo is my dog.", name="Bobo", picture=photo("red"))
     opened = Shown(panel.on_memory("", click(memory_id=before.memory_id), request(assistant)))
-    assert "I say: Bobo is my dog." in opened.opened and "You said this." in opened.opened and "You, " in opened.opened
+    assert "I say: Bobo is my dog." in opened.opened and "You said this." in opened.opened
+    assert "<bdi>You</bdi>, " in opened.opened
     assert f"/photos/{before.photo_ids[0]}" in opened.opened and "&amp;message=" in opened.opened
 
     values = {"memory_id": before.memory_id, "text": "Bobo is my sister's dog.", "first": "2023-05-01", "last": ""}

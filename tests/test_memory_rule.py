@@ -31,6 +31,7 @@ from m2a.types import (
     Update,
 )
 from m2a.ui.review_panel import ReviewPanel
+from m2a.ui.settings_panel import SettingsPanel
 from tests.scripted_policy import ScriptedPolicy
 from tests.turns import Clock, of_this_turn, only, remember, turn
 
@@ -218,10 +219,8 @@ def held(assistant: Assistant, change: Replacement) -> int:
 async def test_the_panel_takes_what_its_script_sends_and_shows_words_as_words(assistant, policy):
     panel = ReviewPanel(assistant)
     request: Any = SimpleNamespace(username=assistant.local_owner)
-    saved = panel.on_rule(SimpleNamespace(after_review="yes", never=["cards", "nonsense"]), request)
-    assert "Saved" in saved[1] and assistant.memory_rule(assistant.local_owner) == MemoryRule(
-        True, frozenset(["cards"])
-    )
+    saved = SettingsPanel(assistant).on_rule(SimpleNamespace(after_review="yes", never=["cards", "nonsense"]), request)
+    assert "Saved" in saved and assistant.memory_rule(assistant.local_owner) == MemoryRule(True, frozenset(["cards"]))
     reply, _ = await tell(assistant, policy, "<img src=x onerror=alert(1)>", "I like tea.")
     place, _told, shown = panel.on_refresh("nonsense", request)
     assert place == f"{reply}:0" and "<img src=x" not in shown and "&lt;img src=x" in shown

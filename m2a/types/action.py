@@ -179,9 +179,8 @@ class Finish(_Action):
     memory_ids: tuple[Id, ...] = Field(default=(), description="The memories that the context rests on.")
     message_ids: tuple[Id, ...] = Field(default=(), description="Raw messages that it rests on besides theirs.")
     missing: str = Field(default="", description="After an update: what the user wants forgotten and nothing holds.")
-    doubtful_ids: tuple[Id, ...] = Field(
-        default=(), description="After an update: memories that the user may want forgotten, to be asked about."
-    )
+    # What only the rules fill in; a model is not told of it.
+    doubtful_ids: SkipJsonSchema[tuple[Id, ...]] = ()
 
 
 Action = (
