@@ -171,16 +171,18 @@
   let correcting = null;
   function openMemory(number, correct = false) {
     clearTimeout(typing); // what was typed a moment ago would close it again
+    openedFrom = document.activeElement?.closest('.m-memories') ? '.m-memories ' : '';
     goTo(String(number));
     correcting = correct ? `edit-${number}` : null;
     const focus = correct ? `[data-edit="${number}"] textarea` : '.m-opened h2';
     askMemory('memory', { memory_id: Number(number) }, focus);
   }
 
+  let openedFrom = ''; // the part of the list in which the memory was clicked: it may stand in the summary too
   function closeOpened() {
     const opened = document.querySelector('[data-opened]')?.dataset.opened;
     goTo('');
-    askMemory('back', {}, `#m2a-memory-list [data-memory="${opened}"]`);
+    askMemory('back', {}, `#m2a-memory-list ${openedFrom}[data-memory="${opened}"]`);
   }
 
   function markPlace() {

@@ -224,7 +224,7 @@ class Assistant:
 
     def memory(self, owner: str) -> MemoryBank:
         """The owner's memory, to read and to write, without what is past its last day."""
-        bank = MemoryBank(owner, self.stores, self._clock)
+        bank = self._bank(owner)
         bank.expire()
         return bank
 
@@ -486,7 +486,7 @@ class Assistant:
 
     async def _run(self, turn: Turn) -> None:
         try:
-            bank = await in_thread(self.bank_of, turn.owner, turn.conversation_id)
+            bank = self.temporary_chats.find(turn.owner, turn.conversation_id) or self._bank(turn.owner)
             message = await self._record(turn, bank)
         except Exception as error:  # whoever follows the turn is told
             turn.refuse(error)
@@ -515,6 +515,9 @@ class Assistant:
             log_unforeseen(logger, f"The {stage}", error)
             turn.emit(Failed(stage, failure_sentence(error)))
 
+    def _bank(self, owner: str) -> MemoryBank:
+        return MemoryBank(owner, self.stores, self._clock)
+
     async def _catch_up(self, message: Message, agent: ChatAgent, updates: UpdateQueue, emit: Emit) -> None:
         """Do the updates that the reply to the message has to wait for."""
         if await agent.needs_updates(message):
@@ -527,6 +530,8 @@ class Assistant:
 
         def record() -> Message:
             check_message(sent.text, sent.photos)
+            if not bank.is_temporary:
+                bank.expire()
             recorded = bank.record(
                 sent.conversation_id,
                 role="user",

@@ -78,8 +78,8 @@ def test_the_keyboard_reaches_everything_and_shows_where_it_is(walk: Walk, visit
     page = visitor.page
     for address, place, first in (
         ("/?memory=", "#m2a-side, #m2a-main", ".m-places a"),
-        ("/?memory=", "#m2a-memory", ".m-icon"),
-        ("/?memory=1", "#m2a-memory", ".m-icon"),
+        ("/?memory=", "#m2a-memory", ".m-memory-head a"),
+        ("/?memory=1", "#m2a-memory", ".m-memory-head a"),
     ):
         visitor.open(walk.server.url + address)
         expect(page.locator(".m-memories, .m-opened h2").first).to_be_visible()
@@ -102,7 +102,7 @@ def test_the_focus_returns_where_it_came_from(walk: Walk, visit: Callable[..., V
     expect(page.locator(".m-opened h2")).to_be_focused()
     page.keyboard.press("Escape")
     expect(row).to_be_focused()
-    keys.on(page.locator(".m-icon"), "Enter")
+    keys.on(page.locator("#m2a-memory .m-icon"), "Enter")
     expect(page.locator("#m2a-memory")).to_be_hidden()
     expect(place).to_be_focused()
     keys.on(place, "Enter")

@@ -30,7 +30,7 @@ _LOOK = """
     const seen = one.outerHTML.slice(0, 200);
     if (elements.includes(one.localName)) faults.push(`an element: ${seen}`);
     for (const {name, value} of one.attributes) {
-      if (/^on|^(srcdoc|formaction|action|srcset|background|poster|ping|autofocus|is|nonce|xlink:href)$|[^a-z0-9-]/.test(name)) {
+      if (/^on|^(srcdoc|formaction|action|srcset|background|poster|ping|is|nonce|xlink:href)$|[^a-z0-9-]/.test(name)) {
         faults.push(`an attribute: ${seen}`);
       }
       if (name === 'href' && !/^(https?:|mailto:|[/]|#)/i.test(value)) faults.push(`a link: ${seen}`);
