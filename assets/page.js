@@ -749,6 +749,18 @@
       change.target.value = '';
     }
   });
+  // What is pressed may be drawn anew before it is released, and then the browser sees no click.
+  let pressed = null;
+  const pressable = (target) => target.closest?.('#m2a :is(button, summary, a)');
+  const likeness = (one) => [one.tagName, one.textContent, JSON.stringify(one.dataset)].join();
+  document.addEventListener('pointerdown', ({ target, button }) => {
+    pressed = button === 0 ? pressable(target) : null;
+  }, true);
+  document.addEventListener('pointerup', ({ target }) => {
+    const now = pressable(target);
+    if (pressed && now && !pressed.isConnected && likeness(now) === likeness(pressed)) now.click();
+    pressed = null;
+  }, true);
   document.addEventListener('submit', (submit) => {
     if (!submit.target.closest('#m2a')) return;
     submit.preventDefault();

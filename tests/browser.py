@@ -125,6 +125,10 @@ class Visitor:
         """Errors with these words in them are no fault of ours here."""
         self._forgiven += words
 
+    def forgive_lost_server(self) -> None:
+        """The page notices that the server goes, by whatever it had under way."""
+        self.forgive("net::ERR_", "network error", "Failed to fetch", "Cancelled via cancel scope", "Could not resolve")
+
     def check(self) -> None:
         assert not self.foreign, f"The page asked other hosts: {self.foreign}"
         errors = self.unforgiven()

@@ -72,7 +72,7 @@ def test_a_photo_first_and_its_name_later(
             shown = visitor.page.locator(".m-assistant").last.locator(".m-photo-large img").first
             first = visitor.page.locator(".m-user .m-photo img").first
             assert photo_of(shown.get_attribute("src")) == photo_of(first.get_attribute("src"))
-            visitor.forgive("net::ERR_")  # the page notices that the server is away
+            visitor.forgive_lost_server()
             server.stop()
             server.start()
             visitor.open(f"{server.url}/?conversation=")

@@ -51,7 +51,7 @@ def test_the_story(
 
     visitor.new_conversation()
     shoot(visitor, "04-new-conversation")
-    visitor.forgive("net::ERR_", "Cancelled via cancel scope")  # the page notices that the server goes, and is away
+    visitor.forgive_lost_server()
     server.stop()
     assert "ERROR" not in server.log()
     server.start()
@@ -119,7 +119,7 @@ def test_nothing_leaves_the_machine(visit: Callable[..., Visitor], photos: Photo
         visitor.remembered("Bobo")
         visitor.say("What does Bobo love?")
         assert "ball" in visitor.answer
-        visitor.forgive("net::ERR_", "Cancelled via cancel scope")
+        visitor.forgive_lost_server()
     finally:
         server.stop()
     assert notes.read_text() == ""

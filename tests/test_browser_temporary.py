@@ -41,7 +41,7 @@ def test_nothing_of_it_is_left_after_a_kill(
     planted = [b"qxexifzq", b"qxnamezq", b"qxfriendzq", b"qxtypedzq", photo[200:400], stored.data[400:600]]
     planted += [stored.thumbnail[400:600], *(word.encode("utf-16-le") for word in ("qxfriendzq", "qxtypedzq"))]
     assert [one[:30] for one in planted if one in held] == []
-    visitor.forgive("net::ERR_", "Failed to fetch")
+    visitor.forgive_lost_server()
     visitor.check()
 
 

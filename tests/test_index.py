@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -340,6 +341,16 @@ def test_rows_outlive_a_restart(open_lite, owner):
     assert len(index.search_photos(owner, np.array([unit(1, size=3)]), 9)) == 1
     index.delete(owner, [("entry", 1)])
     assert index.search_bm25(owner, ["ball"], ALL, 9) == []
+
+
+def test_a_long_temporary_folder_does_no_harm(open_lite, owner, tmp_path, monkeypatch):
+    """A socket's path has about 100 bytes, and a cluster's `TMPDIR` takes them all."""
+    folder = tmp_path / "long" / ("x" * 90)
+    folder.mkdir(parents=True)
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    index = open_lite()
+    index.put(owner, [row(1, "blue ball")])
+    assert len(index.search_bm25(owner, ["ball"], ALL, 9)) == 1
 
 
 def test_an_index_of_other_encoders_is_refused_until_it_is_discarded(open_lite, owner):

@@ -20,9 +20,15 @@ const atHand = () => {
   if (aimed) return woven.indexOf(aimed);
   return woven.filter((session) => session.getBoundingClientRect().top < innerHeight / 3).length - 1;
 };
+// A session that gets its height after the scroll moves the target away, so it is scrolled to again until that is over.
+const settle = (target, frames) => {
+  if (!aimed || !frames || location.hash !== `#${target.id}`) return;
+  target.scrollIntoView();
+  requestAnimationFrame(() => settle(target, frames - 1));
+};
 const go = (id) => {
   location.hash = id;
-  requestAnimationFrame(() => document.getElementById(id).scrollIntoView());
+  requestAnimationFrame(() => settle(document.getElementById(id), 20));
 };
 addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;

@@ -3,6 +3,7 @@
 import fcntl
 import logging
 import os
+import tempfile
 import time
 import warnings
 from collections.abc import Iterator
@@ -20,6 +21,8 @@ _CONNECT_TIMEOUT = 8  # seconds
 _LITE_CONNECT_TIMEOUT = 30  # it runs by then, and a busy machine is slow: its file must not be taken for damaged
 # Milvus Lite hangs up on a client that pings while it is idle, and gRPC then complains on standard error.
 _WITHOUT_PINGS = {"grpc.keepalive_time_ms": 2**31 - 1, "grpc.keepalive_permit_without_calls": False}
+_SOCKET_PATH = 103  # bytes that a socket's path may have on macOS; Linux takes four more
+_SOCKET_ENDING = len("_.sock") + 36  # what Milvus Lite adds, the file's name among it
 TIMEOUT = 20  # seconds; without one pymilvus tries again for minutes
 SLOW_TIMEOUT = 300  # for making, loading and writing
 
@@ -155,3 +158,10 @@ def _start_quietly() -> None:
         umask=0o077,  # the file holds everybody's words
     )
     milvus_lite.server.subprocess = SimpleNamespace(Popen=popen, TimeoutExpired=subprocess.TimeoutExpired)
+    milvus_lite.server.tempfile = SimpleNamespace(mktemp=_socket_start)
+
+
+def _socket_start() -> str:
+    """How the path of Milvus Lite's socket begins: in the temporary folder, but where a cluster's is too long a path."""
+    inside = tempfile.mktemp()
+    return inside if len(os.fsencode(inside)) + _SOCKET_ENDING <= _SOCKET_PATH else tempfile.mktemp(dir="/tmp")

@@ -94,7 +94,8 @@ def messages_html(
         is_last = open_end and place == len(stand) - 1
         asked = stand[place - 1][0] if is_last and place and message.role == "assistant" else None
         may = _may(message, asked)
-        parts.append(message_html(message, because.get(message.message_id, Because()), may=may))
+        key = _answer_key(stand[place - 1][0]) if place and message.role == "assistant" else None
+        parts.append(message_html(message, because.get(message.message_id, Because()), may=may, key=key))
     if open_end and messages and messages[-1].role == "user":
         parts.append(unanswered_html(messages[-1], failures))
     else:
@@ -109,10 +110,12 @@ def unanswered_html(message: Message, failures: Sequence[Failed]) -> str:
     return f'<div class="m-unanswered">{why}{retry}</div>'
 
 
-def message_html(message: Message, because: Because, *, acts: bool = True, may: str = "") -> str:
+def message_html(
+    message: Message, because: Because, *, acts: bool = True, may: str = "", key: str | None = None
+) -> str:
     """A message with what stands below it; `acts` with the buttons that undo what was done to the memory, and that erase.
 
-    `may` are further buttons.
+    `may` are further buttons. What was opened below it stays open in whatever is drawn with the same `key`.
     """
     may += _erase(message) if acts else ""
     if message.role == "user":
@@ -121,7 +124,7 @@ def message_html(message: Message, because: Because, *, acts: bool = True, may: 
     body += erasable_photos(message.photos, caption="Photo from memory")
     if message.partial:
         body += '<p class="m-partial">This reply was stopped before its end.</p>'
-    below = _below(because, key=f"m{message.message_id}", reply_id=message.message_id if acts else None)
+    below = _below(because, key=key or f"m{message.message_id}", reply_id=message.message_id if acts else None)
     return _article("assistant", body + below, message=message, may=may)
 
 
@@ -137,13 +140,18 @@ def turn_html(turn: Turn) -> str:
     question = _article("user", _user_body(recorded), message=recorded)
     because = because_of(turn.events)
     if turn.reply is not None:
-        return question + message_html(turn.reply, because, acts=False)
+        return question + message_html(turn.reply, because, acts=False, key=_answer_key(recorded))
     text = "".join(event.text for event in turn.events if isinstance(event, TextDelta))
     body = markup.reply(text) if text else ""
     if not because.failures:
         body += _thinking("Stopping…" if turn.stopped else "" if text else _doing(turn, because))
-    body += _below(because, key=f"m{recorded.message_id}-live")
+    body += _below(because, key=_answer_key(recorded))
     return question + _article("assistant", body)
+
+
+def _answer_key(question: Message) -> str:
+    """The same while an answer is written and when it is stored, when it has a number of its own."""
+    return f"answer-{question.message_id}"
 
 
 def _doing(turn: Turn, because: Because) -> str:
