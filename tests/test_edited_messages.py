@@ -13,7 +13,7 @@ from m2a.memory.audit import verify
 from m2a.memory.bank import MessageRefusedError
 from m2a.memory.owners import owner_named
 from m2a.settings import load_settings
-from m2a.types import AddMemory, Replacement, standing
+from m2a.types import AddMemory, Message, Query, Replacement, standing
 from m2a.ui.chat_panel import ChatPanel
 from tests.scripted_policy import ScriptedPolicy
 from tests.test_page_handlers import all_of, click, request
@@ -93,6 +93,8 @@ async def test_an_edited_message_is_answered_anew_and_its_memories_go_along_or_s
     texts = {one.text for one in bank.entries()}
     assert texts == {"Ana lives in Porto.", *(["Ana lives in Lisbon <b>."] if keep else [])}
     assert policy.seen[-1].recent == ()  # what was set aside is in no prompt
+    found = bank.search(Query("Where does Ana live? Lisbon, Porto. Fine."), kinds=("message",), relevance_floor=False)
+    assert [hit.record.message_id for hit in found if isinstance(hit.record, Message)] == [3, 4]
     [update] = await all_of(panel.on_open(click(conversation=place), tab))
     assert update.history and "Earlier version <span>· 2 messages" in update.history
     assert 'data-edit-message="3"' in update.history and 'data-edit-message="1"' not in update.history

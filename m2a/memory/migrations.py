@@ -168,6 +168,11 @@ def _to_version_7(connection: Connection) -> None:
     )
 
 
+def _to_version_8(connection: Connection) -> None:
+    """A search passes over what the user edited."""
+    _execute(connection, "CREATE INDEX message_by_replaced ON message (owner, replaces)")
+
+
 _MIGRATIONS: Mapping[int, Callable[[Connection], None]] = {
     2: _to_version_2,
     3: _to_version_3,
@@ -175,6 +180,7 @@ _MIGRATIONS: Mapping[int, Callable[[Connection], None]] = {
     5: _to_version_5,
     6: _to_version_6,
     7: _to_version_7,
+    8: _to_version_8,
 }
 
 

@@ -60,7 +60,8 @@ class PathSearch:
 class Confirmation:
     """Confirms the hits of one search: a record that is this owner's, alive, and of the version that was found.
 
-    Of messages only those before the message `before` are confirmed, where that is given, of entries those `within`.
+    Of messages only those before the message `before` are confirmed, where that is given, of entries those `within`. A message that
+    the user edited is not: another has taken its place.
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class Confirmation:
         self._before = before
         self._within = None if within is None else frozenset(within)
         self._versions: dict[RecordKey, int] = {}
+        self._edited: frozenset[int] | None = None
 
     def confirm(self, connection: Connection, search: PathSearch) -> None:
         """Fill the path's ranking with what is confirmed of its hits."""
@@ -109,10 +111,25 @@ class Confirmation:
                     found.setdefault(RecordKey(kind, record_id), Candidate(hit.score, 1.0, None))
         return found
 
+    def within_reach(self, connection: Connection, keys: Iterable[RecordKey]) -> list[RecordKey]:
+        """Those among the keys that this search may find, if they are there."""
+        if self._edited is None:
+            self._edited = (
+                frozenset(self._raw.edited(connection, self._owner)) if "message" in self._kinds else frozenset()
+            )
+        before, within, edited = self._before, self._within, self._edited
+        return [
+            key
+            for key in keys
+            if (
+                (within is None or key.record_id in within)
+                if key.kind == "entry"
+                else (before is None or key.record_id < before) and key.record_id not in edited
+            )
+        ]
+
     def _look_up(self, connection: Connection, keys: Iterable[RecordKey]) -> None:
         """The versions of those among the keys that are alive and this owner's."""
-        before, within = self._before, self._within
-        keys = [key for key in keys if before is None or key.kind == "entry" or key.record_id < before]
-        keys = [key for key in keys if within is None or key.kind == "message" or key.record_id in within]
+        keys = self.within_reach(connection, keys)
         if keys:
             self._versions |= record_versions(connection, self._owner, keys)

@@ -44,7 +44,7 @@ from m2a.memory.database import (
     rows_among,
     to_microseconds,
 )
-from m2a.memory.schema import message_reading, withheld_photo, withheld_words
+from m2a.memory.schema import message_reading, trace, withheld_photo, withheld_words
 from m2a.memory.titles import title_of
 from m2a.memory.withheld import FORGOTTEN, Span, is_kept_back, masked, nothing_stays
 from m2a.memory.words import finished_words, message_words
@@ -234,6 +234,15 @@ class RawMessageStore:
         if message_ids is not None:
             statement = statement.where(among(connection, message.c.message_id, message_ids))
         return {message_id: version for message_id, version, stays in connection.execute(statement) if stays}
+
+    def edited(self, connection: Connection, owner: str) -> set[int]:
+        """The messages in whose place the user put another, and the answers to them."""
+        replaced = select(message.c.replaces).where(message.c.owner == owner, message.c.replaces > 0)
+        found = set(connection.scalars(replaced))
+        if found:
+            answers = select(trace.c.message_id).where(trace.c.owner == owner, trace.c.answers.in_(replaced))
+            found.update(connection.scalars(answers))
+        return found
 
     def count(self, connection: Connection, owner: str) -> int:
         """How many messages the owner's log holds."""

@@ -17,7 +17,7 @@ from sqlalchemy import (
     false,
 )
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 
 metadata = MetaData()
 _Id = BigInteger().with_variant(Integer, "sqlite")
@@ -66,6 +66,7 @@ message = Table(
     CheckConstraint("role IN ('user', 'assistant')"),
     Index("message_of_conversation", "owner", "conversation_id", "message_id"),
     Index("message_by_time", "owner", "said_at"),
+    Index("message_by_replaced", "owner", "replaces"),
 )
 
 message_photo = Table(

@@ -72,7 +72,6 @@ class Search:
         self._query = query
         self._text = query.text.strip()
         self._kinds = kinds
-        self._before = before
         self._floor = floor
         self._measured = measured
         self._by_photo = bool(query.photo_ids or query.pictures)
@@ -222,9 +221,10 @@ class Search:
             for key in near.get(path, ())
             if (version := self._paths[path].ranking[key].version) is not None
         }
-        in_order = self._question.order(connection, versions, list(near["bm25"]))
-        if self._before is not None:  # the words of a message bring in its neighbours
-            in_order = [key for key in in_order if key.kind == "entry" or key.record_id < self._before]
+        # The words of a message bring in its neighbours.
+        in_order = self._confirmation.within_reach(
+            connection, self._question.order(connection, versions, list(near["bm25"]))
+        )
         photos, dense = near.get("photo", {}), near["dense"]
         agreed = {key for key, cosine in photos.items() if self._measured.agrees(key.kind, cosine, dense.get(key))}
         return with_photos(in_order, list(photos), as_equals=self._by_photo, near=agreed)
