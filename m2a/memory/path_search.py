@@ -60,8 +60,8 @@ class PathSearch:
 class Confirmation:
     """Confirms the hits of one search: a record that is this owner's, alive, and of the version that was found.
 
-    Of messages only those before the message `before` are confirmed, where that is given, of entries those `within`. A message that
-    the user edited is not: another has taken its place.
+    Of messages only those before the message `before` are confirmed, where that is given, of entries those `within`. A
+    message that the user edited is not: another has taken its place.
     """
 
     def __init__(
