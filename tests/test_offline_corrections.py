@@ -250,6 +250,8 @@ def test_what_only_asks_or_commands_is_not_kept(sense: Sense, text: str) -> None
         ("I ran 12 km on Sunday.", "I ran 15 km on Sunday.", False),
         ("Lea has fencing at 5:15 on Mondays.", "Lea has drums at 4:30 on Mondays.", False),
         ("I owe Lea 30 francs.", "I owe Tom 30 francs.", False),
+        ("This is my dog Biscuit.", "This is my blue backpack.", False),
+        ("These are my boots.", "These are our skis.", False),
     ],
 )
 def test_of_what_holds_for_now_only_the_newest_is_told(older: str, newer: str, excluded: bool) -> None:

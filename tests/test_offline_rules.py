@@ -210,6 +210,8 @@ async def test_what_is_forgotten_of_somebody_leaves_the_rest(
         ("I met a woman called Denise at the fair, she does nails.", "Pretend I never mentioned Denise."),
         ("Leonie failed her exam in genetics and cried in my office.", "Forget Leonie's exam."),
         ("My sister Yvette is pregnant and hasn't told Mama yet.", "Forget that Yvette is pregnant."),
+        ("My sister is getting divorced, nobody knows yet.", "Please forget that my sister is getting divorced."),
+        ("My brother Tom lost his job, only Mum knows.", "Forget that Tom lost his job."),
         ("I've bought Maureen a ring, it's in the seed tin.", "Not a word on that ring, strike it off."),
         ("I lent Hemant 75,000 rupees and he has promised them by Holi.", "Forget the rupees that I lent Hemant."),
         ("Neel was treated for a stammer by a Mrs. Ghatge when he was six.", "Erase Neel's stammer."),

@@ -211,12 +211,16 @@ def may_have_many(text: str) -> bool:
     return bool(_MANY.search(text))
 
 
+# It shows something, whatever that is: "this is my blue backpack" and "this is my dog Biscuit" are of two things.
+_SHOWS = re.compile(r"(?:this|that|these|those|here|there)(?:'s|'re| is| are| was| were)\b", re.IGNORECASE)
+
+
 def exclude_each_other(one: str, other: str) -> bool:
     """Whether only the newer of two texts of one frame can hold: where somebody lives, not what somebody likes.
 
     In doubt both hold: to tell one value too many is better than one too few.
     """
-    if not share_a_frame(one, other):
+    if not share_a_frame(one, other) or (_SHOWS.match(one) and _SHOWS.match(other)):
         return False
     block = _difference(one, other)
     if block.at_start or _names_another(one, other):  # "Ivo is 34", "Sam is 34": of two subjects

@@ -101,6 +101,11 @@ _POINTS = re.compile(
     r"\b(?:he|him|his|she|her|hers|they|them|their|theirs|it|its|this|that|these|those|there)(?:'\w+)?\b", re.IGNORECASE
 )
 _PERSON = re.compile(r"^(?:(?:he|she)\b(?!')|(?P<whose>his|her)\b)", re.IGNORECASE)
+# Whom it names is nobody: "nobody knows yet", "everyone was shocked" go on telling of the other clause.
+_ANYBODY = re.compile(
+    r"(?:only|nobody|no one|none|everybody|everyone|somebody|someone|anybody|anyone|others|most people|people)\b",
+    re.IGNORECASE,
+)
 # It says only that something else was done, or not: "… and hasn't told Mama yet", "… and has since 1970".
 _ELLIPTIC = re.compile(
     r"(?:(?:has|have|had|does|do|did|is|are|was|were|will|can|could|would|should)(?:n't| not)\b|"
@@ -144,7 +149,7 @@ def _stands_alone(clause: "_Clause", gone: "_Clause") -> bool:
 
     What happened and is told in one sentence is one story: "she failed the exam and cried in my office".
     """
-    if _POINTS.search(clause.text) or _ELLIPTIC.match(clause.rest):
+    if _POINTS.search(clause.text) or _ANYBODY.match(clause.text) or _ELLIPTIC.match(clause.rest):
         return False
     return not (is_past(clause.text) and is_past(gone.text))
 
