@@ -10,9 +10,9 @@ BIN := $(VENV)/bin
 run: setup
 	$(BIN)/m2a run
 
-# A file in one process: its tests share what is dear to set up.
+# A file in one process: its tests share what is dear to set up. Two processes of several threads would fight for the cores.
 test: setup
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 check: setup
 	$(BIN)/ruff format --check .

@@ -22,7 +22,10 @@ def create_app(settings: "Settings", assistant: "Assistant | None" = None) -> "F
     """The application. It opens the assistant of these settings unless one is given, and starts and closes it."""
     uploads = _prepare_environment(settings)
 
+    from m2a.ui.gradio_start import without_interface_files
+
     # Gradio takes two seconds to import and reads the environment when it does.
+    without_interface_files()
     import gradio as gr
     import gradio.queueing
     import gradio.route_utils

@@ -187,14 +187,13 @@ def image_encoder_loading(settings: Settings, text_encoder: Loading["TextEncoder
     return Loading("photo encoder", load)
 
 
-# Encoders keep nothing between calls: assistants of one process share them.
-@cache
 def _text_encoder(name: str) -> "TextEncoder":
     from models.text_encoder import load_text_encoder
 
     return load_text_encoder(name, cache_dir())
 
 
+# Encoders keep nothing between calls: assistants of one process share them.
 @cache
 def _image_encoder(name: str, text_encoder_name: str) -> "ImageEncoder":
     from models.image_encoder import load_image_encoder

@@ -29,6 +29,7 @@ SECONDS = 60
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
 )  # fmt: skip
 expect.set_options(timeout=SECONDS * 500)
 NEWEST_QUESTION = "Math.max(0, ...[...document.querySelectorAll('.m-user[id]')].map((one) => Number(one.id.slice(1))))"

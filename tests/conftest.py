@@ -5,8 +5,11 @@ import pytest
 
 from m2a.memory.database import Database
 from m2a.memory.owners import owner_named
+from m2a.ui.gradio_start import without_interface_files
 from tests.browser import chromium, playwright, server, shoot, visit  # noqa: F401
 from tests.postgres import emptied, postgres_server
+
+without_interface_files()
 
 
 @pytest.fixture(scope="session")

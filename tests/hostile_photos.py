@@ -7,6 +7,7 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -124,13 +125,16 @@ def _flipped(rng: random.Random) -> Iterator[HostilePhoto]:
             yield HostilePhoto(f"flipped-{trial}-{name}", "bit flips", "either", bytes(broken))
 
 
-def _bombs(rng: random.Random) -> Iterator[HostilePhoto]:
-    def zeros(count: int) -> bytes:
-        compressor = zlib.compressobj(9)
-        block = bytes(1 << 20)
-        parts = [compressor.compress(block) for _ in range(count >> 20)]
-        return b"".join(parts) + compressor.flush()
+@cache
+def zeros(count: int) -> bytes:
+    """So many of them, but for less than a megabyte, compressed."""
+    compressor = zlib.compressobj(9)
+    block = bytes(1 << 20)
+    parts = [compressor.compress(block) for _ in range(count >> 20)]
+    return b"".join(parts) + compressor.flush()
 
+
+def _bombs(rng: random.Random) -> Iterator[HostilePhoto]:
     # 9,000² at one bit a pixel: 9 kB that become 81 million pixels.
     one_bit = zeros(9_000 * 1_126)
     pixels = zlib.compress(bytes(1000))

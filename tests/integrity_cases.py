@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from itertools import count
 from pathlib import Path
 
@@ -181,12 +182,18 @@ class Stage:
         return prompts
 
 
+@cache
+def rules() -> PromptingRules:
+    """The same on every stage: they keep what they encoded, and most texts are said on several."""
+    return PromptingRules()
+
+
 @asynccontextmanager
 async def stage() -> AsyncIterator[Stage]:
     clock = Clock()
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(data_dir=Path(folder), chat_model="offline")
-        policy = PromptingRules()
+        policy = rules()
         async with Assistant.open(settings, clock=clock, policy=policy) as assistant:
             yield Stage(assistant, clock, policy)
 

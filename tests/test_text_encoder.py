@@ -12,7 +12,7 @@ import pytest
 
 from models.cached_file import write_atomically
 from models.minilm_encoder import MiniLMEncoder
-from models.text_encoder import TokenEncoder, load_text_encoder
+from models.text_encoder import MINILM, TokenEncoder, load_text_encoder
 
 ROOT = Path(__file__).parents[1]
 TEXTS = [
@@ -185,3 +185,9 @@ def test_missing_model_and_package_are_named(cache_dir, monkeypatch):
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(ImportError, match="extra sentence-transformers"):
         load_text_encoder("no-such/model", cache_dir)
+
+
+def test_all_who_ask_share_one(cache_dir: Path) -> None:
+    with ThreadPoolExecutor(4) as threads:
+        loaded = list(threads.map(lambda _asked: load_text_encoder(MINILM, cache_dir), range(4)))
+    assert len(set(map(id, loaded))) == 1

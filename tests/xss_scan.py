@@ -8,7 +8,7 @@ elsewhere, an element or attribute that no panel writes, or a text that does not
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from playwright.sync_api import Browser, BrowserContext, Dialog, FilePayload, Request, Route, expect
+from playwright.sync_api import Browser, BrowserContext, Dialog, FilePayload, Request, expect
 
 from tests.browser import LOCAL, Server, Visitor, open_window
 from tests.hostile_text import FIRST, PAYLOADS, WORDS
@@ -89,16 +89,20 @@ class Scan:
 
 
 class Watch:
-    """A window, and everything that must not happen in it."""
+    """A window, and everything that must not happen in it.
 
-    def __init__(self, browser: Browser, texts: Sequence[str], scan: Scan) -> None:
+    With `stays` no visit leads elsewhere. The browser then caches nothing, and every page loads anew.
+    """
+
+    def __init__(self, browser: Browser, texts: Sequence[str], scan: Scan, *, stays: bool = False) -> None:
         self.visitor: Visitor = open_window(browser, bypass_csp=True)
         self.scan = scan
         self._texts = [*texts, *(text + BEFORE for text in texts)]
         self._place = "before anything was shown"
         context: BrowserContext = self.visitor.page.context
         context.expose_binding("ran", lambda _source, number=None: self._fault(f"a script ran: {number}"))
-        context.route(lambda url: not LOCAL.match(url), self._stop)
+        if stays:  # of an answer without content
+            context.route(lambda url: not LOCAL.match(url), lambda route: route.fulfill(status=204))
         context.on("request", self._on_request)
         context.on("page", lambda page: self._fault(f"a window opened: {page.url}"))
         self.visitor.page.on("dialog", self._on_dialog)
@@ -106,12 +110,12 @@ class Watch:
     def _fault(self, words: str) -> None:
         self.scan.faults.append(f"{self._place}: {words}")
 
-    def _stop(self, route: Route) -> None:
-        self._fault(f"a request left: {route.request.url}")
-        route.fulfill(status=204)  # of which a visit stays where it is
-
     def _on_request(self, request: Request) -> None:
-        if "leak" in request.url and "/gradio_api/file=" not in request.url:  # a file of that name, in the message box
+        if not LOCAL.match(request.url):
+            self._fault(f"a request left: {request.url}")
+        elif (
+            "leak" in request.url and "/gradio_api/file=" not in request.url
+        ):  # a file of that name, in the message box
             self._fault(f"a request: {request.url}")
 
     def _on_dialog(self, dialog: Dialog) -> None:
@@ -172,7 +176,7 @@ def caught_raw(server: Server, browser: Browser) -> list[str]:
 
     The others harm where they are read as Markdown, as a template or within an attribute."""
     scan = Scan(len(PAYLOADS))
-    watch = Watch(browser, PAYLOADS, scan)
+    watch = Watch(browser, PAYLOADS, scan, stays=True)
     try:
         watch.visitor.open(f"{server.url}/?conversation=")
         watch.visitor.page.evaluate(_WRITE, PAYLOADS)
