@@ -36,6 +36,7 @@ def create_app(settings: "Settings", assistant: "Assistant | None" = None) -> "F
     from m2a import local_api
     from m2a.log import without_tracebacks
     from m2a.ui.conversation_route import conversation_routes
+    from m2a.ui.first_content import FirstContent
     from m2a.ui.guard import MAX_UPLOAD_BYTES, LocalGuard
     from m2a.ui.page import HEAD, build_page
     from m2a.ui.photo_route import photo_routes
@@ -96,6 +97,8 @@ def create_app(settings: "Settings", assistant: "Assistant | None" = None) -> "F
     if settings.port == 80:
         hosts += ["127.0.0.1", "localhost"]
     app.add_middleware(LocalGuard, hosts=hosts, uploads=Uploads(uploads, MAX_UPLOAD_BYTES))
+    # Outside of the guard, which lets the page's own scripts run: what is put in here holds none.
+    app.add_middleware(FirstContent, assistant=assistant, owner_of=owner_of)
     return app
 
 

@@ -16,6 +16,14 @@
   const talk = () => document.getElementById('m2a-talk');
   const drawerOpen = () => document.body.classList.contains('m-drawer-open');
 
+  // What the server sent along to be read at once lies over the page until the same stands there, or something failed.
+  function dropFirst() {
+    const isThere = document.querySelector('h1[data-conversation]')
+      && (!memoryOpen() || listCount() !== undefined)
+      && (!settingsOpen() || document.getElementById('m2a-set-data'));
+    if (isThere || document.querySelector('.toast-body')) document.getElementById('m2a-first')?.remove();
+  }
+
   // Theme
 
   function storedTheme() {
@@ -804,6 +812,7 @@
     showMemory();
     showDialog();
     showSettings();
+    dropFirst();
     applyTheme();
     if (!showMessage() && following && !document.querySelector('.m-welcome')) scrollDown();
   }

@@ -146,6 +146,7 @@ class Visitor:
         self._asked = 0
         expect(self.page.locator("#m2a-composer textarea")).to_be_editable()
         expect(self.page.locator(".m-opening")).to_have_count(0)
+        expect(self.page.locator("#m2a-first")).to_have_count(0)
 
     def reload(self) -> None:
         self.forgive("AbortError")

@@ -21,7 +21,7 @@ from m2a.temporary_chats import names_temporary
 from m2a.turn import Turn
 from m2a.types import Message
 from m2a.ui import welcome
-from m2a.ui.chat_view import SHOWN, ChatView, Update
+from m2a.ui.chat_view import OPENING, SHOWN, ChatView, Update
 from m2a.ui.conversations_panel import search_html
 from m2a.ui.edit_message import Editing
 from m2a.ui.notices import refusal_html
@@ -32,6 +32,7 @@ from m2a.ui.temporary_view import ENDED, NOT_FROM_HERE
 if TYPE_CHECKING:
     from m2a.assistant import Assistant
 
+INVITATION = "Write to M2A, or add photos"
 FRAME_SECONDS = 0.04
 TABS = 1000
 LONGEST_SEARCH = 400
@@ -123,7 +124,7 @@ class ChatPanel:
         self.heading = gr.HTML("", elem_id="m2a-heading", apply_default_css=False, js_on_load=None)
         with gr.Column(elem_id="m2a-talk"):
             self.history = gr.HTML(
-                '<p class="m-opening" role="status">Opening…</p>',
+                OPENING,
                 elem_id="m2a-history",
                 apply_default_css=False,
                 js_on_load=_ON_TALK,
@@ -135,7 +136,7 @@ class ChatPanel:
                 elem_id="m2a-composer",
                 label="Message to M2A",
                 show_label=False,
-                placeholder="Write to M2A, or add photos",
+                placeholder=INVITATION,
                 file_count="multiple",
                 file_types=["image", ".heic", ".heif"],
                 sources=["upload"],
@@ -207,11 +208,7 @@ class ChatPanel:
 
     async def on_load(self, request: gr.Request) -> AsyncIterator[Update]:
         """Opens what the address names, else the conversation that was continued last."""
-        owner = owner_of(request)
-        asked_for = request.query_params.get("conversation")
-        known = self._view.known(owner)
-        if asked_for is None and known:
-            asked_for = max(known.values(), key=lambda one: one.last_said_at or one.started_at).conversation_id
+        asked_for = self._view.at(owner_of(request), request.query_params.get("conversation"))
         async for update in self._open(request, asked_for, _message_in(request.query_params.get("message"))):
             yield update
 

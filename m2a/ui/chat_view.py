@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from m2a.assistant import Assistant
 
 SHOWN = 80
+OPENING = '<p class="m-opening" role="status">Opening…</p>'
 BEFORE = 6  # messages above the one that a link leads to
 
 
@@ -50,6 +51,13 @@ class ChatView:
 
     def known(self, owner: str) -> dict[str, Conversation]:
         return {one.conversation_id: one for one in self._assistant.conversations(owner)}
+
+    def at(self, owner: str, named: str | None) -> str | None:
+        """The conversation that an address names; where it names none, the one that was continued last."""
+        known = self.known(owner)
+        if named is None and known:
+            return max(known.values(), key=lambda one: one.last_said_at or one.started_at).conversation_id
+        return named
 
     def reaching(self, owner: str, conversation_id: str | None, message_id: int | None) -> int:
         """How many of a conversation's newest messages are to be shown, so that the message is among them."""

@@ -151,10 +151,13 @@ class MemoryPanel:
 
     def on_load(self, request: gr.Request) -> list[Any]:
         """Opens the panel where the address names it, with a memory or without."""
-        if (named := request.query_params.get("memory")) is None:
-            return self._unchanged()
+        named = request.query_params.get("memory")
+        return self._unchanged() if named is None else self.at(owner_of(request), named)
+
+    def at(self, owner: str, named: str) -> list[Any]:
+        """The view, the notice, the opened memory and the list where the address names a memory, or no more than the panel."""
         memory_id = int(named) if named.isascii() and named.isdigit() and len(named) < 16 else None
-        return self._shown(owner_of(request), View(memory_id=memory_id))
+        return self._shown(owner, View(memory_id=memory_id))
 
     def on_change(self, view: str, request: gr.Request) -> list[Any]:
         """The same anew after something was changed in the chat; nothing where the panel was never open."""

@@ -18,9 +18,11 @@ from m2a.ui.settings_panel import SettingsPanel
 if TYPE_CHECKING:
     from m2a.assistant import Assistant
 
-HEAD = '<link rel="stylesheet" href="/m2a/page.css"><script src="/m2a/page.js" defer></script>'
+# The page has it from its beginning too; here it stands behind Gradio's own styles, and so wins.
+HEAD = '<link rel="stylesheet" href="/m2a/page.css">'
 
 _PLACES = (("chat", "Chat", "/"), ("memory", "Memory", "/?memory="), ("settings", "Settings", "/?settings="))
+_MARK = ' aria-current="page"'
 _ON_NEW = """
 element.addEventListener('click', (click) => {
   if (click.target.closest('[data-new]')) trigger('new', {});
@@ -40,10 +42,10 @@ def build_page(assistant: "Assistant", uploads: Path) -> gr.Blocks:
     ) as page:
         with gr.Row(elem_id="m2a"):
             with gr.Column(elem_id="m2a-side", scale=0, min_width=0):
-                new = gr.HTML(_brand(), elem_id="m2a-brand", apply_default_css=False, js_on_load=_ON_NEW)
+                new = gr.HTML(brand_html(), elem_id="m2a-brand", apply_default_css=False, js_on_load=_ON_NEW)
                 chat.build_conversations()
                 # Asked anew at each load of the page: what the model can do is found out while one talks to it.
-                gr.HTML(lambda: _foot(assistant), elem_id="m2a-side-foot", apply_default_css=False, js_on_load=None)
+                gr.HTML(lambda: foot_html(assistant), elem_id="m2a-side-foot", apply_default_css=False, js_on_load=None)
             with gr.Column(elem_id="m2a-main", scale=1, min_width=0):
                 chat.build_talk()
             with gr.Column(elem_id="m2a-memory", scale=0, min_width=0):
@@ -59,9 +61,11 @@ def build_page(assistant: "Assistant", uploads: Path) -> gr.Blocks:
     return page
 
 
-def _brand() -> str:
+def brand_html(here: str = "") -> str:
+    """The head of the side bar, with the place marked that is open; the page's script marks it where none is named."""
     places = "".join(
-        f'<li><a href="{address}" data-place="{place}">{name}</a></li>' for place, name, address in _PLACES
+        f'<li><a href="{address}" data-place="{place}"{_MARK if place == here else ""}>{name}</a></li>'
+        for place, name, address in _PLACES
     )
     return (
         '<div class="m-brand"><span class="m-mark" aria-hidden="true"></span><b>M2A</b><span>remembers with you</span>'
@@ -71,7 +75,8 @@ def _brand() -> str:
     )
 
 
-def _foot(assistant: "Assistant") -> str:
+def foot_html(assistant: "Assistant") -> str:
+    """The foot of the side bar."""
     return (
         welcome.model_html(assistant.settings.chat_model, assistant.chat_model_sentences())
         + '<button type="button" class="m-theme" data-theme-toggle>Theme: as the system</button>'

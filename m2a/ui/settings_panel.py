@@ -92,6 +92,11 @@ class SettingsPanel:
         owner = owner_of(request)
         return self._shown(owner) if "settings" in request.query_params else [gr.skip()] * 5
 
+    def sections(self, owner: str) -> list[str]:
+        """All of the place below its head, in order."""
+        connection, rule, costs, data, health = self._shown(owner)
+        return [connection, rule, view.theme_html(), costs, data, health, offers_html()]
+
     def on_show(self, request: gr.Request) -> list[Any]:
         return self._shown(owner_of(request))
 

@@ -1,0 +1,127 @@
+"""The first content: what the address names stands in the page that is sent, to be read before Gradio has begun.
+
+It lies over Gradio's page in a closed shadow tree, where neither the page's script nor another's styles take it for the page
+itself, and it is inert: what is typed or pressed would be lost. `assets/page.js` takes it away once the same stands below it.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from m2a.sentences import place_of
+from m2a.ui import memory_list, photo_search
+from m2a.ui.chat_panel import INVITATION
+from m2a.ui.chat_view import OPENING, ChatView
+from m2a.ui.conversations_panel import search_html
+from m2a.ui.memory_panel import MemoryPanel
+from m2a.ui.page import brand_html, foot_html
+from m2a.ui.review_card import review_html
+from m2a.ui.settings_panel import SettingsPanel
+from m2a.ui.settings_view import head_html
+
+if TYPE_CHECKING:
+    from m2a.assistant import Assistant
+
+_HEAD = b'<head><link rel="stylesheet" href="/m2a/page.css"><script src="/m2a/page.js" defer></script>'
+_STYLES = '<link rel="stylesheet" href="/m2a/page.css"><link rel="stylesheet" href="/m2a/first.css">'
+
+_log = logging.getLogger(__name__)
+
+
+class FirstContent:
+    """ASGI middleware that puts the first content into the page. A page of which it cannot be written is sent without it."""
+
+    def __init__(self, app: ASGIApp, *, assistant: "Assistant", owner_of: Callable[[Request], str]) -> None:
+        self._app, self._assistant, self._owner_of = app, assistant, owner_of
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "GET" or scope["path"] != "/":
+            await self._app(scope, receive, send)
+            return
+        start: Message | None = None
+        body = b""
+
+        async def send_with_content(message: Message) -> None:
+            nonlocal start, body
+            if message["type"] == "http.response.start" and message["status"] == 200:
+                start = message
+            elif message["type"] == "http.response.body" and start is not None:
+                body += message.get("body", b"")
+                if message.get("more_body"):
+                    return
+                before, gradio, after = body.replace(b"<head>", _HEAD, 1).partition(b"<gradio-app")
+                del MutableHeaders(scope=start)["content-length"]
+                await send(start)
+                # While the content is written the browser fetches what the head names.
+                await send({"type": "http.response.body", "body": before, "more_body": True})
+                content = await asyncio.to_thread(self._content, Request(scope))
+                await send({"type": "http.response.body", "body": content + gradio + after})
+            else:
+                await send(message)
+
+        await self._app(scope, receive, send_with_content)
+
+    def _content(self, request: Request) -> bytes:
+        try:
+            html = first_html(self._assistant, self._owner_of(request), request.query_params)
+        except Exception as error:
+            _log.error("The first content of the page failed: %s", place_of(error))
+            return b""
+        return html.encode("utf-8", "replace")
+
+
+def first_html(assistant: "Assistant", owner: str, address: Mapping[str, str]) -> str:
+    """The places that the address, by its parameters, opens: the chat, and the memory beside it or the settings instead of it."""
+    if "settings" in address:
+        shows, here, place = "m-settings-open", "settings", _settings(assistant, owner)
+    elif (memory := address.get("memory")) is not None:
+        shows, here, place = "m-memory-open", "memory", _memory(assistant, owner, memory)
+    else:
+        shows, here, place = "", "chat", ""
+    conversations, chat = _chat(assistant, owner, address)
+    side = (
+        f'<div id="m2a-brand">{brand_html(here)}</div><div id="m2a-find-conversations">{search_html()}</div>'
+        f'<div id="m2a-conversations">{conversations}</div><div id="m2a-side-foot">{foot_html(assistant)}</div>'
+    )
+    return (
+        f'<div id="m2a-first" inert><template shadowrootmode="closed">{_STYLES}<div class="{shows}"><div id="m2a">'
+        f'<div id="m2a-side">{side}</div><div id="m2a-main">{chat}</div>{place}</div></div></template></div>'
+    )
+
+
+def _chat(assistant: "Assistant", owner: str, address: Mapping[str, str]) -> tuple[str, str]:
+    """The list of conversations, and the one that is open. Its end is at the top of the source, and at the foot of the page."""
+    view = ChatView(assistant)
+    conversation_id = view.at(owner, address.get("conversation"))
+    turns = assistant.turns(owner, conversation_id) if conversation_id else []
+    shown = view.whole(owner, conversation_id, None, turns[-1] if turns else None)
+    # Only the page's script can lead to a message in the middle.
+    history = OPENING if "message" in address else shown.history
+    return shown.conversations or "", (
+        f'<div id="m2a-heading">{shown.heading}</div><div id="m2a-talk"><div id="m2a-live">{shown.live}</div>'
+        f'<div id="m2a-history">{history}</div></div><div id="m2a-foot"><div class="m-first-box">{INVITATION}</div></div>'
+    )
+
+
+def _memory(assistant: "Assistant", owner: str, named: str) -> str:
+    _view, _notice, opened, listed = MemoryPanel(assistant).at(owner, named)
+    review = review_html(assistant.review(owner, None, skip=False))
+    return (
+        '<div id="m2a-memory"><div id="m2a-memory-controls">'
+        f'{memory_list.controls_html(photo_search.button_html())}</div><div id="m2a-memory-body"><div id="m2a-review">'
+        f'{review}</div><div id="m2a-memory-opened">{opened}</div><div id="m2a-memory-list">{listed}</div>'
+        f'</div><div id="m2a-memory-foot">{memory_list.foot_html()}</div></div>'
+    )
+
+
+def _settings(assistant: "Assistant", owner: str) -> str:
+    sections = "".join(f"<div>{section}</div>" for section in SettingsPanel(assistant).sections(owner))
+    return (
+        f'<div id="m2a-settings"><div id="m2a-settings-head">{head_html()}</div>'
+        f'<div id="m2a-settings-body">{sections}</div></div>'
+    )
