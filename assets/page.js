@@ -345,7 +345,10 @@
       (askedFrom?.isConnected ? askedFrom : talk())?.focus();
     });
     dialog.showModal();
-    if (dialog.dataset.erased) dropDrafts();
+    if (dialog.dataset.erased) {
+      dropDrafts();
+      fetch('/photos/cached', { method: 'DELETE' }); // the browser holds every photo that it showed
+    }
   }
 
   // What was typed and not sent goes with its conversation.

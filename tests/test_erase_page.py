@@ -12,6 +12,9 @@ from tests.drawings import draw_dog
 
 Visit = Callable[..., Visitor]
 Shoot = Callable[[Visitor, str], None]
+FROM_CACHE = (
+    "(one) => fetch(one, { cache: 'only-if-cached', mode: 'same-origin' }).then((got) => got.status, () => 504)"
+)
 
 
 @pytest.fixture(scope="module")
@@ -71,8 +74,13 @@ def test_a_thing_is_erased_from_where_it_is_seen(fresh: Visitor, shoot: Shoot, t
     photo.get_by_role("button", name="Erase this photo").click()
     expect(dialog_of(fresh).locator("img")).to_have_count(1)
     shoot(fresh, "32-erase-a-photo")
+    shown = page.locator(".m-user .m-shot img").first.get_attribute("src")
+    page.evaluate("(one) => fetch(one).then((got) => got.blob()).then(() => null)", shown)
+    assert page.evaluate(FROM_CACHE, shown) == 200
+    fresh.forgive("net::ERR_CACHE_MISS")
     erase(fresh, "Photos that go")
     expect(page.locator(".m-user .m-shot")).to_have_count(1)
+    page.wait_for_function(f"async (one) => await ({FROM_CACHE})(one) === 504", arg=shown)
 
     page.get_by_role("navigation", name="Places").get_by_text("Memory").click()
     page.locator("#m2a-memory-list [data-memory]", has_text="Rex").click()

@@ -33,6 +33,11 @@ def photo_routes(assistant: "Assistant", owner_of: Callable[[Request], str]) -> 
         held = assistant.temporary_chats.holding(owner, photo_id)
         return _shown((held or assistant.memory(owner)).thumbnail, photo_id, is_temporary=held is not None)
 
+    @router.delete("/cached", status_code=204)
+    def drop_cached(owner: Annotated[str, Depends(owner_of)]) -> Response:
+        """After an erasure the page asks for this: the browser drops what it cached of this host, photos among it."""
+        return Response(status_code=204, headers={"Clear-Site-Data": '"cache"'})
+
     return router
 
 
