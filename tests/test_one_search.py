@@ -56,7 +56,7 @@ def in_order(*keys: RecordKey) -> list[tuple[RecordKey, float]]:
 def test_an_entry_and_its_evidence_take_one_place_at_the_better_rank() -> None:
     evidence = {7: [EvidenceRange(1, 2)], 8: [EvidenceRange(2, 2)]}
     ranked = in_order(said(3), said(1), entry(7), said(2), entry(8))
-    assert places(ranked, evidence) == [
+    assert [*places(ranked, evidence)] == [
         Place(said(3), 1),
         Place(entry(7), 1 / 2, (1,)),  # 2 stands below it: its words matched less than the entry's
         Place(entry(8), 1 / 5),
@@ -66,9 +66,12 @@ def test_an_entry_and_its_evidence_take_one_place_at_the_better_rank() -> None:
 
 def test_a_message_goes_with_the_best_of_the_entries_that_rest_on_it() -> None:
     evidence = {7: [EvidenceRange(1, 1)], 8: [EvidenceRange(1, 1)]}
-    assert places(in_order(said(1), entry(8), entry(7)), evidence) == [Place(entry(8), 1, (1,)), Place(entry(7), 1 / 3)]
+    assert [*places(in_order(said(1), entry(8), entry(7)), evidence)] == [
+        Place(entry(8), 1, (1,)),
+        Place(entry(7), 1 / 3),
+    ]
     # An entry that was not found stands for nothing.
-    assert places(in_order(said(1)), evidence) == [Place(said(1), 1)]
+    assert [*places(in_order(said(1)), evidence)] == [Place(said(1), 1)]
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from m2a.memory.owners import owner_named
 from m2a.memory.photo_store import PhotoNotFoundError
 from m2a.memory.ranking.encoding import RecordEncoder
 from m2a.memory.ranking.features import FEATURES, Record
-from m2a.memory.ranking.learned_ranking import DEPTH, LearnedRanking, RankedQuestion
+from m2a.memory.ranking.learned_ranking import DEPTH, LearnedRanking, RankedQuestion, on_one_thread
 from m2a.memory.ranking.ranker import Ranker, fingerprint
 from m2a.memory.ranking.record_store import RankedRecord, RankedRecordStore
 from m2a.memory.ranking.token_head import TokenHead, unit
@@ -134,11 +134,14 @@ class _Watcher(LearnedRanking):
 
 
 class _Watched(RankedQuestion):
-    def order(
-        self, connection: Connection, found: Mapping[RecordKey, int], by_words: Sequence[RecordKey]
-    ) -> list[RecordKey]:
+    _by_words: Sequence[RecordKey] = ()
+
+    def read(self, connection: Connection, found: Collection[RecordKey], by_words: Sequence[RecordKey] = ()) -> None:
+        self._by_words = by_words or self._by_words
+
+    def order(self, connection: Connection, found: Mapping[RecordKey, int]) -> list[RecordKey]:
         assert isinstance(self.ranking, _Watcher)
-        self.ranking.found = (found, by_words)
+        self.ranking.found = (found, self._by_words)
         return sorted(found)
 
 
@@ -302,13 +305,14 @@ class Tables:
             found = workshop.found(depth)
             for unseen, head in self.heads.items():
                 ranking = workshop.ranking(head, _NO_RANKER, unseen, depth)
-                with workshop.database.read() as connection:
+                with workshop.database.read() as connection, on_one_thread():
                     for at, one in enumerate(workshop.asked):
                         if one.dialogue in unseen:
                             owner = workshop.owners[one.dialogue]
                             asked = ranking.ask(connection, owner, _MESSAGES, one.text)
                             asked.encoded(one.states)
-                            keys, table = asked.table(connection, *found[at])
+                            asked.read(connection, *found[at])
+                            keys, table = asked.table(found[at][0])
                             self._tables[depth, unseen, at] = ([key.record_id for key in keys], table)
 
     def of(self, depth: int, unseen: Unseen, at: int) -> tuple[list[int], np.ndarray]:

@@ -161,8 +161,10 @@ class Database:
 
         @event.listens_for(engine, "begin")
         def _begin(connection: Connection) -> None:
-            write = connection.get_execution_options().get("m2a_write", False)
-            connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+            if connection.get_execution_options().get("m2a_write", False):
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+            else:  # it waits for nobody, and a search begins often
+                connection.connection.cursor().execute("BEGIN")
 
         return engine
 

@@ -10,7 +10,7 @@ assistant repeats what was found elsewhere. They are still read by id, range, ti
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from m2a.memory.quotations import sentence_spans
@@ -54,7 +54,9 @@ class Place(NamedTuple):
     evidence: tuple[int, ...] = ()
 
 
-def places(ranked: Sequence[tuple[RecordKey, float]], evidence: Mapping[int, Sequence[EvidenceRange]]) -> list[Place]:
+def places(
+    ranked: Sequence[tuple[RecordKey, float]], evidence: Mapping[int, Sequence[EvidenceRange]]
+) -> Iterator[Place]:
     """The ranking with one place for each entry and its own evidence. `evidence` is that of the entries in the ranking."""
     resting: dict[int, list[int]] = {}
     order = {key: position for position, (key, _) in enumerate(ranked)}
@@ -77,10 +79,8 @@ def places(ranked: Sequence[tuple[RecordKey, float]], evidence: Mapping[int, Seq
         found.setdefault(RecordKey("entry", taken), score)
         if order[RecordKey("entry", taken)] > position:
             above.setdefault(taken, []).append(key.record_id)
-    return [
-        Place(key, score, tuple(above.get(key.record_id, ())) if key.kind == "entry" else ())
-        for key, score in found.items()
-    ]
+    for key, score in found.items():
+        yield Place(key, score, tuple(above.get(key.record_id, ())) if key.kind == "entry" else ())
 
 
 def only_asks(message: Message) -> bool:

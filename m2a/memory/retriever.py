@@ -12,7 +12,7 @@ from m2a.memory.database import Database
 from m2a.memory.floor import NO_FLOOR, floor_of
 from m2a.memory.index import MemoryIndex
 from m2a.memory.milvus import IndexUnavailableError
-from m2a.memory.ranking.learned_ranking import LearnedRanking
+from m2a.memory.ranking.learned_ranking import LearnedRanking, on_one_thread
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.search import Search, SearchParts, hits_of
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
@@ -115,7 +115,8 @@ class Retriever:
             Search(self._parts, owner, query, kinds, floor=floor, measured=self._measured, before=before, within=within)
             for query in queries
         ]
-        return hits_of(searches, k)
+        with on_one_thread():
+            return hits_of(searches, k)
 
     def beside(self, photos: "Mapping[str, Image]") -> "Retriever":
         """The same retrieval, which can also be asked with photos that are stored nowhere, by id; their vectors are not kept

@@ -222,9 +222,7 @@ class Search:
             if (version := self._paths[path].ranking[key].version) is not None
         }
         # The words of a message bring in its neighbours.
-        in_order = self._confirmation.within_reach(
-            connection, self._question.order(connection, versions, list(near["bm25"]))
-        )
+        in_order = self._confirmation.within_reach(connection, self._question.order(connection, versions))
         photos, dense = near.get("photo", {}), near["dense"]
         agreed = {key for key, cosine in photos.items() if self._measured.agrees(key.kind, cosine, dense.get(key))}
         return with_photos(in_order, list(photos), as_equals=self._by_photo, near=agreed)
@@ -241,8 +239,7 @@ class Search:
         may_be_echoed = [key for key, _ in ranked[: _ECHOED * k]]
         words_of = cache(different_words)
         filled: list[tuple[Place, Record]] = []
-        for start in range(0, len(found), k):
-            some = found[start : start + k]
+        while some := list(islice(found, k)):
             records = self._load(connection, [place.key for place in some])
             for place in some:
                 record = records.get(place.key)

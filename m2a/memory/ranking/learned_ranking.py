@@ -76,7 +76,7 @@ class LearnedRanking:
 class RankedQuestion:
     """What the ranker needs for one question, read as soon as it is known to be needed: a search waits for its slowest path.
 
-    It is `encoded` before its candidates are put in order.
+    It is `encoded`, and what each path found is `read`, before its candidates are put in order.
     """
 
     _asked: Asked
@@ -100,6 +100,7 @@ class RankedQuestion:
         self._kept: dict[RecordKey, RankedRecord] = {}
         self._places: dict[int, Place | Record] = {}
         self._looked_for: set[RecordKey | int] = set()
+        self._beside_words: set[RecordKey] = set()
 
     @property
     def names_what_is_held(self) -> bool:
@@ -108,32 +109,30 @@ class RankedQuestion:
 
     def encoded(self, states: TokenStates) -> None:
         """Take the question's tokens."""
-        with _on_one_thread():
-            self._asked = self.ranking.encoder.asked(self._text, states, self._speakers)
+        self._asked = self.ranking.encoder.asked(self._text, states, self._speakers)
 
-    def read(self, connection: Connection, found: Collection[RecordKey], by_words: Sequence[RecordKey]) -> None:
-        """Get ready for `order` with these among what is found."""
-        messages = {key.record_id for key in found if key.kind == "message"}
+    def read(self, connection: Connection, found: Collection[RecordKey], by_words: Sequence[RecordKey] = ()) -> None:
+        """Get ready for `order` with these among what is found; `by_words` are the same in order, where words found them."""
+        messages = [key.record_id for key in found if key.kind == "message"]
         seeds = _seeds(by_words)
-        around = {number + step for number in messages for step in _steps(_REACH)}
-        around |= {number + step for number in seeds for step in _steps(2 * _REACH)}
+        around = {number + step for step in _steps(_REACH) for number in messages}
+        around |= {number + step for step in _steps(2 * _REACH) for number in seeds}
         if missing := around - self._looked_for:
             self._looked_for |= missing
             self._places |= self._store.places(connection, self._owner, missing)
-        wanted = {*found, *(RecordKey("message", number) for number in self._neighbours(seeds))}
-        if unread := wanted - self._looked_for:
+        beside = {RecordKey("message", number) for number in self._neighbours(seeds)}
+        self._beside_words |= beside
+        if unread := {*found, *beside} - self._looked_for:
             self._looked_for |= unread
             self._kept |= self._store.get(connection, self._owner, unread)
 
-    def order(
-        self, connection: Connection, found: Mapping[RecordKey, int], by_words: Sequence[RecordKey]
-    ) -> list[RecordKey]:
+    def order(self, connection: Connection, found: Mapping[RecordKey, int]) -> list[RecordKey]:
         """What the paths `found`, each in its version, and the neighbours of what words found; the best first."""
-        keys, table = self.table(connection, found, by_words)
+        keys, table = self.table(found)
         if not keys:
             return []
         scores = self.ranking.scores(table) + self._worth(connection, keys)
-        return [keys[at] for at in np.argsort(-scores.round(9), kind="stable")]
+        return [keys[at] for at in np.argsort(-scores.round(9), kind="stable").tolist()]
 
     def _worth(self, connection: Connection, keys: Sequence[RecordKey]) -> np.ndarray:
         """What each record is worth beside what the ranker sees: it shows a picture, or names the thing, that is asked about."""
@@ -146,20 +145,16 @@ class RankedQuestion:
             worth += _NAMED * np.array([any(all(map(holds, name)) for name in self._names) for holds in held])
         return worth
 
-    def table(
-        self, connection: Connection, found: Mapping[RecordKey, int], by_words: Sequence[RecordKey]
-    ) -> tuple[list[RecordKey], np.ndarray]:
+    def table(self, found: Mapping[RecordKey, int]) -> tuple[list[RecordKey], np.ndarray]:
         """The candidates, and what the ranker sees of each."""
-        self.read(connection, found.keys(), by_words)
         kept = self._kept
-        wanted = {*found, *(RecordKey("message", number) for number in self._neighbours(_seeds(by_words)))}
-        keys = [key for key in sorted(wanted & kept.keys()) if key not in found or kept[key].version == found[key]]
+        wanted = (found.keys() | self._beside_words) & kept.keys() if found else ()
+        keys = [key for key in sorted(wanted) if key not in found or kept[key].version == found[key]]
         if not keys:
             return [], np.empty((0, 0))
         records = [kept[key].record for key in keys]
         beside, near = self._near(keys)
-        with _on_one_thread():
-            return keys, features(self._asked, records, beside, near, self._statistics)
+        return keys, features(self._asked, records, beside, near, self._statistics)
 
     def _near(self, keys: Sequence[RecordKey]) -> tuple[list[Words], np.ndarray]:
         """The words of the messages beside these candidates, and for each candidate which of those are beside it."""
@@ -195,7 +190,7 @@ _BLAS = ThreadpoolController()
 
 
 @contextmanager
-def _on_one_thread() -> Iterator[None]:
+def on_one_thread() -> Iterator[None]:
     """So few rows gain nothing from a second thread of BLAS, which afterwards spins on the core that Milvus needs."""
     with _BLAS.limit(limits=1, user_api="blas"):
         yield
