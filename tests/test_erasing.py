@@ -62,6 +62,31 @@ def test_a_message_goes_with_its_reply_and_what_rests_on_it_alone(memory):
         connection.execute(text("DELETE FROM message WHERE message_id = 4"))
 
 
+def test_the_phrases_that_the_assistants_replies_share_tell_nothing_of_what_is_erased(memory):
+    frame = "I don't have that in memory. On 23 November 2026 you told me: {}"
+    priya = memory.tell("Priya is vegetarian.", "Noted.")
+    answers = [
+        memory.say("Is Priya vegetarian?", frame.format('"Priya is vegetarian."'), sources=[priya])[1],
+        memory.say("How much is the rent?", frame.format('"The rent is 1,240 euros."'))[1],
+    ]
+    dog = memory.tell("Bruno is a dachshund.", "Noted. That is a dachshund.")
+    place = memory.bank.conversations()[0].conversation_id
+    memory.conversation = place
+    memory.say("Who is this?", frame.format('"Bruno is a dachshund."'), sources=[dog])
+    memory.conversation = None
+    retold = memory.say("Which dog have I?", "Noted. Bruno is a dachshund. Anything else?")[1]
+    shown = memory.bank.messages(range(1, 8))
+    gone = erase(memory, "conversation", place)
+    assert [(one.message.message_id, one.words) for one in gone.rewritten] == [
+        (retold.message_id, ("Bruno is a dachshund.",))
+    ]
+    for one in (priya.evidence_ids[0].first + 1, *(answer.message_id for answer in answers)):
+        assert memory.bank.messages([one])[one] == shown[one]
+    erase(memory, "memory", priya.memory_id)
+    assert "The rent is 1,240 euros." in memory.shown() and memory.shown().count("23 November 2026") == 1
+    assert memory.shown().count("Noted.") == 2 and "vegetarian." not in memory.shown() and is_sound(memory)
+
+
 def test_a_memory_stays_where_the_user_says_the_same_elsewhere_and_rests_on_that_alone(memory):
     first = memory.tell("My dog Bobo loves the blue ball.")
     again = memory.tell("My dog Bobo loves the blue ball.")
