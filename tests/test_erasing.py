@@ -87,6 +87,18 @@ def test_the_phrases_that_the_assistants_replies_share_tell_nothing_of_what_is_e
     assert memory.shown().count("Noted.") == 2 and "vegetarian." not in memory.shown() and is_sound(memory)
 
 
+def test_a_point_of_a_list_goes_as_a_whole_and_stays_a_point(memory):
+    memory.tell("The rent is 1,240 euros.")
+    memory.tell(PIN)
+    listed = (
+        'You told me:\n- "The rent is 1,240 euros." (23 November 2026)\n- "My bank PIN is 4471." (23 November 2026)'
+    )
+    _, reply = memory.say("What do you know?", listed)
+    erase(memory, "message", 3)
+    text = memory.bank.messages([reply.message_id])[reply.message_id].text
+    assert text == f'You told me:\n- "The rent is 1,240 euros." (23 November 2026)\n- {FORGOTTEN}'
+
+
 def test_a_memory_stays_where_the_user_says_the_same_elsewhere_and_rests_on_that_alone(memory):
     first = memory.tell("My dog Bobo loves the blue ball.")
     again = memory.tell("My dog Bobo loves the blue ball.")
