@@ -87,6 +87,26 @@ def test_the_phrases_that_the_assistants_replies_share_tell_nothing_of_what_is_e
     assert memory.shown().count("Noted.") == 2 and "vegetarian." not in memory.shown() and is_sound(memory)
 
 
+def test_its_owner_reads_that_words_were_erased_and_that_others_were_forgotten(memory):
+    tea = memory.tell("I like green tea.")
+    pin = memory.tell(PIN, "Noted. I keep your PIN 4471.")
+    said, _ = memory.say("The boiler is new. Vera lives in Linz. It is cold.")
+    vera = memory.bank.add(draft_of(said, "Vera lives in Linz."), who="test", why="")
+    erase(memory, "memory", pin.memory_id)
+    erase(memory, "memory", vera.memory_id)
+    memory.bank.write([Forgetting((tea.memory_id,), "")], who="test")
+    cold = memory.bank.messages([said.message_id])[said.message_id].text.index("It is cold.")
+    memory.bank.write([Forgetting((), "", (MessageSpan(said.message_id, cold, cold + 11),))], who="test")
+    shown = {
+        one.message_id: one
+        for place in memory.bank.conversations()
+        for one in memory.bank.conversation_to_owner(place.conversation_id)
+    }
+    assert [shown[number].text for number in (1, 3, 4)] == [FORGOTTEN, "[erased]", "Noted. [erased]"]
+    assert shown[said.message_id].text == f"The boiler is new. [erased] {FORGOTTEN}"
+    assert [number for number, one in sorted(shown.items()) if one.is_gone] == [1, 3]
+
+
 def test_a_point_of_a_list_goes_as_a_whole_and_stays_a_point(memory):
     memory.tell("The rent is 1,240 euros.")
     memory.tell(PIN)
