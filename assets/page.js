@@ -212,6 +212,10 @@
       countBefore = null;
       document.body.classList.remove('m-asking');
     }
+    document.querySelectorAll('[data-emptied]').forEach((list) => { // what was searched for was erased
+      document.querySelector('[data-find]').words.value = '';
+      list.removeAttribute('data-emptied');
+    });
     if (countBefore === null && memoryFocus) focusIn();
     if (countBefore === null || listCount() === undefined || listCount() === countBefore) return;
     countBefore = null;
@@ -673,9 +677,9 @@
       else if ('see' in inPlace.dataset) seeMessage(inPlace);
       else onMemoryAct(inPlace);
     }
-    const erasing = target.closest('[data-erase], [data-erase-now], [data-receipts]');
+    const erasing = target.closest('[data-erase], [data-erase-now], [data-receipts], [data-purge]');
     if (erasing) {
-      askErase(erasing, 'erase' in erasing.dataset ? 'preview' : 'eraseNow' in erasing.dataset ? 'erase' : 'receipts');
+      askErase(erasing, 'erase' in erasing.dataset ? 'preview' : 'eraseNow' in erasing.dataset ? 'erase' : 'purge' in erasing.dataset ? 'purge' : 'receipts');
     }
     if (target.closest('[data-close-dialog]')) target.closest('dialog').close();
     const summary = target.closest('summary');

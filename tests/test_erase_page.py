@@ -89,7 +89,7 @@ def test_a_thing_is_erased_from_where_it_is_seen(fresh: Visitor, shoot: Shoot, t
     shoot(fresh, "33-erase-a-memory")
     erase(fresh, "Rex sleeps on the sofa")
     expect(opened).to_contain_text("not there any more")
-    expect(page.locator("#m2a-talk")).to_contain_text("[forgotten]")
+    expect(page.locator("#m2a-talk")).to_contain_text("[erased]")
     fresh.photos_load()
     shoot(fresh, "34-memory-erased")
 

@@ -16,6 +16,7 @@ from m2a.ui.chat_panel import ChatPanel
 from m2a.ui.erase_panel import ErasePanel, erasure_of
 from m2a.ui.memory_panel import MemoryPanel, View
 from m2a.ui.request import NoSuchThingError
+from tests.erase_scan import bytes_under
 from tests.scripted_policy import ScriptedPolicy
 from tests.test_memory_panel import HOSTILE, click, request, told
 from tests.turns import Clock, photo
@@ -44,18 +45,35 @@ async def last_of(answers: AsyncIterator[str]) -> str:
 
 
 async def test_every_kind_is_previewed_and_then_erased_with_a_receipt_without_content(
-    assistant: Assistant, bank: MemoryBank, panel: ErasePanel
+    assistant: Assistant, bank: MemoryBank, panel: ErasePanel, tmp_path: Path
 ) -> None:
     pin = told(bank, PIN, name="Bank", picture=photo("red"))
     bank.set_caption(pin.photo_ids[0], "a crimson card")
     told(bank, "Ana lives in Lisbon.")
     place = bank.conversations()[-1].conversation_id
     for kind, named, words in (
-        ("message", 1, ("Messages that go", "I say: My bank PIN", "1 message, 1 memory and 1 photo for good")),
-        ("memory", pin.memory_id, ("choose Forget instead", "Erase 1 memory and 1 photo for good", "Names that")),
-        ("photo", pin.photo_ids[0], ("a crimson card", "/thumbnail", "no photo shows me", "1 photo for good")),
-        ("conversation", place, ("Conversations that go", "1 conversation, 1 message, 1 memory and 1 photo for good")),
-        ("everything", None, ("2 conversations, 2 messages, 2 memories and 1 photo for good",)),
+        (
+            "message",
+            1,
+            (
+                "Messages that go",
+                "I say: My bank PIN",
+                "1 message, 1 memory, 1 photo",
+                "Erase the message for good",
+            ),
+        ),
+        (
+            "memory",
+            pin.memory_id,
+            ("choose Forget instead", "1 memory, 1 photo", "Erase the memory for good", "Names that"),
+        ),
+        (
+            "photo",
+            pin.photo_ids[0],
+            ("a crimson card", "/thumbnail", "no photo shows me", "takes 1 photo", "the photo for good"),
+        ),
+        ("conversation", place, ("Conversations that go", "1 conversation, 1 message, 1 memory, 1 photo")),
+        ("everything", None, ("2 conversations, 2 messages, 2 memories, 1 photo", "Erase everything for good")),
     ):
         shown = await last_of(panel.on_preview(click(kind=kind, id=named), request(assistant)))
         assert all(one in shown for one in words), (kind, shown)
@@ -69,7 +87,13 @@ async def test_every_kind_is_previewed_and_then_erased_with_a_receipt_without_co
     again = await last_of(panel.on_erase(click(kind="conversation", id=place), request(assistant)))
     assert "Nothing was erased" in again and "There is no conversation" in again
     listed = panel.on_receipts(request(assistant))
-    assert "off the disk with the next purge" in listed and "4471" not in listed
+    assert "still on the disk" in listed and "4471" not in listed and "data-purge" in listed and "data-purge" in done
+
+    assert b"bank PIN" in bytes_under(tmp_path)
+    purged = await last_of(panel.on_purge(request(assistant)))
+    assert "It is off the disk" in purged and b"bank PIN" not in bytes_under(tmp_path)
+    listed = panel.on_receipts(request(assistant))
+    assert "and off the disk" in listed and "data-purge" not in listed
 
 
 async def test_what_was_forgotten_offers_to_be_erased_and_then_nothing_brings_it_back(
@@ -92,6 +116,9 @@ async def test_what_was_forgotten_offers_to_be_erased_and_then_nothing_brings_it
     assert "It is erased" in await last_of(panel.on_erase(named, request(assistant)))
     assert bank.forgotten() == []
     [history] = [one for one in chat.on_change(told_in, 80, request(assistant)) if "m-message" in str(one)]
+    place = bank.messages([1])[1].conversation_id
+    said = str(chat.on_change(place, 80, request(assistant)))
+    assert "[erased]" in said and "[forgotten]" not in said and "data-edit-message" not in said
     assert 'data-erase="forgotten"' not in history and 'data-act="undo"' not in history
 
 
@@ -109,6 +136,13 @@ async def test_the_chat_and_the_memory_show_nothing_of_it_any_more(
     assert chat[0] == "" and "4471" not in str(chat) and "New conversation" in str(chat)
     shown = MemoryPanel(assistant).on_erased(View(memory_id=pin.memory_id, told=2).dumped(), request(assistant))
     assert "was erased does not" in str(shown) and "4471" not in str(shown)
+    again = MemoryPanel(assistant).on_refresh(shown[0], request(assistant))
+    assert again[2] == "" and "m-listed" in again[3]  # it is said once
+    searching = MemoryPanel(assistant).on_erased(View(words="bank PIN").dumped(), request(assistant))
+    assert "data-emptied" in searching[3] and "PIN" not in str(searching)
+    told(bank, "Ana lives in Lisbon.")
+    searching = MemoryPanel(assistant).on_erased(View(words="Ana Lisbon").dumped(), request(assistant))
+    assert "data-emptied" not in searching[3] and "Best matches first" in searching[3]
 
 
 async def test_a_memory_that_lost_a_part_of_what_it_rested_on_opens_and_says_so(
@@ -174,10 +208,16 @@ async def test_the_memories_of_what_is_erased_are_taken_along_or_kept_as_chosen(
     one = told(bank, "Ana lives in Lisbon.")
     place = bank.conversations()[0].conversation_id
     along = await last_of(panel.on_preview(click(kind="conversation", id=place, keep=False), request(assistant)))
-    assert "1 memory rests on it:" in along and "1 conversation, 1 message and 1 memory for good" in along
+    assert (
+        "1 memory rests on it:" in along
+        and "1 conversation, 1 message, 1 memory and 2 entries in the search index." in along
+    )
     named = click(kind="conversation", id=place, keep=True)
     kept = await last_of(panel.on_preview(named, request(assistant)))
-    assert "Memories that you keep" in kept and "Erase 1 conversation and 1 message for good" in kept
+    assert (
+        "Memories that you keep" in kept
+        and "This takes 1 conversation, 1 message and 1 entry in the search index." in kept
+    )
     await last_of(panel.on_erase(named, request(assistant)))
     assert [entry.text for entry in bank.entries()] == [one.text]
     opened = str(MemoryPanel(assistant).on_memory("", click(memory_id=one.memory_id), request(assistant)))

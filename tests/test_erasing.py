@@ -62,6 +62,63 @@ def test_a_message_goes_with_its_reply_and_what_rests_on_it_alone(memory):
         connection.execute(text("DELETE FROM message WHERE message_id = 4"))
 
 
+def test_the_phrases_that_the_assistants_replies_share_tell_nothing_of_what_is_erased(memory):
+    frame = "I don't have that in memory. On 23 November 2026 you told me: {}"
+    priya = memory.tell("Priya is vegetarian.", "Noted.")
+    answers = [
+        memory.say("Is Priya vegetarian?", frame.format('"Priya is vegetarian."'), sources=[priya])[1],
+        memory.say("How much is the rent?", frame.format('"The rent is 1,240 euros."'))[1],
+    ]
+    dog = memory.tell("Bruno is a dachshund.", "Noted. That is a dachshund.")
+    place = memory.bank.conversations()[0].conversation_id
+    memory.conversation = place
+    memory.say("Who is this?", frame.format('"Bruno is a dachshund."'), sources=[dog])
+    memory.conversation = None
+    retold = memory.say("Which dog have I?", "Noted. Bruno is a dachshund. Anything else?")[1]
+    shown = memory.bank.messages(range(1, 8))
+    gone = erase(memory, "conversation", place)
+    assert [(one.message.message_id, one.words) for one in gone.rewritten] == [
+        (retold.message_id, ("Bruno is a dachshund.",))
+    ]
+    for one in (priya.evidence_ids[0].first + 1, *(answer.message_id for answer in answers)):
+        assert memory.bank.messages([one])[one] == shown[one]
+    erase(memory, "memory", priya.memory_id)
+    assert "The rent is 1,240 euros." in memory.shown() and memory.shown().count("23 November 2026") == 1
+    assert memory.shown().count("Noted.") == 2 and "vegetarian." not in memory.shown() and is_sound(memory)
+
+
+def test_its_owner_reads_that_words_were_erased_and_that_others_were_forgotten(memory):
+    tea = memory.tell("I like green tea.")
+    pin = memory.tell(PIN, "Noted. I keep your PIN 4471.")
+    said, _ = memory.say("The boiler is new. Vera lives in Linz. It is cold.")
+    vera = memory.bank.add(draft_of(said, "Vera lives in Linz."), who="test", why="")
+    erase(memory, "memory", pin.memory_id)
+    erase(memory, "memory", vera.memory_id)
+    memory.bank.write([Forgetting((tea.memory_id,), "")], who="test")
+    cold = memory.bank.messages([said.message_id])[said.message_id].text.index("It is cold.")
+    memory.bank.write([Forgetting((), "", (MessageSpan(said.message_id, cold, cold + 11),))], who="test")
+    shown = {
+        one.message_id: one
+        for place in memory.bank.conversations()
+        for one in memory.bank.conversation_to_owner(place.conversation_id)
+    }
+    assert [shown[number].text for number in (1, 3, 4)] == [FORGOTTEN, "[erased]", "Noted. [erased]"]
+    assert shown[said.message_id].text == f"The boiler is new. [erased] {FORGOTTEN}"
+    assert [number for number, one in sorted(shown.items()) if one.is_gone] == [1, 3]
+
+
+def test_a_point_of_a_list_goes_as_a_whole_and_stays_a_point(memory):
+    memory.tell("The rent is 1,240 euros.")
+    memory.tell(PIN)
+    listed = (
+        'You told me:\n- "The rent is 1,240 euros." (23 November 2026)\n- "My bank PIN is 4471." (23 November 2026)'
+    )
+    _, reply = memory.say("What do you know?", listed)
+    erase(memory, "message", 3)
+    text = memory.bank.messages([reply.message_id])[reply.message_id].text
+    assert text == f'You told me:\n- "The rent is 1,240 euros." (23 November 2026)\n- {FORGOTTEN}'
+
+
 def test_a_memory_stays_where_the_user_says_the_same_elsewhere_and_rests_on_that_alone(memory):
     first = memory.tell("My dog Bobo loves the blue ball.")
     again = memory.tell("My dog Bobo loves the blue ball.")

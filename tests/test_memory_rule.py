@@ -236,6 +236,13 @@ async def test_the_panel_takes_what_its_script_sends_and_shows_words_as_words(as
     told = panel.on_reject(SimpleNamespace(reply_id=reply, number=0), request)[1]
     assert "Rejected" in told and "&lt;img src=x" in told
     panel.on_reopen(SimpleNamespace(reply_id=reply, number=0), request)
+    gone, _ = await tell(assistant, policy, "Marco has twins.")
+    assert "Rejected" in panel.on_reject(SimpleNamespace(reply_id=gone, number=0), request)[1]
+    bank = assistant.memory(assistant.local_owner)
+    bank.erase(Erasure("message", bank.messages([gone - 1])[gone - 1].message_id))
+    assert panel.on_erased(f"{gone}:0", request)[1] == ""
+    late = panel.on_reopen(SimpleNamespace(reply_id=gone, number=0), request)
+    assert "This was erased since; nothing brings it back." in late[1] and "Marco" not in str(late)
     other = SimpleNamespace(username=owner_named(assistant.stores.database, "ben"))
     with pytest.raises(RejectedWriteError):
         panel.on_keep(SimpleNamespace(reply_id=reply, number=0), other)

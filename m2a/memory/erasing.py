@@ -2,7 +2,8 @@
 
 What is erased is not withheld, it is no more. Messages that are named go whole, with their earlier versions and the replies to
 them. Where a message stays and words of it go (what a memory says, what a reply tells of what is erased), its row is written
-anew without them, under its own id. The user's other messages stay as they are.
+anew without them, under its own id. The user's other messages stay as they are, and so do the phrases in which the assistant
+words all its replies: what is looked for are the user's own words, and those of memories, captions and names.
 
 A memory that rests on an erased message stays where the user says the same in another message that it rests on, and rests on
 that alone from then on; else it goes, with what it had taken the place of. Where the user keeps the memories, it rests on a
@@ -20,7 +21,7 @@ from m2a.memory.erasure_scope import NothingToEraseError
 from m2a.memory.forgetting import Forgetter
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.receipts import write_receipt
-from m2a.memory.retelling import scrub_notes, words_left_alone
+from m2a.memory.retelling import scrub_notes, told_by, words_left_alone
 from m2a.memory.schema import (
     concept,
     entry,
@@ -81,7 +82,7 @@ class _Work(ErasureRemoval):
         losing = self._concepts_losing()
         records, places = self._number_of_records(), self._places()
         texts = [*withheld, *captions, *concept_store.all_names(connection, owner, losing)]
-        texts += [m.text for m in self._messages.values()]
+        texts += [told_by(m.role, m.text) for m in self._messages.values()]
         texts += [f"{e.text} {e.caption}" for e in self._entries.values()]
 
         self._forget_vectors()

@@ -14,6 +14,7 @@ from m2a.memory.forgetting import Forgetter
 from m2a.memory.quotations import Span, sentence_spans
 from m2a.memory.raw_message_store import RawMessageStore, merge_ranges
 from m2a.memory.restoration import is_said
+from m2a.memory.retelling import told_by
 from m2a.memory.schema import (
     concept_photo,
     entry,
@@ -197,7 +198,7 @@ class ErasureScope:
     def _withheld_texts(self) -> list[str]:
         spans = self._withheld()
         logged = self._raw.as_logged(self._connection, self._owner, spans)
-        return [logged[number].text[slice(*span)] for number in logged for span in spans[number]]
+        return [told_by(one.role, one.text[slice(*span)]) for number, one in logged.items() for span in spans[number]]
 
     def _places(self) -> tuple[set[str], int]:
         """The conversations in which it was said or shown, and the first message that did."""

@@ -46,7 +46,7 @@ from m2a.memory.database import (
 )
 from m2a.memory.schema import message_reading, trace, withheld_photo, withheld_words
 from m2a.memory.titles import title_of
-from m2a.memory.withheld import FORGOTTEN, Span, is_kept_back, masked, nothing_stays
+from m2a.memory.withheld import ERASED, FORGOTTEN, Span, is_kept_back, masked, nothing_stays, read_by_owner
 from m2a.memory.words import finished_words, message_words
 from m2a.types import Conversation, EvidenceRange, Message, Role
 
@@ -430,9 +430,12 @@ class RawMessageStore:
         messages = []
         for row in sorted(rows, key=lambda row: row.message_id):
             of_row = left.get(row.message_id, [])
-            reading = row.text if as_logged else masked(row.text, spans.get(row.message_id, ()))
+            withheld = spans.get(row.message_id, ())
+            reading = row.text if as_logged else masked(row.text, withheld)
             if nothing_stays(reading, row.text, of_row, photos.get(row.message_id, [])):
-                reading = FORGOTTEN
+                reading = ERASED if to_owner and row.text == FORGOTTEN else FORGOTTEN
+            elif to_owner:
+                reading = read_by_owner(row.text, withheld)
             messages.append(_message(row, reading, of_row))
         return messages
 

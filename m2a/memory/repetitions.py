@@ -12,6 +12,8 @@ from m2a.types import Role
 # The assistant repeats a statement in its own words: so much of what is telling in it has to be there.
 _SHARE = 0.5
 _YEAR = re.compile(r"(?:19|20)\d\d")
+_BULLET = re.compile(r"(?:[-*•]|\d+[.)])\s+")
+_IN_BRACKETS = re.compile(r"(?:[ \t]*[(\[][^()\[\]\n]*[)\]])+")
 _CLAUSE = re.compile(r"(?<=[,;:—–])\s+|\s+(?=(?:and|but|or|und|aber|oder|et|mais|ou|y|pero|e|ma)\s)", re.IGNORECASE)
 
 
@@ -71,15 +73,25 @@ def is_code(word: str) -> bool:
 def repeating_spans(repeated: Sequence[Statement], role: Role, text: str) -> list[Span]:
     """The sentences of a message that say any of the statements again."""
     return [
-        (first, last)
+        (first, last) if role == "user" else _of_list(text, (first, last))
         for first, last in sentence_spans(text)
         if any(statement.is_repeated_by(role, set(finished_words(text[first:last]))) for statement in repeated)
     ]
 
 
 def spans_holding(words: Collection[str], text: str) -> list[Span]:
-    """The sentences of a text that hold any of the words."""
-    return [span for span in sentence_spans(text) if not set(words).isdisjoint(finished_words(text[slice(*span)]))]
+    """The sentences of a reply that hold any of the words."""
+    found = [span for span in sentence_spans(text) if not set(words).isdisjoint(finished_words(text[slice(*span)]))]
+    return [_of_list(text, span) for span in found]
+
+
+def _of_list(text: str, span: Span) -> Span:
+    """Of the point of a list without its bullet and with what stands in brackets behind it, its day; else the span."""
+    bullet = _BULLET.match(text, *span)
+    if bullet is None or text[: span[0]].rpartition("\n")[2].strip():
+        return span
+    behind = _IN_BRACKETS.match(text, span[1])
+    return bullet.end(), behind.end() if behind else span[1]
 
 
 def spans_of_statement(statement: str, message: str, others: Sequence[str]) -> list[Span]:

@@ -12,9 +12,14 @@ from m2a.memory.repetitions import is_code, spans_holding
 from m2a.memory.schema import entry, entry_history, message, message_reading, pending_update, photo, trace
 from m2a.memory.withheld import FORGOTTEN, without_marks
 from m2a.memory.words import finished_words
-from m2a.types import MessageSpan, RecordKey
+from m2a.types import MessageSpan, RecordKey, Role
 
 _FEW = 2  # telling words in one sentence: such a sentence is about what they tell, wherever it stands
+
+
+def told_by(role: Role, text: str) -> str:
+    """What of an erased text tells something: all that the user says, and of a reply, whose phrases recur, the codes."""
+    return text if role == "user" else " ".join(word for word in finished_words(text) if is_code(word))
 
 
 def words_left_alone(connection: Connection, owner: str, texts: Iterable[str]) -> set[str]:

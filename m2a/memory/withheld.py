@@ -17,9 +17,11 @@ from m2a.memory.schema import (
     withheld_words,
 )
 from m2a.memory.words import message_words
+from m2a.types import ERASED as ERASED
+from m2a.types import FORGOTTEN as FORGOTTEN
 from m2a.types import MessageSpan
 
-FORGOTTEN = "[forgotten]"
+_LEFT_OUT = "\0" * len(FORGOTTEN)  # no text holds it, and every span stays where it was
 
 Span = tuple[int, int]
 
@@ -37,6 +39,11 @@ def masked(text: str, spans: Iterable[Span]) -> str:
     kept += text[position:]
     parts.append(text[position:])
     return "".join(parts) if any(character.isalnum() for character in without_marks(kept)) else FORGOTTEN
+
+
+def read_by_owner(text: str, spans: Iterable[Span]) -> str:
+    """As `masked`, with `ERASED` in the place of what an erasure took out of the text."""
+    return masked(text.replace(FORGOTTEN, _LEFT_OUT), spans).replace(_LEFT_OUT, ERASED)
 
 
 def without_marks(text: str) -> str:

@@ -71,12 +71,14 @@ from m2a.types.held import HeldMemory, HeldPlace, Review
 from m2a.types.hit import Hit, Path, Query, RecordKey, RecordKind
 from m2a.types.listing import FoundConversation, MemoryFilter, MemoryPage, OpenedMemory, Subject, SubjectSummary
 from m2a.types.memory_rule import Category, MemoryRule
-from m2a.types.message import Conversation, Message, Role, standing
+from m2a.types.message import ERASED, FORGOTTEN, Conversation, Message, Role, standing
 from m2a.types.photo import Photo
 from m2a.types.recognition import Recognised, Recognition
 from m2a.types.upkeep import ChatConnection, ConnectionWish, DataSize
 
 __all__ = [
+    "ERASED",
+    "FORGOTTEN",
     "KEEPING",
     "Action",
     "AddMemory",

@@ -7,6 +7,9 @@ from typing import Literal
 
 Role = Literal["user", "assistant"]
 
+FORGOTTEN = "[forgotten]"  # what is read in the place of words that were forgotten
+ERASED = "[erased]"  # what their owner reads in the place of words that were erased
+
 
 @dataclass(frozen=True, slots=True)
 class Message:
@@ -28,6 +31,11 @@ class Message:
     replaces: int | None = None
     reference: str | None = None
     partial: bool = False
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether nothing of it stays to be read."""
+        return self.text in (FORGOTTEN, ERASED) and not self.photos
 
 
 def standing(messages: Sequence[Message]) -> list[tuple[Message, tuple[Message, ...]]]:

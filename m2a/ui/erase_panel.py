@@ -22,7 +22,7 @@ _NUMBERED = ("message", "memory", "forgotten")
 
 _ON_DIALOG = """
 document.addEventListener('m2a-erase', (event) => {
-  if (['preview', 'erase', 'receipts'].includes(event.detail.name)) trigger(event.detail.name, event.detail.data);
+  if (['preview', 'erase', 'receipts', 'purge'].includes(event.detail.name)) trigger(event.detail.name, event.detail.data);
 });
 """
 
@@ -47,6 +47,7 @@ class ErasePanel:
         }
         self.dialog.preview(in_plain_words(self.on_preview), inputs=None, **quiet)
         self.dialog.receipts(in_plain_words(self.on_receipts), inputs=None, **quiet)
+        self.dialog.purge(in_plain_words(self.on_purge), inputs=None, **quiet)
         erased = self.dialog.erase(in_plain_words(self.on_erase), inputs=None, **quiet)
         chat.connect_erasing(erased)
         memory.connect_erasing(erased)
@@ -71,6 +72,17 @@ class ErasePanel:
 
     def on_receipts(self, request: gr.Request) -> str:
         return erasure_view.receipts_html(self._assistant.receipts(owner_of(request)), asked=uuid4().hex)
+
+    async def on_purge(self, request: gr.Request) -> AsyncIterator[str]:
+        """Takes the bytes of what was erased off the disk, which else happens once a day."""
+        owner_of(request)
+        asked = uuid4().hex
+        yield erasure_view.waiting_html("I remove what was erased from the files on the disk…", asked=asked)
+        try:
+            await self._assistant.purge()
+            yield erasure_view.purged_html(asked=asked)
+        except Exception as error:  # a toast would stand behind the dialog
+            yield erasure_view.refused_html(sentence_for(error), asked=asked, title="It is still on the disk")
 
 
 def erasure_of(event: gr.EventData) -> Erasure:

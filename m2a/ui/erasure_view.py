@@ -43,14 +43,23 @@ _COUNTED: Mapping[str, tuple[str, str]] = {
     "photos": ("photo", "photos"),
     "captions": ("caption", "captions"),
     "names": ("name", "names"),
-    "rewritten messages": ("message that stays but loses words", "messages that stay but lose words"),
-    "index records": ("record of the search with its vectors", "records of the search with their vectors"),
+    "rewritten messages": ("other message in part", "other messages in part"),
+    "index records": ("entry in the search index", "entries in the search index"),
 }
-_NAMED_ON_BUTTON = ("conversations", "messages", "memories", "photos")
+_ON_BUTTON: Mapping[ErasureKind, str] = {
+    "message": "the message",
+    "memory": "the memory",
+    "photo": "the photo",
+    "conversation": "the conversation",
+    "forgotten": "what was forgotten",
+    "everything": "everything",
+}
 _CLOSE = '<button type="button" class="m-button" data-close-dialog>Close</button>'
 _TO_PURGE = (
-    "Its bytes leave the disk with the next purge: within a day while M2A runs, or at once by <code>m2a purge</code>."
+    "It is gone from M2A: no answer, search or page has it. Its bytes are still in the files on the disk until they are "
+    "removed, which happens by itself within a day while M2A runs. You can also have it done now."
 )
+_PURGE = '<button type="button" class="m-button" data-purge>Remove it from the disk now</button>'
 
 
 def waiting_html(words: str, *, asked: str) -> str:
@@ -74,7 +83,7 @@ def preview_html(gone: ErasurePreview, *, asked: str) -> str:
         f"<p>{explanation}</p>{choice}<p><strong>This takes {counted(gone.counts)}.</strong></p>{_lists(gone)}"
         "<p>There is no undo.</p>"
         f'<footer><button type="button" class="m-button" data-close-dialog{focus}>Cancel</button>'
-        f"{_do_it(gone.erasure, gone.counts)}</footer>",
+        f"{_do_it(gone.erasure)}</footer>",
     )
 
 
@@ -82,7 +91,16 @@ def receipt_html(receipt: Receipt, *, asked: str) -> str:
     """What was erased, in numbers alone."""
     number = f'<p class="m-caption">Receipt {receipt.receipt_id}, {markup.moment(receipt.erased_at)}</p>'
     told = f'<p role="status">Erased: {counted(receipt.counts)}.</p><p>{_TO_PURGE}</p>{number}'
-    return _dialog(asked, "It is erased", f"{told}<footer>{_close_focused()}</footer>", erased=receipt.kind)
+    return _dialog(asked, "It is erased", f"{told}<footer>{_PURGE}{_close_focused()}</footer>", erased=receipt.kind)
+
+
+def purged_html(*, asked: str) -> str:
+    """After what was erased left the disk."""
+    told = (
+        '<p role="status">No file of M2A holds what was erased any more.</p>'
+        "<p>Backups and snapshots, and what a disk keeps of a file that was removed, are not reached.</p>"
+    )
+    return _dialog(asked, "It is off the disk", f"{told}<footer>{_close_focused()}</footer>")
 
 
 def receipts_html(receipts: Sequence[Receipt], *, asked: str) -> str:
@@ -95,17 +113,18 @@ def receipts_html(receipts: Sequence[Receipt], *, asked: str) -> str:
     earlier = len(receipts) - LOOK
     rest = f"<p>and {markup.plural(earlier, 'earlier one')}.</p>" if earlier > 0 else ""
     why = "<p>Numbers and times are kept of it, and no content.</p>"
+    to_purge = "" if all(one.purged_at for one in receipts) else _PURGE
     return _dialog(
         asked,
         "What was erased so far",
-        f'{why}<ul class="m-receipts">{items}</ul>{rest}<footer>{_close_focused()}</footer>',
+        f'{why}<ul class="m-receipts">{items}</ul>{rest}<footer>{to_purge}{_close_focused()}</footer>',
     )
 
 
-def refused_html(sentence: str, *, asked: str) -> str:
-    """Why nothing was erased."""
+def refused_html(sentence: str, *, asked: str, title: str = "Nothing was erased") -> str:
+    """Why nothing was erased, or another thing that the title names was not done."""
     why = f'<p role="alert" dir="auto">{markup.text(sentence)}</p>'
-    return _dialog(asked, "Nothing was erased", f"{why}<footer>{_close_focused()}</footer>")
+    return _dialog(asked, title, f"{why}<footer>{_close_focused()}</footer>")
 
 
 def counted(counts: Mapping[str, int]) -> str:
@@ -114,7 +133,7 @@ def counted(counts: Mapping[str, int]) -> str:
 
 
 def _receipt(receipt: Receipt) -> str:
-    purged = "and off the disk" if receipt.purged_at else "off the disk with the next purge"
+    purged = "and off the disk" if receipt.purged_at else "still on the disk, until it is removed from there"
     return f"<li>{markup.moment(receipt.erased_at)}: {counted(receipt.counts) or 'nothing'}; {purged}.</li>"
 
 
@@ -143,14 +162,12 @@ def _radio(erasure: Erasure, name: str, explanation: str, *, is_keeping: bool) -
     )
 
 
-def _do_it(erasure: Erasure, counts: Mapping[str, int]) -> str:
-    named = {kind: counts[kind] for kind in _NAMED_ON_BUTTON if kind in counts}
+def _do_it(erasure: Erasure) -> str:
     of = "" if erasure.id is None else f' data-of="{markup.text(erasure.id)}"'
     keep = " data-keep" if erasure.keep_memories else ""
-    what = counted(named) or "these words"
     return (
         f'<button type="button" class="m-button m-danger" data-erase-now="{erasure.kind}"{of}{keep}>'
-        f"Erase {what} for good</button>"
+        f"Erase {_ON_BUTTON[erasure.kind]} for good</button>"
     )
 
 
@@ -161,7 +178,7 @@ def _lists(gone: ErasurePreview) -> str:
             _list("Conversations that go", conversations),
             _list("Messages that go", map(_message, gone.messages), len(gone.messages)),
             _list("Memories that go", map(_memory, gone.memories), len(gone.memories)),
-            _list("Words of messages that stay", [_lost(one.message, one.words) for one in gone.rewritten]),
+            _list("Also taken out of other messages", [_lost(one.message, one.words) for one in gone.rewritten]),
             _photos("Photos that go", gone.photo_ids),
             _list("Captions that go", [_quoted(caption) for caption in gone.captions]),
             _list("Names that I do not know any more", [_quoted(name) for name in gone.names]),

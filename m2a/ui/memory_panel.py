@@ -148,6 +148,7 @@ class MemoryPanel:
         quiet: dict[str, Any] = {"show_progress": "hidden", "concurrency_limit": None, "api_visibility": "private"}
         parts = [self.view, self.notice, self.opened, self.listed]
         erased.then(in_plain_words(self.on_erased), inputs=self.view, outputs=parts, **quiet)
+        self.review.connect_erasing(erased)
 
     def on_load(self, request: gr.Request) -> list[Any]:
         """Opens the panel where the address names it, with a memory or without."""
@@ -164,8 +165,17 @@ class MemoryPanel:
         return self._shown(owner_of(request), view_of(view)) if view else self._unchanged()
 
     def on_erased(self, view: str, request: gr.Request) -> list[Any]:
-        """The same anew, without what was told last: it may tell of what was erased."""
-        return self._shown(owner_of(request), replace(view_of(view), told=None)) if view else self._unchanged()
+        """The same anew, without what was told last, and without search words that find nothing: they may tell of what was
+        erased."""
+        if not view:
+            return self._unchanged()
+        owner, left = owner_of(request), replace(view_of(view), told=None)
+        is_vain = bool(left.words.strip()) and not self._finds(owner, left)
+        return self._shown(owner, replace(left, words="") if is_vain else left, is_emptied=is_vain)
+
+    def _finds(self, owner: str, view: View) -> bool:
+        hits = self._assistant.find_memories(owner, view.words.strip(), view.wanted(), 1)
+        return bool(hits or self._assistant.memory(owner).kept_back(1, words=view.words.strip()))
 
     def on_refresh(self, view: str, request: gr.Request) -> list[Any]:
         """The same anew: something may have changed."""
@@ -261,15 +271,17 @@ class MemoryPanel:
             after = replace(after, memory_id=holding[-1].memory_id if holding and holding[-1] else None)
         return self._shown(owner, after)
 
-    def _shown(self, owner: str, view: View) -> list[Any]:
+    def _shown(self, owner: str, view: View, *, is_emptied: bool = False) -> list[Any]:
+        """`is_emptied` has the page empty the search box as well. That a memory is gone is said once; then comes the list."""
         view = replace(view, count=view.count + 1)
         opened = ""
         if view.memory_id is not None:
             try:
                 opened = opened_html(self._assistant.open_memory(owner, view.memory_id))
             except LookupError:
-                opened = gone_html()
-        listed = f'<div class="m-listed" data-count="{view.count}">{self._listed(owner, view)}</div>'
+                opened, view = gone_html(), replace(view, memory_id=None)
+        emptied = " data-emptied" if is_emptied else ""
+        listed = f'<div class="m-listed" data-count="{view.count}"{emptied}>{self._listed(owner, view)}</div>'
         return [view.dumped(), self._notice(owner, view.told), opened, listed]
 
     def _notice(self, owner: str, reply_id: int | None) -> str:

@@ -8,7 +8,7 @@ import gradio as gr
 from m2a.ui.memory_list import notice_html
 from m2a.ui.plain_words import in_plain_words
 from m2a.ui.request import numbers_of, owner_of
-from m2a.ui.review_card import rejected_html, review_html
+from m2a.ui.review_card import gone_html, rejected_html, review_html
 
 if TYPE_CHECKING:
     from m2a.assistant import Assistant
@@ -35,12 +35,7 @@ class ReviewPanel:
 
     def connect(self, page: gr.Blocks, changes: list[Any]) -> list[Any]:
         """`changes` are the events after which something may wait. Returns the events that write to the memory."""
-        quiet: dict[str, Any] = {
-            "outputs": [self.at, self.told, self.shown],
-            "show_progress": "hidden",
-            "concurrency_limit": None,
-            "api_visibility": "private",
-        }
+        quiet = self._quiet()
         page.load(in_plain_words(self.on_refresh), inputs=self.at, **quiet)
         for change in changes:
             change.then(in_plain_words(self.on_refresh), inputs=self.at, **quiet)
@@ -55,9 +50,25 @@ class ReviewPanel:
         }
         return [acts[name] for name in ("keep", "reject", "reopen")]
 
+    def connect_erasing(self, erased: Any) -> None:
+        """Shows the review anew after something was erased."""
+        erased.then(in_plain_words(self.on_erased), inputs=self.at, **self._quiet())
+
+    def _quiet(self) -> dict[str, Any]:
+        return {
+            "outputs": [self.at, self.told, self.shown],
+            "show_progress": "hidden",
+            "concurrency_limit": None,
+            "api_visibility": "private",
+        }
+
     def on_refresh(self, at: str, request: gr.Request) -> list[Any]:
         """The same anew: more may wait, and what is shown may have been decided on in the chat."""
         return self._shown(owner_of(request), _place(at), told=None)
+
+    def on_erased(self, at: str, request: gr.Request) -> list[Any]:
+        """The same anew, without what was told last: it may tell of what was erased."""
+        return self._shown(owner_of(request), _place(at))
 
     def on_keep(self, event: gr.EventData, request: gr.Request) -> list[Any]:
         """Writes the memory, with the text of the form where one was sent, and goes on to the next."""
@@ -76,7 +87,10 @@ class ReviewPanel:
     def on_reopen(self, event: gr.EventData, request: gr.Request) -> list[Any]:
         """Lets a memory that was rejected be decided on again."""
         owner, (reply_id, number) = owner_of(request), numbers_of(event, "reply_id", "number")
-        self._assistant.reject(owner, reply_id, number, rejected=False)
+        try:
+            self._assistant.reject(owner, reply_id, number, rejected=False)
+        except LookupError:
+            return self._shown(owner, (reply_id, number), told=gone_html())
         return self._shown(owner, (reply_id, number))
 
     def on_skip(self, event: gr.EventData, request: gr.Request) -> list[Any]:

@@ -196,8 +196,10 @@ def _article(role: str, body: str, *, message: Message | None = None, may: str =
 
 
 def _may(message: Message, asked: Message | None) -> str:
-    """What is offered beside a message that stands: the user's can be edited, an answer to `asked` be tried again."""
+    """What is offered beside a message that stands: the user's can be edited while any of it stays, an answer be tried again."""
     if message.role == "user":
+        if message.is_gone:
+            return ""
         label = markup.text(f"Edit this message… {message.text}"[:100])
         edit = f'data-edit-message="{message.message_id}" aria-label="{label}"'
         return f'<button type="button" class="m-quiet" {edit}>Edit</button>'
