@@ -491,6 +491,19 @@
     return true;
   }
 
+  // The form in which a message is edited comes into view as a whole, and the keyboard goes on in it.
+  let editing = null;
+  function showEditing() {
+    const form = document.querySelector('[data-resend]');
+    if (form === editing) return;
+    const isNew = form && form.dataset.resend !== editing?.dataset.resend;
+    editing = form;
+    if (!isNew) return;
+    following = false;
+    form.querySelector('textarea').focus({ preventScroll: true });
+    form.scrollIntoView({ block: 'nearest' });
+  }
+
   function nameControls() {
     const names = {
       '.upload-button': 'Add photos',
@@ -799,6 +812,7 @@
     keepOpen();
     keepDraft();
     keepFocus();
+    showEditing();
     showReview();
     keepStanding();
     showMemory();

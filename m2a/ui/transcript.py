@@ -89,7 +89,7 @@ def messages_html(
         if aside and not _is_sent_again(message, aside):
             parts.append(_aside_html(message, aside, because))
         if editing and editing.message_id == message.message_id:
-            parts.append(edit_html(message, editing.memories))
+            parts.append(edit_html(message, editing))
             continue
         is_last = open_end and place == len(stand) - 1
         asked = stand[place - 1][0] if is_last and place and message.role == "assistant" else None
