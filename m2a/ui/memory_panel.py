@@ -148,6 +148,7 @@ class MemoryPanel:
         quiet: dict[str, Any] = {"show_progress": "hidden", "concurrency_limit": None, "api_visibility": "private"}
         parts = [self.view, self.notice, self.opened, self.listed]
         erased.then(in_plain_words(self.on_erased), inputs=self.view, outputs=parts, **quiet)
+        self.review.connect_erasing(erased)
 
     def on_load(self, request: gr.Request) -> list[Any]:
         """Opens the panel where the address names it, with a memory or without."""

@@ -55,6 +55,16 @@ class ReviewPanel:
         }
         return [acts[name] for name in ("keep", "reject", "reopen")]
 
+    def connect_erasing(self, erased: Any) -> None:
+        """Shows the review anew after something was erased."""
+        outputs = [self.at, self.told, self.shown]
+        quiet: dict[str, Any] = {"show_progress": "hidden", "concurrency_limit": None, "api_visibility": "private"}
+        erased.then(in_plain_words(self.on_erased), inputs=self.at, outputs=outputs, **quiet)
+
+    def on_erased(self, at: str, request: gr.Request) -> list[Any]:
+        """The same anew, without what was told last: it may tell of what was erased."""
+        return self._shown(owner_of(request), _place(at))
+
     def on_refresh(self, at: str, request: gr.Request) -> list[Any]:
         """The same anew: more may wait, and what is shown may have been decided on in the chat."""
         return self._shown(owner_of(request), _place(at), told=None)
