@@ -54,9 +54,18 @@
   function setDrawer(open) {
     if (open === drawerOpen()) return;
     document.body.classList.toggle('m-drawer-open', open);
-    document.querySelector('.m-menu')?.setAttribute('aria-expanded', String(open));
+    for (const menu of document.querySelectorAll('.m-menu')) menu.setAttribute('aria-expanded', String(open));
     if (open) focusFirst('.m-close');
     else focusFirst('.m-menu', '.m-memory-head h2');
+  }
+
+  // The menu of a conversation.
+  function closeManage() {
+    const manage = document.querySelector('.m-manage[open]');
+    if (!manage) return null;
+    opened.delete(manage.dataset.key);
+    manage.open = false;
+    return manage;
   }
 
   // Focus: a panel that closes gives it back to what opened it, and what is drawn anew has it where it had it before.
@@ -66,7 +75,7 @@
   let memoryOpener = null;
 
   function focusFirst(...places) {
-    places.map((one) => (typeof one === 'string' ? document.querySelector(one) : one))
+    places.flatMap((one) => (typeof one === 'string' ? [...document.querySelectorAll(one)] : [one]))
       .find((one) => one?.isConnected && one.checkVisibility({ visibilityProperty: true }))?.focus();
   }
 
@@ -87,6 +96,7 @@
   // Memory: the panel beside the chat. What is asked of the server goes through the list, which hands it on.
 
   const memoryOpen = () => document.body.classList.contains('m-memory-open');
+  const hasRoomForBoth = () => window.matchMedia('(min-width: 1101px)').matches; // the chat and the memory
   const listCount = () => document.querySelector('#m2a-memory-list [data-count]')?.dataset.count;
   let countBefore = null;
   let memoryFocus = null;
@@ -136,6 +146,7 @@
   function setSettings(open, ask = true) {
     if (open === settingsOpen()) return;
     document.body.classList.toggle('m-settings-open', open);
+    document.getElementById('m2a-settings-body')?.scrollTo(0, 0);
     markPlace();
     if (open && ask) askSettings('show');
     setDrawer(false);
@@ -312,8 +323,7 @@
     if (form.matches('[data-find-conversations]')) searchConversations(fields.words);
     if (form.matches('[data-rename]')) {
       tell('m2a-conversations', 'rename', { ...fields, conversation: form.dataset.rename });
-      opened.delete(`manage-${form.dataset.rename}`);
-      document.querySelector('.m-manage summary')?.focus();
+      closeManage()?.querySelector('summary').focus();
     }
     if (form.matches('[data-review-edit]') && fields.text.trim()) askReview('keep', form.dataset, fields);
     onSettingsForm(form);
@@ -368,15 +378,33 @@
   // Review: after each decision the next memory is up, and the keyboard goes on there.
 
   let reviewed = null;
-  function askReview(name, { reply, number }, more = {}) {
-    reviewed = document.querySelector('.m-review-card');
+  function askReview(name, { reply, number }, more = {}, inReview = true) {
+    reviewed = inReview ? document.querySelector('.m-review-card') : null;
     tell('m2a-review', name, { reply_id: Number(reply), number: Number(number), ...more });
   }
 
   function showReview() {
+    markWaiting();
     if (!reviewed || reviewed.isConnected) return;
     reviewed = null;
     (document.querySelector('.m-review-card') || document.querySelector('.m-review > summary'))?.focus();
+  }
+
+  // How many memories wait stands at the place where they are reviewed, whatever else is open.
+  function markWaiting() {
+    const review = document.querySelector('#m2a-review [data-waiting]');
+    const place = document.querySelector('nav [data-place="memory"]');
+    if (!review || !place) return;
+    const waiting = Number(review.dataset.waiting);
+    const mark = place.querySelector('.m-waits');
+    if (Number(mark?.textContent || 0) === waiting) return;
+    mark?.remove();
+    if (!waiting) return;
+    const count = document.createElement('b');
+    count.className = 'm-waits';
+    count.textContent = String(waiting);
+    count.title = waiting === 1 ? '1 memory waits for your review' : `${waiting} memories wait for your review`;
+    place.append(' ', count);
   }
 
   // K, R, S and E decide while the card has the keyboard.
@@ -395,7 +423,7 @@
   function seeMessage(link) {
     wanted = `m${link.dataset.see}`;
     following = false;
-    if (!window.matchMedia('(min-width: 1101px)').matches) goTo(null);
+    if (!hasRoomForBoth()) goTo(null);
     const message = document.querySelector(`#m2a-talk #${wanted}`);
     if (message) showMessage();
     else {
@@ -504,6 +532,19 @@
     message.focus({ preventScroll: true });
     following = false;
     return true;
+  }
+
+  // The form in which a message is edited comes into view as a whole, and the keyboard goes on in it.
+  let editing = null;
+  function showEditing() {
+    const form = document.querySelector('[data-resend]');
+    if (form === editing) return;
+    const isNew = form && form.dataset.resend !== editing?.dataset.resend;
+    editing = form;
+    if (!isNew) return;
+    following = false;
+    form.querySelector('textarea').focus({ preventScroll: true });
+    form.scrollIntoView({ block: 'nearest' });
   }
 
   function nameControls() {
@@ -653,12 +694,13 @@
     const target = click.target instanceof Element ? click.target : null;
     if (!target) return;
     memoryFocus = null;
+    if (!target.closest('.m-manage, dialog') || target.closest('.m-manage a')) closeManage();
     if (target.closest('[data-menu]')) setDrawer(!drawerOpen());
     else if (target.closest('.m-veil')) setDrawer(false);
     else if (target.closest('[data-theme-toggle]')) nextTheme();
-    else if (target.closest('[data-new], [data-open]')) {
+    else if (target.closest('[data-new], [data-open], [data-begin]')) {
       setDrawer(false);
-      if (settingsOpen()) goTo(null);
+      if (settingsOpen() || (memoryOpen() && !hasRoomForBoth())) goTo(null);
     }
     const setting = target.closest('[data-settings-act]');
     if (setting) {
@@ -691,14 +733,24 @@
       following = false;
     }
     if (target.closest('[data-new], [data-open], [data-begin], [data-end]')) navigated = true;
+    const folded = target.closest('[data-fold]')?.closest('details');
+    if (folded) {
+      folded.querySelector('form').reset();
+      opened.delete(folded.dataset.key);
+      folded.open = false;
+      folded.querySelector('summary').focus();
+    }
     const decided = target.closest('[data-review]');
-    if (decided) askReview(decided.dataset.review, decided.dataset);
+    if (decided) {
+      const inReview = Boolean(decided.closest('#m2a-review, #m2a-review-told'));
+      if (!inReview) acted = { button: decided, line: '', list: decided.closest('ul').id };
+      askReview(decided.dataset.review, decided.dataset, {}, inReview);
+    }
     if (target.closest('[data-end]')) tell('m2a-temporary', 'end');
     const detached = target.closest('[data-detach]');
     if (detached) tell('m2a-temporary', 'detach', { photo_id: detached.dataset.detach });
     if (target.closest('[data-begin]')) {
       opened.delete('begin-temporary');
-      setDrawer(false);
       setBeginning(true);
     }
     const act = target.closest('[data-act]');
@@ -722,13 +774,9 @@
   document.addEventListener('keydown', (key) => {
     onReviewKey(key);
     if (key.key === 'Escape' && !document.querySelector('dialog[open]')) {
-      const manage = key.target.closest?.('.m-manage[open]');
+      const manage = drawerOpen() ? null : closeManage();
       if (drawerOpen()) setDrawer(false);
-      else if (manage) {
-        opened.delete(manage.dataset.key);
-        manage.open = false;
-        manage.querySelector('summary').focus();
-      }
+      else if (manage) manage.querySelector('summary').focus();
       else if (settingsOpen() && document.getElementById('m2a-settings').contains(key.target)) goTo(null);
       else if (memoryOpen() && document.getElementById('m2a-memory').contains(key.target)) {
         if (document.querySelector('.m-opened')) closeOpened();
@@ -814,6 +862,7 @@
     keepOpen();
     keepDraft();
     keepFocus();
+    showEditing();
     showReview();
     keepStanding();
     showMemory();

@@ -88,6 +88,12 @@ def _wanted(settings: Settings, wish: ConnectionWish) -> Settings:
         )
     if address is not None and urlsplit(address).username is not None:
         raise SettingsError("The address names a user; leave that out, and give the key in its own field.")
+    if model != OFFLINE and not all(model.partition(":")[::2]):
+        name = model.strip(":") or "NAME"
+        raise SettingsError(
+            f"The model {model!r} does not say where it runs. Write that first, with a colon: openai:{name} for a server of "
+            f"your own, such as Ollama, or the provider, such as anthropic:{name}."
+        )
     fixed = _fixed(settings)
     if model == OFFLINE:
         address = settings.chat_base_url if "chat_base_url" in fixed else None

@@ -63,7 +63,7 @@ def talk(playwright: Playwright, executable: str, server: Server, profile: Path,
 
     page.get_by_text("Temporary chat", exact=True).click()
     shoot(visitor, "temporary-begin")
-    page.get_by_role("button", name="Reads my memory").click()
+    page.get_by_role("button", name="Start, with my memory").click()
     expect(page.locator("h1")).to_have_text("Temporary chat")
     bar = page.get_by_role("note", name="Temporary chat")
     expect(bar).to_contain_text("Nothing here is kept. It reads your memory.")
@@ -93,16 +93,16 @@ def test_one_click_ends_it_and_so_does_leaving_it(server: Server, visit) -> None
     visitor = visit(width=390, height=844)
     page = visitor.page
     visitor.open(server.url)
-    page.locator(".m-menu").click()
+    page.locator(".m-heading .m-menu").click()
     page.get_by_text("Temporary chat", exact=True).click()
-    page.get_by_role("button", name="Reads nothing").click()
+    page.get_by_role("button", name="Start, without it").click()
     expect(page.get_by_role("note", name="Temporary chat")).to_contain_text("It reads nothing of your memory.")
     visitor.say("Hello there")
     page.get_by_role("button", name="End chat").click()
     expect(page.locator("h1")).to_have_text("New conversation")
     expect(page.locator(".m-message")).to_have_count(0)
     visitor.open(server.url)
-    page.locator(".m-menu").click()
+    page.locator(".m-heading .m-menu").click()
     page.get_by_text("Temporary chat", exact=True).click()
     begin = "document.querySelector('[data-begin=without]').click(), document.getElementById('m2a-foot').inert"
     assert page.evaluate(begin)  # what is written before the chat is there would go where it stays

@@ -101,6 +101,29 @@ async def test_an_edited_message_is_answered_anew_and_its_memories_go_along_or_s
     assert 'data-retry="3"' in update.history and 'data-retry="1"' not in update.history
 
 
+async def test_the_form_says_how_many_messages_an_edit_sets_aside(
+    assistant: Assistant, policy: ScriptedPolicy, tmp_path: Path
+) -> None:
+    remember(policy, of_this_turn(AddMemory, text="Ana lives in Oslo."), of_this_turn(AddMemory, text="Ana is a cook."))
+    await turn(assistant, "Ana lives in Oslo. She is a cook.")
+    bank, panel, tab = assistant.memory(assistant.local_owner), ChatPanel(assistant, tmp_path), request(assistant)
+    [place] = [one.conversation_id for one in bank.conversations()]
+    remember(policy, of_this_turn(AddMemory, text="Ivo lives in Rome."))
+    await turn(assistant, "Ivo lives in Rome.", conversation_id=place)
+
+    def form(message_id: int) -> str:
+        [shown] = [one for one in panel.on_edit(place, 80, click(message_id=message_id), tab) if isinstance(one, str)]
+        return shown
+
+    first, last = form(1), form(3)
+    assert "The 3 messages after it are set aside with it" in first and "What I remember from them stays" in first
+    assert "Send again and set 3 messages aside" in first and "Take the memories along" in first
+    assert "I stop using them." in first and "If one of them had replaced" in first
+    assert "aside" not in last and ">Send again<" in last and "Take the memory along" in last
+    await all_of(panel.on_resend(place, click(message_id=1, text="Ana is a cook.", keep=False), tab))
+    assert "Ivo lives in Rome." in {one.text for one in bank.entries()}
+
+
 async def test_an_answer_is_tried_again_and_nothing_is_taken_back(
     assistant: Assistant, policy: ScriptedPolicy, tmp_path: Path
 ) -> None:

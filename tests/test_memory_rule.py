@@ -161,7 +161,9 @@ async def test_what_waits_is_kept_edited_rejected_or_skipped_and_is_no_memory_be
     assert [change.changed.entry for change in assistant.explanation(owner, edited).changes] == [entry]
     assistant.reject(owner, reply, 2)
     assert [one.held for one in assistant.explanation(owner, reply).not_kept] == ["category"]
+    assert [one.text for one in assistant.explanation(owner, reply).rejected] == ["I like tea."]
     assistant.reject(owner, reply, 2, rejected=False)
+    assert assistant.explanation(owner, reply).rejected == ()
     review = assistant.review(owner, (reply, 1))
     assert (review.waiting, review.memory.change.draft.text) == (1, "I like tea.")
     with pytest.raises(Exception, match="decided on meanwhile"):
@@ -223,6 +225,7 @@ async def test_the_panel_takes_what_its_script_sends_and_shows_words_as_words(as
     assert "Saved" in saved and assistant.memory_rule(assistant.local_owner) == MemoryRule(True, frozenset(["cards"]))
     reply, _ = await tell(assistant, policy, "<img src=x onerror=alert(1)>", "I like tea.")
     place, _told, shown = panel.on_refresh("nonsense", request)
+    assert 'data-waiting="2"' in shown and "until you erase it" in shown
     assert place == f"{reply}:0" and "<img src=x" not in shown and "&lt;img src=x" in shown
     assert panel.on_skip(SimpleNamespace(reply_id=reply, number=0), request)[0] == f"{reply}:1"
     for event in (
@@ -235,6 +238,8 @@ async def test_the_panel_takes_what_its_script_sends_and_shows_words_as_words(as
                 handler(event, request)
     told = panel.on_reject(SimpleNamespace(reply_id=reply, number=0), request)[1]
     assert "Rejected" in told and "&lt;img src=x" in told
+    assert "Your message stays in the conversation" in told and f'data-erase="message" data-of="{reply - 1}"' in told
+    assert panel.on_erased("", request)[1] == ""  # what it tells of may be what was erased
     panel.on_reopen(SimpleNamespace(reply_id=reply, number=0), request)
     gone, _ = await tell(assistant, policy, "Marco has twins.")
     assert "Rejected" in panel.on_reject(SimpleNamespace(reply_id=gone, number=0), request)[1]

@@ -84,6 +84,17 @@ def test_what_was_not_done_says_why_and_what_nobody_asked_for_is_counted() -> No
     assert memory_html([]) == ""
 
 
+def test_what_waits_is_kept_or_rejected_and_what_was_rejected_says_that_the_message_stays() -> None:
+    waits = NotKept("Ines is <b>", "", 0, "review")
+    notice = memory_html([], [waits], reply_id=12)
+    assert "Keep it</button>" in notice and 'data-review="reject" data-reply="12" data-number="0"' in notice
+    assert 'aria-label="Reject: Ines is &lt;b&gt;"' in notice and "<b>" not in notice
+    rejected = memory_html([], rejected=[waits], reply_id=12)
+    assert "Rejected" in rejected and "Your message stays in the conversation" in rejected
+    assert 'data-review="reopen" data-reply="12" data-number="0"' in rejected and "Keep it" not in rejected
+    assert "<button" not in memory_html([], [waits], rejected=[waits])  # while the turn still runs
+
+
 def test_an_update_that_did_not_come_about_is_said() -> None:
     assert "Not in my memory yet" in memory_html([], waiting="later")
     assert "was set aside" in memory_html([], waiting="aside")

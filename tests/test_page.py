@@ -570,6 +570,12 @@ def test_a_conversation_is_renamed_and_found(fresh: Visitor) -> None:
     page.get_by_label("Title").fill("Repairs <b>of</b> the house")
     page.get_by_role("button", name="Rename").click()
     expect(page.locator("h1")).to_have_text("Repairs <b>of</b> the house")
+    menu = page.locator(".m-manage > div")
+    for leave in (lambda: page.keyboard.press("Escape"), page.get_by_label("Search conversations").click):
+        page.get_by_label("Manage this conversation").click()
+        expect(menu.get_by_role("link", name="Export as Markdown")).to_be_visible()
+        leave()
+        expect(menu).to_be_hidden()
     page.get_by_label("Search conversations").fill("gutter")
     expect(page.locator("#m2a-conversations small")).to_contain_text("gutter leaks")
 
@@ -661,6 +667,12 @@ def test_the_phone_has_a_drawer_and_nothing_overflows(told: Server, visit: Visit
     page.get_by_role("button", name="New conversation").click()
     expect(page.locator("h1")).to_have_text("New conversation")
     expect(close).to_be_hidden()
+    menu.click()
+    page.get_by_role("link", name="Memory", exact=True).click()
+    expect(page.locator("#m2a-talk")).to_be_hidden()
+    page.get_by_role("button", name="Places and conversations").click()
+    page.get_by_role("button", name="New conversation").click()
+    expect(page.locator("#m2a-talk")).to_be_visible()
 
 
 def test_the_theme_follows_the_system_or_the_choice(told: Server, visit: Visit) -> None:

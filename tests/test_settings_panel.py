@@ -87,7 +87,7 @@ async def test_a_model_is_tested_kept_and_used_from_the_next_message_on(
     ("wanted", "words"),
     [
         (ConnectionWish("openai:tiny", "http://127.0.0.1:9/v1"), "127.0.0.1:9"),
-        (ConnectionWish("tiny", ""), "'tiny' is none of"),
+        (ConnectionWish("tiny", ""), "'tiny' does not say where it runs.*openai:tiny for a server"),
         (ConnectionWish("openai:tiny", "ftp://127.0.0.1/v1"), "http://"),
         (ConnectionWish("openai:tiny", f"http://me:{KEY}@127.0.0.1/v1"), "names a user"),
         (ConnectionWish("openai:tiny", "", "a\nb"), "a line each"),
@@ -195,6 +195,7 @@ async def test_the_data_is_counted_checked_mended_and_indexed_anew(assistant: As
     assert (size.conversations, size.messages, size.memories, size.photos, size.waiting) == (1, 2, 1, 0, 0)
     assert size.database_bytes and size.index_bytes and size.photo_bytes == 0
     assert "Everything agrees" in await told(panel.on_verify(who))
+    assert panel.on_show(who)[-3:] == ["", "", ""]  # what was told is gone when the place is opened anew
     stray = assistant.settings.data_dir / "photos" / assistant.local_owner / f"{'0' * 64}.jpg"
     stray.parent.mkdir(parents=True, exist_ok=True)
     stray.write_bytes(b"x")

@@ -19,13 +19,14 @@ from m2a.memory.database import ReadOnlyError
 from m2a.memory.raw_message_store import UnknownConversationError
 from m2a.memory.schema import metadata
 from m2a.settings import load_settings
-from m2a.types import Failed, MemoryChanged, ReplyFinished
+from m2a.types import Failed, MemoryChanged, ReplyFinished, SearchSemanticMemories
 from m2a.ui.chat_panel import ChatPanel, Update
+from m2a.ui.chat_view import ChatView
 from tests.chat_server import ChatServer
 from tests.erase_scan import bytes_under
 from tests.scripted_model import Prompt, ScriptedModel
 from tests.scripted_policy import ScriptedPolicy
-from tests.turns import Clock, only, photo, told_about_bobo, turn
+from tests.turns import Clock, only, photo, recall, told_about_bobo, turn
 
 
 @pytest.fixture
@@ -94,6 +95,15 @@ async def test_without_the_memory_nothing_of_it_is_read(assistant, policy):
     assert bank.entries() == bank.concepts() == bank.find_messages("blue ball") == []
     assert "blue ball" not in str(policy.seen) and policy.seen[0].photos[0].recognition.recognised is None
     assert rows(assistant) == before
+
+
+@pytest.mark.parametrize("reads_memory", [True, False])
+async def test_a_chat_that_reads_nothing_tells_of_no_search(assistant, policy, reads_memory):
+    recall(policy, SearchSemanticMemories(query="ball"))
+    chat = begin(assistant, reads_memory=reads_memory)
+    await turn(assistant, "What does Bobo love?", conversation_id=chat)
+    history = ChatView(assistant).history(assistant.local_owner, chat, 80)
+    assert ("What I searched" in history) is reads_memory
 
 
 async def test_a_model_is_told_that_nothing_is_kept_and_is_asked_for_no_update(tmp_path):

@@ -13,7 +13,8 @@ class Explanation:
     """What was searched for a reply, what it rests on, what the memory kept after it, and what it did not.
 
     Memories that were replaced since stand as they were. Forgotten ones are left out: of a change that names one, no words
-    are left but that it was made. What was not kept and then done all the same is among the changes.
+    are left but that it was made. What was not kept and then done all the same is among the changes; what the user
+    rejected is apart.
     """
 
     searches: tuple[MemorySearched, ...] = ()
@@ -21,6 +22,7 @@ class Explanation:
     changes: tuple[RecordedChange, ...] = ()
     not_kept: tuple[NotKept, ...] = ()
     unasked: int = 0
+    rejected: tuple[NotKept, ...] = ()
 
 
 def dump_trace(searches: Sequence[MemorySearched], sources: Sequence[Source]) -> dict[str, Any]:
@@ -67,17 +69,23 @@ def load_trace(bank: MemoryBank, message_id: int, *, to_owner: bool = False) -> 
             for number, stored in enumerate(steps.get("changes", ()))
             if not stored.get("erased") and (change := records.change(stored)) is not None
         ),
-        not_kept=tuple(
-            NotKept(
-                stored["text"],
-                stored["reason"],
-                None if stored["change"] is None else number,
-                stored.get("held", "check"),
-            )
-            for number, stored in enumerate(steps.get("refusals", ()))
-            if not (stored.get("done") or stored.get("rejected"))
-        ),
+        not_kept=_not_kept(steps, rejected=False),
+        rejected=_not_kept(steps, rejected=True),
         unasked=steps.get("unasked", 0),
+    )
+
+
+def _not_kept(steps: Mapping[str, Any], *, rejected: bool) -> tuple[NotKept, ...]:
+    """What was refused and not done since: that which the user rejected, or the rest."""
+    return tuple(
+        NotKept(
+            stored["text"],
+            stored["reason"],
+            None if stored["change"] is None else number,
+            stored.get("held", "check"),
+        )
+        for number, stored in enumerate(steps.get("refusals", ()))
+        if not stored.get("done") and bool(stored.get("rejected")) == rejected
     )
 
 

@@ -19,7 +19,7 @@ import gradio as gr
 from m2a.incoming import IncomingMessage, check_message
 from m2a.temporary_chats import names_temporary
 from m2a.turn import Turn
-from m2a.types import Message
+from m2a.types import Message, standing
 from m2a.ui import welcome
 from m2a.ui.chat_view import OPENING, SHOWN, ChatView, Update
 from m2a.ui.conversations_panel import search_html
@@ -331,7 +331,7 @@ class ChatPanel:
         asked = self._asked(owner, current, event)
         kept = asked is not None and not self._assistant.temporary_chats.find(owner, current)
         memories = self._assistant.memory(owner).resting_on(asked.message_id) if asked and kept else ()
-        editing = Editing(asked.message_id, memories) if asked else None
+        editing = Editing(asked.message_id, memories, self._following(owner, asked)) if asked else None
         return Update(history=self._view.history(owner, current or None, shown or SHOWN, editing=editing)).outputs()
 
     async def on_resend(self, current: str, event: gr.EventData, request: gr.Request) -> AsyncIterator[Update]:
@@ -345,6 +345,11 @@ class ChatPanel:
         takes_memories = getattr(event, "keep", None) is not True
         async for update in self._resend(request, asked, text, takes_memories=takes_memories):
             yield update
+
+    def _following(self, owner: str, asked: Message) -> int:
+        """How many messages stand after one of the conversation."""
+        messages = self._assistant.messages(owner, asked.conversation_id)
+        return sum(one.message_id > asked.message_id for one, _ in standing(messages))
 
     def _asked(self, owner: str, current: str, event: gr.EventData) -> Message | None:
         """The message of the user that a click names; None for one that is not there, and while another is answered."""

@@ -158,17 +158,23 @@ class ChatView:
         message_id = reply.message_id
         told = self._assistant.explanation(owner, message_id, reply.conversation_id)
         return Because(
-            told.searches,
+            told.searches if self._reads_memory(owner, reply.conversation_id) else (),
             told.sources,
             told.changes,
             told.not_kept,
             told.unasked,
             ("aside" if waiting[message_id] else "later") if message_id in waiting else None,
+            rejected=told.rejected,
         )
 
     def live(self, owner: str, turn: Turn) -> str:
         turns = self._assistant.turns(owner, turn.conversation_id) if turn.conversation_id else []
-        return "".join(turn_html(one) for one in turns or [turn])
+        reads_memory = self._reads_memory(owner, turn.conversation_id)
+        return "".join(turn_html(one, reads_memory=reads_memory) for one in turns or [turn])
+
+    def _reads_memory(self, owner: str, conversation_id: str | None) -> bool:
+        temporary = self._assistant.temporary_chats.find(owner, conversation_id)
+        return temporary is None or temporary.reads_memory
 
     def _welcome(self, *, returning: bool) -> str:
         hello = welcome.welcome_html(offline=self._offline, returning=returning)
@@ -189,7 +195,8 @@ def _heading(conversation: Conversation | None) -> str:
             f'<details class="m-manage" data-key="manage-{conversation_id}"><summary aria-label="Manage this conversation">'
             f'⋯</summary><div><form data-rename="{conversation_id}"><label>Title<input name="title" maxlength="200" '
             f'autocomplete="off" dir="auto" value="{title}"></label><button class="m-button">Rename</button></form>'
-            f'<a href="/conversations/{conversation_id}.md" download>Export as Markdown</a>{erase}</div></details>'
+            f'<div class="m-acts"><a class="m-button" href="/conversations/{conversation_id}.md" download>Export as Markdown</a>'
+            f"{erase}</div></div></details>"
         )
     return (
         '<header class="m-heading"><button type="button" class="m-menu" data-menu aria-label="Conversations" '

@@ -12,35 +12,55 @@ _SHOWN = 12
 
 @dataclass(frozen=True, slots=True)
 class Editing:
-    """The message that is being edited, and the memories that nothing else supports."""
+    """The message that is being edited, the memories that nothing else supports, and how many messages follow it."""
 
     message_id: int
     memories: Sequence[MemoryEntry]
+    following: int
 
 
-def edit_html(message: Message, memories: Sequence[MemoryEntry]) -> str:
-    """The words to change, and what is to become of the memories that rest on them."""
+def edit_html(message: Message, editing: Editing) -> str:
+    """The words to change, what is set aside with the old ones, and what is to become of the memories that rest on them."""
     number = message.message_id
+    warning, send = _following(editing.following)
     return (
         f'<form class="m-resend" data-resend="{number}" id="m{number}"><label>Your message'
         f'<textarea name="text" rows="4" maxlength="20000" dir="auto" autofocus>{markup.text(message.text)}</textarea></label>'
-        f"{markup.photos(message.photos, caption='Your photo')}{_choice(memories)}"
-        "<small>The earlier version, and what followed it, stays above the new one until you erase it.</small>"
+        f"{markup.photos(message.photos, caption='Your photo')}{_choice(editing.memories)}{warning}"
         '<div><button type="button" class="m-button" data-edit-message="0">Cancel</button>'
-        '<button class="m-button">Send again</button></div></form>'
+        f'<button class="m-button">{send}</button></div></form>'
     )
+
+
+def _following(count: int) -> tuple[str, str]:
+    """What becomes of the messages that follow, and the words of the button. Its own answer alone needs no warning."""
+    if count <= 1:
+        return (
+            "<small>The earlier version, and its answer, stays above the new one until you erase it.</small>",
+            "Send again",
+        )
+    warning = (
+        f'<p class="m-set-aside"><strong>The {count} messages after it are set aside with it:</strong> the conversation goes '
+        "on from here, and I answer without them. They stay readable above the new message, under “Earlier version”, until "
+        "you erase them; there is no way to put them back. What I remember from them stays in the memory.</p>"
+    )
+    return warning, f"Send again and set {count} messages aside"
 
 
 def _choice(memories: Sequence[MemoryEntry]) -> str:
     if not memories:
         return ""
-    rest = "1 memory rests" if len(memories) == 1 else f"{len(memories)} memories rest"
+    if len(memories) == 1:
+        rest, these, it, rests = "1 memory rests", "memory", "it", "It rests"
+    else:
+        rest, these, it, rests = f"{len(memories)} memories rest", "memories", "them", "They rest"
+    older = "If it" if len(memories) == 1 else "If one of them"
     items = "".join(f"<li>{memory_link(one)}</li>" for one in memories[:_SHOWN])
     more = f"<li>and {len(memories) - _SHOWN} more</li>" if len(memories) > _SHOWN else ""
     return (
         f'<fieldset class="m-choice"><legend>{rest} on it:</legend><ul>{items}{more}</ul>'
-        '<label><input type="radio" name="memories" value="take" checked><span>Take the memories along'
-        "<small>They do not hold any more; what they had taken the place of does again.</small></span></label>"
-        '<label><input type="radio" name="memories" value="keep"><span>Keep the memories'
-        "<small>They rest on the earlier version, which stays readable.</small></span></label></fieldset>"
+        f'<label><input type="radio" name="memories" value="take" checked><span>Take the {these} along'
+        f"<small>I stop using {it}. {older} had replaced an older memory, I use the older one again.</small></span></label>"
+        f'<label><input type="radio" name="memories" value="keep"><span>Keep the {these}'
+        f"<small>{rests} on the earlier version, which stays readable.</small></span></label></fieldset>"
     )

@@ -56,8 +56,8 @@ def _found(health: Health | None) -> str:
         _group(kind, list(group), left_out.get(kind, 0))
         for kind, group in groupby(health.shown, key=lambda one: one.finding.kind)
     )
-    looked = f"Looked through {markup.plural(health.memories, 'memory', 'memories')}"
-    known = "" if parts else ", and nothing is wrong with them"
+    looked = f"The last look went through {markup.plural(health.memories, 'memory', 'memories')}"
+    known = "" if parts else " and found that nothing is wrong with them"
     unused = (
         f" No answer so far rested on {health.unused:,} of them, which is nothing to mend." if health.unused else ""
     )

@@ -32,7 +32,7 @@ def controls_html(by_photo: str) -> str:
     """Heading, search, the button to search `by_photo`, and filters. They stay while the list below them changes."""
     kinds = "".join(f'<option value="{kind}">{name}</option>' for kind, name in KINDS.items())
     return (
-        '<div class="m-memory-head"><h2 tabindex="-1">Memory</h2><p>What I know, and where I have it from · '
+        f'<div class="m-memory-head">{markup.MENU}<h2 tabindex="-1">Memory</h2><p>What I know, and where I have it from · '
         '<a href="/?settings=" data-place="settings" data-at="m2a-set-health">Check it</a></p>'
         '<button type="button" class="m-icon" data-place="chat" aria-label="Close the memory">✕</button></div>'
         '<form class="m-find" data-find role="search"><input type="search" name="words" maxlength="400" '
@@ -54,6 +54,7 @@ def foot_html() -> str:
         '<form class="m-tell" data-tell><label for="m2a-tell">Tell me a change</label><div>'
         '<input id="m2a-tell" name="text" maxlength="20000" autocomplete="off" placeholder="For example: I’m vegan now">'
         '<button class="m-button">Tell M2A</button></div></form>'
+        '<p class="m-tell-not">A temporary chat is open, and it changes nothing in the memory. End it to tell me a change.</p>'
     )
 
 
@@ -92,9 +93,7 @@ def summary_html(total: int, last_updated: datetime | None, *, today: date) -> s
     if last_updated is None:
         return ""
     updated = markup.day_name(last_updated.astimezone().date(), today)
-    return (
-        f'<p class="m-known" role="status">{markup.plural(total, "memory", "memories")} · Last updated: {updated}</p>'
-    )
+    return f'<p class="m-known" role="status">{markup.plural(total, "memory", "memories")} in all · Last updated: {updated}</p>'
 
 
 def notice_html(changes: Sequence[RecordedChange], not_kept: Sequence[NotKept], unasked: int, reply_id: int) -> str:

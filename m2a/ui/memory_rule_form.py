@@ -11,7 +11,7 @@ _NAMES: dict[Category, str] = {
     "emails": "E-mail addresses",
 }
 
-_SAVED = '<p class="m-told" role="status">Saved. It holds from the next message on.</p>'
+_SAVED = '<div class="m-told" role="status">Saved. It holds from the next message on.</div>'
 
 
 def memory_rule_html(rule: MemoryRule, *, is_saved: bool = False) -> str:

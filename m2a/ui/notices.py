@@ -15,12 +15,16 @@ _NOTES = {
     "pinned": "It comes first, and goes along with every answer of a language model.",
 }
 
+# Of the message behind a memory that was rejected.
+STAYS = "Your message stays in the conversation, where I can still find it, until you erase it."
+
 
 def memory_html(
     changes: Sequence[RecordedChange],
     not_kept: Sequence[NotKept] = (),
     unasked: int = 0,
     *,
+    rejected: Sequence[NotKept] = (),
     waiting: Literal["later", "aside"] | None = None,
     reply_id: int | None = None,
     place: str = "m",
@@ -31,6 +35,7 @@ def memory_html(
     """
     lines = [_change(told, reply_id, place) for told in _told_once(changes)]
     lines += [_not_kept(one, reply_id) for one in not_kept]
+    lines += [_rejected(one, reply_id) for one in rejected]
     if unasked:
         were = "was" if unasked == 1 else "were"
         what = f"{markup.plural(unasked, 'change')} that you did not ask for {were} not made."
@@ -166,10 +171,31 @@ def _rival(rival: MemoryEntry, reply_id: int | None, number: int) -> str:
 def _not_kept(one: NotKept, reply_id: int | None) -> str:
     title, name = _HELD[one.held]
     act = "" if one.number is None else _button(name, "insist", reply_id, one.number, label=one.text)
-    words = markup.text(one.text) if one.held == "check" else f"“{markup.text(one.text)}”"
+    if act and one.held == "review":
+        act = f'<span class="m-pair">{act}{_review_button("Reject", "reject", one, reply_id)}</span>'
+    words = _words(one)
     reason = f' <small dir="auto">{markup.text(one.reason)}</small>' if one.reason else ""
     said = f'<strong>{title}</strong> <span dir="auto">{words}</span>{reason}'
     return f'<li class="m-change m-not-kept"><div>{said}</div>{act}</li>'
+
+
+def _rejected(one: NotKept, reply_id: int | None) -> str:
+    said = f'<strong>Rejected</strong> <span dir="auto">{_words(one)}</span><small>{STAYS}</small>'
+    return f'<li class="m-change m-not-kept"><div>{said}</div>{_review_button("Undo", "reopen", one, reply_id)}</li>'
+
+
+def _words(one: NotKept) -> str:
+    return markup.text(one.text) if one.held == "check" else f"“{markup.text(one.text)}”"
+
+
+def _review_button(name: str, act: str, one: NotKept, reply_id: int | None) -> str:
+    """A button of the review; nothing while the turn still runs."""
+    if reply_id is None or one.number is None:
+        return ""
+    return (
+        f'<button type="button" class="m-act" data-review="{act}" data-reply="{reply_id}" data-number="{one.number}" '
+        f'aria-label="{markup.text(f"{name}: {one.text}")}">{name}</button>'
+    )
 
 
 # By whom a memory was held: what the line says, and its button.

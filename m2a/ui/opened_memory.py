@@ -21,6 +21,19 @@ CHANGES: dict[EntryChange, str] = {
     "expired": "Expired",
 }
 
+# Who changed it and why, as it is said to the user.
+_WHO = {"the user": " by you", "offline rules": " by M2A, without a language model"}
+_WHYS = {
+    "the user said so": "You said so.",
+    "the user agreed to it": "You agreed to it.",
+    "the user showed it": "You showed it.",
+    "the user said that it changed": "You said that it changed.",
+    "the user said that both are true": "You said that both are true.",
+    "the user asked to forget it": "You asked to forget it.",
+    "the user chose it in the memory": "You chose it in the memory.",
+    "the user edited what it came from": "You edited the message that it came from.",
+}
+
 
 def opened_html(opened: OpenedMemory) -> str:
     """The memory as a page of the panel."""
@@ -79,7 +92,7 @@ def _acts(entry: MemoryEntry) -> str:
         f'<label>It happened from<input type="date" name="first" value="{first}"></label>'
         f'<label>to<input type="date" name="last" value="{last}"></label>'
         "<small>It is kept as your words of today. What it said before stays below, until you forget it.</small>"
-        '<button class="m-button">Save</button></form></details>'
+        f'<div class="m-edit-acts"><button class="m-button">Save</button>{markup.CANCEL}</div></form></details>'
         f'<button type="button" class="m-button" data-memory-act="forget" data-of="{number}">Forget</button>'
         f"{erase_button('memory', number, 'Erase…', label=f'Erase this memory… {entry.text}', style='m-button m-warned')}"
         "<small>Forget: I do not use it any more, and Undo brings it back. Erase: it is gone for good.</small></div>"
@@ -134,5 +147,6 @@ def _history(opened: OpenedMemory) -> str:
 
 
 def _row(row: HistoryRow) -> str:
-    why = f' <small dir="auto">{markup.text(row.why)}</small>' if row.why else ""
-    return f"<li>{markup.moment(row.changed_at)}: {CHANGES[row.change]} by {markup.text(row.who)}.{why}</li>"
+    why = f' <small dir="auto">{markup.text(_WHYS.get(row.why, row.why))}</small>' if row.why else ""
+    who = _WHO.get(row.who, f" by {markup.text(row.who)}")
+    return f"<li>{markup.moment(row.changed_at)}: {CHANGES[row.change]}{who}.{why}</li>"

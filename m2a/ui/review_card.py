@@ -2,7 +2,9 @@
 
 from m2a.types import HeldMemory, Review
 from m2a.ui import markup
+from m2a.ui.erase_button import erase_button
 from m2a.ui.evidence import quote_html
+from m2a.ui.notices import STAYS
 
 _WHY = {"review": "Waits for your review", "category": "Not kept", "check": "Not kept: the check refused it"}
 
@@ -12,7 +14,8 @@ def review_html(review: Review) -> str:
     card = _card(review, review.memory) if review.memory else '<p class="m-nothing">Nothing waits for you.</p>'
     rule = '<a href="/?settings=" data-place="settings" data-at="m2a-set-rule">When memories are written</a>'
     return (
-        f'<details class="m-details m-review" data-key="review"><summary>Review{_count(review)}</summary>'
+        f'<details class="m-details m-review" data-key="review" data-waiting="{review.waiting}">'
+        f"<summary>Review{_count(review)}</summary>"
         f'{card}<p class="m-when">{rule}</p></details>'
     )
 
@@ -21,10 +24,13 @@ def rejected_html(memory: HeldMemory | None, reply_id: int, number: int) -> str:
     """That a memory was rejected, with its Undo; `memory` is what stood at the place before."""
     is_it = memory is not None and (memory.place.reply_id, memory.place.number) == (reply_id, number)
     words = f"“{markup.text(memory.change.draft.text)}”" if memory and is_it else "It is not remembered."
+    said = memory.said if memory and is_it else None
+    erase = erase_button("message", said.message_id, "Erase the message…", style="m-act") if said else ""
     return (
         '<div class="m-told"><ul class="m-changes"><li class="m-change m-not-kept"><div><strong>Rejected</strong> '
-        f'<span dir="auto">{words}</span></div><button type="button" class="m-act" data-review="reopen" '
-        f'data-reply="{reply_id}" data-number="{number}">Undo</button></li></ul></div>'
+        f'<span dir="auto">{words}</span><small>{STAYS}</small></div>'
+        f'<span class="m-pair m-below"><button type="button" class="m-act" data-review="reopen" data-reply="{reply_id}" '
+        f'data-number="{number}">Undo</button>{erase}</span></li></ul></div>'
     )
 
 
@@ -63,5 +69,6 @@ def _card(review: Review, memory: HeldMemory) -> str:
         f"<form data-review-edit {of}><label>What I remember"
         f'<textarea name="text" rows="3" maxlength="20000" dir="auto">{markup.text(change.draft.text)}</textarea></label>'
         "<small>It is kept as your words of today.</small>"
-        '<button class="m-button">Keep it so</button></form></details></div></section>'
+        f'<div class="m-edit-acts"><button class="m-button">Keep it so</button>{markup.CANCEL}</div></form></details>'
+        f"<small>Reject: it is not in my memory. {STAYS}</small></div></section>"
     )

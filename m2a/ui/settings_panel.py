@@ -66,7 +66,7 @@ class SettingsPanel:
         told = [self.connected, *shown]
         page.load(in_plain_words(self.on_load), outputs=shown, **quiet)
         events = self.connection
-        events.show(in_plain_words(self.on_show), outputs=shown, **quiet)
+        events.show(in_plain_words(self.on_show), outputs=[*shown, self.connected, self.report, self.notice], **quiet)
         events.rule(in_plain_words(self.on_rule), outputs=self.rule, **quiet)
         for event, handler in ((events.connect, self.on_connect), (events.offline, self.on_offline)):
             event(in_plain_words(handler), outputs=told, **{**quiet, "trigger_mode": "once"})
@@ -98,7 +98,8 @@ class SettingsPanel:
         return [connection, rule, view.theme_html(), costs, data, health, offers_html()]
 
     def on_show(self, request: gr.Request) -> list[Any]:
-        return self._shown(owner_of(request))
+        """The place anew, without what was told when it was open last."""
+        return [*self._shown(owner_of(request)), "", "", ""]
 
     def on_rule(self, event: gr.EventData, request: gr.Request) -> str:
         """Sets when memories are written."""

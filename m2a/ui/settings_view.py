@@ -14,7 +14,7 @@ _WORKING = '<span class="m-dots" aria-hidden="true"><i></i><i></i><i></i></span>
 
 def head_html() -> str:
     return (
-        '<div class="m-memory-head"><h2 tabindex="-1">Settings</h2><p>They hold for this computer</p>'
+        f'<div class="m-memory-head">{markup.MENU}<h2 tabindex="-1">Settings</h2><p>They hold for this computer</p>'
         '<button type="button" class="m-icon" data-place="chat" aria-label="Close the settings">✕</button></div>'
     )
 
@@ -34,7 +34,7 @@ def connection_html(connection: ChatConnection) -> str:
             model,
             "openai:NAME for a server of your own; or another provider, such as anthropic:NAME",
             connection,
-            placeholder="openai:llama3.2",
+            placeholder="For example: openai:llama3.2",
         )
         + _field(
             "Address of the server",
@@ -42,7 +42,7 @@ def connection_html(connection: ChatConnection) -> str:
             connection.chat_base_url or "",
             "Empty for the provider’s own. Ollama on this computer: http://127.0.0.1:11434/v1",
             connection,
-            placeholder="http://127.0.0.1:11434/v1",
+            placeholder="For example: http://127.0.0.1:11434/v1",
         )
         + _field("Key", "chat_api_key", "", key, connection, kind="password")
         + f'<div class="m-acts"><button class="m-button">Test and use it</button>{off if model else ""}</div>'

@@ -1,7 +1,7 @@
 """The messages of a conversation, and the turn that is under way, as HTML."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Literal
 
@@ -44,6 +44,7 @@ class Because:
     failures: Sequence[Failed] = ()
     before: Mapping[int, Message] = field(default_factory=dict)
     costs: Sequence[Cost] = ()
+    rejected: Sequence[NotKept] = ()
 
 
 def because_of(events: Sequence[TurnEvent]) -> Because:
@@ -89,7 +90,7 @@ def messages_html(
         if aside and not _is_sent_again(message, aside):
             parts.append(_aside_html(message, aside, because))
         if editing and editing.message_id == message.message_id:
-            parts.append(edit_html(message, editing.memories))
+            parts.append(edit_html(message, editing))
             continue
         is_last = open_end and place == len(stand) - 1
         asked = stand[place - 1][0] if is_last and place and message.role == "assistant" else None
@@ -128,8 +129,8 @@ def message_html(
     return _article("assistant", body + below, message=message, may=may)
 
 
-def turn_html(turn: Turn) -> str:
-    """A turn under way: the question, then what is known of the answer."""
+def turn_html(turn: Turn, *, reads_memory: bool = True) -> str:
+    """A turn under way: the question, then what is known of the answer. Where it reads no memory, no search is told of."""
     sent, recorded = turn.message, turn.recorded
     if recorded is None:
         photos = f'<p class="m-sending">Looking at {markup.plural(len(sent.photos), "photo")}…</p>'
@@ -139,6 +140,8 @@ def turn_html(turn: Turn) -> str:
         )
     question = _article("user", _user_body(recorded), message=recorded)
     because = because_of(turn.events)
+    if not reads_memory:
+        because = replace(because, searches=())
     if turn.reply is not None:
         return question + message_html(turn.reply, because, acts=False, key=_answer_key(recorded))
     text = "".join(event.text for event in turn.events if isinstance(event, TextDelta))
@@ -177,7 +180,12 @@ def _below(because: Because, *, key: str, reply_id: int | None = None) -> str:
     return (
         notices.failures_html(because.failures)
         + notices.memory_html(
-            because.changes, because.not_kept, because.unasked, waiting=because.waiting, reply_id=reply_id
+            because.changes,
+            because.not_kept,
+            because.unasked,
+            rejected=because.rejected,
+            waiting=because.waiting,
+            reply_id=reply_id,
         )
         + sources.why_html(because.sources, key=key, before=because.before)
         + sources.searched_html(because.searches, key=key)
