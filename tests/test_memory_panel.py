@@ -161,6 +161,16 @@ async def test_a_memory_is_opened_edited_undone_restored_and_forgotten(
     assert [one.text for one in bank.entries()] == ["Bobo is my dog."] and "Bobo is my dog." in back.listed
 
 
+async def test_a_change_in_the_chat_closes_no_memory_that_was_opened_meanwhile(
+    assistant: Assistant, bank: MemoryBank, panel: MemoryPanel
+) -> None:
+    kept = told(bank, "Ana lives in Graz.")
+    view, notice, opened, listed = panel.on_change(View().dumped(), request(assistant))
+    assert [view, notice, opened] == [gr.skip()] * 3 and "Ana lives in Graz." in listed
+    [_, _, opened, _] = panel.on_change(View(memory_id=kept.memory_id).dumped(), request(assistant))
+    assert "Ana lives in Graz." in opened
+
+
 async def test_an_edit_that_is_none_changes_and_records_nothing(assistant: Assistant, bank: MemoryBank) -> None:
     one = told(bank, "Ana lives in Lisbon.")
     conversations = bank.conversations()

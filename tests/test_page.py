@@ -441,7 +441,9 @@ def test_what_is_opened_while_the_answer_is_written_stays_open(fresh: Visitor) -
 def test_a_press_counts_though_the_page_is_drawn_anew_before_the_release(fresh: Visitor) -> None:
     page = fresh.page
     fresh.say("Where does the spare key hang?")
-    details = page.locator(".m-assistant").last.locator(".m-searched")
+    details = page.locator("#m2a-history .m-assistant").last.locator(".m-searched")
+    expect(page.locator("#m2a-live .m-message")).to_have_count(0)
+    expect(page.locator("#m2a-history .m-cost")).to_have_count(1)  # nothing is drawn any more
     details.locator("> summary").hover()
     page.mouse.down()
     details.evaluate("(one) => { one.outerHTML = one.outerHTML; }")

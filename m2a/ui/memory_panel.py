@@ -161,8 +161,16 @@ class MemoryPanel:
         return self._shown(owner, View(memory_id=memory_id))
 
     def on_change(self, view: str, request: gr.Request) -> list[Any]:
-        """The same anew after something was changed in the chat; nothing where the panel was never open."""
-        return self._shown(owner_of(request), view_of(view)) if view else self._unchanged()
+        """The same anew after something was changed in the chat; nothing where the panel was never open.
+
+        While only the list is open, only that is sent: a memory may have been opened since, and stays so.
+        """
+        if not view:
+            return self._unchanged()
+        owner, shown = owner_of(request), view_of(view)
+        if shown.memory_id is not None:
+            return self._shown(owner, shown)
+        return [*self._unchanged()[:-1], self._list(owner, shown)]
 
     def on_erased(self, view: str, request: gr.Request) -> list[Any]:
         """The same anew, without what was told last, and without search words that find nothing: they may tell of what was
@@ -280,9 +288,12 @@ class MemoryPanel:
                 opened = opened_html(self._assistant.open_memory(owner, view.memory_id))
             except LookupError:
                 opened, view = gone_html(), replace(view, memory_id=None)
-        emptied = " data-emptied" if is_emptied else ""
-        listed = f'<div class="m-listed" data-count="{view.count}"{emptied}>{self._listed(owner, view)}</div>'
+        listed = self._list(owner, view, is_emptied=is_emptied)
         return [view.dumped(), self._notice(owner, view.told), opened, listed]
+
+    def _list(self, owner: str, view: View, *, is_emptied: bool = False) -> str:
+        emptied = " data-emptied" if is_emptied else ""
+        return f'<div class="m-listed" data-count="{view.count}"{emptied}>{self._listed(owner, view)}</div>'
 
     def _notice(self, owner: str, reply_id: int | None) -> str:
         if reply_id is None:
