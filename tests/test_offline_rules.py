@@ -291,6 +291,7 @@ async def test_who_one_is_and_all_that_is_known(talk: Talk) -> None:
         ("My sister Ana lives in Graz and works as a nurse.", "Ana lives in Linz now"),
         ("The gym's on Tuesdays at 6:30am with a trainer called Marek.", "Actually the gym is at 7:15 now"),
         ("The plumber comes on Monday.", "No, on Tuesday."),
+        ("Our Mia has swimming on Tuesdays at 4.", "Actually, Mia has swimming on Wednesdays now."),
         ("The cello is in the loft.", "The cello's at Mum's house now, far too damp up there"),
     ],
 )
@@ -637,3 +638,42 @@ async def test_pets_are_those_that_are_told_of_as_such(talk: Talk) -> None:
     await talk.say("This is Luna the cat")
     assert "Luna" in (reply := await talk.say("do I have any pets? what are their names?"))
     assert not reply.startswith(DECLINED)
+
+
+async def test_what_is_told_of_somebody_is_kept_with_them_by_whatever_they_are_called(talk: Talk) -> None:
+    await talk.say("My sister Ana moved to Lisbon. She is allergic to walnuts.")
+    await talk.say("My sister borrowed my tent.")
+    await talk.say("My sister's neighbour keeps bees.")
+    await talk.say("My friend Marco plays the cello. My friend is late again.")
+    subjects = {one.name: one.memories for one in talk.assistant.subjects(talk.assistant.local_owner)}
+    assert subjects == {"Ana": 3, "Marco": 1}
+    await talk.say("My sister Eva is a nurse.")
+    await talk.say("My sister rides a bicycle.")
+    subjects = {one.name: one.memories for one in talk.assistant.subjects(talk.assistant.local_owner)}
+    assert subjects == {"Ana": 3, "Eva": 1, "Marco": 1}, "which of the two is not said"
+
+
+async def test_a_title_is_nobodys_name(talk: Talk) -> None:
+    """ "Mr." ended the request to forget, and whoever else was a Mr. went along without a word."""
+    await talk.say("Our landlord is Mr. Okafor, his number is 0561 22334.")
+    await talk.say("My dentist is Dr. Lund.")
+    await talk.say("My boss Mr. Weber retires in June, don't tell anyone.")
+    await talk.say("Please forget that Mr. Weber retires.")
+    assert talk.known() == ["Our landlord is Mr. Okafor, his number is 0561 22334.", "My dentist is Dr. Lund."]
+    assert "Okafor" in await talk.say("What is our landlord's number?")
+    await talk.say("Forget Dr. Lund.")
+    assert talk.known() == ["Our landlord is Mr. Okafor, his number is 0561 22334."]
+    assert "Okafor" in await talk.say("Who is our landlord?")
+
+
+async def test_who_moved_in_a_month_has_moved(talk: Talk) -> None:
+    """The clock stands in March 2026."""
+    for told in (
+        "My brother Leo moved to Ghent in May.",
+        "I switched to oat milk in June.",
+        "Ana moved to Marseille in August.",
+    ):
+        await talk.say(told)
+    assert all("2025" in text for text in talk.known())
+    await talk.say("They moved the exam from Tuesday to 4 December.")
+    assert talk.known()[-1].endswith("to 4 December 2026.")

@@ -54,9 +54,16 @@ _IS_AFTER = frozenset(
 _BOUNDARY = re.compile(r"[.!?;:]\s+|\s+-+\s+|,\s+(?:(?:and then|and|but|so|then|plus)\s+)?|\s+(?:and|but|so|n|&)\s+")
 
 
-# A date after these is the new one, and lies ahead though the verb is past.
+_DATE_BEGINS = (
+    r"(?:(?:the|this|next|coming|early|late|mid|a|half|quarter|end|beginning|of)[ -])*(?:\d|(?:noon|midday|midnight|tomorrow|"
+    r"tonight|(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?s?|jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|"
+    r"apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?|morning|afternoon|evening|"
+    r"week|weekend|month|year|spring|summer|autumn|fall|winter|easter|christmas)\b)"
+)
+# A date after these is the new one, and lies ahead though the verb is past. "Moved to Ghent in March" is over.
 _MOVED = re.compile(
-    r"\b(?:moved|pushed|postponed|rescheduled|shifted|changed|switched|delayed|extended|rented|hired|ordered|"
+    rf"\b(?:moved|shifted|changed|switched)\b.*\b(?:to|for|until|till) {_DATE_BEGINS}|"
+    r"\b(?:pushed|postponed|rescheduled|delayed|extended|rented|hired|ordered|"
     r"signed up|registered|enrolled|entered|reserved|agreed|decided|got (?:an?|the|\w+) (?:\w+ )?(?:appointment|"
     r"tickets?|slot|booking)|put off|put back|brought forward|booked|set|scheduled|"
     r"arranged|planned|invited)\b.*\b(?:to|for|until|till|on|by)\b",

@@ -164,6 +164,11 @@ def mentioned(text: str, concepts: Iterable[Concept]) -> list[Concept]:
     return [concept for concept in concepts if any(_folded(name) in folded for name in names_of(concept))]
 
 
+def is_named(name: str, text: str) -> bool:
+    """Whether the name stands in the text, as whole words."""
+    return _folded(name) in _folded(text)
+
+
 def _folded(text: str) -> str:
     return " " + re.sub(r"[^\w]+", " ", plain(text).casefold()).strip() + " "
 

@@ -15,7 +15,7 @@ from m2a.agents.offline.change_words import TAKES_BACK, corrects
 from m2a.agents.offline.clauses import find_subject, has_verb, is_past, segments, sentences
 from m2a.agents.offline.dates import WEEKDAYS, FoundDate, annotate, find_dates
 from m2a.agents.offline.languages import is_english
-from m2a.agents.offline.names import antecedent, find_namings, mentioned
+from m2a.agents.offline.names import antecedent, find_namings, is_named, mentioned
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.showing import PhotoSaying, photo_sayings
 from m2a.agents.offline.text import plain, tokens
@@ -314,16 +314,27 @@ def _observation(text: str, utterance: Utterance, today: date) -> Observation:
     return Observation(_sentence(annotate(text, shown)), kind, happened, concepts, utterance.text)
 
 
-def with_concepts(observation: Observation, concepts: Sequence[Concept]) -> tuple[NamedConcept, ...]:
-    """The names that the observation gives, and the known ones that it speaks of."""
+def with_concepts(
+    observation: Observation, concepts: Sequence[Concept], beside: Sequence[NamedConcept] = ()
+) -> tuple[NamedConcept, ...]:
+    """The names that the observation gives, and those that it speaks of: known ones, and those given `beside` it.
+
+    "My sister" is who goes by it, where that is one alone; a friend may be any.
+    """
     given = {mention.name.casefold(): mention for mention in observation.concepts}
-    for concept in mentioned(observation.text, concepts):
-        if concept.name in observation.text or any(
-            alias[0].isupper() and alias in observation.text for alias in concept.aliases
-        ):
+    text = observation.text
+    for concept in mentioned(text, concepts):
+        if concept.name in text or any(alias[0].isupper() and alias in text for alias in concept.aliases):
             given.setdefault(
                 concept.name.casefold(), NamedConcept(name=concept.name, kind=concept.kind, aliases=concept.aliases)
             )
+    spoken_of = [one for one in beside if not one.denied and is_named(one.name, text)]
+    for alias in {alias for concept in concepts for alias in concept.aliases if alias in lexicon.KINDS["family"]}:
+        if re.search(rf"\b[Mm]y {re.escape(alias)}\b(?!'s|,? [A-Z])", text):
+            those = [concept for concept in concepts if alias in concept.aliases]
+            spoken_of += [NamedConcept(name=one.name, kind=one.kind) for one in those if len(those) == 1]
+    for one in spoken_of:
+        given.setdefault(one.name.casefold(), one.model_copy(update={"photos": ()}))
     return tuple(given.values())
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import content, stem
 from m2a.agents.offline.values import has_place
+from m2a.memory.quotations import sentence_spans
 
 # In which a wish is put before what is wished.
 _PLEASE_DO = (
@@ -161,17 +162,24 @@ def goes_on_forgetting(message: str) -> bool:
     return bool(_GOES_ON.match(message))
 
 
+# Before a name; it tells nobody from another. "The dr" stays.
+_TITLE = re.compile(r"\b(?:mr|mrs|ms|mx)\b\.?\s*|\b(?:dr|prof|rev)\.\s+", re.IGNORECASE)
+
+
 def wanted_words(what: str) -> set[str]:
     """The stems by which the thing that is to be forgotten is named; empty for "forget that"."""
-    named = re.split(
-        r", (?:he|she|they|i|it|that|because|since|please)(?:'\w+)?\b|[.;!] ", what, maxsplit=1, flags=re.I
-    )[0]
+    spans = sentence_spans(what)
+    first = what[slice(*spans[0])] if spans else what
+    named = re.split(r", (?:he|she|they|i|it|that|because|since|please)(?:'\w+)?\b|; ", first, maxsplit=1, flags=re.I)[
+        0
+    ]
     if _ONLY_POINTS.match(named):
         return set()
+    named = _TITLE.sub("", named)
     words = content(re.sub(r"^.*?\b(?:about|that)\b", "", named, count=1)) or content(named)
     return words - _ASKING
 
 
 def all_words(what: str) -> set[str]:
     """The stems of all that is said beside the wish."""
-    return content(what) - _ASKING
+    return content(_TITLE.sub("", what)) - _ASKING

@@ -159,15 +159,16 @@ def _addition(state: TurnState, observation: Observation, reading: Reading) -> A
         evidence_ids=_evidence(state, observation),
         kind=observation.kind,
         photos=_photos(state, observation, reading),
-        concepts=_concepts(state, observation),
+        concepts=_concepts(state, observation, reading),
         happened_from=first,
         happened_to=last,
     )
 
 
-def _concepts(state: TurnState, observation: Observation) -> tuple[NamedConcept, ...]:
+def _concepts(state: TurnState, observation: Observation, reading: Reading) -> tuple[NamedConcept, ...]:
     """The concepts of the observation; where it does not itself say which photos it names, with those that they may show."""
-    concepts = with_concepts(observation, state.concepts)
+    beside = [named for other in reading.observations for named in other.concepts]
+    concepts = with_concepts(observation, state.concepts, beside)
     if observation.photo_ids or not state.photos:
         return concepts
     sentence = observation.said or observation.text
