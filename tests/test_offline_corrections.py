@@ -252,6 +252,7 @@ def test_what_only_asks_or_commands_is_not_kept(sense: Sense, text: str) -> None
         ("I owe Lea 30 francs.", "I owe Tom 30 francs.", False),
         ("This is my dog Biscuit.", "This is my blue backpack.", False),
         ("These are my boots.", "These are our skis.", False),
+        ("There are 12 eggs left.", "There are 8 eggs left.", True),
     ],
 )
 def test_of_what_holds_for_now_only_the_newest_is_told(older: str, newer: str, excluded: bool) -> None:
@@ -267,6 +268,25 @@ def test_who_moves_lives_elsewhere_and_speaks_what_they_spoke(sense: Sense) -> N
     assert corrected_by("Katrien moved to Nice.", before, sense) == before[0]
     assert corrected_by("Mats has swimming on Fridays now", before, sense) == before[2]
     assert corrected_by("Katrien speaks Spanish", before, sense) is None
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "corrected"),
+    [
+        ("I live in Graz.", "I moved to Linz.", True),
+        ("We live in Graz.", "We've just moved to Linz, to Rose Lane 4.", True),
+        ("I live in Graz.", "We moved to Linz last month.", True),
+        ("We have two cats.", "We have three cats now.", True),
+        ("I'm 34.", "I'm 35 now.", True),
+        ("I live in Graz.", "We moved the sofa to Linz.", False),
+        ("I live in Graz.", "I travelled to Linz.", False),
+        ("We lived in Porto as students.", "We moved to Bilbao in 2019.", False),
+    ],
+)
+def test_what_one_says_of_oneself_is_corrected_without_a_word_in_common(
+    sense: Sense, older: str, newer: str, corrected: bool
+) -> None:
+    assert (corrected_by(newer, [older], sense) == older) is corrected
 
 
 def test_a_few_words_with_another_value_of_what_was_just_said_correct_it(sense: Sense) -> None:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from datetime import date
 
-from m2a.agents.offline.claims import exclude_each_other, puts_elsewhere, share_a_frame
+from m2a.agents.offline.claims import Claim, exclude_each_other, puts_elsewhere, share_a_frame
 from m2a.agents.offline.dates import find_dates, number, written
 from m2a.agents.offline.questions import Question
 from m2a.agents.offline.relevance import Match, is_sure, rests_on, share_evidence, together
@@ -96,7 +96,11 @@ def _takes_its_place(newer: MemoryEntry, older: MemoryEntry) -> bool:
         return False
     tied = newer.corrects == older.memory_id
     elsewhere = not tied and puts_elsewhere(older.text, newer.text)
-    return elsewhere or exclude_each_other(older.text, newer.text) or (tied and share_a_frame(older.text, newer.text))
+    if elsewhere or (not tied and exclude_each_other(older.text, newer.text)):
+        return True
+    if Claim.of(older.text).kinds - Claim.of(newer.text).kinds:  # "on Wednesdays now" says nothing of "at 4"
+        return False
+    return tied and (exclude_each_other(older.text, newer.text) or share_a_frame(older.text, newer.text))
 
 
 def _age_of(entry: MemoryEntry) -> tuple[int, int]:

@@ -212,7 +212,7 @@ def may_have_many(text: str) -> bool:
 
 
 # It shows something, whatever that is: "this is my blue backpack" and "this is my dog Biscuit" are of two things.
-_SHOWS = re.compile(r"(?:this|that|these|those|here|there)(?:'s|'re| is| are| was| were)\b", re.IGNORECASE)
+_SHOWS = re.compile(r"(?:this|that|these|those)(?:'s|'re| is| are| was| were)\b", re.IGNORECASE)
 
 
 def exclude_each_other(one: str, other: str) -> bool:

@@ -48,6 +48,13 @@ _ADDS = re.compile(
 _BESIDE = re.compile(r"\b(?:other|second|next|another|own|both|besides|ever since|after that|on top)\b", re.IGNORECASE)
 _POINTS_BACK = re.compile(r"(?:it|that|this|they|he|she|there|those|these|you)(?:'\w+)?$", re.IGNORECASE)
 _PRONOUN = re.compile(r"\b(?:it|they|them|he|him|she|her|his|that|this|there|one)\b(?:'\w+)?", re.IGNORECASE)
+_OF_ONESELF = re.compile(r"(?:i|we)\b", re.IGNORECASE)
+_HOME = re.compile(
+    r"(?:i|we)(?:'ve|'m|'re| have| am| are)?(?: (?:now|just|still|both|all|recently|finally|currently|since))* "
+    r"(?:liv(?:e|ed|ing)\b|(?:moved|moving|relocated|shifted)(?: house| home| out| away| back| flat)?(?: from [\w ]+?)? "
+    r"(?:to|into|in)\b)",
+    re.IGNORECASE,
+)
 # "They moved my appointment": nobody that was spoken of before.
 _IMPERSONAL = re.compile(
     r"they(?:'ve| have|'re| are)?(?: just| now)? \w+(?: \w+)? (?:my|our|the|his|her|[\w-]+'s) (?!\w+ (?:and|or)\b)\w",
@@ -136,7 +143,7 @@ def find_corrected(
         return None
     claim = known[chosen.position].claim
     leaning, named = leans(said, observation.text), _words_naming(new, claim) > 0
-    if not (leaning or named or new.refuted & claim.words):
+    if not (leaning or named or new.refuted & claim.words or _says_the_same_of_oneself(new, claim)):
         return None  # it stands alone, and of this memory it says nothing
     if chosen.probability < _enough(said, new, claim) or not _has_a_sign(new, claim, observation.text, said):
         return None
@@ -175,7 +182,9 @@ def _may_correct(observation: Observation, said: str) -> bool:
 
 
 def _enough(said: str, new: Claim, old: Claim) -> float:
-    is_so_now = LATELY.search(said) and share_a_frame(new.text, old.text) and different_kinds(new, old)
+    moved = MOVES.search(said) and _HOME.match(new.text) and _HOME.match(old.text) and not is_past(old.text)
+    now = LATELY.search(said) and share_a_frame(new.text, old.text)
+    is_so_now = (moved or now) and different_kinds(new, old)
     return _ENOUGH_IN_WORDS if TAKES_BACK.search(said) or is_so_now else _ENOUGH
 
 
@@ -364,6 +373,13 @@ def _words_naming(new: Claim, old: Claim) -> int:
     return len(shared) + bool(shared & old.names)
 
 
+def _says_the_same_of_oneself(new: Claim, old: Claim) -> bool:
+    """Whether both say it of the user, who is no word that they share: "I live in Graz", "I moved to Linz"."""
+    if not (_OF_ONESELF.match(new.text) and _OF_ONESELF.match(old.text)):
+        return False
+    return share_a_frame(new.text, old.text) or bool(_HOME.match(new.text) and _HOME.match(old.text))
+
+
 def _may_be_meant(new: Claim, old: Known) -> bool:
     """Whether the correction speaks of nobody else than the memory does."""
     places = "place" in new.kinds & old.claim.kinds
@@ -431,6 +447,7 @@ def _tells_all_of(new: Claim, old: Claim, said: str) -> bool:
     if (
         len(old.places) > 1
         or not different
+        or old.kinds - new.kinds  # "on Wednesdays now" says nothing of "at 4"
         or not (TAKES_BACK.search(said) or MOVES.search(said) or new.refuted & old.words)
     ):
         return False
