@@ -46,6 +46,11 @@ def told(*texts: str) -> Statements:
         ("The university where Ines Roca was educated is University of Lisbon.", "Ines Roca", "University of Lisbon"),
         ("12. The capital of Chile is Santiago.", "Chile", "Santiago"),
         ("The name of the current head of the Andorra government is Xavier Espot.", "Andorra", "Xavier Espot"),
+        ("Ines Roca and Paul Lind are a married couple.", "Ines Roca", "Paul Lind"),
+        ("Chile calls Santiago its capital.", "Chile", "Santiago"),
+        ("Geographers count Andorra as belonging to Europe.", "Andorra", "Europe"),
+        ("Among the books that Ines Roca has written is Night Trains.", "Night Trains", "Ines Roca"),
+        ("I read that Ines Roca and nobody else wrote Night Trains.", "Night Trains", "Ines Roca"),
     ],
 )
 def test_a_sentence_says_a_value_of_its_subject(sentence: str, subject: str, value: str) -> None:

@@ -38,6 +38,7 @@ _GLUE = (
     | _RELATIVE
     | {"into", "as", "through", "not", "up", "out"}
 )
+_JOINING = frozenset("of the and de la von van di da du del".split())
 _HAVING = frozenset("has have had hold holds held got".split())
 _LOOKAHEAD = 4  # words of a noun before its preposition: "the head office of"
 _MARKS = "\"'“”‘’«»().,;:!?…"
@@ -165,6 +166,9 @@ def _told(sentence: _Sentence, start: int, end: int) -> Told | None:
         return None
     after_comma = bool(before) and words[end - 1].endswith(",")  # "In X, the official language is Y"
     read = _forward(before, after, owns or after_comma) or _inverse(before, after, owns)
+    if read is None or not _is_one_name(read[1]):
+        named = _by_name(before, after, opens=read is None)
+        read = (*named, read is None or read[2]) if named else read
     if read is None:
         return None
     relation, value, belongs = read
@@ -229,6 +233,43 @@ def _inverse(before: Words, after: Words, owns: bool) -> _Read | None:
         return None
     relation = _joined(before[verb:], after)
     return (relation, value, owns or _belongs(before[verb:], after)) if relation else None
+
+
+def _by_name(before: Words, after: Words, opens: bool) -> tuple[str, str] | None:
+    """The relation and, as the value, the one other name: "Among the works of Y is X". None if there is another or none.
+
+    A word that opens the sentence is capital in any case, and a name only if `opens` says so.
+    """
+    names = [(before, *run) for run in _name_runs(before)] + [(after, *run) for run in _name_runs(after)]
+    if names and names[0] == (before, 0, 1) and (len(names) > 1 or not opens):
+        del names[0]
+    if len(names) != 1:
+        return None
+    side, first, last = names[0]
+    rest = (*side[:first], *side[last:])
+    relation = _joined(rest, after) if side is before else _joined(before, rest)
+    return (relation, _value(side[first:last])) if relation else None
+
+
+def _is_one_name(value: str) -> bool:
+    """Whether it is a name from its first word to its last, and not "The map" or "Petra Voss you could"."""
+    words = tuple(value.split())
+    first = 1 if words and _key(words[0]) in DETERMINERS else 0
+    return _name_runs(words) == [(first, len(words))]
+
+
+def _name_runs(words: Words) -> list[tuple[int, int]]:
+    """From where to where there are names; "of" and the like join their parts."""
+    runs: list[tuple[int, int]] = []
+    for index, word in enumerate(words):
+        if not is_name(word) or _key(word) in _GLUE:
+            continue
+        joined = runs and (runs[-1][1] == index or (runs[-1][1] == index - 1 and _key(words[index - 1]) in _JOINING))
+        if joined and words[runs[-1][1] - 1][-1] not in ",;:":
+            runs[-1] = (runs[-1][0], index + 1)
+        else:
+            runs.append((index, index + 1))
+    return runs
 
 
 def _belongs(before: Words, after: Words) -> bool:
