@@ -24,7 +24,8 @@ from m2a.data_folder import DataFolder
 from m2a.health_checks import HealthChecks
 from m2a.incoming import IncomingMessage, check_message, read_photo
 from m2a.loading import Loading
-from m2a.memory.bank import MemoryBank, MessageErasedError, MessageRefusedError
+from m2a.memory.bank import MemoryBank, MessageErasedError
+from m2a.memory.message_recorder import MessageRefusedError
 from m2a.memory.owners import owner_named, owners_with_pending_updates, owners_with_uncaptioned_photos
 from m2a.memory.purging import is_purge_due, purge
 from m2a.memory.stores import Stores
@@ -44,7 +45,6 @@ from m2a.types import (
     Erasure,
     ErasurePreview,
     Failed,
-    ForgottenWords,
     FoundConversation,
     Hit,
     Keeping,
@@ -434,10 +434,6 @@ class Assistant:
             except Exception as error:  # no search gives what SQL does not have, and the next one tells the index
                 log_unforeseen(logger, "Telling the index of an erasure", error)
         return receipt
-
-    def forgotten(self, owner: str) -> list[ForgottenWords]:
-        """What was forgotten in talk and is still on the disk; `erase` with `Erasure("forgotten")` takes all of it."""
-        return self.memory(owner).forgotten()
 
     def receipts(self, owner: str) -> list[Receipt]:
         """What was erased, in numbers, and when the disk was rid of it; the oldest first."""

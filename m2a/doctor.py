@@ -55,8 +55,9 @@ def _data_folder(settings: Settings) -> Iterator[tuple[str, bool]]:
     from sqlalchemy import func, select
     from sqlalchemy.exc import DBAPIError
 
-    from m2a.memory.database import Database, DatabaseError, entry, message, pending_update
+    from m2a.memory.database import Database, DatabaseError
     from m2a.memory.right_database import check_file
+    from m2a.memory.schema import entry, message, pending_update
 
     folder = settings.data_dir.resolve()
     if folder.exists() and not (folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)):

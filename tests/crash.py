@@ -35,7 +35,7 @@ from m2a import Assistant
 from m2a.agents.state import Decision, TurnState
 from m2a.memory.audit import repair, verify
 from m2a.memory.bank import MemoryBank
-from m2a.memory.database import entry_history, message, message_photo
+from m2a.memory.schema import entry_history, message, message_photo
 from m2a.settings import load_settings
 from m2a.types import (
     Action,

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from sqlalchemy import delete, insert, select, update
 
-from m2a.memory.database import Database, erasure, message, outbox, ranked_count, ranked_record, setting
+from m2a.memory.database import Database
 from m2a.memory.floor import RelevanceFloor
 from m2a.memory.index import MemoryIndex
 from m2a.memory.index_schema import IndexEncoders
 from m2a.memory.owners import owner_named
 from m2a.memory.ranking.learned_ranking import LearnedRanking
+from m2a.memory.schema import erasure, message, outbox, ranked_count, ranked_record, setting
 from m2a.types import Query, RecordKey
 from tests.encoders import ColourImageEncoder, HashingTextEncoder, HashingTokenEncoder
 from tests.test_retriever import ENTRIES, MESSAGES, Memory

@@ -4,7 +4,8 @@ import pytest
 from sqlalchemy import insert
 from sqlalchemy.exc import IntegrityError
 
-from m2a.memory.database import Database, DatabaseError, setting
+from m2a.memory.database import Database, DatabaseError
+from m2a.memory.schema import setting
 
 
 @pytest.mark.parametrize(

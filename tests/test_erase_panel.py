@@ -104,17 +104,17 @@ async def test_what_was_forgotten_offers_to_be_erased_and_then_nothing_brings_it
     pin = told(bank, PIN)
     memory = MemoryPanel(assistant)
     [_, notice, *_] = memory.on_forget("", click(memory_id=pin.memory_id), request(assistant))
-    [forgotten] = bank.forgotten()
-    assert f'data-erase="forgotten" data-of="{forgotten.forgetting_id}"' in notice
+    assert 'data-erase="forgotten" data-of="1"' in notice
     chat = ChatPanel(assistant, Path("uploads"))
     told_in = bank.conversations()[0].conversation_id
     [history] = [one for one in chat.on_change(told_in, 80, request(assistant)) if "Forgot" in str(one)]
-    assert f'data-erase="forgotten" data-of="{forgotten.forgetting_id}"' in history
+    assert 'data-erase="forgotten" data-of="1"' in history
 
-    named = click(kind="forgotten", id=forgotten.forgetting_id)
+    named = click(kind="forgotten", id=1)
     assert "4471" in await last_of(panel.on_preview(named, request(assistant)))
     assert "It is erased" in await last_of(panel.on_erase(named, request(assistant)))
-    assert bank.forgotten() == []
+    nothing = await last_of(panel.on_preview(click(kind="forgotten", id=None), request(assistant)))
+    assert "Nothing that was forgotten is on the disk" in nothing
     [history] = [one for one in chat.on_change(told_in, 80, request(assistant)) if "m-message" in str(one)]
     place = bank.messages([1])[1].conversation_id
     said = str(chat.on_change(place, 80, request(assistant)))

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import select, text
 
 from m2a.memory.audit import verify
-from m2a.memory.erasing import NothingToEraseError
+from m2a.memory.erasure_scope import NothingToEraseError
 from m2a.memory.schema import embedding, metadata, ranked_record, receipt
 from m2a.memory.semantic_memory_store import RejectedWriteError
 from m2a.memory.withheld import FORGOTTEN
@@ -204,20 +204,19 @@ def test_what_was_forgotten_is_listed_and_erased_and_reads_as_before(memory):
     pin = memory.bank.add(draft_of(said, PIN), who="test", why="")
     request, reply = memory.say("Please forget my PIN. And the boiler is new.", "Done.")
     forgetting = Forgetting((pin.memory_id,), "", (MessageSpan(request.message_id, 0, 21),))
-    memory.bank.write([forgetting], who="test", update_of=reply.message_id)
+    [of_pin] = memory.bank.write([forgetting], who="test", update_of=reply.message_id)
     step = Forgetting((), "", (MessageSpan(1, memory.bank.messages([1])[1].text.index("Mind"), 99),))
     _, other = memory.say("Forget the step.")
-    memory.bank.write([step], who="test", update_of=other.message_id)
+    [of_step] = memory.bank.write([step], who="test", update_of=other.message_id)
     read = memory.bank.messages(range(1, 10))
-    [of_pin, of_step] = memory.bank.forgotten()
-    assert of_pin.memories == (PIN,) and PIN in of_pin.words and of_step.words[0] == "Mind the step."
+    assert of_pin.forgetting_id != of_step.forgetting_id
     erase(memory, "forgotten", of_pin.forgetting_id)
     assert memory.bank.messages(range(1, 10)) == read and "4471" not in held(memory) and "Mind the step" in held(memory)
     with pytest.raises(RejectedWriteError, match="erased since; nothing brings it back"):
         memory.bank.undo(reply.message_id, 0)
     assert memory.bank.undo(other.message_id, 0)
     assert memory.bank.messages([1])[1].text == f"The boiler is in the cellar. {FORGOTTEN} It is dark. Mind the step."
-    assert memory.bank.forgotten() == [] and is_sound(memory)
+    assert memory.bank.preview_erasure(Erasure("forgotten")).counts == {} and is_sound(memory)
 
 
 def test_an_update_under_way_brings_nothing_back(memory):

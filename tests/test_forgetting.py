@@ -57,8 +57,8 @@ def test_a_forgotten_statement_is_read_and_found_nowhere_and_the_rest_stays(memo
     assert {message.message_id for message in memory.bank.find_messages("boiler")} == {1, request.message_id}
     assert "4471" not in "".join(conversation.title for conversation in memory.bank.conversations())
     assert [row.text for row in memory.bank.history(pin.memory_id)] == [FORGOTTEN] * 2
-    assert memory.bank.steps(2)["searches"] == [] and memory.bank.is_forgotten("What is my bank PIN?")
-    assert not memory.bank.is_forgotten("Where is the boiler?")
+    assert memory.bank.steps(2)["searches"] == [] and memory.is_forgotten("What is my bank PIN?")
+    assert not memory.is_forgotten("Where is the boiler?")
     assert memory.indexer.differences(memory.bank.owner) == []
     with memory.database.read() as connection:  # the log itself is as it was
         assert PIN in connection.scalar(select(message_table.c.text).where(message_table.c.message_id == 1))
@@ -78,7 +78,7 @@ def test_a_forgetting_is_taken_back_whole_and_only_once(memory):
     assert memory.bank.conversation(memory.conversation)[: len(before)] == before
     assert [title.title for title in memory.bank.conversations()] == [title.title for title in titles]
     assert set(memory.found("bank PIN 4471")) >= {3, 4} and memory.indexer.differences(memory.bank.owner) == []
-    assert not memory.bank.is_forgotten(PIN)
+    assert not memory.is_forgotten(PIN)
     with pytest.raises(LookupError):
         memory.bank.undo(reply.message_id, 1)
 
@@ -110,7 +110,7 @@ def test_the_rest_of_a_memory_stays_with_its_words_its_photo_and_what_was_said_o
     assert shown[told.message_id].text == f"{FORGOTTEN} Olga moved to Riga, I see."
     assert shown[said.message_id].photos == kept.entry.photo_ids == said.photos
     assert said.message_id in memory.found("Olga Riga") and "4711" not in memory.shown()
-    assert memory.bank.is_forgotten("The garage code is 4711.") and not memory.bank.is_forgotten("Olga moved to Riga.")
+    assert memory.is_forgotten("The garage code is 4711.") and not memory.is_forgotten("Olga moved to Riga.")
     assert memory.bank.undo(reply.message_id, 0) and memory.bank.undo(reply.message_id, 1)
     assert [entry.text for entry in memory.bank.entries()] == [whole.text]
     assert memory.bank.messages([said.message_id])[said.message_id].text == said.text

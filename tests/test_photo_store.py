@@ -14,13 +14,14 @@ import pytest
 from PIL import Image
 from sqlalchemy import delete, select
 
-from m2a.memory import database as schema
+from m2a.memory import schema
 from m2a.memory.database import Database
-from m2a.memory.photo_decoder import PhotoDecoder
-from m2a.memory.photo_store import PhotoDamagedError, PhotoNotFoundError, PhotoRefusedError, PhotoStore
+from m2a.memory.photo_decoder import PhotoDecoder, PhotoRefusedError
+from m2a.memory.photo_store import PhotoAudit, PhotoDamagedError, PhotoNotFoundError, PhotoStore
 from tests.hostile_photos import encode, picture
 
 OWNER, OTHER = "a" * 32, "b" * 32
+CLEAN = PhotoAudit((), (), (), ())
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
@@ -206,7 +207,7 @@ def test_a_photo_is_written_within_the_callers_transaction(
     with database.write() as connection:
         assert store.insert(connection, photo) == store.insert(connection, photo) == photo
     assert len(_rows(database)[0]) == len(_rows(database)[1]) == 1
-    assert store.orphans().is_clean
+    assert store.orphans() == CLEAN
 
 
 def test_a_crash_before_the_row_leaves_files_that_repair_removes(
@@ -220,7 +221,7 @@ def test_a_crash_before_the_row_leaves_files_that_repair_removes(
     os.utime(unfinished, (0, 0))
     assert unfinished in store.orphans().files_without_row
     assert store.remove_unreferenced() == 3
-    assert store.orphans().is_clean
+    assert store.orphans() == CLEAN
     assert store.data(OWNER, kept.photo_id)
     assert not unfinished.exists()
     with pytest.raises(PhotoDamagedError, match="add the photo again"), database.write() as connection:
@@ -271,7 +272,7 @@ def test_damage_is_found_told_and_healed_by_sending_the_photo_again(store: Photo
                 method(OWNER, photo.photo_id)
     assert store.add(OWNER, jpeg) == damaged
     assert store.add(OWNER, encode(picture(Random(8)), "PNG")) == missing
-    assert store.orphans().is_clean
+    assert store.orphans() == CLEAN
 
 
 def _size(photo: bytes) -> tuple[int, int]:
@@ -291,9 +292,9 @@ def test_a_thumbnail_that_is_missing_or_altered_is_made_again(
     assert _size(made) == (320, 240) and path.exists() and made != another
     # Of an M2A that sealed none; and another's, seal and all.
     path.write_bytes(another if unsealed else next(path.parent.parent.glob(f"{OTHER}/*.thumbnail.jpg")).read_bytes())
-    assert store.orphans().is_clean is unsealed
+    assert (store.orphans() == CLEAN) is unsealed
     assert store.thumbnail(OWNER, photo.photo_id) == made
-    assert store.orphans().is_clean
+    assert store.orphans() == CLEAN
 
 
 def _link_to(path: Path, target: Path) -> None:
@@ -350,7 +351,7 @@ def test_files_go_only_with_their_rows(store: PhotoStore, database: Database, jp
     store.remove_files(OWNER, [photo_id, "../" + OTHER + "/" + photo_id])
     assert not list((tmp_path / "photos" / OWNER).iterdir())
     assert store.data(OTHER, photo_id)
-    assert store.orphans().is_clean
+    assert store.orphans() == CLEAN
 
 
 @pytest.mark.parametrize("step", ["file", "fsync", "rename"])
@@ -386,7 +387,7 @@ def test_many_threads_add_the_same_and_other_photos(store: PhotoStore, database:
         thread.join()
     assert len(ids) == 12 and len(set(ids)) == 4
     assert len(_rows(database)[0]) == len(_rows(database)[1]) == 4
-    assert store.orphans().is_clean
+    assert store.orphans() == CLEAN
 
 
 def test_a_kill_at_any_moment_leaves_whole_photos_only(tmp_path: Path) -> None:
@@ -417,7 +418,7 @@ while True:
         os.utime(unfinished, (0, 0))
     assert not store.orphans().rows_without_file and not store.orphans().rows_with_damaged_file
     store.remove_unreferenced()
-    assert store.orphans().is_clean
+    assert store.orphans() == CLEAN
     photos, records = _rows(database)
     assert acknowledged <= {str(photo_id) for _, photo_id in photos}
     assert len(acknowledged) >= 5

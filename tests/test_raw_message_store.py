@@ -5,9 +5,10 @@ import pytest
 from sqlalchemy import delete, event, insert, text, update
 from sqlalchemy.exc import DBAPIError
 
-from m2a.memory.database import Database, erasure, message
+from m2a.memory.database import Database
 from m2a.memory.owners import owner_named
 from m2a.memory.raw_message_store import RawMessageStore, UnknownConversationError, merge_ranges
+from m2a.memory.schema import erasure, message
 from m2a.types import EvidenceRange, Message
 
 NOON = datetime(2026, 3, 12, 12, 0, tzinfo=UTC)

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 from sqlalchemy import delete, func, insert, select, update
 
-from m2a.memory.database import Database, embedding, entry, entry_photo, outbox, photo
+from m2a.memory.database import Database
 from m2a.memory.embedding_cache import EmbeddingCache, content_hash
 from m2a.memory.floor import NO_FLOOR, RelevanceFloor, floor_of
 from m2a.memory.index import MemoryIndex
@@ -24,6 +24,7 @@ from m2a.memory.ranking.ranker import Ranker
 from m2a.memory.ranking.record_store import RankedRecordStore
 from m2a.memory.ranking.token_head import TokenHead
 from m2a.memory.raw_message_store import RawMessageStore
+from m2a.memory.schema import embedding, entry, entry_photo, outbox, photo
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
 from m2a.memory.stores import Retrieval
 from m2a.types import DateInterval, EntryDraft, EvidenceRange, Hit, Query, RecordKey

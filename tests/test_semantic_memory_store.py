@@ -5,9 +5,9 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from sqlalchemy import insert, select
 
-from m2a.memory.database import outbox, photo
 from m2a.memory.owners import owner_named
 from m2a.memory.raw_message_store import RawMessageStore
+from m2a.memory.schema import outbox, photo
 from m2a.memory.semantic_memory_store import RejectedWriteError, SemanticMemoryStore
 from m2a.types import Concept, ConceptMention, DateInterval, EntryDraft, EvidenceRange
 
@@ -49,7 +49,6 @@ def test_an_entry_is_read_back_whole(database, owner, messages, semantic):
         assert semantic.all(connection, owner) == [added]
         assert semantic.with_photos(connection, owner, [PHOTO]) == {PHOTO: [1]}
         assert semantic.concepts(connection, owner) == [Concept(1, owner, "Bobo", ("Bo",), "pet", (PHOTO,))]
-        assert semantic.with_concepts(connection, owner, [1]) == [added]
         waiting = connection.execute(select(outbox.c.record, outbox.c.record_id)).all()
     assert ("entry", "1") in waiting
     draft = EntryDraft(
@@ -220,7 +219,7 @@ def test_a_name_and_its_alias_are_one_concept(database, owner, messages, semanti
         alias = (ConceptMention(name="bo", kind="pet"),)
         semantic.add(connection, owner, replace(DRAFT, text="Bo swims.", photo_ids=(), concepts=alias), **BY)
         [bobo] = semantic.concepts(connection, owner)
-        assert [entry.memory_id for entry in semantic.with_concepts(connection, owner, [bobo.concept_id])] == [1, 2]
+        assert [entry.concept_ids for entry in semantic.all(connection, owner)] == [(bobo.concept_id,)] * 2
         semantic.delete(connection, owner, 1, **BY)
         assert [concept.photo_ids for concept in semantic.concepts(connection, owner)] == [()]
 

@@ -15,7 +15,7 @@ from m2a.agents.state import Decision, TurnState
 from m2a.data_folder import DataFolder
 from m2a.incoming import IncomingMessage
 from m2a.memory.database import Database
-from m2a.memory.database import message as message_table
+from m2a.memory.schema import message as message_table
 from m2a.settings import load_settings
 from m2a.turn import ClosedError, Turn
 from m2a.types import Failed, Finish, Message, MessageRecorded, ReplyFinished, StopRequested, TextDelta, TurnEvent

@@ -15,6 +15,7 @@ from m2a import Assistant
 from m2a.agents.language_policy import LanguagePolicy
 from m2a.agents.state import TurnState
 from m2a.doctor import examine
+from m2a.memory import updates
 from m2a.memory.milvus import IndexUnavailableError
 from m2a.settings import load_settings
 from m2a.types import Action, AddMemory, Failed, Finish, ReplyFinished, SearchSemanticMemories, UpdateMemory
@@ -179,7 +180,8 @@ async def test_an_update_that_fails_three_times_is_set_aside_and_tried_again_whe
     assert bank.pending_updates() == [] and bank.set_aside_updates() == [2]  # it held up no other
     assert assistant.waiting_updates(assistant.local_owner) == {2: True}
 
-    assert bank.retry_set_aside_updates() == 1
+    with assistant.stores.database.write() as connection:
+        assert updates.retry(connection, bank.owner) == 1
     remember(policy, of_this_turn(AddMemory, text="I like tea"))
     assert only(Failed, await turn(assistant, "Thank you")) == []
     assert bank.set_aside_updates() == bank.pending_updates() == []

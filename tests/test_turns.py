@@ -9,7 +9,7 @@ import pytest
 from m2a import Assistant
 from m2a.agents.state import Decision, TurnState
 from m2a.memory.audit import verify
-from m2a.memory.bank import MessageRefusedError
+from m2a.memory.message_recorder import MessageRefusedError
 from m2a.memory.photo_decoder import PhotoRefusedError
 from m2a.memory.raw_message_store import UnknownConversationError
 from m2a.settings import load_settings

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from m2a.memory import updates
 from m2a.memory.semantic_memory_store import RejectedWriteError
 from m2a.types import (
     Addition,
@@ -155,7 +156,9 @@ def test_updates_that_are_set_aside_keep_no_other_waiting(memory):
     memory.bank.set_aside_update(first.message_id)
     assert memory.bank.pending_updates() == [second.message_id]
     assert memory.bank.set_aside_updates() == [first.message_id]
-    assert memory.bank.retry_set_aside_updates() == 1 and memory.bank.set_aside_updates() == []
+    with memory.database.write() as connection:
+        assert updates.retry(connection, memory.bank.owner) == 1
+    assert memory.bank.set_aside_updates() == []
     assert memory.bank.note_failed_update(first.message_id, "broken") == 1
     memory.bank.write([], who="test", update_of=first.message_id)
     assert memory.bank.write([Forgetting((1,), "")], who="test", update_of=first.message_id) == []

@@ -11,6 +11,7 @@ from PIL import Image
 
 from m2a.memory.bank import MemoryBank
 from m2a.memory.database import Database
+from m2a.memory.forgetting import Forgetter
 from m2a.memory.index import MemoryIndex
 from m2a.memory.index_schema import IndexEncoders
 from m2a.memory.photo_store import PhotoStore
@@ -79,6 +80,12 @@ class Memory:
             [Addition(draft_of(said, text, **draft), "")], who="test", update_of=answer.message_id
         )
         return changed.entry
+
+    def is_forgotten(self, text: str) -> bool:
+        """Whether the text repeats, or asks for by its words, what was forgotten."""
+        with self.database.read() as connection:
+            forgetter = Forgetter(self.stores.raw, self.stores.semantic)
+            return forgetter.is_forgotten(connection, self.bank.owner, [text])[0]
 
     def shown(self) -> str:
         """Everything that is read of the messages."""

@@ -88,11 +88,7 @@ def _sources(contexts: Sequence[MemoryContext], cited: Sequence[int]) -> tuple[S
             record = hit.record
             if isinstance(record, MemoryEntry):
                 key = ("entry", record.memory_id)
-                words = tuple(
-                    message
-                    for message in context.messages
-                    if any(first <= message.message_id <= last for first, last in record.evidence_ids)
-                )
+                words = tuple(message for message in context.messages if record.rests_on_message(message.message_id))
             else:
                 key = ("message", record.message_id)
                 words = (record,)

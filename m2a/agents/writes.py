@@ -75,15 +75,11 @@ def words_going(bank: MemoryBank, action: DeleteMemory) -> list[str]:
     found = []
     for message in bank.messages_in_ranges(entry.evidence_ids):
         if message.role == "user":
-            beside = [other.text for other in others if _rests_on(other, message)]
+            beside = [other.text for other in others if other.rests_on_message(message.message_id)]
             said = own_words(message.text).text
             spans = spans_of_statement(entry.text, said, [*beside, *([action.rest] if action.rest else [])])
             found += [said[first:last] for first, last in spans]
     return found
-
-
-def _rests_on(entry: MemoryEntry, message: Message) -> bool:
-    return any(first <= message.message_id <= last for first, last in entry.evidence_ids)
 
 
 def _forgetting_of_memory(bank: MemoryBank, state: TurnState, action: DeleteMemory) -> Forgetting:

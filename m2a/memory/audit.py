@@ -6,8 +6,11 @@ from datetime import UTC, datetime
 from sqlalchemy import Connection, Table, func, select, text
 from sqlalchemy.exc import DBAPIError
 
-from m2a.memory.database import (
-    Database,
+from m2a.memory import updates
+from m2a.memory.database import Database
+from m2a.memory.owners import all_owners
+from m2a.memory.restoration import restore_wrongly_replaced, wrongly_replaced
+from m2a.memory.schema import (
     entry,
     entry_concept,
     entry_evidence,
@@ -18,8 +21,6 @@ from m2a.memory.database import (
     pending_update,
     photo,
 )
-from m2a.memory.owners import all_owners, retry_set_aside_updates, set_aside_updates
-from m2a.memory.restoration import restore_wrongly_replaced, wrongly_replaced
 from m2a.memory.stores import Stores
 
 
@@ -36,9 +37,11 @@ def verify(stores: Stores) -> list[str]:
     for owner in all_owners(stores.database):
         faults += _record_faults(stores.database, owner)
         faults += wrongly_replaced(stores.database, owner)
+        with stores.database.read() as connection:
+            set_aside = updates.pending(connection, owner, set_aside=True)
         faults += [
-            f"The update after message {reply_id} failed and was set aside; `m2a repair` has it tried again."
-            for reply_id in set_aside_updates(stores.database, owner)
+            f"The update after message {reply_id} failed and was set aside; `m2a repair` retries it."
+            for reply_id in set_aside
         ]
         if broken:  # what it holds cannot be compared
             continue
@@ -65,8 +68,10 @@ def repair(stores: Stores) -> list[str]:
         done.append(f"Removed {_counted(thumbnails, 'damaged thumbnail')}; they are made again when they are shown.")
     for owner in all_owners(stores.database):
         done += restore_wrongly_replaced(stores.database, owner, datetime.now(UTC))
-        if updates := retry_set_aside_updates(stores.database, owner):
-            done.append(f"{_counted(updates, 'update')} that failed will be tried again at the next turn.")
+        with stores.database.write() as connection:
+            retried = updates.retry(connection, owner)
+        if retried:
+            done.append(f"{_counted(retried, 'update')} that failed will be tried again at the next turn.")
     indexer = stores.retrieval().indexer
     if indexer.faults():
         indexer.mend()

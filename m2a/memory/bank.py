@@ -26,7 +26,7 @@ from m2a.memory.change_writer import ChangeWriter
 from m2a.memory.erasing import Eraser
 from m2a.memory.forgetting import Forgetter
 from m2a.memory.keeping import changes_in_memory
-from m2a.memory.message_recorder import MessageRecorder, MessageRefusedError
+from m2a.memory.message_recorder import MessageRecorder
 from m2a.memory.photo_store import PhotoNotFoundError
 from m2a.memory.schema import trace
 from m2a.memory.semantic_memory_store import RejectedWriteError
@@ -44,7 +44,6 @@ from m2a.types import (
     ErasurePreview,
     EvidenceRange,
     Forgetting,
-    ForgottenWords,
     HeldPlace,
     HistoryRow,
     Hit,
@@ -69,8 +68,6 @@ from m2a.types import (
     Subject,
     SubjectSummary,
 )
-
-__all__ = ["STANDING_PREFERENCES", "MemoryBank", "MessageErasedError", "MessageRefusedError"]
 
 STANDING_PREFERENCES = 10
 
@@ -109,10 +106,6 @@ class MemoryBank:
         """Those that hold a message, the last used first."""
         with self._database.read() as connection:
             return self._raw.conversations(connection, self.owner)
-
-    def has_conversation(self, conversation_id: str) -> bool:
-        with self._database.read() as connection:
-            return self._raw.has_conversation(connection, self.owner, conversation_id)
 
     def rename_conversation(self, conversation_id: str, title: str) -> None:
         """Give a conversation another title. Raises `UnknownConversationError`."""
@@ -540,11 +533,6 @@ class MemoryBank:
         with self._database.read() as connection:
             return change_log.newest_reply_with_changes(connection, self.owner)
 
-    def is_forgotten(self, text: str) -> bool:
-        """Whether a text says again what was forgotten: words that were kept elsewhere are not to be shown then."""
-        with self._database.read() as connection:
-            return self._forgetter.is_forgotten(connection, self.owner, [text])[0]
-
     def answered(self, reply_id: int) -> int:
         """The user's message that a reply answers. Raises `LookupError` for a message that is no reply."""
         with self._database.read() as connection:
@@ -568,11 +556,6 @@ class MemoryBank:
             gone, receipt = self._eraser.erase(connection, self.owner, erasure, self._clock())
         self._photos.remove_files(self.owner, gone.photo_ids)
         return receipt
-
-    def forgotten(self) -> list[ForgottenWords]:
-        """What was forgotten in talk and is still on the disk, the oldest first."""
-        with self._database.read() as connection:
-            return self._forgetter.still_held(connection, self.owner)
 
     def receipts(self) -> list[Receipt]:
         """What was erased and when, in numbers; the oldest first."""
@@ -600,11 +583,6 @@ class MemoryBank:
         """The replies whose update was set aside, in order."""
         with self._database.read() as connection:
             return updates.pending(connection, self.owner, set_aside=True)
-
-    def retry_set_aside_updates(self) -> int:
-        """Let the updates that were set aside be done again; how many."""
-        with self._database.write() as connection:
-            return updates.retry(connection, self.owner)
 
     # What turns took
 

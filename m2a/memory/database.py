@@ -36,70 +36,8 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
 from sqlalchemy.types import TypeEngine
 
 from m2a.memory.migrations import finish, migrate
-from m2a.memory.schema import (
-    POSTGRESQL_STATEMENTS,
-    SCHEMA_VERSION,
-    SQLITE_STATEMENTS,
-    concept,
-    concept_alias,
-    concept_photo,
-    conversation,
-    embedding,
-    entry,
-    entry_concept,
-    entry_evidence,
-    entry_history,
-    entry_photo,
-    erasure,
-    message,
-    message_photo,
-    metadata,
-    outbox,
-    owner,
-    pending_update,
-    photo,
-    ranked_count,
-    ranked_record,
-    setting,
-    trace,
-)
+from m2a.memory.schema import POSTGRESQL_STATEMENTS, SCHEMA_VERSION, SQLITE_STATEMENTS, metadata, owner, setting
 from models.availability import install_command
-
-__all__ = [
-    "Database",
-    "DatabaseError",
-    "ReadOnlyError",
-    "among",
-    "chunks",
-    "concept",
-    "concept_alias",
-    "concept_photo",
-    "conversation",
-    "embedding",
-    "entry",
-    "entry_concept",
-    "entry_evidence",
-    "entry_history",
-    "entry_photo",
-    "erasure",
-    "from_microseconds",
-    "grouped",
-    "is_listed",
-    "listed",
-    "message",
-    "message_photo",
-    "next_id",
-    "outbox",
-    "owner",
-    "pending_update",
-    "photo",
-    "ranked_count",
-    "ranked_record",
-    "rows_among",
-    "setting",
-    "to_microseconds",
-    "trace",
-]
 
 _DRIVER = "'psycopg[binary]'"
 

@@ -7,7 +7,8 @@ import numpy as np
 from sqlalchemy import Connection, delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from m2a.memory.database import Database, chunks, embedding
+from m2a.memory.database import Database, chunks
+from m2a.memory.schema import embedding
 from models.text_encoder import TextEncoder
 
 

@@ -149,15 +149,6 @@ class EntryReader:
         )
         return grouped(rows)
 
-    def with_concepts(self, connection: Connection, owner: str, concept_ids: Collection[int]) -> list[MemoryEntry]:
-        """The living entries about any of the concepts."""
-        ids = connection.scalars(
-            select(entry_concept.c.memory_id).where(
-                entry_concept.c.owner == owner, entry_concept.c.concept_id.in_(list(concept_ids))
-            )
-        ).all()
-        return list(self.get(connection, owner, ids).values())
-
     def history(self, connection: Connection, owner: str, memory_id: int) -> list[HistoryRow]:
         """Every change of one memory, oldest first; of a forgotten one without words, unless it is only kept back."""
         rows = connection.execute(

@@ -17,7 +17,6 @@ from sqlalchemy import Connection, delete, select
 from m2a.memory import concept_store
 from m2a.memory.database import Database
 from m2a.memory.erasure_removal import ErasureRemoval
-from m2a.memory.erasure_scope import NothingToEraseError
 from m2a.memory.forgetting import Forgetter
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.receipts import write_receipt
@@ -36,8 +35,6 @@ from m2a.types import (
     ErasurePreview,
     Receipt,
 )
-
-__all__ = ["Eraser", "NothingToEraseError"]
 
 # What stays of an owner of whom everything is erased: the name, the numbers given out, and what the act leaves.
 _KEPT = ("owner", "erasure", "receipt", "outbox", "owner_setting")

@@ -202,8 +202,7 @@ class ErasureScope:
 
     def _places(self) -> tuple[set[str], int]:
         """The conversations in which it was said or shown, and the first message that did."""
-        ids = {number for found in self._entries.values() for span in found.evidence_ids for number in range(*span)}
-        ids |= {span.last for found in self._entries.values() for span in found.evidence_ids}
+        ids = {number for found in self._entries.values() for number in found.evidence_message_ids()}
         ids |= {number for number, photo_id, role in self._showing(self._photos) if role == "user"}
         said = self._raw.as_logged(self._connection, self._owner, ids) | self._messages
         return {m.conversation_id for m in said.values()}, min(said, default=0)

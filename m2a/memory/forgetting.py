@@ -3,28 +3,26 @@
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import Column, Connection, Table, delete, func, insert, or_, select
+from sqlalchemy import Connection, delete, func, insert, or_, select
 
 from m2a.memory.database import Database, chunks, grouped, next_id, to_microseconds
 from m2a.memory.quotations import Span, sentence_spans, spans_saying
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.repetitions import Statement, repeating_spans, spans_holding, spans_of_statement, statements
-from m2a.memory.schema import forgotten_entry, kept_back, message, message_photo, trace, withheld_photo, withheld_words
+from m2a.memory.schema import forgotten_entry, kept_back, message, message_photo, trace, withheld_words
 from m2a.memory.semantic_memory_store import RejectedWriteError, SemanticMemoryStore
 from m2a.memory.titles import retitle, titles_by_conversation, titles_following
 from m2a.memory.withheld import (
     as_logged,
     give_back,
-    is_kept_back,
     withheld_by,
     withheld_photos,
     withheld_spans,
     withhold,
 )
 from m2a.memory.words import finished_words
-from m2a.types import EntryChange, ForgottenWords, KeptBackReason, MemoryEntry, Message, MessageSpan
+from m2a.types import EntryChange, KeptBackReason, MemoryEntry, Message, MessageSpan
 
 _TAKEN_OUT: Mapping[KeptBackReason | None, EntryChange] = {
     None: "deleted",
@@ -51,13 +49,13 @@ class Forgetter:
         why: str,
         now: datetime,
         keeping: KeptBackReason | None = None,
-        others: Sequence[MemoryEntry] | None = None,
+        leaving: Collection[int] = (),
     ) -> int:
         """Take an entry out with all that belongs to it, and withhold its words and the spans; the id to take it back by.
 
         To it belong its corrections and whatever they superseded. Without an entry the spans alone are withheld. With
-        `keeping` its owner still sees it: it is kept back, and not forgotten. `others` are the living entries, where the
-        caller has read them.
+        `keeping` its owner still sees it: it is kept back, and not forgotten. `leaving` are further entries that are about
+        to go: they keep no words and photos here.
         Raises `RejectedWriteError` for an unknown entry or message.
         """
         spans = self._in_log(connection, owner, spans)
@@ -87,7 +85,7 @@ class Forgetter:
         if keeping is not None:
             key = {"owner": owner, "forgetting_id": forgetting_id, "reason": keeping, "kept_at": to_microseconds(now)}
             connection.execute(insert(kept_back), [{**key, "memory_id": found.memory_id} for found in living])
-        self.withhold(connection, owner, forgetting_id, entries, spans, others)
+        self.withhold(connection, owner, forgetting_id, entries, spans, leaving)
         return forgetting_id
 
     def take_back(
@@ -103,30 +101,6 @@ class Forgetter:
         with titles_following(connection, owner, withheld_by(connection, owner, forgetting_id)):
             give_back(connection, owner, forgetting_id)
 
-    def still_held(self, connection: Connection, owner: str) -> list[ForgottenWords]:
-        """What each act of forgetting took out, as it was, the oldest first; nothing of what is kept back."""
-        entries = _by_forgetting(connection, owner, forgotten_entry, forgotten_entry.c.memory_id)
-        recorded = self._semantic.as_recorded(
-            connection, owner, {number for some in entries.values() for number in some}
-        )
-        place = (withheld_words.c.message_id, withheld_words.c.first_character, withheld_words.c.last_character)
-        spans = _by_forgetting(connection, owner, withheld_words, *place)
-        logged = self._raw.as_logged(connection, owner, {span[0] for some in spans.values() for span in some})
-        photos = _by_forgetting(connection, owner, withheld_photo, withheld_photo.c.photo_id)
-        return [
-            ForgottenWords(
-                forgetting_id,
-                tuple(recorded[number].text for number in entries.get(forgetting_id, ()) if number in recorded),
-                tuple(
-                    logged[number].text[first:last]
-                    for number, first, last in spans.get(forgetting_id, ())
-                    if number in logged
-                ),
-                tuple(dict.fromkeys(photos.get(forgetting_id, ()))),
-            )
-            for forgetting_id in sorted(entries.keys() | spans.keys() | photos.keys())
-        ]
-
     def withhold(
         self,
         connection: Connection,
@@ -134,28 +108,27 @@ class Forgetter:
         forgetting_id: int,
         entries: Sequence[MemoryEntry],
         spans: Collection[MessageSpan],
-        others: Sequence[MemoryEntry] | None = None,
+        leaving: Collection[int] = (),
     ) -> None:
         """Withhold what says the entries, which are no more, and the spans (of the log), wherever it is said again."""
-        gone_ids = {gone.memory_id for gone in entries}
-        living = self._semantic.all(connection, owner) if others is None else others
-        others = [other for other in living if other.memory_id not in gone_ids]
+        gone_ids = {*leaving, *(gone.memory_id for gone in entries)}
         evidence = self._evidence(connection, owner, entries)
+        others = self._staying_on(connection, owner, evidence, gone_ids)
         found = set(spans)
         # Where words of an entry's evidence are named, they alone are to go: the rest of it may be said and shown again.
         named = {span.message_id for span in spans}
-        whole = [gone for gone in entries if not named & set(_ids(gone))]
+        whole = [gone for gone in entries if not named & set(gone.evidence_message_ids())]
         for gone in whole:
-            found |= _said(gone, [evidence[i] for i in _ids(gone) if i in evidence], others)
+            found |= _said(gone, [evidence[i] for i in gone.evidence_message_ids() if i in evidence], others)
         messages = evidence | self._raw.as_logged(connection, owner, {span.message_id for span in found})
         texts = [messages[number].text[first:last] for number, first, last in found if number in messages]
         texts += [gone.text for gone in whole]
         staying = _words_that_stay(whole, others)
-        repeated = self._repetitions(connection, owner, texts, staying, min(messages, default=0), others)
+        repeated = self._repetitions(connection, owner, texts, staying, min(messages, default=0), gone_ids)
         found |= {span for span in repeated if span.message_id not in named}
         told_in = [m for m in evidence.values() if m.role == "user"]
-        found |= self._replies(connection, owner, whole, staying, told_in, others)
-        photos = self._photos(connection, owner, entries, found, messages, others)
+        found |= self._replies(connection, owner, whole, staying, told_in, gone_ids)
+        photos = self._photos(connection, owner, entries, found, messages, gone_ids)
         touched = {span.message_id for span in found} | {number for number, _ in photos}
         with titles_following(connection, owner, touched):
             withhold(connection, owner, forgetting_id, found, photos)
@@ -212,7 +185,16 @@ class Forgetter:
         return list(found.values())
 
     def _evidence(self, connection: Connection, owner: str, entries: Sequence[MemoryEntry]) -> dict[int, Message]:
-        return self._raw.as_logged(connection, owner, {number for gone in entries for number in _ids(gone)})
+        return self._raw.as_logged(
+            connection, owner, {number for gone in entries for number in gone.evidence_message_ids()}
+        )
+
+    def _staying_on(
+        self, connection: Connection, owner: str, message_ids: Collection[int], gone_ids: Collection[int]
+    ) -> list[MemoryEntry]:
+        """The active entries that rest on any of the messages, without those that go."""
+        staying = self._semantic.resting_on(connection, owner, message_ids).difference(gone_ids)
+        return list(self._semantic.get(connection, owner, staying).values())
 
     def _repetitions(
         self,
@@ -221,7 +203,7 @@ class Forgetter:
         texts: Sequence[str],
         staying: Mapping[str, frozenset[str]],
         since: int,
-        others: Sequence[MemoryEntry],
+        gone_ids: Collection[int],
     ) -> set[MessageSpan]:
         """Where the texts are said again, by the user anywhere, by the assistant from the message before them on."""
         words = {word for text in texts for word in finished_words(text)}
@@ -236,21 +218,20 @@ class Forgetter:
             for number, held in holding.items()
             if any(statement.is_repeated_by("assistant", set(held)) for statement in repeated)
         ]
-        found = set[MessageSpan]()
-        for number, candidate in self._raw.as_logged(connection, owner, candidates).items():
-            if candidate.role == "assistant" and number < since - 1:
-                continue
-            spans = repeating_spans(repeated, candidate.role, candidate.text)
-            if candidate.role == "user":
-                kept = {
-                    span
-                    for other in others
-                    if number in _ids(other)
-                    for span in spans_saying(other.text, candidate.text)
-                }
-                spans = [span for span in spans if span not in kept]
-            found |= {MessageSpan(number, *span) for span in spans}
-        return found
+        repeating = dict[int, list[Span]]()
+        logged = self._raw.as_logged(connection, owner, candidates)
+        for number, candidate in logged.items():
+            may_repeat = candidate.role == "user" or number >= since - 1
+            if may_repeat and (spans := repeating_spans(repeated, candidate.role, candidate.text)):
+                repeating[number] = spans
+        by_user = {number for number in repeating if logged[number].role == "user"}
+        kept = {
+            MessageSpan(number, *span)
+            for other in self._staying_on(connection, owner, by_user, gone_ids)
+            for number in by_user.intersection(other.evidence_message_ids())
+            for span in spans_saying(other.text, logged[number].text)
+        }
+        return {MessageSpan(number, *span) for number, spans in repeating.items() for span in spans} - kept
 
     def _replies(
         self,
@@ -259,19 +240,17 @@ class Forgetter:
         entries: Sequence[MemoryEntry],
         staying: Mapping[str, frozenset[str]],
         told_in: Sequence[Message],
-        others: Sequence[MemoryEntry],
+        gone_ids: Collection[int],
     ) -> set[MessageSpan]:
         """What replies tell of the entries in words of their own: those that rest on them, and those to what the user told.
 
         Each sentence with a word of an entry that neither the question nor another memory of the reply accounts for.
         """
         telling = {word for gone in entries for word in finished_words(gone.text) if word not in staying[gone.text]}
-        living = {other.memory_id: other for other in others}
         found = set[MessageSpan]()
         for reply_id, cited, question in self._citing(connection, owner, {gone.memory_id for gone in entries}):
-            known = {
-                word for memory_id in cited if memory_id in living for word in finished_words(living[memory_id].text)
-            }
+            others = self._semantic.get(connection, owner, cited.difference(gone_ids)).values()
+            known = {word for other in others for word in finished_words(other.text)}
             found |= self._sentences(connection, owner, reply_id, telling - known - set(finished_words(question)))
         for told in told_in:
             said = [span for gone in entries for span in spans_saying(gone.text, told.text)]
@@ -319,21 +298,21 @@ class Forgetter:
         entries: Sequence[MemoryEntry],
         spans: Collection[MessageSpan],
         messages: dict[int, Message],
-        others: Sequence[MemoryEntry],
+        gone_ids: set[int],
     ) -> set[tuple[int, str]]:
         """The photos of the entries, and of what the user said that is forgotten as a whole, in the messages that show them.
 
         One that another memory holds stays; so does one that another message of the user shows, in that message.
         """
-        held = {photo_id for other in others for photo_id in other.photo_ids}
-        telling = {number for gone in entries for number in _ids(gone)}
+        telling = {number for gone in entries for number in gone.evidence_message_ids()}
         photos = {photo_id for gone in entries for photo_id in gone.photo_ids}
         for number in {span.message_id for span in spans}:
             covered = [(first, last) for message_id, first, last in spans if message_id == number]
             if number in messages and messages[number].role == "user" and _covers(covered, messages[number].text):
                 telling.add(number)
                 photos |= set(messages[number].photos)
-        photos -= held
+        holders = self._semantic.with_photos(connection, owner, photos)
+        photos -= {photo_id for photo_id, memory_ids in holders.items() if not set(memory_ids) <= gone_ids}
         shown = connection.execute(
             select(message_photo.c.photo_id, message.c.message_id, message.c.role)
             .join(
@@ -352,26 +331,14 @@ class Forgetter:
         }
 
 
-def _by_forgetting(connection: Connection, owner: str, table: Table, *columns: Column[Any]) -> dict[int, list[Any]]:
-    """The columns of each act's rows: a value where there is one column, else a row."""
-    rows = connection.execute(
-        select(table.c.forgetting_id, *columns)
-        .where(table.c.owner == owner, ~is_kept_back(table))
-        .order_by(table.c.forgetting_id, *columns)
-    )
-    return grouped((row[0], row[1] if len(columns) == 1 else tuple(row[1:])) for row in rows)
-
-
-def _ids(of: MemoryEntry) -> list[int]:
-    return [number for first, last in of.evidence_ids for number in range(first, last + 1)]
-
-
 def _words_that_stay(gone: Iterable[MemoryEntry], others: Sequence[MemoryEntry]) -> dict[str, frozenset[str]]:
     """By the text of each entry that is gone the words of its parts that stay, as entries that rest on the same messages."""
     found: dict[str, frozenset[str]] = {}
     for one in gone:
-        words, ids = set(finished_words(one.text)), set(_ids(one))
-        beside = [set(finished_words(other.text)) for other in others if not ids.isdisjoint(_ids(other))]
+        words, ids = set(finished_words(one.text)), set(one.evidence_message_ids())
+        beside = [
+            set(finished_words(other.text)) for other in others if not ids.isdisjoint(other.evidence_message_ids())
+        ]
         found[one.text] = frozenset().union(*(part for part in beside if part < words))
     return found
 
@@ -383,7 +350,7 @@ def _said(gone: MemoryEntry, evidence: Sequence[Message], others: Sequence[Memor
     """
     found = set[MessageSpan]()
     for told in evidence:
-        beside = [other.text for other in others if told.role == "user" and told.message_id in _ids(other)]
+        beside = [other.text for other in others if told.role == "user" and other.rests_on_message(told.message_id)]
         found |= {MessageSpan(told.message_id, *span) for span in spans_of_statement(gone.text, told.text, beside)}
     if found:
         return found
@@ -392,7 +359,7 @@ def _said(gone: MemoryEntry, evidence: Sequence[Message], others: Sequence[Memor
             kept = [
                 span
                 for other in others
-                if told.message_id in _ids(other)
+                if other.rests_on_message(told.message_id)
                 for span in spans_saying(other.text, told.text)
             ]
             found |= {MessageSpan(told.message_id, *span) for span in sentence_spans(told.text) if span not in kept}

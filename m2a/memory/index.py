@@ -93,14 +93,14 @@ class MemoryIndex:
     Results come best first, equal scores by kind and id.
     """
 
-    def __init__(self, uri: str, encoders: IndexEncoders, *, token: str = "", discard_mismatch: bool = False) -> None:
+    def __init__(self, uri: str, encoders: IndexEncoders, *, discard_mismatch: bool = False) -> None:
         self.uri = uri
         self.encoders = encoders
         self._lock = threading.RLock()  # of writers: Milvus Lite wants the writes to a collection one by one
         self._loaded: dict[tuple[Space, str], str] = {}
         self._absent: set[tuple[Space, str]] = set()  # of Milvus Lite's file, to which nobody else writes
         self._drops = 0
-        self._connection = IndexConnection(uri, token)
+        self._connection = IndexConnection(uri)
         self.is_lite = self._connection.is_lite
         try:
             self._refuse_mismatch(discard_mismatch)

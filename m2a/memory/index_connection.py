@@ -22,12 +22,11 @@ class IndexConnection:
 
     client: "MilvusClient"
 
-    def __init__(self, uri: str, token: str) -> None:
+    def __init__(self, uri: str) -> None:
         """Raises `IndexUnavailableError`."""
         self.uri = uri
         self.is_lite = is_lite(uri)
         self.is_closed = False
-        self._token = token
         self._file = Path(uri)
         self._lock = FileLock(Path(uri + ".lock")) if self.is_lite else None
         try:
@@ -54,7 +53,7 @@ class IndexConnection:
         self._end()
         if not lite_file.is_sound(self._file):
             return False
-        self.client = open_client(self.uri, self._token, again=True)
+        self.client = open_client(self.uri, again=True)
         return True
 
     def begin_anew(self) -> None:
@@ -70,7 +69,7 @@ class IndexConnection:
                 f"The index {self.uri} cannot be read, nor be replaced ({error.strerror}); delete it and start again."
             ) from error
         try:
-            self.client = open_client(self.uri, self._token, again=True)
+            self.client = open_client(self.uri, again=True)
         except IndexUnavailableError:
             if aside is not None:
                 lite_file.bring_back(self._file, aside)
@@ -86,12 +85,12 @@ class IndexConnection:
                 file.execute("VACUUM")
             lite_file.remove_aside(self._file)
         finally:
-            self.client = open_client(self.uri, self._token, again=True)
+            self.client = open_client(self.uri, again=True)
 
     def _open(self) -> None:
         try:
             if not self.is_lite or lite_file.is_sound(self._file):
-                self.client = open_client(self.uri, self._token)
+                self.client = open_client(self.uri)
                 return
         except IndexUnavailableError:
             if not self.is_lite or not os.path.lexists(self._file):

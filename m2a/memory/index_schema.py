@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from pymilvus.milvus_client.index import IndexParams
 
 Space = Literal["text", "photo", "photo_text"]
-SPACES: tuple[Space, ...] = ("text", "photo", "photo_text")
 
 # The paper names none. Against rank_bm25's 1.5 and 0.75, over six LoCoMo conversations after fusion: recall@10 of turns
 # 0.641 and 0.626, of observations 0.640 and 0.642.

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 import numpy as np
 from sqlalchemy import ColumnElement, Connection, String, Table, cast, delete, func, insert, literal, select
 
-from m2a.memory.database import Database, chunks, entry, grouped, message, outbox, photo
-from m2a.memory.database import owner as owner_table
+from m2a.memory.database import Database, chunks, grouped
 from m2a.memory.embedding_cache import EmbeddingCache, content_hash
 from m2a.memory.index import MemoryIndex, PhotoRow, TextRow
 from m2a.memory.index_schema import Space
@@ -21,6 +20,8 @@ from m2a.memory.photo_store import PhotoDamagedError, PhotoNotFoundError
 from m2a.memory.ranking.encoding import CONTEXT, InContext, RecordEncoder
 from m2a.memory.ranking.record_store import RankedRecord, RankedRecordStore
 from m2a.memory.raw_message_store import RawMessageStore
+from m2a.memory.schema import entry, message, outbox, photo
+from m2a.memory.schema import owner as owner_table
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
 from m2a.memory.withheld import FORGOTTEN, forgotten_photos, is_readable, without_marks
 from m2a.memory.words import finished_words, message_words

@@ -72,13 +72,10 @@ class Keeper:
     def expire(self, connection: Connection, owner: str, today: date, now: datetime) -> int:
         """Keep back every memory whose last day is past. Returns how many."""
         past = kept_back.past_their_day(connection, owner, today)
-        others = (
-            [other for other in self._semantic.all(connection, owner) if other.memory_id not in past] if past else []
-        )
         for memory_id in past:
             if memory_id in self._semantic.get(connection, owner, [memory_id]):  # it may have gone with one before it
                 by: dict[str, Any] = {**_EXPIRED, "now": now}
-                self._forgetter.forget(connection, owner, memory_id, (), **by, keeping="expired", others=others)
+                self._forgetter.forget(connection, owner, memory_id, (), **by, keeping="expired", leaving=past)
         return len(past)
 
     def _pin(

@@ -36,7 +36,7 @@ def is_lite(uri: str) -> bool:
     return "://" not in uri
 
 
-def open_client(uri: str, token: str, *, again: bool = False) -> "MilvusClient":
+def open_client(uri: str, *, again: bool = False) -> "MilvusClient":
     """Raises `IndexUnavailableError`. `again`: this process had it open, and nobody else can hold the file."""
     lite = is_lite(uri)
     with suppress(ImportError):
@@ -59,7 +59,7 @@ def open_client(uri: str, token: str, *, again: bool = False) -> "MilvusClient":
         try:
             options = _WITHOUT_PINGS if lite else {}
             timeout = _LITE_CONNECT_TIMEOUT if lite else _CONNECT_TIMEOUT
-            client = MilvusClient(uri, token=token, timeout=timeout, grpc_options=options)
+            client = MilvusClient(uri, timeout=timeout, grpc_options=options)
             if lite:
                 _make_private(Path(uri))
             return client

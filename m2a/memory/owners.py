@@ -4,7 +4,7 @@ from uuid import uuid4
 
 from sqlalchemy import insert, select
 
-from m2a.memory import photo_captions, updates
+from m2a.memory import photo_captions
 from m2a.memory.database import Database
 from m2a.memory.schema import owner, pending_update
 
@@ -36,15 +36,3 @@ def owners_with_uncaptioned_photos(database: Database) -> list[str]:
     """The owners of photos that nobody has looked at for a caption yet."""
     with database.read() as connection:
         return photo_captions.owners_with_uncaptioned_photos(connection)
-
-
-def set_aside_updates(database: Database, owner_key: str) -> list[int]:
-    """The replies of an owner whose update failed too often and was set aside, in order."""
-    with database.read() as connection:
-        return updates.pending(connection, owner_key, set_aside=True)
-
-
-def retry_set_aside_updates(database: Database, owner_key: str) -> int:
-    """Let an owner's updates that were set aside be done again; how many."""
-    with database.write() as connection:
-        return updates.retry(connection, owner_key)

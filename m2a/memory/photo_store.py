@@ -17,20 +17,19 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import Connection, insert, select
 
 from m2a.memory import photo_files
-from m2a.memory.database import Database, from_microseconds, outbox, to_microseconds
-from m2a.memory.database import photo as photo_table
+from m2a.memory.database import Database, from_microseconds, to_microseconds
 from m2a.memory.keys import checked_owner, is_owner_key, is_photo_id
-from m2a.memory.photo_decoder import DecodedPhoto, PhotoDecoder, PhotoRefusedError, bare_jpeg_size
+from m2a.memory.photo_decoder import DecodedPhoto, PhotoDecoder, bare_jpeg_size
 from m2a.memory.photo_decoder_child import thumbnail_of
+from m2a.memory.schema import outbox
+from m2a.memory.schema import photo as photo_table
 from m2a.types import Photo
 
 if TYPE_CHECKING:
     from PIL.Image import Image
-
-__all__ = ["PhotoAudit", "PhotoDamagedError", "PhotoNotFoundError", "PhotoRefusedError", "PhotoStore"]
 
 _THUMBNAIL = ".thumbnail.jpg"
 _UNFINISHED_AFTER_SECONDS = 600
@@ -52,15 +51,6 @@ class PhotoAudit:
     rows_without_file: tuple[tuple[str, str], ...]
     rows_with_damaged_file: tuple[tuple[str, str], ...]
     rows_with_damaged_thumbnail: tuple[tuple[str, str], ...]
-
-    @property
-    def is_clean(self) -> bool:
-        return not (
-            self.files_without_row
-            or self.rows_without_file
-            or self.rows_with_damaged_file
-            or self.rows_with_damaged_thumbnail
-        )
 
 
 class PhotoStore:
@@ -100,7 +90,6 @@ class PhotoStore:
 
     def insert(self, connection: Connection, photo: Photo) -> Photo:
         """Within the caller's write transaction: the row and its outbox row, once. Returns the photo as it is recorded."""
-        _lock(connection, photo.owner)
         known = self._find(connection, photo.owner, photo.photo_id)
         if known is not None:
             return known
@@ -174,7 +163,6 @@ class PhotoStore:
         """Remove the files of photos whose rows are gone, after the transaction that deleted them. Others stay."""
         folder = self._owner_folder(owner)
         with self._database.write() as connection:
-            _lock(connection, owner)
             gone = [photo_id for photo_id in photo_ids if self._find(connection, owner, photo_id) is None]
             for photo_id in filter(is_photo_id, gone):
                 for name in (_file_name(photo_id), photo_id + _THUMBNAIL):
@@ -248,12 +236,6 @@ class PhotoStore:
         return Photo(
             row.photo_id, row.owner, row.media_type, row.width, row.height, row.size, from_microseconds(row.added_at)
         )
-
-
-def _lock(connection: Connection, owner: str) -> None:
-    """SQLite's write transactions exclude each other anyway."""
-    if connection.dialect.name == "postgresql":
-        connection.execute(select(func.pg_advisory_xact_lock(func.hashtext(f"photo {owner}"))))
 
 
 def _file_name(photo_id: str) -> str:

@@ -75,16 +75,12 @@ def quotations(entry: MemoryEntry, messages: Sequence[Message]) -> list[Quotatio
     """
     found = []
     for message in messages:
-        if message.role != "user" or not _is_evidence(entry, message):
+        if message.role != "user" or not entry.rests_on_message(message.message_id):
             continue
         spans = spans_saying(entry.text, message.text)
         if spans:  # from the first to the last: what stands between explains both
             found.append(Quotation(message, message.text[spans[0][0] : spans[-1][1]]))
     return found
-
-
-def _is_evidence(entry: MemoryEntry, message: Message) -> bool:
-    return any(first <= message.message_id <= last for first, last in entry.evidence_ids)
 
 
 def _trimmed(text: str, span: Span) -> Span:

@@ -32,19 +32,24 @@ from sqlalchemy import (
 from m2a.memory.database import (
     Database,
     among,
-    conversation,
     from_microseconds,
     grouped,
     is_listed,
     listed,
-    message,
-    message_photo,
     next_id,
-    outbox,
     rows_among,
     to_microseconds,
 )
-from m2a.memory.schema import message_reading, trace, withheld_photo, withheld_words
+from m2a.memory.schema import (
+    conversation,
+    message,
+    message_photo,
+    message_reading,
+    outbox,
+    trace,
+    withheld_photo,
+    withheld_words,
+)
 from m2a.memory.titles import title_of
 from m2a.memory.withheld import ERASED, FORGOTTEN, Span, is_kept_back, masked, nothing_stays, read_by_owner
 from m2a.memory.words import finished_words, message_words

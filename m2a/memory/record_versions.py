@@ -6,8 +6,9 @@ from typing import Any
 
 from sqlalchemy import CompoundSelect, Connection, bindparam, false, select, true, union_all
 
-from m2a.memory.database import entry, is_listed, listed, message
+from m2a.memory.database import is_listed, listed
 from m2a.memory.raw_message_store import message_versions
+from m2a.memory.schema import entry, message
 from m2a.types import RecordKey
 
 

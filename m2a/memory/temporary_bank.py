@@ -80,9 +80,6 @@ class TemporaryBank(MemoryBank):
 
     # What is said
 
-    def has_conversation(self, conversation_id: str) -> bool:
-        return conversation_id == self.conversation_id
-
     def record(
         self,
         conversation_id: str | None,

@@ -48,7 +48,7 @@ from m2a.types.entry import (
     MemoryKind,
     RestsOn,
 )
-from m2a.types.erasure import KEEPING, Erasure, ErasureKind, ErasurePreview, ForgottenWords, Receipt, RewrittenMessage
+from m2a.types.erasure import KEEPING, Erasure, ErasureKind, ErasurePreview, Receipt, RewrittenMessage
 from m2a.types.event import (
     Emit,
     EvidenceOpened,
@@ -114,7 +114,6 @@ __all__ = [
     "Finish",
     "ForgetWords",
     "Forgetting",
-    "ForgottenWords",
     "FoundConversation",
     "Health",
     "Held",

@@ -74,6 +74,13 @@ class MemoryEntry:
     pinned_at: datetime | None = None
     used_until: date | None = None
 
+    def rests_on_message(self, message_id: int) -> bool:
+        return any(first <= message_id <= last for first, last in self.evidence_ids)
+
+    def evidence_message_ids(self) -> list[int]:
+        """The id of each message in the evidence, range by range."""
+        return [message_id for first, last in self.evidence_ids for message_id in range(first, last + 1)]
+
 
 @dataclass(frozen=True, slots=True)
 class KeptBack:

@@ -93,14 +93,3 @@ class Receipt:
     message_ids: tuple[int, ...] = ()
     memory_ids: tuple[int, ...] = ()
     purged_at: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ForgottenWords:
-    """One act of forgetting of which the words are still on the disk: the memories it took out, the words and the photos that
-    it withholds."""
-
-    forgetting_id: int
-    memories: tuple[str, ...]
-    words: tuple[str, ...]
-    photo_ids: tuple[str, ...]

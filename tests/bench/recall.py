@@ -26,8 +26,7 @@ from m2a.agents.language_policy import LanguagePolicy
 from m2a.agents.memory_manager import MemoryManager
 from m2a.agents.state import TurnState
 from m2a.memory.bank import MemoryBank
-from m2a.memory.database import Database, entry, entry_evidence, message, outbox
-from m2a.memory.database import owner as owner_table
+from m2a.memory.database import Database
 from m2a.memory.index import IndexHit, MemoryIndex
 from m2a.memory.index_schema import IndexEncoders
 from m2a.memory.owners import owner_named
@@ -35,6 +34,8 @@ from m2a.memory.photo_store import PhotoStore
 from m2a.memory.ranking.learned_ranking import LearnedRanking
 from m2a.memory.ranking.record_store import RankedRecordStore
 from m2a.memory.raw_message_store import RawMessageStore
+from m2a.memory.schema import entry, entry_evidence, message, outbox
+from m2a.memory.schema import owner as owner_table
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
 from m2a.memory.stores import Retrieval, Stores
 from m2a.types import EntryDraft, EvidenceRange, Message, TurnEvent

@@ -21,17 +21,7 @@ from pathlib import Path
 import numpy as np
 from sqlalchemy import Table, insert, select, update
 
-from m2a.memory.database import (
-    Database,
-    entry,
-    entry_evidence,
-    entry_photo,
-    message,
-    message_photo,
-    outbox,
-    photo,
-)
-from m2a.memory.database import owner as owner_table
+from m2a.memory.database import Database
 from m2a.memory.fusion import reciprocal_rank_fusion
 from m2a.memory.index import MemoryIndex
 from m2a.memory.index_schema import BM25_B, BM25_K1, IndexEncoders
@@ -40,6 +30,8 @@ from m2a.memory.path_search import PATH_DEPTH
 from m2a.memory.ranking.learned_ranking import LearnedRanking
 from m2a.memory.ranking.record_store import RankedRecordStore
 from m2a.memory.raw_message_store import RawMessageStore
+from m2a.memory.schema import entry, entry_evidence, entry_photo, message, message_photo, outbox, photo
+from m2a.memory.schema import owner as owner_table
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
 from m2a.memory.stores import Retrieval
 from m2a.memory.words import finished_words

@@ -14,6 +14,8 @@ from sys import intern
 
 import numpy as np
 
+from m2a.memory.index_schema import BM25_B, BM25_K1
+
 FEATURES = (
     "dense", "dense_content", "bm25_own", "bm25_near", "coverage", "coverage_near",
     "maxsim", "maxsim_near", "maxsim_before", "maxsim_after", "maxsim_weakest", "session_maxsim", "session_bm25",
@@ -24,8 +26,6 @@ TRAITS = FEATURES[-7:]
 # Standardised over one question's candidates: what is left is how far a candidate stands out among them.
 _STANDARDISED = 13
 
-BM25_K1 = 1.2
-BM25_B = 0.5
 # How many records' words a record with its neighbours has on average: five, fewer where a conversation begins or ends.
 _NEAR_LENGTHS = 4.75
 

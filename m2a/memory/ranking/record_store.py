@@ -10,23 +10,10 @@ import numpy as np
 from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, func, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from m2a.memory.database import (
-    Database,
-    among,
-    entry,
-    entry_photo,
-    from_microseconds,
-    message,
-    message_photo,
-    outbox,
-    ranked_count,
-    ranked_record,
-    rows_among,
-    setting,
-    to_microseconds,
-)
+from m2a.memory.database import Database, among, from_microseconds, rows_among, to_microseconds
 from m2a.memory.ranking.encoding import CONTEXT
 from m2a.memory.ranking.features import Record, Words, WordStatistics
+from m2a.memory.schema import entry, entry_photo, message, message_photo, outbox, ranked_count, ranked_record, setting
 from m2a.memory.withheld import is_readable, withheld_photos
 from m2a.types import RecordKey, RecordKind
 
