@@ -460,7 +460,7 @@ class Assistant:
     async def connect(self, wish: ConnectionWish) -> list[str]:
         """Ask another chat model something, keep it in the settings, and use it from the next message on.
 
-        Returns sentences that say what it can do. Raises `SettingsError`, with nothing changed.
+        Returns sentences that say what it can do. Raises a `UserError`, with nothing changed.
         """
         async with self._connecting:
             self.settings, policy, sentences = await connecting.connect(self.settings, wish)

@@ -363,8 +363,8 @@ class _Unforeseen(logging.Handler):
 
 def _sentence(error: Exception) -> str | None:
     """What to tell the user; None for a failure that nobody foresaw, whose traceback says more."""
-    if (sentence := sentence_of(error)) is not None or type(error) is ValueError:  # the latter: a bad argument
-        return sentence or str(error)
+    if (sentence := sentence_of(error)) is not None:
+        return sentence
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
     return None

@@ -52,7 +52,7 @@ def connection(settings: Settings) -> ChatConnection:
 async def connect(settings: Settings, wish: ConnectionWish) -> tuple[Settings, Policy, list[str]]:
     """The settings and the policy of another chat model, once it answered, and sentences that say what it can do.
 
-    The settings are in the file then. Raises `SettingsError` and `ChatModelError`, with nothing changed.
+    The settings are in the file then. Raises a `UserError`, with nothing changed.
     """
     wanted = _wanted(settings, wish)
     _check_fixed(settings, wanted)

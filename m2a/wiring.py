@@ -15,7 +15,7 @@ from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.right_database import check_file, check_owners
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
 from m2a.memory.stores import Retrieval, Stores
-from m2a.settings import Settings, SettingsError
+from m2a.settings import Settings
 from models.abilities import Abilities, AbilityRecord
 from models.captioner import Captioner
 from models.chat_model import ChatModel, load_chat_model
@@ -155,24 +155,21 @@ def load_policy(settings: Settings, *, greedy: bool = False) -> Policy:
 
 
 def chat_model(settings: Settings, *, greedy: bool = False) -> ChatModel:
-    """The chat model of the settings, not `offline`; `greedy` so that what it says can be measured again.
+    """The chat model that the settings name, which is not `offline`. `greedy` makes measurements repeatable.
 
-    Raises `SettingsError` with the remedy where there is no such.
+    Raises `ModelUnavailableError`.
     """
-    try:
-        return load_chat_model(
-            settings.chat_model,
-            base_url=settings.chat_base_url,
-            api_key=settings.chat_api_key.get_secret_value() if settings.chat_api_key else None,
-            sees_photos=settings.chat_sees_photos,
-            timeout=settings.chat_timeout,
-            greedy=greedy,
-            context_window=settings.context_window,
-            reply_tokens=settings.reply_tokens,
-            record=AbilityRecord(settings.data_dir / "models.json"),
-        )
-    except (ValueError, ImportError) as error:
-        raise SettingsError(str(error)) from error
+    return load_chat_model(
+        settings.chat_model,
+        base_url=settings.chat_base_url,
+        api_key=settings.chat_api_key.get_secret_value() if settings.chat_api_key else None,
+        sees_photos=settings.chat_sees_photos,
+        timeout=settings.chat_timeout,
+        greedy=greedy,
+        context_window=settings.context_window,
+        reply_tokens=settings.reply_tokens,
+        record=AbilityRecord(settings.data_dir / "models.json"),
+    )
 
 
 def text_encoder_loading(settings: Settings) -> Loading["TextEncoder"]:

@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+from m2a.types.errors import UserError
 from models.abilities import Abilities, AbilityRecord, Probe
 from models.availability import ModelUnavailableError
 
@@ -95,7 +96,7 @@ class ToolCall:
     further: "tuple[ToolCall | MalformedReplyError, ...]" = ()
 
 
-class ChatModelError(Exception):
+class ChatModelError(UserError):
     """The service failed after retries; the message is a sentence for the user.
 
     `unreachable` where that says nothing of the request: nobody answers, or answers nobody. `about_photos` where the

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import pytest
 
+from models.availability import ModelUnavailableError
 from models.chat_model import (
     CallPart,
     ChatMessage,
@@ -653,7 +654,7 @@ async def test_a_password_in_the_address_is_not_said():
 def test_a_setting_that_cannot_work_is_named(name, base_url, complaint, monkeypatch):
     for provider in ("OPENAI", "DEEPSEEK"):
         monkeypatch.delenv(f"{provider}_API_KEY", raising=False)
-    with pytest.raises(ValueError, match=complaint):
+    with pytest.raises(ModelUnavailableError, match=complaint):
         load_chat_model(name, base_url=base_url)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from models.availability import ModelUnavailableError, PackageMissingError
 from models.cached_file import write_atomically
 from models.minilm_encoder import MiniLMEncoder
 from models.text_encoder import MINILM, TokenEncoder, load_text_encoder
@@ -180,10 +181,10 @@ def test_another_model_by_folder(encoder, cache_dir):
 
 
 def test_missing_model_and_package_are_named(cache_dir, monkeypatch):
-    with pytest.raises(ValueError, match="'no-such/model' is not on this machine"):
+    with pytest.raises(ModelUnavailableError, match="'no-such/model' is not on this machine"):
         load_text_encoder("no-such/model", cache_dir)
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-    with pytest.raises(ImportError, match="extra sentence-transformers"):
+    with pytest.raises(PackageMissingError, match="extra sentence-transformers"):
         load_text_encoder("no-such/model", cache_dir)
 
 

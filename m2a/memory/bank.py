@@ -69,13 +69,14 @@ from m2a.types import (
     Subject,
     SubjectSummary,
 )
+from m2a.types.errors import UserError
 
 __all__ = ["STANDING_PREFERENCES", "MemoryBank", "MessageErasedError", "MessageRefusedError"]
 
 STANDING_PREFERENCES = 10
 
 
-class MessageErasedError(LookupError):
+class MessageErasedError(UserError, LookupError):
     """The message was erased before it was answered."""
 
     def __init__(self, message_id: int) -> None:

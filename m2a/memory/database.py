@@ -63,6 +63,7 @@ from m2a.memory.schema import (
     setting,
     trace,
 )
+from m2a.types.errors import UserError
 from models.availability import install_command
 
 __all__ = [
@@ -108,11 +109,11 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class DatabaseError(Exception):
+class DatabaseError(UserError):
     """The database cannot be opened; the message says why and what to do."""
 
 
-class ReadOnlyError(Exception):
+class ReadOnlyError(UserError):
     """Something was to be written by what may only read."""
 
     def __init__(self) -> None:
