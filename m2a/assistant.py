@@ -15,8 +15,8 @@ from m2a.ability_sentences import ability_sentences
 from m2a.agents.chat_agent import ChatAgent
 from m2a.agents.in_thread import in_thread
 from m2a.agents.memory_manager import MemoryManager
+from m2a.agents.policy import Policy
 from m2a.agents.reply import Reply
-from m2a.agents.state import Policy
 from m2a.agents.traces import Explanation, dump_trace, load_trace
 from m2a.captioning import caption_photos
 from m2a.costing import cost_of

@@ -308,7 +308,8 @@ def tune(
     from m2a.benchmarks.locomo import read_locomo
     from m2a.evaluation.tune import tune as learn
     from m2a.wiring import cache_dir
-    from models.text_encoder import MINILM, TokenEncoder, load_text_encoder
+    from models.load import load_text_encoder
+    from models.text_encoder import MINILM, TokenEncoder
 
     if not leave_one_out and out is None:
         _fail("Say what to do: --leave-one-out to measure, --out FOLDER to write the weights, or both.")

@@ -7,7 +7,7 @@ from pydantic import SecretStr
 from m2a.ability_sentences import ability_sentences
 from m2a.agents.in_thread import in_thread
 from m2a.agents.language_policy import LanguagePolicy
-from m2a.agents.state import Policy
+from m2a.agents.policy import Policy
 from m2a.settings import Settings, SettingsError, setting_origins
 from m2a.settings_file import file_of, write_settings
 from m2a.types import ChatConnection, ConnectionWish

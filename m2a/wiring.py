@@ -7,9 +7,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from m2a.agents.state import Policy
+from m2a.agents.policy import Policy
 from m2a.loading import Loading
 from m2a.memory.database import Database
+from m2a.memory.forgetting import withhold_forgotten_entries
 from m2a.memory.photo_store import PhotoStore
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.right_database import check_file, check_owners
@@ -18,7 +19,8 @@ from m2a.memory.stores import Retrieval, Stores
 from m2a.settings import Settings
 from models.abilities import Abilities, AbilityRecord
 from models.captioner import Captioner
-from models.chat_model import ChatModel, load_chat_model
+from models.chat_model import ChatModel
+from models.load import load_chat_model
 
 if TYPE_CHECKING:
     from models.image_encoder import ImageEncoder
@@ -126,6 +128,7 @@ def open_sql_stores(settings: Settings, clock: Callable[[], datetime]) -> Stores
         check_owners(
             database, photos, str(file) if settings.database_url is None else "The database of M2A_DATABASE_URL"
         )
+        withhold_forgotten_entries(database)
     except BaseException:
         database.close()
         raise
@@ -185,7 +188,7 @@ def image_encoder_loading(settings: Settings, text_encoder: Loading["TextEncoder
 
 
 def _text_encoder(name: str) -> "TextEncoder":
-    from models.text_encoder import load_text_encoder
+    from models.load import load_text_encoder
 
     return load_text_encoder(name, cache_dir())
 
@@ -193,7 +196,7 @@ def _text_encoder(name: str) -> "TextEncoder":
 # Encoders keep nothing between calls: assistants of one process share them.
 @cache
 def _image_encoder(name: str, text_encoder_name: str) -> "ImageEncoder":
-    from models.image_encoder import load_image_encoder
+    from models.load import load_image_encoder
 
     return load_image_encoder(name, _text_encoder(text_encoder_name), cache_dir())
 

@@ -13,7 +13,7 @@ from PIL import Image, ImageDraw
 from models.availability import ModelUnavailableError, PackageMissingError
 from models.conse_encoder import ConseEncoder, convex_combination
 from models.efficientnet import EfficientNet, class_names, class_phrases
-from models.image_encoder import load_image_encoder
+from models.load import load_image_encoder
 
 ROOT = Path(__file__).parents[1]
 DREAMBOOTH = ROOT.parent / "shared" / "data" / "dreambooth"

@@ -22,9 +22,9 @@ from models.chat_model import (
     TokenUsage,
     Tool,
     ToolCall,
-    load_chat_model,
 )
 from models.json_reply import parse_call, schema
+from models.load import load_chat_model
 from models.provider_chat_model import ProviderChatModel
 from models.thoughts import ThoughtFilter
 from tests.chat_server import ChatServer, Reply, Script, call, hang, raw, refusing, replies, say, status

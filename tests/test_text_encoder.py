@@ -12,8 +12,9 @@ import pytest
 
 from models.availability import ModelUnavailableError, PackageMissingError
 from models.cached_file import write_atomically
+from models.load import load_text_encoder
 from models.minilm_encoder import MiniLMEncoder
-from models.text_encoder import MINILM, TokenEncoder, load_text_encoder
+from models.text_encoder import MINILM, TokenEncoder
 
 ROOT = Path(__file__).parents[1]
 TEXTS = [
@@ -91,7 +92,7 @@ def test_threads_agree(encoder):
 
 def test_second_load_needs_no_torch(encoder, cache_dir):
     program = (
-        "import sys, pathlib; from models.text_encoder import TokenEncoder, load_text_encoder as load;"
+        "import sys, pathlib; from models.text_encoder import TokenEncoder; from models.load import load_text_encoder as load;"
         "e = load('all-MiniLM-L6-v2', pathlib.Path(sys.argv[1])); e.encode(['hello']);"
         "print(e.encoder_id, [m for m in ('torch', 'transformers', 'sentence_transformers') if m in sys.modules])"
     )

@@ -35,7 +35,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
 from sqlalchemy.types import TypeEngine
 
-from m2a.memory.migrations import finish, migrate
+from m2a.memory.migrations import migrate
 from m2a.memory.schema import (
     POSTGRESQL_STATEMENTS,
     SCHEMA_VERSION,
@@ -184,7 +184,6 @@ class Database:
                     "open it with the M2A that wrote it, or a newer one."
                 )
             migrate(connection, int(version))
-            finish(connection, self)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
