@@ -4,10 +4,11 @@ PYTHON := python3
 endif
 VENV := .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/pip install --disable-pip-version-check --quiet
 
 .PHONY: run test check bench setup peers lock clean
 
-run: setup
+run: $(VENV)/.installed
 	$(BIN)/m2a run
 
 # A file in one process: its tests share what is dear to set up. Two processes of several threads would fight for the cores.
@@ -24,15 +25,20 @@ check: setup
 bench: setup
 	$(BIN)/python -m tests.bench
 
-setup: $(VENV)/.installed
+# What developing needs on top of running.
+setup: $(VENV)/.installed-dev
 
 # torch first: the machine decides between its CPU and its CUDA build, and the lock leaves it alone afterwards.
 $(VENV)/.installed: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "M2A needs Python 3.11 or newer; name one: make run PYTHON=/path/to/python3.11"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --disable-pip-version-check --quiet torch==2.13.0 -c requirements.lock
-	$(BIN)/pip install --disable-pip-version-check --quiet --no-deps -r requirements.lock -e .
+	$(PIP) torch==2.13.0 -c requirements.lock
+	$(PIP) --no-deps -r requirements.lock -e .
+	touch $@
+
+$(VENV)/.installed-dev: requirements-dev.lock $(VENV)/.installed
+	$(PIP) --no-deps -r requirements-dev.lock
 	touch $@
 
 # The packages of the memory systems `mem0` and `a-mem`, each apart: nothing but their evaluation needs them.
@@ -45,9 +51,11 @@ $(PEERS)/%/.installed: m2a/systems/peers/requirements-%.lock
 	$(PEERS)/$*/bin/pip install --disable-pip-version-check --quiet --no-deps -r $<
 	touch $@
 
-# For whoever changes a dependency; needs uv.
+# Needs uv. Run it after changing a dependency. The second lock holds what the first does not.
+COMPILE := uv pip compile pyproject.toml --universal --python-version 3.11 --strip-extras --no-annotate --upgrade
 lock:
-	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --strip-extras --no-annotate --upgrade -o requirements.lock
+	$(COMPILE) -o requirements.lock
+	$(COMPILE) --extra dev -c requirements.lock | grep -vxFf requirements.lock > requirements-dev.lock
 
 clean:
 	rm -rf $(VENV)

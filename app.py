@@ -126,13 +126,12 @@ def serve(settings: "Settings", assistant: "Assistant | None" = None) -> None:
 
 
 def main() -> None:
-    from m2a.data_folder import DataFolderError
-    from m2a.memory.database import DatabaseError
-    from m2a.settings import SettingsError, load_settings
+    from m2a.settings import load_settings
+    from m2a.types.errors import UserError
 
     try:
         serve(load_settings())
-    except (SettingsError, DataFolderError, DatabaseError) as error:
+    except UserError as error:
         sys.exit(f"m2a: {error}")
 
 

@@ -20,7 +20,8 @@ from data_synthesis.plan import OFFLINE, Plan, plan_run
 from data_synthesis.progress import GroupProgress
 from data_synthesis.run_folder import RUN_FILE, RunFolder
 from m2a.benchmarks import BenchmarkError
-from models.chat_model import ChatModel, ChatModelError, load_chat_model
+from models.chat_model import ChatModel, ChatModelError
+from models.load import load_chat_model
 
 BAD_INPUT, NOT_WHOLE, INTERRUPTED = 2, 1, 130
 

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Protocol
 
 from data_synthesis.voices import Voice
+from m2a.types.errors import UserError
 
 
-class SynthesisError(ValueError):
+class SynthesisError(UserError, ValueError):
     """Something that a person must mend. Its words name the value, the place and the remedy."""
 
 

@@ -15,8 +15,8 @@ from m2a.ability_sentences import ability_sentences
 from m2a.agents.chat_agent import ChatAgent
 from m2a.agents.in_thread import in_thread
 from m2a.agents.memory_manager import MemoryManager
+from m2a.agents.policy import Policy
 from m2a.agents.reply import Reply
-from m2a.agents.state import Policy
 from m2a.agents.traces import Explanation, dump_trace, load_trace
 from m2a.captioning import caption_photos
 from m2a.costing import cost_of
@@ -456,7 +456,7 @@ class Assistant:
     async def connect(self, wish: ConnectionWish) -> list[str]:
         """Ask another chat model something, keep it in the settings, and use it from the next message on.
 
-        Returns sentences that say what it can do. Raises `SettingsError`, with nothing changed.
+        Returns sentences that say what it can do. Raises a `UserError`, with nothing changed.
         """
         async with self._connecting:
             self.settings, policy, sentences = await connecting.connect(self.settings, wish)

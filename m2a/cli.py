@@ -308,7 +308,8 @@ def tune(
     from m2a.benchmarks.locomo import read_locomo
     from m2a.evaluation.tune import tune as learn
     from m2a.wiring import cache_dir
-    from models.text_encoder import MINILM, TokenEncoder, load_text_encoder
+    from models.load import load_text_encoder
+    from models.text_encoder import MINILM, TokenEncoder
 
     if not leave_one_out and out is None:
         _fail("Say what to do: --leave-one-out to measure, --out FOLDER to write the weights, or both.")
@@ -363,8 +364,8 @@ class _Unforeseen(logging.Handler):
 
 def _sentence(error: Exception) -> str | None:
     """What to tell the user; None for a failure that nobody foresaw, whose traceback says more."""
-    if (sentence := sentence_of(error)) is not None or type(error) is ValueError:  # the latter: a bad argument
-        return sentence or str(error)
+    if (sentence := sentence_of(error)) is not None:
+        return sentence
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
     return None

@@ -7,7 +7,7 @@ from pydantic import SecretStr
 from m2a.ability_sentences import ability_sentences
 from m2a.agents.in_thread import in_thread
 from m2a.agents.language_policy import LanguagePolicy
-from m2a.agents.state import Policy
+from m2a.agents.policy import Policy
 from m2a.settings import Settings, SettingsError, setting_origins
 from m2a.settings_file import file_of, write_settings
 from m2a.types import ChatConnection, ConnectionWish
@@ -52,7 +52,7 @@ def connection(settings: Settings) -> ChatConnection:
 async def connect(settings: Settings, wish: ConnectionWish) -> tuple[Settings, Policy, list[str]]:
     """The settings and the policy of another chat model, once it answered, and sentences that say what it can do.
 
-    The settings are in the file then. Raises `SettingsError` and `ChatModelError`, with nothing changed.
+    The settings are in the file then. Raises a `UserError`, with nothing changed.
     """
     wanted = _wanted(settings, wish)
     _check_fixed(settings, wanted)

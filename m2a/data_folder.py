@@ -12,6 +12,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from m2a.types.errors import UserError
+
 _ATTEMPTS = 40
 _PAUSE = 0.05
 # What of a data folder is ours, and holds words or photos, or a key.
@@ -28,7 +30,7 @@ class Holder:
     token: str | None = None
 
 
-class DataFolderError(Exception):
+class DataFolderError(UserError):
     """The folder cannot be used; the message says why and what to do."""
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from m2a.ability_sentences import ability_sentences
 from m2a.data_folder import holder_of
 from m2a.settings import Settings, setting_origins
+from m2a.types.errors import UserError
 from m2a.wiring import OFFLINE, chat_model, image_encoder_loading, text_encoder_loading
 from models.availability import install_command
 
@@ -111,7 +112,7 @@ def _models(settings: Settings) -> Iterator[tuple[str, bool]]:
         try:
             loading.get()
             yield f"  {loading.name}: {name} loads", True
-        except (ValueError, ImportError, OSError) as error:
+        except (UserError, OSError) as error:
             yield f"  {loading.name}: {error}", False
         else:
             if loading is image_encoder:
@@ -138,11 +139,10 @@ def _photo_floor(settings: Settings, encoder_id: str) -> Iterator[tuple[str, boo
 def _chat_model(settings: Settings) -> Iterator[tuple[str, bool]]:
     """Whether it answers, and what it can do, found out anew."""
     from m2a.connecting import try_chat_model
-    from models.chat_model import ChatModelError
 
     try:
         heard, abilities = asyncio.run(try_chat_model(chat_model(settings)))
-    except (ChatModelError, ValueError, ImportError) as error:
+    except UserError as error:
         yield f"  chat model: {error}", False
         return
     yield f"  chat model: {settings.chat_model} {heard}", True

@@ -13,6 +13,7 @@ from m2a.memory.photo_store import PhotoDamagedError, PhotoNotFoundError
 from m2a.memory.stores import Stores
 from m2a.speakers import THE_USER
 from m2a.types import Finding, FindingKind, Health, OpenFinding
+from m2a.types.errors import UserError
 
 Mending = Literal["newer", "older", "forget", "look"]
 
@@ -20,7 +21,7 @@ SHOWN = 30  # of each kind
 _ORDER: tuple[FindingKind, ...] = ("injection", "contradiction", "duplicate", "unsupported", "photo")
 
 
-class MendingError(Exception):
+class MendingError(UserError):
     """It could not be mended; the message is a sentence."""
 
 

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from m2a.data_folder import Holder
 from m2a.sentences import place_of, sentence_of
+from m2a.types.errors import UserError
 
 if TYPE_CHECKING:
     import httpx
@@ -25,7 +26,7 @@ PATH = "/local"
 _log = logging.getLogger(__name__)
 
 
-class LocalApiError(Exception):
+class LocalApiError(UserError):
     """The process that owns the data folder could not do the command; the message is a sentence."""
 
 

@@ -7,6 +7,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from m2a.settings import load_settings
+from m2a.types.errors import UserError
 
 if TYPE_CHECKING:
     from m2a.assistant import Assistant
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 _WAIT_SECONDS = 15
 
 
-class CommandError(Exception):
+class CommandError(UserError):
     """The command failed where it was done; the message is a sentence."""
 
 

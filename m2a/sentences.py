@@ -5,7 +5,8 @@ import errno
 import traceback
 from logging import Logger
 
-_OURS = ("m2a.", "models.")
+from m2a.types.errors import UserError
+
 _FRAMES = 6
 _DISK = {
     errno.ENOSPC: "The disk is full; free some space and try again.",
@@ -18,7 +19,7 @@ _DISK = {
 
 def sentence_of(error: BaseException) -> str | None:
     """What the user is told of an error; None for one that nobody foresaw, which belongs in the log."""
-    if type(error).__module__.startswith(_OURS):
+    if isinstance(error, UserError):
         return str(error)
     if isinstance(error, OSError):
         return _DISK.get(error.errno or 0)

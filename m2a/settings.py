@@ -18,6 +18,8 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from m2a.types.errors import UserError
+
 _EMBEDDED_TEXT_ENCODER = "all-MiniLM-L6-v2"
 
 
@@ -101,7 +103,7 @@ class Settings(BaseSettings):
         return self.database_url or f"sqlite:///{self.data_dir / 'memory.db'}"
 
 
-class SettingsError(ValueError):
+class SettingsError(UserError):
     """A setting is wrong; the message names it, its value and where it came from."""
 
 

@@ -7,11 +7,12 @@ from typing import Any, TypeVar
 
 from m2a.incoming import IncomingMessage
 from m2a.types import Failed, Message, MessageRecorded, ReplyFinished, StopRequested, TextDelta, TurnEvent
+from m2a.types.errors import UserError
 
 T = TypeVar("T")
 
 
-class ClosedError(RuntimeError):
+class ClosedError(UserError):
     """The assistant was closed and takes nothing more."""
 
     def __init__(self) -> None:

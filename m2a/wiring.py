@@ -7,18 +7,20 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from m2a.agents.state import Policy
+from m2a.agents.policy import Policy
 from m2a.loading import Loading
 from m2a.memory.database import Database
+from m2a.memory.forgetting import withhold_forgotten_entries
 from m2a.memory.photo_store import PhotoStore
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.right_database import check_file, check_owners
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
 from m2a.memory.stores import Retrieval, Stores
-from m2a.settings import Settings, SettingsError
+from m2a.settings import Settings
 from models.abilities import Abilities, AbilityRecord
 from models.captioner import Captioner
-from models.chat_model import ChatModel, load_chat_model
+from models.chat_model import ChatModel
+from models.load import load_chat_model
 
 if TYPE_CHECKING:
     from models.image_encoder import ImageEncoder
@@ -126,6 +128,7 @@ def open_sql_stores(settings: Settings, clock: Callable[[], datetime]) -> Stores
         check_owners(
             database, photos, str(file) if settings.database_url is None else "The database of M2A_DATABASE_URL"
         )
+        withhold_forgotten_entries(database)
     except BaseException:
         database.close()
         raise
@@ -155,24 +158,21 @@ def load_policy(settings: Settings, *, greedy: bool = False) -> Policy:
 
 
 def chat_model(settings: Settings, *, greedy: bool = False) -> ChatModel:
-    """The chat model of the settings, not `offline`; `greedy` so that what it says can be measured again.
+    """The chat model that the settings name, which is not `offline`. `greedy` makes measurements repeatable.
 
-    Raises `SettingsError` with the remedy where there is no such.
+    Raises `ModelUnavailableError`.
     """
-    try:
-        return load_chat_model(
-            settings.chat_model,
-            base_url=settings.chat_base_url,
-            api_key=settings.chat_api_key.get_secret_value() if settings.chat_api_key else None,
-            sees_photos=settings.chat_sees_photos,
-            timeout=settings.chat_timeout,
-            greedy=greedy,
-            context_window=settings.context_window,
-            reply_tokens=settings.reply_tokens,
-            record=AbilityRecord(settings.data_dir / "models.json"),
-        )
-    except (ValueError, ImportError) as error:
-        raise SettingsError(str(error)) from error
+    return load_chat_model(
+        settings.chat_model,
+        base_url=settings.chat_base_url,
+        api_key=settings.chat_api_key.get_secret_value() if settings.chat_api_key else None,
+        sees_photos=settings.chat_sees_photos,
+        timeout=settings.chat_timeout,
+        greedy=greedy,
+        context_window=settings.context_window,
+        reply_tokens=settings.reply_tokens,
+        record=AbilityRecord(settings.data_dir / "models.json"),
+    )
 
 
 def text_encoder_loading(settings: Settings) -> Loading["TextEncoder"]:
@@ -188,7 +188,7 @@ def image_encoder_loading(settings: Settings, text_encoder: Loading["TextEncoder
 
 
 def _text_encoder(name: str) -> "TextEncoder":
-    from models.text_encoder import load_text_encoder
+    from models.load import load_text_encoder
 
     return load_text_encoder(name, cache_dir())
 
@@ -196,7 +196,7 @@ def _text_encoder(name: str) -> "TextEncoder":
 # Encoders keep nothing between calls: assistants of one process share them.
 @cache
 def _image_encoder(name: str, text_encoder_name: str) -> "ImageEncoder":
-    from models.image_encoder import load_image_encoder
+    from models.load import load_image_encoder
 
     return load_image_encoder(name, _text_encoder(text_encoder_name), cache_dir())
 

@@ -3,12 +3,14 @@
 import shlex
 import sys
 
+from m2a.types.errors import UserError
 
-class ModelUnavailableError(ValueError):
+
+class ModelUnavailableError(UserError):
     """A model of the settings cannot be had; the message names the value and the remedy."""
 
 
-class PackageMissingError(ImportError):
+class PackageMissingError(UserError):
     """A model needs a package that is not installed; the message names the remedy."""
 
 

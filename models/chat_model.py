@@ -5,8 +5,8 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from models.abilities import Abilities, AbilityRecord, Probe
-from models.availability import ModelUnavailableError
+from m2a.types.errors import UserError
+from models.abilities import Abilities, Probe
 
 CHARACTERS_PER_TOKEN = 4  # where nobody counts
 REPLY_TOKENS = 4096
@@ -95,7 +95,7 @@ class ToolCall:
     further: "tuple[ToolCall | MalformedReplyError, ...]" = ()
 
 
-class ChatModelError(Exception):
+class ChatModelError(UserError):
     """The service failed after retries; the message is a sentence for the user.
 
     `unreachable` where that says nothing of the request: nobody answers, or answers nobody. `about_photos` where the
@@ -164,54 +164,3 @@ class ChatModel(Protocol):
         A stream that is cut before its first piece is retried; one cut later raises `ChatModelError`.
         """
         ...
-
-
-def load_chat_model(
-    name: str,
-    *,
-    base_url: str | None = None,
-    api_key: str | None = None,
-    sees_photos: bool | None = True,
-    timeout: float = 120.0,
-    greedy: bool = False,
-    context_window: int | None = None,
-    reply_tokens: int = REPLY_TOKENS,
-    record: AbilityRecord | None = None,
-) -> ChatModel:
-    """The chat model of `transformers:NAME_OR_FOLDER` or `provider:name`; `offline` is the caller's.
-
-    `sees_photos` and `context_window` of None are found out; `record` keeps what was. A reply has `reply_tokens` at most.
-
-    `greedy` takes the likeliest word each time, so that a measurement can be repeated: temperature 0 at a provider, as
-    long as its model takes one. Else it samples as its makers or its server have it.
-    Connects to nothing and loads no weights yet. Raises `ModelUnavailableError`.
-    """
-    form, _, which = name.partition(":")
-    if not form or not which:
-        raise ModelUnavailableError(
-            f"chat_model {name!r} is none of offline, transformers:NAME_OR_FOLDER and provider:name "
-            "(such as openai:gpt-4o, or with chat_base_url openai:NAME_ON_YOUR_SERVER)."
-        )
-    if form == "transformers":
-        from models.transformers_chat_model import TransformersChatModel
-
-        return TransformersChatModel(
-            which,
-            sees_photos=sees_photos is not False,
-            greedy=greedy,
-            context_window=context_window,
-            reply_tokens=reply_tokens,
-        )
-    from models.provider_chat_model import ProviderChatModel
-
-    return ProviderChatModel(
-        name,
-        base_url=base_url,
-        api_key=api_key,
-        sees_photos=sees_photos,
-        timeout=timeout,
-        greedy=greedy,
-        context_window=context_window,
-        reply_tokens=reply_tokens,
-        record=record,
-    )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from m2a.types.errors import UserError
 from models.cached_file import write_atomically
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 _exporting = threading.Lock()  # torch.onnx.export keeps global state
 
 
-class ModelFileError(RuntimeError):
+class ModelFileError(UserError):
     """A model cannot be loaded from its file; the message says why and what to do."""
 
 

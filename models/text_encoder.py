@@ -1,16 +1,12 @@
-"""Sentences to vectors: the protocols, and the adapter that a name stands for."""
+"""Sentences to vectors: the protocols."""
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 MINILM = "all-MiniLM-L6-v2"
-_loading = threading.Lock()  # who asks while it loads gets the same, not one more
 
 
 class TextEncoder(Protocol):
@@ -45,27 +41,6 @@ class TokenEncoder(TextEncoder, Protocol):
     def encode_tokens(self, texts: Sequence[str]) -> list[TokenStates]:
         """In the order of the texts."""
         ...
-
-
-def load_text_encoder(name: str, cache_dir: Path) -> TextEncoder:
-    """The embedded all-MiniLM-L6-v2, or any other name through sentence-transformers; loaded once for all who ask.
-
-    Raises `ModelUnavailableError` for a model that is not on this machine and `PackageMissingError` for a missing extra,
-    each with the remedy.
-    """
-    with _loading:
-        return _loaded(name, cache_dir)
-
-
-@cache
-def _loaded(name: str, cache_dir: Path) -> TextEncoder:
-    if name == MINILM:
-        from models.minilm_encoder import MiniLMEncoder
-
-        return MiniLMEncoder.load(cache_dir)
-    from models.sentence_transformers_encoder import SentenceTransformersEncoder
-
-    return SentenceTransformersEncoder(name)
 
 
 def well_formed(text: str) -> str:

@@ -17,6 +17,7 @@ from m2a.memory.owners import owner_named
 from m2a.memory.ranking.learned_ranking import LearnedRanking
 from m2a.memory.schema import erasure, message, outbox, ranked_count, ranked_record, setting
 from m2a.types import Query, RecordKey
+from m2a.types.errors import UserError
 from tests.encoders import ColourImageEncoder, HashingTextEncoder, HashingTokenEncoder
 from tests.test_retriever import ENTRIES, MESSAGES, Memory
 
@@ -255,7 +256,7 @@ def test_very_long_words_are_no_trouble(memory, owner):
 
 def test_an_encoder_without_tokens_is_refused(memory):
     for encoder in (HashingTextEncoder(), HashingTokenEncoder()):
-        with pytest.raises(ValueError, match="set fusion = paper"):
+        with pytest.raises(UserError, match="set fusion = paper"):
             LearnedRanking.load(memory.ranked, encoder)
 
 

@@ -368,6 +368,16 @@ def test_a_failure_in_a_process_of_its_own_has_no_traceback(tmp_path):
     )
 
 
+def test_an_unforeseen_error_keeps_its_traceback(monkeypatch):
+    def broken() -> None:
+        raise ValueError("not enough values to unpack")
+
+    monkeypatch.setattr(cli, "app", broken)
+    monkeypatch.setattr(sys, "argv", ["m2a"])
+    with pytest.raises(ValueError, match="not enough values"):
+        cli.main()
+
+
 def test_a_chat_server_that_is_down_is_named_and_the_words_are_kept(tmp_path):
     address = f"http://127.0.0.1:{free_port()}/v1"
     down = {"M2A_CHAT_MODEL": "openai:any", "M2A_CHAT_BASE_URL": address, "M2A_CHAT_API_KEY": "geheim"}

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
+from models.availability import ModelUnavailableError, PackageMissingError
 from models.conse_encoder import ConseEncoder, convex_combination
 from models.efficientnet import EfficientNet, class_names, class_phrases
-from models.image_encoder import load_image_encoder
+from models.load import load_image_encoder
 
 ROOT = Path(__file__).parents[1]
 DREAMBOOTH = ROOT.parent / "shared" / "data" / "dreambooth"
@@ -151,7 +152,7 @@ def test_second_load_needs_no_torch(encoder, cache_dir):
 
 @pytest.mark.parametrize("name", ["resnet", "siglip:", "open-clip", ""])
 def test_unknown_names_are_refused_with_the_remedy(name, tmp_path):
-    with pytest.raises(ValueError, match="efficientnet-lite0, siglip:NAME_OR_FOLDER") as caught:
+    with pytest.raises(ModelUnavailableError, match="efficientnet-lite0, siglip:NAME_OR_FOLDER") as caught:
         load_image_encoder(name, LetterEncoder(), tmp_path)
     assert repr(name) in str(caught.value)
 
@@ -222,8 +223,8 @@ def test_siglip_from_a_folder(tiny_siglip, tmp_path):
 
 
 def test_missing_siglip_and_open_clip_are_named(tmp_path, monkeypatch):
-    with pytest.raises(ValueError, match="'siglip:no-such/model' is not on this machine"):
+    with pytest.raises(ModelUnavailableError, match="'siglip:no-such/model' is not on this machine"):
         load_image_encoder("siglip:no-such/model", LetterEncoder(), tmp_path)
     monkeypatch.setitem(sys.modules, "open_clip", None)
-    with pytest.raises(ImportError, match=r"pip install -e '.\[vision\]'"):
+    with pytest.raises(PackageMissingError, match=r"pip install -e '.\[vision\]'"):
         load_image_encoder("open-clip:ViT-B-16-SigLIP-384", LetterEncoder(), tmp_path)

@@ -3,7 +3,7 @@
 import pytest
 
 from m2a.evaluation.judge import REPEATS, VERSION, Judge
-from models.chat_model import load_chat_model
+from models.load import load_chat_model
 from tests.chat_server import ChatServer, Reply, hang, replies, say, status
 
 RIGHT = 'It names the day. {"label": "right"}'

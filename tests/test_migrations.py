@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import create_engine, inspect, select, text, update
 
 from m2a.memory.database import Database, DatabaseError
+from m2a.memory.forgetting import withhold_forgotten_entries
 from m2a.memory.owners import owner_named
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.restoration import restore_wrongly_replaced, wrongly_replaced
@@ -34,6 +35,7 @@ def old_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 @pytest.fixture
 def old(old_url: str) -> Iterator[Database]:
     database = Database(old_url)
+    withhold_forgotten_entries(database)
     yield database
     database.close()
 

@@ -13,7 +13,8 @@ from m2a.agents.offline.statements import read
 from m2a.agents.offline.values import find_values
 from m2a.types import Message
 from m2a.wiring import cache_dir
-from models.text_encoder import MINILM, load_text_encoder
+from models.load import load_text_encoder
+from models.text_encoder import MINILM
 
 NOON = datetime(2026, 5, 6, 12, tzinfo=UTC)
 

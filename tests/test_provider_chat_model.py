@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import pytest
 
+from models.availability import ModelUnavailableError
 from models.chat_model import (
     CallPart,
     ChatMessage,
@@ -21,9 +22,9 @@ from models.chat_model import (
     TokenUsage,
     Tool,
     ToolCall,
-    load_chat_model,
 )
 from models.json_reply import parse_call, schema
+from models.load import load_chat_model
 from models.provider_chat_model import ProviderChatModel
 from models.thoughts import ThoughtFilter
 from tests.chat_server import ChatServer, Reply, Script, call, hang, raw, refusing, replies, say, status
@@ -653,7 +654,7 @@ async def test_a_password_in_the_address_is_not_said():
 def test_a_setting_that_cannot_work_is_named(name, base_url, complaint, monkeypatch):
     for provider in ("OPENAI", "DEEPSEEK"):
         monkeypatch.delenv(f"{provider}_API_KEY", raising=False)
-    with pytest.raises(ValueError, match=complaint):
+    with pytest.raises(ModelUnavailableError, match=complaint):
         load_chat_model(name, base_url=base_url)
 
 

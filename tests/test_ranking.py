@@ -11,6 +11,7 @@ from m2a.memory.ranking.features import FEATURES, TRAITS, Asked, Record, Words, 
 from m2a.memory.ranking.ranker import Ranker, fingerprint
 from m2a.memory.ranking.token_head import TokenHead, unit
 from m2a.types import DateInterval, EvidenceRange, MemoryEntry, Message
+from m2a.types.errors import UserError
 from tests.encoders import HashingTokenEncoder
 
 MAY = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
@@ -222,7 +223,7 @@ def test_weights_come_from_a_file_that_says_how_it_was_made(tmp_path):
     assert again.scores(np.eye(len(FEATURES))).argmax() == len(FEATURES) - 1
     text = (tmp_path / "ranker.json").read_text().replace('"dense"', '"other"')
     (tmp_path / "ranker.json").write_text(text)
-    with pytest.raises(ValueError, match="trained on other features"):
+    with pytest.raises(UserError, match="trained on other features"):
         Ranker.load(tmp_path / "ranker.json")
 
 

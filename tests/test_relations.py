@@ -11,7 +11,8 @@ from m2a.agents.offline.relations.walk import follow
 from m2a.agents.offline.sense import Sense
 from m2a.types import Message
 from m2a.wiring import cache_dir
-from models.text_encoder import MINILM, load_text_encoder
+from models.load import load_text_encoder
+from models.text_encoder import MINILM
 
 
 @pytest.fixture(scope="module")

@@ -52,7 +52,8 @@ def test_a_full_disk_is_known_whoever_meets_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "error", [KeyError("secret"), OSError("secret"), ConnectionResetError(errno.ECONNRESET, "secret")]
+    "error",
+    [KeyError("secret"), ValueError("secret"), OSError("secret"), ConnectionResetError(errno.ECONNRESET, "secret")],
 )
 def test_what_nobody_foresaw_is_no_sentence(error: Exception) -> None:
     assert sentence_of(error) is None

@@ -16,6 +16,7 @@ from m2a.memory.owners import owner_named
 from m2a.settings import Settings, SettingsError, load_settings
 from m2a.settings_file import file_of, write_settings
 from m2a.types import ConnectionWish, ReplyFinished
+from m2a.types.errors import UserError
 from m2a.ui.settings_panel import SettingsPanel
 from tests.chat_server import ChatServer, Reply, say, status
 from tests.turns import turn
@@ -97,7 +98,7 @@ async def test_what_does_not_answer_changes_nothing_and_says_what_to_do(
     assistant: Assistant, wanted: ConnectionWish, words: str
 ) -> None:
     before = assistant.settings
-    with pytest.raises(SettingsError, match=words) as refused:
+    with pytest.raises(UserError, match=words) as refused:
         await assistant.connect(wanted)
     assert KEY not in str(refused.value)
     assert assistant.settings is before and not (before.data_dir / "m2a.toml").exists()

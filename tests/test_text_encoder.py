@@ -10,9 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from models.availability import ModelUnavailableError, PackageMissingError
 from models.cached_file import write_atomically
+from models.load import load_text_encoder
 from models.minilm_encoder import MiniLMEncoder
-from models.text_encoder import MINILM, TokenEncoder, load_text_encoder
+from models.text_encoder import MINILM, TokenEncoder
 
 ROOT = Path(__file__).parents[1]
 TEXTS = [
@@ -90,7 +92,7 @@ def test_threads_agree(encoder):
 
 def test_second_load_needs_no_torch(encoder, cache_dir):
     program = (
-        "import sys, pathlib; from models.text_encoder import TokenEncoder, load_text_encoder as load;"
+        "import sys, pathlib; from models.text_encoder import TokenEncoder; from models.load import load_text_encoder as load;"
         "e = load('all-MiniLM-L6-v2', pathlib.Path(sys.argv[1])); e.encode(['hello']);"
         "print(e.encoder_id, [m for m in ('torch', 'transformers', 'sentence_transformers') if m in sys.modules])"
     )
@@ -180,10 +182,10 @@ def test_another_model_by_folder(encoder, cache_dir):
 
 
 def test_missing_model_and_package_are_named(cache_dir, monkeypatch):
-    with pytest.raises(ValueError, match="'no-such/model' is not on this machine"):
+    with pytest.raises(ModelUnavailableError, match="'no-such/model' is not on this machine"):
         load_text_encoder("no-such/model", cache_dir)
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-    with pytest.raises(ImportError, match="extra sentence-transformers"):
+    with pytest.raises(PackageMissingError, match="extra sentence-transformers"):
         load_text_encoder("no-such/model", cache_dir)
 
 

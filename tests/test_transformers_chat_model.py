@@ -29,15 +29,8 @@ from transformers import (
     Qwen2VLConfig,
 )
 
-from models.chat_model import (
-    ChatMessage,
-    ChatModelError,
-    MalformedReplyError,
-    PhotoPart,
-    TokenUsage,
-    Tool,
-    load_chat_model,
-)
+from models.chat_model import ChatMessage, ChatModelError, MalformedReplyError, PhotoPart, TokenUsage, Tool
+from models.load import load_chat_model
 from models.transformers_chat_model import TransformersChatModel
 
 SPECIAL = ["<unk>", "</s>", "<image>", "<|system|>", "<|user|>", "<|assistant|>"]

@@ -20,7 +20,7 @@ from data_synthesis.leakage import AskedQuestion, leakage
 from data_synthesis.validation import validate
 from data_synthesis.wording import answer_given_away, bracketed_names, options_of
 from m2a.benchmarks import BenchmarkError, read_locomo, read_visual
-from models.chat_model import load_chat_model
+from models.load import load_chat_model
 from tests import planted_content_faults, planted_host_faults
 from tests.chat_server import ChatServer, Reply, call
 from tests.merged_folder import FILES, MergedFolder, write_json, write_locomo, write_merged_folder

@@ -10,19 +10,9 @@ from datetime import datetime
 from m2a.agents.in_thread import in_thread
 from m2a.agents.memory_manager import MemoryManager
 from m2a.agents.photo_views import PhotoViews
+from m2a.agents.policy import Policy
 from m2a.agents.reply import Reply, ReplyDraft
-from m2a.agents.state import (
-    Decision,
-    MemoryContext,
-    Opened,
-    PhotoView,
-    Policy,
-    Rejected,
-    Searched,
-    Step,
-    Superseded,
-    TurnState,
-)
+from m2a.agents.state import Decision, MemoryContext, Opened, PhotoView, Rejected, Searched, Step, Superseded, TurnState
 from m2a.agents.steps import GaveUpError, UsageMeter, next_action, with_step
 from m2a.agents.traces import load_trace
 from m2a.memory.bank import MemoryBank

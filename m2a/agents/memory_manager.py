@@ -10,7 +10,8 @@ from m2a.agents.consent_request import Proposal
 from m2a.agents.in_thread import in_thread
 from m2a.agents.material import one_line, shorten
 from m2a.agents.photo_views import caption_photo
-from m2a.agents.state import SEARCH_HITS, MemoryContext, Opened, Policy, Rejected, Searched, Staged, Step, TurnState
+from m2a.agents.policy import Policy
+from m2a.agents.state import SEARCH_HITS, MemoryContext, Opened, Rejected, Searched, Staged, Step, TurnState
 from m2a.agents.steps import GaveUpError, UsageMeter, next_action, with_step
 from m2a.agents.writes import Write, draft_change, words_going
 from m2a.memory.bank import MemoryBank

@@ -11,7 +11,8 @@ from collections.abc import Container, Sequence
 from dataclasses import replace
 
 from m2a.agents.in_thread import in_thread
-from m2a.agents.state import MemoryContext, PhotoView, Policy
+from m2a.agents.policy import Policy
+from m2a.agents.state import MemoryContext, PhotoView
 from m2a.memory.bank import MemoryBank
 from m2a.memory.photo_store import PhotoDamagedError, PhotoNotFoundError
 from m2a.types import MemoryEntry, Message, Recognition

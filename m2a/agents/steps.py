@@ -3,14 +3,16 @@
 from dataclasses import replace
 
 from m2a.agents.action_tools import tool_name
-from m2a.agents.state import STAGE_ACTIONS, Decision, Planned, Policy, Rejected, Step, TurnState
+from m2a.agents.policy import Policy
+from m2a.agents.state import STAGE_ACTIONS, Decision, Planned, Rejected, Step, TurnState
 from m2a.types import Action, Usage
+from m2a.types.errors import UserError
 from models.chat_model import MalformedReplyError, TokenUsage
 
 MALFORMED_AT_MOST = 3
 
 
-class GaveUpError(Exception):
+class GaveUpError(UserError):
     """The model did not give a usable action in `MALFORMED_AT_MOST` further tries."""
 
 

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Literal
 
 from m2a.types import Role
+from m2a.types.errors import UserError
 
 # How a benchmark scores the words of an answer: it must hold a gold one, hold all of them, be one, or name its label.
 Measure = Literal["", "contains", "contains all", "exact", "label"]
 
 
-class BenchmarkError(ValueError):
+class BenchmarkError(UserError, ValueError):
     """A data set that cannot be read. Its words name the file, the place in it and the remedy."""
 
 

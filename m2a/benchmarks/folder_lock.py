@@ -4,8 +4,10 @@ import fcntl
 import os
 from pathlib import Path
 
+from m2a.types.errors import UserError
 
-class FolderTakenError(Exception):
+
+class FolderTakenError(UserError):
     """Another process is at work in the folder."""
 
 

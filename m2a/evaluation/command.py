@@ -12,7 +12,7 @@ from pydantic import SecretStr
 from m2a.evaluation.judge import KEY as JUDGE_KEY
 from m2a.evaluation.options import LENIENT, SHORT, STRICT, Options, asked_of, is_left, names_in
 from m2a.evaluation.terminal import FAILED, UsageError, print_failures, print_table, told
-from m2a.settings import Settings, SettingsError, load_settings
+from m2a.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from m2a.benchmarks import Benchmark
@@ -279,6 +279,7 @@ def _at_once(settings: Settings, has_model: bool) -> int:
 def _judging(settings: Settings, name: str, options: Options) -> "ChatModel":
     """A judge. The key of the chat model goes to the server of the chat model, and to no other."""
     from m2a.wiring import OFFLINE, chat_model
+    from models.availability import ModelUnavailableError
 
     if name == OFFLINE:
         raise UsageError("The offline rules cannot judge: name a chat model with --judge.")
@@ -290,7 +291,7 @@ def _judging(settings: Settings, name: str, options: Options) -> "ChatModel":
             settings.model_copy(update={"chat_model": name, "chat_base_url": address, "chat_api_key": key}),
             greedy=True,
         )
-    except SettingsError as error:
+    except ModelUnavailableError as error:
         reason = str(error).replace("M2A_CHAT_API_KEY", JUDGE_KEY)
         raise UsageError(f"The judge {name!r} of --judge cannot be used: {reason}") from error
 

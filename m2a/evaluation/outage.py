@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
 
+from m2a.types.errors import UserError
 from models.chat_model import ChatMessage, ChatModel, ChatModelError
 
 FAILURES_IN_A_ROW = 5
@@ -13,7 +14,7 @@ LONG = 120.0  # seconds: a server that hangs takes minutes over each failure, an
 Key = tuple[str, str]  # system and question
 
 
-class ServiceGone(RuntimeError):
+class ServiceGone(UserError):
     """A chat model or a judge answers nothing any more. `questions` are those that failed for no other reason."""
 
     def __init__(self, message: str, questions: Sequence[Key] = ()) -> None:

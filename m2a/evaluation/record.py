@@ -7,11 +7,12 @@ from typing import Any, Literal
 from pydantic import TypeAdapter, ValidationError
 
 from m2a.benchmarks.dialogue import Measure
+from m2a.types.errors import UserError
 
 Verdict = Literal["right", "wrong", "judge_failed"]
 
 
-class RowError(ValueError):
+class RowError(UserError):
     """A row that cannot be read; the message names file and line."""
 
 

@@ -16,6 +16,7 @@ from m2a.evaluation.failures import Failure, telling_failures
 from m2a.evaluation.record import read_questions
 from m2a.evaluation.seen import LearnedFrom, marked, named, note_on
 from m2a.evaluation.tables import NONE, Table, categories_of, markdown, percent, tables_of, without_empty_columns
+from m2a.types.errors import UserError
 
 SELECTION = ("limit", "categories", "turns")  # which questions of the benchmark
 
@@ -30,7 +31,7 @@ _TEMPLATES = jinja2.Environment(
 )
 
 
-class ReportError(ValueError):
+class ReportError(UserError):
     """A folder that holds no run to report on."""
 
 

@@ -20,6 +20,7 @@ from m2a.evaluation.record import (
     read_ingestion,
     read_questions,
 )
+from m2a.types.errors import UserError
 
 Settings = Mapping[str, Any]
 
@@ -31,7 +32,7 @@ OF_SYSTEMS = ("system_settings", "learned_from")  # settings by system
 FIGURES = ("summary.json", "facts.json", "report.html", "report.md")
 
 
-class RunFolderError(ValueError):
+class RunFolderError(UserError):
     """The folder cannot take this run; the message says what differs and what to do."""
 
 

@@ -9,6 +9,7 @@ from typing import TypeVar
 from m2a.benchmarks import Benchmark, Dialogue, Session
 from m2a.benchmarks.memoryagentbench import COMPETENCIES, competency_of
 from m2a.benchmarks.visual import VISUAL_CENTRIC
+from m2a.types.errors import UserError
 
 _T = TypeVar("_T")
 _LONG_ANSWER = files("m2a.evaluation").joinpath("prompts", "long_answer.md")
@@ -16,7 +17,7 @@ _LONG_ANSWER = files("m2a.evaluation").joinpath("prompts", "long_answer.md")
 GROUPS: tuple[str, ...] = ("visual-centric", *COMPETENCIES)
 
 
-class SelectionError(ValueError):
+class SelectionError(UserError):
     """Nothing is left to ask, or there is no such category; the message says which there are."""
 
 

@@ -9,6 +9,7 @@ import typer
 
 from m2a.evaluation.outage import ServiceGone
 from m2a.evaluation.seen import LearnedFrom, named, note_on
+from m2a.types.errors import UserError
 
 if TYPE_CHECKING:
     from m2a.evaluation.runner import RunResult
@@ -30,7 +31,7 @@ _COLUMNS = (
 )
 
 
-class UsageError(ValueError):
+class UsageError(UserError):
     """Options that do not go together; the message says which."""
 
 
@@ -53,9 +54,7 @@ def told(interrupted: str = "Interrupted.") -> Iterator[None]:
             raise
         _say(f"{error.filename or 'A file'} cannot be read or written: {error.strerror}.")
         raise typer.Exit(BAD_INPUT) from error
-    except Exception as error:
-        if not type(error).__module__.startswith("m2a."):  # ours are sentences
-            raise
+    except UserError as error:
         _say(str(error))
         raise typer.Exit(BAD_INPUT) from error
 

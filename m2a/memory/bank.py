@@ -68,11 +68,12 @@ from m2a.types import (
     Subject,
     SubjectSummary,
 )
+from m2a.types.errors import UserError
 
 STANDING_PREFERENCES = 10
 
 
-class MessageErasedError(LookupError):
+class MessageErasedError(UserError, LookupError):
     """The message was erased before it was answered."""
 
     def __init__(self, message_id: int) -> None:

@@ -35,8 +35,9 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
 from sqlalchemy.types import TypeEngine
 
-from m2a.memory.migrations import finish, migrate
+from m2a.memory.migrations import migrate
 from m2a.memory.schema import POSTGRESQL_STATEMENTS, SCHEMA_VERSION, SQLITE_STATEMENTS, metadata, owner, setting
+from m2a.types.errors import UserError
 from models.availability import install_command
 
 _DRIVER = "'psycopg[binary]'"
@@ -46,11 +47,11 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class DatabaseError(Exception):
+class DatabaseError(UserError):
     """The database cannot be opened; the message says why and what to do."""
 
 
-class ReadOnlyError(Exception):
+class ReadOnlyError(UserError):
     """Something was to be written by what may only read."""
 
     def __init__(self) -> None:
@@ -121,7 +122,6 @@ class Database:
                     "open it with the M2A that wrote it, or a newer one."
                 )
             migrate(connection, int(version))
-            finish(connection, self)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:

@@ -38,12 +38,13 @@ from m2a.types import (
     Message,
     RecordKey,
 )
+from m2a.types.errors import UserError
 from models.captioner import together
 
 OF_FORGETTING = (forgotten_entry, withheld_words, withheld_photo, kept_back)
 
 
-class NothingToEraseError(LookupError):
+class NothingToEraseError(UserError, LookupError):
     """There is no such thing to erase; the message names it."""
 
 

@@ -7,10 +7,19 @@ from datetime import datetime
 from sqlalchemy import Connection, delete, func, insert, or_, select
 
 from m2a.memory.database import Database, chunks, grouped, next_id, to_microseconds
+from m2a.memory.migrations import FORGOTTEN_BEFORE_WITHHOLDING
 from m2a.memory.quotations import Span, sentence_spans, spans_saying
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.repetitions import Statement, repeating_spans, spans_holding, spans_of_statement, statements
-from m2a.memory.schema import forgotten_entry, kept_back, message, message_photo, trace, withheld_words
+from m2a.memory.schema import (
+    forgotten_entry,
+    kept_back,
+    message,
+    message_photo,
+    setting,
+    trace,
+    withheld_words,
+)
 from m2a.memory.semantic_memory_store import RejectedWriteError, SemanticMemoryStore
 from m2a.memory.titles import retitle, titles_by_conversation, titles_following
 from m2a.memory.withheld import (
@@ -370,8 +379,21 @@ def _covers(spans: Sequence[Span], text: str) -> bool:
     return all(any(start <= first and last <= end for start, end in spans) for first, last in sentence_spans(text))
 
 
-def withhold_forgotten_entries(connection: Connection, database: Database) -> None:
-    """Withhold what entries held that were forgotten when words were not yet withheld, and the requests to forget them."""
+def withhold_forgotten_entries(database: Database) -> None:
+    """Withhold what entries held that were forgotten under schema version 1, and the requests to forget them.
+
+    Does nothing once that is done.
+    """
+    owed = setting.c.key == FORGOTTEN_BEFORE_WITHHOLDING
+    with database.read() as connection:
+        if connection.scalar(select(setting.c.value).where(owed)) is None:
+            return
+    with database.write() as connection:
+        if connection.execute(delete(setting).where(owed)).rowcount:
+            _withhold_forgotten_entries(connection, database)
+
+
+def _withhold_forgotten_entries(connection: Connection, database: Database) -> None:
     raw, semantic = RawMessageStore(database), SemanticMemoryStore()
     forgetter = Forgetter(raw, semantic)
     rows = connection.execute(

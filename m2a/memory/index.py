@@ -32,6 +32,7 @@ from m2a.memory.index_schema import IndexEncoders, Space, collection_schema, fie
 from m2a.memory.keys import checked_owner, is_photo_id
 from m2a.memory.milvus import SLOW_TIMEOUT, TIMEOUT, IndexUnavailableError, answering
 from m2a.types import RecordKey, RecordKind
+from m2a.types.errors import UserError
 
 if TYPE_CHECKING:
     from pymilvus import MilvusClient
@@ -42,7 +43,7 @@ _LONGEST_WORDS = 60_000  # bytes; Milvus takes 65,535
 _LARGEST_LIMIT = 16_384  # Milvus allows no more rows in one answer
 
 
-class IndexMismatchError(Exception):
+class IndexMismatchError(UserError):
     """The index was built with other encoders or word rules; the message names the remedy."""
 
 

@@ -11,11 +11,12 @@ from sqlalchemy.exc import SQLAlchemyError
 from m2a.memory.photo_decoder import DecodedPhoto, PhotoRefusedError
 from m2a.memory.stores import Stores
 from m2a.types import Message, Photo, Role
+from m2a.types.errors import UserError
 
 logger = logging.getLogger(__name__)
 
 
-class MessageRefusedError(ValueError):
+class MessageRefusedError(UserError, ValueError):
     """A message is not taken; the message is a sentence for the user."""
 
 

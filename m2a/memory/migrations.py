@@ -1,27 +1,23 @@
 """Brings a database of an older schema version to the newest. No version of M2A refuses an older memory.
 
 A migration is frozen: it says in SQL what its version changed, and uses neither the tables of `schema`, which are the newest,
-nor code that may change. What needs the program's own rules (which words a forgotten memory held) is left to `finish`, which
-runs last, when the schema is the newest.
+nor code that may change. What needs the program's own rules (which words a forgotten memory held) is left to
+`forgetting.withhold_forgotten_entries`, which runs when the schema is the newest.
 """
 
 import json
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, Row, text
 
 from m2a.memory.schema import SCHEMA_VERSION
 
-if TYPE_CHECKING:
-    from m2a.memory.database import Database
-
 # Who wrote entries under schema version 1 other than a language model: whatever else is a model's name.
 _CHECKED_WRITERS = ("offline rules", "the user", "M2A")
 
-# What `finish` and `restoration` have to know of what schema version 1 left.
+# What `forgetting` and `restoration` have to know of what schema version 1 left.
 LAST_HISTORY_OF_VERSION_1 = "last_history_of_schema_1"
-_TO_WITHHOLD = "forgotten_before_words_were_withheld"
+FORGOTTEN_BEFORE_WITHHOLDING = "forgotten_before_words_were_withheld"
 
 
 def migrate(connection: Connection, version: int) -> None:
@@ -29,15 +25,6 @@ def migrate(connection: Connection, version: int) -> None:
     for number in range(version + 1, SCHEMA_VERSION + 1):
         _MIGRATIONS[number](connection)
         _execute(connection, "UPDATE setting SET value = :version WHERE key = 'schema_version'", version=str(number))
-
-
-def finish(connection: Connection, database: "Database") -> None:
-    """What the newest schema still owes to data of older ones; nothing where that was done."""
-    owed = text("DELETE FROM setting WHERE key = :key")
-    if connection.execute(owed, {"key": _TO_WITHHOLD}).rowcount:
-        from m2a.memory.forgetting import withhold_forgotten_entries  # it stands on the opened database
-
-        withhold_forgotten_entries(connection, database)
 
 
 def _to_version_2(connection: Connection) -> None:
@@ -368,7 +355,7 @@ def _note_what_was_forgotten(connection: Connection) -> None:
                 )
             ]
     if gone:
-        _set(connection, _TO_WITHHOLD, "1")
+        _set(connection, FORGOTTEN_BEFORE_WITHHOLDING, "1")
 
 
 def _rewrite_traces(connection: Connection) -> None:

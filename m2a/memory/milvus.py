@@ -12,6 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from m2a.types.errors import UserError
+
 if TYPE_CHECKING:
     from pymilvus import MilvusClient
 
@@ -27,7 +29,7 @@ TIMEOUT = 20  # seconds; without one pymilvus tries again for minutes
 SLOW_TIMEOUT = 300  # for making, loading and writing
 
 
-class IndexUnavailableError(Exception):
+class IndexUnavailableError(UserError):
     """The index cannot be opened or does not answer; the message says why and what to do."""
 
 

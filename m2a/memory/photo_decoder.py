@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from m2a.memory import photo_decoder_child
 from m2a.memory.photo_decoder_child import MAX_BYTES, MAX_PIXELS, MAX_SIDE, STORED_SIDE, brands_of, format_of
+from m2a.types.errors import UserError
 
 _SMALLER = "make it smaller and send it again"
 _AS_JPEG = "open it in a photo program, save it as a JPEG, and send that"
@@ -68,7 +69,7 @@ _OTHER_KINDS = (
 )
 
 
-class PhotoRefusedError(ValueError):
+class PhotoRefusedError(UserError, ValueError):
     """A photo is not taken. The message is one sentence for the user: what is wrong, and what to do."""
 
 

@@ -27,6 +27,7 @@ from m2a.memory.photo_decoder_child import thumbnail_of
 from m2a.memory.schema import outbox
 from m2a.memory.schema import photo as photo_table
 from m2a.types import Photo
+from m2a.types.errors import UserError
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -35,11 +36,11 @@ _THUMBNAIL = ".thumbnail.jpg"
 _UNFINISHED_AFTER_SECONDS = 600
 
 
-class PhotoNotFoundError(LookupError):
+class PhotoNotFoundError(UserError, LookupError):
     """This owner has no such photo."""
 
 
-class PhotoDamagedError(LookupError):
+class PhotoDamagedError(UserError, LookupError):
     """The file of a stored photo is missing or is not what was stored: the photo is not to be had any more."""
 
 

@@ -54,13 +54,14 @@ from m2a.memory.titles import title_of
 from m2a.memory.withheld import ERASED, FORGOTTEN, Span, is_kept_back, masked, nothing_stays, read_by_owner
 from m2a.memory.words import finished_words, message_words
 from m2a.types import Conversation, EvidenceRange, Message, Role
+from m2a.types.errors import UserError
 
 FIRST_VERSION = 1  # of a message, as long as nothing of it is forgotten
 _NARROW = 50  # messages in a range: such ranges are read at once, as evidence mostly is of one message
 _MOST_WORDS = 64  # of a search: FTS5 takes time with their square
 
 
-class UnknownConversationError(LookupError):
+class UnknownConversationError(UserError, LookupError):
     """The conversation is not this owner's, or does not exist."""
 
 

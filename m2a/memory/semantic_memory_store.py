@@ -36,6 +36,7 @@ from m2a.types import (
     EvidenceRange,
     MemoryEntry,
 )
+from m2a.types.errors import UserError
 
 # What names an entry, and is of no use without it.
 _OF_ENTRY = (
@@ -50,7 +51,7 @@ _OF_ENTRY = (
 )
 
 
-class RejectedWriteError(ValueError):
+class RejectedWriteError(UserError, ValueError):
     """The proposed change is wrong (unknown evidence, no such memory, too weak); the message tells its writer why."""
 
 

@@ -12,16 +12,8 @@ from m2a.agents.language_policy import LanguagePolicy
 from m2a.agents.material import entry_line, message_line
 from m2a.agents.memory_manager import MemoryManager
 from m2a.agents.offline import OfflineRules
-from m2a.agents.state import (
-    Decision,
-    MemoryContext,
-    Observation,
-    Opened,
-    PhotoView,
-    Policy,
-    Searched,
-    TurnState,
-)
+from m2a.agents.policy import Policy
+from m2a.agents.state import Decision, MemoryContext, Observation, Opened, PhotoView, Searched, TurnState
 from m2a.agents.steps import GaveUpError, UsageMeter
 from m2a.memory.semantic_memory_store import RejectedWriteError
 from m2a.systems.evaluated_bank import EvaluatedBank, QuestionBank

@@ -14,11 +14,12 @@ from pydantic import TypeAdapter
 from m2a.memory.embedding_cache import EmbeddingCache
 from m2a.systems.shared import Memory
 from m2a.systems.system import RetrievedMessage
+from m2a.types.errors import UserError
 
 Item = TypeVar("Item")
 
 
-class NotTakenInError(RuntimeError):
+class NotTakenInError(UserError):
     """The notes that are asked are not of the messages that were taken in; the message counts both."""
 
 

@@ -12,12 +12,13 @@ from m2a.systems.prompting import ask
 from m2a.systems.shared import Memory, Parts, PeerPlace
 from m2a.systems.system import Answer, Meter, Question, RetrievedMessage, Usage
 from m2a.types import Message
+from m2a.types.errors import UserError
 
 MEMORIES = 10
 _AT_ONCE = 2  # messages in one call, whose time limit they share: an exchange, which mem0 takes together
 
 
-class PeerUnusableError(ValueError):
+class PeerUnusableError(UserError):
     """The peer cannot be run with these settings; the message says which are missing."""
 
 

@@ -18,6 +18,7 @@ from m2a.systems.rag import Rag
 from m2a.systems.shared import Memory, Parts, PeerPlace
 from m2a.systems.system import MemorySystem
 from m2a.systems.variants import VARIANTS
+from m2a.types.errors import UserError
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -60,7 +61,7 @@ INDEXED = (*VARIANTS, "rag", *(name for name, variant in PUBLISHED.items() if va
 NAMES = (*VARIANTS, *PUBLISHED, *BASELINES, *PEERS)
 
 
-class UnknownSystemError(ValueError):
+class UnknownSystemError(UserError):
     """There is no such system, or it has nothing to do in such a run; the message says which there are."""
 
 

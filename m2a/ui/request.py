@@ -2,8 +2,10 @@
 
 import gradio as gr
 
+from m2a.types.errors import UserError
 
-class NoSuchThingError(LookupError):
+
+class NoSuchThingError(UserError, LookupError):
     """A click names what the page's own script does not send, or what is not there any more."""
 
 

@@ -5,8 +5,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from m2a.types.errors import UserError
 
-class NoRoomError(Exception):
+
+class NoRoomError(UserError):
     """An upload is not taken; the message is a sentence for the user."""
 
 

@@ -26,7 +26,8 @@ from m2a.benchmarks.memoryagentbench import chunks_of
 from m2a.evaluation.word_measures import is_strictly_right
 from m2a.types import Message
 from m2a.wiring import cache_dir
-from models.text_encoder import MINILM, load_text_encoder
+from models.load import load_text_encoder
+from models.text_encoder import MINILM
 
 CHUNK_TOKENS = 512
 _FACT = re.compile(r"(\d+)\. (.+)\.$")

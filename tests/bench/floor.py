@@ -36,8 +36,9 @@ from m2a.memory.path_search import PATH_DEPTH
 from m2a.memory.words import finished_words
 from m2a.types import RecordKey, RecordKind
 from m2a.wiring import cache_dir
-from models.image_encoder import EFFICIENTNET, ImageEncoder, load_image_encoder
-from models.text_encoder import MINILM, TextEncoder, load_text_encoder
+from models.image_encoder import EFFICIENTNET, ImageEncoder
+from models.load import load_image_encoder, load_text_encoder
+from models.text_encoder import MINILM, TextEncoder
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 FIRST_HALF = ("conv-26", "conv-42", "conv-48")

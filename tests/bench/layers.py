@@ -45,7 +45,8 @@ from m2a.systems import registry
 from m2a.systems.shared import Parts, SharedStores, Utterance
 from m2a.types import DateInterval, EntryDraft, EvidenceRange, MemoryEntry, Query
 from m2a.wiring import cache_dir
-from models.text_encoder import MINILM, TokenEncoder, TokenStates, load_text_encoder
+from models.load import load_text_encoder
+from models.text_encoder import MINILM, TokenEncoder, TokenStates
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "locomo" / "locomo_dev6.json"
 LATER = 2**62  # the id of a question's message: it comes after all that was said

@@ -12,7 +12,8 @@ from pathlib import Path
 from m2a.agents.offline import OfflineRules
 from m2a.agents.offline.sense import LEARNED, Sense, as_decisions
 from m2a.wiring import cache_dir
-from models.text_encoder import MINILM, load_text_encoder
+from models.load import load_text_encoder
+from models.text_encoder import MINILM
 from tests.bench.offline_training import examples_of, train, write
 from tests.offline_cases import BEHAVIOURS, Played, Score, false_quotations, play_file, read_stories, score, told
 

@@ -27,8 +27,9 @@ import numpy as np
 from m2a.systems.shared import Fusion, Memory, SharedStores, Utterance
 from m2a.types import Query
 from m2a.wiring import cache_dir
-from models.image_encoder import EFFICIENTNET, load_image_encoder
-from models.text_encoder import MINILM, load_text_encoder
+from models.image_encoder import EFFICIENTNET
+from models.load import load_image_encoder, load_text_encoder
+from models.text_encoder import MINILM
 
 DREAMBOOTH = Path(__file__).parents[3] / "shared" / "data" / "dreambooth"
 PHOTOS = 50

@@ -40,7 +40,8 @@ from m2a.memory.semantic_memory_store import SemanticMemoryStore
 from m2a.memory.stores import Retrieval, Stores
 from m2a.types import EntryDraft, EvidenceRange, Message, TurnEvent
 from m2a.wiring import cache_dir
-from models.text_encoder import MINILM, TokenEncoder, TokenStates, load_text_encoder
+from models.load import load_text_encoder
+from models.text_encoder import MINILM, TokenEncoder, TokenStates
 from tests.bench.retrieval import NOW, KnownVectors
 from tests.dialogues import NamingCaptioner
 from tests.integrity_cases import read_cases

@@ -24,7 +24,8 @@ from m2a.systems.shared import Memory, Parts, SharedStores, Utterance
 from m2a.systems.system import MemorySystem, Meter, Question, Usage
 from models.abilities import Abilities, Probe
 from models.chat_model import ChatMessage, TokenUsage, Tool, ToolCall
-from models.text_encoder import MINILM, load_text_encoder
+from models.load import load_text_encoder
+from models.text_encoder import MINILM
 from tests.dialogues import NamingCaptioner
 from tests.encoders import ColourImageEncoder
 from tests.scripted_model import Prompt, accept_all

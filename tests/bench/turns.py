@@ -34,7 +34,7 @@ from m2a.types import (
     UpdateMemory,
 )
 from m2a.wiring import cache_dir
-from models.text_encoder import load_text_encoder
+from models.load import load_text_encoder
 from tests.scripted_policy import ScriptedPolicy
 
 TURNS = 60

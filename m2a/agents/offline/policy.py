@@ -18,7 +18,8 @@ from m2a.agents.offline.sense import Logistic, Sense
 from m2a.agents.state import Decision, FindMessages, FollowedFact, TurnState
 from m2a.types import Action, Answer, Finish, QueryMemory, UpdateMemory
 from models.chat_model import TokenUsage
-from models.text_encoder import MINILM, TextEncoder, load_text_encoder
+from models.load import load_text_encoder
+from models.text_encoder import MINILM, TextEncoder
 
 _HEARD = 8  # turns whose message is not read again by each of their stages
 

@@ -16,6 +16,7 @@ from m2a.memory.ranking.record_store import Place, RankedRecord, RankedRecordSto
 from m2a.memory.ranking.token_head import TokenHead
 from m2a.memory.words import finished_words
 from m2a.types import RecordKey, RecordKind
+from m2a.types.errors import UserError
 from models.text_encoder import TextEncoder, TokenEncoder, TokenStates
 
 DEPTH = 60  # so many of each text path are candidates
@@ -44,9 +45,9 @@ class LearnedRanking:
 
     @classmethod
     def load(cls, store: RankedRecordStore, encoder: TextEncoder) -> "LearnedRanking":
-        """With the weights that ship. Raises `ValueError` for an encoder that does not show its tokens."""
+        """With the weights that ship. Raises `UserError` for an encoder that does not show its tokens."""
         if not isinstance(encoder, TokenEncoder) or not encoder.encoder_id.startswith(_TRAINED_ON):
-            raise ValueError(
+            raise UserError(
                 f"fusion 'best' is trained on the tokens of all-MiniLM-L6-v2, not on {encoder.encoder_id!r}; "
                 "set fusion = paper."
             )

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from m2a.memory.ranking.features import FEATURES
+from m2a.types.errors import UserError
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +33,10 @@ class Ranker:
 
     @classmethod
     def load(cls, path: Path) -> "Ranker":
-        """Raises `ValueError` where the file was trained on other features."""
+        """Raises `UserError` if the file was trained on other features."""
         found = json.loads(path.read_text(encoding="utf-8"))
         if tuple(found["weights"]) != FEATURES:
-            raise ValueError(f"{path} was trained on other features; make it again with `m2a tune --out`.")
+            raise UserError(f"{path} was trained on other features; make it again with `m2a tune --out`.")
         return cls(np.array(list(found["weights"].values())), found["made_by"], frozenset(found["trained_on"]))
 
 

@@ -32,6 +32,7 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 from m2a.systems.peers.environment import PeerName, ensure
+from m2a.types.errors import UserError
 
 PeerMode = Literal["store-only", "chat model"]
 
@@ -42,7 +43,7 @@ _CLOSE_LIMIT = 20.0
 _LAST_WORDS = 5.0
 
 
-class PeerError(Exception):
+class PeerError(UserError):
     """The child could not do a call, or is gone; the message is a sentence."""
 
 

@@ -3,12 +3,14 @@
 from pathlib import Path
 from typing import Literal
 
+from m2a.types.errors import UserError
+
 PeerName = Literal["mem0", "a-mem"]
 
 PEER_ENVIRONMENTS = Path(__file__).parents[3] / ".venv-peers"
 
 
-class PeerMissingError(Exception):
+class PeerMissingError(UserError):
     """The environment of a peer system is not there; the message says how to make it."""
 
 
