@@ -7,7 +7,6 @@ next call with that key is counted as repeated, and the marker stays as the reco
 import asyncio
 import hashlib
 import json
-import os
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from data_synthesis.costs import Costs
 from data_synthesis.group import SynthesisError
+from m2a.benchmarks.folders import write_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,17 +77,17 @@ class AnswerStore:
         times = _times(marker)
         self.costs.begin()
         try:
-            _write(marker, str(times + 1))
+            write_whole(marker, str(times + 1))
             self.asked += 1
             try:
                 answer = await ask()
             except Exception:  # it failed and was not lost; a cancelled call is lost and keeps its marker
                 if times:
-                    _write(marker, str(times))
+                    write_whole(marker, str(times))
                 else:
                     marker.unlink()
                 raise
-            _write(file, json.dumps(asdict(answer), indent=1) + "\n")
+            write_whole(file, json.dumps(asdict(answer), indent=1) + "\n")
             self.costs.add(answer.input_tokens, answer.output_tokens)
             if not times:
                 marker.unlink()
@@ -111,18 +111,3 @@ def _read(file: Path) -> Answer:
         return Answer(**json.loads(file.read_text(encoding="utf-8")))
     except (ValueError, TypeError) as error:
         raise SynthesisError(f"The received answer {file} is damaged; delete it, and it is asked for again.") from error
-
-
-def _write(file: Path, text: str) -> None:
-    """All or nothing, and on the disk when this returns."""
-    unfinished = file.with_name(file.name + ".part")
-    with unfinished.open("w", encoding="utf-8") as opened:
-        opened.write(text)
-        opened.flush()
-        os.fsync(opened.fileno())
-    os.replace(unfinished, file)
-    folder = os.open(file.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

@@ -3,7 +3,7 @@
 import asyncio
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
@@ -11,17 +11,18 @@ from typing import Annotated
 import typer
 
 from data_synthesis.answer_store import AnswerStore
-from data_synthesis.costs import Costs, Price, known_price
+from data_synthesis.costs import Costs
 from data_synthesis.group import VISUAL_RETRIEVAL, Generator, SynthesisError
 from data_synthesis.model_generator import ModelGenerator, ServiceFailed
 from data_synthesis.pipeline import Outcome, finished_run, run_settings
 from data_synthesis.pipeline import synthesize as run
 from data_synthesis.plan import OFFLINE, Plan, plan_run
-from data_synthesis.progress import GroupProgress
 from data_synthesis.run_folder import RUN_FILE, RunFolder
 from m2a.benchmarks import BenchmarkError
+from m2a.benchmarks.progress import Progress
 from models.chat_model import ChatModel, ChatModelError
 from models.load import load_chat_model
+from models.prices import Price, per_million, price_of
 
 BAD_INPUT, NOT_WHOLE, INTERRUPTED = 2, 1, 130
 
@@ -146,7 +147,7 @@ def _make(plan: Plan, out: Path, chat: _Chat, concurrency: int) -> None:
 
 def _run(plan: Plan, folder: RunFolder, generator: Generator, answers: AnswerStore | None, concurrency: int) -> Outcome:
     cost = (lambda: str(answers.costs)) if answers else str
-    with GroupProgress(len(plan.groups), cost=cost) as progress:
+    with closing(Progress(len(plan.groups), cost=cost)) as progress:
         return asyncio.run(run(plan, folder, generator, progress=progress, concurrency=concurrency, answers=answers))
 
 
@@ -179,10 +180,11 @@ def _load(model: ChatModel) -> None:
 def _price(chat_model: str, price: tuple[float, float] | None, base_url: str | None) -> Price | None:
     """As given, else the public one; at an address of one's own nothing is known."""
     if price is not None:
-        return Price(*price)
-    known = None if base_url else known_price(chat_model)
-    if known is None:
+        return per_million(*price)
+    known = price_of(chat_model, base_url)
+    if known(1, 1) is None:
         _say(f"The price of {chat_model} is not known: costs are shown in tokens (--price makes them dollars).")
+        return None
     return known
 
 

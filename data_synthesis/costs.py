@@ -3,24 +3,11 @@
 from dataclasses import dataclass, field
 
 from data_synthesis.group import SynthesisError
+from models.prices import Price
 
 
 class BudgetReached(SynthesisError):
     """No further call may begin. What has been received is kept; the run ends in order and may be resumed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Price:
-    """Dollars per million tokens."""
-
-    input: float
-    output: float
-
-    def cost(self, input_tokens: int | None, output_tokens: int | None) -> float | None:
-        """In dollars; None where the server did not count the tokens."""
-        if input_tokens is None or output_tokens is None:
-            return None
-        return (input_tokens * self.input + output_tokens * self.output) / 1_000_000
 
 
 @dataclass(slots=True)
@@ -77,9 +64,10 @@ class Costs:
         self.answers += 1
         self.input_tokens += input_tokens or 0
         self.output_tokens += output_tokens or 0
-        cost = self.price.cost(input_tokens, output_tokens) if self.price else None
         if input_tokens is None or output_tokens is None:
             self.uncounted += 1
+            return
+        cost = self.price(input_tokens, output_tokens) if self.price else None
         if cost is not None and self.spent is not None:
             self.spent += cost
             self._dearest = max(self._dearest, cost)
@@ -91,16 +79,3 @@ class Costs:
             tokens = f"{self.input_tokens} + {self.output_tokens} tokens"
             return f"{tokens}, price not known" + (" (some not counted)" if self.uncounted else "")
         return f"${self.spent:.4f}" + (" or more: some tokens were not counted" if self.uncounted else "")
-
-
-def known_price(model: str) -> Price | None:
-    """The public price of `provider:name`, from the table of genai-prices; None where it has none."""
-    from genai_prices import Usage, calc_price
-
-    provider, _, name = model.partition(":")
-    million = 1_000_000
-    try:
-        price = calc_price(Usage(input_tokens=million, output_tokens=million), name, provider_id=provider)
-    except LookupError:
-        return None
-    return Price(float(price.input_price), float(price.output_price))

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from data_synthesis.answer_store import Answer, AnswerStore, answer_key
-from data_synthesis.costs import Price
 from data_synthesis.group import GeneratedGroup, GenerationFailed, GroupRequest, SynthesisError
 from data_synthesis.group_answer import AnswerFaults, mended, read_group
 from data_synthesis.group_prompt import (
@@ -20,6 +19,7 @@ from data_synthesis.group_prompt import (
     repair_messages,
 )
 from models.chat_model import ChatMessage, ChatModel, ChatModelError, MalformedReplyError, PhotoPart, TokenUsage, Tool
+from models.prices import Price
 
 # What services say where a filter stops a prompt or an answer: another group may well go through.
 _REFUSED = re.compile(
@@ -32,9 +32,7 @@ _LONGEST_REASON = 300
 
 
 class ServiceFailed(SynthesisError):
-    """The chat model cannot be reached or refuses to work. The run stops; the same command goes on from there."""
-
-    exit_code = 1
+    """The chat model cannot be reached or refuses to work. The run stops; the same command resumes it."""
 
 
 @dataclass(slots=True)
@@ -46,13 +44,13 @@ class _Record:
     usages: list[tuple[int | None, int | None]] = field(default_factory=list)
 
     def notes(self) -> dict[str, object]:
-        counted = all(None not in usage for usage in self.usages)
-        costs = [self.price.cost(*usage) for usage in self.usages] if self.price else [None]
+        counted = [(given, made) for given, made in self.usages if given is not None and made is not None]
+        costs = [self.price(*usage) for usage in counted] if self.price else []
         known = [cost for cost in costs if cost is not None]
         return {
             "calls": len(self.usages),
-            "input_tokens": sum(usage[0] or 0 for usage in self.usages) if counted else None,
-            "output_tokens": sum(usage[1] or 0 for usage in self.usages) if counted else None,
+            "input_tokens": sum(given for given, _ in counted) if len(counted) == len(self.usages) else None,
+            "output_tokens": sum(made for _, made in counted) if len(counted) == len(self.usages) else None,
             "cost": round(sum(known), 6) if len(known) == len(self.usages) else None,
             "repairs": self.repairs,
         }

@@ -7,7 +7,7 @@ up ends it with what has been made; a service that fails ends it, and the same c
 import asyncio
 import json
 import re
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from data_synthesis.answer_store import AnswerStore
@@ -31,12 +31,13 @@ from data_synthesis.group import (
 from data_synthesis.interpolation import MadeGroup, weave
 from data_synthesis.plan import OFFLINE, Plan
 from data_synthesis.preview import PREVIEW_FILE, write_preview
-from data_synthesis.progress import GroupProgress
 from data_synthesis.retrieval_questions import retrieval_questions
 from data_synthesis.run_folder import FORMAT, RUN_FILE, RunFolder
 from data_synthesis.statistics import statistics_of
 from m2a.benchmarks.locomo import write_samples
+from m2a.benchmarks.progress import Progress
 from m2a.benchmarks.visual import FILE_NAME
+from models.prices import Price
 
 _FAULTS_TOLD = 3
 _FILES = (
@@ -67,7 +68,7 @@ async def synthesize(
     folder: RunFolder,
     generator: Generator,
     *,
-    progress: GroupProgress,
+    progress: Progress,
     concurrency: int = 1,
     answers: AnswerStore | None = None,
 ) -> Outcome:
@@ -93,7 +94,7 @@ async def synthesize(
                 failed.append(error)
             else:
                 state = "set aside" if _key(request) in outcome.set_aside else "made"
-                progress.done(f"{request.dialogue_id}, group {request.group.number}: {state}")
+                progress.step(f"{request.dialogue_id}, group {request.group.number}: {state}")
 
     async with asyncio.TaskGroup() as tasks:
         for _ in range(1 if answers is None else concurrency):
@@ -188,9 +189,14 @@ def _costs(answers: AnswerStore | None) -> dict[str, Any]:
         "input_tokens": costs.input_tokens,
         "output_tokens": costs.output_tokens,
         "answers_without_a_count": costs.uncounted,
-        "price_per_million_tokens": asdict(costs.price) if costs.price else None,
+        "price_per_million_tokens": _per_million(costs.price),
         "dollars": None if costs.spent is None or costs.uncounted else round(costs.spent, 6),
     }
+
+
+def _per_million(price: Price | None) -> dict[str, float | None] | None:
+    million = 1_000_000
+    return None if price is None else {"input": price(million, 0), "output": price(0, million)}
 
 
 def _key(request: GroupRequest) -> tuple[str, int]:

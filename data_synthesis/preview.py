@@ -1,7 +1,6 @@
 """`preview.html`: a benchmark to look through. One page that asks for nothing but the photos beside it."""
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from string import Template
@@ -9,6 +8,7 @@ from typing import Any
 
 from data_synthesis.group import SynthesisError
 from data_synthesis.preview_parts import escaped, index_entry, photo_sizes, sample_section
+from m2a.benchmarks.folders import write_whole
 from m2a.benchmarks.locomo import Sample
 
 PREVIEW_FILE = "preview.html"
@@ -32,9 +32,7 @@ def write_preview(folder: Path) -> None:
     if not isinstance(samples, list) or not all(isinstance(sample, dict) for sample in samples):
         raise SynthesisError(f"{folder / 'benchmark.json'} is no list of conversations.")
     run = _read(folder / "run.json") if (folder / "run.json").exists() else {}
-    unfinished = folder / f"{PREVIEW_FILE}.part"
-    unfinished.write_text(page(samples, folder, run), encoding="utf-8")
-    os.replace(unfinished, folder / PREVIEW_FILE)
+    write_whole(folder / PREVIEW_FILE, page(samples, folder, run))
 
 
 def page(samples: list[Sample], folder: Path, run: Mapping[str, Any]) -> str:

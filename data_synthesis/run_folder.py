@@ -3,14 +3,13 @@
 import hashlib
 import json
 import os
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from data_synthesis.group import SynthesisError
-from m2a.benchmarks.folder_lock import FolderTakenError, lock_folder
+from m2a.benchmarks.folders import FolderTakenError, lock_folder, write_whole
 
 RUN_FILE = "run.json"
 ANSWERS, PHOTOS = "answers", "photos"
@@ -53,13 +52,8 @@ class RunFolder:
         self.write(name, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
 
     def write(self, name: str, text: str) -> None:
-        """All of it or nothing, and on the disk. A reason may quote what a model said, down to half a surrogate pair."""
-        unfinished = self.path / f"{name}.part"
-        with unfinished.open("w", encoding="utf-8", errors="backslashreplace") as opened:
-            opened.write(text)
-            opened.flush()
-            os.fsync(opened.fileno())
-        os.replace(unfinished, self.path / name)
+        """Write a file of the folder, all or nothing."""
+        write_whole(self.path / name, text)
 
     def photo_name(self, source: Path) -> str:
         """The relative path under which a copy of this photo is kept; named by the hash of its bytes, copied once."""
@@ -67,13 +61,12 @@ class RunFolder:
             from data_synthesis.sources import photo_format
 
             form = photo_format(source)
-            self._names[source] = f"{PHOTOS}/{hashlib.sha256(source.read_bytes()).hexdigest()}.{form}"
+            photo = source.read_bytes()
+            self._names[source] = f"{PHOTOS}/{hashlib.sha256(photo).hexdigest()}.{form}"
             kept = self.path / self._names[source]
             if not kept.exists():
                 kept.parent.mkdir(exist_ok=True)
-                unfinished = kept.with_name(kept.name + ".part")
-                shutil.copyfile(source, unfinished)
-                os.replace(unfinished, kept)
+                write_whole(kept, photo)
         return self._names[source]
 
     def _locked(self) -> int:

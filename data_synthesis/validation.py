@@ -47,10 +47,6 @@ class Report:
     read: str
     parts: tuple[TakenApart, ...] = field(default=(), repr=False)
 
-    @property
-    def ok(self) -> bool:
-        return not self.faults
-
     def __str__(self) -> str:
         """The faults by rule, the gravest first and at most twenty of each, and the figures."""
         faults = sorted(self.faults, key=lambda fault: _SEVERITY.index(fault.rule))

@@ -10,6 +10,11 @@ def unknown(input_tokens: int, output_tokens: int) -> float | None:
     return None
 
 
+def per_million(input_price: float, output_price: float) -> Price:
+    """A price given in dollars per million tokens of input and of output."""
+    return lambda input_tokens, output_tokens: (input_tokens * input_price + output_tokens * output_price) / 1_000_000
+
+
 def price_of(chat_model: str | None, base_url: str | None) -> Price:
     """The list price of `provider:name` at its provider, by tokens of input and of output."""
     if chat_model is None or base_url is not None:

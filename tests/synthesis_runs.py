@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,8 @@ from data_synthesis.answer_store import AnswerStore
 from data_synthesis.group import Generator
 from data_synthesis.pipeline import Outcome, run_settings, synthesize
 from data_synthesis.plan import Plan
-from data_synthesis.progress import GroupProgress
 from data_synthesis.run_folder import RunFolder
+from m2a.benchmarks.progress import Progress
 from tests.synthesis_sources import make_concepts, make_locomo
 from tests.tiny_generator import TinyGenerator
 
@@ -35,7 +36,7 @@ def made(
 ) -> Outcome:
     generator = generator or TinyGenerator()
     folder = RunFolder(out)
-    with folder.opened(run_settings(plan, generator)), GroupProgress(len(plan.groups)) as progress:
+    with folder.opened(run_settings(plan, generator)), closing(Progress(len(plan.groups))) as progress:
         return asyncio.run(
             synthesize(plan, folder, generator, progress=progress, concurrency=concurrency, answers=answers)
         )

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from data_synthesis.answer_store import AnswerStore
 from data_synthesis.check_group import faults_of
 from data_synthesis.command import app
-from data_synthesis.costs import BudgetReached, Costs, Price
+from data_synthesis.costs import BudgetReached, Costs
 from data_synthesis.group import (
     Attribute,
     ConceptGroup,
@@ -31,6 +31,7 @@ from data_synthesis.group import (
 )
 from data_synthesis.model_generator import ModelGenerator, ServiceFailed
 from models.chat_model import ChatModel
+from models.prices import per_million
 from models.provider_chat_model import ProviderChatModel
 from tests.chat_server import ChatServer, Reply, Script, call, hang, raw, refusing, replies, say, status
 from tests.group_answers import Answer, GroupModel, GroupPrompt, good_answer, reply
@@ -553,7 +554,7 @@ async def test_an_answer_once_received_is_not_asked_for_again(request_: GroupReq
 
 
 async def test_the_cost_is_known_with_a_price_and_never_0_without(request_: GroupRequest, tmp_path: Path) -> None:
-    for price, cost in ((Price(2.0, 10.0), 0.013), (None, None)):
+    for price, cost in ((per_million(2.0, 10.0), 0.013), (None, None)):
         with ChatServer(GroupModel()) as server:
             store = AnswerStore(tmp_path / f"answers-{cost}", Costs(price))
             group = await ModelGenerator(chat_model(server), answers=store).generate(request_)
@@ -566,7 +567,7 @@ async def test_tokens_that_nobody_counted_are_unknown(request_: GroupRequest, tm
         return dataclasses.replace(GroupModel()(request), usage=None)
 
     with ChatServer(script) as server:
-        store = AnswerStore(tmp_path / "answers", Costs(Price(2.0, 10.0)))
+        store = AnswerStore(tmp_path / "answers", Costs(per_million(2.0, 10.0)))
         group = await ModelGenerator(chat_model(server), answers=store).generate(request_)
     assert group.notes["input_tokens"] is None and group.notes["cost"] is None
     assert store.costs.uncounted == 1
@@ -579,7 +580,7 @@ async def test_no_call_beyond_the_budget(request_: GroupRequest, tmp_path: Path)
         return reply(request, {})
 
     with ChatServer(bad) as server:
-        store = AnswerStore(tmp_path / "answers", Costs(Price(2.0, 10.0), budget=0.014))
+        store = AnswerStore(tmp_path / "answers", Costs(per_million(2.0, 10.0), budget=0.014))
         with pytest.raises(BudgetReached):
             await ModelGenerator(chat_model(server), answers=store).generate(request_)
         assert len(server.requests) == 1

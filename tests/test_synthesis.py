@@ -5,6 +5,7 @@ import json
 import random
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -15,14 +16,15 @@ from typer.testing import CliRunner
 
 from data_synthesis.answer_store import Answer, AnswerStore, answer_key
 from data_synthesis.command import app
-from data_synthesis.costs import Costs, Price
+from data_synthesis.costs import Costs
 from data_synthesis.group import GeneratedGroup, GenerationFailed, GroupRequest, SynthesisError
 from data_synthesis.pipeline import Outcome
 from data_synthesis.plan import plan_run
-from data_synthesis.progress import GroupProgress
 from data_synthesis.run_folder import RunFolder
 from data_synthesis.validation import validate
 from m2a.benchmarks import BenchmarkError, read_locomo, read_visual
+from m2a.benchmarks.progress import Progress
+from models.prices import per_million
 from tests.synthesis_runs import SHARED, contents, drawn_concepts, made, needs_shared, samples_of, small_locomo  # noqa: F401
 from tests.synthesis_sources import CLASSES, make_concepts, make_locomo, make_sample
 from tests.tiny_generator import TinyGenerator
@@ -187,7 +189,7 @@ def test_photos_alone_are_asked_about_by_visual_retrieval(tmp_path: Path, locomo
     assert len(asked) >= 12 and all(question["category"] == 10 and question["photos"] for question in asked)
     names = {concept["name"] for sample in samples for concept in sample["groups"][0]["concepts"]}
     assert names <= {f"the {kind}" for kind in CLASSES}
-    assert validate(tmp_path / "out", locomo).ok
+    assert not validate(tmp_path / "out", locomo).faults
 
 
 class Asking(TinyGenerator):
@@ -213,7 +215,7 @@ def test_a_budget_ends_the_run_in_order_and_more_of_it_goes_on(tmp_path: Path, c
     out = tmp_path / "out"
 
     def run(budget: float | None, name: str = "out", concurrency: int = 1) -> tuple[Outcome, Asking]:
-        answers = AnswerStore(tmp_path / f"{name}-answers", Costs(Price(1.0, 1.0), budget))
+        answers = AnswerStore(tmp_path / f"{name}-answers", Costs(per_million(1.0, 1.0), budget))
         generator = Asking(answers)
         return made(plan, tmp_path / name, generator, answers, concurrency), generator
 
@@ -354,10 +356,10 @@ class Terminal(StringIO):
 def test_progress_is_a_bar_with_the_cost_in_a_terminal_and_lines_elsewhere() -> None:
     terminal, file = Terminal(), StringIO()
     for stream in (terminal, file):
-        costs = Costs(Price(1, 1))
-        with GroupProgress(2, cost=lambda costs=costs: str(costs), stream=stream) as progress:
+        costs = Costs(per_million(1, 1))
+        with closing(Progress(2, cost=lambda costs=costs: str(costs), stream=stream)) as progress:
             costs.add(250_000, 0)
-            progress.done("conv-1, group 1: made")
-            progress.done("conv-1, group 2: set aside")
+            progress.step("conv-1, group 1: made")
+            progress.step("conv-1, group 2: set aside")
     assert file.getvalue() == "[1/2] conv-1, group 1: made ($0.2500)\n[2/2] conv-1, group 2: set aside ($0.2500)\n"
     assert "2/2" in terminal.getvalue() and "$0.2500" in terminal.getvalue()

@@ -52,8 +52,8 @@ def questions_of(script: Script, sessions: Sessions) -> tuple[GeneratedQuestion,
     keeps = keeps_the_rules(GeneratedGroup(tuple(map(tuple, sessions)), ()), request)
     for category, candidates in (
         (MULTI_HOP, _candidates(MULTI_HOP, multi_hop(script, drawn))),
-        (TEMPORAL, _temporal(script, drawn)),
-        (OPEN_DOMAIN, _open_domain(script, drawn)),
+        (TEMPORAL, _temporal(script)),
+        (OPEN_DOMAIN, _open_domain(script)),
         (SINGLE_HOP, _candidates(SINGLE_HOP, single_hop(script, drawn))),
     ):
         usable = [one for one in map(_clean, candidates) if one is not None]
@@ -153,7 +153,7 @@ def picture_of(shown: Shown) -> str:
 # Temporal
 
 
-def _temporal(script: Script, drawn: random.Random) -> Iterator[Candidate]:
+def _temporal(script: Script) -> Iterator[Candidate]:
     speakers = script.plan.request.speakers
     quotable = [shown for shown in script.facts.shown if shown.quotable]
     for shown in quotable:
@@ -203,7 +203,7 @@ def _dated(form: str, about: str, text: str, place: TurnPlace, day: date, expres
 # Open domain
 
 
-def _open_domain(script: Script, drawn: random.Random) -> Iterator[Candidate]:
+def _open_domain(script: Script) -> Iterator[Candidate]:
     for member in script.plan.members:
         shown = [one.line.at for one in script.facts.shown if one.member is member]
         facts: list[ClassFact] = class_facts(member.concept) if member.hidden else []

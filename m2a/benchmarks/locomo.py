@@ -5,7 +5,6 @@ relative to the file), a question `question_id`, `category_name`, `photos`, `acc
 """
 
 import json
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from m2a.benchmarks.dialogue import Benchmark, BenchmarkError, Dialogue, DialoguePhoto, Question, Session, Turn
+from m2a.benchmarks.folders import write_whole
 from m2a.benchmarks.photos import check_photos
 
 Sample = dict[str, Any]
@@ -91,9 +91,7 @@ def read_samples(file: Path) -> list[Sample]:
 
 def write_samples(samples: Sequence[Sample], file: Path) -> None:
     """Write all of them or nothing."""
-    unfinished = file.with_name(file.name + ".part")
-    unfinished.write_text(json.dumps(samples, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    os.replace(unfinished, file)
+    write_whole(file, json.dumps(samples, ensure_ascii=False, indent=1) + "\n")
 
 
 def parse_date_time(text: str) -> datetime:
@@ -136,7 +134,7 @@ def dialogue_of(sample: Sample, folder: Path, *, place: str = "sample") -> Dialo
     for number in session_numbers(conversation):
         started_at = _started_at(conversation, number, place)
         turns = tuple(
-            _turn(turn, conversation, started_at, folder, place=f"{place}, session_{number}")
+            _turn(turn, started_at, folder, place=f"{place}, session_{number}")
             for turn in conversation[f"session_{number}"]
         )
         sessions.append(Session(f"D{number}", started_at, turns))
@@ -215,9 +213,7 @@ def _started_at(conversation: Mapping[str, Any], number: int, place: str) -> dat
         ) from error
 
 
-def _turn(
-    turn: Mapping[str, Any], conversation: Mapping[str, Any], said_at: datetime, folder: Path, place: str
-) -> Turn:
+def _turn(turn: Mapping[str, Any], said_at: datetime, folder: Path, place: str) -> Turn:
     _check_kinds(turn, place, "turn", {"dia_id": str, "speaker": str, "text": str})
     reference, speaker, text = turn["dia_id"], turn["speaker"], turn["text"]
     return Turn(

@@ -1,7 +1,6 @@
 """A run as one HTML page and as Markdown, made from its folder alone; and several runs side by side."""
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from m2a.benchmarks.folders import write_whole
 from m2a.evaluation import published
 from m2a.evaluation.charts import bars, charts_of, line
 from m2a.evaluation.failures import Failure, telling_failures
@@ -121,11 +121,11 @@ def write_report(folder: Path) -> None:
     tables = tables_of(run.summary, run.facts, run.learned_from)
     charts = charts_of(named(run.summary, run.learned_from), named(run.facts, run.learned_from))
     facts = [(key.replace("_", " "), _shown(value)) for key, value in run.settings.items() if _plain(value)]
-    _write(
+    write_whole(
         folder / "report.html",
         _page(f"Memory systems on {benchmark}", facts, tables, charts, failures),
     )
-    _write(folder / "report.md", _markdown(f"Memory systems on {benchmark}", facts, tables, failures))
+    write_whole(folder / "report.md", _markdown(f"Memory systems on {benchmark}", facts, tables, failures))
 
 
 def merge(folders: Sequence[Path], out: Path) -> Path:
@@ -141,8 +141,8 @@ def merge(folders: Sequence[Path], out: Path) -> Path:
     metric = "accuracy" if any("accuracy" in one for run in runs for one in run.summary.values()) else "recall@10"
     tables = [_table_1(runs, metric), *_published_tables(metric)]
     facts = [("runs", ", ".join(run.folder.resolve().name for run in runs))]
-    _write(out / "report.html", _page("Runs side by side", facts, tables, _figures(runs, metric), []))
-    _write(out / "report.md", _markdown("Runs side by side", facts, tables, []))
+    write_whole(out / "report.html", _page("Runs side by side", facts, tables, _figures(runs, metric), []))
+    write_whole(out / "report.md", _markdown("Runs side by side", facts, tables, []))
     return out / "report.html"
 
 
@@ -281,9 +281,3 @@ def _plain(value: object) -> bool:
 
 def _shown(value: Any) -> str:
     return ", ".join(value) if isinstance(value, list) else str(value)
-
-
-def _write(file: Path, text: str) -> None:
-    unfinished = file.with_name(file.name + ".part")
-    unfinished.write_text(text, encoding="utf-8")
-    os.replace(unfinished, file)

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import shutil
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
@@ -11,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from m2a.benchmarks.folder_lock import FolderTakenError, lock_folder
+from m2a.benchmarks.folders import FolderTakenError, lock_folder, write_whole
 from m2a.evaluation.record import (
     IngestionRecord,
     QuestionRecord,
@@ -89,7 +88,7 @@ class RunFolder:
         self._taken_in = {(row["system"], row["dialogue_id"]): row for row in _lines(self._memories)}
         # A line that was cut off, and rows that were made again, go.
         self._rewrite_rows()
-        _rewrite(self._memories, map(_line, self._taken_in.values()))
+        write_whole(self._memories, "".join(map(_line, self._taken_in.values())))
 
     @property
     def work(self) -> Path:
@@ -135,12 +134,11 @@ class RunFolder:
 
     def keep_photo(self, file: Path) -> str:
         """Copy a photo that the report shows into the folder, once; where it is, as seen from the folder."""
-        kept = self.path / "photos" / f"{hashlib.sha256(file.read_bytes()).hexdigest()[:32]}{file.suffix}"
+        photo = file.read_bytes()
+        kept = self.path / "photos" / f"{hashlib.sha256(photo).hexdigest()[:32]}{file.suffix}"
         if not kept.exists():
             kept.parent.mkdir(exist_ok=True)
-            unfinished = kept.with_name(kept.name + ".part")
-            shutil.copyfile(file, unfinished)
-            os.replace(unfinished, kept)
+            write_whole(kept, photo)
         return f"photos/{kept.name}"
 
     def taken_in(self, system: str, dialogue_id: str) -> TakenIn | None:
@@ -157,8 +155,8 @@ class RunFolder:
         _append(self.path / "failed_attempts.jsonl", as_line(failed_attempt(row)))
 
     def _rewrite_rows(self) -> None:
-        _rewrite(self.path / "questions.jsonl", map(as_line, self.questions.values()))
-        _rewrite(self.path / "ingestion.jsonl", map(as_line, self.ingestion.values()))
+        write_whole(self.path / "questions.jsonl", "".join(map(as_line, self.questions.values())))
+        write_whole(self.path / "ingestion.jsonl", "".join(map(as_line, self.ingestion.values())))
 
     def _same_run(self, settings: Settings) -> dict[str, Any]:
         """The settings that the folder's run has; empty where there is none yet."""
@@ -227,10 +225,7 @@ def read_json(file: Path) -> dict[str, Any]:
 
 
 def write_json(file: Path, value: Mapping[str, Any]) -> None:
-    """Whole or not at all."""
-    unfinished = file.with_name(file.name + ".part")
-    unfinished.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    os.replace(unfinished, file)
+    write_whole(file, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
 
 
 def _lines(file: Path) -> list[dict[str, Any]]:
@@ -253,13 +248,6 @@ def _line(row: Mapping[str, Any]) -> str:
 def _append(file: Path, line: str) -> None:
     with file.open("a", encoding="utf-8") as opened:
         opened.write(line)
-
-
-def _rewrite(file: Path, lines: Iterable[str]) -> None:
-    unfinished = file.with_name(file.name + ".part")
-    with unfinished.open("w", encoding="utf-8") as opened:
-        opened.writelines(lines)
-    os.replace(unfinished, file)
 
 
 def _plain(settings: Settings) -> dict[str, Any]:

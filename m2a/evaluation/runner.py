@@ -11,10 +11,10 @@ from typing import Any
 
 from m2a.benchmarks import Benchmark, Dialogue
 from m2a.benchmarks import Question as Asked
+from m2a.benchmarks.progress import Progress
 from m2a.evaluation.facts import facts_of
 from m2a.evaluation.judge import Judge, told
 from m2a.evaluation.outage import ServiceGone, Watch, first_of
-from m2a.evaluation.progress import Progress
 from m2a.evaluation.record import QuestionRecord, read_failed_attempts
 from m2a.evaluation.rows import in_a_sentence, ingestion_row, question_row, utterance, with_answer, with_error
 from m2a.evaluation.run_folder import RunFolder, TakenIn, write_json
@@ -83,13 +83,13 @@ async def run(
     """
     with RunFolder(out, settings) as folder:
         folder.drop_failures()
-        shown, made = _progress(folder, benchmark, systems), parts(folder.work)
+        made = parts(folder.work)
+        registry.check(tuple(systems), retrieval_only=made.retrieval_only, has_model=made.chat_model is not None)
         chat = None if made.chat_model is None else Watch(f"The chat model {made.chat_model.name}", made.chat_model)
         courts = {judge.name: Watch(f"The judge {judge.name}", judge.chat_model, told) for judge in judges}
         at_once = 1 if made.chat_model is None else concurrency  # times are measured
-        work = Work(folder, made, judges, shown, asyncio.Semaphore(at_once), price, chat, courts)
-        registry.check(
-            tuple(systems), retrieval_only=work.parts.retrieval_only, has_model=work.parts.chat_model is not None
+        work = Work(
+            folder, made, judges, _progress(folder, benchmark, systems), asyncio.Semaphore(at_once), price, chat, courts
         )
         try:
             await _do_all(work, benchmark, systems, concurrency)

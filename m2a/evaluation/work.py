@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from m2a.benchmarks.progress import Progress
 from m2a.evaluation.judge import Judge
 from m2a.evaluation.outage import Watch
-from m2a.evaluation.progress import Progress
 from m2a.evaluation.record import QuestionRecord
 from m2a.evaluation.rows import with_judgements
 from m2a.evaluation.run_folder import RunFolder

@@ -1,5 +1,6 @@
 """How photos reach a system that works with words: by captions, and beside them by M2A's photo path."""
 
+from m2a.systems.model_steps import Attempts
 from m2a.systems.prompting import message_line
 from m2a.systems.shared import Memory, Parts
 from m2a.systems.system import Meter, Question
@@ -8,10 +9,17 @@ from m2a.types import Message, Query
 FOUND_BY_PHOTO = 5  # messages
 
 
-async def captioned_line(message: Message, memory: Memory, parts: Parts, meter: Meter) -> str:
-    """The message as a person would note it, its photos by their captions. Raises what the captioner raises."""
-    captions = [await memory.caption(photo, parts, meter) for photo in message.photos]
-    return message_line(message, filter(None, captions))
+async def captioned_line(message: Message, memory: Memory, parts: Parts, attempts: Attempts, meter: Meter) -> str:
+    """The message as a person would note it, with the captions of its photos; without any if a photo has none.
+
+    Raises what `attempts` raises after too many failures.
+    """
+
+    async def caption_photos() -> list[str]:
+        return [await memory.caption(photo, parts, meter) for photo in message.photos]
+
+    captions = await attempts.of("caption", caption_photos())
+    return message_line(message, filter(None, captions or ()))
 
 
 async def question_text(question: Question, memory: Memory, parts: Parts, meter: Meter) -> str:

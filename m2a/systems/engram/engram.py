@@ -18,7 +18,7 @@ from m2a.systems.metered import MeteredChatModel
 from m2a.systems.model_steps import Attempts
 from m2a.systems.notes import Note, Notes, in_turn, messages_of, ranked
 from m2a.systems.photos_shown import captioned_line, messages_by_photo, photos_of, question_text
-from m2a.systems.prompting import ask, message_line
+from m2a.systems.prompting import ask
 from m2a.systems.shared import Memory, Parts
 from m2a.systems.system import Answer, Meter, Question, RetrievedMessage, Usage
 from m2a.types import Message
@@ -49,10 +49,8 @@ class Engram:
     async def observe(self, session: Sequence[Message]) -> None:
         try:
             for message in session:
-                line = await self._attempts.of(
-                    "caption", captioned_line(message, self._memory, self._parts, self._meter)
-                )
-                notes = await self._notes_of(message, line or message_line(message))
+                line = await captioned_line(message, self._memory, self._parts, self._attempts, self._meter)
+                notes = await self._notes_of(message, line)
                 await asyncio.to_thread(self._notes.add, [message.message_id], notes)
             if self._variant.photo_path:
                 await asyncio.to_thread(self._memory.index)

@@ -13,7 +13,7 @@ from m2a.systems.metered import MeteredChatModel
 from m2a.systems.model_steps import Attempts
 from m2a.systems.notes import Notes, ranked
 from m2a.systems.photos_shown import captioned_line, messages_by_photo, photos_of, question_text
-from m2a.systems.prompting import ask, day, message_line
+from m2a.systems.prompting import ask, day
 from m2a.systems.shared import Memory, Parts
 from m2a.systems.system import Answer, Meter, Question, RetrievedMessage, Usage
 from m2a.types import Message
@@ -43,12 +43,13 @@ class Gam:
 
     async def observe(self, session: Sequence[Message]) -> None:
         try:
-            lines = []
-            for message in session:
-                line = await self._attempts.of(
-                    "caption", captioned_line(message, self._memory, self._parts, self._meter)
+            lines = [
+                (
+                    message.message_id,
+                    await captioned_line(message, self._memory, self._parts, self._attempts, self._meter),
                 )
-                lines.append((message.message_id, line or message_line(message)))
+                for message in session
+            ]
             for message_ids, notes in await self._memorizer.take(lines):
                 await asyncio.to_thread(self._notes.add, message_ids, notes)
             if self._variant.photo_path:

@@ -11,7 +11,7 @@ from m2a.systems.metered import MeteredChatModel
 from m2a.systems.model_steps import Attempts, at_once
 from m2a.systems.notes import Note, Notes, messages_of, ranked
 from m2a.systems.photos_shown import captioned_line, messages_by_photo, photos_of, question_text
-from m2a.systems.prompting import PHOTOS_AT_MOST, day, message_line, render
+from m2a.systems.prompting import PHOTOS_AT_MOST, day, render
 from m2a.systems.shared import Memory, Parts
 from m2a.systems.system import Answer, Meter, Question, RetrievedMessage, Usage
 from m2a.types import Message
@@ -39,12 +39,13 @@ class Hymem:
 
     async def observe(self, session: Sequence[Message]) -> None:
         try:
-            lines = []
-            for message in session:
-                line = await self._attempts.of(
-                    "caption", captioned_line(message, self._memory, self._parts, self._meter)
+            lines = [
+                (
+                    message.message_id,
+                    await captioned_line(message, self._memory, self._parts, self._attempts, self._meter),
                 )
-                lines.append((message.message_id, line or message_line(message)))
+                for message in session
+            ]
             units = await self._divider.units(lines)
             first_id = len(self._notes.of(UNITS))
             summaries = await at_once(map(self._summary, units))

@@ -94,12 +94,11 @@ class Observed:
     """What `observe` led to.
 
     `stored` counts memories, which for mem0 with a model differ from messages; `failed` holds (message ids, error) of
-    what the package refused; `logged` is what it logged as errors and went on.
+    what the package refused.
     """
 
     stored: int
     failed: tuple[tuple[tuple[int, ...], str], ...]
-    logged: tuple[str, ...]
 
 
 class PeerChild:
@@ -174,7 +173,6 @@ class PeerChild:
         return Observed(
             answer["stored"],
             tuple((tuple(failure["message_ids"]), failure["error"]) for failure in answer["failed"]),
-            tuple(answer["logged"]),
         )
 
     async def retrieve(self, question: str, k: int) -> list[PeerMemory]:

@@ -37,8 +37,8 @@ def serve(open_peer: Callable[[Request], tuple[Peer, Answer]]) -> None:
     """Answer requests until `close` or the end of standard input.
 
     `open_peer` takes the `open` request and returns the peer and what is to be said of it: its package and version, its
-    mode (`store-only` or `chat model`) and notes. Every answer carries what the peer logged as an error meanwhile under
-    `logged`; the answer to `close` carries, under `refused`, the addresses outside this machine that were tried.
+    mode (`store-only` or `chat model`) and notes. The answer to `close` carries, under `refused`, the addresses outside
+    this machine that were tried.
     """
     # Under this name every peer would offer our own files as its modules.
     sys.path[:] = [folder for folder in sys.path if folder != os.path.dirname(os.path.abspath(__file__))]
@@ -48,8 +48,6 @@ def serve(open_peer: Callable[[Request], tuple[Peer, Answer]]) -> None:
     os.dup2(2, 1)
     sys.stdout = sys.stderr
     refused = refuse_other_hosts()
-    logged = _ErrorLog()
-    logging.getLogger().addHandler(logged)
 
     peer: Peer | None = None
     for line in requests:
@@ -74,7 +72,7 @@ def serve(open_peer: Callable[[Request], tuple[Peer, Answer]]) -> None:
         except Exception as error:
             logging.getLogger(__name__).warning("%s failed", call, exc_info=True)
             reply = {"ok": False, "error": in_words(error)}
-        answers.write(json.dumps({**reply, "logged": logged.take()}) + "\n")
+        answers.write(json.dumps(reply) + "\n")
         answers.flush()
         if call == "close":
             return
@@ -126,18 +124,3 @@ def _is_local(host: Any) -> bool:
     except ValueError:
         return False
     return address.is_loopback or address.is_unspecified
-
-
-class _ErrorLog(logging.Handler):
-    """Keeps what any package logs as an error: several log a failed model call and go on as if nothing had happened."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.ERROR)
-        self._lines: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self._lines.append(" ".join(record.getMessage().split())[:300])
-
-    def take(self) -> list[str]:
-        lines, self._lines = self._lines, []
-        return lines
