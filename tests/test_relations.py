@@ -130,4 +130,15 @@ def test_facts_of_short_messages_are_left_to_the_memories(sense: Sense) -> None:
 
     assert facts_that_lead("Who wrote Night Trains?", find, sense) == ()
     [fact] = facts_that_lead("Who wrote Night Trains?", find_in_one, sense)
-    assert (fact.message_id, fact.sentence, fact.value) == (1, "Night Trains was written by Tom Berg", "Tom Berg")
+    assert (fact.message_id, fact.sentence, fact.value) == (1, "Night Trains was written by Tom Berg.", "Tom Berg")
+
+
+def test_a_fact_is_quoted_word_for_word(sense: Sense) -> None:
+    said = "By the way, Tom Berg wrote Night Trains, but not anymore."
+
+    def find(_: str) -> Sequence[Message]:
+        others = [f"Port Vell {number} has {number} boats." for number in range(20)]
+        return [message(1, "\n".join([said, *others]))]
+
+    [fact] = facts_that_lead("Who wrote Night Trains?", find, sense)
+    assert fact.sentence == said

@@ -78,7 +78,7 @@ def _answer(
 def led_to(facts: Sequence[FollowedFact], messages: Sequence[Message]) -> str:
     """The value that the last of the facts gives, in a line of its own, and under it what was said, fact by fact."""
     days = {message.message_id: message.said_at.date() for message in messages}
-    told = [f'On {_day(days[fact.message_id])} you told me: "{fact.sentence}."' for fact in facts]
+    told = [f'On {_day(days[fact.message_id])} you told me: "{fact.sentence}"' for fact in facts]
     return "\n".join([_upper(facts[-1].value), *dict.fromkeys(told)])
 
 
