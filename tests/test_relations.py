@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from m2a.agents.offline.learned import learned
 from m2a.agents.offline.relations import facts_that_lead
 from m2a.agents.offline.relations.told import Statements, keys_of
 from m2a.agents.offline.relations.walk import follow
@@ -16,7 +17,8 @@ from models.text_encoder import MINILM, load_text_encoder
 
 @pytest.fixture(scope="module")
 def sense() -> Sense:
-    return Sense(load_text_encoder(MINILM, cache_dir()))
+    encoder = load_text_encoder(MINILM, cache_dir())
+    return Sense(encoder, learned(encoder))
 
 
 def message(number: int, text: str) -> Message:

@@ -5,11 +5,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import get_args
 
 from m2a.agents.offline.answer_kinds import gives_the_name, goes_by_a_name, holds_kind, tells_the_taste
 from m2a.agents.offline.clauses import segments
 from m2a.agents.offline.names import mentioned, names_of
-from m2a.agents.offline.questions import Question, content_words
+from m2a.agents.offline.questions import Asks, Question, content_words
 from m2a.agents.offline.sense import Sense, leads
 from m2a.agents.offline.text import content, meets, members, plain, spelling, stem, stems
 from m2a.types import Concept, Hit, MemoryEntry
@@ -29,6 +30,32 @@ _LEADING = (
     "least covered",
     "literal share",
     "rare literal",
+)
+FEATURES = frozenset(
+    [
+        "cosine of a part",
+        "cosine of the message",
+        "cosine beyond the entity",
+        "coverage of a part",
+        "least covered",
+        "rest coverage",
+        "words met",
+        "words unmet",
+        "name met",
+        "kind met",
+        "kind missing",
+        "kind missing and coverage",
+        "value missing",
+        "literal share",
+        "literal and cosine of a part",
+        "literal and coverage of a part",
+        "rare literal",
+        "gives the name",
+        "another number",
+        "kin unmet",
+        *(f"{name}: lead" for name in _LEADING),
+        *(f"asks: {kind}" for kind in get_args(Asks)),
+    ]
 )
 SURE = 0.6  # the probability from which a memory is the answer
 NEAR = 0.03  # from here it is told as the nearest to what is asked
@@ -225,9 +252,7 @@ def features_of(
     for name in _LEADING:
         for features, lead in zip(found, leads([features[name] for features in found]), strict=True):
             features[f"{name}: lead"] = lead
-    for features in found:
-        features[f"asks: {question.asks}"] = 1.0
-    return found
+    return [features | {f"asks: {kind}": float(kind == question.asks) for kind in get_args(Asks)} for features in found]
 
 
 def _features(
@@ -281,7 +306,6 @@ def _features(
         "literal and coverage of a part": of_part if literal else 0.0,
         "rare literal": max((rarity[word] for word in literal), default=0.0),
         "gives the name": float(gives_the_name(question, entry.text)),
-        "about": float(question.asks == "about"),
         "another number": float(_has_another_number(question.text, entry.text)),
         "kin unmet": float(any(met.get(word, 1.0) < _SYNONYM for word in question.words if word.lower() in _KIN)),
     }
