@@ -23,6 +23,7 @@ from models.chat_model import ChatModel
 from models.load import load_chat_model
 
 if TYPE_CHECKING:
+    from m2a.agents.offline import OfflineRules
     from models.image_encoder import ImageEncoder
     from models.text_encoder import TextEncoder
 
@@ -144,10 +145,7 @@ def open_sql_stores(settings: Settings, clock: Callable[[], datetime]) -> Stores
 def load_policy(settings: Settings, *, greedy: bool = False) -> Policy:
     """Who decides the agents' steps. A model that runs in this process is loaded."""
     if settings.chat_model == OFFLINE:
-        from m2a.agents.offline import OfflineRules
-        from models.text_encoder import MINILM
-
-        return OfflineRules(_text_encoder(MINILM))
+        return offline_rules()
     from m2a.agents.language_policy import LanguagePolicy
     from models.transformers_chat_model import TransformersChatModel
 
@@ -155,6 +153,15 @@ def load_policy(settings: Settings, *, greedy: bool = False) -> Policy:
     if isinstance(model, TransformersChatModel):
         model.load()
     return LanguagePolicy(model)
+
+
+@cache
+def offline_rules() -> "OfflineRules":
+    """One for all: it keeps what it encoded."""
+    from m2a.agents.offline import OfflineRules
+    from models.text_encoder import MINILM
+
+    return OfflineRules(_text_encoder(MINILM))
 
 
 def chat_model(settings: Settings, *, greedy: bool = False) -> ChatModel:
@@ -216,7 +223,7 @@ def known_abilities(policy: Policy) -> Abilities | None:
     return policy.chat_model.known_abilities if isinstance(policy, LanguagePolicy) else None
 
 
-def load_captioner(policy: Policy) -> Captioner:
+def load_captioner(policy: Policy | None) -> Captioner:
     """The chat model when it sees; else tags, worded as a guess."""
     from m2a.agents.language_policy import LanguagePolicy
 

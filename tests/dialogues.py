@@ -9,6 +9,7 @@ from PIL import Image
 
 from m2a.memory.ranking.learned_ranking import LearnedRanking
 from m2a.systems.shared import Parts, SharedStores
+from m2a.wiring import offline_rules
 from models.captioner import Captioner
 from models.chat_model import ChatModel
 from models.provider_chat_model import ProviderChatModel
@@ -97,7 +98,7 @@ def parts_of(
         stores = SharedStores(
             work, lambda: HashingTokenEncoder(dimensions=384), ColourImageEncoder, LearnedRanking.shipped
         )
-        return Parts(stores, model, retrieval_only, captioner, window)
+        return Parts(stores, model, retrieval_only, captioner, offline_rules, window)
 
     return parts
 

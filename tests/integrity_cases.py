@@ -23,8 +23,10 @@ from m2a.memory.owners import owner_named
 from m2a.memory.words import finished_words
 from m2a.settings import Settings
 from m2a.types import Failed, MemoryChanged, MemoryEntry, MemoryRule, MessageRecorded, ReplyFinished
+from m2a.wiring import cache_dir
 from models.abilities import Abilities
 from models.chat_model import ChatMessage, TokenUsage, in_words
+from models.text_encoder import MINILM, load_text_encoder
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 NOT_READ = "in this conversation only"
@@ -138,7 +140,7 @@ class PromptingRules(OfflineRules):
     """The rules without a model, with the prompts that a language model would be given in their place."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(load_text_encoder(MINILM, cache_dir()))
         self.prompts: deque[str] = deque(maxlen=100)  # those of a turn are fewer
 
     async def decide(self, state: TurnState) -> Decision:

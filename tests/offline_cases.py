@@ -32,6 +32,7 @@ from m2a.types import (
     MessageRecorded,
     ReplyFinished,
 )
+from m2a.wiring import offline_rules
 
 DECLINED = "I don't have that in memory."
 BEHAVIOURS = ("keeping", "correcting", "answering", "declining")
@@ -155,7 +156,7 @@ async def play(stories: Iterable[Story], policy: OfflineRules | None = None) -> 
     now = [datetime.now().astimezone()]
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(data_dir=Path(folder), chat_model="offline")
-        async with Assistant.open(settings, clock=lambda: now[0], policy=policy or OfflineRules()) as assistant:
+        async with Assistant.open(settings, clock=lambda: now[0], policy=policy or offline_rules()) as assistant:
             for story in stories:
                 owner = owner_named(assistant.stores.database, story.name)
                 assistant.set_memory_rule(owner, EVERYTHING)

@@ -9,6 +9,7 @@ from m2a.agents.offline.acts import utterances
 from m2a.agents.offline.claims import exclude_each_other, puts_elsewhere
 from m2a.agents.offline.corrections import find_corrected, rivals_of, without_strays
 from m2a.agents.offline.forgetting import find_forgotten
+from m2a.agents.offline.learned import learned
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.statements import read
 from m2a.types import EvidenceRange, Hit, MemoryEntry, Message
@@ -21,7 +22,8 @@ NOON = datetime(2026, 5, 6, 12, tzinfo=UTC)
 
 @pytest.fixture(scope="module")
 def sense() -> Sense:
-    return Sense(load_text_encoder(MINILM, cache_dir()))
+    encoder = load_text_encoder(MINILM, cache_dir())
+    return Sense(encoder, learned(encoder))
 
 
 def message(number: int, text: str) -> Message:

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
 from pathlib import Path
@@ -11,11 +11,15 @@ import pytest
 from PIL import Image, ImageDraw
 
 from m2a.agents.offline import OfflineRules
+from m2a.agents.offline.learned import learned
 from m2a.agents.offline.replies import CONNECT
-from m2a.agents.offline.sense import Logistic, learned
+from m2a.agents.offline.sense import Logistic
 from m2a.assistant import Assistant
 from m2a.settings import Settings
 from m2a.types import MessageRecorded, NotKept, ReplyFinished
+from m2a.wiring import cache_dir, offline_rules
+from models.text_encoder import MINILM, load_text_encoder
+from tests.encoders import HashingTextEncoder
 from tests.offline_cases import DECLINED, EVERYTHING, false_quotations, play, play_file, read_stories, score
 
 STORIES = Path(__file__).parent / "data" / "offline_e.json"
@@ -28,7 +32,7 @@ class Talk:
     def __init__(self, folder: Path, policy: OfflineRules | None = None) -> None:
         self.now = datetime(2026, 3, 2, 12, tzinfo=UTC)
         settings = Settings(data_dir=folder, chat_model="offline")
-        self.assistant = Assistant.open(settings, clock=lambda: self.now, policy=policy or OfflineRules())
+        self.assistant = Assistant.open(settings, clock=lambda: self.now, policy=policy or offline_rules())
         self.assistant.set_memory_rule(self.assistant.local_owner, EVERYTHING)
         self.conversation: str | None = None
         self.last: ReplyFinished | None = None
@@ -55,6 +59,11 @@ class Talk:
         """What corrects a part of what, by their texts."""
         entries = {entry.memory_id: entry for entry in self.assistant.memory(self.assistant.local_owner).entries()}
         return [(one.text, entries[one.corrects].text) for one in entries.values() if one.corrects]
+
+
+def rules_with(decisions: Mapping[str, Logistic]) -> OfflineRules:
+    encoder = load_text_encoder(MINILM, cache_dir())
+    return OfflineRules(encoder, {**learned(encoder), **decisions})
 
 
 @pytest.fixture
@@ -86,6 +95,11 @@ def test_stories_of_writers_who_never_saw_the_rules() -> None:
         for rate in (result.precision[behaviour], result.recall[behaviour]):
             assert rate.right >= bar * rate.of, (behaviour, str(rate))
     assert result.invented <= 5
+
+
+def test_another_encoder_than_that_of_the_decisions_is_refused() -> None:
+    with pytest.raises(ValueError, match="all-MiniLM-L6-v2"):
+        OfflineRules(HashingTextEncoder())
 
 
 async def test_dog_and_teapot(talk: Talk) -> None:
@@ -546,7 +560,7 @@ async def test_a_roundabout_request_to_forget_is_heard(talk: Talk, told: str, fo
 
 async def test_what_may_be_meant_to_be_forgotten_is_offered(tmp_path: Path) -> None:
     doubtful = Logistic(bias=-2.0, features={})  # 12 %: any message may ask to forget something, and none surely does
-    talk = Talk(tmp_path, OfflineRules(learned={**learned(), "forgets": doubtful}))
+    talk = Talk(tmp_path, rules_with({"forgets": doubtful}))
     owed = "My cousin Rita owes me 300 euros for the fence."
     async with talk.assistant:
         await talk.say(owed)
@@ -594,7 +608,7 @@ async def test_a_day_that_was_computed_makes_no_other_message_evidence(talk: Tal
 
 async def test_what_is_taken_for_a_request_to_forget_is_kept_where_there_is_nothing_to_forget(tmp_path: Path) -> None:
     always = Logistic(bias=1.0, features={})  # 73 %: every message may ask to forget something
-    talk = Talk(tmp_path, OfflineRules(learned={**learned(), "forgets": always}))
+    talk = Talk(tmp_path, rules_with({"forgets": always}))
     async with talk.assistant:
         await talk.say("The alarm code is 4417.")
         assert talk.known() == ["The alarm code is 4417."]

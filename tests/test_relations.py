@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from m2a.agents.offline.learned import learned
 from m2a.agents.offline.relations import facts_that_lead
 from m2a.agents.offline.relations.told import Statements, keys_of
 from m2a.agents.offline.relations.walk import follow
@@ -17,7 +18,8 @@ from models.text_encoder import MINILM
 
 @pytest.fixture(scope="module")
 def sense() -> Sense:
-    return Sense(load_text_encoder(MINILM, cache_dir()))
+    encoder = load_text_encoder(MINILM, cache_dir())
+    return Sense(encoder, learned(encoder))
 
 
 def message(number: int, text: str) -> Message:
@@ -136,4 +138,15 @@ def test_facts_of_short_messages_are_left_to_the_memories(sense: Sense) -> None:
 
     assert facts_that_lead("Who wrote Night Trains?", find, sense) == ()
     [fact] = facts_that_lead("Who wrote Night Trains?", find_in_one, sense)
-    assert (fact.message_id, fact.sentence, fact.value) == (1, "Night Trains was written by Tom Berg", "Tom Berg")
+    assert (fact.message_id, fact.sentence, fact.value) == (1, "Night Trains was written by Tom Berg.", "Tom Berg")
+
+
+def test_a_fact_is_quoted_word_for_word(sense: Sense) -> None:
+    said = "By the way, Tom Berg wrote Night Trains, but not anymore."
+
+    def find(_: str) -> Sequence[Message]:
+        others = [f"Port Vell {number} has {number} boats." for number in range(20)]
+        return [message(1, "\n".join([said, *others]))]
+
+    [fact] = facts_that_lead("Who wrote Night Trains?", find, sense)
+    assert fact.sentence == said

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from m2a.agents.offline import OfflineRules
 from m2a.agents.prompting import stage_messages
 from m2a.agents.state import SearchScope
 from m2a.assistant import Assistant
 from m2a.memory.bank import MemoryBank
 from m2a.settings import Settings
 from m2a.types import AddMemory, Concept, Finish, MessageRecorded, NamedConcept, Query, ReplaceMemory, ReplyFinished
+from m2a.wiring import offline_rules
 from models.abilities import Abilities
 from tests.bench.recognition import DREAMBOOTH
 from tests.drawings import draw_dog, draw_teapot
@@ -37,7 +37,7 @@ class Album:
 
     def open(self) -> None:
         settings = Settings(data_dir=self.folder / "data", chat_model="offline")
-        self.assistant = Assistant.open(settings, clock=lambda: self.now, policy=OfflineRules())
+        self.assistant = Assistant.open(settings, clock=lambda: self.now, policy=offline_rules())
 
     @property
     def bank(self) -> MemoryBank:

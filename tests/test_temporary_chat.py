@@ -13,7 +13,6 @@ from starlette.testclient import TestClient
 
 from app import create_app
 from m2a import Assistant
-from m2a.agents.offline import OfflineRules
 from m2a.memory.database import ReadOnlyError
 from m2a.memory.message_recorder import MessageRefusedError
 from m2a.memory.raw_message_store import UnknownConversationError
@@ -22,6 +21,7 @@ from m2a.settings import load_settings
 from m2a.types import Failed, MemoryChanged, ReplyFinished, SearchSemanticMemories
 from m2a.ui.chat_panel import ChatPanel, Update
 from m2a.ui.chat_view import ChatView
+from m2a.wiring import offline_rules
 from tests.chat_server import ChatServer
 from tests.erase_scan import bytes_under
 from tests.scripted_model import Prompt, ScriptedModel
@@ -57,7 +57,7 @@ def begin(assistant: Assistant, *, reads_memory: bool = True) -> str:
 
 
 async def test_rules_read_the_memory_go_on_and_write_no_row(tmp_path):
-    async with Assistant.open(load_settings(data_dir=tmp_path), policy=OfflineRules(), clock=Clock()) as assistant:
+    async with Assistant.open(load_settings(data_dir=tmp_path), policy=offline_rules(), clock=Clock()) as assistant:
         owner = assistant.local_owner
         await turn(assistant, "This is my dog Bobo.", photo("brown"))
         await settled(assistant)

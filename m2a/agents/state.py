@@ -93,7 +93,7 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class FollowedFact:
-    """A sentence of a message that led on to an answer, and the value that it gives."""
+    """A sentence of a message, word for word, that led on to an answer, and the value that it gives."""
 
     message_id: int
     sentence: str

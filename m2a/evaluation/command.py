@@ -253,20 +253,19 @@ def _parts(
 ) -> Callable[[Path], Any]:
     """The parts on a work folder."""
     from m2a.agents.language_policy import LanguagePolicy
-    from m2a.agents.offline import OfflineRules
     from m2a.systems.shared import Parts, SharedStores
-    from m2a.wiring import image_encoder_loading, load_captioner, text_encoder_loading
+    from m2a.wiring import image_encoder_loading, load_captioner, offline_rules, text_encoder_loading
     from models.captioner import Captioner
 
     text_encoder = text_encoder_loading(settings)
     image_encoder = image_encoder_loading(settings, text_encoder)
 
     def captioner(chat_model: "ChatModel | None") -> Captioner:
-        return load_captioner(OfflineRules() if chat_model is None else LanguagePolicy(chat_model))
+        return load_captioner(None if chat_model is None else LanguagePolicy(chat_model))
 
     def parts(work: Path) -> Parts:
         stores = SharedStores(work, text_encoder.get, image_encoder.get)
-        return Parts(stores, model, retrieval_only, captioner, window, _peer_place(settings))
+        return Parts(stores, model, retrieval_only, captioner, offline_rules, window, _peer_place(settings))
 
     return parts
 

@@ -67,7 +67,6 @@ class M2ASystem:
         self._parts = parts
         self._kinds: frozenset[RecordKind] = frozenset(["message"] if parts.retrieval_only else variant.searched)
         self._failures_in_a_row = 0
-        self._rules = OfflineRules()  # one for all messages: it loads an encoder, and keeps what it encoded
 
     async def observe(self, session: Sequence[Message]) -> None:
         if self._parts.retrieval_only:
@@ -212,7 +211,7 @@ class M2ASystem:
 
     def _policy(self, metered: MeteredChatModel | None, style: str = "") -> OfflineRules | LanguagePolicy:
         if metered is None:
-            return self._rules
+            return self._parts.rules()
         variant = self._variant
         return LanguagePolicy(metered, published_stages=variant.published_stages, scope=variant.scope, style=style)
 

@@ -27,6 +27,7 @@ from models.captioner import Captioner
 from models.chat_model import ChatModel
 
 if TYPE_CHECKING:
+    from m2a.agents.offline import OfflineRules
     from m2a.memory.index import MemoryIndex
     from m2a.memory.ranking.learned_ranking import LearnedRanking
     from m2a.memory.ranking.record_store import RankedRecordStore
@@ -297,14 +298,15 @@ class Parts:
     """What systems are made of.
 
     Without a chat model the systems that can, answer by the offline rules; in a run of retrieval alone none answers.
-    `captioner` makes a captioner over the (metered) chat model, or None where there is none. `window` is how many tokens
-    of a dialogue a prompt takes at most.
+    `captioner` makes a captioner over the (metered) chat model, or None if there is none. `rules` returns the same instance on
+    every call. `window` is how many tokens of a dialogue a prompt takes at most.
     """
 
     stores: SharedStores
     chat_model: ChatModel | None
     retrieval_only: bool
     captioner: Callable[[ChatModel | None], Captioner]
+    rules: "Callable[[], OfflineRules]"
     window: int
     peers: PeerPlace | None = None
 

@@ -20,6 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from m2a.agents.offline.learned import learned
 from m2a.agents.offline.relations import facts_that_lead
 from m2a.agents.offline.sense import Sense
 from m2a.benchmarks.memoryagentbench import chunks_of
@@ -92,7 +93,8 @@ def main(arguments: Sequence[str] = ()) -> None:
     options.add_argument("--show", type=int, default=0, help="So many wrong answers of each context.")
     options.add_argument("--seed", type=int, default=1)
     given = options.parse_args(arguments)
-    sense = Sense(load_text_encoder(MINILM, cache_dir()))
+    encoder = load_text_encoder(MINILM, cache_dir())
+    sense = Sense(encoder, learned(encoder))
     wordings = Wordings.read(given.restated, given.templates) if given.restated else None
     for file in sorted(given.data.glob("*factconsolidation*.json")):
         for row in json.loads(file.read_text()):

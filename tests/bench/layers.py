@@ -44,7 +44,7 @@ from m2a.memory.stores import Retrieval, Stores
 from m2a.systems import registry
 from m2a.systems.shared import Parts, SharedStores, Utterance
 from m2a.types import DateInterval, EntryDraft, EvidenceRange, MemoryEntry, Query
-from m2a.wiring import cache_dir
+from m2a.wiring import cache_dir, offline_rules
 from models.load import load_text_encoder
 from models.text_encoder import MINILM, TokenEncoder, TokenStates
 
@@ -113,7 +113,9 @@ async def written_by_rules(dialogue: Dialogue, encoder: TokenEncoder) -> list[Wr
     with tempfile.TemporaryDirectory() as folder:
         stores = SharedStores(Path(folder), lambda: encoder, NoPhotos)
         memory = stores.fresh_memory("m2a")
-        system = await registry.open_system("m2a", memory, Parts(stores, None, False, lambda _model: _NoCaptioner(), 1))
+        system = await registry.open_system(
+            "m2a", memory, Parts(stores, None, False, lambda _: _NoCaptioner(), offline_rules, 1)
+        )
         references: dict[int, str] = {}
         for session in dialogue.sessions:
             utterances = [Utterance(t.reference, t.role, t.speaker, words_of(t), t.said_at) for t in session.turns]

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from m2a.agents.offline import OfflineRules
-from m2a.agents.offline.sense import LEARNED, Sense, as_decisions
+from m2a.agents.offline.learned import LEARNED, learned
+from m2a.agents.offline.sense import Sense, as_decisions
 from m2a.wiring import cache_dir
 from models.load import load_text_encoder
 from models.text_encoder import MINILM
@@ -43,7 +44,7 @@ def cases(name: str) -> Path:
 def learn(*, keep: bool, verbose: bool) -> None:
     """Read once with the decisions as they are, so that the examples hold the memories that there would be."""
     encoder = load_text_encoder(MINILM, cache_dir())
-    sense = Sense(encoder, remembered=_TEXTS)
+    sense = Sense(encoder, learned(encoder), remembered=_TEXTS)
     examples = examples_of({name: told(read_stories(cases(name)), sense) for name in SETS}, sense)
     if keep:
         write(LEARNED, train(examples))

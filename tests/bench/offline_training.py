@@ -17,6 +17,7 @@ from m2a.agents.offline.sense import Sense, as_decisions
 from m2a.agents.offline.text import plain
 from m2a.agents.offline.wishes import phrases
 from m2a.types import EvidenceRange, MemoryEntry
+from models.text_encoder import MINILM
 from tests.bench.correction_training import corrects_examples, meant_examples, situations
 from tests.bench.learning import Example, fit
 from tests.integrity_cases import read_cases
@@ -43,7 +44,8 @@ _ACTS = {"statement": "tell", "correction": "tell", "question": "ask", "never_sa
 
 def write(path: Path, models: Mapping[str, Mapping[str, object]]) -> None:
     """One line a model's part, so that a change can be read."""
-    path.write_text(json.dumps(models, indent=1).replace(",\n   ", ", ") + "\n", encoding="utf-8")
+    content = {"encoder": MINILM, **models}
+    path.write_text(json.dumps(content, indent=1).replace(",\n   ", ", ") + "\n", encoding="utf-8")
 
 
 def act_examples(played: Sequence[Played], group: str, sense: Sense) -> dict[str, list[Example]]:

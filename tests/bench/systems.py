@@ -22,6 +22,7 @@ from m2a.agents.consent_prompt import TOOL
 from m2a.systems import registry
 from m2a.systems.shared import Memory, Parts, SharedStores, Utterance
 from m2a.systems.system import MemorySystem, Meter, Question, Usage
+from m2a.wiring import offline_rules
 from models.abilities import Abilities, Probe
 from models.chat_model import ChatMessage, TokenUsage, Tool, ToolCall
 from models.load import load_text_encoder
@@ -209,7 +210,7 @@ def _minus(now: Usage, before: Usage) -> Usage:
 async def measure(name: str, sizes: Sequence[int], folder: Path) -> None:
     """Prints a row for each size."""
     stores = SharedStores(folder, lambda: load_text_encoder(MINILM, folder), ColourImageEncoder)
-    parts = Parts(stores, Script(), False, lambda model: NamingCaptioner(), WINDOW)
+    parts = Parts(stores, Script(), False, lambda model: NamingCaptioner(), offline_rules, WINDOW)
     stores.text_encoder.encode(["It is loaded before anything is timed."])
     memory = stores.fresh_memory(name)
     system = await registry.open_system(name, memory, parts)

@@ -389,6 +389,9 @@ def features(text: str) -> dict[str, float]:
     return found
 
 
+FEATURES = frozenset(features(""))
+
+
 def _wish(sentence: str, sense: Sense) -> Utterance | None:
     text = sentence.strip()
     if RESTORE.search(text):

@@ -1,11 +1,15 @@
 """Whether a memory holds an answer of the kind that is asked for: a day, a person, a name, an amount, one of a kind."""
 
 import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from m2a.agents.offline import lexicon, values
 from m2a.agents.offline.names import find_names, find_namings, find_places
-from m2a.agents.offline.questions import Question
 from m2a.agents.offline.text import equivalents, meets, members, plain, stem, stems, tokens
+
+if TYPE_CHECKING:
+    from m2a.agents.offline.questions import Question
 
 _REASON = re.compile(
     r"\b(?:because|since|as|so that|so|due to|thanks to|for|cos|reason|to (?=[a-z]+))\b", re.IGNORECASE
@@ -46,69 +50,83 @@ _INSTITUTION = re.compile(
 )
 
 
-def holds_kind(question: Question, said: str, *, dated: bool = False) -> bool | None:
-    """None where the kind of answer has no looks of its own: anything may answer "what does he like?"."""
-    text = plain(said)
-    match question.asks:
-        case "day" if re.search(r"\byear\b", question.text) and not re.search(r"\bthis year\b", question.text):
-            return bool(re.search(r"\b(?:19|20)\d\d\b", text))
-        case "day" if re.search(r"\bbirthday\b|\bborn\b", question.text, re.IGNORECASE):
-            return values.has_day(text) and bool(_BIRTH.search(text))
-        case "day" | "until" | "ago":
-            return values.has_day(text)
-        case "time":
-            return values.has_time(text)
-        case "place":
-            return values.has_place(text)
-        case "person":
-            return bool(_new_people(question, text))
-        case "name" if _PEOPLE & set(stems(question.text)):
-            return bool(_new_people(question, text, relations=False))
-        case "name":
-            return bool(_new_names(question, text))
-        case "count":
-            noun = stem(question.noun)
-            counted = values.amount_of(text, set(equivalents(noun))) is not None or values.amount_left(text)
-            named = any(
-                naming.aliases and meets(noun, stems(" ".join(naming.aliases))) for naming in find_namings(text)
-            )
-            return counted or named or (None if values.has_amount(text) else False)
-        case "money":
-            return values.has_money(text)
-        case "amount":
-            return values.has_amount(text)
-        case "age":
-            return values.has_age(text) or (bool(_BIRTH.search(text)) and bool(re.search(r"\b(?:19|20)\d\d\b", text)))
-        case "duration":
-            if re.search(r"\bhow long (?:is|are|does|do|will|would)\b(?!.*\bbeen\b)", question.text, re.IGNORECASE):
-                return values.has_duration(text)
-            return values.has_duration(text) or dated or values.has_day(text)
-        case "frequency":
-            return values.has_frequency(text)
-        case "reason":
-            return bool(_REASON.search(text)) or None
-        case "thing" if _ASKS_OF_TASTE.search(question.text):
-            return bool(_TELLS_OF_TASTE.search(text))
-        case "job":
-            return names_job(text) or values.speaks_of_work(text) or None
-        case "noun":
-            noun = stem(question.noun)
-            if noun in _PEOPLE:
-                return bool(_new_people(question, text, relations=False))
-            if noun in _PROPER:
-                places = [] if _PROPER[noun] else find_places(text)
-                names = [name for name in _new_names(question, text) if name not in places]
-                return bool(names) or noun in stems(text)
-            if noun in _WITH_DIGITS:
-                return bool(re.search(r"\d", text)) or noun in stems(text)
-            others = {word for word in stems(text) if word not in stems(question.text) or word == noun}
-            return meets(noun, others) or (False if members(noun) else None)
-    return None
+def holds_kind(question: "Question", said: str, *, dated: bool = False) -> bool | None:
+    """None if the kind of answer has no looks of its own: anything may answer "what does he like?"."""
+    held_by = question.kind.held_by
+    return None if held_by is None else held_by(question, plain(said), dated)
 
 
-def gives_the_name(question: Question, text: str) -> bool:
+def looks_like(has_value: Callable[[str], bool]) -> Callable[["Question", str, bool], bool]:
+    return lambda _question, text, _dated: has_value(text)
+
+
+def holds_day(question: "Question", text: str, _dated: bool) -> bool:
+    if re.search(r"\byear\b", question.text) and not re.search(r"\bthis year\b", question.text):
+        return bool(re.search(r"\b(?:19|20)\d\d\b", text))
+    if re.search(r"\bbirthday\b|\bborn\b", question.text, re.IGNORECASE) and not _BIRTH.search(text):
+        return False
+    return values.has_day(text)
+
+
+def holds_person(question: "Question", text: str, _dated: bool) -> bool:
+    return bool(_new_people(question, text))
+
+
+def holds_name(question: "Question", text: str, _dated: bool) -> bool:
+    if _PEOPLE & set(stems(question.text)):
+        return bool(_new_people(question, text, relations=False))
+    return bool(_new_names(question, text))
+
+
+def holds_count(question: "Question", text: str, _dated: bool) -> bool | None:
+    noun = stem(question.noun)
+    counted = values.amount_of(text, set(equivalents(noun))) is not None or values.amount_left(text)
+    named = any(naming.aliases and meets(noun, stems(" ".join(naming.aliases))) for naming in find_namings(text))
+    return counted or named or (None if values.has_amount(text) else False)
+
+
+def holds_age(_question: "Question", text: str, _dated: bool) -> bool:
+    return values.has_age(text) or (bool(_BIRTH.search(text)) and bool(re.search(r"\b(?:19|20)\d\d\b", text)))
+
+
+def holds_duration(question: "Question", text: str, dated: bool) -> bool:
+    if re.search(r"\bhow long (?:is|are|does|do|will|would)\b(?!.*\bbeen\b)", question.text, re.IGNORECASE):
+        return values.has_duration(text)
+    return values.has_duration(text) or dated or values.has_day(text)
+
+
+def holds_reason(_question: "Question", text: str, _dated: bool) -> bool | None:
+    return bool(_REASON.search(text)) or None
+
+
+def holds_taste(question: "Question", text: str, _dated: bool) -> bool | None:
+    return bool(_TELLS_OF_TASTE.search(text)) if _ASKS_OF_TASTE.search(question.text) else None
+
+
+def holds_job(_question: "Question", text: str, _dated: bool) -> bool | None:
+    """A trade by its name, "is a carpenter", or a word of working."""
+    is_named = any(token.lower in lexicon.JOBS for token in tokens(text)) or _IS_A.search(text) is not None
+    return is_named or values.speaks_of_work(text) or None
+
+
+def holds_one_of(question: "Question", text: str, _dated: bool) -> bool | None:
+    """One of what the question's noun names: an airline, a number, a colour."""
+    noun = stem(question.noun)
+    if noun in _PEOPLE:
+        return bool(_new_people(question, text, relations=False))
+    if noun in _PROPER:
+        places = [] if _PROPER[noun] else find_places(text)
+        names = [name for name in _new_names(question, text) if name not in places]
+        return bool(names) or noun in stems(text)
+    if noun in _WITH_DIGITS:
+        return bool(re.search(r"\d", text)) or noun in stems(text)
+    others = {word for word in stems(text) if word not in stems(question.text) or word == noun}
+    return meets(noun, others) or (False if members(noun) else None)
+
+
+def gives_the_name(question: "Question", text: str) -> bool:
     """Whether it names what is asked for by what it is to the user: "my wife Anna" for "what's my wife called?"."""
-    if question.asks not in ("name", "person"):
+    if question.kind.name not in ("name", "person"):
         return False
     if re.search(r"\bmy (?:own |full |first )?name\b", question.text, re.IGNORECASE):
         return bool(re.search(r"\b(?:I'm|I am|[Mm]y name(?:'s| is)|[Cc]all me) (?!I\b)[A-Z]", plain(text)))
@@ -119,32 +137,27 @@ def gives_the_name(question: Question, text: str) -> bool:
     )
 
 
-def tells_the_taste(question: Question, text: str) -> bool:
+def tells_the_taste(question: "Question", text: str) -> bool:
     """Whether it tells what somebody likes where just that is asked: "what does Rex like?", "what toys does Rex like?"."""
-    if question.asks not in ("thing", "noun") or not question.names or not _ASKS_OF_TASTE.search(question.text):
+    if question.kind.name not in ("thing", "noun") or not question.names or not _ASKS_OF_TASTE.search(question.text):
         return False
     asked = {stem(word) for word in question.words if not _TASTE.fullmatch(word)}
     asked -= {stem(word) for name in question.names for word in name.split()} | {stem(question.noun)}
     return not asked and bool(_TELLS_OF_TASTE.search(text))
 
 
-def goes_by_a_name(question: Question) -> bool:
+def goes_by_a_name(question: "Question") -> bool:
     """ "Which airline", "what school": without a name nothing answers that."""
-    return question.asks == "noun" and stem(question.noun) in _PROPER
+    return question.kind.name == "noun" and stem(question.noun) in _PROPER
 
 
-def names_job(text: str) -> bool:
-    """A trade by its name: "is a carpenter"."""
-    return any(token.lower in lexicon.JOBS for token in tokens(text)) or _IS_A.search(text) is not None
-
-
-def _new_names(question: Question, text: str) -> list[str]:
+def _new_names(question: "Question", text: str) -> list[str]:
     """Who and what is named in the text, and not in the message that asks."""
     asked = set(stems(f"{question.context} {question.text}"))
     return [name for name in find_names(text) if not set(stems(name)) & asked]
 
 
-def _new_people(question: Question, text: str, *, relations: bool = True) -> list[str]:
+def _new_people(question: "Question", text: str, *, relations: bool = True) -> list[str]:
     """Who is named in the text and not in the question, by a name or, with `relations`, by what they are to somebody."""
     places = find_places(text)
     people = [

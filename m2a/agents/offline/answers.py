@@ -22,7 +22,6 @@ from m2a.memory.words import finished_words
 from m2a.types import Concept, DateInterval, MemoryEntry, Message
 
 DECLINED = "I don't have that in memory."
-_COMPUTED = ("until", "ago", "duration", "age")
 _LISTED = 8
 _QUOTED = 2
 _MORE = 0.2  # of the best memory's probability: what is told of the same person beside it
@@ -63,14 +62,14 @@ def _answer(
     today: date,
     recalled: Sequence[PhotoView],
 ) -> str:
-    match question.asks:
-        case "count":
+    match question.kind.answer:
+        case "counted":
             return _counted(question, told, concepts, messages)
-        case kind if kind in _COMPUTED:
+        case "computed":
             return _computed(question, told, messages, today)
-        case "show":
+        case "shown":
             return _shown(told, messages, recalled)
-        case "about":
+        case "with photos":
             return _list(told, messages) + _photos(told[:1], recalled)
     return _list(told, messages)
 
@@ -78,7 +77,7 @@ def _answer(
 def led_to(facts: Sequence[FollowedFact], messages: Sequence[Message]) -> str:
     """The value that the last of the facts gives, in a line of its own, and under it what was said, fact by fact."""
     days = {message.message_id: message.said_at.date() for message in messages}
-    told = [f'On {_day(days[fact.message_id])} you told me: "{fact.sentence}."' for fact in facts]
+    told = [f'On {_day(days[fact.message_id])} you told me: "{fact.sentence}"' for fact in facts]
     return "\n".join([_upper(facts[-1].value), *dict.fromkeys(told)])
 
 
@@ -117,7 +116,7 @@ def _kept_too(older: Sequence[MemoryEntry], messages: Sequence[Message]) -> str:
 
 def _said(question: Question, messages: Sequence[Message]) -> str:
     """What was said, by the messages: it is in no memory, or asked for by its day."""
-    if question.asks == "told then":
+    if question.kind.answer == "said on the day":
         days = list(dict.fromkeys(m.said_at.date() for m in messages))
         return "\n".join(
             "\n".join(
@@ -150,7 +149,7 @@ def selected(question: Question, found: Sequence[Match]) -> list[MemoryEntry]:
             return []
         alike = [match for match in found if _is_alike(match, found[0])]
         return _with_corrections(list(dict.fromkeys([*_with_its_message(close, found), *alike])))
-    wide = question.asks in ("count", "about", "show")
+    wide = question.kind.answer in ("counted", "with photos", "shown")
     share = _LOOSELY_CLOSE if wide else _CLOSE
     close = [match for match in found if match.score >= share * found[0].score]
     if wide:
@@ -158,7 +157,7 @@ def selected(question: Question, found: Sequence[Match]) -> list[MemoryEntry]:
     alike = [match for match in found[1:] if _is_alike(match, found[0])]
     alike += [match for match in found[1:] if _is_more_of_the_same(question, match, found[0])][:_QUOTED]
     told = _with_its_message(close[:_QUOTED], found)
-    if question.asks not in _COMPUTED:  # of what answers alike the newest comes first
+    if question.kind.answer != "computed":  # of what answers alike the newest comes first
         told.sort(key=lambda match: (match in close, _age_of(match.entry)), reverse=True)
     return _with_corrections(list(dict.fromkeys([*told, *alike]))[:_ALIKE])
 
@@ -339,18 +338,18 @@ def _is_owned(text: str, word: str) -> bool:
 def _computed(question: Question, found: Sequence[MemoryEntry], messages: Sequence[Message], today: date) -> str:
     groups = together(found)
     best, *corrections = groups[0]
-    if question.asks == "age":
+    if question.kind.name == "age":
         age, quoted = _age(best, messages, today), quote(best, messages, corrections)
         return f"{age} {quoted}" if age and not corrections else quoted
-    if question.asks == "duration":  # it has begun: the wedding, and not the next anniversary
+    if question.kind.name == "duration":  # it has begun: the wedding, and not the next anniversary
         begun = [group for group in groups if (when := _holds(group)) and when.first <= today]
         best, *corrections = begun[0] if begun else groups[0]
     quoted, interval = quote(best, messages, corrections), _holds([best, *corrections])
     if interval is None:
         return quoted
-    if question.asks == "duration" and question.within and interval.first < today < question.within.last:
+    if question.kind.name == "duration" and question.within and interval.first < today < question.within.last:
         return f"{_span_to(_anniversary(interval, question.within), interval, question.unit)}. {quoted}"
-    if question.asks == "duration" and interval.first > today:
+    if question.kind.name == "duration" and interval.first > today:
         return quoted
     if interval.first > today:
         days = (interval.first - today).days
@@ -359,10 +358,10 @@ def _computed(question: Question, found: Sequence[MemoryEntry], messages: Sequen
     days = (today - interval.first).days
     if days == 0:
         return f"That is today. {quoted}"
-    if question.asks == "until":
+    if question.kind.name == "until":
         return f"That was {_span(days, interval.first, today, question.unit)} ago. {quoted}"
     about = "" if interval.first == interval.last else "about "
-    since = "since then" if question.asks == "duration" else "ago"
+    since = "since then" if question.kind.name == "duration" else "ago"
     span = _span(days, interval.first, today, question.unit)
     return _upper(f"{about}{span} {since}, counted to today ({_day(today)}). {quoted}")
 

@@ -42,16 +42,16 @@ def next_step(state: TurnState, heard: Heard, sense: Sense) -> Action:
         return Finish()
     hits = _hits(state)
     done = [step.action for step in state.steps]
-    if question.asks == "who is this":
+    if question.kind.answer == "recognised":
         return _next_of_photos(state, hits, done)
     wants_photos = asks_for_photos(question)
-    if (wants_photos or question.asks == "told then") and question.within is not None:
+    if (wants_photos or question.kind.answer == "said on the day") and question.within is not None:
         if opens := _next_of_days(question.within, state):
             return opens
-        if question.asks == "told then":
+        if question.kind.answer == "said on the day":
             return Finish(message_ids=_ids(told_then(_said_on(question.within, state), state, sense)))
         on_day = showing(_said_on(question.within, state), state.message.message_id)
-        if on_day or question.asks != "show":
+        if on_day or question.kind.answer != "shown":
             return Finish(message_ids=_ids(on_day[-_SHOWN:]))
     if question.is_read:
         lookups = _lookups(question, state)
@@ -133,12 +133,12 @@ def _lookups(question: Question, state: TurnState) -> list[str]:
     Short ones too, since the word path wants a third of a query's words in a memory.
     """
     known = [concept.name for concept in mentioned(question.text, state.concepts)]
-    if question.asks == "count":
+    if question.kind.answer == "counted":
         noun = stem(question.noun)
         known += [one.name for one in state.concepts if any(meets(noun, stems(alias)) for alias in one.aliases)]
     names = list(dict.fromkeys([*question.names, *known]))
     lookups = [question.text, question.context, " ".join(names[:3])]
-    if question.asks == "count":
+    if question.kind.answer == "counted":
         lookups.append(" ".join(words_for(stem(question.noun))[:12]))
     lookups += [" ".join(question.words[start : start + 3]) for start in (0, 3)]
     return list(dict.fromkeys(text for text in lookups if text.strip()))

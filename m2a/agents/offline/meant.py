@@ -45,10 +45,10 @@ def rate(new: Claim, known: Sequence[Claim], sense: Sense) -> list[Candidate]:
 def meant_features(new: Claim, known: Sequence[Claim], sense: Sense) -> list[dict[str, float]]:
     """How each known claim agrees with the new one, beside the others."""
     holders = Counter(word for old in known for word in old.words)
-    return [_features(new, old, holders, sense) for old in known]
+    return [_features(new, old, holders, sense.cosine(new.text, old.text)) for old in known]
 
 
-def _features(new: Claim, old: Claim, holders: Counter[str], sense: Sense) -> dict[str, float]:
+def _features(new: Claim, old: Claim, holders: Counter[str], cosine: float) -> dict[str, float]:
     told = new.words | new.subject_names
     shared = new.words & old.words
     different = different_kinds(new, old)
@@ -64,7 +64,7 @@ def _features(new: Claim, old: Claim, holders: Counter[str], sense: Sense) -> di
         "share of its subject unsaid": len(unsaid) / max(1, len(old.subject)),
         "words of its subject unsaid": min(3, len(unsaid)),
         "share of the own subject not held": len(new.subject - old.words) / max(1, len(new.subject)),
-        "cosine": sense.cosine(new.text, old.text),
+        "cosine": cosine,
         "same frame": SequenceMatcher(None, frame_words(new.text), frame_words(old.text), autojunk=False).ratio(),
         "another value": bool(different),
         "the same value": bool((new.kinds & old.kinds) - different),
@@ -91,3 +91,6 @@ def _leads(scores: Sequence[float]) -> list[float]:
 def _numbers(text: str) -> frozenset[str]:
     """Numbers that tell one of a kind from another: flat 2, bed 1."""
     return frozenset(re.findall(r"(?<=[a-z] )\d{1,2}\b(?! ?(?:am|pm|kg|mg|cm|km|%|\w+s\b))", text))
+
+
+FEATURES = frozenset(_features(Claim.of(""), Claim.of(""), Counter(), 0.0))

@@ -6,30 +6,24 @@ on an earlier call.
 """
 
 import asyncio
-import sys
 from collections.abc import AsyncGenerator, Mapping
-from pathlib import Path
 
 from m2a.agents.offline import lookups, writes
 from m2a.agents.offline.heard import Heard, hear
+from m2a.agents.offline.learned import learned
 from m2a.agents.offline.relations import facts_that_lead
 from m2a.agents.offline.replies import reply_parts
 from m2a.agents.offline.sense import Logistic, Sense
 from m2a.agents.state import Decision, FindMessages, FollowedFact, TurnState
 from m2a.types import Action, Answer, Finish, QueryMemory, UpdateMemory
 from models.chat_model import TokenUsage
-from models.load import load_text_encoder
-from models.text_encoder import MINILM, TextEncoder
+from models.text_encoder import TextEncoder
 
 _HEARD = 8  # turns whose message is not read again by each of their stages
 
 
 class OfflineRules:
-    """The policy without a language model: it looks up, quotes, counts and keeps, and never invents.
-
-    `encoder` must be the embedded all-MiniLM-L6-v2, for which the decisions were learned; it is loaded at the first
-    use where none is given. `learned` stands in for the committed decisions, in a leave-one-out evaluation.
-    """
+    """The policy without a language model: it looks up, quotes, counts and keeps, and never invents."""
 
     name = "offline rules"
     first_search_hits = 25  # of a value told twenty times the newest must be among them
@@ -39,10 +33,9 @@ class OfflineRules:
     quotes_user_alone = True  # their own replies hold little but such quotations
     consent = None
 
-    def __init__(self, encoder: TextEncoder | None = None, learned: Mapping[str, Logistic] | None = None) -> None:
-        self._encoder = encoder
-        self._learned = learned
-        self._made: Sense | None = None
+    def __init__(self, encoder: TextEncoder, decisions: Mapping[str, Logistic] | None = None) -> None:
+        """`decisions` replace those that ship; without them raises `ValueError` for an encoder that those do not fit."""
+        self._sense = Sense(encoder, learned(encoder) if decisions is None else decisions)
         self._heard: dict[object, Heard] = {}
 
     async def sees_photos(self) -> bool:
@@ -52,12 +45,12 @@ class OfflineRules:
         return Decision(await asyncio.to_thread(self._action, state))
 
     async def reply(self, state: TurnState) -> AsyncGenerator[str | TokenUsage, None]:
-        parts = await asyncio.to_thread(lambda: reply_parts(state, self._hear(state), self._sense()))
+        parts = await asyncio.to_thread(lambda: reply_parts(state, self._hear(state), self._sense))
         for index, part in enumerate(parts):
             yield part if index == 0 else f"\n\n{part}"
 
     def follow(self, question: str, find: FindMessages) -> tuple[FollowedFact, ...]:
-        return facts_that_lead(question, find, self._sense())
+        return facts_that_lead(question, find, self._sense)
 
     def _action(self, state: TurnState) -> Action:
         heard = self._hear(state)
@@ -66,25 +59,19 @@ class OfflineRules:
                 done = sum(isinstance(step.action, QueryMemory) for step in state.steps)
                 return QueryMemory(query=heard.questions[done].text) if done < len(heard.questions) else Answer()
             case "manage query":
-                return lookups.next_step(state, heard, self._sense())
+                return lookups.next_step(state, heard, self._sense)
             case "update":
                 wishes = [one.text for one in heard.reading.observations]
                 wishes += [f"Forget: {what}" for what in heard.reading.forgets]
                 wishes += ["Bring back what was replaced."] * heard.reading.restores
                 return UpdateMemory(request="\n".join(wishes)) if wishes else Finish()
             case _:
-                return writes.next_step(state, heard.reading, self._sense())
+                return writes.next_step(state, heard.reading, self._sense)
 
     def _hear(self, state: TurnState) -> Heard:
         key = (state.message, state.recent, state.concepts)
         heard = self._heard.get(key)
         if heard is None:
-            heard = hear(state.message, state.recent, state.concepts, self._sense())
+            heard = hear(state.message, state.recent, state.concepts, self._sense)
             self._heard = dict(list(self._heard.items())[1 - _HEARD :]) | {key: heard}
         return heard
-
-    def _sense(self) -> Sense:
-        if self._made is None:
-            encoder = self._encoder or load_text_encoder(MINILM, Path(sys.prefix) / "share" / "m2a")
-            self._made = Sense(encoder, self._learned)
-        return self._made

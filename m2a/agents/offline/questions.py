@@ -4,113 +4,17 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Literal
 
 from m2a.agents.offline.acts import Utterance, utterances
 from m2a.agents.offline.clauses import sentences
 from m2a.agents.offline.dates import find_dates
+from m2a.agents.offline.kinds import KINDS, Kind, kind_of
 from m2a.agents.offline.names import antecedent, find_names
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.statements import topic_of
 from m2a.agents.offline.text import plain, stem
 from m2a.types import Concept, DateInterval, Message
 
-Asks = Literal[
-    "day", "time", "place", "person", "name", "count", "money", "amount", "age", "duration", "until", "ago",
-    "frequency", "reason", "job", "noun", "thing", "yes or no", "about", "show", "told then", "who is this",
-]  # fmt: skip
-
-_UNIT = r"(?P<unit>day|week|month|year|night|hour)s?"
-_AUXILIARY = r"(?:is|are|was|were|am|do|does|did|have|has|had|can|could|will|would|should|must|may)"
-# The first that is found anywhere in the question; what a pattern matches is the asking itself.
-_KINDS: tuple[tuple[Asks, str], ...] = (
-    (
-        "about",
-        r"\bwhat (?:else )?(?:do|did|can) (?:you|i|we) (?:still )?(?:know|remember|say|tell you|"
-        r"have)\b.*?\b(?:about|of|on)\b",
-    ),
-    (
-        "about",
-        r"\b(?:tell (?:me|us)|remind me)(?: more| everything| something| all)?(?: you know)? (?:about|of)\b|"
-        r"\b(?:everything|anything) (?:you know )?about\b",
-    ),
-    (
-        "show",
-        r"\b(?:show (?:me|us)|let me see|can i see|(?:have|got|any) (?:a |any )?(?:photos?|pictures?|"
-        r"pics?) of|look like)\b",
-    ),
-    (
-        "until",
-        rf"\bhow (?:long|soon|(?:many|much) (?:more )?{_UNIT})\b.*\b(?:until|till|til|before|to go|left|away|"
-        rf"from now|is it to)\b",
-    ),
-    ("ago", rf"\bhow (?:long'?s?|many {_UNIT})\b.*\b(?:ago|since|passed)\b"),
-    ("age", r"\bhow old\b|\b(?:what|which) age\b|\bthe age of\b|\bhow many (?:weeks|months|years) old\b"),
-    ("frequency", r"\bhow (?:often|frequently|regularly|many times)\b"),
-    ("duration", rf"\bhow (?:long'?s?|many {_UNIT})\b|\bsince when\b"),
-    (
-        "count",
-        r"\b(?:how many (?:more |other |different |of (?:my|our|the|her|his|their) )?|"
-        r"(?:the |a )(?:total )?(?:number|count) of )(?P<noun>[\w'-]+)",
-    ),
-    (
-        "money",
-        r"\b(?:price|costs?|set (?:me|us) back|pay|paid|paying|spen[dt](?! (?:the|a|an|my|our|his|her|their|christmas)\b)|"
-        r"salary|day rate|hourly rate|shelling out|worth)\b|"
-        r"\bhow much (?:rent|money|(?:do|did) (?:i|we|you|they) "
-        r"(?:give|hand over|fork out|part with|pay|offer|bid|owe|lend|borrow|charge|sell))\b",
-    ),
-    ("money", r"\bhow much (?:will|would|does|did)\b.*\b(?:be|come to)\b"),
-    ("money", r"\bhow (?:much (?:is|are|was|were|an?|per)|expensive|pricey)\b"),
-    (
-        "amount",
-        r"\bhow (?:much|far|big|tall|high|heavy|large|fast|wide|warm)\b|\b(?:what|which)(?:'?s| is|"
-        r" was)?(?: (?:my|the|our|his|her))? (?P<noun>(?:\w+ )?(?:size|dose|dosage|height|weight|amount|distance|quantity|"
-        r"numbers?|code|pin))\b|\b(?:phone|mobile|room) number\b",
-    ),
-    ("time", r"\b(?:what|which) (?:exact )?(?:time|hour)\b(?! of (?:the )?year)|\bwhat time'|\bhow (?:late|early)\b"),
-    (
-        "day",
-        r"^(?!.*\b(?:where|what|which|who|how)\b.*\bwhen\b).*"
-        r"\bwhen\b(?! (?:i'm|we're|you're|i |you |he |she |they |handhold))|"
-        r"\bwhen(?:'?s|'re| is| are| was| were| do| does| did| will| am| should| can)\b|"
-        r"\b(?:what|which)(?:'s| is| was)?(?: (?:the|my|our))?(?: exact| actual| moving| due| start)? "
-        r"(?:days?|dates?|month|year|weekdays?|week|weekend|season|deadline|time of year)\b|"
-        r"\b(?:what|which) (?:mornings|evenings|nights|afternoons|weekends)\b|\bby when\b|"
-        r"^(?!.*\bfor (?:my|your|his|her|their|our|\w+'s) birthday).*\bwhat(?:'?s| is| was) [\w' -]{2,30}\bbirthday\b"
-        r"(?! present| party| cake| gift)|^(?!.*\b(?:what|where|which|who|how|why)\b).*\bbirthday\b",
-    ),
-    (
-        "place",
-        r"\bwhere(?:'?s|'re|abouts)?\b|\b(?:what|which) (?:city|town|place|country|village|street|part|bit|"
-        r"room|floor|airport|neighbou?rhood|district|suburb|area|region|county)\b",
-    ),
-    ("name", r"\b(?:what'?s?|which|who'?s?)\b.*\b(?:called|call|named?|names)\b|\bwhat's .* called\b|\bname of\b"),
-    (
-        "job",
-        r"\bwhat (?:does|do|did) [^,?]* do(?: (?:at|for|in|as|again|now|these)\b[^,?]*)?(?=[?,.]|$)|"
-        r"\bwhat(?:'s| is) [^,?]*\b(?:job|profession|occupation)\b|\bfor a living\b",
-    ),
-    ("person", r"\b(?:who|whose|whom|who's|whos)\b"),
-    ("reason", r"\bwhy\b|\bhow come\b"),
-    (
-        "noun",
-        rf"\b(?:what|which|whichever)(?: (?:kind|type|sort|one)s?(?: of)?)? (?P<noun>(?:brand|make|model|"
-        rf"colou?r|breed|flavou?r)(?= of\b)|(?!(?:was|is|are|do|does|did)\b)(?:[a-z-]+ )??[a-z-]+)(?= of\b|"
-        rf"'s\b| {_AUXILIARY}\b| [a-z]+s\b|[?,]|$| i\b| we\b| to\b)",
-    ),
-    (
-        "noun",
-        r"\bwhat(?:'?s| is| are| was| were) (?:my|our|the|his|her|their|[\w-]+'s?|"
-        r"my \w+'s?) (?:[\w-]+ )?(?P<noun>[a-z]+)(?= *[?,.]| *$| again\b| like\b)",
-    ),
-    ("thing", r"\bwhat(?:'?s|'re)?\b|\bwhich\b|\bhow(?:'?s)?\b"),
-    (
-        "yes or no",
-        rf"^\W*(?:(?:and|so|but|ok|sorry) )*{_AUXILIARY}(?:n't)?\b|[,-] {_AUXILIARY} (?:i|we|he|she|it|they|my|"
-        rf"the)\b|\bwhether\b|\bif\b",
-    ),
-)  # fmt: skip
 # Asked of what somebody is told not to bear.
 _MAY_NOT_EAT = re.compile(
     r"\b(?:can't|cannot|can not|mustn't|shouldn't|doesn't|does not|don't|not)\b((?: \w+){0,3}?) eat\b", re.I
@@ -119,7 +23,6 @@ _TOLD_THEN = re.compile(
     r"\bwhat (?:all |else )?(?:did|have) (?:i|we)\b.*\b(?:tell|told|say|said|mention|talk)", re.IGNORECASE
 )
 _SHOWING = frozenset(stem(word) for word in "show see look photo picture pic image".split())
-_PATTERNS = tuple((asks, re.compile(pattern, re.IGNORECASE)) for asks, pattern in _KINDS)
 # Words that tell nothing of which memory answers.
 _LIGHT = frozenset(
     stem(word)
@@ -143,7 +46,7 @@ class Question:
     """
 
     text: str
-    asks: Asks
+    kind: Kind
     context: str = ""
     words: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
@@ -165,9 +68,9 @@ def questions_of(
         parse(resolve(text, recent, concepts), today, context=message.text, has_photos=has_photos) for text in asked[:5]
     ]
     found = [one if at == 0 else _of_the_same(one, found[at - 1]) for at, one in enumerate(found)]
-    found += [Question(one.text, "thing", one.text, is_read=False) for one in said[:20] if _asks_unread(one)]
+    found += [Question(one.text, KINDS["thing"], one.text, is_read=False) for one in said[:20] if _asks_unread(one)]
     if message.photos and not re.search(r"\w", message.text):
-        found.append(Question("who is this?", "who is this"))
+        found.append(Question("who is this?", KINDS["who is this"]))
     return found
 
 
@@ -209,23 +112,23 @@ def parse(text: str, today: date, *, context: str = "", has_photos: bool = False
     """The question's kind by its words of asking; the others tell which memory is meant."""
     typed = plain(text).strip()
     if has_photos and _points_at_photo(typed):
-        return Question(typed, "who is this", typed)
-    asks, match = kind_of(typed)
+        return Question(typed, KINDS["who is this"], typed)
+    kind, match = kind_of(typed)
     groups = match.groupdict() if match else {}
     noun = groups.get("noun") or ""
     found = find_dates(typed, today, past=bool(re.search(r"\b(?:did|was|were|had)\b", typed, re.IGNORECASE)))
     names = tuple(find_names(typed))
     day = typed[found[0].start : found[0].end] if found else ""
     if day and _TOLD_THEN.search(typed) and not content_words(typed.replace(day, " ")):
-        asks = "told then"
+        kind = KINDS["told then"]
     return Question(
         typed,
-        asks,
+        kind,
         plain(context) or typed,
         tuple(
             word
             for word in content_words(_MAY_NOT_EAT.sub(r"\1 allergic", typed))
-            if asks != "show" or stem(word) not in _SHOWING
+            if kind.answer != "shown" or stem(word) not in _SHOWING
         ),
         names,
         noun=noun.split()[-1].lower() if noun else "",
@@ -234,13 +137,6 @@ def parse(text: str, today: date, *, context: str = "", has_photos: bool = False
         and not names,
         within=found[0].interval if found else None,
     )
-
-
-def kind_of(text: str) -> tuple[Asks, re.Match[str] | None]:
-    for asks, pattern in _PATTERNS:
-        if match := pattern.search(text):
-            return asks, match
-    return "thing", None
 
 
 def content_words(text: str) -> list[str]:

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from m2a.agents.offline.answer_kinds import gives_the_name, goes_by_a_name, holds_kind, tells_the_taste
 from m2a.agents.offline.clauses import segments
+from m2a.agents.offline.kinds import KINDS
 from m2a.agents.offline.names import mentioned, names_of
 from m2a.agents.offline.questions import Question, content_words
 from m2a.agents.offline.sense import Sense, leads
@@ -18,8 +19,6 @@ _SYNONYM = 0.9  # what a word of the lists meets, where the same word meets 1 an
 _NEARBY = 0.8  # what a word is worth that was said in the same message, though not in the memory
 _UNMET = 0.5  # a word met by less has not been spoken of
 _NAME_MET = 0.7
-_SURE_KINDS = ("time", "money", "frequency", "day", "until", "ago", "name")
-_VALUES = ("age", "time", "money", "amount", "frequency", "day", "until", "ago")  # known by their looks
 _RULED_OUT = 0.5  # what is left of the probability where the kind of answer is missing: the memory may be near, no more
 # In which a memory may stand out among the others.
 _LEADING = (
@@ -29,6 +28,32 @@ _LEADING = (
     "least covered",
     "literal share",
     "rare literal",
+)
+FEATURES = frozenset(
+    [
+        "cosine of a part",
+        "cosine of the message",
+        "cosine beyond the entity",
+        "coverage of a part",
+        "least covered",
+        "rest coverage",
+        "words met",
+        "words unmet",
+        "name met",
+        "kind met",
+        "kind missing",
+        "kind missing and coverage",
+        "value missing",
+        "literal share",
+        "literal and cosine of a part",
+        "literal and coverage of a part",
+        "rare literal",
+        "gives the name",
+        "another number",
+        "kin unmet",
+        *(f"{name}: lead" for name in _LEADING),
+        *(f"asks: {kind}" for kind in KINDS),
+    ]
 )
 SURE = 0.6  # the probability from which a memory is the answer
 NEAR = 0.03  # from here it is told as the nearest to what is asked
@@ -86,8 +111,8 @@ _HAS_ANY = re.compile(r"\b(?:do|have) (?:i|we) (?:have|got|own|keep)\b", re.IGNO
 
 def _counted_kind(question: Question) -> frozenset[str]:
     """What is counted by "how many pets have I got in all?", or asked of by "have I got pets?": all of a kind, whoever has it."""
-    has_any = question.asks == "yes or no" and len(question.words) == 1 and _HAS_ANY.search(question.text)
-    if question.names or not (question.asks == "count" or has_any):
+    has_any = question.kind.name == "yes or no" and len(question.words) == 1 and _HAS_ANY.search(question.text)
+    if question.names or not (question.kind.name == "count" or has_any):
         return frozenset()
     noun = stem(question.words[0] if has_any else question.noun)
     others = {stem(word) for word in question.words} - {noun}
@@ -165,7 +190,7 @@ def _score(
         return probability * _RULED_OUT
     if is_counted:
         return SURE + (1 - SURE) * probability
-    of_everything = question.asks == "about" and not question.words  # "what do you know about me?"
+    of_everything = question.kind.name == "about" and not question.words  # "what do you know about me?"
     of_taste = tells_taste and bool(features["name met"]) and bool(features["kind met"])
     says_it_all = features["literal share"] == 1.0 and (bool(features["kind met"]) or _asks_of_it(question))
     if of_everything or of_taste or (says_it_all and question.words):
@@ -177,8 +202,8 @@ def _score(
 
 def _asks_of_it(question: Question) -> bool:
     """ "Show me my teapot", "tell me about Rex", "who is Rex?": nothing but the thing itself is asked of."""
-    return question.asks in ("show", "about") or (
-        question.asks == "person" and bool(re.match(r"\W*who(?:'s| is| was)\b", question.text, re.IGNORECASE))
+    return question.kind.name in ("show", "about") or (
+        question.kind.name == "person" and bool(re.match(r"\W*who(?:'s| is| was)\b", question.text, re.IGNORECASE))
     )
 
 
@@ -188,9 +213,9 @@ def _is_ruled_out(question: Question, features: Mapping[str, float]) -> bool:
     return bool(features["kin unmet"]) or (
         bool(features["kind missing"])
         and (
-            question.asks in _SURE_KINDS
+            question.kind.strict
             or goes_by_a_name(question)
-            or (question.asks == "noun" and bool(features["name met"]))
+            or (question.kind.name == "noun" and bool(features["name met"]))
         )
     )
 
@@ -225,9 +250,7 @@ def features_of(
     for name in _LEADING:
         for features, lead in zip(found, leads([features[name] for features in found]), strict=True):
             features[f"{name}: lead"] = lead
-    for features in found:
-        features[f"asks: {question.asks}"] = 1.0
-    return found
+    return [features | {f"asks: {kind}": float(kind == question.kind.name) for kind in KINDS} for features in found]
 
 
 def _features(
@@ -275,13 +298,12 @@ def _features(
         "kind met": float(kind is True),
         "kind missing": float(kind is False),
         "kind missing and coverage": coverage if kind is False else 0.0,
-        "value missing": float(kind is False and question.asks in _VALUES),
+        "value missing": float(kind is False and question.kind.value),
         "literal share": len(literal) / max(1, len(met)),
         "literal and cosine of a part": near if literal else 0.0,
         "literal and coverage of a part": of_part if literal else 0.0,
         "rare literal": max((rarity[word] for word in literal), default=0.0),
         "gives the name": float(gives_the_name(question, entry.text)),
-        "about": float(question.asks == "about"),
         "another number": float(_has_another_number(question.text, entry.text)),
         "kin unmet": float(any(met.get(word, 1.0) < _SYNONYM for word in question.words if word.lower() in _KIN)),
     }

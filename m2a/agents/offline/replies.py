@@ -84,7 +84,7 @@ def reply_parts(state: TurnState, heard: Heard, sense: Sense) -> list[str]:
             found, sure = selected(question, matches), is_sure(matches)
         if context.facts:
             said = led_to(context.facts, context.messages)
-        elif question.asks == "who is this":
+        elif question.kind.answer == "recognised":
             said = who_is_this(state.photos, context, state.recalled, today, is_temporary=state.is_temporary)
         elif (shown := _shown(question, context, state)) and not found:
             said = photos_shown(shown, state.recalled, state.concepts)
@@ -98,7 +98,7 @@ def reply_parts(state: TurnState, heard: Heard, sense: Sense) -> list[str]:
     parts += list(dict.fromkeys(answered)) or given[:1]
     if answered and len(answered) < len(given):
         parts.append("The rest of what you ask I don't have in memory.")
-    if not any(question.asks == "who is this" for question in asked):
+    if not any(question.kind.answer == "recognised" for question in asked):
         parts.append(remarks([] if _names_photos(heard.reading) else state.photos, today))
     told = [part for part in parts if part]
     return told or [_other(state, sense)]

@@ -1,22 +1,17 @@
 """How near two texts are in meaning, and the small learned decisions that rest on it.
 
-The vectors are those of the embedded all-MiniLM-L6-v2, for which `learned.json` was trained
-(`python -m tests.bench offline --train`); no other encoder fits these weights.
+The decisions that ship (`learned`) fit the vectors of the embedded all-MiniLM-L6-v2 only.
 """
 
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from models.text_encoder import TextEncoder
 
-LEARNED = Path(__file__).parent / "learned.json"
 _REMEMBERED = 16_384
 
 
@@ -37,12 +32,6 @@ class Logistic:
         return 1 / (1 + math.exp(-max(-60.0, min(60.0, self.score(features, vector)))))
 
 
-@lru_cache(maxsize=1)
-def learned() -> Mapping[str, Logistic]:
-    """The decisions of the committed file, by name."""
-    return as_decisions(json.loads(LEARNED.read_text(encoding="utf-8")))
-
-
 def as_decisions(models: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Logistic]:
     return {
         name: Logistic(model["bias"], model["features"], tuple(model.get("vector", ())))
@@ -60,12 +49,10 @@ def leads(values: Sequence[float]) -> list[float]:
 class Sense:
     """Vectors of texts and words, each computed once while no more than `remembered` are known. Safe to call from threads."""
 
-    def __init__(
-        self, encoder: TextEncoder, models: Mapping[str, Logistic] | None = None, *, remembered: int = _REMEMBERED
-    ) -> None:
+    def __init__(self, encoder: TextEncoder, models: Mapping[str, Logistic], *, remembered: int = _REMEMBERED) -> None:
         self._encoder = encoder
         self._remembered = remembered
-        self.models = models or learned()
+        self.models = models
         self._vectors: dict[str, np.ndarray] = {}
 
     def with_models(self, models: Mapping[str, Logistic]) -> "Sense":

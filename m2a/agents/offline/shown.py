@@ -17,7 +17,9 @@ _SHOWED = re.compile(
 
 
 def asks_for_photos(question: Question) -> bool:
-    return question.asks == "show" or (question.asks != "who is this" and bool(_SHOWED.search(question.text)))
+    return question.kind.answer == "shown" or (
+        question.kind.answer != "recognised" and bool(_SHOWED.search(question.text))
+    )
 
 
 def showing(messages: Sequence[Message], before: int) -> list[Message]:

@@ -16,4 +16,4 @@ def facts_that_lead(question: str, find: FindMessages, sense: Sense) -> tuple[Fo
     followed = follow(question, Statements(find), sense)
     if followed is None or all(fact.among <= _READ_WHOLE for fact in followed.facts):
         return ()
-    return tuple(FollowedFact(fact.place[0], fact.sentence, fact.value) for fact in followed.facts)
+    return tuple(FollowedFact(fact.place[0], fact.quotation, fact.value) for fact in followed.facts)

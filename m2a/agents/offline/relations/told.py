@@ -48,7 +48,9 @@ Words = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """One statement of a subject. `relation` are its words without subject and value; a larger `place` was told later.
+    """One statement of a subject. `relation` are its words without subject and value; a larger `place` is a later statement.
+
+    `quotation` is the sentence as written, `sentence` the part of it that was read, without hedges and the like.
 
     `belongs` says that it is told of the subject, and not of the value: "X was written by Y" is of X, and so are "Y wrote X"
     and "Y is the author of X"; of "X is a citizen of Y" Y has another fact, of its citizens. `among` so many statements of
@@ -60,6 +62,7 @@ class Told:
     value: str
     place: tuple[int, int]
     sentence: str
+    quotation: str
     belongs: bool
     among: int
 
@@ -67,6 +70,7 @@ class Told:
 @dataclass(frozen=True, slots=True)
 class _Sentence:
     text: str
+    quotation: str
     words: Words  # as written
     keys: Words  # as compared
     place: tuple[int, int]
@@ -108,16 +112,21 @@ class Statements:
 
     def _add(self, message: Message) -> None:
         parsed = _parsed(message.text)
-        for place, (text, words, keys) in enumerate(parsed):
+        for place, (quotation, text, words, keys) in enumerate(parsed):
             for key in set(keys):
                 self._holding[key].append(len(self._sentences))
-            self._sentences.append(_Sentence(text, words, keys, (message.message_id, place), len(parsed)))
+            self._sentences.append(_Sentence(text, quotation, words, keys, (message.message_id, place), len(parsed)))
 
 
 @lru_cache(maxsize=4096)
-def _parsed(text: str) -> tuple[tuple[str, Words, Words], ...]:
-    """The sentences of a message: as written, in words, and in words as compared."""
-    return tuple((one, tuple(one.split()), keys_of(one.split())) for one in _sentences_of(text))
+def _parsed(text: str) -> tuple[tuple[str, str, Words, Words], ...]:
+    """The sentences of a message: as written, as read, and what is read in words and in words as compared."""
+    read = [(sentence, _bare(sentence)) for sentence in _sentences_of(text)]
+    return tuple(
+        (sentence, bare, tuple(bare.split()), keys_of(bare.split()))
+        for sentence, bare in read
+        if bare and not bare.endswith("?")
+    )
 
 
 def keys_of(words: Iterable[str]) -> Words:
@@ -138,10 +147,10 @@ def _sentences_of(text: str) -> list[str]:
     for line in text.splitlines():
         item = _ITEM.match(line)
         if item is not None:
-            found.append(_bare(item["text"]))
+            found.append(item["text"])
         else:
-            found += [_bare(line[start:end]) for start, end in sentence_spans(line)]
-    return [one for one in found if one and not one.endswith("?")]
+            found += [line[start:end] for start, end in sentence_spans(line)]
+    return found
 
 
 def _bare(sentence: str) -> str:
@@ -173,7 +182,8 @@ def _told(sentence: _Sentence, start: int, end: int) -> Told | None:
         return None
     relation, value, belongs = read
     subject = " ".join(words[start:end]).strip(_MARKS)
-    return Told(re.sub(r"['’]s$", "", subject), relation, value, sentence.place, sentence.text, belongs, sentence.among)
+    subject = re.sub(r"['’]s$", "", subject)
+    return Told(subject, relation, value, sentence.place, sentence.text, sentence.quotation, belongs, sentence.among)
 
 
 _Read = tuple[str, str, bool]

@@ -1,0 +1,42 @@
+"""The decisions of the offline rules that are learned, as they ship (`python -m tests.bench offline --train`)."""
+
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from m2a.agents.offline import acts, corrections, meant, relevance
+from m2a.agents.offline.sense import Logistic, as_decisions
+from models.text_encoder import TextEncoder
+
+LEARNED = Path(__file__).parent / "learned.json"
+# The features of "forgets" are runs of words, and differ with what it is learned from.
+_FEATURES: Mapping[str, frozenset[str]] = {
+    **dict.fromkeys(acts.LEARNED_ACTS, acts.FEATURES),
+    "answers": relevance.FEATURES,
+    "meant": meant.FEATURES,
+    "corrects": corrections.FEATURES,
+}
+
+
+def learned(encoder: TextEncoder) -> Mapping[str, Logistic]:
+    """The decisions of the committed file, by name.
+
+    Raises `ValueError` for an encoder that they were not learned with, and for weights of other features.
+    """
+    trained_on, decisions = _shipped()
+    if encoder.encoder_id.partition("@")[0] != trained_on:
+        raise ValueError(f"The offline rules are trained on {trained_on}, not on {encoder.encoder_id!r}.")
+    return decisions
+
+
+@lru_cache(maxsize=1)
+def _shipped() -> tuple[str, Mapping[str, Logistic]]:
+    content: dict[str, Any] = json.loads(LEARNED.read_text(encoding="utf-8"))
+    trained_on = content.pop("encoder")
+    decisions = as_decisions(content)
+    for name, features in _FEATURES.items():
+        if differing := features ^ decisions[name].features.keys():
+            raise ValueError(f"The weights of {name!r} do not fit its features: {', '.join(sorted(differing))}.")
+    return trained_on, decisions
