@@ -26,7 +26,8 @@ from m2a.types import Failed, MemoryChanged, MemoryEntry, MemoryRule, MessageRec
 from m2a.wiring import cache_dir
 from models.abilities import Abilities
 from models.chat_model import ChatMessage, TokenUsage, in_words
-from models.text_encoder import MINILM, load_text_encoder
+from models.load import load_text_encoder
+from models.text_encoder import MINILM
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 NOT_READ = "in this conversation only"

@@ -18,7 +18,8 @@ from m2a.assistant import Assistant
 from m2a.settings import Settings
 from m2a.types import MessageRecorded, NotKept, ReplyFinished
 from m2a.wiring import cache_dir, offline_rules
-from models.text_encoder import MINILM, load_text_encoder
+from models.load import load_text_encoder
+from models.text_encoder import MINILM
 from tests.encoders import HashingTextEncoder
 from tests.offline_cases import DECLINED, EVERYTHING, false_quotations, play, play_file, read_stories, score
 
