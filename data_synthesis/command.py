@@ -20,6 +20,7 @@ from data_synthesis.plan import OFFLINE, Plan, plan_run
 from data_synthesis.run_folder import RUN_FILE, RunFolder
 from m2a.benchmarks import BenchmarkError
 from m2a.benchmarks.progress import Progress
+from m2a.types.errors import UserError
 from models.chat_model import ChatModel, ChatModelError
 from models.load import load_chat_model
 from models.prices import Price, per_million, price_of
@@ -160,7 +161,7 @@ def _chat_model(chat: _Chat) -> ChatModel:
             sees_photos=chat.sees_photos,
             timeout=chat.timeout,
         )
-    except ValueError as error:
+    except UserError as error:
         raise SynthesisError(str(error)) from error
 
 

@@ -259,7 +259,7 @@ def test_an_update_that_was_set_aside_is_named_and_tried_again(memory):
     bank.index()
     assert bank.pending_updates() == []
     assert verify(memory.stores) == [
-        f"The update after message {reply.message_id} failed and was set aside; `m2a repair` has it tried again."
+        f"The update after message {reply.message_id} failed and was set aside; `m2a repair` retries it."
     ]
     assert repair(memory.stores) == ["1 update that failed will be tried again at the next turn."]
     assert bank.pending_updates() == [reply.message_id]

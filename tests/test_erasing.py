@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select, text
 
+from m2a.agents.traces import load_trace
 from m2a.memory.audit import verify
 from m2a.memory.erasure_scope import NothingToEraseError
 from m2a.memory.schema import embedding, metadata, ranked_record, receipt
@@ -204,10 +205,12 @@ def test_what_was_forgotten_is_listed_and_erased_and_reads_as_before(memory):
     pin = memory.bank.add(draft_of(said, PIN), who="test", why="")
     request, reply = memory.say("Please forget my PIN. And the boiler is new.", "Done.")
     forgetting = Forgetting((pin.memory_id,), "", (MessageSpan(request.message_id, 0, 21),))
-    [of_pin] = memory.bank.write([forgetting], who="test", update_of=reply.message_id)
+    memory.bank.write([forgetting], who="test", update_of=reply.message_id)
     step = Forgetting((), "", (MessageSpan(1, memory.bank.messages([1])[1].text.index("Mind"), 99),))
     _, other = memory.say("Forget the step.")
-    [of_step] = memory.bank.write([step], who="test", update_of=other.message_id)
+    memory.bank.write([step], who="test", update_of=other.message_id)
+    [of_pin] = load_trace(memory.bank, reply.message_id).changes
+    [of_step] = load_trace(memory.bank, other.message_id).changes
     read = memory.bank.messages(range(1, 10))
     assert of_pin.forgetting_id != of_step.forgetting_id
     erase(memory, "forgotten", of_pin.forgetting_id)

@@ -125,7 +125,7 @@ def test_the_page_follows_an_answer_until_the_reader_scrolls_up(fresh: Visitor) 
     fresh.say("echo " + "A line.\n\n" * 40)
     fresh.compose("Tell it slowly")
     page.get_by_label("Send", exact=True).click()
-    expect(page.locator("#m2a-live .m-markdown")).to_contain_text("Word 3.")
+    expect(page.locator("#m2a-live .m-markdown").last).to_contain_text("Word 3.")
     # As a photo does that loads between a scroll and the event of it.
     page.evaluate(
         """() => {
