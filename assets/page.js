@@ -846,6 +846,9 @@
     if (memory) askMemory('memory', { memory_id: Number(memory) });
     else if (memory === '' && document.querySelector('.m-opened')) askMemory('back');
     const id = params.get('conversation') || '';
+    // It may have been drawn since the last frame: what the page shows counts, not what the last frame saw.
+    const heading = document.querySelector('h1[data-conversation]');
+    if (heading && shown !== null) shown = heading.dataset.conversation;
     if (id === addressed()) return;
     const link = [...document.querySelectorAll('[data-open]')].find((one) => one.dataset.open === id);
     if (id && !link) location.reload();
