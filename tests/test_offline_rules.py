@@ -375,6 +375,19 @@ async def test_of_values_that_exclude_each_other_the_newest_answers(talk: Talk) 
     assert all(language in answer for language in ("Polish", "Italian", "Welsh"))
 
 
+async def test_what_is_said_of_one_thing_in_other_respects_hides_nothing(talk: Talk) -> None:
+    await talk.say("Our cat is called Pickle. She is fourteen and has bad kidneys.")
+    answer = await talk.say("What's my cat called?")
+    assert answer.index("Pickle") < answer.index("fourteen") and "older" not in answer and "before" not in answer
+    assert "Pickle" not in await talk.say("How old is our cat?")
+
+
+async def test_one_quotation_is_told_once(talk: Talk) -> None:
+    await talk.say("My brother's name is Paul. He is a dentist in Ghent.")
+    answer = await talk.say("What is my brother called?")
+    assert answer.count("Paul") == 1 and answer.count("[memory") + answer.count("(") <= 2
+
+
 async def test_a_statement_repeated_becomes_the_newest(talk: Talk) -> None:
     for weight in (81, 80, 81):
         await talk.say(f"I weigh {weight} kilos now.")

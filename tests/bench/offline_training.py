@@ -116,6 +116,7 @@ def forget_examples(path: Path, spoken: Mapping[str, Sequence[str]], sense: Sens
     cases = read_cases(path)
     asking, near = ([text for (text,) in cases[name]] for name in ("forget", "not_forget"))
     near += [case[1] for case in cases["corrections"]] + [case[2] for case in cases["lookalikes"]]
+    near += [text for (talk,) in cases["talk"] for text in (talk, *sentences(plain(talk)))]
     told = [text for case in cases["pairs"] for text in case[:3]] + [text for (text,) in cases["nothing"]]
     told += [text for case in cases["corrections"] for text in (case[0], case[2])]
     weighed = [
