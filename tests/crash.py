@@ -249,7 +249,7 @@ class Check:
 
     def _raw_log(self) -> dict[int, "Said"]:
         """The messages as they were said, what was forgotten of them too: nothing else may ever read it."""
-        with self._assistant.stores.database.read() as connection:
+        with self._assistant.stores.database.snapshot() as connection:
             photos = connection.execute(
                 select(message_photo.c.message_id, message_photo.c.photo_id)
                 .where(message_photo.c.owner == self._bank.owner)
@@ -265,7 +265,7 @@ class Check:
 
     def _updates(self) -> None:
         """Each reply's update once, acknowledged or not; of a message without a reply none."""
-        with self._assistant.stores.database.read() as connection:
+        with self._assistant.stores.database.snapshot() as connection:
             history = connection.execute(select(entry_history).where(entry_history.c.owner == self._bank.owner)).all()
         added = Counter(row.text for row in history if row.change == "added")
         successors = Counter(row.memory_id for row in history if row.successor_id is not None)

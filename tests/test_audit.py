@@ -62,7 +62,7 @@ class Opened:
         return self.folder / "photos" / self.bank.owner
 
     def sql(self, statement: str) -> None:
-        with self.stores.database.write() as connection:
+        with self.stores.database.transaction() as connection:
             connection.execute(text(statement))
 
     def found(self) -> list[list[int]]:

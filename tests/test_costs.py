@@ -81,15 +81,15 @@ def test_costs_are_summed_by_the_days_of_the_user_and_unknown_is_not_nothing(mem
     owner = memory.bank.owner
     replies = [memory.say(f"Message {number}.")[1].message_id for number in range(3)]
     zone = timezone(timedelta(hours=5, minutes=45))
-    with memory.database.write() as connection:
-        costs.note(connection, owner, replies[0], Cost("reply", 2.0, 1.0, 1, 100, 20, 0.5), NOON)
-        costs.note(connection, owner, replies[0], Cost("update", 3.0, None, 1, None, None), NOON)
-        costs.note(connection, owner, replies[0], Cost("update", 1.0, None, 2, 5, 5, 0.1), NOON)
-        costs.note(connection, owner, replies[1], Cost("reply", 1.0, 0.5), NOON + timedelta(hours=6, minutes=15))
-        costs.note(connection, owner, replies[2], Cost("reply", 1.0, 0.5), NOON - timedelta(days=40))
-        days = costs.by_day(connection, owner, zone, since=date(2026, 3, 1))
-        total = costs.total(connection, owner)
-        kept = costs.costs_of(connection, owner, replies)
+    with memory.database.write(owner) as unit:
+        costs.note(unit, replies[0], Cost("reply", 2.0, 1.0, 1, 100, 20, 0.5), NOON)
+        costs.note(unit, replies[0], Cost("update", 3.0, None, 1, None, None), NOON)
+        costs.note(unit, replies[0], Cost("update", 1.0, None, 2, 5, 5, 0.1), NOON)
+        costs.note(unit, replies[1], Cost("reply", 1.0, 0.5), NOON + timedelta(hours=6, minutes=15))
+        costs.note(unit, replies[2], Cost("reply", 1.0, 0.5), NOON - timedelta(days=40))
+        days = costs.by_day(unit, zone, since=date(2026, 3, 1))
+        total = costs.total(unit)
+        kept = costs.costs_of(unit, replies)
     assert kept[replies[0]][1] == Cost("update", 4.0, None, 3, None, None, None)
     assert days == [
         CostSum(date(2026, 3, 13), 1, 1.0, 0, 0, 0, 0.0),

@@ -27,7 +27,7 @@ def memory(database, owner, tmp_path) -> Iterator[Memory]:
 
 def held(memory: Memory) -> str:
     """Every value of every row of every table, but of the words of the full-text index."""
-    with memory.database.read() as connection:
+    with memory.database.snapshot() as connection:
         return "\n".join(
             str(row) for table in metadata.tables.values() for row in connection.execute(select(table)).all()
         )
@@ -59,7 +59,7 @@ def test_a_message_goes_with_its_reply_and_what_rests_on_it_alone(memory):
     assert memory.bank.messages([4])[4].text == FORGOTTEN and memory.bank.entries() == [tea]
     assert memory.bank.find_messages("bank PIN 4471") == [] and memory.found("4471") != [1]
     assert is_sound(memory)
-    with memory.database.write() as connection, pytest.raises(Exception, match="append-only"):
+    with memory.database.transaction() as connection, pytest.raises(Exception, match="append-only"):
         connection.execute(text("DELETE FROM message WHERE message_id = 4"))
 
 
@@ -191,7 +191,7 @@ def test_everything_goes_and_the_numbers_go_on(memory, caplog):
     gone = erase(memory, "everything")
     assert gone.counts["messages"] == 2 and gone.names == ("Bobo",) and len(gone.photo_ids) == 1
     assert memory.bank.conversations() == [] and memory.bank.entries() == [] and is_sound(memory)
-    with memory.database.read() as connection:
+    with memory.database.snapshot() as connection:
         assert connection.execute(select(ranked_record)).all() == connection.execute(select(embedding)).all() == []
     assert "4471" not in held(memory) and "Bobo" not in held(memory)
     assert memory.tell("I like green tea.").memory_id == 2 and is_sound(memory)
@@ -239,7 +239,7 @@ def test_the_receipt_holds_numbers_alone(memory):
     memory.bank.erase(Erasure("message", 1))
     [kept] = memory.bank.receipts()
     assert (kept.kind, kept.message_ids, kept.memory_ids, kept.purged_at) == ("message", (1, 2), (1,), None)
-    with memory.database.read() as connection:
+    with memory.database.snapshot() as connection:
         [row] = connection.execute(select(receipt)).mappings()
     assert row["erased"] == (
         '{"counts": {"messages": 2, "memories": 1, "photos": 1, "conversations": 1, "index records": 4}, '

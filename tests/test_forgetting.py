@@ -60,7 +60,7 @@ def test_a_forgotten_statement_is_read_and_found_nowhere_and_the_rest_stays(memo
     assert memory.bank.steps(2)["searches"] == [] and memory.is_forgotten("What is my bank PIN?")
     assert not memory.is_forgotten("Where is the boiler?")
     assert memory.indexer.differences(memory.bank.owner) == []
-    with memory.database.read() as connection:  # the log itself is as it was
+    with memory.database.snapshot() as connection:  # the log itself is as it was
         assert PIN in connection.scalar(select(message_table.c.text).where(message_table.c.message_id == 1))
 
 

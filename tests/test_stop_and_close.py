@@ -189,7 +189,7 @@ async def test_close_waits_for_a_message_that_is_taken_in_and_starts_nothing_aft
 
 def stored(folder: Path) -> int:
     database = Database(f"sqlite:///{folder / 'memory.db'}")
-    with database.read() as connection:
+    with database.snapshot() as connection:
         count = connection.scalar(select(func.count()).select_from(message_table))
     database.close()
     return count or 0

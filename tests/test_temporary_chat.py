@@ -41,7 +41,7 @@ async def assistant(tmp_path: Path, policy: ScriptedPolicy) -> AsyncIterator[Ass
 
 
 def rows(assistant: Assistant) -> dict[str, list[Any]]:
-    with assistant.stores.database.read() as connection:
+    with assistant.stores.database.snapshot() as connection:
         return {name: list(connection.execute(select(table)).all()) for name, table in metadata.tables.items()}
 
 

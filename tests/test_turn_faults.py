@@ -180,8 +180,8 @@ async def test_an_update_that_fails_three_times_is_set_aside_and_tried_again_whe
     assert bank.pending_updates() == [] and bank.set_aside_updates() == [2]  # it held up no other
     assert assistant.waiting_updates(assistant.local_owner) == {2: True}
 
-    with assistant.stores.database.write() as connection:
-        assert updates.retry(connection, bank.owner) == 1
+    with assistant.stores.database.write(bank.owner) as unit:
+        assert updates.retry(unit) == 1
     remember(policy, of_this_turn(AddMemory, text="I like tea"))
     assert only(Failed, await turn(assistant, "Thank you")) == []
     assert bank.set_aside_updates() == bank.pending_updates() == []

@@ -156,8 +156,8 @@ def test_updates_that_are_set_aside_keep_no_other_waiting(memory):
     memory.bank.set_aside_update(first.message_id)
     assert memory.bank.pending_updates() == [second.message_id]
     assert memory.bank.set_aside_updates() == [first.message_id]
-    with memory.database.write() as connection:
-        assert updates.retry(connection, memory.bank.owner) == 1
+    with memory.database.write(memory.bank.owner) as unit:
+        assert updates.retry(unit) == 1
     assert memory.bank.set_aside_updates() == []
     assert memory.bank.note_failed_update(first.message_id, "broken") == 1
     memory.bank.write([], who="test", update_of=first.message_id)

@@ -128,7 +128,7 @@ def large(size: int = 10_000) -> None:
         for start in range(0, size, 500):
             drafts = [draft_of(said, f"Parcel {n} came from town {n % 97}.") for n in range(start, start + 500)]
             memory.bank.write([Addition(draft, "") for draft in drafts], who="bench")
-        with database.write() as connection:
+        with database.transaction() as connection:
             connection.execute(insert(trace), [_trace(memory.bank.owner, number) for number in range(10, size + 10)])
         began = time.perf_counter()
         check = HealthCheck(memory.stores, memory.bank.owner)

@@ -69,10 +69,8 @@ def seed(folder: Path, memories: int, photos: int, messages: int) -> str:
                 )
             )
         now = said[-1].said_at
-        with stores.database.write() as connection:
-            entries = [
-                stores.semantic.add(connection, bank.owner, draft, who="bench", why="seed", now=now) for draft in drafts
-            ]
+        with stores.database.write(bank.owner) as unit:
+            entries = [stores.semantic.add(unit, draft, who="bench", why="seed", now=now) for draft in drafts]
         _vectors(stores, [*map(entry_text, entries), *map(message_text, said)], shown)
         assert place is not None
         return place
@@ -82,9 +80,9 @@ def seed(folder: Path, memories: int, photos: int, messages: int) -> str:
 
 def _photos(stores: Stores, bank: MemoryBank, photos: int) -> list[str]:
     kept = [stores.photos.write_blob(bank.owner, colour(number)) for number in range(photos)]
-    with stores.database.write() as connection:
+    with stores.database.write(bank.owner) as unit:
         for one in kept:
-            stores.photos.insert(connection, one)
+            stores.photos.insert(unit, one)
     for one in kept:
         bank.set_caption(one.photo_id, "a coloured card", captioner_id="bench")
     return list(dict.fromkeys(one.photo_id for one in kept))
