@@ -262,7 +262,7 @@ class Assistant:
 
     def captions(self, owner: str, photo_ids: Sequence[str]) -> dict[str, str]:
         """The captions of those photos that have one."""
-        return self.memory(owner).captions(photo_ids)
+        return self.memory(owner).photos.captions(photo_ids)
 
     def messages(self, owner: str, conversation_id: str) -> list[Message]:
         """A conversation as its owner reads it, with what is kept back from answers."""
@@ -277,11 +277,11 @@ class Assistant:
 
     def costs(self, owner: str, reply_ids: Collection[int]) -> dict[int, list[Cost]]:
         """What each of the replies took, and the update after it."""
-        return self.memory(owner).costs_of(reply_ids)
+        return self.memory(owner).replies.costs_of(reply_ids)
 
     def daily_costs(self, owner: str, days: int) -> tuple[list[CostSum], CostSum]:
         """What the last days took, the newest first, and what everything took."""
-        return self.memory(owner).daily_costs(days)
+        return self.memory(owner).replies.daily_costs(days)
 
     def memories(self, owner: str, wanted: MemoryFilter, *, start: int, count: int) -> MemoryPage:
         """A part of what is remembered, the last told first."""
@@ -299,7 +299,7 @@ class Assistant:
         The nearest first. Raises `PhotoRefusedError` and `LookupError`.
         """
         bank = self.memory(owner)
-        query = Query(photo_ids=(photo,)) if isinstance(photo, str) else Query(pictures=(bank.as_stored(photo),))
+        query = Query(photo_ids=(photo,)) if isinstance(photo, str) else Query(pictures=(bank.photos.as_stored(photo),))
         return bank.search(query, k=k)
 
     def subjects(self, owner: str, limit: int = 100) -> list[Subject]:
@@ -374,7 +374,7 @@ class Assistant:
 
     def insist(self, owner: str, reply_id: int, number: int) -> list[MemoryChanged]:
         """Do what was asked for in a turn and was not done; empty where that was done before. Raises like `undo`."""
-        return self.memory(owner).insist(reply_id, number, who=THE_USER)
+        return self.memory(owner).review_queue.insist(reply_id, number, who=THE_USER)
 
     def memory_rule(self, owner: str) -> MemoryRule:
         """When memories are written: at once or after a review, and of which categories never."""
@@ -393,7 +393,7 @@ class Assistant:
 
     def reject(self, owner: str, reply_id: int, number: int, *, rejected: bool = True) -> None:
         """Have a memory that waited never written, or, to undo that, wait again. Raises `LookupError`."""
-        self.memory(owner).reject(reply_id, number, rejected=rejected)
+        self.memory(owner).review_queue.reject(reply_id, number, rejected=rejected)
 
     def supersede(self, owner: str, reply_id: int, number: int, memory_id: int) -> list[MemoryChanged]:
         """Put what a turn added in the place of one of its rivals, which stays as history; empty where it no longer is one.
@@ -411,7 +411,9 @@ class Assistant:
     def waiting_updates(self, owner: str) -> dict[int, bool]:
         """The replies after which the memory was not updated yet, and whether that is set aside."""
         bank = self.memory(owner)
-        return dict.fromkeys(bank.pending_updates(), False) | dict.fromkeys(bank.set_aside_updates(), True)
+        return dict.fromkeys(bank.replies.pending_updates(), False) | dict.fromkeys(
+            bank.replies.set_aside_updates(), True
+        )
 
     async def preview_erasure(self, owner: str, erasure: Erasure) -> ErasurePreview:
         """All that `erase` would take, with its words. Changes nothing. Raises `NothingToEraseError`."""

@@ -119,5 +119,5 @@ class HealthChecks:
             ) from error
         await self._caption(bank.owner)
         await in_thread(bank.index)
-        if photo_id in await in_thread(bank.uncaptioned_photos):
+        if photo_id in await in_thread(bank.photos.uncaptioned):
             raise MendingError("What captions photos did not answer; try it again later.")

@@ -103,10 +103,10 @@ def test_costs_are_summed_by_the_days_of_the_user_and_unknown_is_not_nothing(mem
 
 def test_what_a_turn_took_is_erased_with_its_message_and_with_everything(memory: Memory) -> None:
     said, reply = memory.say("My PIN is 4471.")
-    memory.bank.note_cost(reply.message_id, Cost("update", 1.0))
+    memory.bank.replies.note_cost(reply.message_id, Cost("update", 1.0))
     memory.bank.erase(Erasure("message", said.message_id))
-    assert memory.bank.costs_of([2]) == {}
-    memory.bank.note_cost(2, Cost("update", 1.0))  # an update that was under way
-    assert memory.bank.costs_of([2]) == {}
+    assert memory.bank.replies.costs_of([2]) == {}
+    memory.bank.replies.note_cost(2, Cost("update", 1.0))  # an update that was under way
+    assert memory.bank.replies.costs_of([2]) == {}
     memory.bank.erase(Erasure("everything"))
-    assert memory.bank.daily_costs(1)[1].seconds == 0
+    assert memory.bank.replies.daily_costs(1)[1].seconds == 0

@@ -153,7 +153,7 @@ def test_a_photo_goes_with_its_caption_its_name_and_what_it_alone_shows(memory):
     bobo = (ConceptMention(name="Bobo", kind="pet"),)
     named = memory.tell("This is my dog Bobo.", photos=[jpeg("red")], concepts=bobo)
     [photo_id] = named.photo_ids
-    memory.bank.set_caption(photo_id, "a crimson square")
+    memory.bank.photos.set_caption(photo_id, "a crimson square")
     said, _ = memory.say("Look", "Nice.", photos=[jpeg("red"), jpeg("blue")])
     shown = memory.bank.add(draft_of(said, "A crimson square.", rests_on="shown"), who="test", why="")
     gone = erase(memory, "photo", photo_id)
@@ -225,7 +225,7 @@ def test_what_was_forgotten_is_listed_and_erased_and_reads_as_before(memory):
 def test_an_update_under_way_brings_nothing_back(memory):
     said, reply = memory.say(PIN)
     memory.bank.erase(Erasure("message", said.message_id))
-    assert memory.bank.pending_updates() == []
+    assert memory.bank.replies.pending_updates() == []
     assert memory.bank.write([Addition(draft_of(said, PIN), "")], who="test", update_of=reply.message_id) == []
     with pytest.raises(LookupError, match="was erased before it was answered"):
         memory.bank.record_reply(
@@ -277,7 +277,7 @@ def test_another_owner_keeps_what_is_the_same(memory, database, tmp_path: Path):
         memory.bank.erase(Erasure("conversation", other.bank.conversations()[0].conversation_id))
     memory.bank.erase(Erasure("everything"))
     assert [*other.bank.messages([1, 2]).values()] == before and 1 in other.found("4471")
-    assert other.bank.photo_data(before[0].photos[0]) and is_sound(memory)
+    assert other.bank.photos.data(before[0].photos[0]) and is_sound(memory)
 
 
 def test_memories_that_are_kept_rest_on_a_message_that_says_so_and_the_rest_of_the_conversation_is_gone(memory):

@@ -185,14 +185,14 @@ async def test_a_photo_without_a_caption_is_looked_at_and_a_lost_one_says_so(
     said = bank.record(None, role="user", speaker="You", text="My tea.", photos=[jpeg("red"), jpeg("blue")])
     red, blue = said.photos
     assert {one.photo_id for one in await look(assistant)} == {red, blue}
-    bank.photo_path(blue).unlink()
+    bank.photos.path(blue).unlink()
     with pytest.raises(MendingError, match="damaged or missing"):
         await assistant.health_checks.mend(assistant.local_owner, "photo", blue, "look")
     assert await assistant.health_checks.mend(assistant.local_owner, "photo", red, "look") is None
     assert await look(assistant) == [Finding("photo", photo_id=blue)]
     assistant.health_checks.dismiss(assistant.local_owner, "photo", blue)
     assert await look(assistant) == []
-    bank.set_caption(red, "", captioner_id="")
+    bank.photos.set_caption(red, "", captioner_id="")
     assert await look(assistant) == [Finding("photo", photo_id=red)]
     for photo_id in (red, blue):
         await assistant.erase(assistant.local_owner, Erasure("photo", photo_id))

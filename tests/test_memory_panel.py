@@ -216,7 +216,7 @@ async def test_text_of_others_stays_text_in_every_part(
 ) -> None:
     for words in HOSTILE:
         one = told(bank, f"{words} is remembered", name=words, picture=photo("red"))
-        bank.set_caption(one.photo_ids[0], words)
+        bank.photos.set_caption(one.photo_ids[0], words)
         values = {"memory_id": one.memory_id, "text": f"{words} is edited", "first": "", "last": ""}
         edited = Shown(panel.on_edit(View(memory_id=one.memory_id).dumped(), click(**values), request(assistant)))
         searched = Shown(panel.on_filter("", click(words=words), request(assistant)))

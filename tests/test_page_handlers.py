@@ -107,7 +107,7 @@ async def test_a_message_whose_photo_is_gone_cannot_be_tried_again_and_says_so(
     assistant: Assistant, panel: ChatPanel
 ) -> None:
     asked = recorded(assistant, photo("red"))
-    assistant.memory(assistant.local_owner).photo_path(asked.photos[0]).unlink()
+    assistant.memory(assistant.local_owner).photos.path(asked.photos[0]).unlink()
     event: Any = SimpleNamespace(message_id=asked.message_id)
     [update] = await all_of(panel.on_retry(asked.conversation_id, event, request(assistant)))
     assert "send the photo again" in str(update.live)
@@ -298,7 +298,7 @@ def served(tmp_path: Path, clock: Clock) -> Iterator[tuple[Assistant, TestClient
 def test_a_photo_whose_file_is_gone_is_not_found(served: tuple[Assistant, TestClient]) -> None:
     assistant, client = served
     [photo_id] = recorded(assistant, photo("red")).photos
-    path = assistant.memory(assistant.local_owner).photo_path(photo_id)
+    path = assistant.memory(assistant.local_owner).photos.path(photo_id)
     assert client.get(f"/photos/{photo_id}").status_code == 200
     path.write_bytes(b"something else")
     path.with_name(f"{photo_id}.thumbnail.jpg").unlink()

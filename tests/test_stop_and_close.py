@@ -116,7 +116,7 @@ async def test_stop_waits_for_no_update_of_an_earlier_reply(assistant: Assistant
         assistant.stop(assistant.local_owner, known.conversation_id)
         reply = await reply_to(assistant, known)
     assert (reply.text, reply.partial) == ("(stopped)", True)
-    assert assistant.memory(assistant.local_owner).pending_updates() == []
+    assert assistant.memory(assistant.local_owner).replies.pending_updates() == []
 
 
 async def test_stop_while_the_photos_are_taken_in(assistant: Assistant, policy: HangingPolicy) -> None:

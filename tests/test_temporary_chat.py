@@ -47,7 +47,7 @@ def rows(assistant: Assistant) -> dict[str, list[Any]]:
 
 async def settled(assistant: Assistant) -> None:
     """Nothing of what was told before is still to be written."""
-    while assistant.memory(assistant.local_owner).uncaptioned_photos():
+    while assistant.memory(assistant.local_owner).photos.uncaptioned():
         await asyncio.sleep(0.01)
     assistant.memory(assistant.local_owner).index()
 
@@ -157,14 +157,16 @@ async def test_its_bank_refuses_every_write_and_a_photo_can_be_taken_back(assist
     ):
         with pytest.raises(ReadOnlyError):
             write()
-    photo_id = bank.attach(photo("red"))
+    photo_id = bank.photos.attach(photo("red"))
     assert (
-        bank.attached == (photo_id,) and bank.thumbnail(photo_id) and assistant.temporary_chats.holding(owner, photo_id)
+        bank.photos.attached == (photo_id,)
+        and bank.photos.thumbnail(photo_id)
+        and assistant.temporary_chats.holding(owner, photo_id)
     )
-    bank.detach(photo_id)
-    assert bank.attached == () and not assistant.temporary_chats.holding(owner, photo_id)
+    bank.photos.detach(photo_id)
+    assert bank.photos.attached == () and not assistant.temporary_chats.holding(owner, photo_id)
     with pytest.raises(LookupError):
-        bank.photo_data(photo_id)
+        bank.photos.data(photo_id)
 
 
 def request(assistant: Assistant, tab: str = "tab") -> Any:

@@ -3,9 +3,7 @@
 import json
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
-from pathlib import Path
-from typing import Any
+from datetime import UTC, date, datetime
 
 from sqlalchemy import insert
 
@@ -13,7 +11,6 @@ from m2a.memory import (
     change_log,
     costs,
     edited_messages,
-    held_memories,
     kept_back,
     memory_listing,
     memory_summary,
@@ -27,24 +24,23 @@ from m2a.memory.erasing import Eraser
 from m2a.memory.forgetting import Forgetter
 from m2a.memory.keeping import changes_in_memory
 from m2a.memory.message_recorder import MessageRecorder
-from m2a.memory.photo_store import PhotoNotFoundError
+from m2a.memory.photo_album import PhotoAlbum
+from m2a.memory.reply_log import ReplyLog
+from m2a.memory.review_queue import ReviewQueue
 from m2a.memory.schema import trace
 from m2a.memory.semantic_memory_store import RejectedWriteError
 from m2a.memory.stores import Stores
-from m2a.memory.withheld import forgotten_photos
 from m2a.types import (
     Addition,
     Change,
     Concept,
     Conversation,
     Cost,
-    CostSum,
     EntryDraft,
     Erasure,
     ErasurePreview,
     EvidenceRange,
     Forgetting,
-    HeldPlace,
     HistoryRow,
     Hit,
     Keeping,
@@ -57,13 +53,10 @@ from m2a.types import (
     MemoryPage,
     MemoryRule,
     Message,
-    Photo,
     Query,
     Receipt,
-    Recognition,
     RecordKind,
     Refusal,
-    Replacement,
     Role,
     Subject,
     SubjectSummary,
@@ -100,6 +93,9 @@ class MemoryBank:
         self._writer = ChangeWriter(stores.semantic, self._forgetter)
         self._eraser = Eraser(stores.database, stores.raw, stores.semantic, self._forgetter)
         self._clock = clock
+        self.photos = PhotoAlbum(owner, stores)
+        self.replies = ReplyLog(owner, stores, self._forgetter, clock)
+        self.review_queue = ReviewQueue(owner, stores, self._writer, self._forgetter, clock)
 
     # Layer 1
 
@@ -216,17 +212,6 @@ class MemoryBank:
             written = self._writer.apply(unit, changes(rests_on), who=who, now=now)
             change_log.append(unit, answer.message_id, [item.stored for item in written])
             return answer
-
-    def steps(self, message_id: int) -> dict[str, Any] | None:
-        """How a reply came about, as given to `record_reply`, with what its update did; None where nothing was recorded.
-
-        Searches and refusals whose words were forgotten since are left out, or without words.
-        """
-        with self._database.read(self.owner) as unit:
-            steps = change_log.read_steps(unit, message_id)
-            if steps is None:
-                return None
-            return change_log.readable(unit, steps, self._forgetter)
 
     def messages(self, message_ids: Collection[int]) -> dict[int, Message]:
         with self._database.read(self.owner) as unit:
@@ -458,63 +443,6 @@ class MemoryBank:
             change_log.write_steps(unit, reply_id, steps)
             return True
 
-    def insist(self, reply_id: int, number: int, *, who: str = "the user") -> list[MemoryChanged]:
-        """Make the change after all that was refused as number `number`, from 0, in a reply's update.
-
-        None where that was done already. Raises `LookupError` where there is no such refusal or nothing can be done, and
-        `RejectedWriteError`.
-        """
-        with self._database.write(self.owner) as unit:
-            steps = change_log.read_steps(unit, reply_id) or {}
-            stored = change_log.numbered(steps, "refusals", number)
-            refusal = change_log.load_refusals(unit, [stored], self._forgetter)[0]
-            if stored.get("done"):
-                return []
-            if refusal.change is None:
-                raise LookupError("There is nothing that could be done after all.")
-            change = refusal.change
-            if isinstance(change, Replacement) and refusal.held != "check":  # what it was to replace may be gone by now
-                living = self._semantic.get(unit, [change.memory_id])
-                change = change if living else Addition(change.draft, change.why)
-            written = self._writer.apply(unit, [change], who=who, now=self._clock())
-            stored["done"] = True
-            change_log.write_steps(unit, reply_id, steps)
-            held_memories.settle(unit, reply_id, number)
-            change_log.append(unit, reply_id, [item.stored for item in written])
-            return [item.changed for item in written]
-
-    def refusals(self, reply_id: int) -> list[Refusal]:
-        """What was refused in a reply's update, in order; of what was forgotten since, neither words nor the change."""
-        with self._database.read(self.owner) as unit:
-            steps = change_log.read_steps(unit, reply_id) or {}
-            return change_log.load_refusals(unit, steps.get("refusals", ()), self._forgetter)
-
-    def reject(self, reply_id: int, number: int, *, rejected: bool = True) -> None:
-        """Have a memory that was held never written, or be decided on again. Raises `LookupError` where there is no such."""
-        with self._database.write(self.owner) as unit:
-            steps = change_log.read_steps(unit, reply_id) or {}
-            stored = change_log.numbered(steps, "refusals", number)
-            stored["rejected"] = rejected
-            change_log.write_steps(unit, reply_id, steps)
-            if rejected:
-                held_memories.settle(unit, reply_id, number)
-            elif not stored.get("done") and stored["change"]:
-                held_memories.reopen(unit, reply_id, number, stored.get("held", "check"))
-
-    def settle(self, reply_id: int, number: int) -> None:
-        """Note that a memory that was held is decided on: it was written in another way, or its words were forgotten."""
-        with self._database.write(self.owner) as unit:
-            steps = change_log.read_steps(unit, reply_id) or {}
-            if number < len(steps.get("refusals", ())):
-                steps["refusals"][number]["done"] = True
-                change_log.write_steps(unit, reply_id, steps)
-            held_memories.settle(unit, reply_id, number)
-
-    def held_places(self) -> list[HeldPlace]:
-        """Where the memories are that were held and not decided on, what waits for a review first."""
-        with self._database.read(self.owner) as unit:
-            return held_memories.places(unit)
-
     def rule(self) -> MemoryRule:
         """When memories are written."""
         with self._database.read(self.owner) as unit:
@@ -523,16 +451,6 @@ class MemoryBank:
     def set_rule(self, rule: MemoryRule) -> None:
         with self._database.write(self.owner) as unit:
             owner_settings.set_memory_rule(unit, rule)
-
-    def newest_reply_with_changes(self) -> int | None:
-        """The last reply whose update changed something that has not been taken back."""
-        with self._database.read(self.owner) as unit:
-            return change_log.newest_reply_with_changes(unit)
-
-    def answered(self, reply_id: int) -> int:
-        """The user's message that a reply answers. Raises `LookupError` for a message that is no reply."""
-        with self._database.read(self.owner) as unit:
-            return change_log.answered(unit, reply_id)
 
     # Erasing
 
@@ -557,49 +475,6 @@ class MemoryBank:
         """What was erased and when, in numbers; the oldest first."""
         with self._database.read(self.owner) as unit:
             return receipts.receipts(unit)
-
-    # Updates to come
-
-    def pending_updates(self) -> list[int]:
-        """The replies whose update is to be done, in order; without those that were set aside."""
-        with self._database.read(self.owner) as unit:
-            return updates.pending(unit)
-
-    def note_failed_update(self, reply_id: int, error: str) -> int:
-        """Count a failure of a pending update; how many there were."""
-        with self._database.write(self.owner) as unit:
-            return updates.note_failure(unit, reply_id, error)
-
-    def set_aside_update(self, reply_id: int) -> None:
-        """Let an update that fails again and again wait for a repair: it keeps no other waiting."""
-        with self._database.write(self.owner) as unit:
-            updates.set_aside(unit, reply_id)
-
-    def set_aside_updates(self) -> list[int]:
-        """The replies whose update was set aside, in order."""
-        with self._database.read(self.owner) as unit:
-            return updates.pending(unit, set_aside=True)
-
-    # What turns took
-
-    def note_cost(self, reply_id: int, cost: Cost) -> None:
-        """Keep what an attempt at a reply's update took; nothing where the reply was erased meanwhile."""
-        with self._database.write(self.owner) as unit:
-            if self._raw.as_logged(unit, [reply_id]):
-                costs.note(unit, reply_id, cost, self._clock())
-
-    def costs_of(self, reply_ids: Collection[int]) -> dict[int, list[Cost]]:
-        """What each of the replies took, and the update after it."""
-        with self._database.read(self.owner) as unit:
-            return costs.costs_of(unit, reply_ids)
-
-    def daily_costs(self, days: int) -> tuple[list[CostSum], CostSum]:
-        """The sums of the last days, the newest first, and the sum of everything."""
-        now = self._clock()
-        since = now.date() - timedelta(days=days - 1)
-        with self._database.read(self.owner) as unit:
-            by_day = costs.by_day(unit, now.tzinfo or UTC, since=since)
-            return by_day, costs.total(unit)
 
     # Retrieval
 
@@ -651,68 +526,9 @@ class MemoryBank:
         )
         return sorted(hits, key=_is_unchecked)
 
-    def as_stored(self, picture: bytes) -> bytes:
-        """A picture re-encoded as it would be stored; nothing is. Raises `PhotoRefusedError`."""
-        return self._photos.decode(picture).data
-
     def index(self) -> None:
         """Bring the index up to date."""
         self._retrieval().indexer.drain(self.owner)
-
-    # Photos
-
-    def photo(self, photo_id: str) -> Photo:
-        """Raises `LookupError` for a photo that is not this owner's, and for one that was forgotten."""
-        self._check_photo(photo_id)
-        return self._photos.get(self.owner, photo_id)
-
-    def photo_data(self, photo_id: str) -> bytes:
-        self._check_photo(photo_id)
-        return self._photos.data(self.owner, photo_id)
-
-    def photo_path(self, photo_id: str) -> Path:
-        self._check_photo(photo_id)
-        return self._photos.path(self.owner, photo_id)
-
-    def thumbnail(self, photo_id: str) -> bytes:
-        self._check_photo(photo_id)
-        return self._photos.thumbnail(self.owner, photo_id)
-
-    def _check_photo(self, photo_id: str) -> None:
-        with self._database.read(self.owner) as unit:
-            gone = forgotten_photos(unit, [photo_id])
-            if gone and not kept_back.has_photo(unit, photo_id):
-                raise PhotoNotFoundError(f"There is no photo {photo_id!r}.")
-
-    def caption(self, photo_id: str) -> str:
-        """The photo's caption, "" where none was made."""
-        with self._database.read(self.owner) as unit:
-            return photo_captions.captions_of(unit, [photo_id]).get(photo_id, "")
-
-    def captions(self, photo_ids: Sequence[str]) -> dict[str, str]:
-        """The captions of those photos that have one."""
-        if not photo_ids:
-            return {}
-        with self._database.read(self.owner) as unit:
-            return photo_captions.captions_of(unit, photo_ids)
-
-    def set_caption(self, photo_id: str, caption: str, *, captioner_id: str = "unknown") -> None:
-        """Keep a photo's caption, "" where there is nothing to say; the messages that show it are found by it."""
-        with self._database.write(self.owner) as unit:
-            photo_captions.set_caption(unit, photo_id, caption, captioner_id)
-
-    def uncaptioned_photos(self) -> list[str]:
-        """The photos that nobody has looked at for a caption yet, the oldest first."""
-        with self._database.read(self.owner) as unit:
-            return photo_captions.uncaptioned(unit)
-
-    def recognition(self, photo_id: str, shown: Message) -> Recognition:
-        """What is known of a photo of the message: which named thing it shows, and when it was shown before."""
-        recogniser = self._retrieval().recogniser
-        return Recognition(
-            recogniser.recognise(self.owner, photo_id, self.concepts()),
-            recogniser.shown_at(self.owner, photo_id, shown),
-        )
 
 
 def _is_unchecked(hit: Hit) -> bool:

@@ -250,7 +250,7 @@ class ChatPanel:
     def on_detach(self, current: str, event: gr.EventData, request: gr.Request) -> list[Any]:
         owner = owner_of(request)
         if temporary := self._assistant.temporary_chats.find(owner, current):
-            temporary.detach(str(getattr(event, "photo_id", "")))
+            temporary.photos.detach(str(getattr(event, "photo_id", "")))
         return Update(attached=self._view.attached(owner, current)).outputs()
 
     async def on_unload(self, request: gr.Request) -> None:
@@ -277,7 +277,7 @@ class ChatPanel:
             if temporary is None:
                 yield Update(live=refusal_html(ENDED))
                 return
-            conversation_id, paths, attached = current, [], bool(temporary.attached)
+            conversation_id, paths, attached = current, [], bool(temporary.photos.attached)
         if not text and not paths and not attached:
             return
         tab, sent = self._tab(request), _Sent(draft, text, tuple(paths))
@@ -369,7 +369,7 @@ class ChatPanel:
         bank = self._assistant.bank_of(owner, asked.conversation_id)
         try:
             for photo_id in asked.photos:
-                bank.photo_data(photo_id)
+                bank.photos.data(photo_id)
         except LookupError as error:
             yield Update(live=refusal_html(str(error)))
             return

@@ -89,7 +89,7 @@ class ChatView:
     def attached(self, owner: str, conversation_id: str | None) -> str:
         """What a temporary chat has in the place of Gradio's uploads; nothing elsewhere."""
         temporary = self._assistant.temporary_chats.find(owner, conversation_id)
-        return temporary_view.attached_html(temporary.attached) if temporary else ""
+        return temporary_view.attached_html(temporary.photos.attached) if temporary else ""
 
     def names(self, owner: str, conversation_id: str | None) -> tuple[str, str]:
         known = self.known(owner)

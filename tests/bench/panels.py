@@ -84,7 +84,7 @@ def _photos(stores: Stores, bank: MemoryBank, photos: int) -> list[str]:
         for one in kept:
             stores.photos.insert(unit, one)
     for one in kept:
-        bank.set_caption(one.photo_id, "a coloured card", captioner_id="bench")
+        bank.photos.set_caption(one.photo_id, "a coloured card", captioner_id="bench")
     return list(dict.fromkeys(one.photo_id for one in kept))
 
 
