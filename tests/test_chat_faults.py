@@ -551,7 +551,7 @@ async def test_stop_ends_a_call_that_hangs(
             await asked.wait()
             while fault == "hang after the first piece" and not isinstance(await anext(events), TextDelta):
                 pass
-            world.assistant.stop(world.assistant.local_owner, recorded.conversation_id)
+            world.assistant.turns.stop(world.assistant.local_owner, recorded.conversation_id)
             rest = [event async for event in events]
         [reply] = [event.message for event in rest if isinstance(event, ReplyFinished)]
         assert reply.partial and kept.startswith(reply.text)

@@ -49,15 +49,18 @@ async def test_a_turn_keeps_what_its_answer_and_its_update_took(tmp_path: Path) 
     async with Assistant.open(settings, policy=CountingPolicy(), clock=Clock()) as assistant:
         owner = assistant.local_owner
         reply = next(e.message for e in await turn(assistant, "My tea is green.") if hasattr(e, "sources"))
-        [answer, update] = assistant.costs(owner, [reply.message_id])[reply.message_id]
+        [answer, update] = assistant.memory(owner).replies.costs_of([reply.message_id])[reply.message_id]
         assert (answer.stage, answer.calls, answer.input_tokens, answer.output_tokens) == ("reply", 2, 1100, 210)
         assert answer.first_word is not None and 0 < answer.first_word <= answer.seconds
         assert answer.dollars is not None and 0 < answer.dollars < 0.1
         assert (update.stage, update.calls, update.input_tokens, update.first_word) == ("update", 1, 100, None)
-        [day], total = assistant.daily_costs(owner, days=1)
+        [day], total = assistant.memory(owner).replies.daily_costs(days=1)
         assert (day.replies, day.calls, total.input_tokens, total.unpriced) == (1, 3, 1200, 0)
         await assistant.erase(owner, Erasure("message", reply.message_id - 1))
-        assert assistant.costs(owner, [reply.message_id]) == {} and assistant.daily_costs(owner, days=1)[0] == []
+        assert (
+            assistant.memory(owner).replies.costs_of([reply.message_id]) == {}
+            and assistant.memory(owner).replies.daily_costs(days=1)[0] == []
+        )
 
 
 async def test_an_update_that_is_tried_again_costs_both_times_and_without_a_model_it_is_seconds(tmp_path: Path) -> None:
@@ -65,13 +68,13 @@ async def test_an_update_that_is_tried_again_costs_both_times_and_without_a_mode
     async with Assistant.open(load_settings(data_dir=tmp_path), policy=policy, clock=Clock()) as assistant:
         policy.fails = 1
         first = next(e.message for e in await turn(assistant, "My tea is green.") if hasattr(e, "sources"))
-        [_, failed] = assistant.costs(assistant.local_owner, [first.message_id])[first.message_id]
+        [_, failed] = assistant.memory(assistant.local_owner).replies.costs_of([first.message_id])[first.message_id]
         await turn(assistant, "And my coffee is black.")
-        [_, done] = assistant.costs(assistant.local_owner, [first.message_id])[first.message_id]
+        [_, done] = assistant.memory(assistant.local_owner).replies.costs_of([first.message_id])[first.message_id]
         assert (failed.calls, done.calls) == (0, 1) and done.seconds > failed.seconds > 0
     async with Assistant.open(load_settings(data_dir=tmp_path), policy=ScriptedPolicy(), clock=Clock()) as assistant:
         reply = next(e.message for e in await turn(assistant, "Hello.") if hasattr(e, "sources"))
-        found = assistant.costs(assistant.local_owner, [reply.message_id])[reply.message_id]
+        found = assistant.memory(assistant.local_owner).replies.costs_of([reply.message_id])[reply.message_id]
         assert [(one.calls, one.dollars) for one in found] == [(0, None), (0, None)]
         told = cost_html(found, key="m2")
         assert "No language model" in told and "Tokens" not in told and "First word" in told

@@ -227,7 +227,7 @@ async def test_stop_keeps_the_partial_reply_and_marks_it(assistant, policy):
         if isinstance(event, MessageRecorded):
             started = event.message
         if isinstance(event, TextDelta):
-            assistant.stop(assistant.local_owner, started.conversation_id)
+            assistant.turns.stop(assistant.local_owner, started.conversation_id)
     [finished] = only(ReplyFinished, events)
     assert finished.message.partial
     assert "one two three four five".startswith(finished.message.text)
@@ -267,7 +267,7 @@ async def test_two_turns_at_once_are_taken_in_and_answered_one_after_the_other(t
     async with Assistant.open(load_settings(data_dir=tmp_path), policy=policy, clock=clock) as assistant:
         remember(policy, of_this_turn(AddMemory, text="Anna likes tea"), Finish())
         await asyncio.gather(follow(assistant, "Anna likes tea"), follow(assistant, "Hello"))
-        assert len(assistant.conversations(assistant.local_owner)) == 2
+        assert len(assistant.memory(assistant.local_owner).conversations()) == 2
     assert set(happened[:2]) == {("Anna likes tea", MessageRecorded), ("Hello", MessageRecorded)}
     answered = [text for text, _ in happened[2:]]
     first = answered[0]
@@ -331,7 +331,7 @@ async def test_bad_input_is_refused_before_anything_is_stored(assistant):
             async for _event in assistant.turn(owner, text, photos, conversation_id, replaces):
                 pass
         assert await asyncio.to_thread(verify, assistant.stores) == []
-    assert len(assistant.conversations(owner)) == 1
+    assert len(assistant.memory(owner).conversations()) == 1
     assert len(assistant.messages(owner, known.conversation_id)) == 2
 
 

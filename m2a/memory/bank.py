@@ -13,7 +13,6 @@ from m2a.memory import (
     edited_messages,
     kept_back,
     memory_listing,
-    memory_summary,
     owner_settings,
     photo_captions,
     receipts,
@@ -48,9 +47,7 @@ from m2a.types import (
     KeptBackReason,
     MemoryChanged,
     MemoryEntry,
-    MemoryFilter,
     MemoryKind,
-    MemoryPage,
     MemoryRule,
     Message,
     Query,
@@ -58,8 +55,6 @@ from m2a.types import (
     RecordKind,
     Refusal,
     Role,
-    Subject,
-    SubjectSummary,
 )
 from m2a.types.errors import UserError
 
@@ -262,30 +257,6 @@ class MemoryBank:
             return {}
         with self._database.read(self.owner) as unit:
             return self._semantic.corrections_of(unit, memory_ids)
-
-    def page(self, wanted: MemoryFilter, *, start: int, count: int) -> MemoryPage:
-        """A part of the living entries that the filter lets through, the last told first."""
-        zone = self._clock().tzinfo or UTC
-        with self._database.read(self.owner) as unit:
-            ids = memory_listing.newest_first(unit, wanted, zone, start=start, count=count)
-            entries = self._semantic.get(unit, ids)
-            total = memory_listing.count(unit, wanted, zone)
-        return MemoryPage(tuple(entries[number] for number in ids), total)
-
-    def last_updated(self) -> datetime | None:
-        """When the newest memory was told; None where there is none."""
-        with self._database.read(self.owner) as unit:
-            return memory_listing.last_updated(unit)
-
-    def subjects(self, limit: int) -> list[Subject]:
-        """What the living entries name, the most told first."""
-        with self._database.read(self.owner) as unit:
-            return memory_listing.subjects(unit, limit)
-
-    def summary(self) -> list[SubjectSummary]:
-        """What was told last of the subjects that are told of most, and of none."""
-        with self._database.read(self.owner) as unit:
-            return memory_summary.summary(unit, self._semantic, self._clock().tzinfo or UTC)
 
     def resting_on(self, message_id: int) -> list[MemoryEntry]:
         """The living entries that nothing supports but a message and the replies to it."""
@@ -514,15 +485,11 @@ class MemoryBank:
         )
         return [sorted(hits, key=_is_unchecked) for hits in found]
 
-    def search_within(self, query: Query, wanted: MemoryFilter, k: int) -> list[Hit]:
-        """The k best entries among all that the filter lets through, as `search` finds them."""
-        with self._database.read(self.owner) as unit:
-            ids = memory_listing.all_passing(unit, wanted, self._clock().tzinfo or UTC)
-        if not ids:
-            return []
+    def search_among(self, query: Query, memory_ids: Collection[int], k: int) -> list[Hit]:
+        """The k best of these entries, as `search` finds them."""
         retrieval = self._retrieval()
         hits = retrieval.indexer.when_current(
-            self.owner, lambda: retrieval.retriever.search(self.owner, query, {"entry"}, k, within=ids)
+            self.owner, lambda: retrieval.retriever.search(self.owner, query, {"entry"}, k, within=memory_ids)
         )
         return sorted(hits, key=_is_unchecked)
 

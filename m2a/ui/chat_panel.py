@@ -310,11 +310,11 @@ class ChatPanel:
         """The turn that answers the message; none while another of the conversation is being answered."""
         running = [tab.begun] if tab.begun else []
         if message.conversation_id is not None:
-            running = self._assistant.turns(owner, message.conversation_id)
+            running = self._assistant.turns.running(owner, message.conversation_id)
         if any(not turn.answered for turn in running):
             gr.Info("One moment, the last answer is still being written. Your text stays in the box.", title="M2A")
             return None
-        turn = self._assistant.begin(owner, message)
+        turn = self._assistant.turns.begin(owner, message)
         tab.begun = turn if message.conversation_id is None else None
         return turn
 
@@ -355,7 +355,7 @@ class ChatPanel:
         """The message of the user that a click names; None for one that is not there, and while another is answered."""
         if current not in self._view.known(owner) and not self._assistant.temporary_chats.find(owner, current):
             return None
-        if any(not turn.answered for turn in self._assistant.turns(owner, current)):
+        if any(not turn.answered for turn in self._assistant.turns.running(owner, current)):
             gr.Info("One moment, the last answer is still being written.", title="M2A")
             return None
         messages = self._assistant.messages(owner, current)
@@ -376,7 +376,7 @@ class ChatPanel:
         again = IncomingMessage(
             text, (), asked.conversation_id, asked.message_id, takes_memories, stored_photos=asked.photos
         )
-        turn = self._assistant.begin(owner, again)
+        turn = self._assistant.turns.begin(owner, again)
         async for update in self._follow(request, owner, turn):
             yield update
 
@@ -416,7 +416,7 @@ class ChatPanel:
         """Ends the reply. A coroutine, as a turn is stopped in the loop that it runs in."""
         owner, begun = owner_of(request), self._tab(request).begun
         if current:
-            self._assistant.stop(owner, current)
+            self._assistant.turns.stop(owner, current)
         elif begun is not None and begun.owner == owner:
             begun.stop()
 
@@ -459,7 +459,7 @@ class ChatPanel:
         if asked_for != self._tab(request).temporary:
             self._end_temporary(request)
         conversation_id = asked_for if asked_for in self._view.known(owner) else self._tab(request).temporary
-        turns = self._assistant.turns(owner, conversation_id) if conversation_id else []
+        turns = self._assistant.turns.running(owner, conversation_id) if conversation_id else []
         if turns:
             async for update in self._follow(request, owner, turns[-1]):
                 update.shown = SHOWN
