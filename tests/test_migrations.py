@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import create_engine, inspect, select, text, update
 
 from m2a.memory.database import Database, DatabaseError
-from m2a.memory.forgetting import withhold_forgotten_entries
+from m2a.memory.old_forgettings import withhold_forgotten_entries
 from m2a.memory.owners import owner_named
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.restoration import restore_wrongly_replaced, wrongly_replaced
@@ -18,6 +18,7 @@ from m2a.memory.withheld import FORGOTTEN
 from m2a.types import MemoryEntry
 from tests.old_memory import old_postgres_memory, old_sqlite_memory
 from tests.postgres import emptied
+from tests.told_memory import Memory
 
 NOW = datetime(2026, 4, 1, tzinfo=UTC)
 SEMANTIC = SemanticMemoryStore()
@@ -190,3 +191,38 @@ def test_opening_again_migrates_nothing_and_a_newer_database_is_refused(old, old
     database.close()
     with pytest.raises(DatabaseError, match=rf"schema version {SCHEMA_VERSION + 1}, this M2A knows versions 1 to"):
         Database(old_url)
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_what_replies_of_version_8_rest_on_and_changed_is_known(kind, request, tmp_path):
+    url = f"sqlite:///{tmp_path / 'memory.db'}" if kind == "sqlite" else request.getfixturevalue("postgres_url")
+    database = Database(url)
+    memory = Memory(database, owner_named(database, "anna"), tmp_path)
+    pin = memory.tell("My bank PIN is 4471.")
+    memory.tell("Bobo swims.")
+    assert memory.bank.undo(4, 0)
+    memory.say("What should I take?", "Your bank statement. Take care.", sources=[pin])
+    memory.index.close()
+    database.close()
+    back_to_version_8(url)
+
+    database = Database(url)
+    memory = Memory(database, owner_named(database, "anna"), tmp_path)
+    assert memory.bank.replies.newest_with_changes() == 2  # what came after is taken back
+    memory.bank.delete(pin.memory_id, who="test", why="")
+    assert memory.bank.messages([6])[6].text == f"{FORGOTTEN} Take care."  # it rested on what is forgotten
+    memory.index.close()
+    database.close()
+
+
+def back_to_version_8(url: str) -> None:
+    """Leave the database as the version of M2A with schema version 8 would have."""
+    engine = create_engine(url)
+    with engine.begin() as connection:
+        for statement in (
+            "DROP TABLE reply_source",
+            "ALTER TABLE trace DROP COLUMN changes",
+            "UPDATE setting SET value = '8' WHERE key = 'schema_version'",
+        ):
+            connection.execute(text(statement))
+    engine.dispose()

@@ -1,11 +1,9 @@
 """One owner's memory: the only door to the stores, the photos and the index."""
 
-import json
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
-
-from sqlalchemy import insert
+from typing import Any
 
 from m2a.memory import (
     change_log,
@@ -26,7 +24,6 @@ from m2a.memory.message_recorder import MessageRecorder
 from m2a.memory.photo_album import PhotoAlbum
 from m2a.memory.reply_log import ReplyLog
 from m2a.memory.review_queue import ReviewQueue
-from m2a.memory.schema import trace
 from m2a.memory.semantic_memory_store import RejectedWriteError
 from m2a.memory.stores import Stores
 from m2a.types import (
@@ -147,7 +144,7 @@ class MemoryBank:
         speaker: str,
         photo_ids: Sequence[str] = (),
         partial: bool = False,
-        steps: object,
+        steps: Mapping[str, Any],
         answers: int,
         update_pending: bool,
         cost: Cost | None = None,
@@ -167,11 +164,7 @@ class MemoryBank:
                 said_at=self._clock(),
                 partial=partial,
             )
-            unit.execute(
-                insert(trace).values(
-                    owner=self.owner, message_id=message.message_id, steps=json.dumps(steps), answers=answers
-                )
-            )
+            change_log.record(unit, message.message_id, steps, answers=answers)
             if update_pending:
                 updates.await_update(unit, message.message_id)
             if cost is not None:
@@ -197,12 +190,7 @@ class MemoryBank:
             place = unit, conversation_id
             asked = self._raw.append(*place, role="user", speaker=said[0], text=said[1], said_at=now)
             answer = self._raw.append(*place, role="assistant", speaker=reply[0], text=reply[1], said_at=now)
-            steps = json.dumps({"searches": [], "sources": []})
-            unit.execute(
-                insert(trace).values(
-                    owner=self.owner, message_id=answer.message_id, steps=steps, answers=asked.message_id
-                )
-            )
+            change_log.record(unit, answer.message_id, change_log.NOTHING_SEARCHED, answers=asked.message_id)
             rests_on = EvidenceRange(asked.message_id, asked.message_id)
             written = self._writer.apply(unit, changes(rests_on), who=who, now=now)
             change_log.append(unit, answer.message_id, [item.stored for item in written])

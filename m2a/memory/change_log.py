@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from pydantic import TypeAdapter
-from sqlalchemy import select, update
+from sqlalchemy import func, insert, select, update
 
-from m2a.memory import held_memories
+from m2a.memory import held_memories, reply_sources
 from m2a.memory.forgetting import Forgetter
 from m2a.memory.schema import trace
 from m2a.memory.unit_of_work import UnitOfWork
@@ -17,6 +17,8 @@ from m2a.types import Addition, Change, Forgetting, MemoryChanged, Refusal, Repl
 _CHANGES: Mapping[str, type[Change]] = {
     kind.__name__: kind for kind in (Addition, Replacement, Supersession, Forgetting, Restoration)
 }
+
+NOTHING_SEARCHED: Mapping[str, Any] = {"searches": [], "sources": []}  # the trace of a reply that only confirms
 
 
 def dump_changed(changed: MemoryChanged, undo: Mapping[str, object]) -> dict[str, Any]:
@@ -92,8 +94,18 @@ def answered(unit: UnitOfWork, reply_id: int) -> int:
     return found
 
 
+def record(unit: UnitOfWork, reply_id: int, steps: Mapping[str, Any], *, answers: int) -> None:
+    """Keep how a new reply to the message `answers` came about."""
+    values = {"owner": unit.owner, "message_id": reply_id, "steps": json.dumps(steps), "answers": answers}
+    unit.execute(insert(trace).values(values))
+    reply_sources.note(unit, reply_id, steps)
+
+
 def write_steps(unit: UnitOfWork, reply_id: int, steps: Mapping[str, Any]) -> None:
-    unit.execute(update(trace).where(unit.owns(trace), trace.c.message_id == reply_id).values(steps=json.dumps(steps)))
+    """Keep what became of a reply's changes and refusals."""
+    this = unit.owns(trace) & (trace.c.message_id == reply_id)
+    holding = sum(not change.get("undone") for change in steps.get("changes", ()))
+    unit.execute(update(trace).where(this).values(steps=json.dumps(steps), changes=holding))
 
 
 def append(
@@ -126,12 +138,12 @@ def numbered(steps: Mapping[str, Any], what: Literal["changes", "refusals"], num
 
 def newest_reply_with_changes(unit: UnitOfWork) -> int | None:
     """The last reply whose update changed something that has not been taken back."""
-    rows = unit.execute(
-        select(trace.c.message_id, trace.c.steps)
-        .where(unit.owns(trace), trace.c.steps.contains('"changes"'))
-        .order_by(trace.c.message_id.desc())
-    )
-    for reply_id, steps in rows:
-        if any(not change.get("undone") for change in json.loads(steps).get("changes", ())):
-            return int(reply_id)
-    return None
+    newest: int | None = unit.scalar(select(func.max(trace.c.message_id)).where(unit.owns(trace), trace.c.changes > 0))
+    return newest
+
+
+def traces(unit: UnitOfWork) -> list[tuple[int, int, dict[str, Any]]]:
+    """Every reply with the message that it answers and how it came about."""
+    rows = unit.execute(select(trace.c.message_id, trace.c.answers, trace.c.steps).where(unit.owns(trace))).all()
+    loaded = [(reply_id, answers, json.loads(steps)) for reply_id, answers, steps in rows]
+    return [one for one in loaded if isinstance(one[2], dict)]

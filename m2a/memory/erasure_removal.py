@@ -6,13 +6,13 @@ from typing import Any
 
 from sqlalchemy import Table, delete, insert, select
 
-from m2a.memory import photo_captions
+from m2a.memory import photo_captions, reply_sources
 from m2a.memory.embedding_cache import content_hash
 from m2a.memory.erasure_scope import OF_FORGETTING, ErasureScope
 from m2a.memory.health import forget_dismissed_photos
 from m2a.memory.keeping import keep
 from m2a.memory.quotations import Span
-from m2a.memory.retelling import citing_replies, retelling_spans
+from m2a.memory.retelling import retelling_spans
 from m2a.memory.schema import (
     concept_photo,
     erasure,
@@ -22,6 +22,7 @@ from m2a.memory.schema import (
     message_reading,
     pending_update,
     photo,
+    reply_source,
     trace,
     turn_cost,
     withheld_photo,
@@ -41,7 +42,7 @@ from m2a.types import (
 )
 
 _OF_MESSAGE = (
-    message_photo, message, trace, turn_cost, held_memory, pending_update, message_reading, withheld_words,
+    message_photo, message, trace, reply_source, turn_cost, held_memory, pending_update, message_reading, withheld_words,
     withheld_photo,
 )  # fmt: skip
 
@@ -86,7 +87,7 @@ class ErasureRemoval(ErasureScope):
         return [known[conversation_id] for conversation_id in sorted(emptied) if conversation_id in known]
 
     def _retold(self, telling: Collection[str], conversation_ids: Collection[str], since: int) -> set[MessageSpan]:
-        citing = citing_replies(self._unit, set(self._keys()))
+        citing = reply_sources.replies_on(self._unit, set(self._keys()))
         return retelling_spans(
             self._unit,
             self._raw,

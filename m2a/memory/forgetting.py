@@ -1,13 +1,11 @@
 """Forgetting: which entries go with the one that is forgotten, and which words and photos of messages are withheld with them."""
 
-import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 
-from sqlalchemy import Connection, delete, func, insert, or_, select
+from sqlalchemy import delete, func, insert, select
 
-from m2a.memory.database import Database
-from m2a.memory.migrations import FORGOTTEN_BEFORE_WITHHOLDING
+from m2a.memory import reply_sources
 from m2a.memory.quotations import Span, sentence_spans, spans_saying
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.repetitions import Statement, repeating_spans, spans_holding, spans_of_statement, statements
@@ -16,12 +14,11 @@ from m2a.memory.schema import (
     kept_back,
     message,
     message_photo,
-    setting,
     trace,
     withheld_words,
 )
 from m2a.memory.semantic_memory_store import RejectedWriteError, SemanticMemoryStore
-from m2a.memory.sql import chunks, grouped, to_microseconds
+from m2a.memory.sql import to_microseconds
 from m2a.memory.titles import retitle, titles_by_conversation, titles_following
 from m2a.memory.unit_of_work import UnitOfWork
 from m2a.memory.withheld import (
@@ -33,7 +30,7 @@ from m2a.memory.withheld import (
     withhold,
 )
 from m2a.memory.words import finished_words
-from m2a.types import EntryChange, KeptBackReason, MemoryEntry, Message, MessageSpan
+from m2a.types import EntryChange, KeptBackReason, MemoryEntry, Message, MessageSpan, RecordKey
 
 _TAKEN_OUT: Mapping[KeptBackReason | None, EntryChange] = {
     None: "deleted",
@@ -281,19 +278,14 @@ class Forgetter:
 
     def _citing(self, unit: UnitOfWork, memory_ids: Collection[int]) -> list[tuple[int, set[int], str]]:
         """The replies that rest on the memories: each with all memories that it rests on, and the question."""
-        found = []
-        for some in chunks(sorted(memory_ids), 50):
-            naming = or_(*(trace.c.steps.contains(f'"kind": "entry", "id": {number},') for number in some))
-            rows = unit.execute(
-                select(trace.c.message_id, trace.c.answers, trace.c.steps).where(unit.owns(trace), naming)
-            ).all()
-            for reply_id, answers, text in rows:
-                hits = [source["hit"] for source in json.loads(text).get("sources", ())]
-                cited = {hit["id"] for hit in hits if hit["kind"] == "entry"}
-                if cited & set(memory_ids):
-                    answered = self._raw.as_logged(unit, [answers])
-                    found.append((reply_id, cited, "".join(question.text for question in answered.values())))
-        return found
+        replies = reply_sources.replies_on(unit, {RecordKey("entry", number) for number in memory_ids})
+        cited = reply_sources.memories_under(unit, replies)
+        answers = dict(unit.rows_among((trace.c.message_id, trace.c.answers), replies))
+        questions = self._raw.as_logged(unit, answers.values())
+        return [
+            (reply_id, set(cited[reply_id]), questions[answered].text if answered in questions else "")
+            for reply_id, answered in answers.items()
+        ]
 
     def _photos(
         self,
@@ -371,40 +363,3 @@ def _said(gone: MemoryEntry, evidence: Sequence[Message], others: Sequence[Memor
 
 def _covers(spans: Sequence[Span], text: str) -> bool:
     return all(any(start <= first and last <= end for start, end in spans) for first, last in sentence_spans(text))
-
-
-def withhold_forgotten_entries(database: Database) -> None:
-    """Withhold what entries held that were forgotten under schema version 1, and the requests to forget them.
-
-    Does nothing once that is done.
-    """
-    owed = setting.c.key == FORGOTTEN_BEFORE_WITHHOLDING
-    with database.snapshot() as connection:
-        if connection.scalar(select(setting.c.value).where(owed)) is None:
-            return
-    with database.transaction() as connection:
-        if connection.execute(delete(setting).where(owed)).rowcount:
-            _withhold_forgotten_entries(connection, database)
-
-
-def _withhold_forgotten_entries(connection: Connection, database: Database) -> None:
-    raw, semantic = RawMessageStore(database), SemanticMemoryStore()
-    forgetter = Forgetter(raw, semantic)
-    rows = connection.execute(
-        select(forgotten_entry.c.owner, forgotten_entry.c.forgetting_id, forgotten_entry.c.memory_id).order_by(
-            forgotten_entry.c.owner, forgotten_entry.c.forgetting_id
-        )
-    ).all()
-    for (owner, forgetting_id), memory_ids in grouped(((row[0], row[1]), row[2]) for row in rows).items():
-        unit = UnitOfWork(connection, owner)
-        entries = semantic.gone(unit, memory_ids)
-        requests = set[MessageSpan]()
-        asking = unit.scalars(
-            select(trace.c.answers).where(
-                unit.owns(trace), trace.c.steps.contains(f'"forgetting_id": {forgetting_id}}}')
-            )
-        ).all()
-        for request in raw.as_logged(unit, asking).values():
-            said = {span for gone in entries for span in spans_saying(gone.text, request.text)}
-            requests |= {MessageSpan(request.message_id, *span) for span in said}
-        forgetter.withhold(unit, forgetting_id, entries, requests)

@@ -6,8 +6,9 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
-from sqlalchemy import Column, Row, Select, Table, delete, func, insert, select
+from sqlalchemy import Column, Row, Select, delete, func, insert, select
 
+from m2a.memory import reply_sources
 from m2a.memory.schema import dismissed_finding, entry, entry_evidence, entry_photo, message, photo, trace
 from m2a.memory.stores import Stores
 from m2a.memory.suspicious import reads_like_an_instruction
@@ -32,8 +33,6 @@ _CONTRACTIONS = (
 )
 # Words that change nothing of a statement. All others do: "not", "my", "from", "was".
 _EMPTY = frozenset("a an the just really very also too please so that and".split())
-_RIVALS = re.compile(r'"rival_ids": \[\d')
-_SOURCE = '"kind": "entry"'
 
 
 class HealthCheck:
@@ -51,20 +50,20 @@ class HealthCheck:
         self._database = stores.database
         self._owner = owner
         self._living: set[int] = set()
-        self._used: set[int] = set()
         self._saying: dict[bytes, list[int]] = {}
         with self._database.read(owner) as unit:
             self._dismissed = _dismissed(unit)
 
     def steps(self) -> Iterator[tuple[int, int]]:
         """How many records are looked through, of how many; each step looks through some more."""
-        with self._database.read(self._owner) as unit:
-            total, done = sum(_count(unit, table) for table in (entry, trace, photo)), 0
         parts = (
             (_ENTRY_PAGES, self._look_at_entries),
-            (_TRACE_PAGES, self._look_at_traces),
+            (_TRACE_PAGES, self._look_at_changes),
             (_PHOTO_PAGES, self._photos),
         )
+        with self._database.read(self._owner) as unit:
+            total, done = sum(_count(unit, page, column) for (page, column, _), _ in parts), 0
+            used = reply_sources.used_memories(unit)
         for (page, column, size), look in parts:
             after: Any = "" if column is photo.c.photo_id else 0
             while rows := self._page(page, column, after, size):
@@ -75,7 +74,7 @@ class HealthCheck:
         for memory_ids in self._saying.values():
             if len(memory_ids) > 1:
                 self._note(Finding("duplicate", tuple(memory_ids)))
-        self.memories, self.unused = len(self._living), len(self._living - self._used)
+        self.memories, self.unused = len(self._living), len(self._living - used)
 
     def _page(self, page: Select[Any], column: Column[Any], after: object, size: int) -> list[Row[Any]]:
         with self._database.read(self._owner) as unit:
@@ -106,17 +105,11 @@ class HealthCheck:
                 )
                 self._saying.setdefault(hashlib.sha256(said.encode()).digest(), []).append(row.memory_id)
 
-    def _look_at_traces(self, rows: list[Row[Any]]) -> None:
-        """Which memories answers rest on, and which new ones were kept beside what they may contradict."""
+    def _look_at_changes(self, rows: list[Row[Any]]) -> None:
+        """Which new memories were kept beside what they may contradict."""
         pairs: list[tuple[int, int]] = []
         for row in rows:
-            rivals = _RIVALS.search(row.steps)
-            if not rivals and _SOURCE not in row.steps:
-                continue
-            steps = json.loads(row.steps)
-            hits = [source["hit"] for source in steps.get("sources", ())]
-            self._used |= {hit["id"] for hit in hits if hit["kind"] == "entry"}
-            for change in steps.get("changes", ()):
+            for change in json.loads(row.steps)["changes"]:
                 if not change.get("undone") and change.get("memory_id"):
                     pairs += [(rival, change["memory_id"]) for rival in change.get("rival_ids", ())]
         for older, newer in pairs:
@@ -168,9 +161,9 @@ def forget_dismissed_photos(unit: UnitOfWork, photo_ids: Collection[str]) -> Non
     unit.execute(delete(dismissed_finding).where(unit.owns(dismissed_finding), these))
 
 
-def _count(unit: UnitOfWork, table: Table) -> int:
-    rows = select(func.count()).select_from(table).where(unit.owns(table))
-    return unit.scalar(rows.where(table.c.alive) if "alive" in table.c else rows) or 0
+def _count(unit: UnitOfWork, page: Select[Any], column: Column[Any]) -> int:
+    rows = page.where(unit.owns(column.table)).subquery()
+    return unit.scalar(select(func.count()).select_from(rows)) or 0
 
 
 def _dismissed(unit: UnitOfWork) -> set[tuple[str, str]]:
@@ -185,5 +178,5 @@ _PHOTOS_OF = (entry_photo.c.memory_id, entry_photo.c.photo_id)
 _MESSAGES = (message.c.message_id,)
 _ENTRY_COLUMNS = ("memory_id", "text", "caption", "happened_first", "happened_last", "rests_on")
 _ENTRY_PAGES = (select(*(entry.c[name] for name in _ENTRY_COLUMNS)).where(entry.c.alive), entry.c.memory_id, _ENTRIES)
-_TRACE_PAGES = (select(trace.c.message_id, trace.c.steps), trace.c.message_id, _TRACES)
+_TRACE_PAGES = (select(trace.c.message_id, trace.c.steps).where(trace.c.changes > 0), trace.c.message_id, _TRACES)
 _PHOTO_PAGES = (select(photo.c.photo_id, photo.c.captioned_by), photo.c.photo_id, _PHOTOS)

@@ -1,14 +1,11 @@
 """Memories that the user keeps although the messages that they rest on are erased: from then on each rests on a message of that
 day, which says so. No memory is without evidence, and nothing is quoted that nobody said."""
 
-import json
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import insert
-
+from m2a.memory import change_log
 from m2a.memory.raw_message_store import RawMessageStore
-from m2a.memory.schema import trace
 from m2a.memory.unit_of_work import UnitOfWork
 from m2a.speakers import ASSISTANT, USER
 from m2a.types import EvidenceRange, MemoryEntry
@@ -36,9 +33,8 @@ def keep(
         said[one.memory_id] = EvidenceRange(message.message_id, message.message_id)
     many = f"{len(said)} memories" if len(said) > 1 else "this memory"
     reply = raw.append(*place, role="assistant", speaker=ASSISTANT, text=f"I keep {many}.", said_at=now)
-    steps = json.dumps({"searches": [], "sources": []})
-    answers = {"answers": said[entries[-1].memory_id].last, "steps": steps}
-    unit.execute(insert(trace).values(owner=unit.owner, message_id=reply.message_id, **answers))
+    answers = said[entries[-1].memory_id].last
+    change_log.record(unit, reply.message_id, change_log.NOTHING_SEARCHED, answers=answers)
     return said
 
 

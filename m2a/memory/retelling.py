@@ -6,10 +6,11 @@ from typing import Any
 
 from sqlalchemy import select, update
 
+from m2a.memory import change_log, reply_sources
 from m2a.memory.quotations import Span
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.repetitions import is_code, spans_holding
-from m2a.memory.schema import entry, entry_history, message, message_reading, pending_update, photo, trace
+from m2a.memory.schema import entry, entry_history, message, message_reading, pending_update, photo
 from m2a.memory.unit_of_work import UnitOfWork
 from m2a.memory.withheld import FORGOTTEN, without_marks
 from m2a.memory.words import finished_words
@@ -84,17 +85,6 @@ def _is_about(telling: Collection[str], sentence: str) -> bool:
     return len(shared) >= _FEW or any(map(is_code, shared))
 
 
-def citing_replies(unit: UnitOfWork, erased: Collection[RecordKey]) -> set[int]:
-    """The replies that rest on any of the records."""
-    if not erased:
-        return set()
-    return {
-        reply_id
-        for reply_id, steps in _traces(unit)
-        if any(_key(source["hit"]) in erased for source in steps.get("sources", ()))
-    }
-
-
 def scrub_notes(
     unit: UnitOfWork,
     telling: Collection[str],
@@ -103,11 +93,11 @@ def scrub_notes(
     forgettings: Collection[int],
 ) -> None:
     """Take out of traces, histories and failed updates what names or tells what is erased. Changes keep their numbers."""
-    for reply_id, steps in _traces(unit):
+    for reply_id, _answers, steps in change_log.traces(unit):
         scrubbed = _scrubbed(steps, set(telling), erased, photo_ids, forgettings)
         if scrubbed != steps:
-            this = unit.owns(trace) & (trace.c.message_id == reply_id)
-            unit.execute(update(trace).where(this).values(steps=json.dumps(scrubbed)))
+            change_log.write_steps(unit, reply_id, scrubbed)
+    reply_sources.erase(unit, erased)
     for table, key, column, nothing in (
         (entry_history, entry_history.c.history_id, entry_history.c.why, ""),
         (pending_update, pending_update.c.message_id, pending_update.c.last_error, None),
@@ -157,11 +147,6 @@ def _scrubbed(
             for refusal in steps["refusals"]
         ]
     return found
-
-
-def _traces(unit: UnitOfWork) -> list[tuple[int, dict[str, Any]]]:
-    rows = unit.execute(select(trace.c.message_id, trace.c.steps).where(unit.owns(trace))).all()
-    return [(reply_id, steps) for reply_id, text in rows if isinstance(steps := json.loads(text), dict)]
 
 
 def _key(hit: Mapping[str, Any]) -> RecordKey:

@@ -1,6 +1,6 @@
 """The memory as a temporary chat has it: what is said there lives in this process, and nothing of it is written anywhere."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, time
 from itertools import pairwise
@@ -81,7 +81,7 @@ class TemporaryBank(MemoryBank):
         speaker: str,
         photo_ids: Sequence[str] = (),
         partial: bool = False,
-        steps: object,
+        steps: Mapping[str, Any],
         answers: int,
         update_pending: bool,
         cost: Cost | None = None,
@@ -172,8 +172,8 @@ class _TemporaryReplies(ReplyLog):
         super().__init__(*given)
         self._held: dict[int, dict[str, Any]] = {}
 
-    def hold(self, message_id: int, steps: object) -> None:
-        self._held[message_id] = steps if isinstance(steps, dict) else {}
+    def hold(self, message_id: int, steps: Mapping[str, Any]) -> None:
+        self._held[message_id] = dict(steps)
 
     def steps(self, message_id: int) -> dict[str, Any] | None:
         return self._held.get(message_id) or super().steps(message_id)
