@@ -18,7 +18,7 @@ async def caption_photos(bank: MemoryBank, captioner: Captioner) -> None:
     A model's service that fails ends it: what is left is captioned after the next turn or at the next start. A damaged photo
     is passed over.
     """
-    photo_ids = await in_thread(bank.uncaptioned_photos)
+    photo_ids = await in_thread(bank.photos.uncaptioned)
     for photo_id in photo_ids:
         try:
             await caption_photo(bank, captioner, photo_id)

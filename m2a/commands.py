@@ -140,7 +140,7 @@ COMMANDS: dict[str, Callable[..., AsyncIterator[Piece]]] = {
 
 def undo_last(bank: MemoryBank) -> str:
     """Take back the memory's last change that still holds; what was done, as a sentence. Raises `RejectedWriteError`."""
-    reply_id = bank.newest_reply_with_changes()
+    reply_id = bank.replies.newest_with_changes()
     holding = [] if reply_id is None else [one for one in load_trace(bank, reply_id).changes if not one.undone]
     if reply_id is None or not holding:
         return "There is no change of the memory to take back."

@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
-from sqlalchemy import Connection, Table, func, select
+from sqlalchemy import Table, func, select
 
 from m2a.memory.schema import conversation, entry, message, outbox, photo
 from m2a.memory.stores import Stores
+from m2a.memory.unit_of_work import UnitOfWork
 from m2a.settings import Settings
 from m2a.types import DataSize
 
@@ -13,9 +14,9 @@ from m2a.types import DataSize
 def data_size(settings: Settings, stores: Stores, owner: str) -> DataSize:
     """The numbers are the owner's, the bytes those of the whole data folder."""
     folder = settings.data_dir
-    with stores.database.read() as connection:
-        counts = [_count(connection, table, owner) for table in (conversation, message, photo, outbox)]
-        memories = _count(connection, entry, owner, alive=True)
+    with stores.database.read(owner) as unit:
+        counts = [_count(unit, table) for table in (conversation, message, photo, outbox)]
+        memories = _count(unit, entry, alive=True)
     conversations, messages, photos, waiting = counts
     return DataSize(
         str(folder.resolve()),
@@ -32,13 +33,13 @@ def data_size(settings: Settings, stores: Stores, owner: str) -> DataSize:
 
 def index_backlog(stores: Stores) -> int:
     """How many changes, of all owners, the index has not been told of."""
-    with stores.database.read() as connection:
+    with stores.database.snapshot() as connection:
         return connection.scalar(select(func.count()).select_from(outbox)) or 0
 
 
-def _count(connection: Connection, table: Table, owner: str, *, alive: bool = False) -> int:
-    these = [table.c.owner == owner, *([table.c.alive] if alive else [])]
-    return connection.scalar(select(func.count()).select_from(table).where(*these)) or 0
+def _count(unit: UnitOfWork, table: Table, *, alive: bool = False) -> int:
+    these = [unit.owns(table), *([table.c.alive] if alive else [])]
+    return unit.scalar(select(func.count()).select_from(table).where(*these)) or 0
 
 
 def _bytes(*paths: Path) -> int:

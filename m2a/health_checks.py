@@ -86,8 +86,8 @@ class HealthChecks:
     def dismiss(self, owner: str, kind: str, subject: str) -> None:
         """Keep that nothing is wrong there: no look finds it again. Raises `MendingError`."""
         check, finding = self._found(owner, kind, subject)
-        with self._stores.database.write() as connection:
-            health.dismiss(connection, owner, finding)
+        with self._stores.database.write(owner) as unit:
+            health.dismiss(unit, finding)
         check.findings.remove(finding)
 
     def _found(self, owner: str, kind: str, subject: str) -> tuple[HealthCheck, Finding]:
@@ -101,8 +101,8 @@ class HealthChecks:
         """Those whose memories all live, as they are now, or whose photo is still there."""
         living = self._bank(owner).entries_by_id({number for one in findings for number in one.memory_ids})
         named = {one.photo_id for one in findings if one.photo_id}
-        with self._stores.database.read() as connection:
-            photos = health.photos_left(connection, owner, named) if named else set()
+        with self._stores.database.read(owner) as unit:
+            photos = health.photos_left(unit, named) if named else set()
         return [
             OpenFinding(one, tuple(living[number] for number in one.memory_ids))
             for one in findings
@@ -119,5 +119,5 @@ class HealthChecks:
             ) from error
         await self._caption(bank.owner)
         await in_thread(bank.index)
-        if photo_id in await in_thread(bank.uncaptioned_photos):
+        if photo_id in await in_thread(bank.photos.uncaptioned):
             raise MendingError("What captions photos did not answer; try it again later.")

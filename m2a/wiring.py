@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from m2a.agents.policy import Policy
 from m2a.loading import Loading
 from m2a.memory.database import Database
-from m2a.memory.forgetting import withhold_forgotten_entries
+from m2a.memory.old_forgettings import withhold_forgotten_entries
 from m2a.memory.photo_store import PhotoStore
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.right_database import check_file, check_owners

@@ -159,7 +159,7 @@ async def play(stories: Iterable[Story], policy: OfflineRules | None = None) -> 
         async with Assistant.open(settings, clock=lambda: now[0], policy=policy or offline_rules()) as assistant:
             for story in stories:
                 owner = owner_named(assistant.stores.database, story.name)
-                assistant.set_memory_rule(owner, EVERYTHING)
+                assistant.memory(owner).set_rule(EVERYTHING)
                 conversation: str | None = None
                 recent: list[Message] = []
                 so_far: list[Message] = []

@@ -91,7 +91,7 @@ class Garden:
         events = [event async for event in self.assistant.turn(owner, plant.said, photos)]
         assert any(isinstance(event, ReplyFinished) for event in events)
         assert not [event for event in events if isinstance(event, Failed)], events
-        assert bank.pending_updates() == []
+        assert bank.replies.pending_updates() == []
         changes = [_told(event) for event in events if isinstance(event, MemoryChanged)]
         living = tuple(entry.text for entry in bank.entries())
         return Played(plant, tuple(changes), living, len(model.tried), model.obeyed_by_check, tuple(model.prompts))
@@ -103,7 +103,7 @@ class Garden:
             return seed(bank, plant.text), []
         if plant.place == "caption":
             entry = seed(bank, "A photo from the market.", photo, caption=plant.text)
-            bank.set_caption(entry.photo_ids[0], plant.text)
+            bank.photos.set_caption(entry.photo_ids[0], plant.text)
             return entry, [photo] if self._owners % 2 else []
         if plant.place == "photo text":
             return None, [photo]

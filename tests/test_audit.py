@@ -62,7 +62,7 @@ class Opened:
         return self.folder / "photos" / self.bank.owner
 
     def sql(self, statement: str) -> None:
-        with self.stores.database.write() as connection:
+        with self.stores.database.transaction() as connection:
             connection.execute(text(statement))
 
     def found(self) -> list[list[int]]:
@@ -255,14 +255,14 @@ def test_an_update_that_was_set_aside_is_named_and_tried_again(memory):
     reply = bank.record_reply(
         asked.conversation_id, "Noted.", speaker="M2A", steps={}, answers=asked.message_id, update_pending=True
     )
-    bank.set_aside_update(reply.message_id)
+    bank.replies.set_aside_update(reply.message_id)
     bank.index()
-    assert bank.pending_updates() == []
+    assert bank.replies.pending_updates() == []
     assert verify(memory.stores) == [
         f"The update after message {reply.message_id} failed and was set aside; `m2a repair` retries it."
     ]
     assert repair(memory.stores) == ["1 update that failed will be tried again at the next turn."]
-    assert bank.pending_updates() == [reply.message_id]
+    assert bank.replies.pending_updates() == [reply.message_id]
     assert verify(memory.stores) == []
 
 

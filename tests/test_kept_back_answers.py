@@ -42,7 +42,7 @@ async def test_a_prompt_holds_what_is_pinned_and_nothing_that_is_kept_back(tmp_p
         assert len(seen) >= 12 and not any(MARKER in prompt for prompt in seen)
         pinned = [block for block in Prompt.of(chat.server.requests[0].json).blocks if "Pinned" in block.title]
         assert len(pinned) == 1 and "cellar" in pinned[0].body
-        opened = assistant.open_memory(owner, secret.memory_id)
+        opened = assistant.browser(owner).open(secret.memory_id)
         assert opened.kept_back and MARKER in opened.evidence[0].text
         assert MARKER in repr(assistant.explanation(owner, reply).changes)  # the page says which it was
         keep(assistant, Return(secret.memory_id, ""))

@@ -107,7 +107,7 @@ async def test_the_list_is_paged_filtered_and_searched(
     assert "parcel number 3 " in agreed.listed and agreed.listed.count("data-memory=") == 1
     later = Shown(panel.on_filter("", click(**{**values, "since": "2100-01-01"}), request(assistant)))
     assert "No memory fits these filters" in later.listed
-    [bobo] = assistant.subjects(assistant.local_owner)
+    [bobo] = assistant.browser(assistant.local_owner).subjects()
     about = Shown(panel.on_about("", click(about=bobo.concept_id), request(assistant)))
     assert "red ball" in about.listed and about.listed.count("data-memory=") == 1
     found = Shown(
@@ -216,7 +216,7 @@ async def test_text_of_others_stays_text_in_every_part(
 ) -> None:
     for words in HOSTILE:
         one = told(bank, f"{words} is remembered", name=words, picture=photo("red"))
-        bank.set_caption(one.photo_ids[0], words)
+        bank.photos.set_caption(one.photo_ids[0], words)
         values = {"memory_id": one.memory_id, "text": f"{words} is edited", "first": "", "last": ""}
         edited = Shown(panel.on_edit(View(memory_id=one.memory_id).dumped(), click(**values), request(assistant)))
         searched = Shown(panel.on_filter("", click(words=words), request(assistant)))
@@ -244,7 +244,7 @@ async def test_the_memory_opens_with_what_is_known_in_short(
         told(bank, f"Bobo chewed shoe {number}.", name="Bobo")
         told(bank, f"The parcel number {number} came.")
     told(bank, "Ana lives in Lisbon.", name="Ana")
-    bobo, ana, rest = assistant.memory_summary(assistant.local_owner)
+    bobo, ana, rest = assistant.browser(assistant.local_owner).summary()
     assert bobo.subject and bobo.memories == 4 and ana.subject and ana.subject.name == "Ana" and rest.subject is None
     assert [one.text for one in bobo.entries] == [f"Bobo chewed shoe {number}." for number in (3, 2, 1)]
     assert [one.text for one in rest.entries] == [f"The parcel number {number} came." for number in (3, 2, 1)]
@@ -263,14 +263,15 @@ async def test_a_memory_is_pinned_dated_and_kept_back_each_with_its_undo(
 ) -> None:
     one = told(bank, "Ana lives in Lisbon.", name="Ana", picture=photo("red"))
     told(bank, "The parcel came.")
-    updated = bank.last_updated()
+    browser = assistant.browser(bank.owner)
+    updated = browser.last_updated()
     view = Shown(panel.on_memory("", click(memory_id=one.memory_id), request(assistant))).view
 
     def keep(handed: str, act: str, **values: object) -> Shown:
         return Shown(panel.on_keep(handed, click(act=act, memory_id=one.memory_id, **values), request(assistant)))
 
     pinned = keep(view, "pin")
-    assert "Pinned" in pinned.notice and "Unpin" in pinned.opened and bank.last_updated() == updated
+    assert "Pinned" in pinned.notice and "Unpin" in pinned.opened and browser.last_updated() == updated
     listed = pinned.listed[pinned.listed.index("Pinned") :]
     assert listed.index("Lisbon") < listed.index("parcel")
     dated = keep(pinned.view, "until", days=7, until="")

@@ -157,7 +157,7 @@ async def test_a_photo_stays_in_view_by_its_number_and_comes_back_with_a_fetched
         [reply] = chat.prompts("generate")
         assert len(reply.photos) == 1 and "Photo 1, from message 1" in reply.text
         assert "Look what I made (with photo 1)" in reply.text
-        bank.set_caption(photo_id, "a blue teapot on a table")
+        bank.photos.set_caption(photo_id, "a blue teapot on a table")
         chat.conversation = None
         await chat.say("What did I show you on the first day?")
         first, second = chat.prompts("generate")

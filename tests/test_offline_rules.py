@@ -34,7 +34,7 @@ class Talk:
         self.now = datetime(2026, 3, 2, 12, tzinfo=UTC)
         settings = Settings(data_dir=folder, chat_model="offline")
         self.assistant = Assistant.open(settings, clock=lambda: self.now, policy=policy or offline_rules())
-        self.assistant.set_memory_rule(self.assistant.local_owner, EVERYTHING)
+        self.assistant.memory(self.assistant.local_owner).set_rule(EVERYTHING)
         self.conversation: str | None = None
         self.last: ReplyFinished | None = None
         self.not_kept: list[NotKept] = []
@@ -673,11 +673,11 @@ async def test_what_is_told_of_somebody_is_kept_with_them_by_whatever_they_are_c
     await talk.say("My sister borrowed my tent.")
     await talk.say("My sister's neighbour keeps bees.")
     await talk.say("My friend Marco plays the cello. My friend is late again.")
-    subjects = {one.name: one.memories for one in talk.assistant.subjects(talk.assistant.local_owner)}
+    subjects = {one.name: one.memories for one in talk.assistant.browser(talk.assistant.local_owner).subjects()}
     assert subjects == {"Ana": 3, "Marco": 1}
     await talk.say("My sister Eva is a nurse.")
     await talk.say("My sister rides a bicycle.")
-    subjects = {one.name: one.memories for one in talk.assistant.subjects(talk.assistant.local_owner)}
+    subjects = {one.name: one.memories for one in talk.assistant.browser(talk.assistant.local_owner).subjects()}
     assert subjects == {"Ana": 3, "Eva": 1, "Marco": 1}, "which of the two is not said"
 
 

@@ -134,8 +134,8 @@ def memory(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 def write(memory: Retrieved, owner: str, text: str, *message_ids: int) -> int:
     draft = EntryDraft(text, tuple(EvidenceRange(number, number) for number in message_ids))
-    with memory.database.write() as connection:
-        return memory.semantic.add(connection, owner, draft, who="test", why="test", now=NOW).memory_id
+    with memory.database.write(owner) as unit:
+        return memory.semantic.add(unit, draft, who="test", why="test", now=NOW).memory_id
 
 
 def keys(hits: list[Hit]) -> list[RecordKey]:

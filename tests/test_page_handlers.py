@@ -60,7 +60,7 @@ async def all_of(updates: AsyncIterator[Update]) -> list[Update]:
 async def test_a_double_click_sends_once(assistant: Assistant, panel: ChatPanel) -> None:
     tab, value = request(assistant), {"text": "Hello there", "files": []}
     await asyncio.gather(*(all_of(panel.on_send(value, "", "", tab)) for _ in range(2)))
-    [one] = assistant.conversations(assistant.local_owner)
+    [one] = assistant.memory(assistant.local_owner).conversations()
     await asyncio.gather(*(all_of(panel.on_send(value, one.conversation_id, "next", tab)) for _ in range(2)))
     texts = [m.text for m in assistant.messages(assistant.local_owner, one.conversation_id) if m.role == "user"]
     assert texts == ["Hello there"] * 2
@@ -71,7 +71,7 @@ async def test_enter_again_before_the_page_has_emptied_the_box_sends_once(
 ) -> None:
     tab, value = request(assistant), {"text": "Hello there", "files": []}
     updates = await all_of(panel.on_send(value, "", "first", tab))
-    [one] = assistant.conversations(assistant.local_owner)
+    [one] = assistant.memory(assistant.local_owner).conversations()
     [emptied] = await all_of(panel.on_send(value, one.conversation_id, "first", tab))
     assert emptied.composer and emptied.composer["value"]["text"] == ""
     assert len(assistant.messages(assistant.local_owner, one.conversation_id)) == 2
@@ -92,7 +92,7 @@ async def test_two_tabs_and_a_new_conversation_may_begin_side_by_side(assistant:
     await all_of(panel.on_new(tab))
     await all_of(panel.on_send({"text": "three", "files": []}, "", "", tab))
     await asyncio.gather(first, other)
-    assert {one.title for one in assistant.conversations(assistant.local_owner)} == {"one", "two", "three"}
+    assert {one.title for one in assistant.memory(assistant.local_owner).conversations()} == {"one", "two", "three"}
 
 
 async def test_a_second_click_on_try_again_sends_once(assistant: Assistant, panel: ChatPanel) -> None:
@@ -107,7 +107,7 @@ async def test_a_message_whose_photo_is_gone_cannot_be_tried_again_and_says_so(
     assistant: Assistant, panel: ChatPanel
 ) -> None:
     asked = recorded(assistant, photo("red"))
-    assistant.memory(assistant.local_owner).photo_path(asked.photos[0]).unlink()
+    assistant.memory(assistant.local_owner).photos.path(asked.photos[0]).unlink()
     event: Any = SimpleNamespace(message_id=asked.message_id)
     [update] = await all_of(panel.on_retry(asked.conversation_id, event, request(assistant)))
     assert "send the photo again" in str(update.live)
@@ -117,7 +117,7 @@ async def test_a_message_whose_photo_is_gone_cannot_be_tried_again_and_says_so(
 async def test_the_words_leave_the_box_once_they_are_stored(assistant: Assistant, panel: ChatPanel) -> None:
     boxes = []
     async for update in panel.on_send({"text": "Hello there", "files": []}, "", "", request(assistant)):
-        stored = bool(assistant.conversations(assistant.local_owner))
+        stored = bool(assistant.memory(assistant.local_owner).conversations())
         emptied = update.composer is not None and update.composer.get("value") == {"text": "", "files": []}
         boxes.append((stored, emptied))
     assert boxes[0] == (False, False) or boxes[0][1] is False
@@ -137,9 +137,9 @@ async def test_what_is_refused_stays_in_the_box_and_the_next_message_is_answered
     for update in updates:
         json.dumps(update.outputs(), default=str, ensure_ascii=False).encode()  # as the browser is sent it
         assert update.composer is None or "value" not in update.composer
-    assert assistant.conversations(assistant.local_owner) == []
+    assert assistant.memory(assistant.local_owner).conversations() == []
     await all_of(panel.on_send({"text": "Hello there", "files": []}, "", "", request(assistant)))
-    [one] = assistant.conversations(assistant.local_owner)
+    [one] = assistant.memory(assistant.local_owner).conversations()
     assert [m.role for m in assistant.messages(assistant.local_owner, one.conversation_id)] == ["user", "assistant"]
 
 
@@ -298,7 +298,7 @@ def served(tmp_path: Path, clock: Clock) -> Iterator[tuple[Assistant, TestClient
 def test_a_photo_whose_file_is_gone_is_not_found(served: tuple[Assistant, TestClient]) -> None:
     assistant, client = served
     [photo_id] = recorded(assistant, photo("red")).photos
-    path = assistant.memory(assistant.local_owner).photo_path(photo_id)
+    path = assistant.memory(assistant.local_owner).photos.path(photo_id)
     assert client.get(f"/photos/{photo_id}").status_code == 200
     path.write_bytes(b"something else")
     path.with_name(f"{photo_id}.thumbnail.jpg").unlink()

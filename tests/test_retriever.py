@@ -68,28 +68,28 @@ class Memory:
         self.indexer, self.retriever = self.retrieval.indexer, self.retrieval.retriever
 
     def say(self, owner: str, text: str, photos: tuple[str, ...] = ()) -> int:
-        with self.database.write() as connection:
-            chat = self.raw.start_conversation(connection, owner, NOW).conversation_id
+        with self.database.write(owner) as unit:
+            chat = self.raw.start_conversation(unit, NOW).conversation_id
             return self.raw.append(
-                connection, owner, chat, role="user", speaker="Anna", text=text, photos=photos, said_at=NOW
+                unit, chat, role="user", speaker="Anna", text=text, photos=photos, said_at=NOW
             ).message_id
 
     def add(self, owner: str, text: str, photos: tuple[str, ...] = (), caption: str = "") -> int:
         evidence = self.say(owner, "evidence")
         draft = EntryDraft(text, (EvidenceRange(evidence, evidence),), caption=caption, photo_ids=photos)
-        with self.database.write() as connection:
-            return self.semantic.add(connection, owner, draft, who="test", why="test", now=NOW).memory_id
+        with self.database.write(owner) as unit:
+            return self.semantic.add(unit, draft, who="test", why="test", now=NOW).memory_id
 
     def forget(self, owner: str, memory_id: int) -> None:
-        with self.database.write() as connection:
-            self.semantic.delete(connection, owner, memory_id, who="test", why="test", now=NOW)
+        with self.database.write(owner) as unit:
+            self.semantic.delete(unit, memory_id, who="test", why="test", now=NOW)
 
     def show(self, owner: str, colour: str, number: int = 0) -> str:
         """Store a photo of that colour."""
         photo_id = content_hash(f"{owner} {colour} {number}")
         self.pictures[photo_id] = Image.new("RGB", (4, 4), tuple(min(c + number, 255) for c in COLOURS[colour]))
         values = {"media_type": "image/jpeg", "width": 4, "height": 4, "size": 1, "added_at": 0}
-        with self.database.write() as connection:
+        with self.database.transaction() as connection:
             connection.execute(insert(photo).values(owner=owner, photo_id=photo_id, **values))
             connection.execute(insert(outbox).values(owner=owner, record="photo", record_id=photo_id))
         return photo_id
@@ -248,7 +248,7 @@ def test_stale_hits_count_for_nothing_and_take_no_place(memory, owner):
     kept = [memory.add(owner, f"a kite was blue {i}") for i in range(12)]
     memory.indexer.drain()
     # SQL has moved on and the index has not heard of it: half deleted, half of another version.
-    with memory.database.write() as connection:
+    with memory.database.transaction() as connection:
         for memory_id in gone[:20]:
             connection.execute(
                 update(entry).where(entry.c.owner == owner, entry.c.memory_id == memory_id).values(alive=False)
@@ -381,7 +381,7 @@ def test_differences_are_found_and_repaired(memory, owner):
     assert memory.indexer.differences(owner) == []
     memory.index.delete(owner, [("entry", missing)])
     memory.index.delete_photos(owner, [blue])
-    with memory.database.write() as connection:
+    with memory.database.transaction() as connection:
         of_owner = entry.c.owner == owner
         connection.execute(update(entry).where(of_owner, entry.c.memory_id == stale).values(version=7))
         connection.execute(update(entry).where(of_owner, entry.c.memory_id == extra).values(alive=False))
@@ -406,15 +406,15 @@ def test_a_damaged_photo_keeps_nothing_else_out(memory, owner):
     memory.pictures[broken] = Image.new("RGB", (4, 4), COLOURS["green"])
     memory.indexer.drain(owner)
     assert memory.indexer.backlog(owner) == 0
-    with memory.database.write() as connection:
+    with memory.database.transaction() as connection:
         connection.execute(delete(entry_photo).where(entry_photo.c.owner == owner))
 
 
 def test_what_entries_and_messages_are_found_by(memory, owner):
     memory.add(owner, "Bobo ran", caption="a dog")
-    with memory.database.read() as connection:
-        [found] = memory.semantic.all(connection, owner)
-        message = memory.raw.get(connection, owner, [1])[1]
+    with memory.database.read(owner) as unit:
+        [found] = memory.semantic.all(unit)
+        message = memory.raw.get(unit, [1])[1]
     assert entry_text(found) == "Bobo ran a dog"
     assert message_text(message) == "Anna: evidence (12 March 2026)"
     assert DateInterval(date(2026, 3, 1), date(2026, 3, 1)) not in (found.happened,)
@@ -433,9 +433,9 @@ def test_the_cache_keeps_vectors_by_content_and_encoder(memory):
     cache.texts(second, [text])
     assert second.texts == [text]
     assert cache.texts(first, []).shape == (0, 64)
-    with memory.database.write() as connection:
+    with memory.database.transaction() as connection:
         cache.forget(connection, [content_hash(text)])
-    with memory.database.read() as connection:
+    with memory.database.snapshot() as connection:
         left = select(func.count()).select_from(embedding).where(embedding.c.content_hash == content_hash(text))
         assert connection.scalar(left) == 0
 

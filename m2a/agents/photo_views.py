@@ -45,7 +45,7 @@ class PhotoViews:
                 continue
             if not view.caption and not await self._policy.sees_photos():
                 view = replace(view, caption=await caption_photo(self._bank, self._captioner, photo_id))
-            recognition = await in_thread(self._bank.recognition, photo_id, message)
+            recognition = await in_thread(self._bank.photos.recognition, photo_id, message)
             views.append(replace(view, recognition=recognition))
         return tuple(views)
 
@@ -88,15 +88,15 @@ class PhotoViews:
 
     def _view(self, number: int, photo_id: str, record: MemoryEntry | Message | None = None) -> PhotoView | None:
         try:
-            data = self._bank.photo_data(photo_id)
-            media_type = self._bank.photo(photo_id).media_type
+            data = self._bank.photos.data(photo_id)
+            media_type = self._bank.photos.get(photo_id).media_type
         except (PhotoDamagedError, PhotoNotFoundError) as error:
             logger.warning("A photo is left out of the prompt. %s", error)
             return None
         return PhotoView(
             number,
             photo_id,
-            self._bank.caption(photo_id),
+            self._bank.photos.caption(photo_id),
             for_prompt(data),
             media_type,
             record if isinstance(record, MemoryEntry) else None,
@@ -106,8 +106,8 @@ class PhotoViews:
 
 async def caption_photo(bank: MemoryBank, captioner: Captioner, photo_id: str) -> str:
     """The photo's caption, made and kept where there is none. Raises what the captioner raises."""
-    caption = await captioner.caption(await in_thread(bank.photo_data, photo_id))
-    await in_thread(lambda: bank.set_caption(photo_id, caption, captioner_id=captioner.captioner_id))
+    caption = await captioner.caption(await in_thread(bank.photos.data, photo_id))
+    await in_thread(lambda: bank.photos.set_caption(photo_id, caption, captioner_id=captioner.captioner_id))
     return caption
 
 

@@ -174,7 +174,7 @@ def _draft(
         text=action.text,
         evidence_ids=evidence,
         kind=action.kind,
-        caption=together(bank.caption(photo_id) for photo_id in photo_ids),
+        caption=together(bank.photos.caption(photo_id) for photo_id in photo_ids),
         photo_ids=photo_ids,
         concepts=tuple(_mention(state, named, known, action.concepts) for named in action.concepts) or known,
         happened=_happened(action),

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection
 
 from m2a.benchmarks.dialogue import Benchmark, BenchmarkError, Dialogue
 from m2a.evaluation import tune_fit
@@ -37,6 +36,7 @@ from m2a.memory.ranking.token_head import TokenHead, unit
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.retriever import Retriever
 from m2a.memory.stores import Retrieval
+from m2a.memory.unit_of_work import UnitOfWork
 from m2a.types import Query, RecordKey, RecordKind
 from models.text_encoder import TokenEncoder, TokenStates
 
@@ -111,10 +111,10 @@ class _Projected(RankedRecordStore):
         super().__init__(database)
         self._tokens = tokens
 
-    def get(self, connection: Connection, owner: str, keys: Collection[RecordKey]) -> dict[RecordKey, RankedRecord]:
+    def get(self, unit: UnitOfWork, keys: Collection[RecordKey]) -> dict[RecordKey, RankedRecord]:
         return {
             key: RankedRecord(version, replace(record, tokens=self._tokens[record.conversation, record.number]))
-            for key, (version, record) in super().get(connection, owner, keys).items()
+            for key, (version, record) in super().get(unit, keys).items()
         }
 
 
@@ -123,23 +123,17 @@ class _Watcher(LearnedRanking):
 
     found: tuple[Mapping[RecordKey, int], Sequence[RecordKey]] = ({}, ())
 
-    def ask(
-        self,
-        connection: Connection,
-        owner: str,
-        kinds: Collection[RecordKind],
-        text: str,
-    ) -> RankedQuestion:
-        return _Watched(self, connection, owner, kinds, text)
+    def ask(self, unit: UnitOfWork, kinds: Collection[RecordKind], text: str) -> RankedQuestion:
+        return _Watched(self, unit, kinds, text)
 
 
 class _Watched(RankedQuestion):
     _by_words: Sequence[RecordKey] = ()
 
-    def read(self, connection: Connection, found: Collection[RecordKey], by_words: Sequence[RecordKey] = ()) -> None:
+    def read(self, unit: UnitOfWork, found: Collection[RecordKey], by_words: Sequence[RecordKey] = ()) -> None:
         self._by_words = by_words or self._by_words
 
-    def order(self, connection: Connection, found: Mapping[RecordKey, int]) -> list[RecordKey]:
+    def order(self, unit: UnitOfWork, found: Mapping[RecordKey, int]) -> list[RecordKey]:
         assert isinstance(self.ranking, _Watcher)
         self.ranking.found = (found, self._by_words)
         return sorted(found)
@@ -196,18 +190,12 @@ class Workshop:
 
     def _observe(self, number: int, dialogue: Dialogue) -> None:
         owner, places = self.owners[number], dict[str, tuple[str, int]]()
-        with self.database.write() as connection:
+        with self.database.write(owner) as unit:
             for session in dialogue.sessions:
-                chat = self.raw.start_conversation(connection, owner, session.started_at).conversation_id
+                chat = self.raw.start_conversation(unit, session.started_at).conversation_id
                 for turn in session.turns:
                     message = self.raw.append(
-                        connection,
-                        owner,
-                        chat,
-                        role=turn.role,
-                        speaker=turn.speaker,
-                        text=words_of(turn),
-                        said_at=turn.said_at,
+                        unit, chat, role=turn.role, speaker=turn.speaker, text=words_of(turn), said_at=turn.said_at
                     )
                     places[turn.reference] = (chat, message.message_id)
         self._written.indexer.drain(owner)
@@ -305,13 +293,12 @@ class Tables:
             found = workshop.found(depth)
             for unseen, head in self.heads.items():
                 ranking = workshop.ranking(head, _NO_RANKER, unseen, depth)
-                with workshop.database.read() as connection, on_one_thread():
-                    for at, one in enumerate(workshop.asked):
-                        if one.dialogue in unseen:
-                            owner = workshop.owners[one.dialogue]
-                            asked = ranking.ask(connection, owner, _MESSAGES, one.text)
+                for at, one in enumerate(workshop.asked):
+                    if one.dialogue in unseen:
+                        with workshop.database.read(workshop.owners[one.dialogue]) as unit, on_one_thread():
+                            asked = ranking.ask(unit, _MESSAGES, one.text)
                             asked.encoded(one.states)
-                            asked.read(connection, *found[at])
+                            asked.read(unit, *found[at])
                             keys, table = asked.table(found[at][0])
                             self._tables[depth, unseen, at] = ([key.record_id for key in keys], table)
 

@@ -7,8 +7,9 @@ import numpy as np
 from sqlalchemy import Connection, delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from m2a.memory.database import Database, chunks
+from m2a.memory.database import Database
 from m2a.memory.schema import embedding
+from m2a.memory.sql import chunks
 from models.text_encoder import TextEncoder
 
 
@@ -76,7 +77,7 @@ class EmbeddingCache:
 
     def _read(self, encoder_id: str, hashes: Sequence[str]) -> dict[str, np.ndarray]:
         found: dict[str, np.ndarray] = {}
-        with self._database.read() as connection:
+        with self._database.snapshot() as connection:
             for chunk in chunks(sorted(set(hashes))):
                 rows = connection.execute(
                     select(embedding.c.content_hash, embedding.c.vector).where(
@@ -92,5 +93,5 @@ class EmbeddingCache:
             {"content_hash": key, "encoder_id": encoder_id, "vector": vector.astype("<f4").tobytes()}
             for key, vector in vectors.items()
         ]
-        with self._database.write() as connection:
+        with self._database.transaction() as connection:
             connection.execute(dialect.insert(embedding).on_conflict_do_nothing(), rows)

@@ -176,8 +176,8 @@ class M2ASystem:
         photos = []
         for number, photo_id in enumerate((p for message in exchange for p in message.photos), start=1):
             caption = await self._memory.caption(photo_id, self._parts, meter)
-            await asyncio.to_thread(bank.set_caption, photo_id, caption)
-            data = await asyncio.to_thread(bank.photo_data, photo_id)
+            await asyncio.to_thread(bank.photos.set_caption, photo_id, caption)
+            data = await asyncio.to_thread(bank.photos.data, photo_id)
             photos.append(PhotoView(number, photo_id, caption, data, "image/jpeg"))
         message = as_one(exchange)
         state = TurnState(

@@ -151,9 +151,9 @@ class SharedStores:
         not looked at."""
         vector = self.text_encoder.encode([query.text])[0]
         found = self.index.search_dense(owner, vector, kinds, k)
-        with self.database.read() as connection:
-            entries = self.semantic.get(connection, owner, [h.key.record_id for h in found if h.key.kind == "entry"])
-            messages = self.raw.get(connection, owner, [h.key.record_id for h in found if h.key.kind == "message"])
+        with self.database.read(owner) as unit:
+            entries = self.semantic.get(unit, [h.key.record_id for h in found if h.key.kind == "entry"])
+            messages = self.raw.get(unit, [h.key.record_id for h in found if h.key.kind == "message"])
         hits = []
         for rank, hit in enumerate(found, start=1):
             record = (entries if hit.key.kind == "entry" else messages).get(hit.key.record_id)
@@ -198,14 +198,13 @@ class Memory:
     def record(self, session: Sequence[Utterance]) -> list[Message]:
         """Write one session into the raw log, in one transaction; the messages in order."""
         photos = {path: self._write(path) for utterance in session for path in utterance.photos}
-        with self.shared.database.write() as connection:
+        with self.shared.database.write(self.owner) as unit:
             for photo in photos.values():
-                self.shared.photos.insert(connection, photo)
-            conversation = self.shared.raw.start_conversation(connection, self.owner, session[0].said_at)
+                self.shared.photos.insert(unit, photo)
+            conversation = self.shared.raw.start_conversation(unit, session[0].said_at)
             return [
                 self.shared.raw.append(
-                    connection,
-                    self.owner,
+                    unit,
                     conversation.conversation_id,
                     role=utterance.role,
                     speaker=utterance.speaker,
@@ -220,19 +219,19 @@ class Memory:
     def add_photos(self, paths: Sequence[Path]) -> dict[Path, str]:
         """Keep photos that questions show; no record holds them, so that none is found by them that was not before."""
         photos = {path: self._write(path) for path in paths}
-        with self.shared.database.write() as connection:
+        with self.shared.database.write(self.owner) as unit:
             for photo in photos.values():
-                self.shared.photos.insert(connection, photo)
+                self.shared.photos.insert(unit, photo)
         return {path: photo.photo_id for path, photo in photos.items()}
 
     def messages(self) -> list[Message]:
         """Everything that was said, in order."""
-        with self.shared.database.read() as connection:
-            return self.shared.raw.in_ranges(connection, self.owner, [_EVERYTHING])
+        with self.shared.database.read(self.owner) as unit:
+            return self.shared.raw.in_ranges(unit, [_EVERYTHING])
 
     def message_count(self) -> int:
-        with self.shared.database.read() as connection:
-            return self.shared.raw.count(connection, self.owner)
+        with self.shared.database.read(self.owner) as unit:
+            return self.shared.raw.count(unit)
 
     def photo_data(self, photo_id: str) -> bytes:
         return self.shared.photos.data(self.owner, photo_id)

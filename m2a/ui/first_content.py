@@ -98,7 +98,7 @@ def _chat(assistant: "Assistant", owner: str, address: Mapping[str, str]) -> tup
     """The list of conversations, and the one that is open. Its end is at the top of the source, and at the foot of the page."""
     view = ChatView(assistant)
     conversation_id = view.at(owner, address.get("conversation"))
-    turns = assistant.turns(owner, conversation_id) if conversation_id else []
+    turns = assistant.turns.running(owner, conversation_id) if conversation_id else []
     shown = view.whole(owner, conversation_id, None, turns[-1] if turns else None)
     # Only the page's script can lead to a message in the middle.
     history = OPENING if "message" in address else shown.history

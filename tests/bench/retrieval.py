@@ -128,8 +128,8 @@ class Memory:
     def write(self, text: str) -> None:
         """As the memory bank writes: SQL, then the index."""
         draft = EntryDraft(text, (EvidenceRange(1, 1),))
-        with self.database.write() as connection:
-            SemanticMemoryStore().add(connection, self.owner, draft, who="bench", why="bench", now=NOW)
+        with self.database.write(self.owner) as unit:
+            SemanticMemoryStore().add(unit, draft, who="bench", why="bench", now=NOW)
         self.retrieval.indexer.drain(self.owner)
 
 
@@ -161,18 +161,18 @@ def _fill(database: Database, owner: str, texts: Sequence[str], photos: Sequence
     """One record with a photo written by the stores; the others are copies of its rows, which takes seconds."""
     raw, semantic = RawMessageStore(database), SemanticMemoryStore()
     picture = {"media_type": "image/jpeg", "width": 1, "height": 1, "size": 1, "added_at": 0}
-    with database.write() as connection:
-        connection.execute(insert(photo).values(owner=owner, photo_id=photos[0], **picture))
-        connection.execute(insert(outbox).values(owner=owner, record="photo", record_id=photos[0]))
-        chat = raw.start_conversation(connection, owner, NOW).conversation_id
-        raw.append(connection, owner, chat, role="user", speaker="Anna", text=texts[0], photos=photos[:1], said_at=NOW)
+    with database.write(owner) as unit:
+        unit.execute(insert(photo).values(owner=owner, photo_id=photos[0], **picture))
+        unit.execute(insert(outbox).values(owner=owner, record="photo", record_id=photos[0]))
+        chat = raw.start_conversation(unit, NOW).conversation_id
+        raw.append(unit, chat, role="user", speaker="Anna", text=texts[0], photos=photos[:1], said_at=NOW)
         draft = EntryDraft(texts[0], (EvidenceRange(1, 1),), photo_ids=(photos[0],))
-        semantic.add(connection, owner, draft, who="bench", why="bench", now=NOW)
+        semantic.add(unit, draft, who="bench", why="bench", now=NOW)
 
         def copies(table: Table, changes: Iterable[dict[str, object]]) -> None:
-            row = connection.execute(select(table).where(table.c.owner == owner).limit(1)).mappings().one()
+            row = unit.execute(select(table).where(table.c.owner == owner).limit(1)).mappings().one()
             row = {name: value for name, value in row.items() if name not in ("sequence", "history_id")}
-            connection.execute(insert(table), [row | change for change in changes])
+            unit.execute(insert(table), [row | change for change in changes])
 
         ids = range(2, len(texts) + 1)
         copies(photo, ({"photo_id": name} for name in photos[1:]))
@@ -188,7 +188,7 @@ def _fill(database: Database, owner: str, texts: Sequence[str], photos: Sequence
         copies(entry, ({"memory_id": n, "text": texts[n - 1], "folded_hash": f"{n:064x}"} for n in ids))
         copies(entry_evidence, ({"memory_id": n} for n in ids))
         copies(entry_photo, ({"memory_id": 5 * n, "photo_id": name} for n, name in enumerate(photos[1:], start=1)))
-        connection.execute(update(owner_table).values(last_memory_id=len(texts)))
+        unit.execute(update(owner_table).values(last_memory_id=len(texts)))
 
 
 class Limit:
