@@ -593,6 +593,13 @@ class MemoryBank:
             if self._raw.as_logged(connection, self.owner, [reply_id]):
                 costs.note(connection, self.owner, reply_id, cost, self._clock())
 
+    def note_caption_cost(self, photo_id: str, cost: Cost) -> None:
+        """Keep what the caption of a photo took, with the update after the message that first showed it."""
+        with self._database.write() as connection:
+            for message_id in self._raw.with_photos(connection, self.owner, [photo_id]).get(photo_id, ())[:1]:
+                replies = edited_messages.replies_to(connection, self.owner, message_id)
+                costs.note(connection, self.owner, replies[-1] if replies else message_id, cost, self._clock())
+
     def costs_of(self, reply_ids: Collection[int]) -> dict[int, list[Cost]]:
         """What each of the replies took, and the update after it."""
         with self._database.read() as connection:

@@ -20,7 +20,7 @@ def resting_on(
     connection: Connection, owner: str, raw: RawMessageStore, semantic: SemanticMemoryStore, message_id: int
 ) -> list[tuple[MemoryEntry, tuple[EvidenceRange, ...]]]:
     """The living entries that rest on a message or on the replies to it, each with the evidence that says the same elsewhere."""
-    ids = {message_id, *_replies(connection, owner, message_id)}
+    ids = {message_id, *replies_to(connection, owner, message_id)}
     living = semantic.get(connection, owner, semantic.resting_on(connection, owner, ids))
     concepts = semantic.concepts(connection, owner) if living else []
     found = []
@@ -49,10 +49,11 @@ def take_back(
             semantic.reduce(connection, owner, reduced, who=who, why=_WHY, now=now)
         else:
             semantic.withdraw(connection, owner, one.memory_id, who=who, why=_WHY, now=now)
-    for reply_id in _replies(connection, owner, message_id):
+    for reply_id in replies_to(connection, owner, message_id):
         updates.finish(connection, owner, reply_id)
 
 
-def _replies(connection: Connection, owner: str, message_id: int) -> list[int]:
+def replies_to(connection: Connection, owner: str, message_id: int) -> list[int]:
+    """The ids of the replies to a message, the oldest first."""
     answers = (trace.c.owner == owner) & (trace.c.answers == message_id)
-    return list(connection.scalars(select(trace.c.message_id).where(answers)))
+    return list(connection.scalars(select(trace.c.message_id).where(answers).order_by(trace.c.message_id)))
