@@ -80,6 +80,7 @@ from models.prices import Price, price_of
 
 LOCAL_OWNER = "local"
 MESSAGES_FOUND = 50
+CLOSEST = 3
 LONGEST_TITLE = 200
 
 PURGE_EVERY = 86_400  # seconds
@@ -288,10 +289,20 @@ class Assistant:
         return self.memory(owner).page(wanted, start=start, count=count)
 
     def find_memories(self, owner: str, words: str, wanted: MemoryFilter, k: int) -> list[Hit]:
-        """The memories that a search finds among those that the filter lets through, best first, `k` at most."""
-        if wanted == MemoryFilter():
-            return self.memory(owner).search(Query(words), k=k)
-        return self.memory(owner).search_within(Query(words), wanted, k)
+        """The memories near to the words among those that the filter lets through, best first, `k` at most.
+
+        Where none is near, the `CLOSEST` that there are, of which no hit `is_near`.
+        """
+        bank = self.memory(owner)
+
+        def found(*, relevance_floor: bool) -> list[Hit]:
+            if wanted == MemoryFilter():
+                return bank.search(Query(words), k=k, relevance_floor=relevance_floor)
+            return bank.search_within(Query(words), wanted, k, relevance_floor=relevance_floor)
+
+        hits = found(relevance_floor=True)
+        near = [hit for hit in hits if hit.is_near]
+        return near or (hits or found(relevance_floor=False))[:CLOSEST]
 
     def find_memories_by_photo(self, owner: str, photo: str | bytes, k: int) -> list[Hit]:
         """The memories with a photo that is near to a stored one, by its id, or to a picture, which is kept nowhere.

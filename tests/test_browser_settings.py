@@ -31,6 +31,7 @@ def test_the_rebuilding_of_the_index_is_cancelled_and_the_next_search_finishes_i
         shoot(visitor, "reindexing-cancelled")
         page.locator("nav [data-place=memory]").click()
         page.locator("[data-find] [name=words]").fill("teapot number 199")
+        expect(page.get_by_text("Best matches first")).to_be_visible()
         expect(page.locator(".m-memories li").first).to_contain_text("199")
         page.locator("nav [data-place=settings]").click()
         expect(body.locator("#m2a-set-data")).to_be_visible()

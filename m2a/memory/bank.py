@@ -651,7 +651,7 @@ class MemoryBank:
         )
         return [sorted(hits, key=_is_unchecked) for hits in found]
 
-    def search_within(self, query: Query, wanted: MemoryFilter, k: int) -> list[Hit]:
+    def search_within(self, query: Query, wanted: MemoryFilter, k: int, *, relevance_floor: bool = True) -> list[Hit]:
         """The k best entries among all that the filter lets through, as `search` finds them."""
         with self._database.read() as connection:
             ids = memory_listing.all_passing(connection, self.owner, wanted, self._clock().tzinfo or UTC)
@@ -659,7 +659,10 @@ class MemoryBank:
             return []
         retrieval = self._retrieval()
         hits = retrieval.indexer.when_current(
-            self.owner, lambda: retrieval.retriever.search(self.owner, query, {"entry"}, k, within=ids)
+            self.owner,
+            lambda: retrieval.retriever.search(
+                self.owner, query, {"entry"}, k, relevance_floor=relevance_floor, within=ids
+            ),
         )
         return sorted(hits, key=_is_unchecked)
 
