@@ -92,11 +92,13 @@ def search_memories(
     limit: Annotated[int, typer.Option(min=1, max=100, help="How many, at most.")] = 10,
     as_json: AsJson = False,
 ) -> None:
-    """Search as the assistant does: by meaning, by words, and by what photos show."""
+    """Search as the assistant does: by meaning, by words, and by what photos show. Where nothing is close, the closest few."""
     if not text.strip():
         _fail("There are no words to look for; write some, as in `m2a memory search dog`.")
     found = 0
     for piece in pieces_of("search", text=text, limit=limit):
+        if not found and not piece["is_near"]:
+            print("Nothing in the memory is close to these words. The closest there is:", file=sys.stderr)
         found += 1
         if as_json:
             print(json.dumps(piece, ensure_ascii=False))
@@ -104,7 +106,7 @@ def search_memories(
             ranks = ", ".join(f"{path} {rank}" for path, rank in piece["ranks"].items())
             print(f"{piece['memory_id']:>5}  {piece['score']:.4f}  {piece['text']}  ({ranks})")
     if not found:
-        print("Nothing in the memory is near enough to these words.", file=sys.stderr)
+        print("Nothing in the memory matches these words.", file=sys.stderr)
 
 
 @memory.command("show")

@@ -23,10 +23,10 @@ from m2a.types import (
     Hit,
     MemoryChanged,
     MemoryEntry,
+    MemoryFilter,
     MemorySearched,
     Message,
     NotKept,
-    Query,
     Receipt,
     ReplyFinished,
     TextDelta,
@@ -77,9 +77,9 @@ async def ask(assistant: Assistant, *, text: str, photos: list[str]) -> AsyncIte
 
 
 async def search(assistant: Assistant, *, text: str, limit: int) -> AsyncIterator[Piece]:
-    """The memories that fit the words, best first, each with its ranks per path."""
-    bank = assistant.memory(assistant.local_owner)
-    for hit in await asyncio.to_thread(bank.search, Query(text), k=limit):
+    """The memories near to the words, best first, each with its ranks per path; where none is near, the closest."""
+    find = assistant.browser(assistant.local_owner).find
+    for hit in await asyncio.to_thread(find, text, MemoryFilter(), limit):
         yield hit_piece(hit)
 
 
@@ -225,4 +225,4 @@ def receipt_piece(receipt: Receipt) -> Piece:
 
 def hit_piece(hit: Hit) -> Piece:
     record = entry_piece(hit.record) if isinstance(hit.record, MemoryEntry) else message_piece(hit.record)
-    return record | {"score": hit.score, "ranks": dict(hit.ranks)}
+    return record | {"score": hit.score, "ranks": dict(hit.ranks), "is_near": hit.is_near}

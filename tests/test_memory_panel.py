@@ -118,6 +118,48 @@ async def test_the_list_is_paged_filtered_and_searched(
     assert "&lt;b&gt;zq" in nothing.listed
 
 
+async def test_a_search_shows_what_is_near_or_says_that_nothing_is(
+    assistant: Assistant, bank: MemoryBank, panel: MemoryPanel
+) -> None:
+    for text in (
+        "Bobo likes his red ball.",
+        "My tea is green.",
+        "Lea plays the violin.",
+        "The boiler is new.",
+        "Hats.",
+    ):
+        told(bank, text)
+    near = Shown(panel.on_filter("", click(words="green tea"), request(assistant)))
+    assert near.listed.count("data-memory=") == 1 and "My tea is green." in near.listed
+    far = Shown(panel.on_filter("", click(words="a musical instrument"), request(assistant)))
+    assert "Nothing that I remember is close to “a musical instrument”" in far.listed
+    assert "The closest I have" in far.listed and far.listed.count("data-memory=") == 3
+    assert "violin" in far.listed
+    none = Shown(panel.on_filter("", click(words="green tea", rests_on="agreed"), request(assistant)))
+    assert "Nothing that I remember matches “green tea”" in none.listed and "Show everything" in none.listed
+
+
+async def test_a_subject_has_the_memories_that_name_it_and_one_count_everywhere(
+    assistant: Assistant, bank: MemoryBank, panel: MemoryPanel
+) -> None:
+    told(bank, "Ana comes on Friday.")
+    told(bank, "My parrot is called Ana.", name="Ana")
+    told(bank, "I told Ana's boss off.")
+    told(bank, "I like a banana, and Anastasia does.")
+    for number in range(8):  # so that what is known in short is shown
+        told(bank, f"The parcel number {number} came.")
+    [ana] = assistant.subjects(assistant.local_owner)
+    in_short = Shown(panel.on_refresh("", request(assistant)))
+    assert ana.memories == 3 and "Pet · 3 memories" in in_short.listed and "<small>3</small>" in in_short.listed
+    assert "9 memories · Last updated" in in_short.listed  # everything else
+    about = Shown(panel.on_about("", click(about=ana.concept_id), request(assistant)))
+    assert about.listed.count("data-memory=") == 3 and "Friday" in about.listed and "boss" in about.listed
+    pets = Shown(panel.on_filter("", click(kind="pet"), request(assistant)))
+    assert pets.listed.count("data-memory=") == 3
+    rest = Shown(panel.on_about("", click(about=0), request(assistant)))
+    assert rest.listed.count("data-memory=") == 9 and "Friday" not in rest.listed and "banana" in rest.listed
+
+
 async def test_a_memory_is_opened_edited_undone_restored_and_forgotten(
     assistant: Assistant, bank: MemoryBank, panel: MemoryPanel
 ) -> None:
@@ -327,9 +369,10 @@ async def test_a_search_finds_by_photo_by_kind_and_all_that_a_filter_lets_throug
     assert "Bobo likes" in found(photos=True).listed and "ball is blue" not in found(kind="pet").listed
     assert "Bobo likes" in found(kind="pet").listed and found(kind="pet", words="").listed.count("data-memory=") == 1
     assert (
-        "I remember nothing" in found(kind="person").listed and found(kind="fact", words="").listed.count("Pages") == 1
+        "Nothing that I remember matches" in found(kind="person").listed
+        and found(kind="fact", words="").listed.count("Pages") == 1
     )
-    assert "I remember nothing" in found(since="2100-01-01").listed
+    assert "Nothing that I remember matches" in found(since="2100-01-01").listed
 
     files = sorted(assistant.settings.data_dir.rglob("*"))
     picture = base64.b64encode(photo("red")).decode()

@@ -603,8 +603,8 @@ def test_the_settings_are_a_place_of_their_own(fresh: Visitor, shoot: Shoot) -> 
     expect(place.get_by_role("alert")).to_contain_text("127.0.0.1:9")
     expect(place.get_by_role("textbox", name="Model")).to_have_value("openai:tiny")  # what was typed stays
     shoot(fresh, "32-settings-no-answer")
-    place.get_by_role("button", name="Build the search index anew").click()
-    expect(place.get_by_text(re.compile("The index is new and holds"))).to_be_visible()
+    place.get_by_role("button", name="Rebuild the search index").click()
+    expect(place.get_by_text(re.compile("The search index is rebuilt"))).to_be_visible()
     place.get_by_role("button", name="Check that everything agrees").click()
     expect(place.get_by_text("Everything agrees")).to_be_visible()
     place.get_by_label("Dark").check()

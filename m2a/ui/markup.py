@@ -42,7 +42,7 @@ def reply(value: str) -> str:
 
 
 def plural(count: int, noun: str, nouns: str | None = None) -> str:
-    return f"{count} {noun if count == 1 else nouns or noun + 's'}"
+    return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
 
 
 def photo(photo_id: str, *, caption: str = "", large: bool = False) -> str:

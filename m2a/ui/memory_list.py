@@ -70,11 +70,14 @@ def page_html(page: MemoryPage, start: int, *, today: date, is_filtered: bool) -
 
 
 def hits_html(hits: Sequence[Hit], words: str) -> str:
-    """What a search found, best first, each with what found it."""
+    """What a search found, best first, each with what found it; where nothing is near, that, and what is closest."""
     if not hits:
-        return _none_html(f"I remember nothing that fits “{words}”. Try other words.")
+        return _none_html(f"Nothing that I remember matches “{words}”. Try other words, or fewer.")
     rows = "".join(row_html(hit.record, found_by(hit)) for hit in hits if isinstance(hit.record, MemoryEntry))
-    return f'<h3>Best matches first</h3><ul class="m-memories">{rows}</ul>'
+    if any(hit.is_near for hit in hits):
+        return f'<h3>Best matches first</h3><ul class="m-memories">{rows}</ul>'
+    none = _none_html(f"Nothing that I remember is close to “{words}”. Try other words, or see if one of these is it.")
+    return f'{none}<h3>The closest I have</h3><ul class="m-memories">{rows}</ul>'
 
 
 def subjects_html(subjects: Sequence[Subject], about: int | None, *, today: date) -> str:

@@ -183,7 +183,8 @@ class MemoryPanel:
 
     def _finds(self, owner: str, view: View) -> bool:
         hits = self._assistant.browser(owner).find(view.words.strip(), view.wanted(), 1)
-        return bool(hits or self._assistant.memory(owner).kept_back(1, words=view.words.strip()))
+        kept_back = self._assistant.memory(owner).kept_back(1, words=view.words.strip())
+        return any(hit.is_near for hit in hits) or bool(kept_back)
 
     def on_refresh(self, view: str, request: gr.Request) -> list[Any]:
         """The same anew: something may have changed."""

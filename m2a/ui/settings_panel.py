@@ -28,7 +28,7 @@ DAYS = 30
 LONGEST_NAME = 20_000
 
 # The page's script hands every click and form of the place in here, as an event with the name of what it asks for.
-_EVENTS = ["show", "connect", "offline", "rule", "verify", "repair", "reindex"]
+_EVENTS = ["show", "connect", "offline", "rule", "verify", "repair", "reindex", "cancel"]
 _EVENTS += ["look", "mend", "dismiss", "undo"]
 _ON_SETTINGS = f"""
 const names = {_EVENTS};
@@ -76,6 +76,7 @@ class SettingsPanel:
             (events.reindex, self.on_reindex),
         ):
             event(in_plain_words(handler), outputs=[self.report, self.data], **{**quiet, "trigger_mode": "once"})
+        events.cancel(in_plain_words(self.on_cancel), outputs=None, **quiet)
         found = [self.health, self.notice]
         events.look(in_plain_words(self.on_look), outputs=found, **{**quiet, "trigger_mode": "once"})
         events.dismiss(in_plain_words(self.on_dismiss), outputs=found, **quiet)
@@ -137,14 +138,17 @@ class SettingsPanel:
         owner = self._keeper(request)
         reindexing = self._assistant.upkeep.reindex()
         async for done, total in reindexing.follow():
-            words = (
-                f"{done:,} of {total:,} records are in the new index…" if total else "Building the search index anew…"
-            )
-            yield [view.working_html(words, done, total), gr.skip()]
+            yield [view.reindexing_html(done, total, is_cancelled=reindexing.is_cancelled), gr.skip()]
         if reindexing.failure is not None:
-            yield [view.failed_html(reindexing.failure), gr.skip()]
+            yield [view.failed_html(reindexing.failure), self._data(owner)]
         else:
-            yield [view.report_html([f"The index is new and holds {reindexing.records:,} records."]), self._data(owner)]
+            left = reindexing.left if reindexing.is_cancelled else 0
+            yield [view.reindexed_html(reindexing.records, left), self._data(owner)]
+
+    def on_cancel(self, request: gr.Request) -> None:
+        """Ends the building of the index. Whoever follows it is told by that."""
+        self._keeper(request)
+        self._assistant.upkeep.cancel_reindexing()
 
     async def on_look(self, request: gr.Request) -> AsyncIterator[list[Any]]:
         """Looks through the memory of who asks."""
@@ -209,7 +213,8 @@ class SettingsPanel:
         return f'<div class="m-report" role="status">{memory_html(told.changes, reply_id=reply_id, place="s")}</div>'
 
     def _data(self, owner: str) -> str:
-        return view.data_html(self._assistant.upkeep.data_size(owner))
+        upkeep = self._assistant.upkeep
+        return view.data_html(upkeep.data_size(owner), is_reindexing=upkeep.is_reindexing)
 
 
 def _named(event: gr.EventData, *names: str) -> list[str]:

@@ -71,8 +71,9 @@ def costs_html(days: Sequence[CostSum], total: CostSum, *, shown_days: int, toda
     )
 
 
-def data_html(size: DataSize) -> str:
+def data_html(size: DataSize, *, is_reindexing: bool = False) -> str:
     """How much there is, and what can be done with it."""
+    reindex = "Show how far the new index is" if is_reindexing else "Rebuild the search index"
     rows = [
         ("Conversations", f"{size.conversations:,}"),
         ("Messages", f"{size.messages:,}"),
@@ -83,7 +84,8 @@ def data_html(size: DataSize) -> str:
     ]
     facts = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in rows)
     waiting = (
-        f"<p>{markup.plural(size.waiting, 'change')} waits for the index; the next search takes it in.</p>"
+        f"<p>{markup.plural(size.waiting, 'record')} {'is' if size.waiting == 1 else 'are'} not in the search index yet; the "
+        "next search adds what is missing.</p>"
         if size.waiting
         else ""
     )
@@ -92,16 +94,37 @@ def data_html(size: DataSize) -> str:
         f'<dl class="m-facts">{facts}</dl>{waiting}<p class="m-when">All of it lies in {markup.text(size.folder)}.</p>'
         '<div class="m-acts">'
         '<button type="button" class="m-button" data-settings-act="verify">Check that everything agrees</button>'
-        '<button type="button" class="m-button" data-settings-act="reindex">Build the search index anew</button></div>'
-        "<small>Building the index anew loses nothing. It can be left at any time: what is not done then, the next search "
-        "does.</small></section>"
+        f'<button type="button" class="m-button" data-settings-act="reindex">{reindex}</button></div>'
+        "<small>Rebuilding the index loses nothing, and carries on if you leave this page. If you cancel it, the next search "
+        "finishes it.</small></section>"
     )
 
 
-def working_html(words: str, done: int = 0, of: int = 0) -> str:
-    """Something that takes its time is under way."""
+def reindexing_html(done: int, total: int, *, is_cancelled: bool) -> str:
+    """How far the new index is, and a button that ends it."""
+    words = f"{done:,} of {total:,} records are in the new index…" if total else "Rebuilding the search index…"
+    if is_cancelled:
+        return working_html("Stopping…", done, total)
+    cancel = '<button type="button" class="m-button" data-settings-act="cancel" data-focus="cancel">Cancel</button>'
+    return working_html(words, done, total, button=cancel)
+
+
+def reindexed_html(records: int, left: int) -> str:
+    """What the index holds now."""
+    if not left:
+        return report_html([f"The search index is rebuilt. It holds {markup.plural(records, 'record')}."])
+    return report_html(
+        [
+            f"Cancelled. {records - left:,} of {records:,} records are in the index; the next search adds the rest, and takes "
+            "longer for it."
+        ]
+    )
+
+
+def working_html(words: str, done: int = 0, of: int = 0, *, button: str = "") -> str:
+    """Something that takes its time is under way; a `button` may end it."""
     bar = f'<progress max="{of}" value="{done}" aria-label="{markup.text(words)}"></progress>' if of else ""
-    return f'<div class="m-report" role="status"><p class="m-thinking">{_WORKING}{markup.text(words)}</p>{bar}</div>'
+    return f'<div class="m-report" role="status"><p class="m-thinking">{_WORKING}{markup.text(words)}</p>{bar}{button}</div>'
 
 
 def report_html(sentences: Sequence[str]) -> str:
