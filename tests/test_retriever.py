@@ -9,6 +9,7 @@ import pytest
 from PIL import Image
 from sqlalchemy import delete, func, insert, select, update
 
+from m2a.memory.attribution import Attribution
 from m2a.memory.database import Database
 from m2a.memory.embedding_cache import EmbeddingCache, content_hash
 from m2a.memory.floor import NO_FLOOR, RelevanceFloor, floor_of
@@ -78,11 +79,11 @@ class Memory:
         evidence = self.say(owner, "evidence")
         draft = EntryDraft(text, (EvidenceRange(evidence, evidence),), caption=caption, photo_ids=photos)
         with self.database.write(owner) as unit:
-            return self.semantic.add(unit, draft, who="test", why="test", now=NOW).memory_id
+            return self.semantic.add(unit, draft, Attribution("test", "test", NOW)).memory_id
 
     def forget(self, owner: str, memory_id: int) -> None:
         with self.database.write(owner) as unit:
-            self.semantic.delete(unit, memory_id, who="test", why="test", now=NOW)
+            self.semantic.delete(unit, memory_id, Attribution("test", "test", NOW))
 
     def show(self, owner: str, colour: str, number: int = 0) -> str:
         """Store a photo of that colour."""

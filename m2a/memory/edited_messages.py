@@ -7,6 +7,7 @@ from datetime import datetime
 from sqlalchemy import select
 
 from m2a.memory import updates
+from m2a.memory.attribution import Attribution
 from m2a.memory.erasure_scope import is_said_in, without
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.schema import trace
@@ -40,9 +41,9 @@ def take_back(
     for one, left in resting_on(unit, raw, semantic, message_id):
         if left:
             reduced = replace(one, evidence_ids=left)
-            semantic.reduce(unit, reduced, who=who, why=_WHY, now=now)
+            semantic.reduce(unit, reduced, Attribution(who, _WHY, now))
         else:
-            semantic.withdraw(unit, one.memory_id, who=who, why=_WHY, now=now)
+            semantic.withdraw(unit, one.memory_id, Attribution(who, _WHY, now))
     for reply_id in _replies(unit, message_id):
         updates.finish(unit, reply_id)
 

@@ -86,7 +86,7 @@ class _Work(ErasureRemoval):
         conversations = self._delete_messages()
         self._semantic.erase(unit, self._entries)
         for reduced in kept:
-            self._semantic.reduce(unit, reduced, **self._by)
+            self._semantic.reduce(unit, reduced, self._by)
         telling = words_left_alone(unit, texts)
         concept_store.delete_unsaid(unit, losing, telling)
         keys = self._keys()

@@ -52,7 +52,7 @@ class ErasureRemoval(ErasureScope):
 
     def _keep(self) -> list[MemoryEntry]:
         """The memories that the user keeps, with the message that says so as evidence."""
-        said = keep(self._unit, self._raw, list(self._retained.values()), self._by["now"])
+        said = keep(self._unit, self._raw, list(self._retained.values()), self._by.now)
         return [replace(one, evidence_ids=(*one.evidence_ids, said[one.memory_id])) for one in self._retained.values()]
 
     def _forget_vectors(self) -> None:

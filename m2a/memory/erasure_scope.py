@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Row, Select, Table, select
 
 from m2a.memory import photo_captions
+from m2a.memory.attribution import Attribution
 from m2a.memory.database import Database
 from m2a.memory.embedding_cache import EmbeddingCache
 from m2a.memory.forgetting import Forgetter
@@ -68,7 +69,7 @@ class ErasureScope:
         self._semantic = semantic
         self._forgetter = forgetter
         self._unit = unit
-        self._by: dict[str, Any] = {"who": "the user", "why": "", "now": now}
+        self._by = Attribution("the user", "", now)
         self._ranked = RankedRecordStore(database)
         self._embeddings = EmbeddingCache(database)
         self._messages: dict[int, Message] = {}
@@ -125,7 +126,7 @@ class ErasureScope:
             )
         if memory_id not in self._semantic.get(self._unit, [memory_id]):
             raise NothingToEraseError(f"There is no memory {memory_id}.")
-        return self._forgetter.forget(self._unit, memory_id, (), **self._by)
+        return self._forgetter.forget(self._unit, memory_id, (), self._by)
 
     def _note_forgotten(self, forgetting_id: int | None) -> None:
         for table in OF_FORGETTING:

@@ -28,6 +28,7 @@ from m2a.benchmarks.locomo import read_locomo, read_samples
 from m2a.evaluation.provenance import hash_of_data
 from m2a.evaluation.rows import words_of
 from m2a.evaluation.tune import Fold, NoPhotos, Tables, Workshop, folds, no_photo, unseen_sets
+from m2a.memory.attribution import Attribution
 from m2a.memory.bank import MemoryBank
 from m2a.memory.database import Database
 from m2a.memory.index import MemoryIndex
@@ -203,7 +204,7 @@ def search_memory(
                 happened = DateInterval(*map(date.fromisoformat, entry.happened)) if entry.happened else None
                 draft = EntryDraft(entry.text, ranges, happened=happened)
                 now = datetime.fromisoformat(entry.recorded_at)
-                semantic.add(unit, draft, who="bench", why="bench", now=now)
+                semantic.add(unit, draft, Attribution("bench", "bench", now))
         best.indexer.drain(owner)
         found: dict[str, list[Found]] = {}
         for fusion, retrieval in (("best", best), ("paper", paper)):

@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 from sqlalchemy import Table, insert, select, update
 
+from m2a.memory.attribution import Attribution
 from m2a.memory.database import Database
 from m2a.memory.fusion import reciprocal_rank_fusion
 from m2a.memory.index import MemoryIndex
@@ -129,7 +130,7 @@ class Memory:
         """As the memory bank writes: SQL, then the index."""
         draft = EntryDraft(text, (EvidenceRange(1, 1),))
         with self.database.write(self.owner) as unit:
-            SemanticMemoryStore().add(unit, draft, who="bench", why="bench", now=NOW)
+            SemanticMemoryStore().add(unit, draft, Attribution("bench", "bench", NOW))
         self.retrieval.indexer.drain(self.owner)
 
 
@@ -167,7 +168,7 @@ def _fill(database: Database, owner: str, texts: Sequence[str], photos: Sequence
         chat = raw.start_conversation(unit, NOW).conversation_id
         raw.append(unit, chat, role="user", speaker="Anna", text=texts[0], photos=photos[:1], said_at=NOW)
         draft = EntryDraft(texts[0], (EvidenceRange(1, 1),), photo_ids=(photos[0],))
-        semantic.add(unit, draft, who="bench", why="bench", now=NOW)
+        semantic.add(unit, draft, Attribution("bench", "bench", NOW))
 
         def copies(table: Table, changes: Iterable[dict[str, object]]) -> None:
             row = unit.execute(select(table).where(table.c.owner == owner).limit(1)).mappings().one()
