@@ -3,13 +3,15 @@
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from m2a.types import Reason
+
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
     who: str
-    why: str
+    why: Reason
     now: datetime
 
-    def because(self, why: str) -> "Attribution":
+    def because(self, why: Reason) -> "Attribution":
         """The same with another reason."""
         return replace(self, why=why)

@@ -48,6 +48,7 @@ from m2a.types import (
     MemoryRule,
     Message,
     Query,
+    Reason,
     Receipt,
     RecordKind,
     Refusal,
@@ -373,13 +374,13 @@ class MemoryBank:
                 change_log.append(unit, reply_id, [item.stored for item in written], refusals, unasked)
             return [item.changed for item in written]
 
-    def add(self, draft: EntryDraft, *, who: str, why: str) -> MemoryEntry:
+    def add(self, draft: EntryDraft, *, who: str, why: Reason) -> MemoryEntry:
         """Write one entry, or renew the one that already says the same."""
         [changed] = self.write([Addition(draft, why)], who=who)
         assert changed.entry is not None
         return changed.entry
 
-    def delete(self, memory_id: int, *, who: str, why: str) -> MemoryEntry:
+    def delete(self, memory_id: int, *, who: str, why: Reason) -> MemoryEntry:
         """Forget a memory and return it as it was. Raises `RejectedWriteError` where there is none."""
         [changed] = self.write([Forgetting((memory_id,), why)], who=who)
         assert changed.previous is not None

@@ -26,9 +26,6 @@ from m2a.types import (
     Supersession,
 )
 
-_UNDONE = "taken back"
-_STAYS = "the user asked to forget another part"
-
 
 @dataclass(frozen=True, slots=True)
 class WrittenChange:
@@ -70,7 +67,7 @@ class ChangeWriter:
 
     def undo(self, unit: UnitOfWork, stored: Mapping[str, Any], *, who: str, now: datetime) -> None:
         """Take a change back, as it is kept in the trace."""
-        by = Attribution(who, _UNDONE, now)
+        by = Attribution(who, "taken back", now)
         memory_id, previous_id = stored["memory_id"], stored["previous_id"]
         match stored["change"]:
             case change if change in KEPT:
@@ -149,7 +146,11 @@ class ChangeWriter:
             raise RejectedWriteError(f"There is no memory {min(unknown)}.")
         if not change.memory_ids and not change.spans:
             raise RejectedWriteError("There is nothing to forget: name a memory or words of a message.")
-        kept = [] if change.rest is None else [self._add(unit, Addition(change.rest, _STAYS), by)]
+        kept = (
+            []
+            if change.rest is None
+            else [self._add(unit, Addition(change.rest, "the user asked to forget another part"), by)]
+        )
         written: list[WrittenChange] = []
         memory_ids: list[int | None] = [*dict.fromkeys(change.memory_ids)]
         for memory_id in memory_ids or [None]:

@@ -15,8 +15,6 @@ from m2a.memory.semantic_memory_store import SemanticMemoryStore
 from m2a.memory.unit_of_work import UnitOfWork
 from m2a.types import EvidenceRange, MemoryEntry
 
-_WHY = "the user edited what it came from"
-
 
 def resting_on(
     unit: UnitOfWork, raw: RawMessageStore, semantic: SemanticMemoryStore, message_id: int
@@ -41,9 +39,9 @@ def take_back(
     for one, left in resting_on(unit, raw, semantic, message_id):
         if left:
             reduced = replace(one, evidence_ids=left)
-            semantic.reduce(unit, reduced, Attribution(who, _WHY, now))
+            semantic.reduce(unit, reduced, Attribution(who, "the user edited what it came from", now))
         else:
-            semantic.withdraw(unit, one.memory_id, Attribution(who, _WHY, now))
+            semantic.withdraw(unit, one.memory_id, Attribution(who, "the user edited what it came from", now))
     for reply_id in _replies(unit, message_id):
         updates.finish(unit, reply_id)
 
