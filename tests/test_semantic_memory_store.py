@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from sqlalchemy import insert, select
 
+from m2a.memory import conversations
 from m2a.memory.attribution import Attribution
 from m2a.memory.owners import owner_named
 from m2a.memory.raw_message_store import RawMessageStore
@@ -34,14 +35,14 @@ def semantic() -> SemanticMemoryStore:
 @pytest.fixture
 def messages(database, owner) -> list[str]:
     """Messages 1 to 4 of one conversation, 5 of another; the photo is stored. The conversation ids."""
-    raw = RawMessageStore(database)
+    raw = RawMessageStore()
     with database.write(owner) as unit:
-        conversations = [raw.start_conversation(unit, NOW).conversation_id for _ in range(2)]
-        for conversation_id in [conversations[0]] * 4 + [conversations[1]]:
+        ids = [conversations.start(unit, NOW).conversation_id for _ in range(2)]
+        for conversation_id in [ids[0]] * 4 + [ids[1]]:
             raw.append(unit, conversation_id, role="user", speaker="You", text="words", said_at=NOW)
         values = {"media_type": "image/jpeg", "width": 1, "height": 1, "size": 1, "added_at": 0}
         unit.execute(insert(photo).values(owner=owner, photo_id=PHOTO, **values))
-    return conversations
+    return ids
 
 
 def test_an_entry_is_read_back_whole(database, owner, messages, semantic):

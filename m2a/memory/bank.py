@@ -7,6 +7,7 @@ from typing import Any
 
 from m2a.memory import (
     change_log,
+    conversations,
     costs,
     edited_messages,
     kept_back,
@@ -84,7 +85,7 @@ class MemoryBank:
         self._forgetter = Forgetter(stores.raw, stores.semantic)
         self._recorder = MessageRecorder(stores)
         self._writer = ChangeWriter(stores.semantic, self._forgetter)
-        self._eraser = Eraser(stores.database, stores.raw, stores.semantic, self._forgetter)
+        self._eraser = Eraser(stores.raw, stores.semantic, self._forgetter)
         self._clock = clock
         self.photos = PhotoAlbum(owner, stores)
         self.replies = ReplyLog(owner, stores, self._forgetter, clock)
@@ -95,12 +96,12 @@ class MemoryBank:
     def conversations(self) -> list[Conversation]:
         """Those that hold a message, the last used first."""
         with self._database.read(self.owner) as unit:
-            return self._raw.conversations(unit)
+            return conversations.listed(unit)
 
     def rename_conversation(self, conversation_id: str, title: str) -> None:
         """Give a conversation another title. Raises `UnknownConversationError`."""
         with self._database.write(self.owner) as unit:
-            self._raw.rename(unit, conversation_id, title)
+            conversations.rename(unit, conversation_id, title)
 
     def record(
         self,

@@ -6,6 +6,7 @@ from sqlalchemy import delete, func, insert, select
 
 from m2a.memory import reply_sources
 from m2a.memory.attribution import Attribution
+from m2a.memory.full_text import holding
 from m2a.memory.quotations import Span, sentence_spans, spans_saying
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.repetitions import Statement, repeating_spans, spans_holding, spans_of_statement, statements
@@ -211,13 +212,13 @@ class Forgetter:
         words = {word for text in texts for word in finished_words(text)}
         if not words:
             return set()
-        holding = self._raw.holding(unit, words)
-        frequency = {word: sum(word in held for held in map(set, holding.values())) for word in words}
+        found = holding(unit, words)
+        frequency = {word: sum(word in held for held in map(set, found.values())) for word in words}
         total = unit.scalar(select(func.count()).select_from(message).where(unit.owns(message))) or 0
         repeated = statements(texts, frequency, total, staying)
         candidates = [
             number
-            for number, held in holding.items()
+            for number, held in found.items()
             if any(statement.is_repeated_by("assistant", set(held)) for statement in repeated)
         ]
         repeating = dict[int, list[Span]]()

@@ -69,7 +69,7 @@ class _Repaired:
 def wrongly_replaced(database: Database, owner: str) -> list[str]:
     """What `restore_wrongly_replaced` would mend, a sentence each. Changes nothing."""
     with database.write(owner) as unit:
-        repaired = _Restorer(database, unit, datetime.now(UTC)).restore()
+        repaired = _Restorer(unit, datetime.now(UTC)).restore()
         unit.rollback()
     return [sentence for one in repaired for sentence in one.found()]
 
@@ -77,16 +77,16 @@ def wrongly_replaced(database: Database, owner: str) -> list[str]:
 def restore_wrongly_replaced(database: Database, owner: str, now: datetime) -> list[str]:
     """Bring back what the user said; what was done, a sentence each. Doing it again does nothing."""
     with database.write(owner) as unit:
-        repaired = _Restorer(database, unit, now).restore()
+        repaired = _Restorer(unit, now).restore()
     return [sentence for one in repaired for sentence in one.done()]
 
 
 class _Restorer:
     """Works through the replacements of one owner, the oldest first."""
 
-    def __init__(self, database: Database, unit: UnitOfWork, now: datetime) -> None:
+    def __init__(self, unit: UnitOfWork, now: datetime) -> None:
         self._unit = unit
-        self._raw = RawMessageStore(database)
+        self._raw = RawMessageStore()
         self._semantic = SemanticMemoryStore()
         self._forgetter = Forgetter(self._raw, self._semantic)
         self._by = Attribution(_WHO, "", now)
