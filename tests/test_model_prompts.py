@@ -18,7 +18,7 @@ from m2a.types import Failed, MemoryChanged, MemorySearched, NotKept, ReplyFinis
 from models.provider_chat_model import ProviderChatModel
 from tests.chat_server import ChatServer, Reply, Request, raw, say
 from tests.drawings import draw_teapot
-from tests.scripted_model import Prompt, ScriptedModel, accept_all
+from tests.scripted_model import Call, Prompt, ScriptedModel, accept_all
 
 Script = Callable[[dict[str, Any]], Reply]
 
@@ -163,6 +163,36 @@ async def test_a_photo_stays_in_view_by_its_number_and_comes_back_with_a_fetched
         first, second = chat.prompts("generate")
         assert "with 1 photo (“a blue teapot on a table”): Look what I made" in second.text
         assert len(second.photos) == 1 >= len(first.photos)
+
+
+async def test_a_photo_keeps_its_number_as_a_picture_and_then_as_a_caption(tmp_path: Path) -> None:
+    def script(prompt: Prompt) -> Call:
+        if prompt.stage != "manage update" or "aunt" not in prompt.said:
+            return "finish", {}
+        return "add_memory", {**keep(prompt)[1], "photos": [2]}
+
+    pots = [draw_teapot(tmp_path / f"{number}.png", number) for number in range(7)]
+    async with talk(tmp_path, ScriptedModel(script, lambda prompt: "Nice. [photo 1]"), window=8192) as chat:
+        await chat.say("Two of mine", *pots[:2])
+        bank = chat.assistant.memory(chat.assistant.local_owner)
+        shown = bank.messages([1])[1].photos
+        bank.set_caption(shown[0], "a blue teapot on a table")
+        await chat.say("the second one is my aunt's")
+        [check] = chat.prompts("consent")
+        assert "with photos 1, 2: Two of mine" in check.text and '"photos": [2]' in check.text and not check.photos
+        assert [entry.photo_ids for entry in bank.entries()] == [shown[1:]]
+        for pot in pots[2:]:
+            events = await chat.say("And this", pot)
+            [finished] = [e for e in events if isinstance(e, ReplyFinished)]
+            assert finished.message.photos == shown[:1]
+            [reply] = chat.prompts("generate")
+            assert "Two of mine (with photos 1, 2)" in reply.text
+        assert "Photo 7 of the user's new message" in reply.text
+        assert "Photo 1, from message 1 (not shown as a picture; this is its caption)" in reply.text
+        assert "a blue teapot on a table" in Prompt.of(reply.json).material
+        await chat.say("This one again", pots[0])
+        [reply] = chat.prompts("generate")
+        assert "Photo 1 of the user's new message" in reply.text and "Photo 1, from" not in reply.text
 
 
 async def test_all_writes_of_one_answer_are_kept_and_more_are_waited_for_where_announced(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
-"""The offline rules in whole turns on real stores: the stories to build with, and two told here."""
+"""The offline rules in whole turns on real stores."""
 
-import asyncio
-import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
@@ -21,10 +19,7 @@ from m2a.wiring import cache_dir, offline_rules
 from models.load import load_text_encoder
 from models.text_encoder import MINILM
 from tests.encoders import HashingTextEncoder
-from tests.offline_cases import DECLINED, EVERYTHING, false_quotations, play, play_file, read_stories, score
-
-STORIES = Path(__file__).parent / "data" / "offline_e.json"
-BARS = {"keeping": 0.95, "correcting": 0.85, "answering": 0.7, "declining": 0.7}
+from tests.offline_cases import DECLINED, EVERYTHING
 
 
 class Talk:
@@ -86,16 +81,6 @@ def drawing(fill: str, shape: str, shift: int) -> bytes:
     data = BytesIO()
     image.save(data, "PNG")
     return data.getvalue()
-
-
-def test_stories_of_writers_who_never_saw_the_rules() -> None:
-    played = play_file(STORIES)
-    assert not false_quotations(played)
-    result = score(played)
-    for behaviour, bar in BARS.items():
-        for rate in (result.precision[behaviour], result.recall[behaviour]):
-            assert rate.right >= bar * rate.of, (behaviour, str(rate))
-    assert result.invented <= 5
 
 
 def test_another_encoder_than_that_of_the_decisions_is_refused() -> None:
@@ -375,6 +360,19 @@ async def test_of_values_that_exclude_each_other_the_newest_answers(talk: Talk) 
     assert all(language in answer for language in ("Polish", "Italian", "Welsh"))
 
 
+async def test_what_is_said_of_one_thing_in_other_respects_hides_nothing(talk: Talk) -> None:
+    await talk.say("Our cat is called Pickle. She is fourteen and has bad kidneys.")
+    answer = await talk.say("What's my cat called?")
+    assert answer.index("Pickle") < answer.index("fourteen") and "older" not in answer and "before" not in answer
+    assert "Pickle" not in await talk.say("How old is our cat?")
+
+
+async def test_one_quotation_is_told_once(talk: Talk) -> None:
+    await talk.say("My brother's name is Paul. He is a dentist in Ghent.")
+    answer = await talk.say("What is my brother called?")
+    assert answer.count("Paul") == 1 and answer.count("[memory") + answer.count("(") <= 2
+
+
 async def test_a_statement_repeated_becomes_the_newest(talk: Talk) -> None:
     for weight in (81, 80, 81):
         await talk.say(f"I weigh {weight} kilos now.")
@@ -506,21 +504,6 @@ async def test_without_a_language_model_it_says_so(talk: Talk) -> None:
     reply = await talk.say("What's the capital of France?")
     assert reply.startswith(DECLINED) and "M2A_CHAT_MODEL" in reply
     assert talk.known() == []
-
-
-def test_the_evaluator_counts_what_it_should(tmp_path: Path) -> None:
-    turns = [
-        {"id": "1", "kind": "statement", "text": "My cat is called Miso", "keep": [["miso"]]},
-        {"id": "2", "kind": "question", "text": "What's my cat called?", "accept": [["pip"]]},
-        {"id": "3", "kind": "never_said", "text": "What's my cat called?"},
-    ]
-    common = {"said_at": "2026-05-04T18:20:00+00:00", "new_conversation": False}
-    path = tmp_path / "stories.json"
-    path.write_text(json.dumps({"stories": [{"name": "s", "turns": [common | turn for turn in turns]}]}))
-    result = score(asyncio.run(play(read_stories(path))))
-    assert str(result.recall["keeping"]) == "1.00 (1/1)"
-    assert str(result.recall["answering"]) == "0.00 (0/1)"
-    assert result.invented == 1
 
 
 async def test_a_value_told_again_after_another_is_the_newest(talk: Talk) -> None:

@@ -229,7 +229,8 @@ async def test_a_model_names_an_earlier_photo_by_its_number_and_is_told_what_is_
         prompt = stage_messages(state, Abilities(sees_photos=False), SearchScope())
         lines = [part for message in prompt for part in message.parts]
         assert any("It shows Mango" in line for line in lines)
-        assert any("Photo 2, from message 1" in line for line in lines)
+        assert any("Photo 1, from message 1" in line for line in lines)
+        assert any("Photo 2 of the user's new message" in line for line in lines)
 
 
 async def test_a_model_says_which_photo_shows_whom_and_who_is_only_spoken_of(tmp_path):

@@ -276,6 +276,9 @@ async def test_two_turns_at_once_are_taken_in_and_answered_one_after_the_other(t
     assert [kind for _, kind in happened].count(ReplyFinished) == 2
 
 
+CONTEXT_TURNS = load_settings().context_turns
+
+
 class PausedUpdates(ScriptedPolicy):
     """Keeps what it was told to only once it is let go on."""
 
@@ -290,16 +293,18 @@ class PausedUpdates(ScriptedPolicy):
         return await super().decide(state)
 
 
-async def test_a_reply_whose_prompt_holds_the_turn_before_does_not_wait_for_its_update(tmp_path, clock):
+async def test_a_reply_whose_prompt_holds_the_turns_before_does_not_wait_for_their_updates(tmp_path, clock):
     policy = PausedUpdates()
     policy.steps["manage update"] = [of_this_turn(AddMemory, text="Anna likes tea"), Finish()]
     async with Assistant.open(load_settings(data_dir=tmp_path), policy=policy, clock=clock) as assistant:
         owner = assistant.local_owner
         first = assistant.turn(owner, "Anna likes tea")
         conversation = await _answered(first)
-        assert await _answered(assistant.turn(owner, "And cake", conversation_id=conversation)) == conversation
+        for number in range(CONTEXT_TURNS + 2):
+            more = assistant.turn(owner, f"And cake {number}", conversation_id=conversation)
+            assert await _answered(more) == conversation
         bank = assistant.memory(owner)
-        assert len(await asyncio.to_thread(bank.replies.pending_updates)) == 2 and not bank.entries()
+        assert len(await asyncio.to_thread(bank.replies.pending_updates)) == CONTEXT_TURNS + 3 and not bank.entries()
 
         elsewhere = asyncio.create_task(_answered(assistant.turn(owner, "What does Anna like?")))
         policy.goes_on.set()

@@ -5,7 +5,7 @@ import hmac
 import json
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
 from functools import cache
@@ -61,6 +61,12 @@ def message_line(message: Message, superseded: Sequence[MemoryEntry] = (), photo
     return (
         f"message {message.message_id}, {said_at}, {message.role} ({message.speaker}){photos}: {message.text}{history}"
     )
+
+
+def numbered(message: Message, numbers: Mapping[str, int]) -> str:
+    """The photos of a message by their numbers; empty where they have none."""
+    known = [str(numbers[photo_id]) for photo_id in message.photos if photo_id in numbers]
+    return f"photo{'s' if len(known) > 1 else ''} {', '.join(known)}" if known else ""
 
 
 def one_line(text: str) -> str:

@@ -392,7 +392,7 @@ class MemoryManager:
         return replace(update, changes=changes, refusals=refusals)
 
     async def _ensure_captions(self, state: TurnState, action: AddMemory) -> None:
-        for photo in (*state.photos, *state.earlier, *state.recalled):
+        for photo in state.views:
             if photo.number in action.photos and not await in_thread(self._bank.photos.caption, photo.photo_id):
                 await caption_photo(self._bank, self._captioner, photo.photo_id)
 

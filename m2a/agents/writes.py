@@ -188,12 +188,11 @@ def _draft(
 
 
 def _photo_ids(state: TurnState, numbers: Sequence[int]) -> tuple[str, ...]:
-    photo_ids = {photo.number: photo.photo_id for photo in (*state.photos, *state.earlier, *state.recalled)}
+    photo_ids = {view.number: view.photo_id for view in state.views}
     for number in numbers:
         if number not in photo_ids:
             raise RejectedWriteError(
-                f"There is no photo {number}: the user's message has {len(state.photos)}, the conversation before it "
-                f"{len(state.earlier)}, and {len(state.recalled)} were found in memory."
+                f"There is no photo {number}: these have a number: {', '.join(map(str, sorted(photo_ids))) or 'none'}."
             )
     return tuple(photo_ids[number] for number in numbers)
 

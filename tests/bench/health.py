@@ -32,8 +32,8 @@ from m2a.memory.suspicious import reads_like_an_instruction
 from m2a.settings import Settings
 from m2a.types import Addition, Finding, MemoryEntry
 from tests.bench.floor import DATA
-from tests.bench.offline import SETS, cases
-from tests.offline_cases import Story, read_stories
+from tests.bench.offline_training import LEARNED_CASES
+from tests.offline_cases import Story, read_sets
 from tests.test_boundary import PAYLOADS
 from tests.told_memory import Memory, draft_of
 
@@ -48,7 +48,8 @@ def main(arguments: Sequence[str] = ()) -> None:
     if options.large:
         large()
         return
-    asyncio.run(stories([story for name in options.sets for story in read_stories(cases(name))]))
+    sets = read_sets()
+    asyncio.run(stories([story for name in options.sets for story in sets[name].stories]))
     ordinary()
     if LOCOMO.exists():
         observations()
@@ -93,10 +94,10 @@ def _is_right(finding: Finding, known: Sequence[MemoryEntry], story: Story) -> s
 
 
 def ordinary() -> None:
-    lines = (cases("build").parent / "learned.txt").read_text(encoding="utf-8").splitlines()
+    lines = LEARNED_CASES.read_text(encoding="utf-8").splitlines()
     texts = {part.strip() for line in lines if not line.startswith("#") for part in line.split(" | ")}
-    for name in SETS:
-        texts |= {turn.text for story in read_stories(cases(name)) for turn in story.turns}
+    for one in read_sets().values():
+        texts |= {turn.text for story in one.stories for turn in story.turns}
     found = sorted(text for text in texts if reads_like_an_instruction(text))
     print(f"{len(texts)} ordinary texts: {len(found)} found as attacks, all wrong: {found or 'none'}")
 
