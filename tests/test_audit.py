@@ -92,7 +92,7 @@ def opened(
         relevance_floor=False,
     )
     try:
-        stores = Stores(database, RawMessageStore(database), SemanticMemoryStore(), photos, lambda: retrieval)
+        stores = Stores(database, RawMessageStore(), SemanticMemoryStore(), photos, lambda: retrieval)
         yield Opened(folder, stores, MemoryBank(owner_named(database, "anna"), stores, now))
     finally:
         retrieval.close()

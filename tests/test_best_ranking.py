@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from sqlalchemy import delete, insert, select, update
 
+from m2a.memory import conversations
 from m2a.memory.database import Database
 from m2a.memory.floor import RelevanceFloor
 from m2a.memory.index import MemoryIndex
@@ -43,7 +44,7 @@ def owner(memory: Memory) -> str:
 def talk(memory: Memory, owner: str, *lines: str) -> list[int]:
     """A conversation of Anna and Ben in turns."""
     with memory.database.write(owner) as unit:
-        chat = memory.raw.start_conversation(unit, NOW).conversation_id
+        chat = conversations.start(unit, NOW).conversation_id
         return [
             memory.raw.append(
                 unit, chat, role="user", speaker=("Anna", "Ben")[at % 2], text=line, said_at=NOW

@@ -176,7 +176,7 @@ async def test_a_photo_keeps_its_number_as_a_picture_and_then_as_a_caption(tmp_p
         await chat.say("Two of mine", *pots[:2])
         bank = chat.assistant.memory(chat.assistant.local_owner)
         shown = bank.messages([1])[1].photos
-        bank.set_caption(shown[0], "a blue teapot on a table")
+        bank.photos.set_caption(shown[0], "a blue teapot on a table")
         await chat.say("the second one is my aunt's")
         [check] = chat.prompts("consent")
         assert "with photos 1, 2: Two of mine" in check.text and '"photos": [2]' in check.text and not check.photos

@@ -14,9 +14,9 @@ from starlette.testclient import TestClient
 
 from app import create_app
 from m2a import Assistant
+from m2a.memory.conversations import UnknownConversationError
 from m2a.memory.message_recorder import MessageRefusedError
 from m2a.memory.owners import owner_named
-from m2a.memory.raw_message_store import UnknownConversationError
 from m2a.settings import load_settings
 from m2a.types import Addition, EntryDraft, EvidenceRange, Message, Refusal
 from m2a.ui.chat_panel import ChatPanel, Update

@@ -9,8 +9,10 @@ import pytest
 from PIL import Image
 from sqlalchemy import delete, func, insert, select, update
 
+from m2a.memory import conversations
+from m2a.memory.attribution import Attribution
 from m2a.memory.database import Database
-from m2a.memory.embedding_cache import EmbeddingCache, content_hash
+from m2a.memory.embedding_cache import EmbeddingCache, content_hash, forget_vectors
 from m2a.memory.floor import NO_FLOOR, RelevanceFloor, floor_of
 from m2a.memory.index import MemoryIndex
 from m2a.memory.index_schema import IndexEncoders
@@ -47,13 +49,13 @@ class Memory:
     photo_words_floor: float | None = None
 
     def __post_init__(self) -> None:
-        self.raw = RawMessageStore(self.database)
+        self.raw = RawMessageStore()
         self.semantic = SemanticMemoryStore()
         self.pictures: dict[str, Image.Image] = {}
         self.restart()
 
     def restart(self) -> None:
-        self.ranked = RankedRecordStore(self.database)
+        self.ranked = RankedRecordStore()
         ranking = ranking_by_hand(self.ranked, self.text_encoder) if self.best else None
         self.retrieval = Retrieval.open(
             self.index,
@@ -69,7 +71,7 @@ class Memory:
 
     def say(self, owner: str, text: str, photos: tuple[str, ...] = ()) -> int:
         with self.database.write(owner) as unit:
-            chat = self.raw.start_conversation(unit, NOW).conversation_id
+            chat = conversations.start(unit, NOW).conversation_id
             return self.raw.append(
                 unit, chat, role="user", speaker="Anna", text=text, photos=photos, said_at=NOW
             ).message_id
@@ -78,11 +80,11 @@ class Memory:
         evidence = self.say(owner, "evidence")
         draft = EntryDraft(text, (EvidenceRange(evidence, evidence),), caption=caption, photo_ids=photos)
         with self.database.write(owner) as unit:
-            return self.semantic.add(unit, draft, who="test", why="test", now=NOW).memory_id
+            return self.semantic.add(unit, draft, Attribution("test", "test", NOW)).memory_id
 
     def forget(self, owner: str, memory_id: int) -> None:
         with self.database.write(owner) as unit:
-            self.semantic.delete(unit, memory_id, who="test", why="test", now=NOW)
+            self.semantic.delete(unit, memory_id, Attribution("test", "test", NOW))
 
     def show(self, owner: str, colour: str, number: int = 0) -> str:
         """Store a photo of that colour."""
@@ -434,7 +436,7 @@ def test_the_cache_keeps_vectors_by_content_and_encoder(memory):
     assert second.texts == [text]
     assert cache.texts(first, []).shape == (0, 64)
     with memory.database.transaction() as connection:
-        cache.forget(connection, [content_hash(text)])
+        forget_vectors(connection, [content_hash(text)])
     with memory.database.snapshot() as connection:
         left = select(func.count()).select_from(embedding).where(embedding.c.content_hash == content_hash(text))
         assert connection.scalar(left) == 0

@@ -7,14 +7,13 @@ from datetime import datetime
 from sqlalchemy import select
 
 from m2a.memory import updates
+from m2a.memory.attribution import Attribution
 from m2a.memory.erasure_scope import is_said_in, without
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.schema import trace
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
 from m2a.memory.unit_of_work import UnitOfWork
 from m2a.types import EvidenceRange, MemoryEntry
-
-_WHY = "the user edited what it came from"
 
 
 def resting_on(
@@ -40,9 +39,9 @@ def take_back(
     for one, left in resting_on(unit, raw, semantic, message_id):
         if left:
             reduced = replace(one, evidence_ids=left)
-            semantic.reduce(unit, reduced, who=who, why=_WHY, now=now)
+            semantic.reduce(unit, reduced, Attribution(who, "the user edited what it came from", now))
         else:
-            semantic.withdraw(unit, one.memory_id, who=who, why=_WHY, now=now)
+            semantic.withdraw(unit, one.memory_id, Attribution(who, "the user edited what it came from", now))
     for reply_id in replies_to(unit, message_id):
         updates.finish(unit, reply_id)
 

@@ -11,7 +11,7 @@ import numpy as np
 from sqlalchemy import ColumnElement, Connection, String, Table, cast, delete, func, insert, literal, select
 
 from m2a.memory.database import Database
-from m2a.memory.embedding_cache import EmbeddingCache, content_hash
+from m2a.memory.embedding_cache import EmbeddingCache, content_hash, keep_only_vectors
 from m2a.memory.index import MemoryIndex, PhotoRow, TextRow
 from m2a.memory.index_schema import Space
 from m2a.memory.milvus import IndexUnavailableError
@@ -92,7 +92,7 @@ class Indexer:
         self._text_encoder = text_encoder
         self._image_encoder = image_encoder
         self._photo_image = photo_image
-        self._ranked = ranked or RankedRecordStore(database)
+        self._ranked = ranked or RankedRecordStore()
         self._record_encoder = record_encoder
         self._embeddings = EmbeddingCache(database)
         self._lock = threading.Lock()
@@ -157,7 +157,7 @@ class Indexer:
         self.drain()
         with self._no_drains(None):
             with self._database.transaction() as connection:
-                self._embeddings.keep_only(connection, self._hashes_in_use(connection))
+                keep_only_vectors(connection, self._hashes_in_use(connection))
             self._index.purge()
 
     def _hashes_in_use(self, connection: Connection) -> set[str]:
