@@ -15,8 +15,8 @@ from m2a.memory.owners import owner_named
 from m2a.settings import load_settings
 from m2a.types import AddMemory, Message, Query, Replacement, standing
 from m2a.ui.chat_panel import ChatPanel
+from tests.page_calls import all_of, click, request
 from tests.scripted_policy import ScriptedPolicy
-from tests.test_page_handlers import all_of, click, request
 from tests.told_memory import Memory, draft_of
 from tests.turns import Clock, of_this_turn, photo, remember, turn
 

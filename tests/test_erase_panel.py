@@ -17,8 +17,8 @@ from m2a.ui.erase_panel import ErasePanel, erasure_of
 from m2a.ui.memory_panel import MemoryPanel, View
 from m2a.ui.request import NoSuchThingError
 from tests.erase_scan import bytes_under
+from tests.page_calls import HOSTILE, click, request, told
 from tests.scripted_policy import ScriptedPolicy
-from tests.test_memory_panel import HOSTILE, click, request, told
 from tests.turns import Clock, photo
 
 PIN = "My bank PIN is 4471."

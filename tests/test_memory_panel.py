@@ -19,13 +19,10 @@ from m2a.memory.semantic_memory_store import RejectedWriteError
 from m2a.settings import load_settings
 from m2a.types import (
     Addition,
-    ConceptMention,
     DateInterval,
     EntryChange,
     EntryDraft,
-    EvidenceRange,
     MemoryChanged,
-    MemoryEntry,
     Query,
     RecordedChange,
 )
@@ -34,16 +31,9 @@ from m2a.ui.memory_list import PAGE
 from m2a.ui.memory_panel import MemoryPanel, View, view_of
 from m2a.ui.notices import memory_html
 from m2a.ui.request import NoSuchThingError
+from tests.page_calls import HOSTILE, click, request, told
 from tests.scripted_policy import ScriptedPolicy
 from tests.turns import Clock, photo
-
-HOSTILE = (
-    "<script>window.ran = 1</script>",
-    "\"><img src=x onerror='window.ran = 1'>",
-    "' onfocus='window.ran = 1' autofocus='",
-    "</textarea><svg onload=window.ran=1>",
-    "{{constructor}} ${window.ran = 1} javascript:window.ran=1",
-)
 
 
 @pytest.fixture
@@ -60,24 +50,6 @@ def bank(assistant: Assistant) -> MemoryBank:
 @pytest.fixture
 def panel(assistant: Assistant) -> MemoryPanel:
     return MemoryPanel(assistant)
-
-
-def request(assistant: Assistant, **query: str) -> Any:
-    return SimpleNamespace(username=assistant.local_owner, session_hash="tab", query_params=query)
-
-
-def click(**data: object) -> Any:
-    return SimpleNamespace(**data)
-
-
-def told(
-    bank: MemoryBank, text: str, *, name: str = "", picture: bytes | None = None, rests_on: Any = "stated"
-) -> MemoryEntry:
-    said = bank.record(None, role="user", speaker="You", text=f"I say: {text}", photos=[picture] if picture else [])
-    concepts = (ConceptMention(name, "pet"),) if name else ()
-    evidence = (EvidenceRange(said.message_id, said.message_id),)
-    draft = EntryDraft(text, evidence, concepts=concepts, photo_ids=said.photos, rests_on=rests_on)
-    return bank.add(draft, who="M2A", why="the user said so")
 
 
 class Shown:
