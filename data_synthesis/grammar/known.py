@@ -111,16 +111,16 @@ def suits_hour(texts: Iterable[str], hour: int) -> bool:
 
 
 def tells_apart(photo: ConceptPhoto, photos: Sequence[ConceptPhoto]) -> bool:
-    """Whether the words of its setting, poses apart, fit this photo alone among those of its concept."""
-    own = content_of(photo.setting) - POSES
+    """Whether the words by which it is pictured, poses apart, fit this photo alone among those of its concept."""
+    own = content_of(photo.setting.partition(",")[0]) - POSES
     others = (content_of(f"{other.setting} {other.description}") for other in photos if other.path != photo.path)
     return bool(photo.setting and own) and not any(own <= other for other in others)
 
 
 def pictured(name: str, photo: ConceptPhoto) -> str:
-    """A concept in a photo, named by its setting: "Rosso on a rock"."""
-    attached = _ATTACHED.match(photo.setting)
-    return f"{name} {photo.setting}" if attached else f"{name} ({photo.setting})"
+    """A concept in a photo, named by the main clause of its setting: "Rosso on a rock"."""
+    setting = photo.setting.partition(",")[0]
+    return f"{name} {setting}" if _ATTACHED.match(setting) else f"{name} ({setting})"
 
 
 def shared_surroundings(one: ConceptPhoto, other: ConceptPhoto) -> str:
@@ -174,7 +174,9 @@ def looks_of(concept: PersonalConcept, shown: Sequence[ConceptPhoto]) -> Iterato
             continue
         if attribute.key == "main_colour":
             yield f"one whose main colour is {value}"
-        elif value.split(" ")[0] in ("a", "an", *_NUMBERS) or content_of(attribute.key.split("_")[-1]) <= content_of(
-            value
-        ):
+            continue
+        plural = content_of(attribute.key.split("_")[-1]) <= content_of(value) and re.fullmatch(
+            r"[\w-]+( [\w-]+)? \w+s", value
+        )
+        if value.split(" ")[0] in ("a", "an", *_NUMBERS) or plural:
             yield f"one with {value}"
