@@ -21,6 +21,7 @@ _PLACED = re.compile(
 _ATTACHED = re.compile(r"(on|in|by|under|at|among|beside|hanging|held|lying|sitting|standing|walking|worn)\b", re.I)
 _SEASON = re.compile(r"\b(frozen|ice|snow|blossom\w*|cherry|autumn|yellow leaves|dry leaves|magnolia)\b", re.I)
 _LONGEST_LOOK = 8  # words
+_FINITE = re.compile(r"\b(?:is|are|has|have|hangs?|shows?|reads?|says?|runs?|covers?|looks?|sits?|stands?|lies)\b")
 _NUMBERS = ("one", "two", "three", "four", "five", "six")
 _SAYS_NOTHING = frozenset(
     "look looks type kind detail details description feature features style visible has is are wears shows".split()
@@ -169,7 +170,7 @@ def looks_of(concept: PersonalConcept, shown: Sequence[ConceptPhoto]) -> Iterato
         yield look
     for attribute in concept.attributes:
         value = re.sub(r"\s*\([^()]*\)", "", attribute.value).replace("/", " or ")
-        short = len(value.split()) <= _LONGEST_LOOK and not set(value) & set(",;:")
+        short = len(value.split()) <= _LONGEST_LOOK and not set(value) & set(",;:") and not _FINITE.search(value)
         if not short or not easily_seen(attribute) or not any(visible_in(attribute, photo) for photo in shown):
             continue
         if attribute.key == "main_colour":
