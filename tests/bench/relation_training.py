@@ -1,14 +1,14 @@
 """The learned decisions of relations: from facts of MQuAKE in the wordings of `tests/data/restated.txt`, and questions of them.
 
 Of a subject each relation is told of an old and a new value, each in a wording by chance, or both in one. A question is
-of one of its relations, or of one that is not told of it.
+of one of its relations, or of one that is not told of it. Beside them stand statements of which the subject is the value.
 """
 
 import json
 import random
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from tests.bench.learning import Example, fit
 RESTATED = Path(__file__).parents[1] / "data" / "restated.txt"
 _PENALTY = 3.0
 _SUBJECTS = 700
+_OF_OTHERS = 3  # statements of others that have the subject for their value
 _IN_ONE_WORDING = 0.5  # of the subjects, whose relations are told in the same words each time
 _AROUND = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
 _NOW = datetime(2025, 1, 1, tzinfo=UTC)
@@ -59,9 +60,11 @@ def situations(facts: Sequence[tuple[str, str, str]], restated: Restated, *, see
     """`facts` are relation, subject and value, those of one subject and relation in the order in which they hold."""
     draw = random.Random(seed)
     by_subject: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    by_value: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for relation, subject, value in facts:
         if relation in restated:
             by_subject[subject].append((relation, value))
+            by_value[value].append((relation, subject))
     chosen = [subject for subject in sorted(by_subject) if len(by_subject[subject]) > 1]
     draw.shuffle(chosen)
     found = []
@@ -74,9 +77,14 @@ def situations(facts: Sequence[tuple[str, str, str]], restated: Restated, *, see
             for one in _read(wording, subject, value, place):
                 statements.append(one)
                 relations.append(relation)
-        if not statements:
+        others_of_it = by_value.get(subject, [])
+        for relation, other in draw.sample(others_of_it, min(_OF_OTHERS, len(others_of_it))):
+            for one in _read(draw.choice(restated[relation]["statements"]), other, subject, 0, of=subject):
+                statements.append(replace(one, place=(draw.randint(1, len(by_subject[subject])), len(statements))))
+                relations.append(f"{relation} of another")
+        told = [relation for relation in dict.fromkeys(relations) if relation in restated]
+        if not told:
             continue
-        told = list(dict.fromkeys(relations))
         others = sorted(set(restated) - set(told))
         for relation in (*told, draw.choice(others)):
             question = draw.choice(restated[relation]["questions"]).replace("[X]", subject)
@@ -99,12 +107,13 @@ def train(facts: Sequence[tuple[str, str, str]], restated: Restated, sense: Sens
     OF_RELATIONS.write_text(json.dumps(weights, indent=1) + "\n", encoding="utf-8")
 
 
-def _read(wording: str, subject: str, value: str, place: int) -> list[Told]:
+def _read(wording: str, subject: str, value: str, place: int, *, of: str = "") -> list[Told]:
+    """What the sentence says of its subject, or of another of its names."""
     text = wording.replace("[X]", subject).replace("[Y]", value)
     message = Message(place + 1, "owner", "c", "user", "user", f"{text[0].upper()}{text[1:]}.", (), _NOW)
     statements = Statements(lambda _: [message])
     statements.look_for("")
-    return [one for one in statements.about(keys_of(subject.split())) if one.relation]
+    return [one for one in statements.about(keys_of((of or subject).split())) if one.relation]
 
 
 def _answering(found: Sequence[Situation], sense: Sense) -> Iterator[list[Example]]:
