@@ -7,7 +7,7 @@ import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -60,30 +60,91 @@ def ask(
 ) -> None:
     """Say something to the assistant, in a conversation of its own. The answer goes to standard output, and what the memory
     kept of it, and what it did not, to standard error."""
+    pieces = pieces_of("ask", text=text, photos=_readable(photo), conversation_id=None)
+    if not as_json:
+        _print_turn(pieces)
+        return
+    for piece in pieces:
+        if "turn" in piece:
+            print(json.dumps(piece["turn"], ensure_ascii=False, indent=2))
+
+
+@app.command()
+def chat(
+    is_temporary: Annotated[
+        bool, typer.Option("--temporary", help="Keep nothing of it: no message, memory, file or log line.")
+    ] = False,
+    without_memory: Annotated[
+        bool, typer.Option("--without-memory", help="Of a temporary chat: don't read the memory either.")
+    ] = False,
+) -> None:
+    """Talk to the assistant, a line at a time, until the end of the input (Ctrl+D)."""
+    from m2a.reach import reached
+    from m2a.types.errors import UserError
+
+    if without_memory and not is_temporary:
+        _fail("Only a temporary chat goes without the memory; add --temporary.")
+    with reached() as pieces:
+        conversation_id = None
+        begun = pieces("temporary", reads_memory=not without_memory) if is_temporary else None
+        if begun is not None:
+            conversation_id = next(begun)["conversation_id"]
+            print("Nothing of this chat is kept.", file=sys.stderr)
+        try:
+            while (text := _line()) is not None:
+                if not text.strip():
+                    continue
+                try:
+                    conversation_id = _print_turn(pieces("ask", text=text, photos=[], conversation_id=conversation_id))
+                except UserError as error:  # the next line may fare better
+                    _complain(str(error))
+        finally:
+            if begun is not None:
+                begun.close()
+
+
+def _line() -> str | None:
+    """The next line of the input; None at its end."""
+    try:
+        return input("> " if sys.stdin.isatty() else "")
+    except EOFError:
+        return None
+
+
+def _print_turn(pieces: Iterator[dict[str, Any]]) -> str | None:
+    """Prints an answer as it comes, and then what the memory made of the turn. Returns the conversation's id."""
     from m2a.printed import notices
 
-    for piece in pieces_of("ask", text=text, photos=_readable(photo)):
-        if "text" in piece and not as_json:
+    conversation_id = None
+    for piece in pieces:
+        if "text" in piece:
             print(piece["text"], end="", flush=True)
-        elif "turn" in piece and as_json:
-            print(json.dumps(piece["turn"], ensure_ascii=False, indent=2))
-        elif "turn" in piece:
+        else:
             print(flush=True)
+            conversation_id = piece["turn"]["conversation_id"]
             for notice in notices(piece["turn"]):
                 print(notice, file=sys.stderr)
+    return conversation_id
 
 
 @memory.command("list")
 def list_memories(as_json: AsJson = False) -> None:
-    """Every memory, the oldest first."""
+    """Every memory, the oldest first; also those that are kept and not used, marked."""
     from m2a.commands import entry_piece
     from m2a.printed import memory_line
 
-    entries = sql_bank().entries()
+    bank = sql_bank()
+    kept_back = {kept.entry.memory_id: kept for kept in bank.kept_back(sum(bank.kept_back_counts().values()))}
+    entries = sorted([*bank.entries(), *(kept.entry for kept in kept_back.values())], key=lambda one: one.memory_id)
     if not entries:
         print(f"There is nothing in the memory of {load_settings().data_dir} yet.", file=sys.stderr)
     for entry in entries:
-        print(json.dumps(entry_piece(entry), ensure_ascii=False) if as_json else memory_line(entry))
+        kept = kept_back.get(entry.memory_id)
+        if as_json:
+            piece = entry_piece(entry) | {"kept_back": kept.reason if kept else None}
+            print(json.dumps(piece, ensure_ascii=False))
+        else:
+            print(memory_line(entry, kept))
 
 
 @memory.command("search")
@@ -116,14 +177,17 @@ def show_memory(memory_id: MemoryNumber, as_json: AsJson = False) -> None:
     from m2a.printed import history_line, memory_lines
 
     bank = sql_bank()
+    kept_back = bank.kept_back_by_id([memory_id]).get(memory_id)
     entry = bank.entry(memory_id) or bank.replaced_entries([memory_id]).get(memory_id)
+    entry = kept_back.entry if kept_back else entry
     if entry is None:
         _fail(f"There is no memory {memory_id}; `m2a memory list` shows what there is.")
-    messages = bank.messages_in_ranges(entry.evidence_ids)
+    messages = bank.evidence_to_owner(entry.evidence_ids)
     corrections = bank.corrections_of([memory_id]).get(memory_id, [])
     history = bank.history(memory_id)
     if as_json:
         piece = entry_piece(entry) | {
+            "kept_back": kept_back.reason if kept_back else None,
             "messages": [message_piece(message) for message in messages],
             "corrections": [entry_piece(correction) for correction in corrections],
             "history": [history_piece(row) for row in history],
@@ -131,7 +195,7 @@ def show_memory(memory_id: MemoryNumber, as_json: AsJson = False) -> None:
         print(json.dumps(piece, ensure_ascii=False, indent=2))
         return
     corrected = bank.entry(entry.corrects) if entry.corrects is not None else None
-    for line in memory_lines(entry, corrected, corrections):
+    for line in memory_lines(entry, corrected, corrections, kept_back):
         print(line)
     for message in messages:
         print(f"  {message.said_at:%Y-%m-%d %H:%M}  {message.speaker}: {message.text}")
@@ -157,6 +221,8 @@ def delete_memory(memory_id: MemoryNumber) -> None:
             [Forgetting((memory_id,), "m2a memory delete")], who="the user", trace_of=bank.newest_reply_with_changes()
         )
     except RejectedWriteError:
+        if bank.kept_back_by_id([memory_id]):
+            _fail(f"No answer uses memory {memory_id} any more; `m2a erase memory {memory_id}` erases it for good.")
         _fail(f"There is no memory {memory_id}; `m2a memory list` shows what there is.")
     assert forgotten.previous is not None
     print(f"Forgot memory {memory_id}: {forgotten.previous.text}")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from m2a.types import HistoryRow, MemoryEntry
+from m2a.types import HistoryRow, KeptBack, KeptBackReason, MemoryEntry
 
 _RESTS_ON = {
     "stated": "your own words",
@@ -11,6 +11,9 @@ _RESTS_ON = {
     "shown": "what a photo or a text of yours shows",
     "unchecked": "what a language model wrote before its writes were checked",
 }
+
+
+_KEPT_BACK: dict[KeptBackReason, str] = {"unmentioned": "not mentioned", "expired": "expired"}
 
 
 def notices(turn: Mapping[str, Any]) -> Iterator[str]:
@@ -53,9 +56,9 @@ def change_line(change: Mapping[str, Any]) -> str:
             return f"Brought back: {_quoted(entry)}"
 
 
-def memory_line(entry: MemoryEntry) -> str:
-    """A memory in a list."""
-    notes = []
+def memory_line(entry: MemoryEntry, kept_back: KeptBack | None = None) -> str:
+    """A memory in a list; one that is kept and not used says why."""
+    notes = [_KEPT_BACK[kept_back.reason]] if kept_back else []
     if entry.photo_ids:
         notes.append(f"{len(entry.photo_ids)} photo{'s' * (len(entry.photo_ids) != 1)}")
     if entry.rests_on != "stated":
@@ -66,9 +69,16 @@ def memory_line(entry: MemoryEntry) -> str:
     return f"{entry.memory_id:>5}  {entry.recorded_at.date()}  {entry.kind:<13}  {entry.text}{remark}"
 
 
-def memory_lines(entry: MemoryEntry, corrected: MemoryEntry | None, corrections: list[MemoryEntry]) -> Iterator[str]:
+def memory_lines(
+    entry: MemoryEntry,
+    corrected: MemoryEntry | None,
+    corrections: list[MemoryEntry],
+    kept_back: KeptBack | None = None,
+) -> Iterator[str]:
     """A memory with what it is tied to; `corrected` is what it corrects a part of."""
     yield f"Memory {entry.memory_id} ({entry.kind}): {entry.text}"
+    if kept_back:
+        yield f"No answer uses it: {_KEPT_BACK[kept_back.reason]} since {kept_back.since.date()}."
     if entry.superseded_by is not None:
         yield f"History: memory {entry.superseded_by} took its place."
     if entry.happened:

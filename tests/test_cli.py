@@ -6,12 +6,13 @@ import re
 import shutil
 import signal
 import socket
+import sqlite3
 import stat
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import closing, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
@@ -21,19 +22,20 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from m2a import cli
+from m2a import Assistant, cli
 from m2a.data_folder import DataFolder, holder_of
 from m2a.memory.index import MemoryIndex, TextRow
 from m2a.memory.index_schema import IndexEncoders
-from m2a.types import RecordKey
+from m2a.settings import load_settings
+from m2a.types import KeepingBack, RecordKey
 from tests.erase_scan import bytes_under
 from tests.test_turns import photo
 
 ROOT = Path(__file__).resolve().parents[1]
 SECONDS = 60
 COMMANDS = [
-    ("run",), ("ask",), ("memory",), ("memory", "list"), ("memory", "search"), ("memory", "show"), ("memory", "delete"),
-    ("memory", "undo"),
+    ("run",), ("ask",), ("chat",), ("memory",), ("memory", "list"), ("memory", "search"), ("memory", "show"),
+    ("memory", "delete"), ("memory", "undo"),
     ("verify",), ("repair",), ("reindex",), ("erase",), ("purge",), ("doctor",),
 ]  # fmt: skip
 
@@ -58,12 +60,13 @@ def environment(data: Path, **settings: str) -> dict[str, str]:
     return clean | {"M2A_DATA_DIR": str(data)} | settings
 
 
-def m2a(data: Path, *words: str | Path, **settings: str) -> Done:
-    """In a process of its own."""
+def m2a(data: Path, *words: str | Path, typed: str = "", **settings: str) -> Done:
+    """In a process of its own, with what is `typed` into it."""
     done = subprocess.run(
         [sys.executable, "-m", "m2a.cli", *map(str, words)],
         cwd=ROOT,
         env=environment(data, **settings),
+        input=typed,
         capture_output=True,
         text=True,
         timeout=SECONDS,
@@ -101,8 +104,8 @@ class Told:
     data: Path
     app: "subprocess.Popen[bytes] | None" = None
 
-    def m2a(self, *words: str | Path) -> Done:
-        return m2a(self.data, *words)
+    def m2a(self, *words: str | Path, typed: str = "") -> Done:
+        return m2a(self.data, *words, typed=typed)
 
     def quick(self, *words: str | Path) -> Done:
         return quick(self.data, *words)
@@ -169,6 +172,35 @@ class TestCommands:
         done = told.quick("ask", "--json", "Look!", "--photo", tmp_path / "noise.png", "--photo", tmp_path / "ball.png")
         assert done.code == 0, done
         assert "answer" in json.loads(done.out)
+
+    def test_a_temporary_chat_goes_on_and_writes_nothing(self, told):
+        def held() -> tuple[list[str], set[str]]:
+            with closing(sqlite3.connect(told.data / "memory.db")) as database:
+                rows = list(database.iterdump())
+            return rows, {str(file) for file in told.data.rglob("*") if not file.name.startswith("memory.db-")}
+
+        assert told.quick("memory", "search", "ball").code == 0  # what was told before is in the index
+        before = held()
+        said = "My sister Qwzolda lives in Graz.\n\nWhere does Qwzolda live?\nWhat does Bobo love?\n"
+        done = told.m2a("chat", "--temporary", typed=said)
+        assert done.code == 0 and "Nothing of this chat is kept." in done.err
+        assert "My sister Qwzolda lives in Graz" in done.out and "blue ball" in done.out
+        assert held() == before and b"Qwzolda" not in bytes_under(told.data)
+        done = told.m2a(
+            "chat", "--temporary", "--without-memory", typed="What does Bobo love?\n" + "x" * 20_001 + "\nHello!\n"
+        )
+        assert done.code == 0 and "blue ball" not in done.out and "20,001 characters" in done.err
+        assert done.out.count("\n") >= 2 and held() == before
+        refused = told.quick("chat", "--without-memory").sentence
+        assert refused == "Only a temporary chat goes without the memory; add --temporary."
+
+    def test_a_chat_goes_on_in_one_conversation(self, told):
+        done = told.m2a("chat", typed="My uncle Emil lives in Brno.\nWhere does he live?\n")
+        assert done.code == 0 and "Brno" in done.out and "Remembered: “My uncle Emil lives in Brno.”" in done.err
+        conversations = told.quick("erase", "conversation").out.splitlines()
+        assert (
+            "My uncle Emil" in conversations[-1] and len([one for one in conversations if "Where does he" in one]) == 0
+        )
 
     def test_list(self, told):
         done = told.quick("memory", "list")
@@ -360,6 +392,20 @@ def test_ask_says_what_the_memory_kept_and_undo_takes_it_back(tmp_path):
     assert quick(tmp_path, "memory", "undo").out == "There is no change of the memory to take back.\n"
     changes = json.loads(quick(tmp_path, "ask", "--json", "My cat is called Mia.").out)["changes"]
     assert [change["change"] for change in changes] == ["added"] and changes[0]["memory"]["rests_on"] == "stated"
+
+
+async def test_what_is_kept_and_not_used_is_listed_and_marked(template, tmp_path):
+    shutil.copytree(template, tmp_path / "data")
+    async with Assistant.open(load_settings(data_dir=tmp_path / "data")) as assistant:
+        assistant.keep_memory(assistant.local_owner, KeepingBack(2, "the user chose it in the memory"))
+    listed = quick(tmp_path / "data", "memory", "list")
+    assert re.search(r"^ +2 .*My sister Anna plays the violin\.  \[not mentioned\]$", listed.out, re.MULTILINE), listed
+    lines = [json.loads(line) for line in quick(tmp_path / "data", "memory", "list", "--json").out.splitlines()]
+    assert [line["kept_back"] for line in lines][:2] == [None, "unmentioned"]
+    shown = quick(tmp_path / "data", "memory", "show", "2").out
+    assert "No answer uses it: not mentioned since" in shown and "You: My sister Anna plays the violin." in shown
+    refused = quick(tmp_path / "data", "memory", "delete", "2").sentence
+    assert refused == "No answer uses memory 2 any more; `m2a erase memory 2` erases it for good."
 
 
 def test_a_failure_in_a_process_of_its_own_has_no_traceback(tmp_path):
