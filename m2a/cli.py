@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from m2a.log import WordlessFormatter
+from m2a.plurals import counted, plural
 from m2a.reach import pieces_of, sql_bank
 from m2a.sentences import sentence_of
 from m2a.settings import Settings, SettingsError, load_settings
@@ -38,7 +39,7 @@ _PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
 def _memory_number(value: str) -> int:
     """A memory's number as `m2a memory list` prints it. Raises `typer.BadParameter`."""
     if not value.isdecimal() or len(value) > 9:  # no database numbers further
-        raise typer.BadParameter(f"{value!r} is no memory's number; `m2a memory list` shows them.")
+        raise typer.BadParameter(f"{value!r} is not the number of a memory; `m2a memory list` shows them.")
     return int(value)
 
 
@@ -210,7 +211,7 @@ def show_memory(memory_id: MemoryNumber, as_json: AsJson = False) -> None:
 
 @memory.command("delete")
 def delete_memory(memory_id: MemoryNumber) -> None:
-    """Forget one memory, and the words and photos that it rests on. `m2a erase` takes it off the disk, too."""
+    """Forget one memory, and the words and photos that it came from. `m2a erase` removes it from the disk, too."""
     from m2a.memory.semantic_memory_store import RejectedWriteError
     from m2a.types import Forgetting
 
@@ -226,7 +227,7 @@ def delete_memory(memory_id: MemoryNumber) -> None:
         _fail(f"There is no memory {memory_id}; `m2a memory list` shows what there is.")
     assert forgotten.previous is not None
     print(f"Forgot memory {memory_id}: {forgotten.previous.text}")
-    print("Its words in the conversations are not found, shown or used any more; `m2a memory undo` brings them back.")
+    print("Its words are no longer found, shown or used in the conversations; `m2a memory undo` brings them back.")
 
 
 @memory.command("undo")
@@ -251,9 +252,9 @@ def repair() -> None:
 
 @app.command()
 def reindex() -> None:
-    """Build the index anew from the database, with the encoders of the settings."""
+    """Rebuild the index from the database, with the encoders of the settings."""
     for piece in pieces_of("reindex"):
-        print(f"The index is built anew: {piece['records']} records.")
+        print(f"The index is rebuilt: {plural(piece['records'], 'record')}.")
 
 
 @app.command()
@@ -274,7 +275,7 @@ def erase(
     if kind in ("message", "memory", "forgotten") and which and not (which.isdecimal() and len(which) < 10):
         _fail(f"{which!r} is no number; `m2a erase {kind}` shows what there is.")
     if kind == "everything" and which:
-        _fail(f"Everything is everything; leave {which!r} out, or name what {which!r} is.")
+        _fail(f"“everything” takes no name; leave {which!r} out, or say what {which!r} is.")
     if keep_memories and kind not in KEEPING:
         _fail(f"Memories can be kept of a {' or '.join(KEEPING)}, and not of {kind!r}; leave --keep-memories out.")
     if not which and kind not in ("forgotten", "everything"):
@@ -294,19 +295,21 @@ def erase(
             continue
         for line in () if yes else erasure_lines(piece):
             print(line)
-        counts = ", ".join(f"{number} {of}" for of, number in piece["counts"].items()) or "nothing"
+        counts = counted(piece["counts"]) or "nothing"
         if yes:
             print(f"Erased: {counts}. Receipt {piece['receipt']}.")
-            print("Its bytes leave the disk with the next purge: within a day while the app runs, or by `m2a purge`.")
+            print(
+                "Its bytes leave the disk at the next purge: within a day while the app is running, or with `m2a purge`."
+            )
         else:
             print(f"This would erase: {counts}. Nothing was erased; add --yes to do it. There is no undo.")
 
 
 @app.command()
 def purge() -> None:
-    """Take what was erased off the disk: database, index, photos and caches are rid of its bytes."""
+    """Remove what was erased from the disk: from the database, the index, the photos and the caches."""
     for piece in pieces_of("purge"):
-        print(f"Purged. Erasures that the disk is rid of by that: {piece['purged']}.")
+        print(f"Purged: {plural(piece['purged'], 'erasure')} removed from the disk.")
         for line in piece["out_of_reach"]:
             print(line)
 
@@ -497,10 +500,7 @@ def _report(name: str) -> None:
         faults += "fault" in piece
         print(f"fault: {piece['fault']}" if "fault" in piece else f"mended: {piece['mended']}")
     if faults:
-        print(
-            f"{faults} fault{'s' * (faults != 1)}."
-            + (" `m2a repair` mends what can be mended." if name == "verify" else "")
-        )
+        print(f"{plural(faults, 'fault')}." + (" `m2a repair` mends what can be mended." if name == "verify" else ""))
         raise typer.Exit(1)
     print("Database, photos and index agree.")
 

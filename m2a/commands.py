@@ -112,7 +112,7 @@ async def repair(assistant: Assistant) -> AsyncGenerator[Piece, None]:
 
 
 async def reindex(assistant: Assistant) -> AsyncGenerator[Piece, None]:
-    """Build the index anew from the database, with the encoders of the settings."""
+    """Rebuild the index from the database, with the encoders of the settings."""
     try:
         records = await asyncio.to_thread(assistant.rebuild_index)
     except IndexMismatchError:  # met by the opening in the background, which began before this was asked for

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from m2a.plurals import plural
 from m2a.types import HistoryRow, KeptBack, KeptBackReason, MemoryEntry
 
 _RESTS_ON = {
@@ -23,11 +24,11 @@ def notices(turn: Mapping[str, Any]) -> Iterator[str]:
         for rival in change["rivals"]:
             yield f"    I also keep memory {rival['memory_id']}: {_quoted(rival)} ({rival['recorded_at'][:10]})."
     for refused in turn["not_kept"]:
-        title = {"review": "Waits for your review", "category": "Not kept"}.get(refused["held"], "Not done")
+        title = {"review": "Waiting for your review", "category": "Not kept"}.get(refused["held"], "Not done")
         yield f"{title}: {refused['text']} {refused['reason']}".rstrip()
     if turn["unasked"]:
-        changes, were = ("change", "was") if turn["unasked"] == 1 else ("changes", "were")
-        yield f"{turn['unasked']} {changes} that you did not ask for {were} not made."
+        were = "was" if turn["unasked"] == 1 else "were"
+        yield f"{plural(turn['unasked'], 'change')} that you did not ask for {were} not made."
 
 
 def change_line(change: Mapping[str, Any]) -> str:
@@ -37,7 +38,7 @@ def change_line(change: Mapping[str, Any]) -> str:
         case "added":
             return f"Remembered: {_quoted(entry)}"
         case "corrected":
-            return f"Corrected: {_quoted(entry)}; I tell it with {_quoted(previous)}"
+            return f"Corrected: {_quoted(entry)}, together with {_quoted(previous)}"
         case "replaced":
             return f"Changed: {_quoted(previous)} → {_quoted(entry)}"
         case "forgotten":
@@ -60,7 +61,7 @@ def memory_line(entry: MemoryEntry, kept_back: KeptBack | None = None) -> str:
     """A memory in a list; one that is kept and not used says why."""
     notes = [_KEPT_BACK[kept_back.reason]] if kept_back else []
     if entry.photo_ids:
-        notes.append(f"{len(entry.photo_ids)} photo{'s' * (len(entry.photo_ids) != 1)}")
+        notes.append(plural(len(entry.photo_ids), "photo"))
     if entry.rests_on != "stated":
         notes.append(entry.rests_on)
     if entry.corrects is not None:

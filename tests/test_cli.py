@@ -260,7 +260,7 @@ class TestCommands:
             0, "mended: Removed 1 photo file that no message shows.\nDatabase, photos and index agree.\n", ""
         )
         done = told.quick("reindex")
-        assert done.code == 0 and re.fullmatch(r"The index is built anew: \d+ records\.\n", done.out), done
+        assert done.code == 0 and re.fullmatch(r"The index is rebuilt: \d+ records\.\n", done.out), done
         assert told.quick("verify").code == 0
         assert told.quick("memory", "search", "blue ball").out.startswith("    1 ")
 
@@ -275,10 +275,10 @@ class TestCommands:
         kept = told.quick("erase", "message", number, "--keep-memories")
         assert kept.code == 0 and "stays, because you keep it: My locker is qx17zz." in kept.out
         done = told.quick("erase", "message", number, "--yes")
-        assert done.code == 0 and done.out.startswith("Erased: 2 messages, 1 memories") and "qx17zz" not in done.out
+        assert done.code == 0 and done.out.startswith("Erased: 2 messages, 1 memory") and "qx17zz" not in done.out
         assert "qx17zz" not in told.quick("erase", "message").out + told.quick("memory", "list").out
         purged = told.quick("purge")
-        assert purged.out.startswith("Purged. Erasures that the disk is rid of by that: 1.\n") and not purged.err
+        assert purged.out.startswith("Purged: 1 erasure removed from the disk.\n") and not purged.err
         assert b"qx17zz" not in bytes_under(told.data) and told.quick("verify").code == 0
 
     def test_doctor(self, told):
@@ -332,7 +332,7 @@ class TestCommands:
             {},
             "Memories can be kept of a message or conversation, and not of",
         ),
-        (["erase", "everything", "7"], {}, "Everything is everything; leave '7' out"),
+        (["erase", "everything", "7"], {}, "“everything” takes no name; leave .7. out"),
         (["erase", "message", "99", "--yes"], {}, "There is no message 99"),
         (["memory", "list"], {"M2A_DATABASE_URL": "rubbish"}, "'rubbish' is not a database address"),
         (
@@ -377,7 +377,7 @@ def test_doctor_names_the_settings_where_one_is_wrong(tmp_path):
 def test_what_is_no_number_of_a_memory_is_named(tmp_path, command, number):
     done = quick(tmp_path / "data", "memory", command, number)
     said = " ".join(done.err.replace("│", " ").split())
-    assert done.code == 2 and f"'{number}' is no memory's number; `m2a memory list` shows them." in said
+    assert done.code == 2 and f"'{number}' is not the number of a memory; `m2a memory list` shows them." in said
 
 
 def test_ask_says_what_the_memory_kept_and_undo_takes_it_back(tmp_path):
@@ -430,7 +430,7 @@ def test_a_chat_server_that_is_down_is_named_and_the_words_are_kept(tmp_path):
     done = quick(tmp_path, "ask", "My dog is Bobo", **down)
     assert address in done.sentence and "geheim" not in done.err
     done = quick(tmp_path, "doctor", **down)
-    assert done.code == 1 and address in done.out and "1 messages" in done.out
+    assert done.code == 1 and address in done.out and "1 message, 0 memories" in done.out
 
 
 def test_a_port_that_is_taken_is_named(tmp_path):

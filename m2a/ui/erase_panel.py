@@ -48,7 +48,7 @@ class ErasePanel:
     async def on_preview(self, event: gr.EventData, request: gr.Request) -> AsyncIterator[str]:
         """What would go."""
         owner, erasure, asked = owner_of(request), erasure_of(event), uuid4().hex
-        yield erasure_view.waiting_html("I look what goes with it…", asked=asked)
+        yield erasure_view.waiting_html("Checking what goes with it…", asked=asked)
         try:
             yield erasure_view.preview_html(await self._assistant.preview_erasure(owner, erasure), asked=asked)
         except Exception as error:  # a toast would stand behind the dialog

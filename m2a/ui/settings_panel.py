@@ -116,7 +116,7 @@ class SettingsPanel:
 
     async def on_repair(self, request: gr.Request) -> AsyncIterator[list[Any]]:
         owner = self._keeper(request)
-        yield [view.working_html("Mending…"), gr.skip()]
+        yield [view.working_html("Fixing…"), gr.skip()]
         mended = await self._assistant.upkeep.repair()
         yield [view.working_html("Checking again…"), gr.skip()]
         left = await self._assistant.upkeep.verify()
@@ -142,9 +142,9 @@ class SettingsPanel:
     async def on_look(self, request: gr.Request) -> AsyncIterator[list[Any]]:
         """Looks through the memory of who asks."""
         owner = owner_of(request)
-        yield [health_html(None, working=view.working_html("Looking through the memory…")), ""]
+        yield [health_html(None, working=view.working_html("Checking the memory…")), ""]
         async for done, total in self._assistant.health_checks.look(owner):
-            words = f"{done:,} of {total:,} records looked through…"
+            words = f"{done:,} of {total:,} records checked…"
             yield [health_html(None, working=view.working_html(words, done, total)), gr.skip()]
         yield [self._health(owner), gr.skip()]
 
@@ -197,7 +197,7 @@ class SettingsPanel:
 
     def _notice(self, owner: str, reply_id: int | None) -> str:
         if reply_id is None:
-            return view.report_html(["Done: words find this photo from now on."])
+            return view.report_html(["Done. Words will find this photo from now on."])
         told = self._assistant.explanation(owner, reply_id)
         return f'<div class="m-report" role="status">{memory_html(told.changes, reply_id=reply_id, place="s")}</div>'
 

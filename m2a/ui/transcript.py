@@ -106,7 +106,7 @@ def messages_html(
 
 def unanswered_html(message: Message, failures: Sequence[Failed]) -> str:
     """Why a message has no answer, as far as that is known, and a button to send it again."""
-    why = notices.failures_html(failures) or '<p class="m-partial">This message got no answer.</p>'
+    why = notices.failures_html(failures) or '<p class="m-partial">This message was not answered.</p>'
     retry = f'<button type="button" class="m-button" data-retry="{message.message_id}">Try again</button>'
     return f'<div class="m-unanswered">{why}{retry}</div>'
 
