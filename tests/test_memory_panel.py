@@ -63,12 +63,12 @@ async def test_the_list_is_paged_filtered_and_searched(
     assistant: Assistant, bank: MemoryBank, panel: MemoryPanel
 ) -> None:
     empty = Shown(panel.on_refresh("", request(assistant)))
-    assert "I do not know anything about you yet" in empty.listed
+    assert "I don’t know anything about you yet" in empty.listed
     told(bank, "Bobo likes his red ball.", name="Bobo", picture=photo("red"))
     for number in range(PAGE):
         told(bank, f"The parcel number {number} came.", rests_on="agreed" if number == 3 else "stated")
     first = Shown(panel.on_refresh("", request(assistant)))
-    in_short, _, listed = first.listed.partition("Everything, the newest first")
+    in_short, _, listed = first.listed.partition("Everything, newest first")
     assert f"{PAGE + 1} memories" in in_short and listed.count("data-memory=") == PAGE
     assert "red ball" not in listed and f"1–{PAGE} of {PAGE + 1}" in listed
     second = Shown(panel.on_page(first.view, click(start=PAGE), request(assistant)))
@@ -149,7 +149,7 @@ async def test_a_memory_is_opened_edited_undone_restored_and_forgotten(
     [said] = bank.messages_in_ranges(now.evidence_ids)
     assert (said.role, said.text) == ("user", now.text)  # what is quoted was said
     assert "Changed" in edited.notice and f'data-opened="{now.memory_id}"' in edited.opened
-    assert "What it was before" in edited.opened and "Bobo is my dog." in edited.opened
+    assert "Earlier versions" in edited.opened and "Bobo is my dog." in edited.opened
     [conversation] = [one for one in bank.conversations() if one.conversation_id == said.conversation_id]
     assert conversation.title == "Changes in Memory"
     assert "sister" in next(hit.record.text for hit in bank.search(Query("whose dog is Bobo")))
@@ -264,7 +264,7 @@ async def test_the_memory_opens_with_what_is_known_in_short(
     assert [one.text for one in rest.entries] == [f"The parcel number {number} came." for number in (3, 2, 1)]
 
     first = Shown(panel.on_refresh("", request(assistant)))
-    short = first.listed[first.listed.index("m-summary") : first.listed.index("Everything, the newest first")]
+    short = first.listed[first.listed.index("m-summary") : first.listed.index("Everything, newest first")]
     assert short.count("Last updated") == 3 and "Pet · 4 memories" in short and short.count("data-memory=") == 7
     about = Shown(panel.on_about(first.view, click(about=0), request(assistant)))
     assert "m-summary" not in about.listed and about.listed.count("data-memory=") == 4 and "Bobo" not in about.listed
@@ -302,7 +302,7 @@ async def test_a_memory_is_pinned_dated_and_kept_back_each_with_its_undo(
     kept = Shown(panel.on_about(gone.view, click(kept="unmentioned"), request(assistant)))
     assert "Lisbon" in kept.listed and "parcel" not in kept.listed and "/thumbnail" in kept.listed
     found = Shown(panel.on_filter(gone.view, click(words="lisbon"), request(assistant)))
-    assert "Kept, and used in no answer" in found.listed and "Lisbon" in found.listed
+    assert "Kept, but not used in answers" in found.listed and "Lisbon" in found.listed
     opened = Shown(panel.on_memory(kept.view, click(memory_id=one.memory_id), request(assistant)))
     assert "no answer uses it" in opened.opened and "I say: Ana lives in Lisbon." in opened.opened
     assert (

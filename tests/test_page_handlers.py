@@ -229,7 +229,7 @@ async def test_conversations_are_found_renamed_and_exported_for_their_owner_alon
     other = told.bank.record(None, role="user", speaker="You", text="The boiler needs a new valve.").conversation_id
     told.bank.record(other, role="user", speaker="You", text="It leaks at the gasket.")
     assert f'data-in="{other}"' in panel.on_find("", click(words="gasket"), tab)
-    assert "No conversation holds “&lt;u&gt;zq”" in panel.on_find("", click(words="<u>zq"), tab)
+    assert "No conversation contains “&lt;u&gt;zq”" in panel.on_find("", click(words="<u>zq"), tab)
     named = click(conversation=other, title="  Heating </title><script>\n work ")
     [heading] = [one for one in panel.on_rename(other, named, tab) if isinstance(one, str) and "<h1" in one]
     assert "Heating &lt;/title&gt;&lt;script&gt; work" in heading and "<script" not in heading

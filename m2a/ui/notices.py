@@ -10,9 +10,9 @@ from m2a.ui.erase_button import erase_button
 from m2a.ui.evidence import RESTS_ON
 
 _NOTES = {
-    "forgotten": "Nothing finds, shows or uses it any more, in our conversations either. It is not erased from the disk.",
-    "withheld": "I keep it. You find it in Memory under “Not mentioned”; no answer uses it, or the words it rests on.",
-    "pinned": "It comes first, and goes along with every answer of a language model.",
+    "forgotten": "I no longer find, show or use it, in our conversations either. It is not erased from the disk.",
+    "withheld": "I keep it: you find it in Memory under “Not mentioned”. No answer uses it, or the words it came from.",
+    "pinned": "It comes first, and a language model sees it with every message.",
 }
 
 # Of the message behind a memory that was rejected.
@@ -49,9 +49,9 @@ def memory_html(
 
 
 _WAITING = {
-    "later": " yet</strong> The update did not come about; I try it again with your next message.",
-    "aside": "</strong> The update failed again and again and was set aside. What you said stays here, and "
-    "<code>m2a repair</code> tries it again.",
+    "later": " yet</strong> I could not update it; I will try again with your next message.",
+    "aside": "</strong> Updating it kept failing, so I set it aside. What you said stays here, and "
+    "<code>m2a repair</code> tries again.",
 }
 
 
@@ -67,7 +67,7 @@ def failure_html(failure: Failed) -> str:
 def refusal_html(reason: str) -> str:
     """A message that was not taken at all; its words are still in the box."""
     why = f'<span dir="auto">{markup.text(reason)}</span>'
-    return f'<div class="m-failure" role="alert"><strong>I did not take this.</strong> {why}</div>'
+    return f'<div class="m-failure" role="alert"><strong>I could not accept this.</strong> {why}</div>'
 
 
 def _by_undo(changes: Sequence[RecordedChange]) -> list[RecordedChange]:
@@ -119,7 +119,7 @@ def _told(changed: MemoryChanged) -> tuple[str, str]:
             return "Remembered", entry
         case "corrected":
             return "Corrected", f"<ins>{entry}</ins>" + (
-                f" <small>I tell it with {previous}</small>" if previous else ""
+                f" <small>together with {previous}</small>" if previous else ""
             )
         case "replaced":
             before = f"<del>{previous}</del> <span aria-hidden='true'>→</span> " if previous else ""
@@ -134,7 +134,7 @@ def _told(changed: MemoryChanged) -> tuple[str, str]:
             return "Unpinned", entry
         case "dated":
             last_day = changed.entry.used_until if changed.entry else None
-            return (f"Used until {markup.day(last_day)}" if last_day else "Used without an end"), entry
+            return (f"Used until {markup.day(last_day)}" if last_day else "No last day any more"), entry
         case "withheld":
             return "Not mentioned any more", previous or "a memory"
         case "returned":
@@ -147,13 +147,13 @@ def _undone(changed: MemoryChanged) -> str:
         case "added":
             return "This is not in my memory."
         case "restored":
-            return f"{entry or 'This'} is history again."
+            return f"{entry or 'This'} is an earlier version again."
         case "pinned" | "unpinned" | "dated":
             return f"{entry or 'This memory'} is as it was before."
         case "withheld":
             return f"I use {previous or 'this memory'} again."
         case "returned":
-            return f"I do not use {entry or 'this memory'} again."
+            return f"I have stopped using {entry or 'this memory'} again."
         case _:
             return f"I have {previous or 'what there was'} in my memory again."
 
@@ -198,7 +198,7 @@ def _review_button(name: str, act: str, one: NotKept, reply_id: int | None) -> s
 _HELD: dict[Held, tuple[str, str]] = {
     "check": ("Not done", "Do it anyway"),
     "category": ("Not kept", "Keep it anyway"),
-    "review": ("Waits for your review", "Keep it"),
+    "review": ("Waiting for your review", "Keep it"),
 }
 
 
