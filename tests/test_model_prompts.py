@@ -13,7 +13,7 @@ from m2a.types import Failed, MemoryChanged, MemorySearched, NotKept, ReplyFinis
 from tests.chat_server import Reply, say
 from tests.drawings import draw_teapot
 from tests.model_talk import keep, keep_and_find, talk
-from tests.scripted_model import Prompt, ScriptedModel, accept_all
+from tests.scripted_model import Call, Prompt, ScriptedModel, accept_all
 
 
 def searches(*words: str) -> list[tuple[str, dict[str, Any]]]:

@@ -9,7 +9,7 @@ from PIL import Image
 from sqlalchemy import delete, func, select, update
 
 from m2a.memory.database import Database
-from m2a.memory.embedding_cache import EmbeddingCache, content_hash
+from m2a.memory.embedding_cache import EmbeddingCache, content_hash, forget_vectors
 from m2a.memory.index import MemoryIndex
 from m2a.memory.index_schema import IndexEncoders
 from m2a.memory.indexer import entry_text, message_text
