@@ -79,7 +79,7 @@ class RetrievalLoading(Loading[Retrieval]):
         text_encoder = self._text_encoder.get()
         image_encoder = self._image_encoder.get()
         database, settings = self._sql.database, self._settings
-        ranking = LearnedRanking.load(RankedRecordStore(database), text_encoder) if settings.fusion == "best" else None
+        ranking = LearnedRanking.load(RankedRecordStore(), text_encoder) if settings.fusion == "best" else None
         index = MemoryIndex(
             settings.milvus_uri or str(settings.data_dir / "index.db"),
             IndexEncoders.of(text_encoder, image_encoder),
@@ -135,7 +135,7 @@ def open_sql_stores(settings: Settings, clock: Callable[[], datetime]) -> Stores
         raise
     return Stores(
         database,
-        RawMessageStore(database),
+        RawMessageStore(),
         SemanticMemoryStore(),
         PhotoStore(database, photos, clock),
         no_retrieval,

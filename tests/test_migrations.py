@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, inspect, select, text, update
 
+from m2a.memory import conversations
 from m2a.memory.database import Database, DatabaseError
 from m2a.memory.old_forgettings import withhold_forgotten_entries
 from m2a.memory.owners import owner_named
@@ -98,7 +99,7 @@ def test_what_lived_lives_on_and_says_what_it_rests_on(old):
     }
     with old.read(owner) as unit:
         [bobo] = [concept for concept in SEMANTIC.concepts(unit) if concept.name == "Bobo"]
-        messages = RawMessageStore(old).get(unit, range(1, 29))
+        messages = RawMessageStore().get(unit, range(1, 29))
     assert len(bobo.photo_ids) == 1 and messages[17].photos == bobo.photo_ids
     assert messages[25].text == "I'm allergic to peanuts and my desk is on the third floor."
 
@@ -118,12 +119,12 @@ def test_what_was_replaced_is_history_without_the_words_of_others(old):
 
 def test_what_was_forgotten_is_withheld_and_can_be_brought_back(old):
     owner = owner_named(old, "local")
-    raw = RawMessageStore(old)
+    raw = RawMessageStore()
     with old.read(owner) as unit:
         messages = raw.get(unit, [21, 22, 23])
         assert [message.text for message in messages.values()] == [FORGOTTEN] * 3
         assert [message.message_id for message in raw.find(unit, "bank PIN 4471", 10)] == []
-        assert "PIN" not in " ".join(conversation.title for conversation in raw.conversations(unit))
+        assert "PIN" not in " ".join(conversation.title for conversation in conversations.listed(unit))
         assert SEMANTIC.superseded(unit, [15]) == {}
         assert {row.text for row in SEMANTIC.history(unit, 15)} == {FORGOTTEN}
         steps = unit.scalar(select(trace.c.steps).where(unit.owns(trace), trace.c.message_id == 24))
@@ -186,7 +187,7 @@ def test_opening_again_migrates_nothing_and_a_newer_database_is_refused(old, old
     owner = owner_named(database, "local")
     with database.write(owner) as unit:
         assert unit.scalar(text("SELECT count(*) FROM forgotten_entry")) == 1
-        assert RawMessageStore(database).versions(unit, [24]) == {24: 2}
+        assert RawMessageStore().versions(unit, [24]) == {24: 2}
         unit.execute(update(setting).where(setting.c.key == "schema_version").values(value=str(SCHEMA_VERSION + 1)))
     database.close()
     with pytest.raises(DatabaseError, match=rf"schema version {SCHEMA_VERSION + 1}, this M2A knows versions 1 to"):

@@ -5,6 +5,7 @@ import pytest
 from sqlalchemy import delete, event, insert, text, update
 from sqlalchemy.exc import DBAPIError
 
+from m2a.memory import conversations
 from m2a.memory.database import Database
 from m2a.memory.owners import owner_named
 from m2a.memory.raw_message_store import RawMessageStore, UnknownConversationError, merge_ranges
@@ -16,12 +17,12 @@ NOON = datetime(2026, 3, 12, 12, 0, tzinfo=UTC)
 
 @pytest.fixture
 def raw(database: Database) -> RawMessageStore:
-    return RawMessageStore(database)
+    return RawMessageStore()
 
 
 def start(raw: RawMessageStore, database: Database, owner: str) -> str:
     with database.write(owner) as unit:
-        return raw.start_conversation(unit, NOON).conversation_id
+        return conversations.start(unit, NOON).conversation_id
 
 
 def say(
@@ -55,7 +56,7 @@ def test_messages_of_another_owner_are_out_of_reach(raw, database, owner):
         assert raw.get(unit, [said.message_id]) == {}
         assert raw.in_ranges(unit, [EvidenceRange(1, 9)]) == []
         assert raw.find(unit, "teapot", 10) == []
-        assert raw.conversations(unit) == []
+        assert conversations.listed(unit) == []
     with pytest.raises(UnknownConversationError, match=conversation_id):
         say(raw, database, other, conversation_id, "mine now")
 
@@ -186,7 +187,7 @@ def test_conversations_are_titled_by_the_first_words_and_the_last_used_comes_fir
     say(raw, database, owner, second, "", photos=["a" * 64])
     say(raw, database, owner, first, "again", NOON + timedelta(hours=1))
     with database.read(owner) as unit:
-        found = raw.conversations(unit)
+        found = conversations.listed(unit)
     assert [c.conversation_id for c in found] == [first, second]
     assert found[0].title.startswith("This is my dog Bobo") and len(found[0].title) <= 60
     assert found[1].title == "A photo"

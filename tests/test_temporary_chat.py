@@ -13,9 +13,9 @@ from starlette.testclient import TestClient
 
 from app import create_app
 from m2a import Assistant
+from m2a.memory.conversations import UnknownConversationError
 from m2a.memory.database import ReadOnlyError
 from m2a.memory.message_recorder import MessageRefusedError
-from m2a.memory.raw_message_store import UnknownConversationError
 from m2a.memory.schema import metadata
 from m2a.settings import load_settings
 from m2a.types import Failed, MemoryChanged, ReplyFinished, SearchSemanticMemories
@@ -238,7 +238,7 @@ def test_a_photo_is_taken_and_shown_by_our_own_routes_and_kept_by_no_cache(tmp_p
     with TestClient(create_app(app_settings, opened), base_url="http://127.0.0.1:7999") as client:
         chat = begin(opened)
         assert client.post(f"/temporary/{chat}/photos", content=photo("red")).status_code == 204
-        [photo_id] = opened.temporary_chats.find(opened.local_owner, chat).attached
+        [photo_id] = opened.temporary_chats.find(opened.local_owner, chat).photos.attached
         for address in (f"/photos/{photo_id}", f"/photos/{photo_id}/thumbnail"):
             shown = client.get(address)
             assert shown.status_code == 200 and shown.headers["cache-control"] == "no-store"

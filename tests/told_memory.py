@@ -39,7 +39,7 @@ class Memory:
             relevance_floor=False,
         )
         self.index, self.indexer = retrieval.index, retrieval.indexer
-        raw, semantic = RawMessageStore(database), SemanticMemoryStore()
+        raw, semantic = RawMessageStore(), SemanticMemoryStore()
         self.photos_folder = folder / "photos"
         self.stores = Stores(database, raw, semantic, photos, lambda: retrieval)
         self.bank = MemoryBank(owner, self.stores, self.now)

@@ -22,6 +22,7 @@ from m2a.benchmarks.dialogue import Benchmark, BenchmarkError, Dialogue
 from m2a.evaluation import tune_fit
 from m2a.evaluation.rows import words_of
 from m2a.evaluation.tune_fit import fit_head, fit_ranker
+from m2a.memory import conversations
 from m2a.memory.database import Database
 from m2a.memory.index import MemoryIndex
 from m2a.memory.index_schema import IndexEncoders
@@ -107,8 +108,8 @@ class _KeepingStates(RecordEncoder):
 class _Projected(RankedRecordStore):
     """The records as a head makes them, without rows of their own."""
 
-    def __init__(self, database: Database, tokens: Mapping[tuple[str, int], np.ndarray]) -> None:
-        super().__init__(database)
+    def __init__(self, tokens: Mapping[tuple[str, int], np.ndarray]) -> None:
+        super().__init__()
         self._tokens = tokens
 
     def get(self, unit: UnitOfWork, keys: Collection[RecordKey]) -> dict[RecordKey, RankedRecord]:
@@ -166,7 +167,7 @@ class Workshop:
     def __init__(self, folder: Path, dialogues: Sequence[Dialogue], encoder: TokenEncoder) -> None:
         self.encoder = encoder
         self.database = Database(f"sqlite:///{folder / 'memory.db'}")
-        self.raw = RawMessageStore(self.database)
+        self.raw = RawMessageStore()
         self._keeping = _KeepingStates(encoder)
         self._written = Retrieval.open(
             MemoryIndex(str(folder / "index.db"), IndexEncoders.of(encoder, NoPhotos())),
@@ -174,7 +175,7 @@ class Workshop:
             encoder,
             NoPhotos(),
             no_photo,
-            ranking=LearnedRanking(RankedRecordStore(self.database), self._keeping, _NO_RANKER),
+            ranking=LearnedRanking(RankedRecordStore(), self._keeping, _NO_RANKER),
         )
         self.owners = [owner_named(self.database, dialogue.dialogue_id) for dialogue in dialogues]
         sessions = (session for dialogue in dialogues for session in dialogue.sessions)
@@ -192,7 +193,7 @@ class Workshop:
         owner, places = self.owners[number], dict[str, tuple[str, int]]()
         with self.database.write(owner) as unit:
             for session in dialogue.sessions:
-                chat = self.raw.start_conversation(unit, session.started_at).conversation_id
+                chat = conversations.start(unit, session.started_at).conversation_id
                 for turn in session.turns:
                     message = self.raw.append(
                         unit, chat, role=turn.role, speaker=turn.speaker, text=words_of(turn), said_at=turn.said_at
@@ -224,11 +225,11 @@ class Workshop:
         """The ranking with this head, for questions to these dialogues."""
         places = [place for number in dialogues for place in self._of_dialogue[number]]
         tokens = {place: head.of_record(self._keeping.kept[place].astype(np.float32)) for place in places}
-        return LearnedRanking(_Projected(self.database, tokens), RecordEncoder(self.encoder, head), ranker, depth=depth)
+        return LearnedRanking(_Projected(tokens), RecordEncoder(self.encoder, head), ranker, depth=depth)
 
     def found(self, depth: int) -> list[tuple[Mapping[RecordKey, int], Sequence[RecordKey]]]:
         """What the paths find for each question, so deep."""
-        watcher = _Watcher(RankedRecordStore(self.database), self._keeping, _NO_RANKER, depth=depth)
+        watcher = _Watcher(RankedRecordStore(), self._keeping, _NO_RANKER, depth=depth)
         found = []
         with self.retriever(watcher) as retriever:
             for one in self.asked:

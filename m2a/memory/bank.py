@@ -7,6 +7,7 @@ from typing import Any
 
 from m2a.memory import (
     change_log,
+    conversations,
     costs,
     edited_messages,
     kept_back,
@@ -48,6 +49,7 @@ from m2a.types import (
     MemoryRule,
     Message,
     Query,
+    Reason,
     Receipt,
     RecordKind,
     Refusal,
@@ -83,7 +85,7 @@ class MemoryBank:
         self._forgetter = Forgetter(stores.raw, stores.semantic)
         self._recorder = MessageRecorder(stores)
         self._writer = ChangeWriter(stores.semantic, self._forgetter)
-        self._eraser = Eraser(stores.database, stores.raw, stores.semantic, self._forgetter)
+        self._eraser = Eraser(stores.raw, stores.semantic, self._forgetter)
         self._clock = clock
         self.photos = PhotoAlbum(owner, stores)
         self.replies = ReplyLog(owner, stores, self._forgetter, clock)
@@ -94,12 +96,12 @@ class MemoryBank:
     def conversations(self) -> list[Conversation]:
         """Those that hold a message, the last used first."""
         with self._database.read(self.owner) as unit:
-            return self._raw.conversations(unit)
+            return conversations.listed(unit)
 
     def rename_conversation(self, conversation_id: str, title: str) -> None:
         """Give a conversation another title. Raises `UnknownConversationError`."""
         with self._database.write(self.owner) as unit:
-            self._raw.rename(unit, conversation_id, title)
+            conversations.rename(unit, conversation_id, title)
 
     def record(
         self,
@@ -373,13 +375,13 @@ class MemoryBank:
                 change_log.append(unit, reply_id, [item.stored for item in written], refusals, unasked)
             return [item.changed for item in written]
 
-    def add(self, draft: EntryDraft, *, who: str, why: str) -> MemoryEntry:
+    def add(self, draft: EntryDraft, *, who: str, why: Reason) -> MemoryEntry:
         """Write one entry, or renew the one that already says the same."""
         [changed] = self.write([Addition(draft, why)], who=who)
         assert changed.entry is not None
         return changed.entry
 
-    def delete(self, memory_id: int, *, who: str, why: str) -> MemoryEntry:
+    def delete(self, memory_id: int, *, who: str, why: Reason) -> MemoryEntry:
         """Forget a memory and return it as it was. Raises `RejectedWriteError` where there is none."""
         [changed] = self.write([Forgetting((memory_id,), why)], who=who)
         assert changed.previous is not None
@@ -473,11 +475,16 @@ class MemoryBank:
         )
         return [sorted(hits, key=_is_unchecked) for hits in found]
 
-    def search_among(self, query: Query, memory_ids: Collection[int], k: int) -> list[Hit]:
+    def search_among(
+        self, query: Query, memory_ids: Collection[int], k: int, *, relevance_floor: bool = True
+    ) -> list[Hit]:
         """The k best of these entries, as `search` finds them."""
         retrieval = self._retrieval()
         hits = retrieval.indexer.when_current(
-            self.owner, lambda: retrieval.retriever.search(self.owner, query, {"entry"}, k, within=memory_ids)
+            self.owner,
+            lambda: retrieval.retriever.search(
+                self.owner, query, {"entry"}, k, relevance_floor=relevance_floor, within=memory_ids
+            ),
         )
         return sorted(hits, key=_is_unchecked)
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import TypeAdapter
 from sqlalchemy import func, insert, select, update
@@ -12,7 +12,17 @@ from m2a.memory.forgetting import Forgetter
 from m2a.memory.schema import trace
 from m2a.memory.unit_of_work import UnitOfWork
 from m2a.memory.withheld import FORGOTTEN
-from m2a.types import Addition, Change, Forgetting, MemoryChanged, Refusal, Replacement, Restoration, Supersession
+from m2a.types import (
+    Addition,
+    Change,
+    Forgetting,
+    MemoryChanged,
+    Reason,
+    Refusal,
+    Replacement,
+    Restoration,
+    Supersession,
+)
 
 _CHANGES: Mapping[str, type[Change]] = {
     kind.__name__: kind for kind in (Addition, Replacement, Supersession, Forgetting, Restoration)
@@ -42,8 +52,10 @@ def _dump_refusal(refusal: Refusal) -> dict[str, Any]:
 
 
 def _load_change(stored: Mapping[str, Any]) -> Change:
-    """The inverse of how a refusal's change is kept."""
+    """The inverse of how a refusal's change is kept. A reason of an older version is left out."""
     values = {key: value for key, value in stored.items() if key != "kind"}
+    if values["why"] not in get_args(Reason):
+        values["why"] = ""
     return TypeAdapter(_CHANGES[stored["kind"]]).validate_python(values)
 
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from sqlalchemy import select
 
 from m2a.memory import updates
+from m2a.memory.attribution import Attribution
 from m2a.memory.erasure_scope import is_said_in, without
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.schema import trace
@@ -14,14 +15,12 @@ from m2a.memory.semantic_memory_store import SemanticMemoryStore
 from m2a.memory.unit_of_work import UnitOfWork
 from m2a.types import EvidenceRange, MemoryEntry
 
-_WHY = "the user edited what it came from"
-
 
 def resting_on(
     unit: UnitOfWork, raw: RawMessageStore, semantic: SemanticMemoryStore, message_id: int
 ) -> list[tuple[MemoryEntry, tuple[EvidenceRange, ...]]]:
     """The living entries that rest on a message or on the replies to it, each with the evidence that says the same elsewhere."""
-    ids = {message_id, *_replies(unit, message_id)}
+    ids = {message_id, *replies_to(unit, message_id)}
     living = semantic.get(unit, semantic.resting_on(unit, ids))
     concepts = semantic.concepts(unit) if living else []
     found = []
@@ -40,13 +39,14 @@ def take_back(
     for one, left in resting_on(unit, raw, semantic, message_id):
         if left:
             reduced = replace(one, evidence_ids=left)
-            semantic.reduce(unit, reduced, who=who, why=_WHY, now=now)
+            semantic.reduce(unit, reduced, Attribution(who, "the user edited what it came from", now))
         else:
-            semantic.withdraw(unit, one.memory_id, who=who, why=_WHY, now=now)
-    for reply_id in _replies(unit, message_id):
+            semantic.withdraw(unit, one.memory_id, Attribution(who, "the user edited what it came from", now))
+    for reply_id in replies_to(unit, message_id):
         updates.finish(unit, reply_id)
 
 
-def _replies(unit: UnitOfWork, message_id: int) -> list[int]:
+def replies_to(unit: UnitOfWork, message_id: int) -> list[int]:
+    """The ids of the replies to a message, the oldest first."""
     answers = unit.owns(trace) & (trace.c.answers == message_id)
-    return list(unit.scalars(select(trace.c.message_id).where(answers)))
+    return list(unit.scalars(select(trace.c.message_id).where(answers).order_by(trace.c.message_id)))

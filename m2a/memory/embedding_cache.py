@@ -65,16 +65,6 @@ class EmbeddingCache:
         """The hashes that there is no vector of."""
         return set(hashes) - self._read(encoder_id, hashes).keys()
 
-    def forget(self, connection: Connection, hashes: Collection[str]) -> None:
-        """Remove the vectors of erased content, of every encoder, in the caller's transaction."""
-        for chunk in chunks(sorted(set(hashes))):
-            connection.execute(delete(embedding).where(embedding.c.content_hash.in_(chunk)))
-
-    def keep_only(self, connection: Connection, hashes: Collection[str]) -> None:
-        """Remove the vectors of all other content, whoever's it was."""
-        known = set(connection.scalars(select(embedding.c.content_hash).distinct()))
-        self.forget(connection, known.difference(hashes))
-
     def _read(self, encoder_id: str, hashes: Sequence[str]) -> dict[str, np.ndarray]:
         found: dict[str, np.ndarray] = {}
         with self._database.snapshot() as connection:
@@ -95,3 +85,15 @@ class EmbeddingCache:
         ]
         with self._database.transaction() as connection:
             connection.execute(dialect.insert(embedding).on_conflict_do_nothing(), rows)
+
+
+def forget_vectors(connection: Connection, hashes: Collection[str]) -> None:
+    """Remove the vectors of erased content, of every encoder."""
+    for chunk in chunks(sorted(set(hashes))):
+        connection.execute(delete(embedding).where(embedding.c.content_hash.in_(chunk)))
+
+
+def keep_only_vectors(connection: Connection, hashes: Collection[str]) -> None:
+    """Remove the vectors of all other content, whoever's it was."""
+    known = set(connection.scalars(select(embedding.c.content_hash).distinct()))
+    forget_vectors(connection, known.difference(hashes))

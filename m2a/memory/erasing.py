@@ -14,8 +14,7 @@ from datetime import datetime
 
 from sqlalchemy import delete, select
 
-from m2a.memory import concept_store
-from m2a.memory.database import Database
+from m2a.memory import concept_store, conversations
 from m2a.memory.erasure_removal import ErasureRemoval
 from m2a.memory.forgetting import Forgetter
 from m2a.memory.raw_message_store import RawMessageStore
@@ -44,10 +43,7 @@ _KEPT = ("owner", "erasure", "receipt", "outbox", "owner_setting")
 class Eraser:
     """Erases; a preview is the same, rolled back."""
 
-    def __init__(
-        self, database: Database, raw: RawMessageStore, semantic: SemanticMemoryStore, forgetter: Forgetter
-    ) -> None:
-        self._database = database
+    def __init__(self, raw: RawMessageStore, semantic: SemanticMemoryStore, forgetter: Forgetter) -> None:
         self._raw = raw
         self._semantic = semantic
         self._forgetter = forgetter
@@ -57,7 +53,7 @@ class Eraser:
 
         Raises `NothingToEraseError`.
         """
-        work = _Work(self._database, self._raw, self._semantic, self._forgetter, unit, now)
+        work = _Work(self._raw, self._semantic, self._forgetter, unit, now)
         gone = work.everything(erased) if erased.kind == "everything" else work.part(erased)
         return gone, write_receipt(unit, gone, now)
 
@@ -83,10 +79,10 @@ class _Work(ErasureRemoval):
 
         self._forget_vectors()
         self._delete_photos()
-        conversations = self._delete_messages()
+        emptied = self._delete_messages()
         self._semantic.erase(unit, self._entries)
         for reduced in kept:
-            self._semantic.reduce(unit, reduced, **self._by)
+            self._semantic.reduce(unit, reduced, self._by)
         telling = words_left_alone(unit, texts)
         concept_store.delete_unsaid(unit, losing, telling)
         keys = self._keys()
@@ -106,7 +102,7 @@ class _Work(ErasureRemoval):
             tuple(captions),
             tuple(name for key, (name, _) in known.items() if key not in left or left[key][0] != name),
             tuple(name for key, (name, shown) in known.items() if shown and left.get(key) == (name, False)),
-            tuple(conversations),
+            tuple(emptied),
             records,
             tuple(one for one in kept if one.memory_id in self._retained),
         )
@@ -125,7 +121,7 @@ class _Work(ErasureRemoval):
             photo_ids=tuple(sorted(self._photos)),
             captions=tuple(row.caption for row in photos if row.caption),
             names=tuple(names),
-            conversations=tuple(self._raw.conversations(unit)),
+            conversations=tuple(conversations.listed(unit)),
             records=self._number_of_records(),
         )
         self._forget_vectors()

@@ -6,8 +6,8 @@ from typing import Any
 
 from sqlalchemy import Table, delete, insert, select
 
-from m2a.memory import photo_captions, reply_sources
-from m2a.memory.embedding_cache import content_hash
+from m2a.memory import conversations, photo_captions, reply_sources
+from m2a.memory.embedding_cache import content_hash, forget_vectors
 from m2a.memory.erasure_scope import OF_FORGETTING, ErasureScope
 from m2a.memory.health import forget_dismissed_photos
 from m2a.memory.keeping import keep
@@ -52,7 +52,7 @@ class ErasureRemoval(ErasureScope):
 
     def _keep(self) -> list[MemoryEntry]:
         """The memories that the user keeps, with the message that says so as evidence."""
-        said = keep(self._unit, self._raw, list(self._retained.values()), self._by["now"])
+        said = keep(self._unit, self._raw, list(self._retained.values()), self._by.now)
         return [replace(one, evidence_ids=(*one.evidence_ids, said[one.memory_id])) for one in self._retained.values()]
 
     def _forget_vectors(self) -> None:
@@ -61,7 +61,7 @@ class ErasureRemoval(ErasureScope):
 
         hashes = [content_hash(entry_text(found)) for found in self._entries.values()]
         hashes += [*self._hashes(self._messages.values()), *self._photos]
-        self._embeddings.forget(self._unit.connection, hashes)
+        forget_vectors(self._unit.connection, hashes)
         self._ranked.forget(self._unit, self._keys())
 
     def _hashes(self, messages: Iterable[Message]) -> list[str]:
@@ -74,7 +74,7 @@ class ErasureRemoval(ErasureScope):
 
     def _delete_messages(self) -> list[Conversation]:
         """Returns the conversations that go with them."""
-        known = {c.conversation_id: c for c in self._raw.conversations(self._unit)}
+        known = {c.conversation_id: c for c in conversations.listed(self._unit)}
         self._touched |= {m.conversation_id for m in self._messages.values()}
         automatic = with_automatic_title(self._unit, self._touched)
         self._let_go(self._messages)
@@ -82,7 +82,7 @@ class ErasureRemoval(ErasureScope):
             these = self._unit.among(table.c.message_id, self._messages)
             self._unit.execute(delete(table).where(self._unit.owns(table), these))
         self._unit.tell_index("message", self._messages)
-        emptied = self._raw.remove_empty(self._unit, self._touched)
+        emptied = conversations.remove_empty(self._unit, self._touched)
         retitle(self._unit, automatic - emptied)
         return [known[conversation_id] for conversation_id in sorted(emptied) if conversation_id in known]
 
@@ -116,7 +116,7 @@ class ErasureRemoval(ErasureScope):
             these = self._unit.among(table.c.forgetting_id, self._forgettings)
             self._unit.execute(delete(table).where(self._unit.owns(table), these))
         changed = []
-        self._embeddings.forget(self._unit.connection, self._hashes(logged.values()))
+        forget_vectors(self._unit.connection, self._hashes(logged.values()))
         for number, found in logged.items():
             self._rewrite(found, words.get(number, []), photos.get(number, []))
             lost = sorted(set(words.get(number, [])))

@@ -7,9 +7,8 @@ from typing import Any
 
 from sqlalchemy import Row, Select, Table, select
 
-from m2a.memory import photo_captions
-from m2a.memory.database import Database
-from m2a.memory.embedding_cache import EmbeddingCache
+from m2a.memory import conversations, photo_captions
+from m2a.memory.attribution import Attribution
 from m2a.memory.forgetting import Forgetter
 from m2a.memory.quotations import Span, sentence_spans
 from m2a.memory.raw_message_store import RawMessageStore, merge_ranges
@@ -55,7 +54,6 @@ class ErasureScope:
 
     def __init__(
         self,
-        database: Database,
         raw: RawMessageStore,
         semantic: SemanticMemoryStore,
         forgetter: Forgetter,
@@ -68,9 +66,8 @@ class ErasureScope:
         self._semantic = semantic
         self._forgetter = forgetter
         self._unit = unit
-        self._by: dict[str, Any] = {"who": "the user", "why": "", "now": now}
-        self._ranked = RankedRecordStore(database)
-        self._embeddings = EmbeddingCache(database)
+        self._by = Attribution("the user", "", now)
+        self._ranked = RankedRecordStore()
         self._messages: dict[int, Message] = {}
         self._entries: dict[int, MemoryEntry] = {}
         self._photos: set[str] = set()
@@ -85,7 +82,7 @@ class ErasureScope:
             case Erasure("message", int(message_id)):
                 self._messages = self._with_versions(message_id)
             case Erasure("conversation", str(conversation_id)):
-                if not self._raw.has_conversation(self._unit, conversation_id):
+                if not conversations.exists(self._unit, conversation_id):
                     raise NothingToEraseError(f"There is no conversation {conversation_id!r}.")
                 this = self._unit.owns(message) & (message.c.conversation_id == conversation_id)
                 self._messages = self._logged(select(message.c.message_id).where(this))
@@ -125,7 +122,7 @@ class ErasureScope:
             )
         if memory_id not in self._semantic.get(self._unit, [memory_id]):
             raise NothingToEraseError(f"There is no memory {memory_id}.")
-        return self._forgetter.forget(self._unit, memory_id, (), **self._by)
+        return self._forgetter.forget(self._unit, memory_id, (), self._by)
 
     def _note_forgotten(self, forgetting_id: int | None) -> None:
         for table in OF_FORGETTING:

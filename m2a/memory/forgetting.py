@@ -1,11 +1,12 @@
 """Forgetting: which entries go with the one that is forgotten, and which words and photos of messages are withheld with them."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import datetime
 
 from sqlalchemy import delete, func, insert, select
 
 from m2a.memory import reply_sources
+from m2a.memory.attribution import Attribution
+from m2a.memory.full_text import holding
 from m2a.memory.quotations import Span, sentence_spans, spans_saying
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.repetitions import Statement, repeating_spans, spans_holding, spans_of_statement, statements
@@ -51,10 +52,8 @@ class Forgetter:
         unit: UnitOfWork,
         memory_id: int | None,
         spans: Iterable[MessageSpan],
+        by: Attribution,
         *,
-        who: str,
-        why: str,
-        now: datetime,
         keeping: KeptBackReason | None = None,
         leaving: Collection[int] = (),
     ) -> int:
@@ -72,7 +71,7 @@ class Forgetter:
         forgetting_id = unit.next_id("forgetting")
         for found in living:
             change = _TAKEN_OUT[keeping]
-            self._semantic.delete(unit, found.memory_id, who=who, why=why, now=now, change=change)
+            self._semantic.delete(unit, found.memory_id, by, change=change)
         alive = {found.memory_id for found in living}
         if entries:
             unit.execute(
@@ -92,20 +91,20 @@ class Forgetter:
                 "owner": unit.owner,
                 "forgetting_id": forgetting_id,
                 "reason": keeping,
-                "kept_at": to_microseconds(now),
+                "kept_at": to_microseconds(by.now),
             }
             unit.execute(insert(kept_back), [{**key, "memory_id": found.memory_id} for found in living])
         self.withhold(unit, forgetting_id, entries, spans, leaving)
         return forgetting_id
 
-    def take_back(self, unit: UnitOfWork, forgetting_id: int, *, who: str, why: str, now: datetime) -> None:
+    def take_back(self, unit: UnitOfWork, forgetting_id: int, by: Attribution) -> None:
         """Let everything be remembered and read again that was forgotten by that. Raises `RejectedWriteError`."""
         this = unit.owns(forgotten_entry) & (forgotten_entry.c.forgetting_id == forgetting_id)
         lived = unit.scalars(select(forgotten_entry.c.memory_id).where(this, forgotten_entry.c.was_alive)).all()
         unit.execute(delete(forgotten_entry).where(this))
         is_of_it = unit.owns(kept_back) & (kept_back.c.forgetting_id == forgetting_id)
         unit.execute(delete(kept_back).where(is_of_it))
-        self._semantic.revive(unit, lived, who=who, why=why, now=now)
+        self._semantic.revive(unit, lived, by)
         with titles_following(unit, withheld_by(unit, forgetting_id)):
             give_back(unit, forgetting_id)
 
@@ -213,13 +212,13 @@ class Forgetter:
         words = {word for text in texts for word in finished_words(text)}
         if not words:
             return set()
-        holding = self._raw.holding(unit, words)
-        frequency = {word: sum(word in held for held in map(set, holding.values())) for word in words}
+        found = holding(unit, words)
+        frequency = {word: sum(word in held for held in map(set, found.values())) for word in words}
         total = unit.scalar(select(func.count()).select_from(message).where(unit.owns(message))) or 0
         repeated = statements(texts, frequency, total, staying)
         candidates = [
             number
-            for number, held in holding.items()
+            for number, held in found.items()
             if any(statement.is_repeated_by("assistant", set(held)) for statement in repeated)
         ]
         repeating = dict[int, list[Span]]()

@@ -11,7 +11,7 @@ import numpy as np
 from sqlalchemy import ColumnElement, Connection, String, Table, cast, delete, func, insert, literal, select
 
 from m2a.memory.database import Database
-from m2a.memory.embedding_cache import EmbeddingCache, content_hash
+from m2a.memory.embedding_cache import EmbeddingCache, content_hash, keep_only_vectors
 from m2a.memory.index import MemoryIndex, PhotoRow, TextRow
 from m2a.memory.index_schema import Space
 from m2a.memory.milvus import IndexUnavailableError
@@ -92,7 +92,7 @@ class Indexer:
         self._text_encoder = text_encoder
         self._image_encoder = image_encoder
         self._photo_image = photo_image
-        self._ranked = ranked or RankedRecordStore(database)
+        self._ranked = ranked or RankedRecordStore()
         self._record_encoder = record_encoder
         self._embeddings = EmbeddingCache(database)
         self._lock = threading.Lock()
@@ -101,17 +101,17 @@ class Indexer:
         self._emptied = 0  # how often, by `rebuild`
         self._looked_for_loss = False
 
-    def drain(self, owner: str | None = None) -> int:
+    def drain(self, owner: str | None = None, *, is_cancelled: Callable[[], bool] = lambda: False) -> int:
         """Tell the index what changed, of one owner or of all; how many changes that was.
 
-        Returns once the index has all that was written before the call. A photo whose file is damaged stays in the
-        outbox and is logged. An index that fails is mended, once.
+        Returns once the index has all that was written before the call, or it `is_cancelled`. A photo whose file is damaged
+        stays in the outbox and is logged. An index that fails is mended, once.
         """
         try:
-            return self._drain(owner)
+            return self._drain(owner, is_cancelled)
         except IndexUnavailableError:
             self.mend()
-            return self._drain(owner)
+            return self._drain(owner, is_cancelled)
 
     def when_current(self, owner: str, read: Callable[[], T]) -> T:
         """What `read` finds in an index that has all of the owner's records that were written before the call.
@@ -157,7 +157,7 @@ class Indexer:
         self.drain()
         with self._no_drains(None):
             with self._database.transaction() as connection:
-                self._embeddings.keep_only(connection, self._hashes_in_use(connection))
+                keep_only_vectors(connection, self._hashes_in_use(connection))
             self._index.purge()
 
     def _hashes_in_use(self, connection: Connection) -> set[str]:
@@ -178,8 +178,11 @@ class Indexer:
         with self._database.snapshot() as connection:
             return connection.scalar(select(func.count()).select_from(outbox).where(_of(owner))) or 0
 
-    def rebuild(self, owner: str | None = None) -> int:
-        """Empty the index and fill it from SQL; how many records. After a crash half-way the next `drain` finishes it."""
+    def rebuild(self, owner: str | None = None, *, is_cancelled: Callable[[], bool] = lambda: False) -> int:
+        """Empty the index and fill it from SQL; how many records. Once it `is_cancelled`, it returns before they are all in.
+
+        What a crash or that leaves out, the next `drain` puts in.
+        """
         # What a drain has told the index and still has in the outbox would be dropped here and crossed off there.
         with self._no_drains(owner):
             self._emptied += 1
@@ -194,7 +197,7 @@ class Indexer:
             except IndexUnavailableError:
                 self._index.mend()
                 self._index.drop(owner)
-        self.drain(owner)
+        self.drain(owner, is_cancelled=is_cancelled)
         return records
 
     def differences(self, owner: str) -> list[Difference]:
@@ -290,10 +293,10 @@ class Indexer:
                 held.enter_context(lock)
             yield
 
-    def _drain(self, owner: str | None) -> int:
+    def _drain(self, owner: str | None, is_cancelled: Callable[[], bool]) -> int:
         self._refill_what_was_lost()
         owners = [owner] if owner is not None else self._owners_with_changes()
-        return sum(self._drain_owner(of) for of in owners if self.backlog(of))
+        return sum(self._drain_owner(of, is_cancelled) for of in owners if self.backlog(of))
 
     def _owners_with_changes(self) -> list[str]:
         with self._database.snapshot() as connection:
@@ -303,10 +306,10 @@ class Indexer:
                 )
             )
 
-    def _drain_owner(self, owner: str) -> int:
+    def _drain_owner(self, owner: str, is_cancelled: Callable[[], bool]) -> int:
         with self._lock_of(owner):
             done, last = 0, 0
-            while batch := self._next_batch(owner, last):
+            while not is_cancelled() and (batch := self._next_batch(owner, last)):
                 last = batch[-1].sequence
                 finished = self._apply(owner, batch)
                 with self._database.write(owner) as unit:

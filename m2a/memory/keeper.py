@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy import func, select
 
 from m2a.memory import kept_back
+from m2a.memory.attribution import Attribution
 from m2a.memory.forgetting import Forgetter
 from m2a.memory.schema import entry
 from m2a.memory.semantic_memory_store import RejectedWriteError, SemanticMemoryStore
@@ -16,8 +17,6 @@ from m2a.types import Dating, EntryChange, Keeping, KeepingBack, MemoryChanged, 
 PINS = 10  # they go with every prompt
 LONGEST_PIN = 1_000  # characters
 KEPT = ("pinned", "unpinned", "dated", "withheld", "returned")  # the changes that are made here
-
-_EXPIRED = {"who": "M2A", "why": "its last day is past"}
 
 
 class Keeper:
@@ -31,7 +30,7 @@ class Keeper:
         self, unit: UnitOfWork, change: Keeping, *, who: str, now: datetime
     ) -> tuple[MemoryChanged, dict[str, Any]]:
         """Make the change. Returns it, with what it takes to undo it."""
-        by: dict[str, Any] = {"who": who, "why": change.why, "now": now}
+        by = Attribution(who, change.why, now)
         match change:
             case Pinning():
                 return self._pin(unit, change, by)
@@ -39,23 +38,22 @@ class Keeper:
                 return self._date(unit, change, by)
             case KeepingBack():
                 found = self._living(unit, change.memory_id)
-                forgetting_id = self._forgetter.forget(unit, found.memory_id, (), **by, keeping="unmentioned")
+                forgetting_id = self._forgetter.forget(unit, found.memory_id, (), by, keeping="unmentioned")
                 return MemoryChanged("withheld", None, found), {"forgetting_id": forgetting_id}
             case Return():
                 return self._return(unit, change, by)
 
-    def undo(self, unit: UnitOfWork, stored: Mapping[str, Any], *, who: str, why: str, now: datetime) -> None:
+    def undo(self, unit: UnitOfWork, stored: Mapping[str, Any], by: Attribution) -> None:
         """Take a change back, as the trace keeps it."""
-        by: dict[str, Any] = {"who": who, "why": why, "now": now}
         match stored["change"]:
             case "withheld":
                 at_work = kept_back.forgetting_of(unit, stored["previous_id"])
                 if at_work is None or at_work[0] != stored["forgetting_id"]:
                     raise RejectedWriteError("That memory is used again already.")
-                self._forgetter.take_back(unit, stored["forgetting_id"], **by)
+                self._forgetter.take_back(unit, stored["forgetting_id"], by)
             case "returned":
                 found = self._living(unit, stored["memory_id"])
-                self._forgetter.forget(unit, found.memory_id, (), **by, keeping=stored["reason"])
+                self._forgetter.forget(unit, found.memory_id, (), by, keeping=stored["reason"])
             case "dated":
                 found = self._living(unit, stored["memory_id"])
                 before = stored["used_until"]
@@ -64,18 +62,18 @@ class Keeper:
             case _:
                 found = self._living(unit, stored["memory_id"])
                 is_pinned = stored["change"] == "unpinned"
-                self._pin(unit, Pinning(found.memory_id, is_pinned, why), by)
+                self._pin(unit, Pinning(found.memory_id, is_pinned, by.why), by)
 
     def expire(self, unit: UnitOfWork, today: date, now: datetime) -> int:
         """Keep back every memory whose last day is past. Returns how many."""
         past = kept_back.past_their_day(unit, today)
+        by = Attribution("M2A", "its last day is past", now)
         for memory_id in past:
             if memory_id in self._semantic.get(unit, [memory_id]):  # it may have gone with one before it
-                by: dict[str, Any] = {**_EXPIRED, "now": now}
-                self._forgetter.forget(unit, memory_id, (), **by, keeping="expired", leaving=past)
+                self._forgetter.forget(unit, memory_id, (), by, keeping="expired", leaving=past)
         return len(past)
 
-    def _pin(self, unit: UnitOfWork, change: Pinning, by: Mapping[str, Any]) -> tuple[MemoryChanged, dict[str, Any]]:
+    def _pin(self, unit: UnitOfWork, change: Pinning, by: Attribution) -> tuple[MemoryChanged, dict[str, Any]]:
         found = self._living(unit, change.memory_id)
         if change.is_pinned and found.pinned_at is None:
             pinned = (unit.owns(entry), entry.c.alive, entry.c.pinned_at.is_not(None))
@@ -87,13 +85,13 @@ class Keeper:
                     f"has {len(found.text):,}. Shorten it with Edit first."
                 )
         what: EntryChange = "pinned" if change.is_pinned else "unpinned"
-        since = (found.pinned_at or by["now"]) if change.is_pinned else None
+        since = (found.pinned_at or by.now) if change.is_pinned else None
         kept = self._put(unit, found, what, by, since, found.used_until)
         return MemoryChanged("pinned" if change.is_pinned else "unpinned", kept, found), {}
 
-    def _date(self, unit: UnitOfWork, change: Dating, by: Mapping[str, Any]) -> tuple[MemoryChanged, dict[str, Any]]:
+    def _date(self, unit: UnitOfWork, change: Dating, by: Attribution) -> tuple[MemoryChanged, dict[str, Any]]:
         found = self._living(unit, change.memory_id)
-        if change.used_until is not None and change.used_until < by["now"].date():
+        if change.used_until is not None and change.used_until < by.now.date():
             raise RejectedWriteError(
                 f"The last day, {change.used_until}, is past; choose today or a later day, or Don’t mention."
             )
@@ -101,16 +99,16 @@ class Keeper:
         before = found.used_until.isoformat() if found.used_until else None
         return MemoryChanged("dated", kept, found), {"used_until": before}
 
-    def _return(self, unit: UnitOfWork, change: Return, by: Mapping[str, Any]) -> tuple[MemoryChanged, dict[str, Any]]:
+    def _return(self, unit: UnitOfWork, change: Return, by: Attribution) -> tuple[MemoryChanged, dict[str, Any]]:
         at_work = kept_back.forgetting_of(unit, change.memory_id)
         if at_work is None:
             raise RejectedWriteError("This memory is not kept back any more.")
         forgetting_id, reason = at_work
-        self._forgetter.take_back(unit, forgetting_id, **by)
+        self._forgetter.take_back(unit, forgetting_id, by)
         found = self._semantic.get(unit, [change.memory_id]).get(change.memory_id)
         if found is None:
             raise RejectedWriteError("Another memory says the same by now, and is used; this one stays kept back.")
-        if found.used_until is not None and found.used_until < by["now"].date():
+        if found.used_until is not None and found.used_until < by.now.date():
             found = self._put(unit, found, "dated", by, found.pinned_at, None)
         return MemoryChanged("returned", found, found), {"reason": reason}
 
@@ -119,11 +117,11 @@ class Keeper:
         unit: UnitOfWork,
         found: MemoryEntry,
         change: EntryChange,
-        by: Mapping[str, Any],
+        by: Attribution,
         pinned_at: datetime | None,
         used_until: date | None,
     ) -> MemoryEntry:
-        return self._semantic.keep(unit, found.memory_id, change, pinned_at=pinned_at, used_until=used_until, **by)
+        return self._semantic.keep(unit, found.memory_id, change, by, pinned_at=pinned_at, used_until=used_until)
 
     def _living(self, unit: UnitOfWork, memory_id: int) -> MemoryEntry:
         found = self._semantic.get(unit, [memory_id]).get(memory_id)

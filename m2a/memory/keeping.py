@@ -4,7 +4,7 @@ day, which says so. No memory is without evidence, and nothing is quoted that no
 from collections.abc import Sequence
 from datetime import datetime
 
-from m2a.memory import change_log
+from m2a.memory import change_log, conversations
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.unit_of_work import UnitOfWork
 from m2a.speakers import ASSISTANT, USER
@@ -40,5 +40,5 @@ def keep(
 
 def changes_in_memory(unit: UnitOfWork, raw: RawMessageStore, now: datetime) -> str:
     """The conversation in which changes by hand are recorded; it is begun with the first."""
-    found = raw.titled(unit, CHANGES_IN_MEMORY)
-    return found or raw.start_conversation(unit, now, title=CHANGES_IN_MEMORY).conversation_id
+    found = conversations.titled(unit, CHANGES_IN_MEMORY)
+    return found or conversations.start(unit, now, title=CHANGES_IN_MEMORY).conversation_id

@@ -7,6 +7,7 @@ from itertools import zip_longest
 
 from sqlalchemy.exc import SQLAlchemyError
 
+from m2a.memory import conversations
 from m2a.memory.photo_decoder import DecodedPhoto, PhotoRefusedError
 from m2a.memory.stores import Stores
 from m2a.memory.unit_of_work import UnitOfWork
@@ -56,7 +57,7 @@ class MessageRecorder:
                 for photo in decoded:
                     stored.append(self._photos.write_blob(owner, photo))  # one by one: the second may not fit the disk
                 if conversation_id is None:
-                    conversation_id = self._raw.start_conversation(unit, said_at).conversation_id
+                    conversation_id = conversations.start(unit, said_at).conversation_id
                 if replaces is not None:
                     self._check_replaced(unit, conversation_id, role, replaces)
                 for item in stored:

@@ -26,11 +26,11 @@ def withhold_forgotten_entries(database: Database) -> None:
             return
     with database.transaction() as connection:
         if connection.execute(delete(setting).where(owed)).rowcount:
-            _withhold_forgotten_entries(connection, database)
+            _withhold_forgotten_entries(connection)
 
 
-def _withhold_forgotten_entries(connection: Connection, database: Database) -> None:
-    raw, semantic = RawMessageStore(database), SemanticMemoryStore()
+def _withhold_forgotten_entries(connection: Connection) -> None:
+    raw, semantic = RawMessageStore(), SemanticMemoryStore()
     forgetter = Forgetter(raw, semantic)
     rows = connection.execute(
         select(forgotten_entry.c.owner, forgotten_entry.c.forgetting_id, forgotten_entry.c.memory_id).order_by(

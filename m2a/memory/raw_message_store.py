@@ -1,12 +1,9 @@
 """Layer 1: the append-only log of everything said and shown."""
 
-import math
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import date, datetime, time, timedelta, tzinfo
 from functools import cache
 from typing import Any
-from uuid import uuid4
 
 from sqlalchemy import (
     ColumnElement,
@@ -17,18 +14,17 @@ from sqlalchemy import (
     String,
     bindparam,
     cast,
-    delete,
     func,
     insert,
     null,
     select,
-    text,
     true,
     union_all,
     update,
 )
 
-from m2a.memory.database import Database
+from m2a.memory.conversations import UnknownConversationError
+from m2a.memory.full_text import by_bm25, holding
 from m2a.memory.schema import (
     conversation,
     message,
@@ -43,16 +39,11 @@ from m2a.memory.titles import title_of
 from m2a.memory.unit_of_work import UnitOfWork
 from m2a.memory.withheld import ERASED, FORGOTTEN, Span, is_kept_back, masked, nothing_stays, read_by_owner
 from m2a.memory.words import finished_words, message_words
-from m2a.types import Conversation, EvidenceRange, Message, Role
-from m2a.types.errors import UserError
+from m2a.types import EvidenceRange, Message, Role
 
 FIRST_VERSION = 1  # of a message, as long as nothing of it is forgotten
 _NARROW = 50  # messages in a range: such ranges are read at once, as evidence mostly is of one message
 _MOST_WORDS = 64  # of a search: FTS5 takes time with their square
-
-
-class UnknownConversationError(UserError, LookupError):
-    """The conversation is not this owner's, or does not exist."""
 
 
 class RawMessageStore:
@@ -63,35 +54,6 @@ class RawMessageStore:
 
     Every list is in order of message id.
     """
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def start_conversation(self, unit: UnitOfWork, started_at: datetime, *, title: str = "") -> Conversation:
-        """Begin a conversation; without a title the user's first message becomes it."""
-        conversation_id = uuid4().hex
-        unit.execute(
-            insert(conversation).values(
-                owner=unit.owner, conversation_id=conversation_id, title=title, started_at=to_microseconds(started_at)
-            )
-        )
-        return Conversation(conversation_id, unit.owner, title, started_at, None)
-
-    def rename(self, unit: UnitOfWork, conversation_id: str, title: str) -> None:
-        """Give a conversation another title. Raises `UnknownConversationError`."""
-        this = (unit.owns(conversation), conversation.c.conversation_id == conversation_id)
-        if not unit.execute(update(conversation).where(*this).values(title=title)).rowcount:
-            raise UnknownConversationError(f"There is no conversation {conversation_id!r}.")
-
-    def titled(self, unit: UnitOfWork, title: str) -> str | None:
-        """The id of the newest conversation with that title."""
-        found: str | None = unit.scalar(
-            select(conversation.c.conversation_id)
-            .where(unit.owns(conversation), conversation.c.title == title)
-            .order_by(conversation.c.started_at.desc())
-            .limit(1)
-        )
-        return found
 
     def append(
         self,
@@ -270,37 +232,11 @@ class RawMessageStore:
         words = list(dict.fromkeys(finished_words(query)))[:_MOST_WORDS]
         if not words:
             return []
-        holding = self.holding(unit, words)
+        held = holding(unit, words)
         total = unit.scalar(select(func.count()).where(unit.owns(message))) or 0
-        ids = _by_bm25(words, holding, total)[:limit]
+        ids = by_bm25(words, held, total)[:limit]
         found = self.get(unit, ids)
         return [found[message_id] for message_id in ids]
-
-    def holding(self, unit: UnitOfWork, words: Collection[str]) -> dict[int, list[str]]:
-        """The messages that hold any of the finished words, each with all of its own, in order of message id."""
-        if self._database.is_sqlite:
-            statement = (
-                "SELECT message_id, words FROM message_words WHERE message_words MATCH :words AND owner = :owner "
-                "ORDER BY message_id"
-            )
-            query = "words : (" + " OR ".join(f'"{word}"' for word in words) + ")"
-        else:
-            statement = (
-                "SELECT message_id, words FROM message WHERE owner = :owner "
-                "AND to_tsvector('simple', words) @@ to_tsquery('simple', :words) ORDER BY message_id"
-            )
-            query = " | ".join(words)
-        found = {
-            message_id: of_message.split()
-            for message_id, of_message in unit.execute(text(statement), {"words": query, "owner": unit.owner})
-        }
-        # The full-text index is of the log: what was forgotten is taken out of what it finds.
-        readings = unit.rows_among((message_reading.c.message_id, message_reading.c.words), found)
-        for message_id, left in readings:
-            if left is not None:
-                found[message_id] = left.split()
-        wanted = set(words)
-        return {message_id: held for message_id, held in found.items() if not wanted.isdisjoint(held)}
 
     def with_photos(self, unit: UnitOfWork, photo_ids: Collection[str]) -> dict[str, list[int]]:
         """For each photo the ids of the messages that show it, ascending."""
@@ -319,48 +255,6 @@ class RawMessageStore:
             .order_by(message_photo.c.photo_id, message_photo.c.message_id)  # the order of the index, not of every row
         )
         return grouped(rows)
-
-    def conversations(self, unit: UnitOfWork) -> list[Conversation]:
-        """The owner's conversations that hold a message, the last used first."""
-        last = func.max(message.c.said_at).label("last")
-        rows = unit.execute(
-            select(conversation, last)
-            .join(message, message.c.conversation_id == conversation.c.conversation_id)
-            .where(unit.owns(conversation), unit.owns(message))
-            .group_by(conversation.c.conversation_id)
-            .order_by(last.desc())
-        )
-        return [
-            Conversation(
-                row.conversation_id,
-                unit.owner,
-                row.title,
-                from_microseconds(row.started_at),
-                from_microseconds(row.last),
-            )
-            for row in rows
-        ]
-
-    def has_conversation(self, unit: UnitOfWork, conversation_id: str) -> bool:
-        return (
-            unit.scalar(
-                select(conversation.c.conversation_id).where(
-                    unit.owns(conversation), conversation.c.conversation_id == conversation_id
-                )
-            )
-            is not None
-        )
-
-    def remove_empty(self, unit: UnitOfWork, conversation_ids: Collection[str]) -> set[str]:
-        """Remove those of the conversations that hold no message any more; which they were."""
-        emptied = set()
-        for conversation_id in conversation_ids:
-            left = unit.owns(message) & (message.c.conversation_id == conversation_id)
-            if unit.scalar(select(func.min(message.c.message_id)).where(left)) is None:
-                this = unit.owns(conversation) & (conversation.c.conversation_id == conversation_id)
-                unit.execute(delete(conversation).where(this))
-                emptied.add(conversation_id)
-        return emptied
 
     @staticmethod
     def _show_again(unit: UnitOfWork, photos: Sequence[str]) -> None:
@@ -471,25 +365,6 @@ def merge_ranges(ranges: Iterable[EvidenceRange], *, adjoining: bool = True) -> 
         else:
             merged.append(EvidenceRange(first, last))
     return merged
-
-
-def _by_bm25(wanted: Collection[str], holding: Mapping[int, Sequence[str]], total: int) -> list[int]:
-    """The messages that hold any of the wanted words, among `total` messages, best first; equals in the order given.
-
-    FTS5 has a BM25 of its own, which counts everyone's messages and what was forgotten. With its constants, and an idf that
-    is never negative; the mean length is that of the messages given.
-    """
-    counts = {message_id: Counter(words) for message_id, words in holding.items()}
-    frequency = {word: sum(word in found for found in counts.values()) for word in wanted}
-    rarity = {word: math.log((total - n + 0.5) / (n + 0.5) + 1) for word, n in frequency.items()}
-    mean = sum(map(len, holding.values())) / len(holding) if holding else 1.0
-    k1, b = 1.2, 0.75
-
-    def score(message_id: int) -> float:
-        found, norm = counts[message_id], k1 * (1 - b + b * len(holding[message_id]) / mean)
-        return sum(rarity[word] * found[word] * (k1 + 1) / (found[word] + norm) for word in wanted)
-
-    return sorted(holding, key=score, reverse=True)
 
 
 def _message(row: Row, text: str, photos: Sequence[str]) -> Message:  # type: ignore[type-arg]

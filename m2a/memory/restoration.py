@@ -7,13 +7,13 @@ corrected; where that is not sure, both live. What was forgotten stays forgotten
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
 
 from sqlalchemy import select
 
 from m2a.memory import concept_store
+from m2a.memory.attribution import Attribution
 from m2a.memory.database import Database
 from m2a.memory.forgetting import Forgetter
 from m2a.memory.migrations import LAST_HISTORY_OF_VERSION_1
@@ -69,7 +69,7 @@ class _Repaired:
 def wrongly_replaced(database: Database, owner: str) -> list[str]:
     """What `restore_wrongly_replaced` would mend, a sentence each. Changes nothing."""
     with database.write(owner) as unit:
-        repaired = _Restorer(database, unit, datetime.now(UTC)).restore()
+        repaired = _Restorer(unit, datetime.now(UTC)).restore()
         unit.rollback()
     return [sentence for one in repaired for sentence in one.found()]
 
@@ -77,19 +77,19 @@ def wrongly_replaced(database: Database, owner: str) -> list[str]:
 def restore_wrongly_replaced(database: Database, owner: str, now: datetime) -> list[str]:
     """Bring back what the user said; what was done, a sentence each. Doing it again does nothing."""
     with database.write(owner) as unit:
-        repaired = _Restorer(database, unit, now).restore()
+        repaired = _Restorer(unit, now).restore()
     return [sentence for one in repaired for sentence in one.done()]
 
 
 class _Restorer:
     """Works through the replacements of one owner, the oldest first."""
 
-    def __init__(self, database: Database, unit: UnitOfWork, now: datetime) -> None:
+    def __init__(self, unit: UnitOfWork, now: datetime) -> None:
         self._unit = unit
-        self._raw = RawMessageStore(database)
+        self._raw = RawMessageStore()
         self._semantic = SemanticMemoryStore()
         self._forgetter = Forgetter(self._raw, self._semantic)
-        self._by: dict[str, Any] = {"who": _WHO, "why": "", "now": now}
+        self._by = Attribution(_WHO, "", now)
 
     def restore(self) -> list[_Repaired]:
         repaired = []
@@ -126,7 +126,7 @@ class _Restorer:
                 return None
             restored = self._revive(older, concepts)
             return _Repaired(newer.memory_id, restored, never_said=False) if restored else None
-        self._semantic.withdraw(self._unit, newer.memory_id, **self._by)
+        self._semantic.withdraw(self._unit, newer.memory_id, self._by)
         restored = self._revive(older, concepts)
         said = [sentence for sentence in sentences if is_said(sentence, own, concepts)]
         added = [self._add(newer, draft) for draft in self._drafts(newer, said, own, restored, concepts)]
@@ -135,7 +135,7 @@ class _Restorer:
     def _revive(self, older: Sequence[MemoryEntry], concepts: Sequence[Concept]) -> tuple[int, ...]:
         """Let the entries live again, about the concepts that they name: version 1 had untied them. Returns those that do."""
         ids = [found.memory_id for found in older]
-        self._semantic.revive(self._unit, ids, **self._by)
+        self._semantic.revive(self._unit, ids, self._by)
         living = self._semantic.get(self._unit, ids)
         for memory_id, found in living.items():
             for mention in _named(found.text, concepts):
@@ -179,8 +179,8 @@ class _Restorer:
             return None
         if FORGOTTEN in draft.text or self._forgetter.is_forgotten(self._unit, [draft.text])[0]:
             return None
-        by = self._by | {"now": newer.recorded_at}
-        return self._semantic.add(self._unit, draft, **by).memory_id
+        by = replace(self._by, now=newer.recorded_at)
+        return self._semantic.add(self._unit, draft, by).memory_id
 
     def _told_in(self, entries: Sequence[MemoryEntry]) -> list[Message]:
         ranges = [span for found in entries for span in found.evidence_ids]

@@ -11,6 +11,7 @@ from sqlalchemy import (
 )
 
 from m2a.memory import concept_store
+from m2a.memory.attribution import Attribution
 from m2a.memory.entry_reader import EntryReader, folded_hash, is_forgotten
 from m2a.memory.raw_message_store import merge_ranges
 from m2a.memory.schema import (
@@ -61,7 +62,7 @@ class SemanticMemoryStore(EntryReader):
     order of memory id, and only living ones where nothing else is said.
     """
 
-    def add(self, unit: UnitOfWork, draft: EntryDraft, *, who: str, why: str, now: datetime) -> MemoryEntry:
+    def add(self, unit: UnitOfWork, draft: EntryDraft, by: Attribution) -> MemoryEntry:
         """Write an entry with its history row and tell the outbox. Raises `RejectedWriteError`.
 
         What a living entry already says renews that entry: it becomes the newest, with the new evidence beside the old.
@@ -76,7 +77,7 @@ class SemanticMemoryStore(EntryReader):
             self._living(unit, draft.corrects)
         known = self.saying(unit, text)
         if known is not None:
-            return self._renew(unit, known, draft, evidence, who=who, why=why, now=now)
+            return self._renew(unit, known, draft, evidence, by)
         memory_id = unit.next_id("memory")
         unit.execute(
             insert(entry).values(
@@ -88,7 +89,7 @@ class SemanticMemoryStore(EntryReader):
                 text=text,
                 folded_hash=folded_hash(text),
                 caption=draft.caption,
-                recorded_at=to_microseconds(now),
+                recorded_at=to_microseconds(by.now),
                 rests_on=draft.rests_on,
                 corrects=draft.corrects,
                 **_days(draft.happened),
@@ -96,8 +97,8 @@ class SemanticMemoryStore(EntryReader):
         )
         self._put_parts(unit, memory_id, evidence, draft.photo_ids)
         for mention in draft.concepts:
-            concept_store.link(unit, memory_id, mention, draft.photo_ids, who, evidence[-1].last)
-        self._record(unit, memory_id, "added", who, why, now)
+            concept_store.link(unit, memory_id, mention, draft.photo_ids, by.who, evidence[-1].last)
+        self._record(unit, memory_id, "added", by)
         return self._living(unit, memory_id)
 
     def _renew(
@@ -106,10 +107,7 @@ class SemanticMemoryStore(EntryReader):
         known: MemoryEntry,
         draft: EntryDraft,
         evidence: Sequence[EvidenceRange],
-        *,
-        who: str,
-        why: str,
-        now: datetime,
+        by: Attribution,
     ) -> MemoryEntry:
         corrects = draft.corrects if draft.corrects not in (None, known.memory_id) else known.corrects
         if corrects is not None and (behind := self.correction_of(unit, known.memory_id, corrects)):
@@ -120,17 +118,17 @@ class SemanticMemoryStore(EntryReader):
             known.memory_id,
             **values,
             corrects=corrects,
-            recorded_at=to_microseconds(now),
+            recorded_at=to_microseconds(by.now),
             **_days(draft.happened or known.happened),
         )
         ranges = merge_ranges((*known.evidence_ids, *evidence), adjoining=False)
         self._put_parts(unit, known.memory_id, ranges, (*known.photo_ids, *draft.photo_ids))
         for mention in draft.concepts:
-            concept_store.link(unit, known.memory_id, mention, draft.photo_ids, who, evidence[-1].last)
-        self._record(unit, known.memory_id, "added", who, why, now)
+            concept_store.link(unit, known.memory_id, mention, draft.photo_ids, by.who, evidence[-1].last)
+        self._record(unit, known.memory_id, "added", by)
         return self._living(unit, known.memory_id)
 
-    def take_renewal_back(self, unit: UnitOfWork, before: MemoryEntry, *, who: str, why: str, now: datetime) -> None:
+    def take_renewal_back(self, unit: UnitOfWork, before: MemoryEntry, by: Attribution) -> None:
         """Let a living entry be as it was before it was told again. Raises `RejectedWriteError`."""
         self._living(unit, before.memory_id)
         self._change(
@@ -142,11 +140,9 @@ class SemanticMemoryStore(EntryReader):
             **_days(before.happened),
         )
         self._put_parts(unit, before.memory_id, before.evidence_ids, before.photo_ids)
-        self._record(unit, before.memory_id, "undone", who, why, now)
+        self._record(unit, before.memory_id, "undone", by)
 
-    def supersede(
-        self, unit: UnitOfWork, memory_id: int, successor_id: int, *, who: str, why: str, now: datetime
-    ) -> list[int]:
+    def supersede(self, unit: UnitOfWork, memory_id: int, successor_id: int, by: Attribution) -> list[int]:
         """Put a living entry in the place of another, and of those that correct it. Returns what was superseded.
 
         What the older one corrects, the newer one corrects from now on. Raises `RejectedWriteError`, also where the newer
@@ -165,7 +161,7 @@ class SemanticMemoryStore(EntryReader):
             superseded += [tie.memory_id for tie in ties if tie.memory_id not in (successor_id, *superseded)]
         for number in superseded:
             self._change(unit, number, alive=False, successor_id=successor_id)
-            self._record(unit, number, "superseded", who, why, now, successor_id)
+            self._record(unit, number, "superseded", by, successor_id)
         self._hand_on(unit, older, newer)
         if newer.corrects in (None, *superseded) and older.corrects != newer.corrects:
             self.tie(unit, successor_id, older.corrects if older.corrects != successor_id else None)
@@ -176,17 +172,15 @@ class SemanticMemoryStore(EntryReader):
         unit: UnitOfWork,
         memory_id: int,
         change: EntryChange,
+        by: Attribution,
         *,
         pinned_at: datetime | None,
         used_until: date | None,
-        who: str,
-        why: str,
-        now: datetime,
     ) -> MemoryEntry:
         """Say of a living entry since when it is pinned, and its last day. Raises `RejectedWriteError`."""
         self._living(unit, memory_id)
         self._put_keeping(unit, memory_id, pinned_at, used_until)
-        self._record(unit, memory_id, change, who, why, now)
+        self._record(unit, memory_id, change, by)
         return self._living(unit, memory_id)
 
     def _hand_on(self, unit: UnitOfWork, older: MemoryEntry, newer: MemoryEntry) -> None:
@@ -203,7 +197,7 @@ class SemanticMemoryStore(EntryReader):
         last_day = None if used_until is None else used_until.isoformat()
         unit.execute(update(entry).where(this).values(pinned_at=since, used_until=last_day))
 
-    def restore(self, unit: UnitOfWork, memory_id: int, *, who: str, why: str, now: datetime) -> list[int]:
+    def restore(self, unit: UnitOfWork, memory_id: int, by: Attribution) -> list[int]:
         """Bring a superseded entry back, with its corrections that went with it. Returns what lives again."""
         found = self.superseded(unit, [memory_id]).get(memory_id)
         if found is None:
@@ -217,35 +211,31 @@ class SemanticMemoryStore(EntryReader):
                     unit.owns(entry), entry.c.corrects == number, entry.c.successor_id == found.superseded_by
                 )
             ).all()
-        return self.revive(unit, restored, who=who, why=why, now=now)
+        return self.revive(unit, restored, by)
 
-    def delete(
-        self, unit: UnitOfWork, memory_id: int, *, who: str, why: str, now: datetime, change: EntryChange = "deleted"
-    ) -> MemoryEntry:
+    def delete(self, unit: UnitOfWork, memory_id: int, by: Attribution, change: EntryChange = "deleted") -> MemoryEntry:
         """Take a living entry out and return it as it was; its history says `change`. Raises `RejectedWriteError`."""
         found = self._living(unit, memory_id)
         self._change(unit, memory_id, alive=False)
-        self._record(unit, memory_id, change, who, why, now)
+        self._record(unit, memory_id, change, by)
         return found
 
-    def revive(self, unit: UnitOfWork, memory_ids: Iterable[int], *, who: str, why: str, now: datetime) -> list[int]:
+    def revive(self, unit: UnitOfWork, memory_ids: Iterable[int], by: Attribution) -> list[int]:
         """Let entries that are not alive live again, but those that a living one repeats. Returns which do."""
         revived = []
         for found in self.gone(unit, list(memory_ids)):
             if self.saying(unit, found.text) is None:
                 self._change(unit, found.memory_id, alive=True, successor_id=None)
-                self._record(unit, found.memory_id, "restored", who, why, now)
+                self._record(unit, found.memory_id, "restored", by)
                 revived.append(found.memory_id)
         return revived
 
-    def supersede_again(
-        self, unit: UnitOfWork, memory_ids: Iterable[int], successor_id: int, *, who: str, why: str, now: datetime
-    ) -> None:
+    def supersede_again(self, unit: UnitOfWork, memory_ids: Iterable[int], successor_id: int, by: Attribution) -> None:
         """Take back that entries were restored."""
         for memory_id in memory_ids:
             self._living(unit, memory_id)
             self._change(unit, memory_id, alive=False, successor_id=successor_id)
-            self._record(unit, memory_id, "superseded", who, why, now, successor_id)
+            self._record(unit, memory_id, "superseded", by, successor_id)
 
     def correction_of(self, unit: UnitOfWork, memory_id: int, among: int) -> int | None:
         """The living entry that corrects `memory_id`, of those that `among` is and corrects, one after the other."""
@@ -263,7 +253,7 @@ class SemanticMemoryStore(EntryReader):
         this = unit.owns(entry) & (entry.c.memory_id == memory_id)
         unit.execute(update(entry).where(this).values(corrects=corrects))
 
-    def withdraw(self, unit: UnitOfWork, memory_id: int, *, who: str, why: str, now: datetime) -> list[int]:
+    def withdraw(self, unit: UnitOfWork, memory_id: int, by: Attribution) -> list[int]:
         """Take an entry out that should not have been written, whether it lives or was superseded. Returns what lives again.
 
         What a living one had superseded lives again; what a superseded one had superseded has the same successor as it.
@@ -274,26 +264,26 @@ class SemanticMemoryStore(EntryReader):
             relinked = unit.owns(entry) & (entry.c.successor_id == memory_id)
             unit.execute(update(entry).where(relinked).values(successor_id=heir))
             self._change(unit, memory_id, successor_id=None)
-            self._record(unit, memory_id, "undone", who, why, now)
+            self._record(unit, memory_id, "undone", by)
             return []
         self._living(unit, memory_id)
         self._change(unit, memory_id, alive=False)
-        self._record(unit, memory_id, "undone", who, why, now)
+        self._record(unit, memory_id, "undone", by)
         older = unit.scalars(
             select(entry.c.memory_id)
             .where(unit.owns(entry), entry.c.successor_id == memory_id, ~is_forgotten(entry))
             .order_by(entry.c.memory_id)
         ).all()
-        return self.revive(unit, older, who=who, why=why, now=now)
+        return self.revive(unit, older, by)
 
-    def reduce(self, unit: UnitOfWork, reduced: MemoryEntry, *, who: str, why: str, now: datetime) -> None:
+    def reduce(self, unit: UnitOfWork, reduced: MemoryEntry, by: Attribution) -> None:
         """Let an entry, alive or not, rest on less evidence, and hold fewer photos, than it did; its links rest on what stays."""
         self._change(unit, reduced.memory_id, caption=reduced.caption)
         self._put_parts(unit, reduced.memory_id, reduced.evidence_ids, reduced.photo_ids)
         links = unit.owns(concept_photo) & (concept_photo.c.memory_id == reduced.memory_id)
         unit.execute(delete(concept_photo).where(links, concept_photo.c.photo_id.not_in(reduced.photo_ids)))
         unit.execute(update(concept_photo).where(links).values(message_id=reduced.evidence_ids[-1].last))
-        self._record(unit, reduced.memory_id, "reduced", who, why, now)
+        self._record(unit, reduced.memory_id, "reduced", by)
 
     def erase(self, unit: UnitOfWork, memory_ids: Collection[int]) -> None:
         """Remove the entries, alive or not, with their history. What they had taken the place of has their own successor."""
@@ -386,9 +376,7 @@ class SemanticMemoryStore(EntryReader):
         unit: UnitOfWork,
         memory_id: int,
         change: EntryChange,
-        who: str,
-        why: str,
-        now: datetime,
+        by: Attribution,
         successor_id: int | None = None,
     ) -> None:
         """Note a change that was made, and tell the index."""
@@ -401,9 +389,9 @@ class SemanticMemoryStore(EntryReader):
                 version=version,
                 change=change,
                 text=text,
-                who=who,
-                why=why,
-                changed_at=to_microseconds(now),
+                who=by.who,
+                why=by.why,
+                changed_at=to_microseconds(by.now),
                 successor_id=successor_id,
             )
         )

@@ -54,7 +54,7 @@ class Retrieval:
         from m2a.memory.recogniser import Recogniser
         from m2a.memory.retriever import Retriever
 
-        raw, semantic = RawMessageStore(database), SemanticMemoryStore()
+        raw, semantic = RawMessageStore(), SemanticMemoryStore()
         indexer = Indexer(
             database,
             raw,
@@ -63,7 +63,7 @@ class Retrieval:
             text_encoder,
             image_encoder,
             photo_image,
-            ranked=ranking.store if ranking else RankedRecordStore(database),
+            ranked=ranking.store if ranking else RankedRecordStore(),
             record_encoder=ranking.encoder if ranking else None,
         )
         retriever = Retriever(

@@ -33,6 +33,7 @@ from m2a.types import (
     MemorySearched,
     Message,
     Query,
+    Reason,
     RecordKind,
     Replacement,
     TurnEvent,
@@ -327,7 +328,7 @@ def _told_in(message: Message, changes: Sequence[Change], bank: EvaluatedBank) -
     return tuple(told)
 
 
-def _beside(draft: EntryDraft, message: Message, why: str) -> Addition:
+def _beside(draft: EntryDraft, message: Message, why: Reason) -> Addition:
     """Without what the draft took over from a memory in whose place it was to come."""
     photo_ids = tuple(photo_id for photo_id in draft.photo_ids if photo_id in message.photos)
     concepts = tuple(mention for mention in draft.concepts if mention.name in draft.text)

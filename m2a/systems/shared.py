@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 from uuid import uuid4
 
+from m2a.memory import conversations
 from m2a.memory.database import Database
 from m2a.memory.owners import owner_named
 from m2a.memory.photo_decoder import DecodedPhoto, PhotoDecoder
@@ -94,7 +95,7 @@ class SharedStores:
         self._load_image_encoder = image_encoder
         self._load_ranking = ranking
         self.database = Database(f"sqlite:///{folder / 'memory.db'}")
-        self.raw = RawMessageStore(self.database)
+        self.raw = RawMessageStore()
         self.semantic = SemanticMemoryStore()
         self.photos = PhotoStore(
             self.database, folder / "photos", lambda: datetime.now().astimezone(), _RememberingDecoder()
@@ -122,7 +123,7 @@ class SharedStores:
         from m2a.memory.ranking.learned_ranking import LearnedRanking
         from m2a.memory.ranking.record_store import RankedRecordStore
 
-        return (self._load_ranking or LearnedRanking.load)(RankedRecordStore(self.database), self.text_encoder)
+        return (self._load_ranking or LearnedRanking.load)(RankedRecordStore(), self.text_encoder)
 
     def retrieval(self, fusion: Fusion) -> Retrieval:
         """The retrieval of the product, with that fusion; with `best` the index keeps what the ranking looks at."""
@@ -201,7 +202,7 @@ class Memory:
         with self.shared.database.write(self.owner) as unit:
             for photo in photos.values():
                 self.shared.photos.insert(unit, photo)
-            conversation = self.shared.raw.start_conversation(unit, session[0].said_at)
+            conversation = conversations.start(unit, session[0].said_at)
             return [
                 self.shared.raw.append(
                     unit,

@@ -28,6 +28,8 @@ from m2a.benchmarks.locomo import read_locomo, read_samples
 from m2a.evaluation.provenance import hash_of_data
 from m2a.evaluation.rows import words_of
 from m2a.evaluation.tune import Fold, NoPhotos, Tables, Workshop, folds, no_photo, unseen_sets
+from m2a.memory import conversations
+from m2a.memory.attribution import Attribution
 from m2a.memory.bank import MemoryBank
 from m2a.memory.database import Database
 from m2a.memory.index import MemoryIndex
@@ -181,18 +183,18 @@ def search_memory(
     with tempfile.TemporaryDirectory() as folder:
         database = Database(f"sqlite:///{folder}/memory.db")
         ranking = LearnedRanking(
-            RankedRecordStore(database), RecordEncoder(encoder, fold.head), fold.ranker, depth=fold.choice.depth
+            RankedRecordStore(), RecordEncoder(encoder, fold.head), fold.ranker, depth=fold.choice.depth
         )
         index = MemoryIndex(f"{folder}/index.db", IndexEncoders.of(encoder, NoPhotos()))
         best = Retrieval.open(index, database, encoder, NoPhotos(), no_photo, ranking=ranking)
         paper = Retrieval.open(index, database, encoder, NoPhotos(), no_photo)
-        raw, semantic = RawMessageStore(database), SemanticMemoryStore()
+        raw, semantic = RawMessageStore(), SemanticMemoryStore()
         photos = PhotoStore(database, Path(folder) / "photos", lambda: datetime.now(UTC))
         owner = owner_named(database, dialogue.dialogue_id)
         ids: dict[str, int] = {}
         with database.write(owner) as unit:
             for session in dialogue.sessions:
-                chat = raw.start_conversation(unit, session.started_at).conversation_id
+                chat = conversations.start(unit, session.started_at).conversation_id
                 for turn in session.turns:
                     ids[turn.reference] = raw.append(
                         unit, chat, role=turn.role, speaker=turn.speaker, text=words_of(turn),
@@ -203,7 +205,7 @@ def search_memory(
                 happened = DateInterval(*map(date.fromisoformat, entry.happened)) if entry.happened else None
                 draft = EntryDraft(entry.text, ranges, happened=happened)
                 now = datetime.fromisoformat(entry.recorded_at)
-                semantic.add(unit, draft, who="bench", why="bench", now=now)
+                semantic.add(unit, draft, Attribution("bench", "bench", now))
         best.indexer.drain(owner)
         found: dict[str, list[Found]] = {}
         for fusion, retrieval in (("best", best), ("paper", paper)):
@@ -239,7 +241,7 @@ class _NoCaptioner:
 
     captioner_id = "none"
 
-    async def caption(self, photo: bytes) -> str:
+    async def caption(self, photo: bytes, count: object = None) -> str:
         raise NotImplementedError
 
 

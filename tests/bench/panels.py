@@ -22,6 +22,7 @@ import numpy as np
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from m2a.assistant import Assistant
+from m2a.memory.attribution import Attribution
 from m2a.memory.bank import MemoryBank
 from m2a.memory.embedding_cache import EmbeddingCache
 from m2a.memory.indexer import entry_text, message_text
@@ -70,7 +71,7 @@ def seed(folder: Path, memories: int, photos: int, messages: int) -> str:
             )
         now = said[-1].said_at
         with stores.database.write(bank.owner) as unit:
-            entries = [stores.semantic.add(unit, draft, who="bench", why="seed", now=now) for draft in drafts]
+            entries = [stores.semantic.add(unit, draft, Attribution("bench", "seed", now)) for draft in drafts]
         _vectors(stores, [*map(entry_text, entries), *map(message_text, said)], shown)
         assert place is not None
         return place

@@ -25,6 +25,8 @@ from sqlalchemy import Engine, event, insert, select, update
 from m2a.agents.language_policy import LanguagePolicy
 from m2a.agents.memory_manager import MemoryManager
 from m2a.agents.state import TurnState
+from m2a.memory import conversations
+from m2a.memory.attribution import Attribution
 from m2a.memory.bank import MemoryBank
 from m2a.memory.database import Database
 from m2a.memory.index import IndexHit, MemoryIndex
@@ -154,16 +156,16 @@ def bank_of(size: int, folder: Path, texts: Sequence[str], parts: Parts) -> Iter
         encoder,
         photo_encoder,
         photos.image,
-        ranking=LearnedRanking.shipped(RankedRecordStore(database), encoder),
+        ranking=LearnedRanking.shipped(RankedRecordStore(), encoder),
     )
-    raw, semantic = RawMessageStore(database), SemanticMemoryStore()
+    raw, semantic = RawMessageStore(), SemanticMemoryStore()
     owner = owner_named(database, "bench")
     half = size // 2
     with database.write(owner) as unit:
-        chat = raw.start_conversation(unit, NOW).conversation_id
+        chat = conversations.start(unit, NOW).conversation_id
         raw.append(unit, chat, role="user", speaker="You", text=texts[0], said_at=NOW)
         draft = EntryDraft(texts[half], (EvidenceRange(1, 1),))
-        semantic.add(unit, draft, who="bench", why="bench", now=NOW)
+        semantic.add(unit, draft, Attribution("bench", "bench", NOW))
         ids = range(2, half + 1)
         for table, changes in (
             (message, [{"message_id": n, "text": texts[n - 1], "conversation_id": _chat(n, chat)} for n in ids]),

@@ -21,6 +21,8 @@ from pathlib import Path
 import numpy as np
 from sqlalchemy import Table, insert, select, update
 
+from m2a.memory import conversations
+from m2a.memory.attribution import Attribution
 from m2a.memory.database import Database
 from m2a.memory.fusion import reciprocal_rank_fusion
 from m2a.memory.index import MemoryIndex
@@ -129,7 +131,7 @@ class Memory:
         """As the memory bank writes: SQL, then the index."""
         draft = EntryDraft(text, (EvidenceRange(1, 1),))
         with self.database.write(self.owner) as unit:
-            SemanticMemoryStore().add(unit, draft, who="bench", why="bench", now=NOW)
+            SemanticMemoryStore().add(unit, draft, Attribution("bench", "bench", NOW))
         self.retrieval.indexer.drain(self.owner)
 
 
@@ -138,7 +140,7 @@ def memory_of(size: int, folder: Path, fusion: str, kind: RecordKind) -> Iterato
     database = Database(f"sqlite:///{folder / 'memory.db'}")
     text_encoder = KnownQueries("known-text", 384)
     image_encoder = KnownVectors("known-photo", 1280, 384)
-    ranking = LearnedRanking.shipped(RankedRecordStore(database), text_encoder) if fusion == "best" else None
+    ranking = LearnedRanking.shipped(RankedRecordStore(), text_encoder) if fusion == "best" else None
     retrieval = Retrieval.open(
         MemoryIndex(str(folder / "index.db"), IndexEncoders.of(text_encoder, image_encoder)),
         database,
@@ -159,15 +161,15 @@ def memory_of(size: int, folder: Path, fusion: str, kind: RecordKind) -> Iterato
 
 def _fill(database: Database, owner: str, texts: Sequence[str], photos: Sequence[str], kind: RecordKind) -> None:
     """One record with a photo written by the stores; the others are copies of its rows, which takes seconds."""
-    raw, semantic = RawMessageStore(database), SemanticMemoryStore()
+    raw, semantic = RawMessageStore(), SemanticMemoryStore()
     picture = {"media_type": "image/jpeg", "width": 1, "height": 1, "size": 1, "added_at": 0}
     with database.write(owner) as unit:
         unit.execute(insert(photo).values(owner=owner, photo_id=photos[0], **picture))
         unit.execute(insert(outbox).values(owner=owner, record="photo", record_id=photos[0]))
-        chat = raw.start_conversation(unit, NOW).conversation_id
+        chat = conversations.start(unit, NOW).conversation_id
         raw.append(unit, chat, role="user", speaker="Anna", text=texts[0], photos=photos[:1], said_at=NOW)
         draft = EntryDraft(texts[0], (EvidenceRange(1, 1),), photo_ids=(photos[0],))
-        semantic.add(unit, draft, who="bench", why="bench", now=NOW)
+        semantic.add(unit, draft, Attribution("bench", "bench", NOW))
 
         def copies(table: Table, changes: Iterable[dict[str, object]]) -> None:
             row = unit.execute(select(table).where(table.c.owner == owner).limit(1)).mappings().one()

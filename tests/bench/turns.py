@@ -21,6 +21,7 @@ import numpy as np
 
 from m2a import Assistant
 from m2a.data_folder import holder_of
+from m2a.memory.attribution import Attribution
 from m2a.memory.embedding_cache import EmbeddingCache
 from m2a.settings import load_settings
 from m2a.types import (
@@ -67,7 +68,7 @@ def seed(assistant: Assistant, memories: int) -> None:
     stores = assistant.stores
     with stores.database.write(bank.owner) as unit:
         entries = [
-            stores.semantic.add(unit, EntryDraft(text, evidence), who="bench", why="seed", now=message.said_at)
+            stores.semantic.add(unit, EntryDraft(text, evidence), Attribution("bench", "seed", message.said_at))
             for text in texts
         ]
     encoder = _RandomVectors(load_text_encoder("all-MiniLM-L6-v2", cache_dir()).encoder_id)

@@ -10,7 +10,6 @@ import numpy as np
 from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, func, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from m2a.memory.database import Database
 from m2a.memory.ranking.encoding import CONTEXT
 from m2a.memory.ranking.features import Record, Words, WordStatistics
 from m2a.memory.schema import entry, entry_photo, message, message_photo, outbox, ranked_count, ranked_record, setting
@@ -50,8 +49,7 @@ class RankedRecordStore:
     Decoded records are kept in memory, the last used ones, until they change.
     """
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._decoded: OrderedDict[tuple[str, RecordKind, int], RankedRecord] = OrderedDict()
         self._speakers: dict[str, list[str]] = {}
@@ -119,7 +117,7 @@ class RankedRecordStore:
         ]
         if not rows:
             return
-        dialect = sqlite if self._database.is_sqlite else postgresql
+        dialect = sqlite if unit.dialect == "sqlite" else postgresql
         statement = dialect.insert(ranked_count)
         total = ranked_count.c.number + statement.excluded.number
         keys = list(ranked_count.primary_key.columns)
