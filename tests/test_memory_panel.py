@@ -120,7 +120,7 @@ async def test_a_subject_has_the_memories_that_name_it_and_one_count_everywhere(
     told(bank, "I like a banana, and Anastasia does.")
     for number in range(8):  # so that what is known in short is shown
         told(bank, f"The parcel number {number} came.")
-    [ana] = assistant.subjects(assistant.local_owner)
+    [ana] = assistant.browser(assistant.local_owner).subjects()
     in_short = Shown(panel.on_refresh("", request(assistant)))
     assert ana.memories == 3 and "Pet · 3 memories" in in_short.listed and "<small>3</small>" in in_short.listed
     assert "9 memories · Last updated" in in_short.listed  # everything else
@@ -293,7 +293,7 @@ async def test_a_memory_is_pinned_dated_and_kept_back_each_with_its_undo(
     assert now.used_until and str(now.used_until.year) in dated.notice and "Used until" in dated.opened
     undone = panel.on_undo(dated.view, click(reply_id=json.loads(dated.view)["told"], number=0), request(assistant))
     assert "Undone" in Shown(undone).notice and "No last day" not in Shown(undone).opened
-    with pytest.raises(gr.Error, match="no day"):
+    with pytest.raises(gr.Error, match="is not a day"):
         keep(view, "until", until="soon")
 
     gone = keep(dated.view, "withhold")
