@@ -10,9 +10,7 @@ from data_synthesis.accepted import too_little_fault
 from data_synthesis.claims import claim_faults
 from data_synthesis.dates import answers_the_same, contradicts, resolve, says_no_day, stands_in, temporal_answer
 from data_synthesis.group import (
-    CONCEPTS_PER_GROUP,
     LEAST_DELIVERED,
-    PHOTOS_PER_CONCEPT,
     QUESTION_RATIO,
     SESSIONS_PER_GROUP,
     TURNS_PER_SESSION,
@@ -130,16 +128,7 @@ def _group_faults(sight: Sight) -> Found:
     wanted, made = len(sight.request.placement.times), len(sight.group.sessions)
     if made != wanted or made not in SESSIONS_PER_GROUP:
         yield "groups", f"There are {made} sessions; write exactly {wanted}, one for each date."
-    if len(sight.concepts) not in CONCEPTS_PER_GROUP:
-        yield "groups", f"It has {len(sight.concepts)} concepts; a group has 3 or 4."
-    for kind in ("name", "subject", "class_name"):
-        for value, count in Counter(getattr(concept, kind) for concept in sight.concepts).items():
-            if value and count > 1:
-                yield "groups", f"{count} of its concepts have the {kind} {value!r}."
     for concept in sight.concepts:
-        count = len({photo.path for photo in concept.photos})
-        if count not in PHOTOS_PER_CONCEPT:
-            yield "groups", f"{concept.name} has {count} photos; a concept has 2 or 3."
         for photo in concept.photos:
             if photo.path not in sight.shown:
                 told = f"The photo {photo.path.name} of {concept.name} is shown in no turn; each chosen photo must be."

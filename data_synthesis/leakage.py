@@ -60,13 +60,12 @@ class Rate:
 def leakage(questions: Sequence[AskedQuestion]) -> list[Rate]:
     """The rates over all visual questions: BM25 over the words, in all and by category, and then the guesses."""
     solved = _answered_by_words(questions)
-    limit = _allowed(TEXT_LIMIT, len(questions))
-    rates = [Rate("answered by BM25 over the text", sum(solved), len(questions), limit)]
+    rates = [Rate("answered by BM25 over the text", sum(solved), len(questions), TEXT_LIMIT)]
     for category in sorted({question.category for question in questions}):
         own = [right for right, question in zip(solved, questions, strict=True) if question.category == category]
         rates.append(Rate(f"answered by BM25 over the text, {category}", sum(own), len(own)))
     free = [question for question in questions if options_of(question.text) is None]
-    limit = _allowed(GUESS_LIMIT, len(free))
+    limit = GUESS_LIMIT + 2 * math.sqrt(GUESS_LIMIT * (1 - GUESS_LIMIT) / max(len(free), 1))
     rates.append(Rate("answered by a guess from the question alone", _guessed(free), len(free), limit))
     first = [_is_first(question) for question in questions if options_of(question.text) is not None]
     if first:
@@ -74,11 +73,6 @@ def leakage(questions: Sequence[AskedQuestion]) -> list[Rate]:
         best = max(sum(first), len(first) - sum(first))
         rates.append(Rate("answered by always taking the same of two options", best, len(first), limit))
     return rates
-
-
-def _allowed(limit: float, questions: int) -> float:
-    """The limit for so many questions: of few, two standard deviations more are chance."""
-    return limit + 2 * math.sqrt(limit * (1 - limit) / max(questions, 1))
 
 
 def _answered_by_words(questions: Sequence[AskedQuestion]) -> list[bool]:

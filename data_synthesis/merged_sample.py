@@ -13,7 +13,14 @@ from itertools import pairwise
 from typing import Any
 
 from data_synthesis.check_group import GroupFault, faults_of
-from data_synthesis.group import GroupRequest, SynthesisError, TurnPlace
+from data_synthesis.group import (
+    CONCEPTS_PER_GROUP,
+    PHOTOS_PER_CONCEPT,
+    ConceptGroup,
+    GroupRequest,
+    SynthesisError,
+    TurnPlace,
+)
 from data_synthesis.interpolation import MadeGroup, host_sessions, unweave, weave
 from data_synthesis.merged_folder import ID_MAP, Fault, short
 from data_synthesis.placement import session_times
@@ -78,6 +85,7 @@ def take_apart(place: str, sample: Sample, id_map: Any, original: Sample | None)
     for one in made:
         others = apart.texts_besides(one.request)
         found = faults_of(one.group, one.request, partial(apart.turn_name, one.request), others)
+        found += [GroupFault("groups", told) for told in _shape_faults(one.request.group)]
         faults += [Fault(apart.place_of(fault, one.request), fault.rule, fault.sentence) for fault in found]
     faults += [*_question_faults(apart), *_said_again(apart)]
     for before, after in zip(sample["groups"], again["groups"], strict=True):
@@ -152,6 +160,18 @@ def _with_times(request: GroupRequest, count: int, host: Sample) -> GroupRequest
 
 
 # What concerns the groups of a sample together
+
+
+def _shape_faults(group: ConceptGroup) -> Iterator[str]:
+    if len(group.concepts) not in CONCEPTS_PER_GROUP:
+        yield f"it has {len(group.concepts)} concepts; a group has 3 or 4."
+    for kind in ("name", "subject", "class_name"):
+        for value, count in Counter(getattr(concept, kind) for concept in group.concepts).items():
+            if value and count > 1:
+                yield f"{count} of its concepts have the {kind} {value!r}."
+    for concept in group.concepts:
+        if (count := len({photo.path for photo in concept.photos})) not in PHOTOS_PER_CONCEPT:
+            yield f"{concept.name} has {count} photos; a concept has 2 or 3."
 
 
 def _question_faults(apart: TakenApart) -> Iterator[Fault]:

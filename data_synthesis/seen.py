@@ -262,7 +262,8 @@ class Sight:
         if concept in self.named(question):
             if quoted := self.quoted(asked, concept, photo):
                 yield photo.setting, [quoted]
-            if question.category == OPEN_DOMAIN and concept.class_name and not self.told_anywhere(kind):
+            told = kind & content_of(concept.name) or self.told_anywhere(kind)
+            if question.category == OPEN_DOMAIN and concept.class_name and not told:
                 yield concept.class_name, [kind]
         elif (phrase := self.look(asked, concept, photo)) and not (asked & kind and self.telling(kind, concept)):
             yield phrase, [content_of(phrase) & asked - kind]

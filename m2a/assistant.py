@@ -59,7 +59,7 @@ from m2a.wiring import (
     silence_telemetry,
     text_encoder_loading,
 )
-from models.prices import price_of
+from models.prices import Price, price_of
 
 LOCAL_OWNER = "local"
 MESSAGES_FOUND = 50
@@ -335,9 +335,9 @@ class Assistant:
             await in_thread(loading.close)
         return sentences
 
-    def rebuild_index(self) -> int:
-        """Build the whole index anew, with the encoders of the settings; how many records it holds."""
-        return self._retrieval.get_for_rebuilding().indexer.rebuild()
+    def rebuild_index(self, is_cancelled: Callable[[], bool] = lambda: False) -> int:
+        """Build the whole index anew, with the encoders of the settings; how many records it is to hold."""
+        return self._retrieval.get_for_rebuilding().indexer.rebuild(is_cancelled=is_cancelled)
 
     def loading(self) -> list[tuple[str, bool]]:
         """The parts that load in the background, and whether each is done."""
@@ -359,7 +359,7 @@ class Assistant:
         """Caption the owner's photos; who shows more of them meanwhile waits for nothing."""
         async with self._caption_locks.setdefault(owner, asyncio.Lock()):
             try:
-                await caption_photos(self.memory(owner), await in_thread(self._captioner.get))
+                await caption_photos(self.memory(owner), await in_thread(self._captioner.get), self._price)
             except Exception as error:  # the next turn with a photo, or the next start, tries again
                 log_unforeseen(logger, "Captioning photos", error)
 
@@ -389,5 +389,8 @@ class Assistant:
             max_queries=self.settings.max_queries,
             history_tokens=self.settings.history_tokens,
         )
-        price = price_of(self.settings.chat_model, self.settings.chat_base_url)
-        return Agents(agent, UpdateQueue(bank, agent, policy.name, price), price)
+        return Agents(agent, UpdateQueue(bank, agent, policy.name, self._price), self._price)
+
+    @property
+    def _price(self) -> Price:
+        return price_of(self.settings.chat_model, self.settings.chat_base_url)

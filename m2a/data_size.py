@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from sqlalchemy import Table, func, select
+from sqlalchemy import ColumnElement, Connection, Table, func, select
 
 from m2a.memory.schema import conversation, entry, message, outbox, photo
 from m2a.memory.stores import Stores
@@ -15,9 +15,10 @@ def data_size(settings: Settings, stores: Stores, owner: str) -> DataSize:
     """The numbers are the owner's, the bytes those of the whole data folder."""
     folder = settings.data_dir
     with stores.database.read(owner) as unit:
-        counts = [_count(unit, table) for table in (conversation, message, photo, outbox)]
+        counts = [_count(unit, table) for table in (conversation, message, photo)]
         memories = _count(unit, entry, alive=True)
-    conversations, messages, photos, waiting = counts
+        waiting = _waiting(unit.connection, unit.owns(outbox))
+    conversations, messages, photos = counts
     return DataSize(
         str(folder.resolve()),
         conversations,
@@ -32,9 +33,15 @@ def data_size(settings: Settings, stores: Stores, owner: str) -> DataSize:
 
 
 def index_backlog(stores: Stores) -> int:
-    """How many changes, of all owners, the index has not been told of."""
+    """How many records, of all owners, the index does not have as they are."""
     with stores.database.snapshot() as connection:
-        return connection.scalar(select(func.count()).select_from(outbox)) or 0
+        return _waiting(connection)
+
+
+def _waiting(connection: Connection, *these: ColumnElement[bool]) -> int:
+    """A record that changed several times waits once."""
+    records = select(outbox.c.owner, outbox.c.record, outbox.c.record_id).where(*these).distinct().subquery()
+    return connection.scalar(select(func.count()).select_from(records)) or 0
 
 
 def _count(unit: UnitOfWork, table: Table, *, alive: bool = False) -> int:

@@ -11,16 +11,15 @@ from sqlalchemy import delete, insert, select, update
 
 from m2a.memory import conversations
 from m2a.memory.database import Database
-from m2a.memory.floor import RelevanceFloor
 from m2a.memory.index import MemoryIndex
 from m2a.memory.index_schema import IndexEncoders
 from m2a.memory.owners import owner_named
 from m2a.memory.ranking.learned_ranking import LearnedRanking
 from m2a.memory.schema import erasure, message, outbox, ranked_count, ranked_record, setting
-from m2a.types import Query, RecordKey
+from m2a.types import RecordKey
 from m2a.types.errors import UserError
 from tests.encoders import ColourImageEncoder, HashingTextEncoder, HashingTokenEncoder
-from tests.test_retriever import ENTRIES, MESSAGES, Memory
+from tests.retrieval_memory import ENTRIES, MESSAGES, Memory
 
 NOW = datetime(2026, 3, 12, 12, 0, tzinfo=UTC)
 
@@ -219,21 +218,6 @@ def test_positions_and_context_do_not_hang_on_the_batch(memory, owner):
     assert np.allclose(positions, range(7), atol=1e-4)
 
 
-def test_the_floor_is_asked_of_the_question(memory, owner, monkeypatch):
-    near, far = talk(memory, owner, "Bobo loves the blue ball", "Well, and the weather was blue all of Sunday long")
-    assert set(memory.found(owner, "blue ball", kinds=MESSAGES)) == {near, far}
-    monkeypatch.setattr(memory.retriever, "_floor", RelevanceFloor(message_cosine=0.99, message_words=0.9))
-    memory.indexer.drain(owner)
-    hits = memory.retriever.search(owner, Query("blue ball"), MESSAGES)
-    assert [hit.record.message_id for hit in hits] == [near, far]  # one is near: both are ranked
-    assert memory.found(owner, "trains to Paris", kinds=MESSAGES) == []
-    # Near on one path is enough; on none, nothing is found, neighbours of what words found included.
-    monkeypatch.setattr(memory.retriever, "_floor", RelevanceFloor(message_cosine=0.999, message_words=0.2))
-    assert memory.found(owner, "blue trains to Paris", kinds=MESSAGES)
-    monkeypatch.setattr(memory.retriever, "_floor", RelevanceFloor(message_cosine=0.999, message_words=0.9))
-    assert memory.found(owner, "blue trains to Paris", kinds=MESSAGES) == []
-
-
 def test_another_owners_words_count_for_nothing(memory, owner):
     other = owner_named(memory.database, uuid4().hex)
     memory.add(owner, "Bobo and the ball")
@@ -260,19 +244,6 @@ def test_an_encoder_without_tokens_is_refused(memory):
     for encoder in (HashingTextEncoder(), HashingTokenEncoder()):
         with pytest.raises(UserError, match="set fusion = paper"):
             LearnedRanking.load(memory.ranked, encoder)
-
-
-def test_a_question_is_near_that_names_what_several_records_name(memory, owner, monkeypatch):
-    floor = RelevanceFloor(entry_cosine=0.9, entry_words=0.9, photo_cosine=0.9, photo_to_words_cosine=0.9)
-    monkeypatch.setattr(memory.retriever, "_floor", floor)
-    for toy in ("ball", "rope", "bone", "duck", "ring"):
-        memory.add(owner, f"Mango chewed the old {toy} to pieces")
-    memory.add(owner, "Tilda photographs lighthouses")
-    question = "What is the scientific term for the species of {}?"
-    assert [hit.record.text.split()[0] for hit in memory.search(owner, question.format("Mango"), k=3)] == ["Mango"] * 3
-    # Not where the memory knows nobody of that name, or holds it once.
-    assert memory.search(owner, question.format("Ferdinand")) == []
-    assert memory.search(owner, question.format("Tilda")) == []
 
 
 def test_what_a_question_names_stands_before_what_shares_other_words(memory, owner):

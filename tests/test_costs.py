@@ -8,13 +8,17 @@ import pytest
 
 from m2a import Assistant
 from m2a.agents.state import Decision, TurnState
+from m2a.captioning import caption_photos
 from m2a.memory import costs
 from m2a.settings import load_settings
 from m2a.types import Answer, Cost, CostSum, Erasure, Finish
 from m2a.ui.costs import cost_html, days_html
+from models.chat_captioner import ChatCaptioner
 from models.chat_model import ChatModelError, TokenUsage
+from models.load import load_chat_model
+from tests.chat_server import ChatServer, replies, say, status
 from tests.scripted_policy import ScriptedPolicy
-from tests.told_memory import Memory
+from tests.told_memory import Memory, jpeg
 from tests.turns import Clock, turn
 
 NOON = datetime(2026, 3, 12, 12, tzinfo=UTC)
@@ -102,6 +106,24 @@ def test_costs_are_summed_by_the_days_of_the_user_and_unknown_is_not_nothing(mem
     told = days_html(days, total, today=date(2026, 3, 13))
     assert "$0.5000" in told and "3 calls had no known price" in told and "Yesterday" in told
     assert "Nothing was answered yet" in days_html([], costs.CostSum(None, 0, 0, 0, 0, 0, 0), today=NOON.date())
+
+
+async def test_captions_cost_with_the_turn_that_first_showed_the_photo(memory: Memory) -> None:
+    said, reply = memory.say("This is my teapot.", photos=[jpeg("red")])
+    memory.say("The teapot again.", photos=[jpeg("red")])
+    memory.bank.note_cost(reply.message_id, Cost("update", 1.0, None, 1, 100, 10, 0.25))
+    with ChatServer(replies(say("A red teapot.", usage=(500, 12)), status(500))) as server:
+        model = load_chat_model("openai:any", base_url=server.base_url, sees_photos=True)
+        await caption_photos(memory.bank, ChatCaptioner(model), lambda read, written: (read + written) / 1024)
+        assert memory.bank.captions(said.photos) == {said.photos[0]: "A red teapot."} and len(server.requests) == 1
+    [update] = memory.bank.costs_of([reply.message_id])[reply.message_id]
+    assert (update.calls, update.input_tokens, update.output_tokens, update.dollars) == (2, 600, 22, 0.75)
+    unanswered = memory.bank.record(None, role="user", speaker="You", text="Another", photos=[jpeg("blue")])
+    memory.bank.replies.note_caption_cost(unanswered.photos[0], Cost("update", 1.0, None, 1, 400, 8, 0.5))
+    total = memory.bank.daily_costs(1)[1]
+    assert (total.calls, total.input_tokens, total.dollars) == (3, 1000, 1.25)
+    memory.bank.erase(Erasure("everything"))
+    assert memory.bank.daily_costs(1)[1].calls == 0
 
 
 def test_what_a_turn_took_is_erased_with_its_message_and_with_everything(memory: Memory) -> None:

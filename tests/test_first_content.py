@@ -54,8 +54,23 @@ def test_the_page_is_sent_with_what_its_address_names(served: tuple[Assistant, T
     memory_id = assistant.browser(owner).page(MemoryFilter(), start=0, count=1).entries[0].memory_id
     assert "m-opened" in _first(client, f"/?memory={memory_id}")
     assert "m2a-set-data" in _first(client, "/?settings=")
-    assert "Opening…" in _first(client, "/?conversation=&message=1")
+    assert "m-welcome" in _first(client, "/?conversation=&message=1")
     assert "m-welcome" in _first(client, "/?conversation=")
+
+
+def test_a_link_to_a_message_is_sent_with_what_stands_around_it(served: tuple[Assistant, TestClient]) -> None:
+    assistant, client = served
+    bank = assistant.memory(assistant.local_owner)
+    said = [bank.record(None, role="user", speaker="You", text="The harbour number 0")]
+    talk = said[0].conversation_id
+    said += [bank.record(talk, role="user", speaker="You", text=f"The harbour number {n}") for n in range(1, 200)]
+    before, after = (100 - n for n in (12, -12))
+    first = _first(client, f"/?conversation={talk}&message={said[100].message_id}").partition('id="m2a-talk"')[2]
+    numbers = {int(number) for number in re.findall(r"The harbour number (\d+)</div>", first)}
+    assert numbers == set(range(before, after + 1)) and first.count("m-found-here") == 1
+    assert re.search(rf'm-found-here" id="m{said[100].message_id}"', first)
+    gone = _first(client, f"/?conversation={talk}&message=99999").partition('id="m2a-talk"')[2]
+    assert "number 199" in gone and "m-found-here" not in gone
 
 
 @pytest.mark.parametrize("address", ["/", "/?memory=", "/?memory=1", "/?settings="])

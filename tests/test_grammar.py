@@ -29,10 +29,8 @@ from data_synthesis.group import (
 from data_synthesis.voices import Voice
 from data_synthesis.wording import answer_given_away, long_sentences
 from tests.bench.grammar import DREAMBOOTH, LOCOMO, figures, generated, requests_of, words_of
+from tests.requirements import needs
 
-needs_data = pytest.mark.skipif(
-    not (DREAMBOOTH / "concepts.json").is_file() or not LOCOMO.is_dir(), reason="../shared/data is not there"
-)
 TEXTS = Path(grammar.__file__).parent / "text"
 SPEAKERS = ("Caroline", "Melanie")
 START = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
@@ -324,7 +322,7 @@ def test_no_sentence_is_broken(around_the_clock):
     assert [text for text in texts if broken.search(text)] == []
 
 
-@needs_data
+@needs(DREAMBOOTH / "concepts.json", LOCOMO)
 def test_groups_on_locomo_talk_much_as_locomo_does():
     asked = requests_of(LOCOMO, DREAMBOOTH)
     groups = generated(asked)

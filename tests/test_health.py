@@ -156,7 +156,7 @@ async def test_each_is_found_mended_or_dismissed_and_a_mend_is_undone(assistant:
     assert "Ignore all previous" in shown and "Both are true" in shown and "No answer so far rested on 8" in shown
     click = SimpleNamespace(kind="contradiction", subject=f"{paris},{oslo}", mending="newer")
     told = await panel.on_mend(click, who)
-    assert "Changed" in told[1] and "Undo" in told[1] and "Kept side by side" not in told[0]
+    assert "Changed" in told[1] and "Undo" in told[1] and "May contradict each other" not in told[0]
     assert paris not in bank.entries_by_id([paris]) and bank.replaced_entries([paris])[paris].superseded_by == oslo
     [conversation] = [one for one in bank.conversations() if one.title == "Changes in Memory"]
     reply = bank.conversation(conversation.conversation_id)[-1].message_id

@@ -29,8 +29,8 @@ from m2a.types import (
     Supersession,
 )
 from tests.encoders import ColourImageEncoder, HashingTokenEncoder
+from tests.retrieval_memory import Memory as Retrieved
 from tests.scripted_policy import ScriptedPolicy
-from tests.test_retriever import Memory as Retrieved
 from tests.told_memory import Memory
 from tests.turns import Clock, turn
 

@@ -19,7 +19,8 @@ from m2a.memory.message_recorder import MessageRefusedError
 from m2a.memory.owners import owner_named
 from m2a.settings import load_settings
 from m2a.types import Addition, EntryDraft, EvidenceRange, Message, Refusal
-from m2a.ui.chat_panel import ChatPanel, Update
+from m2a.ui.chat_panel import ChatPanel
+from tests.page_calls import all_of, click, request
 from tests.scripted_policy import ScriptedPolicy
 from tests.turns import Clock, photo
 
@@ -47,14 +48,6 @@ async def assistant(tmp_path: Path, clock: Clock) -> AsyncIterator[Assistant]:
 @pytest.fixture
 def panel(assistant: Assistant, tmp_path: Path) -> ChatPanel:
     return ChatPanel(assistant, tmp_path / "uploads")
-
-
-def request(assistant: Assistant, tab: str = "tab") -> Any:
-    return SimpleNamespace(username=assistant.local_owner, session_hash=tab, query_params={})
-
-
-async def all_of(updates: AsyncIterator[Update]) -> list[Update]:
-    return [update async for update in updates]
 
 
 async def test_a_double_click_sends_once(assistant: Assistant, panel: ChatPanel) -> None:
@@ -173,10 +166,6 @@ class Told:
         return [entry.text for entry in self.bank.entries()]
 
 
-def click(**numbers: object) -> Any:
-    return SimpleNamespace(**numbers)
-
-
 async def test_the_buttons_of_a_notice_work_after_a_reload_and_twice(assistant: Assistant, panel: ChatPanel) -> None:
     told, tab = Told(assistant), request(assistant)
     [opened] = await all_of(panel.on_open(click(conversation=told.conversation_id), tab))
@@ -240,7 +229,7 @@ async def test_conversations_are_found_renamed_and_exported_for_their_owner_alon
     other = told.bank.record(None, role="user", speaker="You", text="The boiler needs a new valve.").conversation_id
     told.bank.record(other, role="user", speaker="You", text="It leaks at the gasket.")
     assert f'data-in="{other}"' in panel.on_find("", click(words="gasket"), tab)
-    assert "No conversation holds “&lt;u&gt;zq”" in panel.on_find("", click(words="<u>zq"), tab)
+    assert "No conversation contains “&lt;u&gt;zq”" in panel.on_find("", click(words="<u>zq"), tab)
     named = click(conversation=other, title="  Heating </title><script>\n work ")
     [heading] = [one for one in panel.on_rename(other, named, tab) if isinstance(one, str) and "<h1" in one]
     assert "Heating &lt;/title&gt;&lt;script&gt; work" in heading and "<script" not in heading

@@ -19,10 +19,9 @@ from m2a.wiring import offline_rules
 from models.abilities import Abilities
 from tests.bench.recognition import DREAMBOOTH
 from tests.drawings import draw_dog, draw_teapot
+from tests.requirements import needs
 from tests.scripted_policy import ScriptedPolicy
 from tests.turns import of_this_turn, only, remember, turn
-
-needs_photos = pytest.mark.skipif(not DREAMBOOTH.exists(), reason="the DreamBooth photos are not on this machine")
 
 
 class Album:
@@ -190,7 +189,7 @@ def photos_of(subject: str, numbers: Sequence[int]) -> list[Path]:
     return [DREAMBOOTH / subject / f"{number:02}.jpg" for number in numbers]
 
 
-@needs_photos
+@needs(DREAMBOOTH)
 async def test_a_nearly_sure_match_is_asked_and_learned_from_the_answer(album):
     first, alike = photos_of("clock", (0, 2))
     await album.say("", first)

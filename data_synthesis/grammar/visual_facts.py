@@ -122,12 +122,18 @@ def _shown_with(script: Script, drawn: random.Random) -> Iterator[Found]:
             on_day = [one for one in script.facts.shown if one.day == given.day and one.member.owner == number]
             if [one.member for one in on_day] in ([], [given.member]) or len(on_day) != 1:
                 continue
-            same = f"on the day on which {owner} {picture.which}shared a picture of {picture.words}"
-            called = f"the one in the picture that {friend} shared {same}"
-            asked = attributes(script, on_day[0].member, drawn, called, [on_day[0]])
+            day = f"the day on which {owner} {picture.which}shared a picture of {picture.words}"
+            asked = attributes(script, on_day[0].member, drawn, "the one in it", [on_day[0]])
             for text, answer, accepted, places in asked:
                 evidence = [*picture.places, *places]
-                yield "look by a look", on_day[0].member.name, text, answer, evidence, accepted
+                yield (
+                    "look by a look",
+                    on_day[0].member.name,
+                    f"{friend} shared a picture on {day}. {text}",
+                    answer,
+                    evidence,
+                    accepted,
+                )
 
 
 @dataclass(frozen=True, slots=True)

@@ -181,7 +181,7 @@ class MemoryManager:
                 break
             if isinstance(action, Write):
                 if isinstance(action, AddMemory):
-                    await self._ensure_captions(state, action)
+                    await self._ensure_captions(state, action, meter)
                 step, proposal = await in_thread(self._stage, state, action, proposals)
                 if proposal is not None and len(proposals) < WRITES_AT_MOST:
                     proposals = (*proposals, proposal)
@@ -391,10 +391,10 @@ class MemoryManager:
                 changes = (*changes, change)
         return replace(update, changes=changes, refusals=refusals)
 
-    async def _ensure_captions(self, state: TurnState, action: AddMemory) -> None:
+    async def _ensure_captions(self, state: TurnState, action: AddMemory, meter: UsageMeter) -> None:
         for photo in state.views:
             if photo.number in action.photos and not await in_thread(self._bank.photos.caption, photo.photo_id):
-                await caption_photo(self._bank, self._captioner, photo.photo_id)
+                await caption_photo(self._bank, self._captioner, photo.photo_id, meter.count)
 
 
 def _names_in(text: str, concepts: Sequence[Concept]) -> list[str]:

@@ -16,7 +16,7 @@ from m2a.agents.state import MemoryContext, PhotoView
 from m2a.memory.bank import MemoryBank
 from m2a.memory.photo_store import PhotoDamagedError, PhotoNotFoundError
 from m2a.types import MemoryEntry, Message, Recognition
-from models.captioner import Captioner
+from models.captioner import Captioner, Count, uncounted
 
 LONGEST_SIDE = 1024
 EARLIER_PHOTOS = 16
@@ -112,9 +112,9 @@ def numbered_photos(messages: Sequence[Message]) -> dict[str, int]:
     return {photo_id: number for number, photo_id in enumerate(shown, start=1)}
 
 
-async def caption_photo(bank: MemoryBank, captioner: Captioner, photo_id: str) -> str:
+async def caption_photo(bank: MemoryBank, captioner: Captioner, photo_id: str, count: Count = uncounted) -> str:
     """The photo's caption, made and kept where there is none. Raises what the captioner raises."""
-    caption = await captioner.caption(await in_thread(bank.photos.data, photo_id))
+    caption = await captioner.caption(await in_thread(bank.photos.data, photo_id), count)
     await in_thread(lambda: bank.photos.set_caption(photo_id, caption, captioner_id=captioner.captioner_id))
     return caption
 

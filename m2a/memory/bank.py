@@ -475,11 +475,16 @@ class MemoryBank:
         )
         return [sorted(hits, key=_is_unchecked) for hits in found]
 
-    def search_among(self, query: Query, memory_ids: Collection[int], k: int) -> list[Hit]:
+    def search_among(
+        self, query: Query, memory_ids: Collection[int], k: int, *, relevance_floor: bool = True
+    ) -> list[Hit]:
         """The k best of these entries, as `search` finds them."""
         retrieval = self._retrieval()
         hits = retrieval.indexer.when_current(
-            self.owner, lambda: retrieval.retriever.search(self.owner, query, {"entry"}, k, within=memory_ids)
+            self.owner,
+            lambda: retrieval.retriever.search(
+                self.owner, query, {"entry"}, k, relevance_floor=relevance_floor, within=memory_ids
+            ),
         )
         return sorted(hits, key=_is_unchecked)
 

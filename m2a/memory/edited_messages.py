@@ -20,7 +20,7 @@ def resting_on(
     unit: UnitOfWork, raw: RawMessageStore, semantic: SemanticMemoryStore, message_id: int
 ) -> list[tuple[MemoryEntry, tuple[EvidenceRange, ...]]]:
     """The living entries that rest on a message or on the replies to it, each with the evidence that says the same elsewhere."""
-    ids = {message_id, *_replies(unit, message_id)}
+    ids = {message_id, *replies_to(unit, message_id)}
     living = semantic.get(unit, semantic.resting_on(unit, ids))
     concepts = semantic.concepts(unit) if living else []
     found = []
@@ -42,10 +42,11 @@ def take_back(
             semantic.reduce(unit, reduced, Attribution(who, "the user edited what it came from", now))
         else:
             semantic.withdraw(unit, one.memory_id, Attribution(who, "the user edited what it came from", now))
-    for reply_id in _replies(unit, message_id):
+    for reply_id in replies_to(unit, message_id):
         updates.finish(unit, reply_id)
 
 
-def _replies(unit: UnitOfWork, message_id: int) -> list[int]:
+def replies_to(unit: UnitOfWork, message_id: int) -> list[int]:
+    """The ids of the replies to a message, the oldest first."""
     answers = unit.owns(trace) & (trace.c.answers == message_id)
-    return list(unit.scalars(select(trace.c.message_id).where(answers)))
+    return list(unit.scalars(select(trace.c.message_id).where(answers).order_by(trace.c.message_id)))

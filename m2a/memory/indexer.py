@@ -94,17 +94,17 @@ class Indexer:
         self._emptied = 0  # how often, by `rebuild`
         self._looked_for_loss = False
 
-    def drain(self, owner: str | None = None) -> int:
+    def drain(self, owner: str | None = None, *, is_cancelled: Callable[[], bool] = lambda: False) -> int:
         """Tell the index what changed, of one owner or of all; how many changes that was.
 
-        Returns once the index has all that was written before the call. A photo whose file is damaged stays in the
-        outbox and is logged. An index that fails is mended, once.
+        Returns once the index has all that was written before the call, or it `is_cancelled`. A photo whose file is damaged
+        stays in the outbox and is logged. An index that fails is mended, once.
         """
         try:
-            return self._drain(owner)
+            return self._drain(owner, is_cancelled)
         except IndexUnavailableError:
             self.mend()
-            return self._drain(owner)
+            return self._drain(owner, is_cancelled)
 
     def when_current(self, owner: str, read: Callable[[], T]) -> T:
         """What `read` finds in an index that has all of the owner's records that were written before the call.
@@ -171,8 +171,11 @@ class Indexer:
         with self._database.snapshot() as connection:
             return connection.scalar(select(func.count()).select_from(outbox).where(_of(owner))) or 0
 
-    def rebuild(self, owner: str | None = None) -> int:
-        """Empty the index and fill it from SQL; how many records. After a crash half-way the next `drain` finishes it."""
+    def rebuild(self, owner: str | None = None, *, is_cancelled: Callable[[], bool] = lambda: False) -> int:
+        """Empty the index and fill it from SQL; how many records. Once it `is_cancelled`, it returns before they are all in.
+
+        What a crash or that leaves out, the next `drain` puts in.
+        """
         # What a drain has told the index and still has in the outbox would be dropped here and crossed off there.
         with self._no_drains(owner):
             self._emptied += 1
@@ -187,7 +190,7 @@ class Indexer:
             except IndexUnavailableError:
                 self._index.mend()
                 self._index.drop(owner)
-        self.drain(owner)
+        self.drain(owner, is_cancelled=is_cancelled)
         return records
 
     def differences(self, owner: str) -> list[Difference]:
@@ -263,10 +266,10 @@ class Indexer:
                 held.enter_context(lock)
             yield
 
-    def _drain(self, owner: str | None) -> int:
+    def _drain(self, owner: str | None, is_cancelled: Callable[[], bool]) -> int:
         self._refill_what_was_lost()
         owners = [owner] if owner is not None else self._owners_with_changes()
-        return sum(self._drain_owner(of) for of in owners if self.backlog(of))
+        return sum(self._drain_owner(of, is_cancelled) for of in owners if self.backlog(of))
 
     def _owners_with_changes(self) -> list[str]:
         with self._database.snapshot() as connection:
@@ -276,10 +279,10 @@ class Indexer:
                 )
             )
 
-    def _drain_owner(self, owner: str) -> int:
+    def _drain_owner(self, owner: str, is_cancelled: Callable[[], bool]) -> int:
         with self._lock_of(owner):
             done, last = 0, 0
-            while batch := self._next_batch(owner, last):
+            while not is_cancelled() and (batch := self._next_batch(owner, last)):
                 last = batch[-1].sequence
                 finished = self._apply(owner, batch)
                 with self._database.write(owner) as unit:

@@ -18,6 +18,7 @@ from m2a.types import (
 )
 
 MESSAGES_FOUND = 50
+CLOSEST = 3  # memories that are shown where none is near
 
 
 class MemoryBrowser:
@@ -45,7 +46,7 @@ class MemoryBrowser:
             return memory_listing.last_updated(unit)
 
     def subjects(self, limit: int = 100) -> list[Subject]:
-        """What the living entries name, the most told first."""
+        """What the living entries are about, the most told first."""
         with self._database.read(self._owner) as unit:
             return memory_listing.subjects(unit, limit)
 
@@ -55,12 +56,25 @@ class MemoryBrowser:
             return memory_summary.summary(unit, self._semantic, self._clock().tzinfo or UTC)
 
     def find(self, words: str, wanted: MemoryFilter, k: int) -> list[Hit]:
-        """The memories that a search finds among those that the filter lets through, best first, `k` at most."""
-        if wanted == MemoryFilter():
-            return self._bank.search(Query(words), k=k)
-        with self._database.read(self._owner) as unit:
-            ids = memory_listing.all_passing(unit, wanted, self._clock().tzinfo or UTC)
-        return self._bank.search_among(Query(words), ids, k) if ids else []
+        """The memories near to the words among those that the filter lets through, best first, `k` at most.
+
+        Where none is near, the `CLOSEST` that there are, of which no hit `is_near`.
+        """
+        within = None
+        if wanted != MemoryFilter():
+            with self._database.read(self._owner) as unit:
+                within = memory_listing.all_passing(unit, wanted, self._clock().tzinfo or UTC)
+            if not within:
+                return []
+
+        def found(*, relevance_floor: bool) -> list[Hit]:
+            if within is None:
+                return self._bank.search(Query(words), k=k, relevance_floor=relevance_floor)
+            return self._bank.search_among(Query(words), within, k, relevance_floor=relevance_floor)
+
+        hits = found(relevance_floor=True)
+        near = [hit for hit in hits if hit.is_near]
+        return near or (hits or found(relevance_floor=False))[:CLOSEST]
 
     def find_by_photo(self, photo: str | bytes, k: int) -> list[Hit]:
         """The memories with a photo that is near to a stored one, by its id, or to a picture, which is kept nowhere.

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from m2a.memory import change_log, costs, updates
+from m2a.memory import change_log, costs, edited_messages, updates
 from m2a.memory.forgetting import Forgetter
 from m2a.memory.stores import Stores
 from m2a.types import Cost, CostSum
@@ -66,6 +66,13 @@ class ReplyLog:
         with self._database.write(self._owner) as unit:
             if self._raw.as_logged(unit, [reply_id]):
                 costs.note(unit, reply_id, cost, self._clock())
+
+    def note_caption_cost(self, photo_id: str, cost: Cost) -> None:
+        """Keep what the caption of a photo took, with the update after the message that first showed it."""
+        with self._database.write(self._owner) as unit:
+            for message_id in self._raw.with_photos(unit, [photo_id]).get(photo_id, ())[:1]:
+                replies = edited_messages.replies_to(unit, message_id)
+                costs.note(unit, replies[-1] if replies else message_id, cost, self._clock())
 
     def costs_of(self, reply_ids: Collection[int]) -> dict[int, list[Cost]]:
         """What each of the replies took, and the update after it."""

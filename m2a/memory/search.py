@@ -90,6 +90,7 @@ class Search:
         """The k best records, the best first; fewer where no more is near enough. Nothing is `waited_for` any more."""
         near = {path: self._near[path] if self._is_near else {} for path in _PATHS if path in self._near}
         ranks = {path: {key: rank for rank, key in enumerate(of_path, start=1)} for path, of_path in near.items()}
+        close = {key for path in near for key, _ in self._over(self._measured, path)}
         with self._parts.database.read(self._owner) as unit:
             filled = self._fill(unit, self._rank(unit, near), k)
             evidence = self._evidence(unit, [place for place, _ in filled])
@@ -104,6 +105,7 @@ class Search:
                     if path != "bm25" and place.key in of_path
                 },
                 evidence=tuple(evidence[message_id] for message_id in place.evidence),
+                is_near=place.key in close,
             )
             for place, record in filled
         ]

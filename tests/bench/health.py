@@ -34,7 +34,7 @@ from m2a.types import Addition, Finding, MemoryEntry
 from tests.bench.floor import DATA
 from tests.bench.offline_training import LEARNED_CASES
 from tests.offline_cases import Story, read_sets
-from tests.test_boundary import PAYLOADS
+from tests.plants import PAYLOADS
 from tests.told_memory import Memory, draft_of
 
 LOCOMO = DATA / "locomo" / "locomo_dev6.json"

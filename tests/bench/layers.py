@@ -241,7 +241,7 @@ class _NoCaptioner:
 
     captioner_id = "none"
 
-    async def caption(self, photo: bytes) -> str:
+    async def caption(self, photo: bytes, count: object = None) -> str:
         raise NotImplementedError
 
 
