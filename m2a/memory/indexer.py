@@ -447,10 +447,10 @@ class Indexer:
         ]
         for table, record_id, record, conditions in sources:
             waiting = select(outbox.c.record_id).where(unit.owns(outbox), outbox.c.record == record)
-            living = [unit.owns(table), *conditions]
-            rows = select(table.c.owner, literal(record), record_id).where(*living, record_id.not_in(waiting))
-            unit.execute(insert(outbox).from_select(["owner", "record", "record_id"], rows))
-            records += unit.scalar(select(func.count()).select_from(table).where(*living)) or 0
+            rows = select(table.c.owner, literal(record), record_id).where(unit.owns(table), *conditions)
+            missing = rows.where(record_id.not_in(waiting))
+            unit.execute(insert(outbox).from_select(["owner", "record", "record_id"], missing))
+            records += unit.count(table, *conditions)
         return records
 
 
