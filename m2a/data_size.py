@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
-from sqlalchemy import ColumnElement, Connection, Table, func, select
+from sqlalchemy import ColumnElement, Connection, func, select
 
 from m2a.memory.schema import conversation, entry, message, outbox, photo
 from m2a.memory.stores import Stores
-from m2a.memory.unit_of_work import UnitOfWork
 from m2a.settings import Settings
 from m2a.types import DataSize
 
@@ -15,8 +14,8 @@ def data_size(settings: Settings, stores: Stores, owner: str) -> DataSize:
     """The numbers are the owner's, the bytes those of the whole data folder."""
     folder = settings.data_dir
     with stores.database.read(owner) as unit:
-        counts = [_count(unit, table) for table in (conversation, message, photo)]
-        memories = _count(unit, entry, alive=True)
+        counts = [unit.count(table) for table in (conversation, message, photo)]
+        memories = unit.count(entry, entry.c.alive)
         waiting = _waiting(unit.connection, unit.owns(outbox))
     conversations, messages, photos = counts
     return DataSize(
@@ -42,11 +41,6 @@ def _waiting(connection: Connection, *these: ColumnElement[bool]) -> int:
     """A record that changed several times waits once."""
     records = select(outbox.c.owner, outbox.c.record, outbox.c.record_id).where(*these).distinct().subquery()
     return connection.scalar(select(func.count()).select_from(records)) or 0
-
-
-def _count(unit: UnitOfWork, table: Table, *, alive: bool = False) -> int:
-    these = [unit.owns(table), *([table.c.alive] if alive else [])]
-    return unit.scalar(select(func.count()).select_from(table).where(*these)) or 0
 
 
 def _bytes(*paths: Path) -> int:

@@ -11,6 +11,7 @@ from m2a.memory.bank import MemoryBank
 from m2a.memory.health import HealthCheck
 from m2a.memory.photo_store import PhotoDamagedError, PhotoNotFoundError
 from m2a.memory.stores import Stores
+from m2a.memory.withheld import photos_left
 from m2a.speakers import THE_USER
 from m2a.types import Finding, FindingKind, Health, OpenFinding
 from m2a.types.errors import UserError
@@ -102,7 +103,7 @@ class HealthChecks:
         living = self._bank(owner).entries_by_id({number for one in findings for number in one.memory_ids})
         named = {one.photo_id for one in findings if one.photo_id}
         with self._stores.database.read(owner) as unit:
-            photos = health.photos_left(unit, named) if named else set()
+            photos = photos_left(unit, named) if named else set()
         return [
             OpenFinding(one, tuple(living[number] for number in one.memory_ids))
             for one in findings
@@ -110,9 +111,9 @@ class HealthChecks:
         ]
 
     async def _look_at_photo(self, bank: MemoryBank, photo_id: str) -> None:
-        indexer = self._stores.retrieval().indexer
+        photo_vectors = self._stores.retrieval().photo_vectors
         try:
-            await in_thread(indexer.photo_vectors, bank.owner, [photo_id])
+            await in_thread(photo_vectors.of, bank.owner, [photo_id])
         except (PhotoDamagedError, PhotoNotFoundError, OSError) as error:
             raise MendingError(
                 "The file of this photo is damaged or missing: restore it from a backup, or erase the photo."

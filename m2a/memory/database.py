@@ -5,16 +5,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from typing import Any, TypeVar
 
-from sqlalchemy import (
-    Connection,
-    Engine,
-    create_engine,
-    event,
-    insert,
-    inspect,
-    select,
-    text,
-)
+from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, select, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
 

@@ -20,21 +20,11 @@ from m2a.memory.forgetting import Forgetter
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.receipts import write_receipt
 from m2a.memory.retelling import scrub_notes, told_by, words_left_alone
-from m2a.memory.schema import (
-    concept,
-    entry,
-    message,
-    metadata,
-    photo,
-)
+from m2a.memory.schema import concept, entry, message, metadata, photo
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
 from m2a.memory.titles import retitle_telling
 from m2a.memory.unit_of_work import UnitOfWork
-from m2a.types import (
-    Erasure,
-    ErasurePreview,
-    Receipt,
-)
+from m2a.types import Erasure, ErasurePreview, Receipt
 
 # What stays of an owner of whom everything is erased: the name, the numbers given out, and what the act leaves.
 _KEPT = ("owner", "erasure", "receipt", "outbox", "owner_setting")

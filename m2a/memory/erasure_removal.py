@@ -32,14 +32,7 @@ from m2a.memory.sql import grouped
 from m2a.memory.titles import retitle, titles_following, with_automatic_title
 from m2a.memory.withheld import FORGOTTEN, masked, moved, renew, withhold, without_marks
 from m2a.memory.words import message_words
-from m2a.types import (
-    Conversation,
-    MemoryEntry,
-    Message,
-    MessageSpan,
-    RecordKey,
-    RewrittenMessage,
-)
+from m2a.types import Conversation, MemoryEntry, Message, MessageSpan, RecordKey, RewrittenMessage
 
 _OF_MESSAGE = (
     message_photo, message, trace, reply_source, turn_cost, held_memory, pending_update, message_reading, withheld_words,

@@ -31,14 +31,7 @@ from m2a.memory.semantic_memory_store import SemanticMemoryStore
 from m2a.memory.sql import grouped
 from m2a.memory.unit_of_work import UnitOfWork
 from m2a.memory.withheld import is_kept_back
-from m2a.types import (
-    Concept,
-    Erasure,
-    EvidenceRange,
-    MemoryEntry,
-    Message,
-    RecordKey,
-)
+from m2a.types import Concept, Erasure, EvidenceRange, MemoryEntry, Message, RecordKey
 from m2a.types.errors import UserError
 from models.captioner import together
 

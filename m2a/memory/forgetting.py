@@ -10,26 +10,12 @@ from m2a.memory.full_text import holding
 from m2a.memory.quotations import Span, sentence_spans, spans_saying
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.repetitions import Statement, repeating_spans, spans_holding, spans_of_statement, statements
-from m2a.memory.schema import (
-    forgotten_entry,
-    kept_back,
-    message,
-    message_photo,
-    trace,
-    withheld_words,
-)
+from m2a.memory.schema import forgotten_entry, kept_back, message, message_photo, trace, withheld_words
 from m2a.memory.semantic_memory_store import RejectedWriteError, SemanticMemoryStore
 from m2a.memory.sql import to_microseconds
 from m2a.memory.titles import retitle, titles_by_conversation, titles_following
 from m2a.memory.unit_of_work import UnitOfWork
-from m2a.memory.withheld import (
-    as_logged,
-    give_back,
-    withheld_by,
-    withheld_photos,
-    withheld_spans,
-    withhold,
-)
+from m2a.memory.withheld import as_logged, give_back, withheld_by, withheld_photos, withheld_spans, withhold
 from m2a.memory.words import finished_words
 from m2a.types import EntryChange, KeptBackReason, MemoryEntry, Message, MessageSpan, RecordKey
 
@@ -214,8 +200,7 @@ class Forgetter:
             return set()
         found = holding(unit, words)
         frequency = {word: sum(word in held for held in map(set, found.values())) for word in words}
-        total = unit.scalar(select(func.count()).select_from(message).where(unit.owns(message))) or 0
-        repeated = statements(texts, frequency, total, staying)
+        repeated = statements(texts, frequency, unit.count(message), staying)
         candidates = [
             number
             for number, held in found.items()

@@ -120,7 +120,7 @@ class HealthCheck:
         ids = [row.photo_id for row in rows]
         with self._database.read(self._owner) as unit:
             forgotten = forgotten_photos(unit, ids)
-        missing = self._stores.retrieval().indexer.photos_without_vectors(ids)
+        missing = self._stores.retrieval().photo_vectors.missing(ids)
         for row in rows:
             if row.photo_id not in forgotten and (not row.captioned_by or row.photo_id in missing):
                 self._note(Finding("photo", photo_id=row.photo_id))
@@ -140,13 +140,6 @@ def same_words(text: str) -> list[str]:
         if word not in _EMPTY:
             kept += [word] if word in STOP_WORDS else finished_words(word)
     return kept
-
-
-def photos_left(unit: UnitOfWork, photo_ids: Collection[str]) -> set[str]:
-    """Those among the photos that were neither erased nor forgotten."""
-    these = unit.owns(photo) & photo.c.photo_id.in_(sorted(photo_ids))
-    found = set(unit.scalars(select(photo.c.photo_id).where(these)))
-    return found - forgotten_photos(unit, found)
 
 
 def dismiss(unit: UnitOfWork, finding: Finding) -> None:

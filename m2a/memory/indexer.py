@@ -5,9 +5,8 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import Literal, TypeVar
 
-import numpy as np
 from sqlalchemy import ColumnElement, Connection, String, Table, cast, delete, func, insert, literal, select
 
 from m2a.memory.database import Database
@@ -17,6 +16,7 @@ from m2a.memory.index_schema import Space
 from m2a.memory.milvus import IndexUnavailableError
 from m2a.memory.photo_captions import with_captions
 from m2a.memory.photo_store import PhotoDamagedError, PhotoNotFoundError
+from m2a.memory.photo_vectors import PHOTOS_AT_ONCE, PhotoVectors
 from m2a.memory.ranking.encoding import CONTEXT, InContext, RecordEncoder
 from m2a.memory.ranking.record_store import RankedRecord, RankedRecordStore
 from m2a.memory.raw_message_store import RawMessageStore
@@ -25,20 +25,15 @@ from m2a.memory.schema import owner as owner_table
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
 from m2a.memory.sql import chunks, grouped
 from m2a.memory.unit_of_work import UnitOfWork
-from m2a.memory.withheld import FORGOTTEN, forgotten_photos, is_readable, without_marks
+from m2a.memory.withheld import FORGOTTEN, forgotten_photos, is_readable, photos_left, without_marks
 from m2a.memory.words import finished_words, message_words
 from m2a.types import MemoryEntry, Message, RecordKey
-from models.image_encoder import ImageEncoder
 from models.text_encoder import TextEncoder
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
 
 T = TypeVar("T")
 Record = Literal["entry", "message", "photo"]
 
 _BATCH = 500
-_PHOTOS_AT_ONCE = 64  # decoded in memory
 
 _log = logging.getLogger(__name__)
 
@@ -80,8 +75,7 @@ class Indexer:
         semantic: SemanticMemoryStore,
         index: MemoryIndex,
         text_encoder: TextEncoder,
-        image_encoder: ImageEncoder,
-        photo_image: "Callable[[str, str], Image]",
+        photo_vectors: PhotoVectors,
         ranked: RankedRecordStore | None = None,
         record_encoder: RecordEncoder | None = None,
     ) -> None:
@@ -90,8 +84,7 @@ class Indexer:
         self._semantic = semantic
         self._index = index
         self._text_encoder = text_encoder
-        self._image_encoder = image_encoder
-        self._photo_image = photo_image
+        self._photo_vectors = photo_vectors
         self._ranked = ranked or RankedRecordStore()
         self._record_encoder = record_encoder
         self._embeddings = EmbeddingCache(database)
@@ -252,26 +245,6 @@ class Indexer:
                 connection.execute(insert(outbox), rows)
         return len(rows)
 
-    def photo_vectors(self, owner: str, photo_ids: Sequence[str]) -> np.ndarray:
-        """The photos' vectors, one row each; computed at the first time and kept.
-
-        Raises `PhotoNotFoundError` for a photo that is not this owner's, and `PhotoDamagedError`.
-        """
-        # The cache knows no owners: ask before looking into it.
-        unknown = set(photo_ids) - self._photos_of(owner, photo_ids)
-        if unknown:
-            raise PhotoNotFoundError(f"There is no photo {min(unknown)!r}.")
-        return self._embeddings.vectors(
-            self._image_encoder.encoder_id,
-            self._image_encoder.dimensions,
-            photo_ids,
-            lambda missing: self._encode(owner, [photo_ids[position] for position in missing], for_words=False),
-        )
-
-    def photos_without_vectors(self, photo_ids: Sequence[str]) -> set[str]:
-        """Those among the photos of which no vector was made."""
-        return self._embeddings.missing(self._image_encoder.encoder_id, photo_ids)
-
     @property
     def _photo_spaces(self) -> tuple[Space, ...]:
         return ("photo",) if self._index.encoders.word_dimensions is None else ("photo", "photo_text")
@@ -317,12 +290,6 @@ class Indexer:
                 done += len(finished)
             return done
 
-    def _photos_of(self, owner: str, photo_ids: Sequence[str]) -> set[str]:
-        """Those among the photos that are the owner's and were not forgotten."""
-        with self._database.read(owner) as unit:
-            found = set(unit.scalars(select(photo.c.photo_id).where(unit.owns(photo), photo.c.photo_id.in_(photo_ids))))
-            return found - forgotten_photos(unit, found)
-
     def _next_batch(self, owner: str, after: int) -> Sequence:  # type: ignore[type-arg]
         with self._database.read(owner) as unit:
             return unit.execute(
@@ -343,7 +310,7 @@ class Indexer:
             versions = self._raw.versions(unit, [int(message_id) for message_id in message_ids])
             read = list(self._raw.get(unit, versions).values())
             messages = [_searchable(m) for m in with_captions(unit, read)]
-        photos = self._photos_of(owner, photo_ids)
+            photos = photos_left(unit, photo_ids)
         gone = [RecordKey("entry", int(i)) for i in memory_ids if int(i) not in entries]
         gone += [RecordKey("message", int(i)) for i in message_ids if int(i) not in versions]
         self._keep_for_ranking(owner, list(entries.values()), messages, versions, gone)
@@ -416,7 +383,7 @@ class Indexer:
     def _put_photos(self, owner: str, photo_ids: Sequence[str]) -> set[str]:
         """The damaged ones among the photos; the others are in the index."""
         damaged: set[str] = set()
-        for some in chunks(photo_ids, _PHOTOS_AT_ONCE):
+        for some in chunks(photo_ids, PHOTOS_AT_ONCE):
             try:
                 self._index.put_photos(owner, self._photo_rows(owner, some))
             except (PhotoDamagedError, PhotoNotFoundError, OSError):
@@ -429,25 +396,10 @@ class Indexer:
         return damaged
 
     def _photo_rows(self, owner: str, photo_ids: Sequence[str]) -> list[PhotoRow]:
-        vectors = self.photo_vectors(owner, photo_ids)
-        encoder = self._image_encoder
-        if encoder.word_dimensions is None:
-            return [PhotoRow(photo_id, vector, None) for photo_id, vector in zip(photo_ids, vectors, strict=True)]
-        word_vectors = self._embeddings.vectors(
-            f"{encoder.encoder_id} for words",
-            encoder.word_dimensions,
-            photo_ids,
-            lambda missing: self._encode(owner, [photo_ids[position] for position in missing], for_words=True),
-        )
-        return [PhotoRow(*row) for row in zip(photo_ids, vectors, word_vectors, strict=True)]
-
-    def _encode(self, owner: str, photo_ids: Sequence[str], *, for_words: bool) -> np.ndarray:
-        encode = self._image_encoder.encode_for_words if for_words else self._image_encoder.encode
-        parts = [
-            encode([self._photo_image(owner, photo_id) for photo_id in some])
-            for some in chunks(photo_ids, _PHOTOS_AT_ONCE)
-        ]
-        return np.concatenate(parts)
+        vectors = self._photo_vectors.of(owner, photo_ids)
+        word_vectors = self._photo_vectors.for_words(owner, photo_ids)
+        for_words = [None] * len(photo_ids) if word_vectors is None else word_vectors
+        return [PhotoRow(*row) for row in zip(photo_ids, vectors, for_words, strict=True)]
 
     def _refill_what_was_lost(self) -> None:
         """An index file that was deleted, damaged or dropped half-way must not look like an empty memory: fill it again.
@@ -495,10 +447,10 @@ class Indexer:
         ]
         for table, record_id, record, conditions in sources:
             waiting = select(outbox.c.record_id).where(unit.owns(outbox), outbox.c.record == record)
-            living = [unit.owns(table), *conditions]
-            rows = select(table.c.owner, literal(record), record_id).where(*living, record_id.not_in(waiting))
-            unit.execute(insert(outbox).from_select(["owner", "record", "record_id"], rows))
-            records += unit.scalar(select(func.count()).select_from(table).where(*living)) or 0
+            rows = select(table.c.owner, literal(record), record_id).where(unit.owns(table), *conditions)
+            missing = rows.where(record_id.not_in(waiting))
+            unit.execute(insert(outbox).from_select(["owner", "record", "record_id"], missing))
+            records += unit.count(table, *conditions)
         return records
 
 

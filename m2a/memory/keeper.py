@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Any
 
-from sqlalchemy import func, select
-
 from m2a.memory import kept_back
 from m2a.memory.attribution import Attribution
 from m2a.memory.forgetting import Forgetter
@@ -76,8 +74,7 @@ class Keeper:
     def _pin(self, unit: UnitOfWork, change: Pinning, by: Attribution) -> tuple[MemoryChanged, dict[str, Any]]:
         found = self._living(unit, change.memory_id)
         if change.is_pinned and found.pinned_at is None:
-            pinned = (unit.owns(entry), entry.c.alive, entry.c.pinned_at.is_not(None))
-            if (unit.scalar(select(func.count()).select_from(entry).where(*pinned)) or 0) >= PINS:
+            if unit.count(entry, entry.c.alive, entry.c.pinned_at.is_not(None)) >= PINS:
                 raise RejectedWriteError(f"{PINS} memories are pinned, and no more can be; unpin one of them first.")
             if len(found.text) > LONGEST_PIN:
                 raise RejectedWriteError(

@@ -6,16 +6,7 @@ from datetime import UTC, datetime
 from m2a.memory import memory_listing, memory_summary
 from m2a.memory.bank import MemoryBank
 from m2a.memory.stores import Stores
-from m2a.types import (
-    FoundConversation,
-    Hit,
-    MemoryFilter,
-    MemoryPage,
-    OpenedMemory,
-    Query,
-    Subject,
-    SubjectSummary,
-)
+from m2a.types import FoundConversation, Hit, MemoryFilter, MemoryPage, OpenedMemory, Query, Subject, SubjectSummary
 
 MESSAGES_FOUND = 50
 CLOSEST = 3  # memories that are shown where none is near

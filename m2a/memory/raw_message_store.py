@@ -190,10 +190,6 @@ class RawMessageStore:
             found.update(unit.scalars(answers))
         return found
 
-    def count(self, unit: UnitOfWork) -> int:
-        """How many messages the owner's log holds."""
-        return unit.scalar(select(func.count()).where(unit.owns(message))) or 0
-
     def preceding(self, unit: UnitOfWork, message_ids: Collection[int]) -> dict[int, int]:
         """For each of the messages the id of the one before it in its conversation; none for the first."""
         earlier = message.alias()
@@ -215,14 +211,8 @@ class RawMessageStore:
 
     def count_before(self, unit: UnitOfWork, conversation_id: str, message_id: int) -> int:
         """How many of the conversation's messages came before that one."""
-        return (
-            unit.scalar(
-                select(func.count()).where(
-                    unit.owns(message), message.c.conversation_id == conversation_id, message.c.message_id < message_id
-                )
-            )
-            or 0
-        )
+        before = (message.c.conversation_id == conversation_id, message.c.message_id < message_id)
+        return unit.count(message, *before)
 
     def find(self, unit: UnitOfWork, query: str, limit: int) -> list[Message]:
         """Full-text search: messages with any of the words, best first (BM25).
@@ -233,8 +223,7 @@ class RawMessageStore:
         if not words:
             return []
         held = holding(unit, words)
-        total = unit.scalar(select(func.count()).where(unit.owns(message))) or 0
-        ids = by_bm25(words, held, total)[:limit]
+        ids = by_bm25(words, held, unit.count(message))[:limit]
         found = self.get(unit, ids)
         return [found[message_id] for message_id in ids]
 

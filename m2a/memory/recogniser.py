@@ -14,6 +14,7 @@ from m2a.memory.embedding_cache import EmbeddingCache
 from m2a.memory.index import MemoryIndex
 from m2a.memory.indexer import Indexer
 from m2a.memory.photo_store import PhotoDamagedError, PhotoNotFoundError
+from m2a.memory.photo_vectors import PhotoVectors
 from m2a.memory.recognition import bars_of, recognise
 from m2a.memory.schema import message, message_photo, withheld_photo
 from m2a.memory.sql import from_microseconds
@@ -40,6 +41,7 @@ class Recogniser:
         self,
         database: Database,
         photo_image: "Callable[[str, str], Image]",
+        photo_vectors: PhotoVectors,
         index: MemoryIndex,
         indexer: Indexer,
         image_encoder: ImageEncoder,
@@ -48,6 +50,7 @@ class Recogniser:
         self._database = database
         self._photo_image = photo_image
         self._index = index
+        self._photo_vectors = photo_vectors
         self._indexer = indexer
         self._encoder = likeness_of(image_encoder)
         self._bars = bars_of(self._encoder.encoder_id)
@@ -100,7 +103,7 @@ class Recogniser:
             if photo_id in self._unstored:
                 vectors = self._image_encoder.encode([self._unstored[photo_id]])
             else:
-                vectors = self._indexer.photo_vectors(owner, [photo_id])
+                vectors = self._photo_vectors.of(owner, [photo_id])
             near = self._indexer.when_current(owner, lambda: self._index.search_photos(owner, vectors, _NEAREST))
             others = [hit.photo_id for hit in near if hit.score >= _NEARLY_SAME and hit.photo_id != photo_id]
             picture = _small(self._image(owner, photo_id)) if others else None

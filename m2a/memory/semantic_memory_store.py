@@ -3,12 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from datetime import date, datetime
 
-from sqlalchemy import (
-    delete,
-    insert,
-    select,
-    update,
-)
+from sqlalchemy import delete, insert, select, update
 
 from m2a.memory import concept_store
 from m2a.memory.attribution import Attribution
@@ -29,13 +24,7 @@ from m2a.memory.schema import (
 )
 from m2a.memory.sql import to_microseconds
 from m2a.memory.unit_of_work import UnitOfWork
-from m2a.types import (
-    DateInterval,
-    EntryChange,
-    EntryDraft,
-    EvidenceRange,
-    MemoryEntry,
-)
+from m2a.types import DateInterval, EntryChange, EntryDraft, EvidenceRange, MemoryEntry
 from m2a.types.errors import UserError
 
 # What names an entry, and is of no use without it.

@@ -8,14 +8,7 @@ from sqlalchemy import select, update
 from m2a.memory.repetitions import is_code
 from m2a.memory.schema import conversation, message, message_photo
 from m2a.memory.unit_of_work import UnitOfWork
-from m2a.memory.withheld import (
-    FORGOTTEN,
-    is_partly_kept_back,
-    is_readable,
-    masked,
-    withheld_from_owner,
-    without_marks,
-)
+from m2a.memory.withheld import FORGOTTEN, is_partly_kept_back, is_readable, masked, withheld_from_owner, without_marks
 from m2a.memory.words import finished_words
 
 TITLE_LENGTH = 60

@@ -16,6 +16,7 @@ from sqlalchemy import (
     ScalarResult,
     Select,
     bindparam,
+    func,
     insert,
     literal,
     select,
@@ -60,6 +61,10 @@ class UnitOfWork:
     def owns(self, table: FromClause) -> ColumnElement[bool]:
         """Whether a row of the table is the owner's."""
         return table.c.owner == self.owner
+
+    def count(self, table: FromClause, *conditions: ColumnElement[bool]) -> int:
+        """How many rows of the table are the owner's and meet the conditions."""
+        return self.scalar(select(func.count()).select_from(table).where(self.owns(table), *conditions)) or 0
 
     def among(self, column: Column[int], numbers: Collection[int]) -> ColumnElement[bool]:
         """Whether the column is one of the numbers, however many: one parameter, where `IN` takes one for each."""

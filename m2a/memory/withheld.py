@@ -11,6 +11,7 @@ from m2a.memory.schema import (
     message,
     message_photo,
     message_reading,
+    photo,
     withheld_photo,
     withheld_words,
 )
@@ -187,6 +188,13 @@ def forgotten_photos(unit: UnitOfWork, photo_ids: Collection[str] | None = None)
         candidates -= set(unit.scalars(in_messages.where(message_photo.c.photo_id.in_(some))))
         candidates -= set(unit.scalars(in_entries.where(entry_photo.c.photo_id.in_(some))))
     return candidates
+
+
+def photos_left(unit: UnitOfWork, photo_ids: Collection[str]) -> set[str]:
+    """Those among the photos that were neither erased nor forgotten."""
+    these = unit.owns(photo) & photo.c.photo_id.in_(sorted(photo_ids))
+    found = set(unit.scalars(select(photo.c.photo_id).where(these)))
+    return found - forgotten_photos(unit, found)
 
 
 def withhold(

@@ -18,6 +18,7 @@ from m2a.memory.owners import owner_named
 from m2a.memory.photo_decoder import DecodedPhoto, PhotoDecoder
 from m2a.memory.photo_store import PhotoStore
 from m2a.memory.raw_message_store import RawMessageStore
+from m2a.memory.schema import message
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
 from m2a.memory.stores import Retrieval, Stores
 from m2a.systems.captions import Captions
@@ -232,7 +233,7 @@ class Memory:
 
     def message_count(self) -> int:
         with self.shared.database.read(self.owner) as unit:
-            return self.shared.raw.count(unit)
+            return unit.count(message)
 
     def photo_data(self, photo_id: str) -> bytes:
         return self.shared.photos.data(self.owner, photo_id)

@@ -8,13 +8,7 @@ import re
 from collections.abc import Sequence
 from datetime import date
 
-from m2a.agents.offline.claims import (
-    Claim,
-    exclude_each_other,
-    puts_elsewhere,
-    share_a_frame,
-    tell_of_different_kinds,
-)
+from m2a.agents.offline.claims import Claim, exclude_each_other, puts_elsewhere, share_a_frame, tell_of_different_kinds
 from m2a.agents.offline.dates import find_dates, number, written
 from m2a.agents.offline.questions import Question
 from m2a.agents.offline.relevance import Match, is_sure, rests_on, share_evidence, together
