@@ -497,6 +497,8 @@ class Assistant:
                 await turn.until_stopped(self._catch_up(message, agent, updates, late.append))
                 composing = agent.reply(message, self._clock(), turn.emit)
                 await self._record_reply(turn, bank, message, await turn.until_stopped(composing) or Reply())
+            if message.photos and not bank.is_temporary:
+                self._spawn(self._caption(bank.owner))
             for event in late:
                 turn.emit(event)
             # Its turn comes before that of any later message, which can only be answered from here on.
@@ -504,8 +506,6 @@ class Assistant:
                 if turn.reply is not None:
                     await updates.work_off(turn.emit, after=turn.reply)
                 await in_thread(bank.index)
-            if message.photos and not bank.is_temporary:
-                self._spawn(self._caption(bank.owner))
         except Exception as error:  # the boundary of a turn: whatever broke, the user is told and the next turn runs
             stage: Literal["reply", "update"] = "reply" if turn.reply is None else "update"
             log_unforeseen(logger, f"The {stage}", error)

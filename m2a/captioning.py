@@ -20,6 +20,8 @@ async def caption_photos(bank: MemoryBank, captioner: Captioner) -> None:
     """
     photo_ids = await in_thread(bank.uncaptioned_photos)
     for photo_id in photo_ids:
+        if await in_thread(bank.caption, photo_id):
+            continue  # an update that names it was faster
         try:
             await caption_photo(bank, captioner, photo_id)
         except (PhotoDamagedError, PhotoNotFoundError, OSError) as error:
