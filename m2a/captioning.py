@@ -26,6 +26,8 @@ async def caption_photos(bank: MemoryBank, captioner: Captioner, price: Price) -
     """
     photo_ids = await in_thread(bank.photos.uncaptioned)
     for photo_id in photo_ids:
+        if await in_thread(bank.photos.caption, photo_id):
+            continue  # an update that names it was faster
         began, meter = time.monotonic(), UsageMeter()
         try:
             await caption_photo(bank, captioner, photo_id, meter.count)

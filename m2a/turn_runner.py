@@ -119,6 +119,8 @@ class TurnRunner:
                 await self._record_reply(
                     turn, bank, message, await turn.until_stopped(composing) or Reply(), agents.price
                 )
+            if message.photos and not bank.is_temporary:
+                self._caption(bank.owner)
             for event in late:
                 turn.emit(event)
             # Its turn comes before that of any later message, which can only be answered from here on.
@@ -126,8 +128,6 @@ class TurnRunner:
                 if turn.reply is not None:
                     await agents.updates.work_off(turn.emit, after=turn.reply)
                 await in_thread(bank.index)
-            if message.photos and not bank.is_temporary:
-                self._caption(bank.owner)
         except Exception as error:  # the boundary of a turn: whatever broke, the user is told and the next turn runs
             stage: Literal["reply", "update"] = "reply" if turn.reply is None else "update"
             log_unforeseen(logger, f"The {stage}", error)

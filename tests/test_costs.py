@@ -115,7 +115,9 @@ async def test_captions_cost_with_the_turn_that_first_showed_the_photo(memory: M
     with ChatServer(replies(say("A red teapot.", usage=(500, 12)), status(500))) as server:
         model = load_chat_model("openai:any", base_url=server.base_url, sees_photos=True)
         await caption_photos(memory.bank, ChatCaptioner(model), lambda read, written: (read + written) / 1024)
-        assert memory.bank.photos.captions(said.photos) == {said.photos[0]: "A red teapot."} and len(server.requests) == 1
+        assert (
+            memory.bank.photos.captions(said.photos) == {said.photos[0]: "A red teapot."} and len(server.requests) == 1
+        )
     [update] = memory.bank.replies.costs_of([reply.message_id])[reply.message_id]
     assert (update.calls, update.input_tokens, update.output_tokens, update.dollars) == (2, 600, 22, 0.75)
     unanswered = memory.bank.record(None, role="user", speaker="You", text="Another", photos=[jpeg("blue")])

@@ -84,6 +84,37 @@ async def test_a_model_that_only_ever_searches_must_reply_in_the_end(tmp_path: P
         assert "there are no tools any more" in chat.prompts("generate")[-1].text
 
 
+async def test_a_model_whose_call_was_refused_is_told_that_it_may_as_well_reply(tmp_path: Path) -> None:
+    def script(request: dict[str, Any]) -> Reply:
+        if Prompt.of(request).stage == "generate" and "write your reply, which takes no call" in json.dumps(request):
+            return say("Nothing, as far as I know.")
+        return Reply(tool_calls=(("finish", {}),))
+
+    async with talk(tmp_path, script) as chat:
+        events = await chat.say("What does Bobo love?")
+        [finished] = [e for e in events if isinstance(e, ReplyFinished)]
+        assert finished.message.text == "Nothing, as far as I know." and len(chat.prompts("generate")) == 2
+
+
+async def test_a_memory_is_told_once_in_a_prompt(tmp_path: Path) -> None:
+    def script(prompt: Prompt) -> Call:
+        if prompt.stage != "manage update" or "always" not in prompt.said:
+            return "finish", {}
+        return "add_memory", {**keep(prompt)[1], "kind": "preference"}
+
+    wish = "Please always answer in short sentences."
+    async with talk(tmp_path, ScriptedModel(script, lambda prompt: "Fine.")) as chat:
+        await chat.say(wish)
+        await chat.say("Thanks!")
+        [update] = chat.prompts("manage update")
+        changed = next(b for b in Prompt.of(update.json).blocks if b.title == "What was changed last in the memory")
+        assert changed.body == f"added: memory 1, “{wish}”"
+        chat.conversation = None
+        await chat.say("Which answers, in short sentences, did I ask for?")
+        [reply] = chat.prompts("generate")
+        assert Prompt.of(reply.json).material.count('{"memory_id": 1') == 1
+
+
 async def test_a_photo_stays_in_view_by_its_number_and_comes_back_with_a_fetched_message(tmp_path: Path) -> None:
     single = ScriptedModel(keep_and_find, lambda prompt: "A teapot.")
 

@@ -313,6 +313,16 @@ async def test_a_reply_whose_prompt_holds_the_turns_before_does_not_wait_for_the
         assert [type(event) async for event in first].count(MemoryChanged) == 1, "each notice comes in its own turn"
 
 
+async def test_a_photo_is_captioned_once_its_message_is_answered_and_waits_for_no_update(tmp_path, clock):
+    async with Assistant.open(load_settings(data_dir=tmp_path), policy=PausedUpdates(), clock=clock) as assistant:
+        bank = assistant.memory(assistant.local_owner)
+        await _answered(assistant.turn(assistant.local_owner, "", [photo("red")]))
+        async with asyncio.timeout(30):
+            while await asyncio.to_thread(bank.uncaptioned_photos):
+                pass
+        assert len(bank.pending_updates()) == 1
+
+
 async def _answered(turn: AsyncIterator[TurnEvent]) -> str:
     """The conversation of the turn, once it is answered."""
     async for event in turn:

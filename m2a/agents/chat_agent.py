@@ -25,6 +25,7 @@ MESSAGES_BEFORE = 200  # of the conversation, that a prompt may hold
 NOT_SEARCHED = (
     "The memory was not searched to the end: the search gave no usable step. What is not here may still be remembered."
 )
+OR_REPLY = "Or write your reply, which takes no call."
 UNASKED_REQUEST = (
     "Remember what the user's new message tells or shows that is worth remembering, and carry out what it corrects, takes back "
     "or asks to forget. Where there is nothing of that, finish."
@@ -136,7 +137,7 @@ class ChatAgent:
 
     async def _looked_at(self, state: TurnState, action: Action | Rejected, draft: ReplyDraft) -> Step:
         if isinstance(action, Rejected):
-            return Step(None, action)
+            return Step(None, Rejected(f"{action.reason} {OR_REPLY}"))
         step = await self._manager.look(state, action, draft.emit)
         if isinstance(step.observation, Searched | Opened):
             draft.contexts.append(await self._manager.context_of(step.observation))

@@ -11,7 +11,7 @@ changed, the old memory stays.
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from m2a.agents.consent_request import ConsentCheck, ConsentRequest, Proposal, Verdict
@@ -68,7 +68,6 @@ class _Open:
     rests_on_shown: bool = False
     reason: str = ""
     asked_for: bool = True
-    photos: tuple[PhotoView, ...] = field(default=())
 
 
 async def consented(

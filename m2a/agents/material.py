@@ -108,10 +108,21 @@ def context_lines(context: MemoryContext, memories: int | None = None, fetched: 
     return lines or ["Nothing was found that does not stand in the conversation."]
 
 
-def beside(context: MemoryContext, conversation: Sequence[Message]) -> MemoryContext:
-    """What was found, each message once: not where the prompt holds it as the conversation, nor below a hit that it is."""
+def beside(
+    context: MemoryContext, conversation: Sequence[Message], entries: Sequence[MemoryEntry] = ()
+) -> MemoryContext:
+    """What was found less the messages and entries that the prompt holds elsewhere; a message is not repeated below its hit."""
     held = {message.message_id for message in conversation}
-    hits = [hit for hit in context.hits if isinstance(hit.record, MemoryEntry) or hit.record.message_id not in held]
+    known = {entry.memory_id for entry in entries}
+    hits = [
+        hit
+        for hit in context.hits
+        if (
+            hit.record.memory_id not in known
+            if isinstance(hit.record, MemoryEntry)
+            else hit.record.message_id not in held
+        )
+    ]
     held |= {hit.record.message_id for hit in hits if isinstance(hit.record, Message)}
     messages = tuple(message for message in context.messages if message.message_id not in held)
     return replace(context, hits=tuple(hits), messages=messages)
@@ -135,10 +146,15 @@ def _photos_shown(message: Message, captions: Captions) -> str:
 
 
 def change_lines(change: MemoryChanged) -> list[str]:
-    lines = [f"{change.change}: {entry_line(change.entry)}"] if change.entry is not None else []
+    """What was done to a memory, by its number and words: where it matters, all of it stands among what was found."""
+    lines = [f"{change.change}: {_named(change.entry)}"] if change.entry is not None else []
     if change.previous is not None and change.change == "replaced":
-        lines.append(f"in the place of: {entry_line(change.previous)}")
+        lines.append(f"in the place of: {_named(change.previous)}")
     return lines
+
+
+def _named(entry: MemoryEntry) -> str:
+    return f"memory {entry.memory_id}, “{one_line(entry.text)}”"
 
 
 def system_message(agent: str, boundary: Boundary, scope: SearchScope | None = None) -> ChatMessage:

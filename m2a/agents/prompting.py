@@ -111,7 +111,8 @@ def reply_messages(state: TurnState, abilities: Abilities, scope: SearchScope) -
     pinned = [entry_line(entry) for entry in state.pinned]
     preferences = [entry_line(entry) for entry in state.preferences]
     turns = [_turn_text(state, message) for message in state.recent]
-    contexts = [beside(context, state.recent) for context in state.context]
+    entries = (*state.pinned, *state.preferences)
+    contexts = [beside(context, state.recent, entries) for context in state.context]
     step_budget = step_needs(state.steps)
     needs = Budget(
         history=sum(map(tokens_of, turns)),
@@ -138,7 +139,7 @@ def reply_messages(state: TurnState, abilities: Abilities, scope: SearchScope) -
         parts.append(boundary.enclose("Pinned by the user", pinned))
     if preferences:
         parts.append(boundary.enclose("Standing preferences of the user", preferences))
-    contexts = [beside(context, state.recent[left_out:]) for context in state.context]
+    contexts = [beside(context, state.recent[left_out:], entries) for context in state.context]
     memory_rooms = spread(budget.memories, [_memory_tokens(context) for context in contexts])
     fetched_rooms = spread(budget.fetched, [_fetched_tokens(context) for context in contexts])
     for context, memories, fetched in zip(contexts, memory_rooms, fetched_rooms, strict=True):
