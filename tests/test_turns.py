@@ -318,9 +318,9 @@ async def test_a_photo_is_captioned_once_its_message_is_answered_and_waits_for_n
         bank = assistant.memory(assistant.local_owner)
         await _answered(assistant.turn(assistant.local_owner, "", [photo("red")]))
         async with asyncio.timeout(30):
-            while await asyncio.to_thread(bank.uncaptioned_photos):
+            while await asyncio.to_thread(bank.photos.uncaptioned):
                 pass
-        assert len(bank.pending_updates()) == 1
+        assert len(bank.replies.pending_updates()) == 1
 
 
 async def _answered(turn: AsyncIterator[TurnEvent]) -> str:
