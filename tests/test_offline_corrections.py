@@ -203,7 +203,6 @@ def test_it_is_what_the_same_message_names_and_not_what_was_said_before(sense: S
         "Never mind, forget about it, it doesn't matter.",
         "Write me a short story about a man who has one memory removed.",
         "Thank you for being there. It takes courage to tell such a story, and you never know whom it helps. Let's keep going!",
-        "I'm so sorry about your friend. Losing somebody like that leaves a hole. No need to be strong all the time, let it out.",
         "That was a hard year for us, and I never thought we would get through it. Now we keep our heads up and share the load.",
     ],
 )

@@ -20,7 +20,8 @@ def naming(unit: UnitOfWork) -> Naming:
     """The living entries whose text names a subject that they are not tied to, by one of its names as it is written."""
     named: dict[str, list[tuple[tuple[str, ...], Concept]]] = {}
     for concept in concepts(unit):
-        for name in (concept.name, *concept.aliases):
+        # "My sister" may be any of two; who goes by a name of their own is nobody else.
+        for name in (concept.name, *(alias for alias in concept.aliases if alias[:1].isupper())):
             if words := _words(name):
                 named.setdefault(words[0], []).append((words, concept))
     if not named:

@@ -289,7 +289,8 @@ def utterances(message: str, sense: Sense) -> list[Utterance]:
         likely = forget_probability(typed, sense)
         enough = _enough_to_forget(typed, sense) if tells else _FORGETS
         if likely >= (min(enough, _FORGETS_IN_ITS_WORDS) if may_ask_to_forget(typed) else enough):
-            return [Utterance("forget", typed, tuple(found) if likely < _SURELY_FORGETS else ())]
+            surely = _FORGETS if may_ask_to_forget(typed) else _SURELY_FORGETS
+            return [Utterance("forget", typed, tuple(found) if likely < surely else ())]
         found = [_forgetting(one, sense) for one in found]
     stated = len(found) == 1 and found[0].act == "tell"
     return _with_question(found) if whole == "ask" and not stated else found

@@ -48,6 +48,11 @@ _ITS_WEEKDAY = r"(?:(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|mon|tues?|wed|
 # "Thursday evenings" and "Friday night is pizza night" tell of every week.
 _NOT_WEEKLY = r"(?! (?:mornings|afternoons|evenings|nights)\b| (?:morning|afternoon|evening|night) is\b)"
 _WHICH = r"(?:the )?(?P<which>last|past|this past|this coming|coming|this|next)"
+# "The Christmas presents" are of no day.
+_NO_FEAST = (
+    r"(?! (?:presents?|gifts?|cards?|trees?|cakes?|puddings?|jumpers?|lights?|decorations?|markets?|songs?|carols?|films?|"
+    r"movies?|stockings?|costumes?|sweets|cookies|crackers?|box(?:es)?)\b)"
+)
 _FIRST = r"(?:the )?(?P<first>[0-3]?\d)(?:st|nd|rd|th)?"
 _TO = r"(?:to|-|until|till|and|through)"
 _COUNT = (
@@ -417,7 +422,7 @@ _RULES: tuple[tuple[re.Pattern[str], _Resolve], ...] = (
     _rule(r"(?:the )?end of (?P<which>the|this|next) (?P<unit>week|month|year)", _end_of),
     _rule(rf"{_WHICH} (?P<season>spring|summer|autumn|fall|winter)", _season),
     _rule(rf"(?:in |in the )?(?P<season>spring|summer|autumn|winter)(?: of)? {_YEAR}", _season),
-    _rule(rf"(?:{_WHICH} )?(?P<feast>{'|'.join(_FEASTS)})(?: {_YEAR})?", _feast),
+    _rule(rf"(?:{_WHICH} )?(?P<feast>{'|'.join(_FEASTS)})(?: {_YEAR})?{_NO_FEAST}", _feast),
     _rule(rf"{_WHICH} {_MONTH}", _relative_month),
     _rule(rf"(?:(?<=\bin )|(?<=\bsince )|(?<=\buntil ))(?:early |mid-?|late )?{_MONTH}", _whole_month),
     _rule(rf"(?:(?<=\bin )|(?<=\bsince )|(?<=\buntil )){_YEAR}", _year),

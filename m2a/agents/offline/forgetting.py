@@ -10,7 +10,7 @@ from m2a.agents.offline.corrections import leans
 from m2a.agents.offline.relevance import entries_of, rests_on, together
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import content, meets, stems, tokens
-from m2a.agents.offline.wishes import all_words, is_forget, wanted_words
+from m2a.agents.offline.wishes import all_words, is_forget, wanted_words, what_is_named
 from m2a.memory.quotations import sentence_spans
 from m2a.types import Hit, MemoryEntry
 
@@ -61,14 +61,14 @@ class _Rated:
 
 def _rated(what: str, entries: Sequence[MemoryEntry], sense: Sense) -> list[_Rated]:
     """The memories, the best first, and of those alike the newest."""
-    named = all_words(what)
+    named, gist = all_words(what), what_is_named(what)
     words = [content(entry.text) for entry in entries]
     holders = Counter(word for held in words for word in held)
     found = []
     for entry, held in zip(entries, words, strict=True):
         shared = _WORD * sum(1 / holders[word] for word in held & named)
         shared += _SYNONYM * sum(1 / holders[word] for word in held - named if meets(word, named))
-        found.append(_Rated(entry, shared, shared + _COSINE * sense.cosine(what, entry.text)))
+        found.append(_Rated(entry, shared, shared + _COSINE * sense.cosine(gist, entry.text)))
     return sorted(found, key=lambda one: (one.score, one.entry.memory_id), reverse=True)
 
 

@@ -256,7 +256,7 @@ def topic_of(before: Sequence[str]) -> str | None:
     """The thing that "it" most likely means: the first thing of its own that the newest sentence speaks of."""
     for clause in reversed(before):
         for match in _TOPIC.finditer(clause):
-            if match[1].split()[-1].lower() not in lexicon.RELATIONS:
+            if not any(word.lower() in lexicon.RELATIONS for word in match[1].split()):  # nobody is "it"
                 return re.sub(r"^(?:an?|the) ", "the ", match[1], flags=re.IGNORECASE)
     return None
 
@@ -265,9 +265,9 @@ def standing_alone(part: str, before: Sequence[str], concepts: Sequence[Concept]
     """The sentence with what its first pronoun means, after the sentences `before` it: "She's four" → "Olive is four"."""
     if _PERSONAL.match(part) and (named := antecedent(before, concepts)):
         return _with_name(part, named)
-    if re.match(r"its?\b(?!(?:'s| is| was) (?:not )?(?:\w+ ){1,4}(?:that|who)\b)", part, re.IGNORECASE) and (
-        topic := topic_of(before)
-    ):
+    if re.match(
+        r"its?\b(?!(?:'s| is| was) (?:not )?(?:\w+ ){1,4}(?:that|who|i|we|he|she|they)\b)", part, re.IGNORECASE
+    ) and (topic := topic_of(before)):
         part = re.sub(r"^its\b", f"{topic}'s", part, count=1, flags=re.IGNORECASE)
         return re.sub(r"^it\b", topic, part, count=1, flags=re.IGNORECASE)
     return part

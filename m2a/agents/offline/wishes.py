@@ -36,7 +36,8 @@ _FORGET = re.compile(
 )
 # Never mind: "forget it, I'll take the bus".
 _NEVER_MIND = re.compile(
-    r"^(?:\w+,? )?forget (?:about )?(?:it|that),? (?:i'?ll|we'?ll|i can|it'?s (?:fine|ok|nothing)|it doesn'?t matter|never mind|"
+    r"^(?:(?:oh|ah|well|ok|okay|actually|no|never mind)\b[,.]? )*forget (?:about )?(?:it|that),? "
+    r"(?:i'?ll|we'?ll|i can|it'?s (?:fine|ok|nothing)|it doesn'?t matter|never mind|"
     r"no (?:worries|matter|problem))\b",
     re.IGNORECASE,
 )
@@ -71,7 +72,6 @@ RESTORE = re.compile(
 )
 
 _WORD = re.compile(r"(?:un-)?[a-z]+(?:'[a-z]+)?|[?!.,]")
-_UNLIKELY_AT_ALL = 0.02  # below which it makes no difference what the sentences say one by one
 _UNLIKELY = 0.3  # below which probability a clause after the wish tells what holds instead: "Forget Tuesday, we meet on Friday."
 # After these a message goes on with what holds instead: "scratch what I said about the key, Ana has it".
 _PUTS_RIGHT = re.compile(r"\W*(?:\w+,? )?(?:scratch|scrap|strike|disregard)\b", re.IGNORECASE)
@@ -112,16 +112,19 @@ def forgotten_by(sentence: str, sense: Sense) -> str | None:
 def forget_probability(text: str, sense: Sense) -> float:
     """How likely the text asks, in whatever words, that something told before be forgotten.
 
-    One of its sentences asks for it, too: a long message of feelings is near to such requests as a whole, and asks nothing.
+    A sentence that bids so decides by itself: "The fine is settled. No need to keep it." Else one of them asks for it as all
+    of it does: a long message of feelings is near to such requests as a whole, and asks nothing.
     """
     if _OWN_KEEPING.match(text) or _NEVER_MIND.match(text):
         return 0.0
     decision = sense.models["forgets"]
     parts = sentences(text)
     whole = decision.probability(phrases(text), sense.vector(text))
-    if len(parts) < 2 or whole < _UNLIKELY_AT_ALL:
+    if len(parts) < 2:
         return whole
-    return min(whole, max(decision.probability(phrases(part), sense.vector(part)) for part in parts))
+    likely = {part: decision.probability(phrases(part), sense.vector(part)) for part in parts}
+    bidding = max((likely[part] for part in parts if may_ask_to_forget(part)), default=0.0)
+    return max(bidding, min(whole, max(likely.values())))
 
 
 def phrases(text: str) -> dict[str, float]:
@@ -148,7 +151,7 @@ def _acts(words: Sequence[str]) -> list[str]:
 
 _GET_RID = re.compile(r"\bget(?:ting)? rid of\b")
 _BIDS = re.compile(
-    r"(?:^\^|[,.!?]|\b(?:so|and|but|please|pls|just|kindly|now|then|you|to|ok|omg|hey|well)|<memory>) "
+    r"(?:^\^|[,.!?]|\b(?:so|and|but|please|pls|just|kindly|now|then|you|to|ok|omg|hey|well|do|better)|<memory>) "
     r"<(?:remove|forget)> (?!to\b)|"
     r"\b(?:that|it|this|they|those|these) (?:should|ought to|must|has to|have to|needs? to|can|may|might as well) go\b|"
     r"(?<!\bi )(?<!\bwe )(?<!he )(?<!they )<no> (?:[\w']+ ){0,4}?<keep>|<no> (?:[\w']+ ){0,2}?<say> you\b|\bi ever <say>"
@@ -195,6 +198,12 @@ def wanted_words(what: str) -> set[str]:
     named = _TITLE.sub("", named)
     words = content(re.sub(r"^.*?\b(?:about|that)\b", "", named, count=1)) or content(named)
     return words - _ASKING
+
+
+def what_is_named(what: str) -> str:
+    """What a request says that it is about, without its reasons and its please; all of it where it does not say so."""
+    about = re.findall(r"\babout (?!it\b|that\b|this\b)([^,;.!?]+)", what, re.IGNORECASE)
+    return str(about[-1]) if about else what
 
 
 def all_words(what: str) -> set[str]:
