@@ -62,7 +62,6 @@ from m2a.wiring import (
 from models.prices import Price, price_of
 
 LOCAL_OWNER = "local"
-MESSAGES_FOUND = 50
 LONGEST_TITLE = 200
 
 PURGE_EVERY = 86_400  # seconds
