@@ -96,9 +96,9 @@ def dataset_card(run: Mapping[str, Any], statistics: Mapping[str, Any]) -> str:
     )
     if alone:
         exceptions += (
-            f" The ratio is waived for {alone} groups: nothing but photos was known of their concepts, so they have"
+            f" In {alone} group{'s' * (alone != 1)} too little was known of what the photos show: the ratio is waived,"
         )
-        exceptions += " questions of category 10 alone."
+        exceptions += " and there are questions of category 10 alone."
     per_conversation = "\n".join(
         f"| {name} | {one['sessions']} ({one['inserted_sessions']}) | {one['turns']} ({one['inserted_turns']}) "
         f"| {one['photos']} | {one['questions']} ({one['visual_questions']}) |"

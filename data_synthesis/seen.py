@@ -130,7 +130,8 @@ class Sight:
         elsewhere: Sequence[str] = (),
     ) -> None:
         """`elsewhere` are the texts of the dialogue's other turns; `turn_name` is how sentences name a turn."""
-        self.group, self.request, self.turn_name, self._elsewhere = group, request, turn_name, elsewhere
+        self.group, self.request, self.turn_name = group, request, turn_name
+        self._elsewhere = (*request.host_texts, *elsewhere)
         self.concepts = request.group.concepts
         self.everyone = (*self.concepts, *request.elsewhere)
         self.owners = {photo.path: (one, photo) for one in self.concepts for photo in one.photos}
@@ -186,9 +187,15 @@ class Sight:
         words -= content_of(concept.name)
         return next((at for at in self.about[concept.name] if words and words <= self.words(at)), None)
 
+    @cached_property
+    def _about_elsewhere(self) -> dict[str, list[frozenset[str]]]:
+        """The words of the dialogue's other turns that name each concept; "the dog" may be any dog there."""
+        names = [one.name for one in self.concepts if not one.name.startswith("the ")]
+        return {name: [content_of(text) for text in self._elsewhere if holds(text, name)] for name in names}
+
     def told_elsewhere(self, words: frozenset[str], concept: PersonalConcept) -> bool:
         words -= content_of(concept.name)
-        return bool(words) and any(words <= content_of(text) and holds(text, concept.name) for text in self._elsewhere)
+        return bool(words) and any(words <= said for said in self._about_elsewhere.get(concept.name, ()))
 
     def told_anywhere(self, words: frozenset[str]) -> TurnPlace | None:
         """The first turn of the sessions that says one of the words."""

@@ -111,6 +111,15 @@ def test_photos_without_places_are_told_by_looks_and_asked_about_in_the_ratio():
         assert missing <= counts[8], counts
 
 
+def test_what_the_rest_of_the_dialogue_tells_of_a_concept_is_not_asked():
+    asked = request(DOG, CLOCK, bare("Kolo"))
+    answers = {q.answer for seed in range(3) for q in generated([replace(asked, seed=seed)])[0].questions}
+    assert "liver pink" in answers
+    told = replace(asked, host_texts=("Rosa has a liver pink nose.",))
+    for group in (generated([replace(told, seed=seed)])[0] for seed in range(3)):
+        assert "liver pink" not in {question.answer for question in group.questions}
+
+
 def test_where_little_is_known_visual_retrieval_alone_is_asked():
     known = replace(bare("Zubo", 3), attributes=(Attribute("coat", "shaggy"),))
     asked = request(known, bare("Wexa"), bare("Kolo"))
