@@ -1,7 +1,7 @@
 // What the page does beyond Gradio: the drawer, the theme, the address, scrolling, and names for screen readers.
 (() => {
   'use strict';
-  const THEMES = { system: 'Theme: as the system', light: 'Theme: light', dark: 'Theme: dark' };
+  const THEMES = { system: 'Theme: system', light: 'Theme: light', dark: 'Theme: dark' };
   // Stands for a file that this browser cannot draw, such as a HEIC photo.
   const NO_PREVIEW = 'data:image/svg+xml,' + encodeURIComponent(
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40 40" fill="none" stroke="#888" stroke-width="1.5">'
@@ -403,7 +403,7 @@
     const count = document.createElement('b');
     count.className = 'm-waits';
     count.textContent = String(waiting);
-    count.title = waiting === 1 ? '1 memory waits for your review' : `${waiting} memories wait for your review`;
+    count.title = waiting === 1 ? '1 memory is waiting for your review' : `${waiting} memories are waiting for your review`;
     place.append(' ', count);
   }
 

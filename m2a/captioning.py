@@ -1,33 +1,44 @@
 """Captions of photos, made off the reply's path: each photo once, the oldest first, taken up again at the next start."""
 
 import logging
+import time
 
 from m2a.agents.in_thread import in_thread
 from m2a.agents.photo_views import caption_photo
+from m2a.agents.steps import UsageMeter
+from m2a.costing import cost_of
 from m2a.memory.bank import MemoryBank
 from m2a.memory.photo_store import PhotoDamagedError, PhotoNotFoundError
 from models.captioner import Captioner
 from models.chat_model import ChatModelError
+from models.prices import Price
 
 logger = logging.getLogger(__name__)
 
 
-async def caption_photos(bank: MemoryBank, captioner: Captioner) -> None:
+async def caption_photos(bank: MemoryBank, captioner: Captioner, price: Price) -> None:
     """Caption the owner's photos that nobody has looked at yet, and index their messages with what was found.
+
+    What a chat model took for it is kept with the turn that showed the photo.
 
     A model's service that fails ends it: what is left is captioned after the next turn or at the next start. A damaged photo
     is passed over.
     """
-    photo_ids = await in_thread(bank.uncaptioned_photos)
+    photo_ids = await in_thread(bank.photos.uncaptioned)
     for photo_id in photo_ids:
-        if await in_thread(bank.caption, photo_id):
+        if await in_thread(bank.photos.caption, photo_id):
             continue  # an update that names it was faster
+        began, meter = time.monotonic(), UsageMeter()
         try:
-            await caption_photo(bank, captioner, photo_id)
+            await caption_photo(bank, captioner, photo_id, meter.count)
         except (PhotoDamagedError, PhotoNotFoundError, OSError) as error:
             logger.warning("A photo is not captioned: %s", error)
         except ChatModelError as error:
             logger.warning("Photos wait for their captions: %s", error)
             return
+        finally:
+            if meter.usage is not None:
+                cost = await in_thread(cost_of, "update", time.monotonic() - began, meter.usage, price)
+                await in_thread(bank.replies.note_caption_cost, photo_id, cost)
     if photo_ids:
         await in_thread(bank.index)

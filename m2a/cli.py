@@ -7,11 +7,12 @@ import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
 from m2a.log import WordlessFormatter
+from m2a.plurals import counted, plural
 from m2a.reach import pieces_of, sql_bank
 from m2a.sentences import sentence_of
 from m2a.settings import Settings, SettingsError, load_settings
@@ -38,7 +39,7 @@ _PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
 def _memory_number(value: str) -> int:
     """A memory's number as `m2a memory list` prints it. Raises `typer.BadParameter`."""
     if not value.isdecimal() or len(value) > 9:  # no database numbers further
-        raise typer.BadParameter(f"{value!r} is no memory's number; `m2a memory list` shows them.")
+        raise typer.BadParameter(f"{value!r} is not the number of a memory; `m2a memory list` shows them.")
     return int(value)
 
 
@@ -60,30 +61,91 @@ def ask(
 ) -> None:
     """Say something to the assistant, in a conversation of its own. The answer goes to standard output, and what the memory
     kept of it, and what it did not, to standard error."""
+    pieces = pieces_of("ask", text=text, photos=_readable(photo), conversation_id=None)
+    if not as_json:
+        _print_turn(pieces)
+        return
+    for piece in pieces:
+        if "turn" in piece:
+            print(json.dumps(piece["turn"], ensure_ascii=False, indent=2))
+
+
+@app.command()
+def chat(
+    is_temporary: Annotated[
+        bool, typer.Option("--temporary", help="Keep nothing of it: no message, memory, file or log line.")
+    ] = False,
+    without_memory: Annotated[
+        bool, typer.Option("--without-memory", help="Of a temporary chat: don't read the memory either.")
+    ] = False,
+) -> None:
+    """Talk to the assistant, a line at a time, until the end of the input (Ctrl+D)."""
+    from m2a.reach import reached
+    from m2a.types.errors import UserError
+
+    if without_memory and not is_temporary:
+        _fail("Only a temporary chat goes without the memory; add --temporary.")
+    with reached() as pieces:
+        conversation_id = None
+        begun = pieces("temporary", reads_memory=not without_memory) if is_temporary else None
+        if begun is not None:
+            conversation_id = next(begun)["conversation_id"]
+            print("Nothing of this chat is kept.", file=sys.stderr)
+        try:
+            while (text := _line()) is not None:
+                if not text.strip():
+                    continue
+                try:
+                    conversation_id = _print_turn(pieces("ask", text=text, photos=[], conversation_id=conversation_id))
+                except UserError as error:  # the next line may fare better
+                    _complain(str(error))
+        finally:
+            if begun is not None:
+                begun.close()
+
+
+def _line() -> str | None:
+    """The next line of the input; None at its end."""
+    try:
+        return input("> " if sys.stdin.isatty() else "")
+    except EOFError:
+        return None
+
+
+def _print_turn(pieces: Iterator[dict[str, Any]]) -> str | None:
+    """Prints an answer as it comes, and then what the memory made of the turn. Returns the conversation's id."""
     from m2a.printed import notices
 
-    for piece in pieces_of("ask", text=text, photos=_readable(photo)):
-        if "text" in piece and not as_json:
+    conversation_id = None
+    for piece in pieces:
+        if "text" in piece:
             print(piece["text"], end="", flush=True)
-        elif "turn" in piece and as_json:
-            print(json.dumps(piece["turn"], ensure_ascii=False, indent=2))
-        elif "turn" in piece:
+        else:
             print(flush=True)
+            conversation_id = piece["turn"]["conversation_id"]
             for notice in notices(piece["turn"]):
                 print(notice, file=sys.stderr)
+    return conversation_id
 
 
 @memory.command("list")
 def list_memories(as_json: AsJson = False) -> None:
-    """Every memory, the oldest first."""
+    """Every memory, the oldest first; also those that are kept and not used, marked."""
     from m2a.commands import entry_piece
     from m2a.printed import memory_line
 
-    entries = sql_bank().entries()
+    bank = sql_bank()
+    kept_back = {kept.entry.memory_id: kept for kept in bank.kept_back(sum(bank.kept_back_counts().values()))}
+    entries = sorted([*bank.entries(), *(kept.entry for kept in kept_back.values())], key=lambda one: one.memory_id)
     if not entries:
         print(f"There is nothing in the memory of {load_settings().data_dir} yet.", file=sys.stderr)
     for entry in entries:
-        print(json.dumps(entry_piece(entry), ensure_ascii=False) if as_json else memory_line(entry))
+        kept = kept_back.get(entry.memory_id)
+        if as_json:
+            piece = entry_piece(entry) | {"kept_back": kept.reason if kept else None}
+            print(json.dumps(piece, ensure_ascii=False))
+        else:
+            print(memory_line(entry, kept))
 
 
 @memory.command("search")
@@ -92,11 +154,13 @@ def search_memories(
     limit: Annotated[int, typer.Option(min=1, max=100, help="How many, at most.")] = 10,
     as_json: AsJson = False,
 ) -> None:
-    """Search as the assistant does: by meaning, by words, and by what photos show."""
+    """Search as the assistant does: by meaning, by words, and by what photos show. Where nothing is close, the closest few."""
     if not text.strip():
         _fail("There are no words to look for; write some, as in `m2a memory search dog`.")
     found = 0
     for piece in pieces_of("search", text=text, limit=limit):
+        if not found and not piece["is_near"]:
+            print("Nothing in the memory is close to these words. The closest there is:", file=sys.stderr)
         found += 1
         if as_json:
             print(json.dumps(piece, ensure_ascii=False))
@@ -104,7 +168,7 @@ def search_memories(
             ranks = ", ".join(f"{path} {rank}" for path, rank in piece["ranks"].items())
             print(f"{piece['memory_id']:>5}  {piece['score']:.4f}  {piece['text']}  ({ranks})")
     if not found:
-        print("Nothing in the memory is near enough to these words.", file=sys.stderr)
+        print("Nothing in the memory matches these words.", file=sys.stderr)
 
 
 @memory.command("show")
@@ -114,14 +178,17 @@ def show_memory(memory_id: MemoryNumber, as_json: AsJson = False) -> None:
     from m2a.printed import history_line, memory_lines
 
     bank = sql_bank()
+    kept_back = bank.kept_back_by_id([memory_id]).get(memory_id)
     entry = bank.entry(memory_id) or bank.replaced_entries([memory_id]).get(memory_id)
+    entry = kept_back.entry if kept_back else entry
     if entry is None:
         _fail(f"There is no memory {memory_id}; `m2a memory list` shows what there is.")
-    messages = bank.messages_in_ranges(entry.evidence_ids)
+    messages = bank.evidence_to_owner(entry.evidence_ids)
     corrections = bank.corrections_of([memory_id]).get(memory_id, [])
     history = bank.history(memory_id)
     if as_json:
         piece = entry_piece(entry) | {
+            "kept_back": kept_back.reason if kept_back else None,
             "messages": [message_piece(message) for message in messages],
             "corrections": [entry_piece(correction) for correction in corrections],
             "history": [history_piece(row) for row in history],
@@ -129,7 +196,7 @@ def show_memory(memory_id: MemoryNumber, as_json: AsJson = False) -> None:
         print(json.dumps(piece, ensure_ascii=False, indent=2))
         return
     corrected = bank.entry(entry.corrects) if entry.corrects is not None else None
-    for line in memory_lines(entry, corrected, corrections):
+    for line in memory_lines(entry, corrected, corrections, kept_back):
         print(line)
     for message in messages:
         print(f"  {message.said_at:%Y-%m-%d %H:%M}  {message.speaker}: {message.text}")
@@ -144,7 +211,7 @@ def show_memory(memory_id: MemoryNumber, as_json: AsJson = False) -> None:
 
 @memory.command("delete")
 def delete_memory(memory_id: MemoryNumber) -> None:
-    """Forget one memory, and the words and photos that it rests on. `m2a erase` takes it off the disk, too."""
+    """Forget one memory, and the words and photos that it came from. `m2a erase` removes it from the disk, too."""
     from m2a.memory.semantic_memory_store import RejectedWriteError
     from m2a.types import Forgetting
 
@@ -152,13 +219,15 @@ def delete_memory(memory_id: MemoryNumber) -> None:
     try:
         # Among the changes after the newest reply, where `undo` finds it.
         [forgotten, *_others] = bank.write(
-            [Forgetting((memory_id,), "m2a memory delete")], who="the user", trace_of=bank.newest_reply_with_changes()
+            [Forgetting((memory_id,), "m2a memory delete")], who="the user", trace_of=bank.replies.newest_with_changes()
         )
     except RejectedWriteError:
+        if bank.kept_back_by_id([memory_id]):
+            _fail(f"No answer uses memory {memory_id} any more; `m2a erase memory {memory_id}` erases it for good.")
         _fail(f"There is no memory {memory_id}; `m2a memory list` shows what there is.")
     assert forgotten.previous is not None
     print(f"Forgot memory {memory_id}: {forgotten.previous.text}")
-    print("Its words in the conversations are not found, shown or used any more; `m2a memory undo` brings them back.")
+    print("Its words are no longer found, shown or used in the conversations; `m2a memory undo` brings them back.")
 
 
 @memory.command("undo")
@@ -183,9 +252,9 @@ def repair() -> None:
 
 @app.command()
 def reindex() -> None:
-    """Build the index anew from the database, with the encoders of the settings."""
+    """Rebuild the index from the database, with the encoders of the settings."""
     for piece in pieces_of("reindex"):
-        print(f"The index is built anew: {piece['records']} records.")
+        print(f"The index is rebuilt: {plural(piece['records'], 'record')}.")
 
 
 @app.command()
@@ -206,7 +275,7 @@ def erase(
     if kind in ("message", "memory", "forgotten") and which and not (which.isdecimal() and len(which) < 10):
         _fail(f"{which!r} is no number; `m2a erase {kind}` shows what there is.")
     if kind == "everything" and which:
-        _fail(f"Everything is everything; leave {which!r} out, or name what {which!r} is.")
+        _fail(f"“everything” takes no name; leave {which!r} out, or say what {which!r} is.")
     if keep_memories and kind not in KEEPING:
         _fail(f"Memories can be kept of a {' or '.join(KEEPING)}, and not of {kind!r}; leave --keep-memories out.")
     if not which and kind not in ("forgotten", "everything"):
@@ -226,19 +295,21 @@ def erase(
             continue
         for line in () if yes else erasure_lines(piece):
             print(line)
-        counts = ", ".join(f"{number} {of}" for of, number in piece["counts"].items()) or "nothing"
+        counts = counted(piece["counts"]) or "nothing"
         if yes:
             print(f"Erased: {counts}. Receipt {piece['receipt']}.")
-            print("Its bytes leave the disk with the next purge: within a day while the app runs, or by `m2a purge`.")
+            print(
+                "Its bytes leave the disk at the next purge: within a day while the app is running, or with `m2a purge`."
+            )
         else:
             print(f"This would erase: {counts}. Nothing was erased; add --yes to do it. There is no undo.")
 
 
 @app.command()
 def purge() -> None:
-    """Take what was erased off the disk: database, index, photos and caches are rid of its bytes."""
+    """Remove what was erased from the disk: from the database, the index, the photos and the caches."""
     for piece in pieces_of("purge"):
-        print(f"Purged. Erasures that the disk is rid of by that: {piece['purged']}.")
+        print(f"Purged: {plural(piece['purged'], 'erasure')} removed from the disk.")
         for line in piece["out_of_reach"]:
             print(line)
 
@@ -384,7 +455,7 @@ def _complain(reason: str) -> None:
 def _path_or_reason(bank: "MemoryBank", photo_id: str) -> str:
     """Where the photo is; where its file is gone, that, since the memory can be shown all the same."""
     try:
-        return str(bank.photo_path(photo_id))
+        return str(bank.photos.path(photo_id))
     except LookupError as error:
         return str(error)
 
@@ -429,10 +500,7 @@ def _report(name: str) -> None:
         faults += "fault" in piece
         print(f"fault: {piece['fault']}" if "fault" in piece else f"mended: {piece['mended']}")
     if faults:
-        print(
-            f"{faults} fault{'s' * (faults != 1)}."
-            + (" `m2a repair` mends what can be mended." if name == "verify" else "")
-        )
+        print(f"{plural(faults, 'fault')}." + (" `m2a repair` mends what can be mended." if name == "verify" else ""))
         raise typer.Exit(1)
     print("Database, photos and index agree.")
 

@@ -2,7 +2,7 @@
 a command that finds the data folder taken."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +23,10 @@ from m2a.types import (
     Hit,
     MemoryChanged,
     MemoryEntry,
+    MemoryFilter,
     MemorySearched,
     Message,
     NotKept,
-    Query,
     Receipt,
     ReplyFinished,
     TextDelta,
@@ -37,13 +37,16 @@ from m2a.types import (
 Piece = dict[str, Any]
 
 
-async def ask(assistant: Assistant, *, text: str, photos: list[str]) -> AsyncIterator[Piece]:
-    """One turn in a conversation of its own: pieces of `text`, then the `turn` as a whole, or an `error`.
+async def ask(
+    assistant: Assistant, *, text: str, photos: list[str], conversation_id: str | None
+) -> AsyncGenerator[Piece, None]:
+    """One turn in that conversation, or one of its own: pieces of `text`, then the `turn` as a whole, or an `error`.
 
     `photos` are the paths of files: who calls is the user of this machine, and bytes would be too much for a request.
     """
     turn: Piece = {"searched": [], "changes": [], "not_kept": [], "unasked": 0}
-    async for event in assistant.turn(assistant.local_owner, text, [Path(photo) for photo in photos]):
+    paths = [Path(photo) for photo in photos]
+    async for event in assistant.turn(assistant.local_owner, text, paths, conversation_id):
         match event:
             case TextDelta(piece):
                 yield {"text": piece}
@@ -76,20 +79,31 @@ async def ask(assistant: Assistant, *, text: str, photos: list[str]) -> AsyncIte
         yield {"turn": turn}
 
 
-async def search(assistant: Assistant, *, text: str, limit: int) -> AsyncIterator[Piece]:
-    """The memories that fit the words, best first, each with its ranks per path."""
-    bank = assistant.memory(assistant.local_owner)
-    for hit in await asyncio.to_thread(bank.search, Query(text), k=limit):
+async def temporary(assistant: Assistant, *, reads_memory: bool) -> AsyncGenerator[Piece, None]:
+    """Begin a temporary chat: its `conversation_id`. It is gone when whoever began it asks for no more, or is gone."""
+    owner = assistant.local_owner
+    conversation_id = assistant.temporary_chats.begin(owner, reads_memory=reads_memory)
+    try:
+        yield {"conversation_id": conversation_id}
+        await asyncio.Event().wait()
+    finally:
+        assistant.end_temporary(owner, conversation_id)
+
+
+async def search(assistant: Assistant, *, text: str, limit: int) -> AsyncGenerator[Piece, None]:
+    """The memories near to the words, best first, each with its ranks per path; where none is near, the closest."""
+    find = assistant.browser(assistant.local_owner).find
+    for hit in await asyncio.to_thread(find, text, MemoryFilter(), limit):
         yield hit_piece(hit)
 
 
-async def verify(assistant: Assistant) -> AsyncIterator[Piece]:
+async def verify(assistant: Assistant) -> AsyncGenerator[Piece, None]:
     """Every fault found in the stores and the index; changes nothing."""
     for fault in await asyncio.to_thread(verify_stores, assistant.stores):
         yield {"fault": fault}
 
 
-async def repair(assistant: Assistant) -> AsyncIterator[Piece]:
+async def repair(assistant: Assistant) -> AsyncGenerator[Piece, None]:
     """What was mended, then the faults that are left."""
     for mended in await asyncio.to_thread(repair_stores, assistant.stores):
         yield {"mended": mended}
@@ -97,8 +111,8 @@ async def repair(assistant: Assistant) -> AsyncIterator[Piece]:
         yield piece
 
 
-async def reindex(assistant: Assistant) -> AsyncIterator[Piece]:
-    """Build the index anew from the database, with the encoders of the settings."""
+async def reindex(assistant: Assistant) -> AsyncGenerator[Piece, None]:
+    """Rebuild the index from the database, with the encoders of the settings."""
     try:
         records = await asyncio.to_thread(assistant.rebuild_index)
     except IndexMismatchError:  # met by the opening in the background, which began before this was asked for
@@ -108,26 +122,27 @@ async def reindex(assistant: Assistant) -> AsyncIterator[Piece]:
 
 async def preview(
     assistant: Assistant, *, kind: ErasureKind, id: int | str | None, keep_memories: bool = False
-) -> AsyncIterator[Piece]:
+) -> AsyncGenerator[Piece, None]:
     """What an erasure would take, with its words."""
     yield preview_piece(await assistant.preview_erasure(assistant.local_owner, Erasure(kind, id, keep_memories)))
 
 
 async def erase(
     assistant: Assistant, *, kind: ErasureKind, id: int | str | None, keep_memories: bool = False
-) -> AsyncIterator[Piece]:
+) -> AsyncGenerator[Piece, None]:
     """Erase it; the receipt."""
     yield receipt_piece(await assistant.erase(assistant.local_owner, Erasure(kind, id, keep_memories)))
 
 
-async def purge(assistant: Assistant) -> AsyncIterator[Piece]:
+async def purge(assistant: Assistant) -> AsyncGenerator[Piece, None]:
     """Take what was erased off the disk: how many erasures, and what that does not reach."""
     purged = await assistant.purge()
     yield {"purged": purged, "out_of_reach": out_of_reach(assistant.stores)}
 
 
-COMMANDS: dict[str, Callable[..., AsyncIterator[Piece]]] = {
+COMMANDS: dict[str, Callable[..., AsyncGenerator[Piece, None]]] = {
     "ask": ask,
+    "temporary": temporary,
     "search": search,
     "verify": verify,
     "repair": repair,
@@ -140,7 +155,7 @@ COMMANDS: dict[str, Callable[..., AsyncIterator[Piece]]] = {
 
 def undo_last(bank: MemoryBank) -> str:
     """Take back the memory's last change that still holds; what was done, as a sentence. Raises `RejectedWriteError`."""
-    reply_id = bank.newest_reply_with_changes()
+    reply_id = bank.replies.newest_with_changes()
     holding = [] if reply_id is None else [one for one in load_trace(bank, reply_id).changes if not one.undone]
     if reply_id is None or not holding:
         return "There is no change of the memory to take back."
@@ -225,4 +240,4 @@ def receipt_piece(receipt: Receipt) -> Piece:
 
 def hit_piece(hit: Hit) -> Piece:
     record = entry_piece(hit.record) if isinstance(hit.record, MemoryEntry) else message_piece(hit.record)
-    return record | {"score": hit.score, "ranks": dict(hit.ranks)}
+    return record | {"score": hit.score, "ranks": dict(hit.ranks), "is_near": hit.is_near}

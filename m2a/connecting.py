@@ -110,7 +110,7 @@ def _check_fixed(settings: Settings, wanted: Settings) -> None:
     for name, variable in _fixed(settings).items():
         if getattr(settings, name) != getattr(wanted, name):
             what = {"chat_model": "model", "chat_base_url": "server", "chat_api_key": "key, and so its server,"}[name]
-            raise SettingsError(f"The {what} is set by {variable}; start M2A without it to change it here.")
+            raise SettingsError(f"The {what} is set by {variable}; start M2A without it to change this here.")
 
 
 def _fixed(settings: Settings) -> dict[str, str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from m2a.ability_sentences import ability_sentences
 from m2a.data_folder import holder_of
+from m2a.plurals import plural
 from m2a.settings import Settings, setting_origins
 from m2a.types.errors import UserError
 from m2a.wiring import OFFLINE, chat_model, image_encoder_loading, text_encoder_loading
@@ -78,7 +79,7 @@ def _data_folder(settings: Settings) -> Iterator[tuple[str, bool]]:
         return
     try:
         database = Database(settings.database_address)
-        with database.read() as connection:
+        with database.snapshot() as connection:
             memories = connection.scalar(select(func.count()).select_from(entry).where(entry.c.alive))
             messages = connection.scalar(select(func.count()).select_from(message))
             pending = connection.scalar(select(func.count()).select_from(pending_update))
@@ -94,7 +95,7 @@ def _data_folder(settings: Settings) -> Iterator[tuple[str, bool]]:
     except DBAPIError as error:
         yield f"  the database cannot be read ({error.orig}); restore it from a backup", False
     else:
-        yield f"  {folder}: {messages} messages, {memories} memories", True
+        yield f"  {folder}: {plural(messages or 0, 'message')}, {plural(memories or 0, 'memory', 'memories')}", True
         if pending:
             yield f"  replies whose update is still to come: {pending}; the next turn, or `m2a run`, does it", True
         if failure:

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from m2a.types import HistoryRow, MemoryEntry
+from m2a.plurals import plural
+from m2a.types import HistoryRow, KeptBack, KeptBackReason, MemoryEntry
 
 _RESTS_ON = {
     "stated": "your own words",
@@ -13,6 +14,9 @@ _RESTS_ON = {
 }
 
 
+_KEPT_BACK: dict[KeptBackReason, str] = {"unmentioned": "not mentioned", "expired": "expired"}
+
+
 def notices(turn: Mapping[str, Any]) -> Iterator[str]:
     """What the memory kept of a turn and what it did not, of the piece that `m2a.commands.ask` gives."""
     for change in turn["changes"]:
@@ -20,11 +24,11 @@ def notices(turn: Mapping[str, Any]) -> Iterator[str]:
         for rival in change["rivals"]:
             yield f"    I also keep memory {rival['memory_id']}: {_quoted(rival)} ({rival['recorded_at'][:10]})."
     for refused in turn["not_kept"]:
-        title = {"review": "Waits for your review", "category": "Not kept"}.get(refused["held"], "Not done")
+        title = {"review": "Waiting for your review", "category": "Not kept"}.get(refused["held"], "Not done")
         yield f"{title}: {refused['text']} {refused['reason']}".rstrip()
     if turn["unasked"]:
-        changes, were = ("change", "was") if turn["unasked"] == 1 else ("changes", "were")
-        yield f"{turn['unasked']} {changes} that you did not ask for {were} not made."
+        were = "was" if turn["unasked"] == 1 else "were"
+        yield f"{plural(turn['unasked'], 'change')} that you did not ask for {were} not made."
 
 
 def change_line(change: Mapping[str, Any]) -> str:
@@ -34,7 +38,7 @@ def change_line(change: Mapping[str, Any]) -> str:
         case "added":
             return f"Remembered: {_quoted(entry)}"
         case "corrected":
-            return f"Corrected: {_quoted(entry)}; I tell it with {_quoted(previous)}"
+            return f"Corrected: {_quoted(entry)}, together with {_quoted(previous)}"
         case "replaced":
             return f"Changed: {_quoted(previous)} → {_quoted(entry)}"
         case "forgotten":
@@ -53,11 +57,11 @@ def change_line(change: Mapping[str, Any]) -> str:
             return f"Brought back: {_quoted(entry)}"
 
 
-def memory_line(entry: MemoryEntry) -> str:
-    """A memory in a list."""
-    notes = []
+def memory_line(entry: MemoryEntry, kept_back: KeptBack | None = None) -> str:
+    """A memory in a list; one that is kept and not used says why."""
+    notes = [_KEPT_BACK[kept_back.reason]] if kept_back else []
     if entry.photo_ids:
-        notes.append(f"{len(entry.photo_ids)} photo{'s' * (len(entry.photo_ids) != 1)}")
+        notes.append(plural(len(entry.photo_ids), "photo"))
     if entry.rests_on != "stated":
         notes.append(entry.rests_on)
     if entry.corrects is not None:
@@ -66,9 +70,16 @@ def memory_line(entry: MemoryEntry) -> str:
     return f"{entry.memory_id:>5}  {entry.recorded_at.date()}  {entry.kind:<13}  {entry.text}{remark}"
 
 
-def memory_lines(entry: MemoryEntry, corrected: MemoryEntry | None, corrections: list[MemoryEntry]) -> Iterator[str]:
+def memory_lines(
+    entry: MemoryEntry,
+    corrected: MemoryEntry | None,
+    corrections: list[MemoryEntry],
+    kept_back: KeptBack | None = None,
+) -> Iterator[str]:
     """A memory with what it is tied to; `corrected` is what it corrects a part of."""
     yield f"Memory {entry.memory_id} ({entry.kind}): {entry.text}"
+    if kept_back:
+        yield f"No answer uses it: {_KEPT_BACK[kept_back.reason]} since {kept_back.since.date()}."
     if entry.superseded_by is not None:
         yield f"History: memory {entry.superseded_by} took its place."
     if entry.happened:

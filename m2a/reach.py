@@ -2,8 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Generator, Iterator
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from m2a.settings import load_settings
@@ -17,22 +17,44 @@ if TYPE_CHECKING:
 _WAIT_SECONDS = 15
 
 
+Pieces = Generator[dict[str, Any], None, None]
+
+
 class CommandError(UserError):
     """The command failed where it was done; the message is a sentence."""
 
 
 def pieces_of(name: str, **arguments: Any) -> Iterator[dict[str, Any]]:
-    """The command's pieces: done here, or by the running app where it owns the data folder. Raises
-    `CommandError` once all of them are given."""
+    """The pieces of one command. Raises `CommandError` once all of them are given."""
+    with reached() as pieces, closing(pieces(name, **arguments)) as given:
+        yield from given
+
+
+@contextmanager
+def reached() -> Iterator[Callable[..., Pieces]]:
+    """What does one command after another: this process, or the running app where it owns the data folder.
+
+    It gives a command's pieces, and raises `CommandError` once all of them are given.
+    """
     from m2a.data_folder import DataFolderInUseError
     from m2a.local_api import call
 
     try:
-        pieces = _done_here(_opened(), name, arguments)
+        assistant = _opened()
     except DataFolderInUseError as error:
-        if error.holder is None or error.holder.address is None:
+        holder = error.holder
+        if holder is None or holder.address is None:
             raise
-        pieces = call(error.holder, name, arguments)
+        yield lambda name, **arguments: _checked(call(holder, name, arguments))
+        return
+    with asyncio.Runner() as runner:
+        try:
+            yield lambda name, **arguments: _checked(_done_here(runner, assistant, name, arguments))
+        finally:
+            runner.run(assistant.close())
+
+
+def _checked(pieces: Pieces) -> Pieces:
     failure = None
     with closing(pieces):
         for piece in pieces:
@@ -59,20 +81,19 @@ def _opened() -> "Assistant":
             time.sleep(0.1)
 
 
-def _done_here(assistant: "Assistant", name: str, arguments: dict[str, Any]) -> Generator[dict[str, Any], None, None]:
+def _done_here(runner: asyncio.Runner, assistant: "Assistant", name: str, arguments: dict[str, Any]) -> Pieces:
     """Updates that an earlier process left pending wait for the next turn: `verify` changes nothing."""
     from m2a.commands import COMMANDS
 
     async def following() -> dict[str, Any] | None:
         return await anext(pieces, None)
 
-    with asyncio.Runner() as runner:
-        try:
-            pieces = COMMANDS[name](assistant, **arguments)
-            while (piece := runner.run(following())) is not None:
-                yield piece
-        finally:
-            runner.run(assistant.close())
+    pieces = COMMANDS[name](assistant, **arguments)
+    try:
+        while (piece := runner.run(following())) is not None:
+            yield piece
+    finally:
+        runner.run(pieces.aclose())
 
 
 def sql_bank() -> "MemoryBank":

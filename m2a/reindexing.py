@@ -16,30 +16,38 @@ logger = logging.getLogger(__name__)
 class Reindexing:
     """Runs whether anybody follows it or not. Ended half-way, by a crash too, the next search finishes it.
 
-    `records` is how many records the index holds once it is `done`; `failure` says why it could not be built.
+    `records` is how many records the index is to hold, and `left` how many of them are not in it yet; once it is `done`, some
+    are left where it was cancelled. `failure` says why it could not be built.
     """
 
     def __init__(self) -> None:
         self.done = False
         self.records = 0
+        self.left = 0
+        self.is_cancelled = False
         self.failure: str | None = None
-        self._left = 0
-        self._most = 0
 
-    async def run(self, rebuild: Callable[[], int], backlog: Callable[[], int]) -> None:
+    def cancel(self) -> None:
+        """End it, once the records that are being put in are there."""
+        self.is_cancelled = True
+
+    async def run(self, rebuild: Callable[[Callable[[], bool]], int], backlog: Callable[[], int]) -> None:
         """Build it: `backlog` tells how many records are still to be done."""
-        building = asyncio.ensure_future(in_thread(_rebuilt, rebuild))
+        building = asyncio.ensure_future(in_thread(_rebuilt, rebuild, lambda: self.is_cancelled))
         try:
-            while not building.done():
+            is_done = False
+            while not is_done:
                 await asyncio.wait({building}, timeout=_LOOK_EVERY)
-                if not building.done():
-                    self._left = await in_thread(backlog)
-                    self._most = max(self._most, self._left)
+                is_done = building.done()
+                self.left = await in_thread(backlog)
+                self.records = max(self.records, self.left)
             self.records = building.result()
-        except Exception as error:
+        except Exception as error:  # the index stays as it was, and who asked for it is told why
             log_unforeseen(logger, "Building the index anew", error)
             self.failure = failure_sentence(error)
         finally:
+            if not building.done():
+                self.cancel()
             building.cancel()  # it ends with its thread: nothing is written after M2A was closed
             await asyncio.wait({building})
             self.done = True
@@ -47,12 +55,12 @@ class Reindexing:
     async def follow(self) -> AsyncIterator[tuple[int, int]]:
         """How many records are done, of how many, as it goes on; nothing is known before the first are."""
         while not self.done:
-            yield self._most - self._left, self._most
+            yield self.records - self.left, self.records
             await asyncio.sleep(_LOOK_EVERY)
 
 
-def _rebuilt(rebuild: Callable[[], int]) -> int:
+def _rebuilt(rebuild: Callable[[Callable[[], bool]], int], is_cancelled: Callable[[], bool]) -> int:
     try:
-        return rebuild()
+        return rebuild(is_cancelled)
     except IndexMismatchError:  # met by the opening in the background, which began before this was asked for
-        return rebuild()
+        return rebuild(is_cancelled)

@@ -19,7 +19,7 @@ class Upkeep:
         self,
         settings: Settings,
         stores: Stores,
-        rebuild: Callable[[], int],
+        rebuild: Callable[[Callable[[], bool]], int],
         spawn: Callable[[Coroutine[Any, Any, None]], None],
     ) -> None:
         self._settings = settings
@@ -46,3 +46,12 @@ class Upkeep:
             self._reindexing = Reindexing()
             self._spawn(self._reindexing.run(self._rebuild, lambda: index_backlog(self._stores)))
         return self._reindexing
+
+    @property
+    def is_reindexing(self) -> bool:
+        return self._reindexing is not None and not self._reindexing.done
+
+    def cancel_reindexing(self) -> None:
+        """End the building that is under way, if one is, once the records that are being put in are there."""
+        if self._reindexing is not None:
+            self._reindexing.cancel()

@@ -1,16 +1,27 @@
 """A few words about a photo."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
+from models.chat_model import TokenUsage
+
+Count = Callable[[TokenUsage], None]
+
 _PERHAPS, _OR = "perhaps ", " or "
+
+
+def uncounted(_usage: TokenUsage) -> None:
+    """For who does not ask what a caption took."""
 
 
 class Captioner(Protocol):
     captioner_id: str
 
-    async def caption(self, photo: bytes) -> str:
-        """A short caption of an encoded photo, or "" where nothing can be said. A guess is worded as one."""
+    async def caption(self, photo: bytes, count: Count = uncounted) -> str:
+        """A short caption of an encoded photo, or "" where nothing can be said. A guess is worded as one.
+
+        `count` is called with what each call of a chat model took.
+        """
         ...
 
 

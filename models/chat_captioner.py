@@ -8,8 +8,8 @@ from pathlib import Path
 
 from PIL import Image
 
-from models.captioner import Captioner
-from models.chat_model import ChatMessage, ChatModel, MalformedReplyError, PhotoPart
+from models.captioner import Captioner, Count, uncounted
+from models.chat_model import ChatMessage, ChatModel, MalformedReplyError, PhotoPart, TokenUsage
 
 _PROMPT_FILE = Path(__file__).with_name("prompts") / "caption.txt"
 _MAXIMUM_LENGTH = 300
@@ -30,14 +30,19 @@ class ChatCaptioner:
         self.captioner_id = f"chat:{chat_model.name}@{prompt_hash}"
         self._chat_model = chat_model
 
-    async def caption(self, photo: bytes) -> str:
+    async def caption(self, photo: bytes, count: Count = uncounted) -> str:
         """Raises `ChatModelError` where the service fails."""
         messages = (
             ChatMessage("system", (self._prompt,)),
             ChatMessage("user", (PhotoPart("The photo:", photo, _media_type(photo)),)),
         )
-        pieces = [piece async for piece in self._chat_model.stream(messages) if isinstance(piece, str)]
-        line = textwrap.shorten("".join(pieces), _MAXIMUM_LENGTH, placeholder=" …").strip("\"'“” ")
+        words = ""
+        async for piece in self._chat_model.stream(messages):
+            if isinstance(piece, str):
+                words += piece
+            elif isinstance(piece, TokenUsage):
+                count(piece)
+        line = textwrap.shorten(words, _MAXIMUM_LENGTH, placeholder=" …").strip("\"'“” ")
         return "" if line.strip(".").lower() == _NOTHING else line
 
 
@@ -50,14 +55,14 @@ class BestCaptioner:
         self._load_other = load_other
         self.captioner_id = f"{self._chat_captioner.captioner_id}, or tags"
 
-    async def caption(self, photo: bytes) -> str:
+    async def caption(self, photo: bytes, count: Count = uncounted) -> str:
         """Raises `ChatModelError` where the service fails."""
         if (await self._chat_model.abilities(("photos",))).sees_photos is not False:
             try:
-                return await self._chat_captioner.caption(photo)
-            except MalformedReplyError:
-                pass  # a model that answers with anything but a line has no caption for it
-        return await self._load_other().caption(photo)
+                return await self._chat_captioner.caption(photo, count)
+            except MalformedReplyError as error:
+                count(error.usage)  # a model that answers with anything but a line has no caption for it
+        return await self._load_other().caption(photo, count)
 
 
 def _media_type(photo: bytes) -> str:

@@ -5,7 +5,7 @@ from io import BytesIO
 
 from PIL import Image
 
-from models.captioner import guess
+from models.captioner import Count, guess, uncounted
 from models.efficientnet import EfficientNet
 
 _MINIMUM_PROBABILITY = 0.2
@@ -18,7 +18,7 @@ class TagCaptioner:
         self.captioner_id = f"tags:{network.network_id}"
         self._network = network
 
-    async def caption(self, photo: bytes) -> str:
+    async def caption(self, photo: bytes, count: Count = uncounted) -> str:
         return await asyncio.to_thread(self._caption, photo)
 
     def _caption(self, photo: bytes) -> str:

@@ -10,7 +10,7 @@ from PIL import Image
 from m2a.memory.ranking.learned_ranking import LearnedRanking
 from m2a.systems.shared import Parts, SharedStores
 from m2a.wiring import offline_rules
-from models.captioner import Captioner
+from models.captioner import Captioner, Count, uncounted
 from models.chat_model import ChatModel
 from models.provider_chat_model import ProviderChatModel
 from tests.chat_server import ChatServer
@@ -84,7 +84,7 @@ class NamingCaptioner:
 
     captioner_id = "naming"
 
-    async def caption(self, photo: bytes) -> str:
+    async def caption(self, photo: bytes, count: Count = uncounted) -> str:
         return "a red thing"
 
 

@@ -6,12 +6,13 @@ import re
 import shutil
 import signal
 import socket
+import sqlite3
 import stat
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import closing, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
@@ -21,19 +22,20 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from m2a import cli
+from m2a import Assistant, cli
 from m2a.data_folder import DataFolder, holder_of
 from m2a.memory.index import MemoryIndex, TextRow
 from m2a.memory.index_schema import IndexEncoders
-from m2a.types import RecordKey
+from m2a.settings import load_settings
+from m2a.types import KeepingBack, RecordKey
 from tests.erase_scan import bytes_under
-from tests.test_turns import photo
+from tests.turns import photo
 
 ROOT = Path(__file__).resolve().parents[1]
 SECONDS = 60
 COMMANDS = [
-    ("run",), ("ask",), ("memory",), ("memory", "list"), ("memory", "search"), ("memory", "show"), ("memory", "delete"),
-    ("memory", "undo"),
+    ("run",), ("ask",), ("chat",), ("memory",), ("memory", "list"), ("memory", "search"), ("memory", "show"),
+    ("memory", "delete"), ("memory", "undo"),
     ("verify",), ("repair",), ("reindex",), ("erase",), ("purge",), ("doctor",),
 ]  # fmt: skip
 
@@ -58,12 +60,13 @@ def environment(data: Path, **settings: str) -> dict[str, str]:
     return clean | {"M2A_DATA_DIR": str(data)} | settings
 
 
-def m2a(data: Path, *words: str | Path, **settings: str) -> Done:
-    """In a process of its own."""
+def m2a(data: Path, *words: str | Path, typed: str = "", **settings: str) -> Done:
+    """In a process of its own, with what is `typed` into it."""
     done = subprocess.run(
         [sys.executable, "-m", "m2a.cli", *map(str, words)],
         cwd=ROOT,
         env=environment(data, **settings),
+        input=typed,
         capture_output=True,
         text=True,
         timeout=SECONDS,
@@ -101,8 +104,8 @@ class Told:
     data: Path
     app: "subprocess.Popen[bytes] | None" = None
 
-    def m2a(self, *words: str | Path) -> Done:
-        return m2a(self.data, *words)
+    def m2a(self, *words: str | Path, typed: str = "") -> Done:
+        return m2a(self.data, *words, typed=typed)
 
     def quick(self, *words: str | Path) -> Done:
         return quick(self.data, *words)
@@ -170,6 +173,35 @@ class TestCommands:
         assert done.code == 0, done
         assert "answer" in json.loads(done.out)
 
+    def test_a_temporary_chat_goes_on_and_writes_nothing(self, told):
+        def held() -> tuple[list[str], set[str]]:
+            with closing(sqlite3.connect(told.data / "memory.db")) as database:
+                rows = list(database.iterdump())
+            return rows, {str(file) for file in told.data.rglob("*") if not file.name.startswith("memory.db-")}
+
+        assert told.quick("memory", "search", "ball").code == 0  # what was told before is in the index
+        before = held()
+        said = "My sister Qwzolda lives in Graz.\n\nWhere does Qwzolda live?\nWhat does Bobo love?\n"
+        done = told.m2a("chat", "--temporary", typed=said)
+        assert done.code == 0 and "Nothing of this chat is kept." in done.err
+        assert "My sister Qwzolda lives in Graz" in done.out and "blue ball" in done.out
+        assert held() == before and b"Qwzolda" not in bytes_under(told.data)
+        done = told.m2a(
+            "chat", "--temporary", "--without-memory", typed="What does Bobo love?\n" + "x" * 20_001 + "\nHello!\n"
+        )
+        assert done.code == 0 and "blue ball" not in done.out and "20,001 characters" in done.err
+        assert done.out.count("\n") >= 2 and held() == before
+        refused = told.quick("chat", "--without-memory").sentence
+        assert refused == "Only a temporary chat goes without the memory; add --temporary."
+
+    def test_a_chat_goes_on_in_one_conversation(self, told):
+        done = told.m2a("chat", typed="My uncle Emil lives in Brno.\nWhere does he live?\n")
+        assert done.code == 0 and "Brno" in done.out and "Remembered: “My uncle Emil lives in Brno.”" in done.err
+        conversations = told.quick("erase", "conversation").out.splitlines()
+        assert (
+            "My uncle Emil" in conversations[-1] and len([one for one in conversations if "Where does he" in one]) == 0
+        )
+
     def test_list(self, told):
         done = told.quick("memory", "list")
         assert done.code == 0
@@ -228,7 +260,7 @@ class TestCommands:
             0, "mended: Removed 1 photo file that no message shows.\nDatabase, photos and index agree.\n", ""
         )
         done = told.quick("reindex")
-        assert done.code == 0 and re.fullmatch(r"The index is built anew: \d+ records\.\n", done.out), done
+        assert done.code == 0 and re.fullmatch(r"The index is rebuilt: \d+ records\.\n", done.out), done
         assert told.quick("verify").code == 0
         assert told.quick("memory", "search", "blue ball").out.startswith("    1 ")
 
@@ -243,10 +275,10 @@ class TestCommands:
         kept = told.quick("erase", "message", number, "--keep-memories")
         assert kept.code == 0 and "stays, because you keep it: My locker is qx17zz." in kept.out
         done = told.quick("erase", "message", number, "--yes")
-        assert done.code == 0 and done.out.startswith("Erased: 2 messages, 1 memories") and "qx17zz" not in done.out
+        assert done.code == 0 and done.out.startswith("Erased: 2 messages, 1 memory") and "qx17zz" not in done.out
         assert "qx17zz" not in told.quick("erase", "message").out + told.quick("memory", "list").out
         purged = told.quick("purge")
-        assert purged.out.startswith("Purged. Erasures that the disk is rid of by that: 1.\n") and not purged.err
+        assert purged.out.startswith("Purged: 1 erasure removed from the disk.\n") and not purged.err
         assert b"qx17zz" not in bytes_under(told.data) and told.quick("verify").code == 0
 
     def test_doctor(self, told):
@@ -300,7 +332,7 @@ class TestCommands:
             {},
             "Memories can be kept of a message or conversation, and not of",
         ),
-        (["erase", "everything", "7"], {}, "Everything is everything; leave '7' out"),
+        (["erase", "everything", "7"], {}, "“everything” takes no name; leave .7. out"),
         (["erase", "message", "99", "--yes"], {}, "There is no message 99"),
         (["memory", "list"], {"M2A_DATABASE_URL": "rubbish"}, "'rubbish' is not a database address"),
         (
@@ -345,7 +377,7 @@ def test_doctor_names_the_settings_where_one_is_wrong(tmp_path):
 def test_what_is_no_number_of_a_memory_is_named(tmp_path, command, number):
     done = quick(tmp_path / "data", "memory", command, number)
     said = " ".join(done.err.replace("│", " ").split())
-    assert done.code == 2 and f"'{number}' is no memory's number; `m2a memory list` shows them." in said
+    assert done.code == 2 and f"'{number}' is not the number of a memory; `m2a memory list` shows them." in said
 
 
 def test_ask_says_what_the_memory_kept_and_undo_takes_it_back(tmp_path):
@@ -360,6 +392,20 @@ def test_ask_says_what_the_memory_kept_and_undo_takes_it_back(tmp_path):
     assert quick(tmp_path, "memory", "undo").out == "There is no change of the memory to take back.\n"
     changes = json.loads(quick(tmp_path, "ask", "--json", "My cat is called Mia.").out)["changes"]
     assert [change["change"] for change in changes] == ["added"] and changes[0]["memory"]["rests_on"] == "stated"
+
+
+async def test_what_is_kept_and_not_used_is_listed_and_marked(template, tmp_path):
+    shutil.copytree(template, tmp_path / "data")
+    async with Assistant.open(load_settings(data_dir=tmp_path / "data")) as assistant:
+        assistant.keep_memory(assistant.local_owner, KeepingBack(2, "the user chose it in the memory"))
+    listed = quick(tmp_path / "data", "memory", "list")
+    assert re.search(r"^ +2 .*My sister Anna plays the violin\.  \[not mentioned\]$", listed.out, re.MULTILINE), listed
+    lines = [json.loads(line) for line in quick(tmp_path / "data", "memory", "list", "--json").out.splitlines()]
+    assert [line["kept_back"] for line in lines][:2] == [None, "unmentioned"]
+    shown = quick(tmp_path / "data", "memory", "show", "2").out
+    assert "No answer uses it: not mentioned since" in shown and "You: My sister Anna plays the violin." in shown
+    refused = quick(tmp_path / "data", "memory", "delete", "2").sentence
+    assert refused == "No answer uses memory 2 any more; `m2a erase memory 2` erases it for good."
 
 
 def test_a_failure_in_a_process_of_its_own_has_no_traceback(tmp_path):
@@ -384,7 +430,7 @@ def test_a_chat_server_that_is_down_is_named_and_the_words_are_kept(tmp_path):
     done = quick(tmp_path, "ask", "My dog is Bobo", **down)
     assert address in done.sentence and "geheim" not in done.err
     done = quick(tmp_path, "doctor", **down)
-    assert done.code == 1 and address in done.out and "1 messages" in done.out
+    assert done.code == 1 and address in done.out and "1 message, 0 memories" in done.out
 
 
 def test_a_port_that_is_taken_is_named(tmp_path):

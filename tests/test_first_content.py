@@ -44,18 +44,33 @@ def _first(client: TestClient, address: str) -> str:
 def test_the_page_is_sent_with_what_its_address_names(served: tuple[Assistant, TestClient]) -> None:
     assistant, client = served
     owner = assistant.local_owner
-    first = min(assistant.conversations(owner), key=lambda one: one.started_at).conversation_id
+    first = min(assistant.memory(owner).conversations(), key=lambda one: one.started_at).conversation_id
     talk = _first(client, f"/?conversation={first}").partition('id="m2a-talk"')[2]
     assert "You drink tea &lt;b&gt;with" in talk and "m-listed" not in talk
     newest = _first(client, "/").partition('id="m2a-talk"')[2]
     assert "The kettle" in newest and "You drink tea" not in newest
     memories = _first(client, "/?memory=")
     assert "m-memories" in memories and "1 memory" in memories
-    memory_id = assistant.memories(owner, MemoryFilter(), start=0, count=1).entries[0].memory_id
+    memory_id = assistant.browser(owner).page(MemoryFilter(), start=0, count=1).entries[0].memory_id
     assert "m-opened" in _first(client, f"/?memory={memory_id}")
     assert "m2a-set-data" in _first(client, "/?settings=")
-    assert "Opening…" in _first(client, "/?conversation=&message=1")
+    assert "m-welcome" in _first(client, "/?conversation=&message=1")
     assert "m-welcome" in _first(client, "/?conversation=")
+
+
+def test_a_link_to_a_message_is_sent_with_what_stands_around_it(served: tuple[Assistant, TestClient]) -> None:
+    assistant, client = served
+    bank = assistant.memory(assistant.local_owner)
+    said = [bank.record(None, role="user", speaker="You", text="The harbour number 0")]
+    talk = said[0].conversation_id
+    said += [bank.record(talk, role="user", speaker="You", text=f"The harbour number {n}") for n in range(1, 200)]
+    before, after = (100 - n for n in (12, -12))
+    first = _first(client, f"/?conversation={talk}&message={said[100].message_id}").partition('id="m2a-talk"')[2]
+    numbers = {int(number) for number in re.findall(r"The harbour number (\d+)</div>", first)}
+    assert numbers == set(range(before, after + 1)) and first.count("m-found-here") == 1
+    assert re.search(rf'm-found-here" id="m{said[100].message_id}"', first)
+    gone = _first(client, f"/?conversation={talk}&message=99999").partition('id="m2a-talk"')[2]
+    assert "number 199" in gone and "m-found-here" not in gone
 
 
 @pytest.mark.parametrize("address", ["/", "/?memory=", "/?memory=1", "/?settings="])

@@ -19,13 +19,10 @@ from m2a.memory.semantic_memory_store import RejectedWriteError
 from m2a.settings import load_settings
 from m2a.types import (
     Addition,
-    ConceptMention,
     DateInterval,
     EntryChange,
     EntryDraft,
-    EvidenceRange,
     MemoryChanged,
-    MemoryEntry,
     Query,
     RecordedChange,
 )
@@ -34,16 +31,9 @@ from m2a.ui.memory_list import PAGE
 from m2a.ui.memory_panel import MemoryPanel, View, view_of
 from m2a.ui.notices import memory_html
 from m2a.ui.request import NoSuchThingError
+from tests.page_calls import HOSTILE, click, request, told
 from tests.scripted_policy import ScriptedPolicy
 from tests.turns import Clock, photo
-
-HOSTILE = (
-    "<script>window.ran = 1</script>",
-    "\"><img src=x onerror='window.ran = 1'>",
-    "' onfocus='window.ran = 1' autofocus='",
-    "</textarea><svg onload=window.ran=1>",
-    "{{constructor}} ${window.ran = 1} javascript:window.ran=1",
-)
 
 
 @pytest.fixture
@@ -62,24 +52,6 @@ def panel(assistant: Assistant) -> MemoryPanel:
     return MemoryPanel(assistant)
 
 
-def request(assistant: Assistant, **query: str) -> Any:
-    return SimpleNamespace(username=assistant.local_owner, session_hash="tab", query_params=query)
-
-
-def click(**data: object) -> Any:
-    return SimpleNamespace(**data)
-
-
-def told(
-    bank: MemoryBank, text: str, *, name: str = "", picture: bytes | None = None, rests_on: Any = "stated"
-) -> MemoryEntry:
-    said = bank.record(None, role="user", speaker="You", text=f"I say: {text}", photos=[picture] if picture else [])
-    concepts = (ConceptMention(name, "pet"),) if name else ()
-    evidence = (EvidenceRange(said.message_id, said.message_id),)
-    draft = EntryDraft(text, evidence, concepts=concepts, photo_ids=said.photos, rests_on=rests_on)
-    return bank.add(draft, who="M2A", why="the user said so")
-
-
 class Shown:
     """What a handler returned, by name."""
 
@@ -91,12 +63,12 @@ async def test_the_list_is_paged_filtered_and_searched(
     assistant: Assistant, bank: MemoryBank, panel: MemoryPanel
 ) -> None:
     empty = Shown(panel.on_refresh("", request(assistant)))
-    assert "I do not know anything about you yet" in empty.listed
+    assert "I don’t know anything about you yet" in empty.listed
     told(bank, "Bobo likes his red ball.", name="Bobo", picture=photo("red"))
     for number in range(PAGE):
         told(bank, f"The parcel number {number} came.", rests_on="agreed" if number == 3 else "stated")
     first = Shown(panel.on_refresh("", request(assistant)))
-    in_short, _, listed = first.listed.partition("Everything, the newest first")
+    in_short, _, listed = first.listed.partition("Everything, newest first")
     assert f"{PAGE + 1} memories" in in_short and listed.count("data-memory=") == PAGE
     assert "red ball" not in listed and f"1–{PAGE} of {PAGE + 1}" in listed
     second = Shown(panel.on_page(first.view, click(start=PAGE), request(assistant)))
@@ -107,7 +79,7 @@ async def test_the_list_is_paged_filtered_and_searched(
     assert "parcel number 3 " in agreed.listed and agreed.listed.count("data-memory=") == 1
     later = Shown(panel.on_filter("", click(**{**values, "since": "2100-01-01"}), request(assistant)))
     assert "No memory fits these filters" in later.listed
-    [bobo] = assistant.subjects(assistant.local_owner)
+    [bobo] = assistant.browser(assistant.local_owner).subjects()
     about = Shown(panel.on_about("", click(about=bobo.concept_id), request(assistant)))
     assert "red ball" in about.listed and about.listed.count("data-memory=") == 1
     found = Shown(
@@ -116,6 +88,48 @@ async def test_the_list_is_paged_filtered_and_searched(
     assert found.listed.index("red ball") < found.listed.index("Found by") and "Best matches first" in found.listed
     nothing = Shown(panel.on_filter("", click(**{**values, "rests_on": "", "words": "<b>zq"}), request(assistant)))
     assert "&lt;b&gt;zq" in nothing.listed
+
+
+async def test_a_search_shows_what_is_near_or_says_that_nothing_is(
+    assistant: Assistant, bank: MemoryBank, panel: MemoryPanel
+) -> None:
+    for text in (
+        "Bobo likes his red ball.",
+        "My tea is green.",
+        "Lea plays the violin.",
+        "The boiler is new.",
+        "Hats.",
+    ):
+        told(bank, text)
+    near = Shown(panel.on_filter("", click(words="green tea"), request(assistant)))
+    assert near.listed.count("data-memory=") == 1 and "My tea is green." in near.listed
+    far = Shown(panel.on_filter("", click(words="a musical instrument"), request(assistant)))
+    assert "Nothing that I remember is close to “a musical instrument”" in far.listed
+    assert "The closest I have" in far.listed and far.listed.count("data-memory=") == 3
+    assert "violin" in far.listed
+    none = Shown(panel.on_filter("", click(words="green tea", rests_on="agreed"), request(assistant)))
+    assert "Nothing that I remember matches “green tea”" in none.listed and "Show everything" in none.listed
+
+
+async def test_a_subject_has_the_memories_that_name_it_and_one_count_everywhere(
+    assistant: Assistant, bank: MemoryBank, panel: MemoryPanel
+) -> None:
+    told(bank, "Ana comes on Friday.")
+    told(bank, "My parrot is called Ana.", name="Ana")
+    told(bank, "I told Ana's boss off.")
+    told(bank, "I like a banana, and Anastasia does.")
+    for number in range(8):  # so that what is known in short is shown
+        told(bank, f"The parcel number {number} came.")
+    [ana] = assistant.browser(assistant.local_owner).subjects()
+    in_short = Shown(panel.on_refresh("", request(assistant)))
+    assert ana.memories == 3 and "Pet · 3 memories" in in_short.listed and "<small>3</small>" in in_short.listed
+    assert "9 memories · Last updated" in in_short.listed  # everything else
+    about = Shown(panel.on_about("", click(about=ana.concept_id), request(assistant)))
+    assert about.listed.count("data-memory=") == 3 and "Friday" in about.listed and "boss" in about.listed
+    pets = Shown(panel.on_filter("", click(kind="pet"), request(assistant)))
+    assert pets.listed.count("data-memory=") == 3
+    rest = Shown(panel.on_about("", click(about=0), request(assistant)))
+    assert rest.listed.count("data-memory=") == 9 and "Friday" not in rest.listed and "banana" in rest.listed
 
 
 async def test_a_memory_is_opened_edited_undone_restored_and_forgotten(
@@ -135,7 +149,7 @@ async def test_a_memory_is_opened_edited_undone_restored_and_forgotten(
     [said] = bank.messages_in_ranges(now.evidence_ids)
     assert (said.role, said.text) == ("user", now.text)  # what is quoted was said
     assert "Changed" in edited.notice and f'data-opened="{now.memory_id}"' in edited.opened
-    assert "What it was before" in edited.opened and "Bobo is my dog." in edited.opened
+    assert "Earlier versions" in edited.opened and "Bobo is my dog." in edited.opened
     [conversation] = [one for one in bank.conversations() if one.conversation_id == said.conversation_id]
     assert conversation.title == "Changes in Memory"
     assert "sister" in next(hit.record.text for hit in bank.search(Query("whose dog is Bobo")))
@@ -216,7 +230,7 @@ async def test_text_of_others_stays_text_in_every_part(
 ) -> None:
     for words in HOSTILE:
         one = told(bank, f"{words} is remembered", name=words, picture=photo("red"))
-        bank.set_caption(one.photo_ids[0], words)
+        bank.photos.set_caption(one.photo_ids[0], words)
         values = {"memory_id": one.memory_id, "text": f"{words} is edited", "first": "", "last": ""}
         edited = Shown(panel.on_edit(View(memory_id=one.memory_id).dumped(), click(**values), request(assistant)))
         searched = Shown(panel.on_filter("", click(words=words), request(assistant)))
@@ -244,13 +258,13 @@ async def test_the_memory_opens_with_what_is_known_in_short(
         told(bank, f"Bobo chewed shoe {number}.", name="Bobo")
         told(bank, f"The parcel number {number} came.")
     told(bank, "Ana lives in Lisbon.", name="Ana")
-    bobo, ana, rest = assistant.memory_summary(assistant.local_owner)
+    bobo, ana, rest = assistant.browser(assistant.local_owner).summary()
     assert bobo.subject and bobo.memories == 4 and ana.subject and ana.subject.name == "Ana" and rest.subject is None
     assert [one.text for one in bobo.entries] == [f"Bobo chewed shoe {number}." for number in (3, 2, 1)]
     assert [one.text for one in rest.entries] == [f"The parcel number {number} came." for number in (3, 2, 1)]
 
     first = Shown(panel.on_refresh("", request(assistant)))
-    short = first.listed[first.listed.index("m-summary") : first.listed.index("Everything, the newest first")]
+    short = first.listed[first.listed.index("m-summary") : first.listed.index("Everything, newest first")]
     assert short.count("Last updated") == 3 and "Pet · 4 memories" in short and short.count("data-memory=") == 7
     about = Shown(panel.on_about(first.view, click(about=0), request(assistant)))
     assert "m-summary" not in about.listed and about.listed.count("data-memory=") == 4 and "Bobo" not in about.listed
@@ -263,14 +277,15 @@ async def test_a_memory_is_pinned_dated_and_kept_back_each_with_its_undo(
 ) -> None:
     one = told(bank, "Ana lives in Lisbon.", name="Ana", picture=photo("red"))
     told(bank, "The parcel came.")
-    updated = bank.last_updated()
+    browser = assistant.browser(bank.owner)
+    updated = browser.last_updated()
     view = Shown(panel.on_memory("", click(memory_id=one.memory_id), request(assistant))).view
 
     def keep(handed: str, act: str, **values: object) -> Shown:
         return Shown(panel.on_keep(handed, click(act=act, memory_id=one.memory_id, **values), request(assistant)))
 
     pinned = keep(view, "pin")
-    assert "Pinned" in pinned.notice and "Unpin" in pinned.opened and bank.last_updated() == updated
+    assert "Pinned" in pinned.notice and "Unpin" in pinned.opened and browser.last_updated() == updated
     listed = pinned.listed[pinned.listed.index("Pinned") :]
     assert listed.index("Lisbon") < listed.index("parcel")
     dated = keep(pinned.view, "until", days=7, until="")
@@ -278,7 +293,7 @@ async def test_a_memory_is_pinned_dated_and_kept_back_each_with_its_undo(
     assert now.used_until and str(now.used_until.year) in dated.notice and "Used until" in dated.opened
     undone = panel.on_undo(dated.view, click(reply_id=json.loads(dated.view)["told"], number=0), request(assistant))
     assert "Undone" in Shown(undone).notice and "No last day" not in Shown(undone).opened
-    with pytest.raises(gr.Error, match="no day"):
+    with pytest.raises(gr.Error, match="is not a day"):
         keep(view, "until", until="soon")
 
     gone = keep(dated.view, "withhold")
@@ -287,7 +302,7 @@ async def test_a_memory_is_pinned_dated_and_kept_back_each_with_its_undo(
     kept = Shown(panel.on_about(gone.view, click(kept="unmentioned"), request(assistant)))
     assert "Lisbon" in kept.listed and "parcel" not in kept.listed and "/thumbnail" in kept.listed
     found = Shown(panel.on_filter(gone.view, click(words="lisbon"), request(assistant)))
-    assert "Kept, and used in no answer" in found.listed and "Lisbon" in found.listed
+    assert "Kept, but not used in answers" in found.listed and "Lisbon" in found.listed
     opened = Shown(panel.on_memory(kept.view, click(memory_id=one.memory_id), request(assistant)))
     assert "no answer uses it" in opened.opened and "I say: Ana lives in Lisbon." in opened.opened
     assert (
@@ -326,9 +341,10 @@ async def test_a_search_finds_by_photo_by_kind_and_all_that_a_filter_lets_throug
     assert "Bobo likes" in found(photos=True).listed and "ball is blue" not in found(kind="pet").listed
     assert "Bobo likes" in found(kind="pet").listed and found(kind="pet", words="").listed.count("data-memory=") == 1
     assert (
-        "I remember nothing" in found(kind="person").listed and found(kind="fact", words="").listed.count("Pages") == 1
+        "Nothing that I remember matches" in found(kind="person").listed
+        and found(kind="fact", words="").listed.count("Pages") == 1
     )
-    assert "I remember nothing" in found(since="2100-01-01").listed
+    assert "Nothing that I remember matches" in found(since="2100-01-01").listed
 
     files = sorted(assistant.settings.data_dir.rglob("*"))
     picture = base64.b64encode(photo("red")).decode()

@@ -2,74 +2,18 @@
 
 import json
 import re
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from m2a import Assistant
 from m2a.agents.budget import PHOTO_TOKENS, Budget, divide, fitted, shortened, tokens_of
 from m2a.agents.consent_prompt import TOOL
-from m2a.agents.language_policy import LanguagePolicy
-from m2a.settings import load_settings
-from m2a.types import Failed, MemoryChanged, MemorySearched, NotKept, ReplyFinished, TurnEvent
-from models.provider_chat_model import ProviderChatModel
-from tests.chat_server import ChatServer, Reply, Request, raw, say
+from m2a.types import Failed, MemoryChanged, MemorySearched, NotKept, ReplyFinished
+from tests.chat_server import Reply, say
 from tests.drawings import draw_teapot
+from tests.model_talk import keep, keep_and_find, talk
 from tests.scripted_model import Call, Prompt, ScriptedModel, accept_all
-
-Script = Callable[[dict[str, Any]], Reply]
-
-
-class Talk:
-    """One conversation with a scripted model."""
-
-    def __init__(self, assistant: Assistant, server: ChatServer) -> None:
-        self.assistant, self.server = assistant, server
-        self.conversation: str | None = None
-
-    async def say(self, text: str, *photos: Path) -> list[TurnEvent]:
-        self.server.requests.clear()
-        owner = self.assistant.local_owner
-        events = [event async for event in self.assistant.turn(owner, text, photos, self.conversation)]
-        [self.conversation] = [e.message.conversation_id for e in events if isinstance(e, ReplyFinished)]
-        return events
-
-    def prompts(self, stage: str) -> list[Request]:
-        return [request for request in self.server.requests if Prompt.of(request.json).stage == stage]
-
-
-@asynccontextmanager
-async def talk(
-    folder: Path, script: Script, *, window: int | None = None, published_stages: bool = False
-) -> AsyncIterator[Talk]:
-    with ChatServer(script) as server:
-        if window:
-            entry = {"data": [{"id": "small", "max_model_len": window}]}
-            server.facts["/v1/models"] = raw(json.dumps(entry).encode(), "application/json")
-        model = ProviderChatModel("openai:small", base_url=server.base_url, sees_photos=None, backoff=0)
-        policy = LanguagePolicy(model, published_stages=published_stages)
-        async with Assistant.open(load_settings(data_dir=folder), policy=policy) as assistant:
-            yield Talk(assistant, server)
-
-
-def keep_and_find(prompt: Prompt) -> tuple[str, dict[str, Any]]:
-    """Keeps statements, looks up questions, and finishes without naming what it found."""
-    asks = prompt.said.endswith("?")
-    if prompt.stage == "query":
-        return ("query_memory", {"query": "Bobo"}) if asks and not prompt.steps else ("answer", {})
-    if prompt.stage == "update":
-        return ("finish", {}) if asks else ("update_memory", {"request": prompt.said})
-    if prompt.stage == "manage query":
-        return ("finish", {}) if prompt.steps else ("search_semantic_memories", {"query": "Bobo"})
-    return ("finish", {}) if asks else keep(prompt)
-
-
-def keep(prompt: Prompt) -> tuple[str, dict[str, Any]]:
-    evidence = [[prompt.message_id, prompt.message_id]]
-    return "add_memory", {"text": prompt.said, "evidence_ids": evidence, "photos": prompt.photos}
 
 
 def searches(*words: str) -> list[tuple[str, dict[str, Any]]]:
@@ -199,7 +143,7 @@ async def test_a_photo_stays_in_view_by_its_number_and_comes_back_with_a_fetched
         [reply] = chat.prompts("generate")
         assert len(reply.photos) == 1 and "Photo 1, from message 1" in reply.text
         assert "Look what I made (with photo 1)" in reply.text
-        bank.set_caption(photo_id, "a blue teapot on a table")
+        bank.photos.set_caption(photo_id, "a blue teapot on a table")
         chat.conversation = None
         await chat.say("What did I show you on the first day?")
         first, second = chat.prompts("generate")
@@ -218,7 +162,7 @@ async def test_a_photo_keeps_its_number_as_a_picture_and_then_as_a_caption(tmp_p
         await chat.say("Two of mine", *pots[:2])
         bank = chat.assistant.memory(chat.assistant.local_owner)
         shown = bank.messages([1])[1].photos
-        bank.set_caption(shown[0], "a blue teapot on a table")
+        bank.photos.set_caption(shown[0], "a blue teapot on a table")
         await chat.say("the second one is my aunt's")
         [check] = chat.prompts("consent")
         assert "with photos 1, 2: Two of mine" in check.text and '"photos": [2]' in check.text and not check.photos

@@ -31,9 +31,9 @@ OLD, NEW = entry(1, "My PIN is <4711>."), entry(2, "My PIN is <0815>.")
     ("changed", "words"),
     [
         (MemoryChanged("added", NEW), "<strong>Remembered</strong>"),
-        (MemoryChanged("corrected", NEW, OLD), "I tell it with “My PIN is &lt;4711&gt;.”"),
+        (MemoryChanged("corrected", NEW, OLD), "together with “My PIN is &lt;4711&gt;.”"),
         (MemoryChanged("replaced", NEW, OLD), "<del>“My PIN is &lt;4711&gt;.”</del>"),
-        (MemoryChanged("forgotten", None, OLD), "Nothing finds, shows or uses it any more"),
+        (MemoryChanged("forgotten", None, OLD), "I no longer find, show or use it"),
         (MemoryChanged("forgotten", None, None), "what you asked me to forget."),
         (MemoryChanged("restored", OLD), "<strong>Brought back</strong>"),
         (MemoryChanged("added", entry(3, "A red car.", "shown")), "you did not say it"),
@@ -47,15 +47,20 @@ def test_each_change_has_its_words_and_its_undo(changed: MemoryChanged, words: s
     assert "<button" not in memory_html([RecordedChange(4, changed)])  # the turn still runs
 
 
-def test_what_is_forgotten_in_two_places_is_told_once() -> None:
+def test_what_comes_back_together_is_told_once_and_all_else_has_its_own_undo() -> None:
+    def notice(*forgotten: tuple[MemoryEntry | None, int]) -> str:
+        told = [MemoryChanged("forgotten", None, one) for one, _ in forgotten]
+        numbered = zip(told, forgotten, strict=True)
+        return memory_html(
+            [RecordedChange(n, one, forgetting_id=act) for n, (one, (_, act)) in enumerate(numbered)], reply_id=12
+        )
+
     twin = entry(3, OLD.text)
-    forgotten = [MemoryChanged("forgotten", None, one) for one in (OLD, twin, None, NEW)]
-    notice = memory_html([RecordedChange(number, one) for number, one in enumerate(forgotten)], reply_id=12)
-    assert notice.count("<strong>Forgot</strong>") == 2 == notice.count("<button")
-    assert (
-        notice.count("4711") == 2 and "0815" in notice and "what you asked" not in notice
-    )  # the words, and the button's name
-    assert memory_html([RecordedChange(0, forgotten[2]), RecordedChange(1, forgotten[2])]).count("Forgot") == 1
+    together = notice((None, 1), (OLD, 1), (twin, 1))
+    assert together.count(">Undo<") == 1 and "4711" in together and "what you asked" not in together
+    assert notice((OLD, 1), (NEW, 2)).count(">Undo<") == 2
+    later = notice((None, 1), (None, 2), (None, 3))  # the words of what was forgotten are told once
+    assert later.count(">Undo<") == 3 == later.count("Erase for good…</button>")
 
 
 def test_a_rival_is_offered_to_be_replaced() -> None:

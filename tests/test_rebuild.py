@@ -10,7 +10,7 @@ from PIL.Image import Image
 
 from m2a.types import Query
 from tests.encoders import ColourImageEncoder, HashingTextEncoder
-from tests.test_audit import Opened, jpeg, opened
+from tests.opened_folder import Opened, jpeg, opened
 
 
 class InterruptedTextEncoder(HashingTextEncoder):
@@ -86,3 +86,14 @@ def test_a_search_under_which_the_index_is_emptied_finds_all_the_same(memory, mo
 
     TEXTS.meanwhile = rebuild
     assert found(memory, "Kyoto") == [1]  # by its vector alone, which is searched for once the question is encoded
+
+
+def test_a_cancelled_rebuild_leaves_an_index_that_the_next_search_completes(memory):
+    for number in range(600):  # more than are put in at once
+        memory.bank.record(None, role="user", speaker="You", text=f"Teapot number {number}")
+    indexer = memory.stores.retrieval().indexer
+    looks = iter([False, True])
+    assert indexer.rebuild(is_cancelled=lambda: next(looks)) == 600
+    assert 0 < indexer.backlog() < 600
+    assert found(memory, "number 599")[0] == 600
+    assert indexer.backlog() == 0 and indexer.differences(memory.bank.owner) == []

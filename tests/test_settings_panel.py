@@ -133,7 +133,7 @@ async def test_what_the_environment_sets_is_shown_as_fixed_and_stays(
     monkeypatch.setenv("M2A_CHAT_API_KEY", KEY)
     async with Assistant.open(load_settings(data_dir=tmp_path / "data")) as assistant:
         shown = str(SettingsPanel(assistant).on_show(request(assistant.local_owner)))
-        assert "Fixed by M2A_CHAT_MODEL" in shown and "set, not shown" in shown and KEY not in shown
+        assert "Set by M2A_CHAT_MODEL" in shown and "set, not shown" in shown and KEY not in shown
         for refused in (
             wish(server, "openai:other"),
             ConnectionWish(None, "http://127.0.0.1:9/v1"),
@@ -200,7 +200,7 @@ async def test_the_data_is_counted_checked_mended_and_indexed_anew(assistant: As
     stray = assistant.settings.data_dir / "photos" / assistant.local_owner / f"{'0' * 64}.jpg"
     stray.parent.mkdir(parents=True, exist_ok=True)
     stray.write_bytes(b"x")
-    assert "does not agree" in (faults := await told(panel.on_verify(who))) and "Mend what can be mended" in faults
+    assert "1 problem found" in (faults := await told(panel.on_verify(who))) and "Fix what can be fixed" in faults
     mended = await told(panel.on_repair(who))
     assert "Removed 1 photo file" in mended and "Everything agrees now" in mended and not stray.exists()
     first, second = assistant.upkeep.reindex(), assistant.upkeep.reindex()

@@ -57,7 +57,7 @@ class ChatAgent:
     async def needs_updates(self, message: Message) -> bool:
         """Whether the reply to the message has to wait for updates that are pending: not for those of turns that its prompt
         holds anyway, where the policy reads it."""
-        pending = await in_thread(self._bank.pending_updates)
+        pending = await in_thread(self._bank.replies.pending_updates)
         if not pending or self._policy.published_stages:
             return bool(pending)
         held = {earlier.message_id for earlier in await in_thread(self._history, message)}

@@ -16,7 +16,7 @@ from m2a.agents.state import MemoryContext, PhotoView
 from m2a.memory.bank import MemoryBank
 from m2a.memory.photo_store import PhotoDamagedError, PhotoNotFoundError
 from m2a.types import MemoryEntry, Message, Recognition
-from models.captioner import Captioner
+from models.captioner import Captioner, Count, uncounted
 
 LONGEST_SIDE = 1024
 EARLIER_PHOTOS = 16
@@ -46,7 +46,7 @@ class PhotoViews:
                 continue
             if not view.caption and not await self._policy.sees_photos():
                 view = replace(view, caption=await caption_photo(self._bank, self._captioner, photo_id))
-            recognition = await in_thread(self._bank.recognition, photo_id, message)
+            recognition = await in_thread(self._bank.photos.recognition, photo_id, message)
             views.append(replace(view, recognition=recognition))
         return tuple(views)
 
@@ -90,15 +90,15 @@ class PhotoViews:
         self, number: int, photo_id: str, record: MemoryEntry | Message | None = None, *, is_picture: bool = True
     ) -> PhotoView | None:
         try:
-            data = self._bank.photo_data(photo_id)
-            media_type = self._bank.photo(photo_id).media_type
+            data = self._bank.photos.data(photo_id)
+            media_type = self._bank.photos.get(photo_id).media_type
         except (PhotoDamagedError, PhotoNotFoundError) as error:
             logger.warning("A photo is left out of the prompt. %s", error)
             return None
         return PhotoView(
             number,
             photo_id,
-            self._bank.caption(photo_id),
+            self._bank.photos.caption(photo_id),
             for_prompt(data) if is_picture else data,
             media_type,
             record if isinstance(record, MemoryEntry) else None,
@@ -112,10 +112,10 @@ def numbered_photos(messages: Sequence[Message]) -> dict[str, int]:
     return {photo_id: number for number, photo_id in enumerate(shown, start=1)}
 
 
-async def caption_photo(bank: MemoryBank, captioner: Captioner, photo_id: str) -> str:
+async def caption_photo(bank: MemoryBank, captioner: Captioner, photo_id: str, count: Count = uncounted) -> str:
     """The photo's caption, made and kept where there is none. Raises what the captioner raises."""
-    caption = await captioner.caption(await in_thread(bank.photo_data, photo_id))
-    await in_thread(lambda: bank.set_caption(photo_id, caption, captioner_id=captioner.captioner_id))
+    caption = await captioner.caption(await in_thread(bank.photos.data, photo_id), count)
+    await in_thread(lambda: bank.photos.set_caption(photo_id, caption, captioner_id=captioner.captioner_id))
     return caption
 
 

@@ -36,7 +36,8 @@ class Hit:
 
     `similarity` is the cosine on the dense or the photo path, for those paths alone: RRF scores say
     nothing about relevance, similarities do. `evidence` holds, of an entry that was searched together with messages, those
-    of its messages that were found above it, best first.
+    of its messages that were found above it, best first. `is_near` says whether it alone is near enough to the query on some
+    path; a search also finds what is not, where something else is near.
     """
 
     record: MemoryEntry | Message
@@ -44,6 +45,7 @@ class Hit:
     ranks: Mapping[Path, int]
     similarity: Mapping[Path, float] = field(default_factory=dict)
     evidence: tuple[Message, ...] = ()
+    is_near: bool = True
 
     @property
     def key(self) -> RecordKey:

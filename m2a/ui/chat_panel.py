@@ -24,8 +24,9 @@ from m2a.ui import welcome
 from m2a.ui.chat_view import OPENING, SHOWN, ChatView, Update
 from m2a.ui.conversations_panel import search_html
 from m2a.ui.edit_message import Editing
+from m2a.ui.events import connect, forwarded
 from m2a.ui.notices import refusal_html
-from m2a.ui.plain_words import in_plain_words, sentence_for
+from m2a.ui.plain_words import sentence_for
 from m2a.ui.request import numbers_of, owner_of
 from m2a.ui.temporary_view import ENDED, NOT_FROM_HERE
 
@@ -67,15 +68,9 @@ element.addEventListener('click', (click) => {
   click.preventDefault();
   trigger('open', {conversation: link.dataset.open});
 });
-document.addEventListener('m2a-conversations', (event) => {
-  if (['open', 'find', 'rename'].includes(event.detail.name)) trigger(event.detail.name, event.detail.data);
-});
 """
-_ON_TEMPORARY = """
-document.addEventListener('m2a-temporary', (event) => {
-  if (['attached', 'detach', 'end'].includes(event.detail.name)) trigger(event.detail.name, event.detail.data);
-});
-"""
+_ON_CONVERSATIONS += forwarded("m2a-conversations", ["open", "find", "rename"])
+_ON_TEMPORARY = forwarded("m2a-temporary", ["attached", "detach", "end"])
 
 
 @dataclass(slots=True)
@@ -153,67 +148,56 @@ class ChatPanel:
     def connect(self, page: gr.Blocks, new: gr.HTML) -> None:
         self.parts = [self.current, self.heading, self.conversations, self.history, self.live, self.composer]
         self.parts += [self.draft, self.attached, self.shown]
-        quiet: dict[str, Any] = {
-            "outputs": self.parts,
-            "show_progress": "hidden",
-            "concurrency_limit": None,
-            "trigger_mode": "multiple",
-            "api_visibility": "private",
-        }
-        page.load(_streamed(self.on_load), inputs=None, **quiet)
-        page.load(in_plain_words(self.on_loading), inputs=None, **{**quiet, "outputs": self.loading})
-        sent = self.composer.submit(_streamed(self.on_send), inputs=[self.composer, self.current, self.draft], **quiet)
-        self.composer.stop(in_plain_words(self.on_stop), inputs=self.current, **{**quiet, "outputs": None})
-        new.new(_streamed(self.on_new), inputs=None, **quiet)
-        new.temporary(_streamed(self.on_temporary), inputs=None, **quiet)
-        self.attached.end(_streamed(self.on_new), inputs=None, **quiet)
-        self.attached.attached(in_plain_words(self.on_attached), inputs=self.current, **quiet)
-        self.attached.detach(in_plain_words(self.on_detach), inputs=self.current, **quiet)
-        page.unload(self.on_unload)
-        self.conversations.open(_streamed(self.on_open), inputs=None, **quiet)
-        self.conversations.find(
-            in_plain_words(self.on_find),
-            inputs=self.current,
-            **{**quiet, "outputs": self.conversations, "trigger_mode": "always_last"},
+        connect(page.load, _streamed(self.on_load), None, self.parts)
+        connect(page.load, self.on_loading, None, self.loading)
+        sent = connect(
+            self.composer.submit, _streamed(self.on_send), [self.composer, self.current, self.draft], self.parts
         )
-        self.conversations.rename(in_plain_words(self.on_rename), inputs=self.current, **quiet)
-        self.history.example(in_plain_words(self.on_example), inputs=None, **quiet)
-        self.history.earlier(in_plain_words(self.on_earlier), inputs=[self.current, self.shown], **quiet)
-        self.history.edit(in_plain_words(self.on_edit), inputs=[self.current, self.shown], **quiet)
-        self.changes = [sent, self.history.retry(_streamed(self.on_retry), inputs=[self.current], **quiet)]
-        self.changes.append(self.history.resend(_streamed(self.on_resend), inputs=[self.current], **quiet))
-        for event, handler in (
-            (self.history.undo, self.on_undo),
-            (self.history.insist, self.on_insist),
-            (self.history.supersede, self.on_supersede),
+        connect(self.composer.stop, self.on_stop, self.current)
+        for event, stream in (
+            (new.new, self.on_new),
+            (new.temporary, self.on_temporary),
+            (self.attached.end, self.on_new),
+            (self.conversations.open, self.on_open),
         ):
-            self.changes.append(event(in_plain_words(handler), inputs=[self.current, self.shown], **quiet))
+            connect(event, _streamed(stream), None, self.parts)
+        page.unload(self.on_unload)
+        connect(self.attached.attached, self.on_attached, self.current, self.parts)
+        connect(self.attached.detach, self.on_detach, self.current, self.parts)
+        connect(self.conversations.find, self.on_find, self.current, self.conversations, "always_last")
+        connect(self.conversations.rename, self.on_rename, self.current, self.parts)
+        connect(self.history.example, self.on_example, None, self.parts)
+        connect(self.history.earlier, self.on_earlier, [self.current, self.shown], self.parts)
+        connect(self.history.edit, self.on_edit, [self.current, self.shown], self.parts)
+        self.changes = [
+            sent,
+            connect(self.history.retry, _streamed(self.on_retry), self.current, self.parts),
+            connect(self.history.resend, _streamed(self.on_resend), self.current, self.parts),
+            connect(self.history.undo, self.on_undo, [self.current, self.shown], self.parts),
+            connect(self.history.insist, self.on_insist, [self.current, self.shown], self.parts),
+            connect(self.history.supersede, self.on_supersede, [self.current, self.shown], self.parts),
+        ]
 
     def connect_memory(self, tell: Callable[..., Any], acts: Sequence[Any]) -> Any:
         """Lets what is typed in the memory happen as a turn, and shows what `acts` there changed. Returns the turn's event."""
-        quiet: dict[str, Any] = {"outputs": self.parts, "show_progress": "hidden", "concurrency_limit": None}
-        quiet |= {"api_visibility": "private"}
         for act in acts:
-            act.then(in_plain_words(self.on_change), inputs=[self.current, self.shown], **quiet)
-        return tell(_streamed(self.on_tell), inputs=self.current, trigger_mode="multiple", **quiet)
+            connect(act.then, self.on_change, [self.current, self.shown], self.parts)
+        return connect(tell, _streamed(self.on_tell), self.current, self.parts)
 
     def connect_erasing(self, erased: Any) -> None:
         """Shows the chat anew after something was erased."""
-        quiet: dict[str, Any] = {"outputs": self.parts, "show_progress": "hidden", "concurrency_limit": None}
-        erased.then(
-            in_plain_words(self.on_change), inputs=[self.current, self.shown], api_visibility="private", **quiet
-        )
+        connect(erased.then, self.on_change, [self.current, self.shown], self.parts)
 
     # Handlers
 
     async def on_load(self, request: gr.Request) -> AsyncIterator[Update]:
         """Opens what the address names, else the conversation that was continued last."""
         asked_for = self._view.at(owner_of(request), request.query_params.get("conversation"))
-        async for update in self._open(request, asked_for, _message_in(request.query_params.get("message"))):
+        async for update in self._open(request, asked_for, message_in(request.query_params.get("message"))):
             yield update
 
     async def on_open(self, event: gr.EventData, request: gr.Request) -> AsyncIterator[Update]:
-        message_id = _message_in(getattr(event, "message", None))
+        message_id = message_in(getattr(event, "message", None))
         async for update in self._open(request, str(event.conversation), message_id):
             yield update
 
@@ -250,7 +234,7 @@ class ChatPanel:
     def on_detach(self, current: str, event: gr.EventData, request: gr.Request) -> list[Any]:
         owner = owner_of(request)
         if temporary := self._assistant.temporary_chats.find(owner, current):
-            temporary.detach(str(getattr(event, "photo_id", "")))
+            temporary.photos.detach(str(getattr(event, "photo_id", "")))
         return Update(attached=self._view.attached(owner, current)).outputs()
 
     async def on_unload(self, request: gr.Request) -> None:
@@ -277,7 +261,7 @@ class ChatPanel:
             if temporary is None:
                 yield Update(live=refusal_html(ENDED))
                 return
-            conversation_id, paths, attached = current, [], bool(temporary.attached)
+            conversation_id, paths, attached = current, [], bool(temporary.photos.attached)
         if not text and not paths and not attached:
             return
         tab, sent = self._tab(request), _Sent(draft, text, tuple(paths))
@@ -310,11 +294,11 @@ class ChatPanel:
         """The turn that answers the message; none while another of the conversation is being answered."""
         running = [tab.begun] if tab.begun else []
         if message.conversation_id is not None:
-            running = self._assistant.turns(owner, message.conversation_id)
+            running = self._assistant.turns.running(owner, message.conversation_id)
         if any(not turn.answered for turn in running):
             gr.Info("One moment, the last answer is still being written. Your text stays in the box.", title="M2A")
             return None
-        turn = self._assistant.begin(owner, message)
+        turn = self._assistant.turns.begin(owner, message)
         tab.begun = turn if message.conversation_id is None else None
         return turn
 
@@ -355,7 +339,7 @@ class ChatPanel:
         """The message of the user that a click names; None for one that is not there, and while another is answered."""
         if current not in self._view.known(owner) and not self._assistant.temporary_chats.find(owner, current):
             return None
-        if any(not turn.answered for turn in self._assistant.turns(owner, current)):
+        if any(not turn.answered for turn in self._assistant.turns.running(owner, current)):
             gr.Info("One moment, the last answer is still being written.", title="M2A")
             return None
         messages = self._assistant.messages(owner, current)
@@ -369,14 +353,14 @@ class ChatPanel:
         bank = self._assistant.bank_of(owner, asked.conversation_id)
         try:
             for photo_id in asked.photos:
-                bank.photo_data(photo_id)
+                bank.photos.data(photo_id)
         except LookupError as error:
             yield Update(live=refusal_html(str(error)))
             return
         again = IncomingMessage(
             text, (), asked.conversation_id, asked.message_id, takes_memories, stored_photos=asked.photos
         )
-        turn = self._assistant.begin(owner, again)
+        turn = self._assistant.turns.begin(owner, again)
         async for update in self._follow(request, owner, turn):
             yield update
 
@@ -416,7 +400,7 @@ class ChatPanel:
         """Ends the reply. A coroutine, as a turn is stopped in the loop that it runs in."""
         owner, begun = owner_of(request), self._tab(request).begun
         if current:
-            self._assistant.stop(owner, current)
+            self._assistant.turns.stop(owner, current)
         elif begun is not None and begun.owner == owner:
             begun.stop()
 
@@ -459,7 +443,7 @@ class ChatPanel:
         if asked_for != self._tab(request).temporary:
             self._end_temporary(request)
         conversation_id = asked_for if asked_for in self._view.known(owner) else self._tab(request).temporary
-        turns = self._assistant.turns(owner, conversation_id) if conversation_id else []
+        turns = self._assistant.turns.running(owner, conversation_id) if conversation_id else []
         if turns:
             async for update in self._follow(request, owner, turns[-1]):
                 update.shown = SHOWN
@@ -549,10 +533,10 @@ def _streamed(handler: Callable[..., AsyncIterator[Update]]) -> Callable[..., As
             yield update.outputs()
         yield Update().outputs()
 
-    return in_plain_words(stream)
+    return stream
 
 
-def _message_in(named: object) -> int | None:
+def message_in(named: object) -> int | None:
     """The id of a message that an address or a link names; None for anything else."""
     text = str(named)
     return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else None

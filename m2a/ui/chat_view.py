@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from datetime import datetime
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 SHOWN = 80
 OPENING = '<p class="m-opening" role="status">Opening…</p>'
 BEFORE = 6  # messages above the one that a link leads to
+AROUND = 12  # messages above and below it that are sent at once
 
 
 @dataclass(slots=True)
@@ -50,7 +51,7 @@ class ChatView:
         self._assistant = assistant
 
     def known(self, owner: str) -> dict[str, Conversation]:
-        return {one.conversation_id: one for one in self._assistant.conversations(owner)}
+        return {one.conversation_id: one for one in self._assistant.memory(owner).conversations()}
 
     def at(self, owner: str, named: str | None) -> str | None:
         """The conversation that an address names; where it names none, the one that was continued last."""
@@ -89,7 +90,7 @@ class ChatView:
     def attached(self, owner: str, conversation_id: str | None) -> str:
         """What a temporary chat has in the place of Gradio's uploads; nothing elsewhere."""
         temporary = self._assistant.temporary_chats.find(owner, conversation_id)
-        return temporary_view.attached_html(temporary.attached) if temporary else ""
+        return temporary_view.attached_html(temporary.photos.attached) if temporary else ""
 
     def names(self, owner: str, conversation_id: str | None) -> tuple[str, str]:
         known = self.known(owner)
@@ -106,7 +107,7 @@ class ChatView:
         """The list of conversations: those that a search for the words finds, or all."""
         if not words:
             return self.names(owner, current)[1]
-        return found_html(self._assistant.find_conversations(owner, words), words)
+        return found_html(self._assistant.browser(owner).find_conversations(words), words)
 
     def history(
         self,
@@ -128,15 +129,41 @@ class ChatView:
         messages = self._assistant.messages(owner, conversation_id)
         if temporary and not messages and not (turn and not turn.refused):
             return temporary_view.welcome_html(offline=self._offline)
-        live = [one.recorded for one in self._assistant.turns(owner, conversation_id) if one.recorded]
+        live = [one.recorded for one in self._assistant.turns.running(owner, conversation_id) if one.recorded]
         if live:
             first = min(one.message_id if one.replaces is None else one.replaces for one in live)
             messages = [one for one in messages if one.message_id < first]
         hidden = max(0, len(messages) - shown)
-        messages = messages[hidden:]
+        return self._rendered(owner, conversation_id, messages[hidden:], turn, hidden=hidden, editing=editing)
+
+    def around(self, owner: str, conversation_id: str, message_id: int) -> tuple[str, str] | None:
+        """What stands near a message of a conversation: up to it, and after it. None where it is not there."""
+        messages = self._assistant.messages(owner, conversation_id)
+        place = next((place for place, one in enumerate(messages) if one.message_id == message_id), None)
+        if place is None:
+            return None
+        before, after = messages[max(0, place - AROUND) : place + 1], messages[place + 1 : place + 1 + AROUND]
+        day = before[-1].said_at.astimezone().date()
+        return (
+            self._rendered(owner, conversation_id, before, open_end=False),
+            self._rendered(owner, conversation_id, after, open_end=False, last_day=day),
+        )
+
+    def _rendered(
+        self,
+        owner: str,
+        conversation_id: str,
+        messages: Sequence[Message],
+        turn: Turn | None = None,
+        *,
+        hidden: int = 0,
+        editing: Editing | None = None,
+        open_end: bool = True,
+        last_day: date | None = None,
+    ) -> str:
         waiting = self._assistant.waiting_updates(owner)
         replies = [one for one in messages if one.role == "assistant"]
-        costs = self._assistant.costs(owner, [one.message_id for one in replies])
+        costs = self._assistant.memory(owner).replies.costs_of([one.message_id for one in replies])
         because = {
             one.message_id: replace(self._because(owner, one, waiting), costs=costs.get(one.message_id, ()))
             for one in replies
@@ -151,8 +178,16 @@ class ChatView:
             failures = live_because.failures
             if turn.reply and turn.reply.message_id in because:
                 because[turn.reply.message_id] = _as_told(because[turn.reply.message_id], live_because)
-        open_end = not (turn and (turn.refused or not turn.done))
-        return messages_html(messages, because, hidden=hidden, failures=failures, open_end=open_end, editing=editing)
+        open_end = open_end and not (turn and (turn.refused or not turn.done))
+        return messages_html(
+            messages,
+            because,
+            hidden=hidden,
+            failures=failures,
+            open_end=open_end,
+            editing=editing,
+            last_day=last_day,
+        )
 
     def _because(self, owner: str, reply: Message, waiting: Mapping[int, bool]) -> Because:
         message_id = reply.message_id
@@ -168,7 +203,7 @@ class ChatView:
         )
 
     def live(self, owner: str, turn: Turn) -> str:
-        turns = self._assistant.turns(owner, turn.conversation_id) if turn.conversation_id else []
+        turns = self._assistant.turns.running(owner, turn.conversation_id) if turn.conversation_id else []
         reads_memory = self._reads_memory(owner, turn.conversation_id)
         return "".join(turn_html(one, reads_memory=reads_memory) for one in turns or [turn])
 

@@ -36,7 +36,7 @@ def search_html() -> str:
 def found_html(found: Sequence[FoundConversation], words: str) -> str:
     """What a search for the words found; one that was found by a message opens there."""
     if not found:
-        return f'<p class="m-none" dir="auto">No conversation holds “{markup.text(words)}”.</p>'
+        return f'<p class="m-none" dir="auto">No conversation contains “{markup.text(words)}”.</p>'
     return f"<h3>Found</h3><ul>{''.join(map(_found, found))}</ul>"
 
 

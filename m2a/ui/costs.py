@@ -17,21 +17,21 @@ def cost_html(costs: Sequence[Cost], *, key: str) -> str:
     calls = sum(cost.calls for cost in costs)
     rows = [
         ("First word", [_seconds(cost.first_word) for cost in costs]),
-        ("In all", [_seconds(cost.seconds) for cost in costs]),
+        ("Total", [_seconds(cost.seconds) for cost in costs]),
     ]
     if calls:
         rows += [
-            ("Calls of the model", [str(cost.calls) for cost in costs]),
+            ("Model calls", [str(cost.calls) for cost in costs]),
             ("Tokens in", [_tokens(cost.input_tokens, cost.calls) for cost in costs]),
             ("Tokens out", [_tokens(cost.output_tokens, cost.calls) for cost in costs]),
-            ("Money", [money(cost.dollars, cost.calls) for cost in costs]),
+            ("Cost", [money(cost.dollars, cost.calls) for cost in costs]),
         ]
     head = "".join(f'<th scope="col">{_STAGES[cost.stage]}</th>' for cost in costs)
     body = "".join(
         f'<tr><th scope="row">{name}</th>{"".join(f"<td>{value}</td>" for value in values)}</tr>'
         for name, values in rows
     )
-    note = "Money is the provider’s list price." if calls else _NO_MODEL
+    note = "The cost is the provider’s list price." if calls else _NO_MODEL
     return (
         f'<details class="m-details m-cost" data-key="{markup.text(key)}-cost"><summary>Cost and time '
         f"<span>· {_seconds(costs[0].seconds)}</span></summary>"
@@ -42,9 +42,9 @@ def cost_html(costs: Sequence[Cost], *, key: str) -> str:
 def days_html(days: Sequence[CostSum], total: CostSum, *, today: date) -> str:
     """The sums by day, the newest first, and the sum of everything. Without a chat model only answers and seconds."""
     if not total.replies and not total.calls:
-        return "<p>Nothing was answered yet. What each answer takes stands here, day by day, once something was.</p>"
+        return "<p>Nothing yet. Once I have answered something, you will see here what it took, day by day.</p>"
     with_model = total.calls > 0
-    names = ["Day", "Answers", "Time"] + (["Calls", "Tokens in", "Tokens out", "Money"] if with_model else [])
+    names = ["Day", "Answers", "Time"] + (["Calls", "Tokens in", "Tokens out", "Cost"] if with_model else [])
     head = "".join(f'<th scope="col">{name}</th>' for name in names)
     body = "".join(_row(markup.day_name(one.day, today), one, with_model) for one in days if one.day)
     notes = [] if with_model else [_NO_MODEL]

@@ -51,16 +51,16 @@ def _choice(memories: Sequence[MemoryEntry]) -> str:
     if not memories:
         return ""
     if len(memories) == 1:
-        rest, these, it, rests = "1 memory rests", "memory", "it", "It rests"
+        rest, these, it, rests = "1 memory comes", "memory", "it", "It comes"
     else:
-        rest, these, it, rests = f"{len(memories)} memories rest", "memories", "them", "They rest"
+        rest, these, it, rests = f"{len(memories)} memories come", "memories", "them", "They come"
     older = "If it" if len(memories) == 1 else "If one of them"
     items = "".join(f"<li>{memory_link(one)}</li>" for one in memories[:_SHOWN])
     more = f"<li>and {len(memories) - _SHOWN} more</li>" if len(memories) > _SHOWN else ""
     return (
-        f'<fieldset class="m-choice"><legend>{rest} on it:</legend><ul>{items}{more}</ul>'
-        f'<label><input type="radio" name="memories" value="take" checked><span>Take the {these} along'
-        f"<small>I stop using {it}. {older} had replaced an older memory, I use the older one again.</small></span></label>"
+        f'<fieldset class="m-choice"><legend>{rest} from it:</legend><ul>{items}{more}</ul>'
+        f'<label><input type="radio" name="memories" value="take" checked><span>Forget the {these}, too'
+        f"<small>I stop using {it}. {older} replaced an older memory, I use the older one again.</small></span></label>"
         f'<label><input type="radio" name="memories" value="keep"><span>Keep the {these}'
-        f"<small>{rests} on the earlier version, which stays readable.</small></span></label></fieldset>"
+        f"<small>{rests} from the earlier version, which stays readable.</small></span></label></fieldset>"
     )

@@ -7,8 +7,8 @@ def offers_html() -> str:
     """It needs nothing but the erase panel on the same page."""
     return (
         '<section class="m-setting m-erase-offers" aria-labelledby="m2a-set-erase"><h3 id="m2a-set-erase">Erase for good</h3>'
-        "<p>A message, a photo, a memory or a conversation has its own Erase, where you see it. Here you erase as a whole; "
-        "you see first what goes.</p>"
+        "<p>You can erase a message, a photo, a memory or a conversation wherever you see it. Here you erase more at once; "
+        "you always see first what goes.</p>"
         f"<div>{erase_button('forgotten', None, 'Erase what was forgotten…')}"
         f"{erase_button('everything', None, 'Erase everything…')}"
         '<button type="button" class="m-button" data-receipts>What was erased so far</button></div></section>'

@@ -2,7 +2,7 @@
 a receipt."""
 
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, get_args
 from uuid import uuid4
 
 import gradio as gr
@@ -10,8 +10,9 @@ import gradio as gr
 from m2a.types import KEEPING, Erasure, ErasureKind
 from m2a.ui import erasure_view
 from m2a.ui.chat_panel import ChatPanel
+from m2a.ui.events import connect, forwarded
 from m2a.ui.memory_panel import MemoryPanel
-from m2a.ui.plain_words import in_plain_words, sentence_for
+from m2a.ui.plain_words import sentence_for
 from m2a.ui.request import NoSuchThingError, number_of, owner_of
 
 if TYPE_CHECKING:
@@ -20,11 +21,7 @@ if TYPE_CHECKING:
 _LONGEST_ID = 64
 _NUMBERED = ("message", "memory", "forgotten")
 
-_ON_DIALOG = """
-document.addEventListener('m2a-erase', (event) => {
-  if (['preview', 'erase', 'receipts', 'purge'].includes(event.detail.name)) trigger(event.detail.name, event.detail.data);
-});
-"""
+_ON_DIALOG = forwarded("m2a-erase", ["preview", "erase", "receipts", "purge"])
 
 
 class ErasePanel:
@@ -38,24 +35,20 @@ class ErasePanel:
 
     def connect(self, chat: ChatPanel, memory: MemoryPanel) -> None:
         """What was erased is to be seen nowhere: the chat and the memory are shown anew after it."""
-        quiet: dict[str, Any] = {
-            "outputs": self.dialog,
-            "show_progress": "hidden",
-            "concurrency_limit": None,
-            "trigger_mode": "multiple",
-            "api_visibility": "private",
-        }
-        self.dialog.preview(in_plain_words(self.on_preview), inputs=None, **quiet)
-        self.dialog.receipts(in_plain_words(self.on_receipts), inputs=None, **quiet)
-        self.dialog.purge(in_plain_words(self.on_purge), inputs=None, **quiet)
-        erased = self.dialog.erase(in_plain_words(self.on_erase), inputs=None, **quiet)
+        for event, handler in (
+            (self.dialog.preview, self.on_preview),
+            (self.dialog.receipts, self.on_receipts),
+            (self.dialog.purge, self.on_purge),
+        ):
+            connect(event, handler, outputs=self.dialog)
+        erased = connect(self.dialog.erase, self.on_erase, outputs=self.dialog)
         chat.connect_erasing(erased)
         memory.connect_erasing(erased)
 
     async def on_preview(self, event: gr.EventData, request: gr.Request) -> AsyncIterator[str]:
         """What would go."""
         owner, erasure, asked = owner_of(request), erasure_of(event), uuid4().hex
-        yield erasure_view.waiting_html("I look what goes with it…", asked=asked)
+        yield erasure_view.waiting_html("Checking what goes with it…", asked=asked)
         try:
             yield erasure_view.preview_html(await self._assistant.preview_erasure(owner, erasure), asked=asked)
         except Exception as error:  # a toast would stand behind the dialog
@@ -71,7 +64,7 @@ class ErasePanel:
             yield erasure_view.refused_html(sentence_for(error), asked=asked)
 
     def on_receipts(self, request: gr.Request) -> str:
-        return erasure_view.receipts_html(self._assistant.receipts(owner_of(request)), asked=uuid4().hex)
+        return erasure_view.receipts_html(self._assistant.memory(owner_of(request)).receipts(), asked=uuid4().hex)
 
     async def on_purge(self, request: gr.Request) -> AsyncIterator[str]:
         """Takes the bytes of what was erased off the disk, which else happens once a day."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from m2a.plurals import counted
 from m2a.types import KEEPING, Erasure, ErasureKind, ErasurePreview, MemoryEntry, Message, Receipt
 from m2a.ui import markup
 from m2a.ui.conversations_panel import title_of
@@ -12,39 +13,29 @@ _WORDS = 240  # characters of each
 _QUESTIONS: Mapping[ErasureKind, tuple[str, str]] = {
     "message": (
         "Erase this message?",
-        "It goes with its earlier versions and the replies to it.",
+        "Its earlier versions and the replies to it go with it.",
     ),
     "memory": (
         "Erase this memory?",
-        "It goes with the words that it rests on, what it was before, and what my answers tell of it. "
-        "To have it kept and not used, choose Forget instead: that can be undone.",
+        "The words that it came from, its earlier versions and what my answers said of it go with it. "
+        "If I should only stop using it, choose Forget instead: that can be undone.",
     ),
     "photo": (
         "Erase this photo?",
-        "It goes with its caption, what finds it, and what I remember by it alone. What you said beside it stays.",
+        "Its caption and whatever I remember from it alone go with it. What you said with it stays.",
     ),
     "conversation": (
         "Erase this conversation?",
-        "It goes with all that was said and shown in it.",
+        "Everything said and shown in it goes with it.",
     ),
     "forgotten": (
         "Erase what was forgotten?",
-        "I do not use it any more, but it is still on the disk, so that Undo can bring it back. Erased, nothing does.",
+        "I no longer use it, but it is still on the disk so that Undo can bring it back. Once it is erased, nothing can.",
     ),
     "everything": (
         "Erase everything?",
-        "All conversations, memories, photos and names go. I begin again as on the first day.",
+        "All conversations, memories, photos and names go. I start over as on the first day.",
     ),
-}
-_COUNTED: Mapping[str, tuple[str, str]] = {
-    "conversations": ("conversation", "conversations"),
-    "messages": ("message", "messages"),
-    "memories": ("memory", "memories"),
-    "photos": ("photo", "photos"),
-    "captions": ("caption", "captions"),
-    "names": ("name", "names"),
-    "rewritten messages": ("other message in part", "other messages in part"),
-    "index records": ("entry in the search index", "entries in the search index"),
 }
 _ON_BUTTON: Mapping[ErasureKind, str] = {
     "message": "the message",
@@ -56,8 +47,8 @@ _ON_BUTTON: Mapping[ErasureKind, str] = {
 }
 _CLOSE = '<button type="button" class="m-button" data-close-dialog>Close</button>'
 _TO_PURGE = (
-    "It is gone from M2A: no answer, search or page has it. Its bytes are still in the files on the disk until they are "
-    "removed, which happens by itself within a day while M2A runs. You can also have it done now."
+    "It is gone from M2A: no answer, search or page shows it. Its bytes stay in the files on the disk until they are "
+    "removed, which happens automatically within a day while M2A is running. You can also do it now."
 )
 _PURGE = '<button type="button" class="m-button" data-purge>Remove it from the disk now</button>'
 
@@ -72,7 +63,7 @@ def preview_html(gone: ErasurePreview, *, asked: str) -> str:
     """What goes, what stays, and the one button that does it."""
     title, explanation = _QUESTIONS[gone.erasure.kind]
     if not gone.counts:
-        nothing = "Nothing that was forgotten is on the disk any more." if gone.erasure.kind == "forgotten" else ""
+        nothing = "Nothing forgotten is left on the disk." if gone.erasure.kind == "forgotten" else ""
         why = f"<p>{nothing or 'There is nothing to erase.'}</p>"
         return _dialog(asked, title, f"{why}<footer>{_close_focused()}</footer>")
     choice = _choice(gone)
@@ -80,7 +71,7 @@ def preview_html(gone: ErasurePreview, *, asked: str) -> str:
     return _dialog(
         asked,
         title,
-        f"<p>{explanation}</p>{choice}<p><strong>This takes {counted(gone.counts)}.</strong></p>{_lists(gone)}"
+        f"<p>{explanation}</p>{choice}<p><strong>This erases {counted(gone.counts)}.</strong></p>{_lists(gone)}"
         "<p>There is no undo.</p>"
         f'<footer><button type="button" class="m-button" data-close-dialog{focus}>Cancel</button>'
         f"{_do_it(gone.erasure)}</footer>",
@@ -97,22 +88,22 @@ def receipt_html(receipt: Receipt, *, asked: str) -> str:
 def purged_html(*, asked: str) -> str:
     """After what was erased left the disk."""
     told = (
-        '<p role="status">No file of M2A holds what was erased any more.</p>'
-        "<p>Backups and snapshots, and what a disk keeps of a file that was removed, are not reached.</p>"
+        '<p role="status">None of M2A’s files holds what was erased any more.</p>'
+        "<p>This does not reach backups, snapshots, or what a disk keeps of deleted files.</p>"
     )
-    return _dialog(asked, "It is off the disk", f"{told}<footer>{_close_focused()}</footer>")
+    return _dialog(asked, "Removed from the disk", f"{told}<footer>{_close_focused()}</footer>")
 
 
 def receipts_html(receipts: Sequence[Receipt], *, asked: str) -> str:
     """All receipts, the newest first."""
     if not receipts:
         return _dialog(
-            asked, "What was erased so far", f"<p>Nothing was erased yet.</p><footer>{_close_focused()}</footer>"
+            asked, "What was erased so far", f"<p>Nothing has been erased yet.</p><footer>{_close_focused()}</footer>"
         )
     items = "".join(_receipt(one) for one in reversed(receipts[-LOOK:]))
     earlier = len(receipts) - LOOK
     rest = f"<p>and {markup.plural(earlier, 'earlier one')}.</p>" if earlier > 0 else ""
-    why = "<p>Numbers and times are kept of it, and no content.</p>"
+    why = "<p>Only numbers and times are kept, no content.</p>"
     to_purge = "" if all(one.purged_at for one in receipts) else _PURGE
     return _dialog(
         asked,
@@ -127,13 +118,8 @@ def refused_html(sentence: str, *, asked: str, title: str = "Nothing was erased"
     return _dialog(asked, title, f"{why}<footer>{_close_focused()}</footer>")
 
 
-def counted(counts: Mapping[str, int]) -> str:
-    """The numbers in words: "2 messages, 1 memory and 1 photo"."""
-    return _joined([markup.plural(counts[kind], *nouns) for kind, nouns in _COUNTED.items() if kind in counts])
-
-
 def _receipt(receipt: Receipt) -> str:
-    purged = "and off the disk" if receipt.purged_at else "still on the disk, until it is removed from there"
+    purged = "removed from the disk" if receipt.purged_at else "still on the disk for now"
     return f"<li>{markup.moment(receipt.erased_at)}: {counted(receipt.counts) or 'nothing'}; {purged}.</li>"
 
 
@@ -142,15 +128,15 @@ def _choice(gone: ErasurePreview) -> str:
     memories = len(gone.retained_memories) or sum(one.superseded_by is None for one in gone.memories)
     if gone.erasure.kind not in KEEPING or not memories:
         return ""
-    rest = "1 memory rests" if memories == 1 else f"{memories} memories rest"
-    along = _radio(gone.erasure, "Take the memories along", "They are erased with it.", is_keeping=False)
+    rest = "1 memory comes" if memories == 1 else f"{memories} memories come"
+    along = _radio(gone.erasure, "Erase the memories, too", "They go with it.", is_keeping=False)
     stay = _radio(
         gone.erasure,
         "Keep the memories",
-        "The words that they came from are gone; each says so from then on, and rests on your choice of today.",
+        "The words that they came from are erased; each memory says so from then on.",
         is_keeping=True,
     )
-    return f'<fieldset class="m-choice"><legend>{rest} on it:</legend>{along}{stay}</fieldset>'
+    return f'<fieldset class="m-choice"><legend>{rest} from it:</legend>{along}{stay}</fieldset>'
 
 
 def _radio(erasure: Erasure, name: str, explanation: str, *, is_keeping: bool) -> str:
@@ -178,11 +164,11 @@ def _lists(gone: ErasurePreview) -> str:
             _list("Conversations that go", conversations),
             _list("Messages that go", map(_message, gone.messages), len(gone.messages)),
             _list("Memories that go", map(_memory, gone.memories), len(gone.memories)),
-            _list("Also taken out of other messages", [_lost(one.message, one.words) for one in gone.rewritten]),
+            _list("Also removed from other messages", [_lost(one.message, one.words) for one in gone.rewritten]),
             _photos("Photos that go", gone.photo_ids),
             _list("Captions that go", [_quoted(caption) for caption in gone.captions]),
-            _list("Names that I do not know any more", [_quoted(name) for name in gone.names]),
-            _list("Names that no photo shows me any more", [_quoted(name) for name in gone.unshown_names]),
+            _list("Names that I will no longer know", [_quoted(name) for name in gone.names]),
+            _list("Names that I will no longer recognise by photo", [_quoted(name) for name in gone.unshown_names]),
             _list("Memories that you keep", map(_memory, gone.retained_memories), len(gone.retained_memories)),
             _list(
                 "Memories that stay: you said or showed the same elsewhere",
@@ -234,10 +220,6 @@ def _lost(message: Message, words: Sequence[str]) -> str:
 def _quoted(words: str) -> str:
     cut = words if len(words) <= _WORDS else words[: _WORDS - 1].rstrip() + "…"
     return f'<span dir="auto">“{markup.text(cut)}”</span>'
-
-
-def _joined(parts: Sequence[str]) -> str:
-    return " and ".join(", ".join(parts).rsplit(", ", 1)) if len(parts) > 1 else "".join(parts)
 
 
 def _close_focused() -> str:

@@ -8,9 +8,9 @@ from m2a.ui import markup
 
 RESTS_ON: dict[RestsOn, str] = {
     "stated": "You said this.",
-    "agreed": "You agreed to this; they are not your own words.",
-    "shown": "A photo or a text of yours shows this; you did not say it.",
-    "unchecked": "A language model wrote this before what it writes was checked.",
+    "agreed": "You agreed to this; these are not your own words.",
+    "shown": "A photo or a text that you shared shows this; you did not say it.",
+    "unchecked": "A language model wrote this, before such writes were checked.",
 }
 _BEFORE = 240
 
@@ -32,7 +32,7 @@ def _before_html(message: Message, before: Message) -> str:
     said = f'<p class="m-before" dir="auto">{markup.text(before.speaker)}: “{markup.text(cut)}”</p>'
     return (
         f'<details class="m-details m-context" data-key="before-{message.message_id}">'
-        f"<summary>What was said before it</summary>{said}</details>"
+        f"<summary>What was said before</summary>{said}</details>"
     )
 
 
@@ -41,7 +41,7 @@ def message_link(message: Message) -> str:
     conversation_id = quote(message.conversation_id, safe="")
     address = f"/?conversation={conversation_id}&amp;message={message.message_id}#m{message.message_id}"
     see = f'data-see="{message.message_id}" data-in="{markup.text(message.conversation_id)}"'
-    return f'<a href="{address}" {see}>see it there</a>'
+    return f'<a href="{address}" {see}>show in the conversation</a>'
 
 
 def memory_link(entry: MemoryEntry, words: str | None = None) -> str:

@@ -15,8 +15,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from m2a.sentences import place_of
 from m2a.ui import memory_list, photo_search
-from m2a.ui.chat_panel import INVITATION
-from m2a.ui.chat_view import OPENING, ChatView
+from m2a.ui.chat_panel import INVITATION, message_in
+from m2a.ui.chat_view import ChatView
 from m2a.ui.conversations_panel import search_html
 from m2a.ui.memory_panel import MemoryPanel
 from m2a.ui.page import brand_html, foot_html
@@ -98,13 +98,21 @@ def _chat(assistant: "Assistant", owner: str, address: Mapping[str, str]) -> tup
     """The list of conversations, and the one that is open. Its end is at the top of the source, and at the foot of the page."""
     view = ChatView(assistant)
     conversation_id = view.at(owner, address.get("conversation"))
-    turns = assistant.turns(owner, conversation_id) if conversation_id else []
+    turns = assistant.turns.running(owner, conversation_id) if conversation_id else []
     shown = view.whole(owner, conversation_id, None, turns[-1] if turns else None)
-    # Only the page's script can lead to a message in the middle.
-    history = OPENING if "message" in address else shown.history
+    message_id = message_in(address.get("message"))
+    near = view.around(owner, conversation_id, message_id) if conversation_id and message_id is not None else None
+    if near is None:
+        talk = f'<div id="m2a-live">{shown.live}</div><div id="m2a-history">{shown.history}</div>'
+    else:  # nothing can be scrolled here: the message stands in the middle by itself
+        linked = near[0].replace(f'" id="m{message_id}"', f' m-found-here" id="m{message_id}"')
+        talk = (
+            f'<div class="m-first-after"><div id="m2a-live">{near[1]}</div></div>'
+            f'<div class="m-first-before"><div id="m2a-history">{linked}</div></div>'
+        )
     return shown.conversations or "", (
-        f'<div id="m2a-heading">{shown.heading}</div><div id="m2a-talk"><div id="m2a-live">{shown.live}</div>'
-        f'<div id="m2a-history">{history}</div></div><div id="m2a-foot"><div class="m-first-box">{INVITATION}</div></div>'
+        f'<div id="m2a-heading">{shown.heading}</div><div id="m2a-talk">{talk}</div>'
+        f'<div id="m2a-foot"><div class="m-first-box">{INVITATION}</div></div>'
     )
 
 

@@ -10,27 +10,27 @@ from m2a.ui.evidence import memory_link
 _KINDS: dict[FindingKind, tuple[str, str, tuple[tuple[str, str], ...]]] = {
     "injection": (
         "Reads like an instruction to me",
-        "It may have come with a photo or a pasted text. I take no memory as an instruction, but you may not want to keep it.",
-        (("forget", "Forget it"), ("", "It is fine")),
+        "It may come from a photo or a pasted text. I never follow a memory as an instruction, but you may not want to keep it.",
+        (("forget", "Forget it"), ("", "It’s fine")),
     ),
     "contradiction": (
-        "Kept side by side",
-        "The newer may be said of the same thing. I could not be sure, so I kept both.",
-        (("newer", "The newer holds"), ("older", "The older holds"), ("", "Both are true")),
+        "May contradict each other",
+        "They may be about the same thing. I was not sure, so I kept both.",
+        (("newer", "The newer is right"), ("older", "The older is right"), ("", "Both are true")),
     ),
     "duplicate": (
-        "Say the same",
-        "They differ in nothing but form.",
+        "Duplicates",
+        "They say the same in nearly the same words.",
         (("newer", "Keep the newest"), ("", "Leave them")),
     ),
     "unsupported": (
-        "Rest on nothing",
-        "The messages that they rest on are not there.",
+        "Without a source",
+        "The messages that they came from are missing.",
         (("forget", "Forget it"), ("", "Leave it")),
     ),
     "photo": (
-        "Photos that words do not find",
-        "They have no caption yet, or no vector.",
+        "Photos that words cannot find",
+        "They have no caption yet, or are not in the search index.",
         (("look", "Look at it now"), ("", "Leave it")),
     ),
 }
@@ -38,12 +38,12 @@ _KINDS: dict[FindingKind, tuple[str, str, tuple[tuple[str, str], ...]]] = {
 
 def health_html(health: Health | None, *, working: str = "") -> str:
     """The section: a button that looks through the memory, and what the newest look found. `working` stands in its place."""
-    again = "Look through my memory" + (" again" if health else "")
+    again = "Check the memory" + (" again" if health else "")
     button = f'<button type="button" class="m-button" data-settings-act="look">{again}</button>'
     return (
-        '<section class="m-setting" aria-labelledby="m2a-set-health"><h3 id="m2a-set-health" tabindex="-1">Health of the '
-        "memory</h3><p>Finds memories that say the same, that were kept side by side, that rest on nothing or read like an "
-        f"instruction, and photos that words do not find.</p>{working or _found(health)}"
+        '<section class="m-setting" aria-labelledby="m2a-set-health"><h3 id="m2a-set-health" tabindex="-1">Memory health</h3>'
+        "<p>Finds memories that repeat or may contradict each other, that have no source or read like an instruction, "
+        f"and photos that words cannot find.</p>{working or _found(health)}"
         f'<div class="m-acts">{"" if working else button}</div></section>'
     )
 
@@ -56,18 +56,16 @@ def _found(health: Health | None) -> str:
         _group(kind, list(group), left_out.get(kind, 0))
         for kind, group in groupby(health.shown, key=lambda one: one.finding.kind)
     )
-    looked = f"The last look went through {markup.plural(health.memories, 'memory', 'memories')}"
-    known = "" if parts else " and found that nothing is wrong with them"
-    unused = (
-        f" No answer so far rested on {health.unused:,} of them, which is nothing to mend." if health.unused else ""
-    )
+    looked = f"The last check covered {markup.plural(health.memories, 'memory', 'memories')}"
+    known = "" if parts else "and found nothing wrong"
+    unused = f" No answer has used {health.unused:,} of them so far, which is fine." if health.unused else ""
     return f'<p role="status">{looked}{known}.{unused}</p>{parts}'
 
 
 def _group(kind: FindingKind, found: list[OpenFinding], left_out: int) -> str:
     title, why, _ = _KINDS[kind]
     items = "".join(_item(one) for one in found)
-    more = f"<p>{left_out:,} more come once these are done.</p>" if left_out else ""
+    more = f"<p>{left_out:,} more follow once these are done.</p>" if left_out else ""
     return (
         f'<h4>{title} <span>· {len(found) + left_out:,}</span></h4><p class="m-when">{why}</p>'
         f'<ul class="m-findings">{items}</ul>{more}'

@@ -5,7 +5,7 @@ from typing import get_args
 
 import gradio as gr
 
-from m2a.types import Dating, Keeping, KeepingBack, KeptBack, KeptBackReason, MemoryEntry, Pinning, Return
+from m2a.types import Dating, Keeping, KeepingBack, KeptBack, KeptBackReason, MemoryEntry, Pinning, Reason, Return
 from m2a.ui import markup
 from m2a.ui.evidence import memory_link
 from m2a.ui.request import number_of
@@ -13,13 +13,13 @@ from m2a.ui.request import number_of
 _TITLES: dict[KeptBackReason, str] = {"unmentioned": "Not mentioned", "expired": "Expired"}
 _SINCE: dict[KeptBackReason, str] = {"unmentioned": "not mentioned since", "expired": "expired; not used since"}
 _WHY: dict[KeptBackReason, str] = {
-    "unmentioned": "You asked me not to mention this. I keep it and show it here; no answer uses it.",
-    "expired": "Its last day is past. I keep it and show it here; no answer uses it.",
+    "unmentioned": "You asked me not to mention this. I keep it and show it here, but no answer uses it.",
+    "expired": "Its last day has passed. I keep it and show it here, but no answer uses it.",
 }
 _BACK: dict[KeptBackReason, str] = {"unmentioned": "Mention it again", "expired": "Use it again"}
 _LENGTHS = ((1, "Tomorrow"), (7, "In a week"), (30, "In a month"), (365, "In a year"))
 _LONGEST = 3_653  # days
-_WHO = "the user chose it in the memory"
+_WHY_CHOSEN: Reason = "the user chose it in the memory"
 
 
 def keeping_of(event: gr.EventData, today: date) -> Keeping:
@@ -27,13 +27,13 @@ def keeping_of(event: gr.EventData, today: date) -> Keeping:
     memory_id, act = number_of(event, "memory_id"), getattr(event, "act", "")
     match act:
         case "pin" | "unpin":
-            return Pinning(memory_id, act == "pin", _WHO)
+            return Pinning(memory_id, act == "pin", _WHY_CHOSEN)
         case "withhold":
-            return KeepingBack(memory_id, _WHO)
+            return KeepingBack(memory_id, _WHY_CHOSEN)
         case "return":
-            return Return(memory_id, _WHO)
+            return Return(memory_id, _WHY_CHOSEN)
         case _:
-            return Dating(memory_id, _last_day(event, today), _WHO)
+            return Dating(memory_id, _last_day(event, today), _WHY_CHOSEN)
 
 
 def _last_day(event: gr.EventData, today: date) -> date | None:
@@ -43,7 +43,7 @@ def _last_day(event: gr.EventData, today: date) -> date | None:
     try:
         return date.fromisoformat(until) if until else None
     except ValueError:
-        raise gr.Error(f"{until!r} is no day; please choose one.", title="M2A", print_exception=False) from None
+        raise gr.Error(f"{until!r} is not a day; please choose one.", title="M2A", print_exception=False) from None
 
 
 def reason_of(text: str) -> KeptBackReason | None:
@@ -61,12 +61,12 @@ def keep_html(entry: MemoryEntry) -> str:
     return (
         f'<div class="m-acts m-keep">{pin}'
         f'<details class="m-details m-edit" data-key="until-{number}"><summary class="m-button">Use until…</summary>'
-        f'<form data-until="{number}"><label>The last day on which I use it'
+        f'<form data-until="{number}"><label>The last day I use it'
         f'<input type="date" name="until" value="{day}" required></label><button class="m-button">Set</button>'
         f'<div class="m-lengths">{lengths}{end}</div>'
-        "<small>After that day it stands under Expired, and you can bring it back.</small></form></details>"
+        "<small>After that day you find it under Expired, and can bring it back.</small></form></details>"
         f"{_act('withhold', number, 'Don’t mention')}"
-        "<small>Don’t mention: I keep it for you to see, and no answer uses it. Forget: it is gone from here too.</small></div>"
+        "<small>Don’t mention: you still see it here, but no answer uses it. Forget: it disappears from here, too.</small></div>"
     )
 
 
@@ -90,7 +90,7 @@ def chips_html(counts: dict[KeptBackReason, int], chosen: str) -> str:
 def listed_html(found: list[KeptBack]) -> str:
     """Memories that are kept and not used."""
     rows = "".join(_row(one) for one in found)
-    return f'<h3>Kept, and used in no answer</h3><ul class="m-memories">{rows}</ul>' if found else ""
+    return f'<h3>Kept, but not used in answers</h3><ul class="m-memories">{rows}</ul>' if found else ""
 
 
 def _row(kept: KeptBack) -> str:

@@ -12,6 +12,7 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 
+from m2a.plurals import plural as plural
 from m2a.types import DateInterval
 
 # In a form that a `details` opens: it closes it, and what was typed goes.
@@ -39,10 +40,6 @@ def plain(value: str) -> str:
 def reply(value: str) -> str:
     """An assistant's Markdown: no HTML passes, no picture is loaded, links open apart and say nothing of this page."""
     return f'<div class="m-markdown" dir="auto">{_markdown().render(value)}</div>'
-
-
-def plural(count: int, noun: str, nouns: str | None = None) -> str:
-    return f"{count} {noun if count == 1 else nouns or noun + 's'}"
 
 
 def photo(photo_id: str, *, caption: str = "", large: bool = False) -> str:

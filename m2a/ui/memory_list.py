@@ -32,7 +32,7 @@ def controls_html(by_photo: str) -> str:
     """Heading, search, the button to search `by_photo`, and filters. They stay while the list below them changes."""
     kinds = "".join(f'<option value="{kind}">{name}</option>' for kind, name in KINDS.items())
     return (
-        f'<div class="m-memory-head">{markup.MENU}<h2 tabindex="-1">Memory</h2><p>What I know, and where I have it from · '
+        f'<div class="m-memory-head">{markup.MENU}<h2 tabindex="-1">Memory</h2><p>What I know, and how I know it · '
         '<a href="/?settings=" data-place="settings" data-at="m2a-set-health">Check it</a></p>'
         '<button type="button" class="m-icon" data-place="chat" aria-label="Close the memory">✕</button></div>'
         '<form class="m-find" data-find role="search"><input type="search" name="words" maxlength="400" '
@@ -40,8 +40,8 @@ def controls_html(by_photo: str) -> str:
         f"{by_photo}"
         '<details class="m-details m-filters"><summary>Filter</summary><div>'
         f'<label>Kind <select name="kind"><option value="">anything</option>{kinds}</select></label>'
-        '<label>It rests on <select name="rests_on"><option value="">anything</option>'
-        '<option value="stated">what I said</option><option value="agreed">what I agreed to</option>'
+        '<label>Source <select name="rests_on"><option value="">anything</option>'
+        '<option value="stated">what you said</option><option value="agreed">what you agreed to</option>'
         '<option value="shown">what a photo or text shows</option></select></label>'
         '<label>From <input type="date" name="since"></label><label>To <input type="date" name="until"></label>'
         '<label class="m-check"><input type="checkbox" name="photos"> With photos</label></div></details></form>'
@@ -70,11 +70,14 @@ def page_html(page: MemoryPage, start: int, *, today: date, is_filtered: bool) -
 
 
 def hits_html(hits: Sequence[Hit], words: str) -> str:
-    """What a search found, best first, each with what found it."""
+    """What a search found, best first, each with what found it; where nothing is near, that, and what is closest."""
     if not hits:
-        return _none_html(f"I remember nothing that fits “{words}”. Try other words.")
+        return _none_html(f"Nothing that I remember matches “{words}”. Try other words, or fewer.")
     rows = "".join(row_html(hit.record, found_by(hit)) for hit in hits if isinstance(hit.record, MemoryEntry))
-    return f'<h3>Best matches first</h3><ul class="m-memories">{rows}</ul>'
+    if any(hit.is_near for hit in hits):
+        return f'<h3>Best matches first</h3><ul class="m-memories">{rows}</ul>'
+    none = _none_html(f"Nothing that I remember is close to “{words}”. Try other words, or see if one of these is it.")
+    return f'{none}<h3>The closest I have</h3><ul class="m-memories">{rows}</ul>'
 
 
 def subjects_html(subjects: Sequence[Subject], about: int | None, *, today: date) -> str:
@@ -99,7 +102,7 @@ def summary_html(total: int, last_updated: datetime | None, *, today: date) -> s
 def notice_html(changes: Sequence[RecordedChange], not_kept: Sequence[NotKept], unasked: int, reply_id: int) -> str:
     """What was changed last, as the chat tells it, each change with its Undo."""
     told = memory_html(changes, not_kept, unasked, reply_id=reply_id, place="p")
-    told = told or "<p>Nothing in my memory was changed by this. The answer stands in the chat.</p>"
+    told = told or "<p>This changed nothing in my memory. My answer is in the chat.</p>"
     return f'<div class="m-told" role="status" data-told="{reply_id}">{told}</div>'
 
 
@@ -162,7 +165,7 @@ def _none_html(words: str) -> str:
 
 def _empty_html() -> str:
     return (
-        '<div class="m-empty"><p><strong>I do not know anything about you yet.</strong></p><p>Tell me something in the '
-        "chat or below, or show me a photo. What I keep of it appears here, and you can correct it or have it "
-        "forgotten.</p></div>"
+        '<div class="m-empty"><p><strong>I don’t know anything about you yet.</strong></p><p>Tell me something in the '
+        "chat or below, or show me a photo. What I remember appears here, and you can correct it or have me "
+        "forget it.</p></div>"
     )

@@ -15,9 +15,9 @@ import gradio as gr
 from m2a.types import ConceptKind, DateInterval, MemoryFilter, MemoryKind, RestsOn
 from m2a.ui import keeping, memory_list, memory_summary, photo_search
 from m2a.ui.chat_panel import ChatPanel
+from m2a.ui.events import connect, forwarded
 from m2a.ui.memory_list import PAGE, pages_html
 from m2a.ui.opened_memory import gone_html, opened_html
-from m2a.ui.plain_words import in_plain_words
 from m2a.ui.request import number_of, numbers_of, owner_of
 from m2a.ui.review_panel import ReviewPanel
 
@@ -27,15 +27,8 @@ if TYPE_CHECKING:
 LONGEST_SEARCH = 400
 
 # The page's script hands every click and form of the panel in here, as an event with the name of what it asks for.
-# Gradio wants their names in quotes here.
 _EVENTS = ["show", "find", "about", "leaf", "memory", "back", "keep"]
 _EVENTS += ["edit", "restore", "forget", "undo", "insist", "supersede", "tell"]
-_ON_LIST = f"""
-const names = {_EVENTS};
-document.addEventListener('m2a-memory-list', (event) => {{
-  if (names.includes(event.detail.name)) trigger(event.detail.name, event.detail.data);
-}});
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,21 +95,16 @@ class MemoryPanel:
             self.review.build()
             self.notice = gr.HTML("", elem_id="m2a-memory-notice", **plain)
             self.opened = gr.HTML("", elem_id="m2a-memory-opened", **plain)
-            self.listed = gr.HTML("", elem_id="m2a-memory-list", apply_default_css=False, js_on_load=_ON_LIST)
+            script = forwarded("m2a-memory-list", _EVENTS)
+            self.listed = gr.HTML("", elem_id="m2a-memory-list", apply_default_css=False, js_on_load=script)
         gr.HTML(memory_list.foot_html(), elem_id="m2a-memory-foot", **plain)
         self.view = gr.Textbox("", visible="hidden", elem_id="m2a-memory-view", label="View")
+        self.parts = [self.view, self.notice, self.opened, self.listed]
 
     def connect(self, page: gr.Blocks, chat: ChatPanel) -> None:
-        parts = [self.view, self.notice, self.opened, self.listed]
-        quiet: dict[str, Any] = {
-            "outputs": parts,
-            "show_progress": "hidden",
-            "concurrency_limit": None,
-            "api_visibility": "private",
-        }
-        page.load(in_plain_words(self.on_load), inputs=None, **quiet)
+        connect(page.load, self.on_load, outputs=self.parts)
         # Of a word that is being typed only the last state counts.
-        self.listed.find(in_plain_words(self.on_filter), inputs=self.view, trigger_mode="always_last", **quiet)
+        connect(self.listed.find, self.on_filter, self.view, self.parts, "always_last")
         for event, handler in (
             (self.listed.show, self.on_refresh),
             (self.listed.about, self.on_about),
@@ -124,9 +112,9 @@ class MemoryPanel:
             (self.listed.memory, self.on_memory),
             (self.listed.back, self.on_back),
         ):
-            event(in_plain_words(handler), inputs=self.view, trigger_mode="multiple", **quiet)
+            connect(event, handler, self.view, self.parts)
         acts = [
-            event(in_plain_words(handler), inputs=self.view, trigger_mode="multiple", **quiet)
+            connect(event, handler, self.view, self.parts)
             for event, handler in (
                 (self.listed.edit, self.on_edit),
                 (self.listed.restore, self.on_restore),
@@ -139,15 +127,13 @@ class MemoryPanel:
         ]
         kept = self.review.connect(page, [*chat.changes, *acts])
         told = chat.connect_memory(self.listed.tell, [*acts, *kept])
-        told.then(in_plain_words(self.on_told), inputs=[self.view, chat.current], **quiet)
+        connect(told.then, self.on_told, [self.view, chat.current], self.parts)
         for change in [*chat.changes, *kept]:
-            change.then(in_plain_words(self.on_change), inputs=self.view, **quiet)
+            connect(change.then, self.on_change, self.view, self.parts)
 
     def connect_erasing(self, erased: Any) -> None:
         """Shows the memory anew after something was erased."""
-        quiet: dict[str, Any] = {"show_progress": "hidden", "concurrency_limit": None, "api_visibility": "private"}
-        parts = [self.view, self.notice, self.opened, self.listed]
-        erased.then(in_plain_words(self.on_erased), inputs=self.view, outputs=parts, **quiet)
+        connect(erased.then, self.on_erased, self.view, self.parts)
         self.review.connect_erasing(erased)
 
     def on_load(self, request: gr.Request) -> list[Any]:
@@ -182,8 +168,9 @@ class MemoryPanel:
         return self._shown(owner, replace(left, words="") if is_vain else left, is_emptied=is_vain)
 
     def _finds(self, owner: str, view: View) -> bool:
-        hits = self._assistant.find_memories(owner, view.words.strip(), view.wanted(), 1)
-        return bool(hits or self._assistant.memory(owner).kept_back(1, words=view.words.strip()))
+        hits = self._assistant.browser(owner).find(view.words.strip(), view.wanted(), 1)
+        kept_back = self._assistant.memory(owner).kept_back(1, words=view.words.strip())
+        return any(hit.is_near for hit in hits) or bool(kept_back)
 
     def on_refresh(self, view: str, request: gr.Request) -> list[Any]:
         """The same anew: something may have changed."""
@@ -192,7 +179,7 @@ class MemoryPanel:
     def on_filter(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
         """Searches for words and filters, from the first page on, or for what is near to a photo."""
         if (photo := photo_search.photo_of(event)) is not None:
-            hits = self._assistant.find_memories_by_photo(owner_of(request), photo, PAGE)
+            hits = self._assistant.browser(owner_of(request)).find_by_photo(photo, PAGE)
             near = [hit.key.record_id for hit in hits]
             return self._shown(owner_of(request), View(near=near, count=view_of(view).count))
         asked = {name: getattr(event, name, "") for name in ("words", "rests_on", "since", "until", "photos", "kind")}
@@ -285,7 +272,7 @@ class MemoryPanel:
         opened = ""
         if view.memory_id is not None:
             try:
-                opened = opened_html(self._assistant.open_memory(owner, view.memory_id))
+                opened = opened_html(self._assistant.browser(owner).open(view.memory_id))
             except LookupError:
                 opened, view = gone_html(), replace(view, memory_id=None)
         listed = self._list(owner, view, is_emptied=is_emptied)
@@ -303,9 +290,9 @@ class MemoryPanel:
 
     def _listed(self, owner: str, view: View) -> str:
         today = datetime.now().astimezone().date()
-        bank = self._assistant.memory(owner)
-        total = self._assistant.memories(owner, MemoryFilter(), start=0, count=0).total
-        head = memory_list.summary_html(total, bank.last_updated(), today=today)
+        bank, browser = self._assistant.memory(owner), self._assistant.browser(owner)
+        total = browser.page(MemoryFilter(), start=0, count=0).total
+        head = memory_list.summary_html(total, browser.last_updated(), today=today)
         if view.near is not None:
             found_near = bank.entries_by_id(view.near[:PAGE])
             return head + photo_search.near_html([found_near[number] for number in view.near if number in found_near])
@@ -314,16 +301,16 @@ class MemoryPanel:
         if reason := keeping.reason_of(view.kept):
             found = bank.kept_back(PAGE, reason=reason, start=view.start)
             return head + keeping.listed_html(found) + pages_html(view.start, len(found), counts.get(reason, 0))
-        head += memory_list.subjects_html(self._assistant.subjects(owner), view.about, today=today)
+        head += memory_list.subjects_html(browser.subjects(), view.about, today=today)
         wanted = view.wanted()
         if words := view.words.strip():
-            hits = self._assistant.find_memories(owner, words, wanted, PAGE)
+            hits = browser.find(words, wanted, PAGE)
             kept_back = keeping.listed_html(bank.kept_back(PAGE, words=words)) if wanted == MemoryFilter() else ""
             return head + memory_list.hits_html(hits, words) + kept_back
-        page = self._assistant.memories(owner, wanted, start=view.start, count=PAGE)
+        page = browser.page(wanted, start=view.start, count=PAGE)
         is_filtered = wanted != MemoryFilter()
         if not (view.start or is_filtered):
-            head += memory_summary.summary_html(self._assistant.memory_summary(owner), page.total, today=today)
+            head += memory_summary.summary_html(browser.summary(), page.total, today=today)
         return head + memory_list.page_html(page, view.start, today=today, is_filtered=is_filtered)
 
     @staticmethod

@@ -11,12 +11,12 @@ _NAMES: dict[Category, str] = {
     "emails": "E-mail addresses",
 }
 
-_SAVED = '<div class="m-told" role="status">Saved. It holds from the next message on.</div>'
+_SAVED = '<div class="m-told" role="status">Saved. It applies from the next message on.</div>'
 
 
 def memory_rule_html(rule: MemoryRule, *, is_saved: bool = False) -> str:
     """The form, and under it that it was saved."""
-    when = _choice("", "At once", not rule.after_review) + _choice("yes", "After I reviewed them", rule.after_review)
+    when = _choice("", "Right away", not rule.after_review) + _choice("yes", "After you review them", rule.after_review)
     boxes = "".join(
         f'<label class="m-check"><input type="checkbox" name="never" value="{category}"'
         f"{' checked' * (category in rule.never)}> {name}</label>"
@@ -24,9 +24,9 @@ def memory_rule_html(rule: MemoryRule, *, is_saved: bool = False) -> str:
     )
     return (
         '<section class="m-setting" aria-labelledby="m2a-set-rule"><h3 id="m2a-set-rule" tabindex="-1">What I remember</h3>'
-        f'<form class="m-rule" data-rule><fieldset><legend>Memories are written</legend>{when}</fieldset>'
-        f"<fieldset><legend>Never, unless I say so</legend>{boxes}</fieldset>"
-        "<small>What I withhold stands under the answer, with a button to keep it anyway. The conversation itself keeps what "
+        f'<form class="m-rule" data-rule><fieldset><legend>Save memories</legend>{when}</fieldset>'
+        f"<fieldset><legend>Never, unless you say so</legend>{boxes}</fieldset>"
+        "<small>What I leave out is listed under the answer, with a button to keep it anyway. The conversation itself keeps what "
         'you wrote.</small><button class="m-button">Save</button></form>'
         f"{_SAVED * is_saved}</section>"
     )

@@ -16,8 +16,8 @@ def summary_html(summaries: Sequence[SubjectSummary], total: int, *, today: date
     if total <= sum(len(one.entries) for one in summaries):
         return ""
     return (
-        '<section class="m-summary" aria-label="What I know, in short"><h3>In short</h3>'
-        f"{''.join(_subject(one, today) for one in summaries)}</section><h3>Everything, the newest first</h3>"
+        '<section class="m-summary" aria-label="What I know, in short"><h3>At a glance</h3>'
+        f"{''.join(_subject(one, today) for one in summaries)}</section><h3>Everything, newest first</h3>"
     )
 
 

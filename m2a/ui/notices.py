@@ -10,9 +10,9 @@ from m2a.ui.erase_button import erase_button
 from m2a.ui.evidence import RESTS_ON
 
 _NOTES = {
-    "forgotten": "Nothing finds, shows or uses it any more, in our conversations either. It is not erased from the disk.",
-    "withheld": "I keep it. You find it in Memory under “Not mentioned”; no answer uses it, or the words it rests on.",
-    "pinned": "It comes first, and goes along with every answer of a language model.",
+    "forgotten": "I no longer find, show or use it, in our conversations either. It is not erased from the disk.",
+    "withheld": "I keep it: you find it in Memory under “Not mentioned”. No answer uses it, or the words it came from.",
+    "pinned": "It comes first, and a language model sees it with every message.",
 }
 
 # Of the message behind a memory that was rejected.
@@ -33,7 +33,7 @@ def memory_html(
 
     The ids of the lines begin with `place`: the page may tell the same in two places.
     """
-    lines = [_change(told, reply_id, place) for told in _told_once(changes)]
+    lines = [_change(recorded, reply_id, place) for recorded in _by_undo(changes)]
     lines += [_not_kept(one, reply_id) for one in not_kept]
     lines += [_rejected(one, reply_id) for one in rejected]
     if unasked:
@@ -49,9 +49,9 @@ def memory_html(
 
 
 _WAITING = {
-    "later": " yet</strong> The update did not come about; I try it again with your next message.",
-    "aside": "</strong> The update failed again and again and was set aside. What you said stays here, and "
-    "<code>m2a repair</code> tries it again.",
+    "later": " yet</strong> I could not update it; I will try again with your next message.",
+    "aside": "</strong> Updating it kept failing, so I set it aside. What you said stays here, and "
+    "<code>m2a repair</code> tries again.",
 }
 
 
@@ -67,24 +67,21 @@ def failure_html(failure: Failed) -> str:
 def refusal_html(reason: str) -> str:
     """A message that was not taken at all; its words are still in the box."""
     why = f'<span dir="auto">{markup.text(reason)}</span>'
-    return f'<div class="m-failure" role="alert"><strong>I did not take this.</strong> {why}</div>'
+    return f'<div class="m-failure" role="alert"><strong>I could not accept this.</strong> {why}</div>'
 
 
-def _told_once(changes: Sequence[RecordedChange]) -> list[list[RecordedChange]]:
-    """The changes that each line tells. Two memories that say the same are forgotten together: one line tells it, that which
-    still has the words."""
-    told: dict[str, list[RecordedChange]] = {}
+def _by_undo(changes: Sequence[RecordedChange]) -> list[RecordedChange]:
+    """One for each Undo: memories that went in one act of forgetting come back together. That which still has words tells it."""
+    lines: dict[tuple[str, int], RecordedChange] = {}
     for one in changes:
-        forgotten = one.changed.change == "forgotten" and not one.undone
-        told.setdefault(_quoted(one.changed.previous) if forgotten else f"change {one.number}", []).append(one)
-    worded = [line for words, line in told.items() if words.startswith("“")]
-    if worded and "" in told:
-        worded[0] += told.pop("")
-    return list(told.values())
+        is_act = one.changed.change == "forgotten" and not one.undone and one.forgetting_id is not None
+        line = ("act", one.forgetting_id or 0) if is_act else ("change", one.number)
+        if line not in lines or lines[line].changed.previous is None:
+            lines[line] = one
+    return list(lines.values())
 
 
-def _change(told: Sequence[RecordedChange], reply_id: int | None, place: str) -> str:
-    recorded = told[0]
+def _change(recorded: RecordedChange, reply_id: int | None, place: str) -> str:
     changed = recorded.changed
     anchor = f' id="{place}{reply_id}-c{recorded.number}" tabindex="-1"' if reply_id else ""
     if recorded.undone:
@@ -93,7 +90,7 @@ def _change(told: Sequence[RecordedChange], reply_id: int | None, place: str) ->
     note = _NOTES.get(changed.change) or _basis(changed.entry)
     small = f" <small>{note}</small>" if note else ""
     undo = _button("Undo", "undo", reply_id, recorded.number, about=changed.entry or changed.previous)
-    undo += _erase(told, reply_id) if changed.change == "forgotten" else ""
+    undo += _erase(recorded, reply_id) if changed.change == "forgotten" else ""
     rivals = "".join(_rival(rival, reply_id, recorded.number) for rival in changed.rivals)
     return (
         f'<li class="m-change m-{changed.change}"{anchor}><div><strong>{title}</strong> <span dir="auto">{words}</span>'
@@ -101,14 +98,13 @@ def _change(told: Sequence[RecordedChange], reply_id: int | None, place: str) ->
     )
 
 
-def _erase(told: Sequence[RecordedChange], reply_id: int | None) -> str:
-    """What was forgotten is still on the disk: a button for each act of forgetting that a line tells."""
-    if reply_id is None:
+def _erase(recorded: RecordedChange, reply_id: int | None) -> str:
+    """A button for what was forgotten, which is still on the disk."""
+    if reply_id is None or recorded.forgetting_id is None:
         return ""
-    numbers = dict.fromkeys(one.forgetting_id for one in told if one.forgetting_id is not None)
-    words = told[0].changed.previous
+    words = recorded.changed.previous
     label = f"Erase for good… {words.text or words.caption if words else 'what was forgotten'}"
-    return "".join(erase_button("forgotten", one, "Erase for good…", label=label, style="m-act") for one in numbers)
+    return erase_button("forgotten", recorded.forgetting_id, "Erase for good…", label=label, style="m-act")
 
 
 def _basis(entry: MemoryEntry | None) -> str:
@@ -123,7 +119,7 @@ def _told(changed: MemoryChanged) -> tuple[str, str]:
             return "Remembered", entry
         case "corrected":
             return "Corrected", f"<ins>{entry}</ins>" + (
-                f" <small>I tell it with {previous}</small>" if previous else ""
+                f" <small>together with {previous}</small>" if previous else ""
             )
         case "replaced":
             before = f"<del>{previous}</del> <span aria-hidden='true'>→</span> " if previous else ""
@@ -138,7 +134,7 @@ def _told(changed: MemoryChanged) -> tuple[str, str]:
             return "Unpinned", entry
         case "dated":
             last_day = changed.entry.used_until if changed.entry else None
-            return (f"Used until {markup.day(last_day)}" if last_day else "Used without an end"), entry
+            return (f"Used until {markup.day(last_day)}" if last_day else "No last day any more"), entry
         case "withheld":
             return "Not mentioned any more", previous or "a memory"
         case "returned":
@@ -151,13 +147,13 @@ def _undone(changed: MemoryChanged) -> str:
         case "added":
             return "This is not in my memory."
         case "restored":
-            return f"{entry or 'This'} is history again."
+            return f"{entry or 'This'} is an earlier version again."
         case "pinned" | "unpinned" | "dated":
             return f"{entry or 'This memory'} is as it was before."
         case "withheld":
             return f"I use {previous or 'this memory'} again."
         case "returned":
-            return f"I do not use {entry or 'this memory'} again."
+            return f"I have stopped using {entry or 'this memory'} again."
         case _:
             return f"I have {previous or 'what there was'} in my memory again."
 
@@ -202,7 +198,7 @@ def _review_button(name: str, act: str, one: NotKept, reply_id: int | None) -> s
 _HELD: dict[Held, tuple[str, str]] = {
     "check": ("Not done", "Do it anyway"),
     "category": ("Not kept", "Keep it anyway"),
-    "review": ("Waits for your review", "Keep it"),
+    "review": ("Waiting for your review", "Keep it"),
 }
 
 

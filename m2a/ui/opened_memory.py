@@ -1,6 +1,8 @@
 """One memory with all that belongs to it: what it rests on, what it was before, and what can be done with it."""
 
-from m2a.types import EntryChange, HistoryRow, MemoryEntry, OpenedMemory
+from collections.abc import Mapping
+
+from m2a.types import EntryChange, HistoryRow, MemoryEntry, OpenedMemory, Reason
 from m2a.ui import markup
 from m2a.ui.erase_button import erasable_photos, erase_button
 from m2a.ui.evidence import RESTS_ON, memory_link, quote_html
@@ -9,21 +11,21 @@ from m2a.ui.photo_search import like_html
 
 CHANGES: dict[EntryChange, str] = {
     "added": "Remembered",
-    "superseded": "Another memory took its place",
+    "superseded": "Replaced by another memory",
     "deleted": "Forgotten",
-    "undone": "Taken back",
+    "undone": "Undone",
     "restored": "Brought back",
-    "reduced": "A part of what it rested on is gone",
+    "reduced": "Part of its source is gone",
     "pinned": "Pinned",
     "unpinned": "Unpinned",
-    "dated": "Given another last day",
-    "withheld": "Not mentioned from then on",
+    "dated": "Last day changed",
+    "withheld": "No longer mentioned",
     "expired": "Expired",
 }
 
 # Who changed it and why, as it is said to the user.
 _WHO = {"the user": " by you", "offline rules": " by M2A, without a language model"}
-_WHYS = {
+_WHYS: Mapping[Reason, str] = {
     "the user said so": "You said so.",
     "the user agreed to it": "You agreed to it.",
     "the user showed it": "You showed it.",
@@ -55,20 +57,20 @@ def gone_html() -> str:
     return (
         '<section class="m-opened" data-opened="0" aria-label="A memory">'
         '<button type="button" class="m-back" data-memory-act="back">← All memories</button>'
-        '<h2 tabindex="-1">This memory is not there any more.</h2>'
-        "<p>It was forgotten, taken back or erased. What was forgotten comes back by the Undo below the answer in the chat; "
-        "what was erased does not.</p></section>"
+        '<h2 tabindex="-1">This memory is no longer there.</h2>'
+        "<p>It was forgotten, undone or erased. Undo, below the answer in the chat, brings back what was forgotten; "
+        "what was erased is gone for good.</p></section>"
     )
 
 
 def _facts(opened: OpenedMemory) -> str:
     entry = opened.entry
-    facts = [("Rests on", RESTS_ON[entry.rests_on])]
+    facts = [("Source", RESTS_ON[entry.rests_on])]
     if entry.happened:
         facts.append(("When", markup.interval(entry.happened)))
     if opened.concepts:
         facts.append(("About", ", ".join(concept.name for concept in opened.concepts)))
-    facts.append(("Last told", markup.day(entry.recorded_at.astimezone())))
+    facts.append(("Last mentioned", markup.day(entry.recorded_at.astimezone())))
     if entry.pinned_at:
         facts.append(("Pinned", markup.day(entry.pinned_at.astimezone())))
     if entry.used_until:
@@ -82,7 +84,7 @@ def _acts(entry: MemoryEntry) -> str:
     number = entry.memory_id
     if entry.superseded_by is not None:
         restore = f'<button type="button" class="m-button" data-memory-act="restore" data-of="{number}">'
-        return f'<div class="m-acts">{restore}Let this hold again</button></div>'
+        return f'<div class="m-acts">{restore}Use this version again</button></div>'
     first, last = (day.isoformat() for day in entry.happened) if entry.happened else ("", "")
     return (
         f'<div class="m-acts"><details class="m-details m-edit" data-key="edit-{number}">'
@@ -91,11 +93,11 @@ def _acts(entry: MemoryEntry) -> str:
         f'<textarea name="text" rows="4" maxlength="20000" dir="auto">{markup.text(entry.text)}</textarea></label>'
         f'<label>It happened from<input type="date" name="first" value="{first}"></label>'
         f'<label>to<input type="date" name="last" value="{last}"></label>'
-        "<small>It is kept as your words of today. What it said before stays below, until you forget it.</small>"
+        "<small>Saved as something you said today. The earlier version stays below until you forget it.</small>"
         f'<div class="m-edit-acts"><button class="m-button">Save</button>{markup.CANCEL}</div></form></details>'
         f'<button type="button" class="m-button" data-memory-act="forget" data-of="{number}">Forget</button>'
         f"{erase_button('memory', number, 'Erase…', label=f'Erase this memory… {entry.text}', style='m-button m-warned')}"
-        "<small>Forget: I do not use it any more, and Undo brings it back. Erase: it is gone for good.</small></div>"
+        "<small>Forget: I stop using it, and Undo brings it back. Erase: it is gone for good.</small></div>"
         f"{keep_html(entry)}"
     )
 
@@ -104,7 +106,7 @@ def _near(opened: OpenedMemory) -> str:
     """The memories that this one corrects, that correct it, or that took its place."""
     lines = []
     if opened.successor is not None:
-        lines.append(f"This does not hold any more. In its place: {memory_link(opened.successor)}")
+        lines.append(f"No longer current. Replaced by: {memory_link(opened.successor)}")
     if opened.corrects is not None:
         lines.append(f"It corrects a part of: {memory_link(opened.corrects)}")
     lines += [f"A part of it is corrected by: {memory_link(one)}" for one in opened.corrections]
@@ -119,21 +121,21 @@ def _evidence(opened: OpenedMemory) -> str:
     more = opened.evidence_count - len(opened.evidence)
     if more > 0:
         quotes += f'<p class="m-nothing">and {markup.plural(more, "further message")} of the same conversation.</p>'
-    quotes = quotes or '<p class="m-nothing">Its words are not there any more.</p>'
-    return f"<h3>Where I have it from</h3>{quotes}"
+    quotes = quotes or '<p class="m-nothing">Its words are no longer there.</p>'
+    return f"<h3>Where this comes from</h3>{quotes}"
 
 
 def _versions(opened: OpenedMemory) -> str:
     if not opened.versions:
         return ""
     items = "".join(_version(one) for one in opened.versions)
-    return f'<h3>What it was before</h3><ul class="m-versions">{items}</ul>'
+    return f'<h3>Earlier versions</h3><ul class="m-versions">{items}</ul>'
 
 
 def _version(entry: MemoryEntry) -> str:
     told = markup.day(entry.recorded_at.astimezone())
     restore = f'<button type="button" class="m-act" data-memory-act="restore" data-of="{entry.memory_id}"'
-    named = f' aria-label="{markup.text(f"Let this hold again: {entry.text}")}"'
+    named = f' aria-label="{markup.text(f"Use this version again: {entry.text}")}"'
     return f"<li><div>{memory_link(entry)}<small>told {told}</small></div>{restore}{named}>Restore</button></li>"
 
 
@@ -147,6 +149,7 @@ def _history(opened: OpenedMemory) -> str:
 
 
 def _row(row: HistoryRow) -> str:
-    why = f' <small dir="auto">{markup.text(_WHYS.get(row.why, row.why))}</small>' if row.why else ""
+    told = next((told for reason, told in _WHYS.items() if reason == row.why), row.why)
+    why = f' <small dir="auto">{markup.text(told)}</small>' if told else ""
     who = _WHO.get(row.who, f" by {markup.text(row.who)}")
     return f"<li>{markup.moment(row.changed_at)}: {CHANGES[row.change]}{who}.{why}</li>"

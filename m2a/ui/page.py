@@ -79,5 +79,5 @@ def foot_html(assistant: "Assistant") -> str:
     """The foot of the side bar."""
     return (
         welcome.model_html(assistant.settings.chat_model, assistant.chat_model_sentences())
-        + '<button type="button" class="m-theme" data-theme-toggle>Theme: as the system</button>'
+        + '<button type="button" class="m-theme" data-theme-toggle>Theme: system</button>'
     )

@@ -6,13 +6,13 @@ from m2a.ui.erase_button import erase_button
 from m2a.ui.evidence import quote_html
 from m2a.ui.notices import STAYS
 
-_WHY = {"review": "Waits for your review", "category": "Not kept", "check": "Not kept: the check refused it"}
+_WHY = {"review": "Waiting for your review", "category": "Not kept", "check": "Not kept: it did not pass the check"}
 
 
 def review_html(review: Review) -> str:
     """Closed it tells how much waits; open it shows one memory, and where it is set when memories are written."""
-    card = _card(review, review.memory) if review.memory else '<p class="m-nothing">Nothing waits for you.</p>'
-    rule = '<a href="/?settings=" data-place="settings" data-at="m2a-set-rule">When memories are written</a>'
+    card = _card(review, review.memory) if review.memory else '<p class="m-nothing">Nothing to review.</p>'
+    rule = '<a href="/?settings=" data-place="settings" data-at="m2a-set-rule">When memories are saved</a>'
     return (
         f'<details class="m-details m-review" data-key="review" data-waiting="{review.waiting}">'
         f"<summary>Review{_count(review)}</summary>"
@@ -42,7 +42,7 @@ def gone_html() -> str:
 def _count(review: Review) -> str:
     parts = []
     if review.waiting:
-        parts.append(f'<b class="m-count">{review.waiting} {"waits" if review.waiting == 1 else "wait"}</b>')
+        parts.append(f'<b class="m-count">{review.waiting} waiting</b>')
     if review.refused:
         parts.append(f"<span>{review.refused} not kept</span>")
     return "".join(f" {part}" for part in parts)
@@ -68,7 +68,7 @@ def _card(review: Review, memory: HeldMemory) -> str:
         '<summary class="m-button" aria-keyshortcuts="e" title="Edit (key E)">Edit</summary>'
         f"<form data-review-edit {of}><label>What I remember"
         f'<textarea name="text" rows="3" maxlength="20000" dir="auto">{markup.text(change.draft.text)}</textarea></label>'
-        "<small>It is kept as your words of today.</small>"
-        f'<div class="m-edit-acts"><button class="m-button">Keep it so</button>{markup.CANCEL}</div></form></details>'
-        f"<small>Reject: it is not in my memory. {STAYS}</small></div></section>"
+        "<small>Saved as something you said today.</small>"
+        f'<div class="m-edit-acts"><button class="m-button">Save and keep</button>{markup.CANCEL}</div></form></details>'
+        f"<small>Reject: I do not remember it. {STAYS}</small></div></section>"
     )

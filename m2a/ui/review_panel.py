@@ -5,21 +5,15 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
+from m2a.ui.events import connect, forwarded
 from m2a.ui.memory_list import notice_html
-from m2a.ui.plain_words import in_plain_words
 from m2a.ui.request import numbers_of, owner_of
 from m2a.ui.review_card import gone_html, rejected_html, review_html
 
 if TYPE_CHECKING:
     from m2a.assistant import Assistant
 
-# Gradio wants the names in quotes here.
-_ON_REVIEW = """
-const names = ['keep', 'reject', 'reopen', 'skip'];
-document.addEventListener('m2a-review', (event) => {
-  if (names.includes(event.detail.name)) trigger(event.detail.name, event.detail.data);
-});
-"""
+_ON_REVIEW = forwarded("m2a-review", ["keep", "reject", "reopen", "skip"])
 
 
 class ReviewPanel:
@@ -35,32 +29,23 @@ class ReviewPanel:
 
     def connect(self, page: gr.Blocks, changes: list[Any]) -> list[Any]:
         """`changes` are the events after which something may wait. Returns the events that write to the memory."""
-        quiet = self._quiet()
-        page.load(in_plain_words(self.on_refresh), inputs=self.at, **quiet)
+        parts = [self.at, self.told, self.shown]
+        connect(page.load, self.on_refresh, self.at, parts)
         for change in changes:
-            change.then(in_plain_words(self.on_refresh), inputs=self.at, **quiet)
-        acts = {
-            name: event(in_plain_words(handler), inputs=None, trigger_mode="multiple", **quiet)
-            for name, event, handler in (
-                ("keep", self.shown.keep, self.on_keep),
-                ("reject", self.shown.reject, self.on_reject),
-                ("reopen", self.shown.reopen, self.on_reopen),
-                ("skip", self.shown.skip, self.on_skip),
+            connect(change.then, self.on_refresh, self.at, parts)
+        connect(self.shown.skip, self.on_skip, outputs=parts)
+        return [
+            connect(event, handler, outputs=parts)
+            for event, handler in (
+                (self.shown.keep, self.on_keep),
+                (self.shown.reject, self.on_reject),
+                (self.shown.reopen, self.on_reopen),
             )
-        }
-        return [acts[name] for name in ("keep", "reject", "reopen")]
+        ]
 
     def connect_erasing(self, erased: Any) -> None:
         """Shows the review anew after something was erased."""
-        erased.then(in_plain_words(self.on_erased), inputs=self.at, **self._quiet())
-
-    def _quiet(self) -> dict[str, Any]:
-        return {
-            "outputs": [self.at, self.told, self.shown],
-            "show_progress": "hidden",
-            "concurrency_limit": None,
-            "api_visibility": "private",
-        }
+        connect(erased.then, self.on_erased, self.at, [self.at, self.told, self.shown])
 
     def on_refresh(self, at: str, request: gr.Request) -> list[Any]:
         """The same anew: more may wait, and what is shown may have been decided on in the chat."""
@@ -81,14 +66,14 @@ class ReviewPanel:
     def on_reject(self, event: gr.EventData, request: gr.Request) -> list[Any]:
         owner, (reply_id, number) = owner_of(request), numbers_of(event, "reply_id", "number")
         memory = self._assistant.review(owner, (reply_id, number)).memory
-        self._assistant.reject(owner, reply_id, number)
+        self._assistant.memory(owner).review_queue.reject(reply_id, number)
         return self._shown(owner, (reply_id, number), told=rejected_html(memory, reply_id, number))
 
     def on_reopen(self, event: gr.EventData, request: gr.Request) -> list[Any]:
         """Lets a memory that was rejected be decided on again."""
         owner, (reply_id, number) = owner_of(request), numbers_of(event, "reply_id", "number")
         try:
-            self._assistant.reject(owner, reply_id, number, rejected=False)
+            self._assistant.memory(owner).review_queue.reject(reply_id, number, rejected=False)
         except LookupError:
             return self._shown(owner, (reply_id, number), told=gone_html())
         return self._shown(owner, (reply_id, number))

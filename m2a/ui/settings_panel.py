@@ -14,11 +14,12 @@ from m2a.types import ConnectionWish
 from m2a.ui import settings_view as view
 from m2a.ui.chat_panel import ChatPanel
 from m2a.ui.erase_offers import offers_html
+from m2a.ui.events import connect, forwarded
 from m2a.ui.health_view import health_html
 from m2a.ui.memory_panel import MemoryPanel
 from m2a.ui.memory_rule_form import memory_rule_html, rule_of
 from m2a.ui.notices import memory_html
-from m2a.ui.plain_words import in_plain_words, sentence_for
+from m2a.ui.plain_words import sentence_for
 from m2a.ui.request import numbers_of, owner_of
 
 if TYPE_CHECKING:
@@ -28,14 +29,8 @@ DAYS = 30
 LONGEST_NAME = 20_000
 
 # The page's script hands every click and form of the place in here, as an event with the name of what it asks for.
-_EVENTS = ["show", "connect", "offline", "rule", "verify", "repair", "reindex"]
+_EVENTS = ["show", "connect", "offline", "rule", "verify", "repair", "reindex", "cancel"]
 _EVENTS += ["look", "mend", "dismiss", "undo"]
-_ON_SETTINGS = f"""
-const names = {_EVENTS};
-document.addEventListener('m2a-settings', (event) => {{
-  if (names.includes(event.detail.name)) trigger(event.detail.name, event.detail.data);
-}});
-"""
 
 
 class SettingsPanel:
@@ -48,7 +43,7 @@ class SettingsPanel:
         plain: dict[str, Any] = {"apply_default_css": False, "js_on_load": None}
         gr.HTML(view.head_html(), elem_id="m2a-settings-head", **plain)
         with gr.Column(elem_id="m2a-settings-body"):
-            self.connection = gr.HTML("", apply_default_css=False, js_on_load=_ON_SETTINGS)
+            self.connection = gr.HTML("", apply_default_css=False, js_on_load=forwarded("m2a-settings", _EVENTS))
             self.connected = gr.HTML("", **plain)
             self.rule = gr.HTML("", **plain)
             gr.HTML(view.theme_html(), **plain)
@@ -60,32 +55,27 @@ class SettingsPanel:
             gr.HTML(offers_html(), **plain)
 
     def connect(self, page: gr.Blocks, chat: ChatPanel, memory: MemoryPanel) -> None:
-        quiet: dict[str, Any] = {"inputs": None, "show_progress": "hidden", "concurrency_limit": None}
-        quiet |= {"api_visibility": "private", "trigger_mode": "multiple"}
         shown = [self.connection, self.rule, self.costs, self.data, self.health]
-        told = [self.connected, *shown]
-        page.load(in_plain_words(self.on_load), outputs=shown, **quiet)
+        told, upkept, found = [self.connected, *shown], [self.report, self.data], [self.health, self.notice]
+        connect(page.load, self.on_load, outputs=shown)
         events = self.connection
-        events.show(in_plain_words(self.on_show), outputs=[*shown, self.connected, self.report, self.notice], **quiet)
-        events.rule(in_plain_words(self.on_rule), outputs=self.rule, **quiet)
-        for event, handler in ((events.connect, self.on_connect), (events.offline, self.on_offline)):
-            event(in_plain_words(handler), outputs=told, **{**quiet, "trigger_mode": "once"})
-        for event, handler in (
-            (events.verify, self.on_verify),
-            (events.repair, self.on_repair),
-            (events.reindex, self.on_reindex),
+        connect(events.show, self.on_show, outputs=[*shown, self.connected, self.report, self.notice])
+        connect(events.rule, self.on_rule, outputs=self.rule)
+        connect(events.cancel, self.on_cancel)
+        connect(events.dismiss, self.on_dismiss, outputs=found)
+        for event, handler, outputs in (
+            (events.connect, self.on_connect, told),
+            (events.offline, self.on_offline, told),
+            (events.verify, self.on_verify, upkept),
+            (events.repair, self.on_repair, upkept),
+            (events.reindex, self.on_reindex, upkept),
+            (events.look, self.on_look, found),
         ):
-            event(in_plain_words(handler), outputs=[self.report, self.data], **{**quiet, "trigger_mode": "once"})
-        found = [self.health, self.notice]
-        events.look(in_plain_words(self.on_look), outputs=found, **{**quiet, "trigger_mode": "once"})
-        events.dismiss(in_plain_words(self.on_dismiss), outputs=found, **quiet)
-        of_memory = [memory.view, memory.notice, memory.opened, memory.listed]
-        mended = events.mend(in_plain_words(self.on_mend), outputs=found, **quiet)
-        undone = events.undo(in_plain_words(self.on_undo), outputs=found, **quiet)
-        for act in (mended, undone):  # what was mended shows in the other places too
-            inputs, outputs = [chat.current, chat.shown], chat.parts
-            act.then(in_plain_words(chat.on_change), **{**quiet, "inputs": inputs, "outputs": outputs})
-            act.then(in_plain_words(memory.on_change), **{**quiet, "inputs": memory.view, "outputs": of_memory})
+            connect(event, handler, outputs=outputs, trigger_mode="once")
+        for event, act in ((events.mend, self.on_mend), (events.undo, self.on_undo)):
+            done = connect(event, act, outputs=found)  # what was mended shows in the other places too
+            connect(done.then, chat.on_change, [chat.current, chat.shown], chat.parts)
+            connect(done.then, memory.on_change, memory.view, memory.parts)
 
     def on_load(self, request: gr.Request) -> list[Any]:
         """Fills the place where the address names it."""
@@ -104,8 +94,8 @@ class SettingsPanel:
     def on_rule(self, event: gr.EventData, request: gr.Request) -> str:
         """Sets when memories are written."""
         owner = owner_of(request)
-        self._assistant.set_memory_rule(owner, rule_of(event))
-        return memory_rule_html(self._assistant.memory_rule(owner), is_saved=True)
+        self._assistant.memory(owner).set_rule(rule_of(event))
+        return memory_rule_html(self._assistant.memory(owner).rule(), is_saved=True)
 
     async def on_connect(self, event: gr.EventData, request: gr.Request) -> AsyncIterator[list[Any]]:
         """Tests what was typed, and uses it if it answers. What the form left out stays as it is."""
@@ -126,7 +116,7 @@ class SettingsPanel:
 
     async def on_repair(self, request: gr.Request) -> AsyncIterator[list[Any]]:
         owner = self._keeper(request)
-        yield [view.working_html("Mending…"), gr.skip()]
+        yield [view.working_html("Fixing…"), gr.skip()]
         mended = await self._assistant.upkeep.repair()
         yield [view.working_html("Checking again…"), gr.skip()]
         left = await self._assistant.upkeep.verify()
@@ -137,21 +127,24 @@ class SettingsPanel:
         owner = self._keeper(request)
         reindexing = self._assistant.upkeep.reindex()
         async for done, total in reindexing.follow():
-            words = (
-                f"{done:,} of {total:,} records are in the new index…" if total else "Building the search index anew…"
-            )
-            yield [view.working_html(words, done, total), gr.skip()]
+            yield [view.reindexing_html(done, total, is_cancelled=reindexing.is_cancelled), gr.skip()]
         if reindexing.failure is not None:
-            yield [view.failed_html(reindexing.failure), gr.skip()]
+            yield [view.failed_html(reindexing.failure), self._data(owner)]
         else:
-            yield [view.report_html([f"The index is new and holds {reindexing.records:,} records."]), self._data(owner)]
+            left = reindexing.left if reindexing.is_cancelled else 0
+            yield [view.reindexed_html(reindexing.records, left), self._data(owner)]
+
+    def on_cancel(self, request: gr.Request) -> None:
+        """Ends the building of the index. Whoever follows it is told by that."""
+        self._keeper(request)
+        self._assistant.upkeep.cancel_reindexing()
 
     async def on_look(self, request: gr.Request) -> AsyncIterator[list[Any]]:
         """Looks through the memory of who asks."""
         owner = owner_of(request)
-        yield [health_html(None, working=view.working_html("Looking through the memory…")), ""]
+        yield [health_html(None, working=view.working_html("Checking the memory…")), ""]
         async for done, total in self._assistant.health_checks.look(owner):
-            words = f"{done:,} of {total:,} records looked through…"
+            words = f"{done:,} of {total:,} records checked…"
             yield [health_html(None, working=view.working_html(words, done, total)), gr.skip()]
         yield [self._health(owner), gr.skip()]
 
@@ -189,11 +182,11 @@ class SettingsPanel:
         return owner
 
     def _shown(self, owner: str) -> list[Any]:
-        days, total = self._assistant.daily_costs(owner, DAYS)
+        days, total = self._assistant.memory(owner).replies.daily_costs(DAYS)
         today = datetime.now().astimezone().date()
         return [
             view.connection_html(self._assistant.connection()),
-            memory_rule_html(self._assistant.memory_rule(owner)),
+            memory_rule_html(self._assistant.memory(owner).rule()),
             view.costs_html(days, total, shown_days=DAYS, today=today),
             self._data(owner),
             self._health(owner),
@@ -204,12 +197,13 @@ class SettingsPanel:
 
     def _notice(self, owner: str, reply_id: int | None) -> str:
         if reply_id is None:
-            return view.report_html(["Done: words find this photo from now on."])
+            return view.report_html(["Done. Words will find this photo from now on."])
         told = self._assistant.explanation(owner, reply_id)
         return f'<div class="m-report" role="status">{memory_html(told.changes, reply_id=reply_id, place="s")}</div>'
 
     def _data(self, owner: str) -> str:
-        return view.data_html(self._assistant.upkeep.data_size(owner))
+        upkeep = self._assistant.upkeep
+        return view.data_html(upkeep.data_size(owner), is_reindexing=upkeep.is_reindexing)
 
 
 def _named(event: gr.EventData, *names: str) -> list[str]:

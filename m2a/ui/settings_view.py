@@ -8,13 +8,13 @@ from m2a.ui import markup
 from m2a.ui.costs import days_html
 
 _OFFLINE = "offline"
-_THEMES = (("system", "As the system"), ("light", "Light"), ("dark", "Dark"))
+_THEMES = (("system", "System"), ("light", "Light"), ("dark", "Dark"))
 _WORKING = '<span class="m-dots" aria-hidden="true"><i></i><i></i><i></i></span>'
 
 
 def head_html() -> str:
     return (
-        f'<div class="m-memory-head">{markup.MENU}<h2 tabindex="-1">Settings</h2><p>They hold for this computer</p>'
+        f'<div class="m-memory-head">{markup.MENU}<h2 tabindex="-1">Settings</h2><p>For this computer</p>'
         '<button type="button" class="m-icon" data-place="chat" aria-label="Close the settings">✕</button></div>'
     )
 
@@ -22,7 +22,7 @@ def head_html() -> str:
 def connection_html(connection: ChatConnection) -> str:
     """The form of the chat model. What the environment fixes is shown, with the variable that does it."""
     model = "" if connection.chat_model == _OFFLINE else connection.chat_model
-    key = "Kept, and never shown. Leave this empty to keep it" if connection.has_key else "None is kept"
+    key = "A key is saved and never shown. Leave this empty to keep it" if connection.has_key else "No key is saved"
     now = f"In use: <b>{markup.text(model)}</b>" if model else "In use: <b>none</b>, I answer by rules"
     off = '<button type="button" class="m-button" data-settings-act="offline">Use no language model</button>'
     return (
@@ -32,7 +32,7 @@ def connection_html(connection: ChatConnection) -> str:
             "Model",
             "chat_model",
             model,
-            "openai:NAME for a server of your own; or another provider, such as anthropic:NAME",
+            "openai:NAME for your own server, or another provider such as anthropic:NAME",
             connection,
             placeholder="For example: openai:llama3.2",
         )
@@ -40,15 +40,15 @@ def connection_html(connection: ChatConnection) -> str:
             "Address of the server",
             "chat_base_url",
             connection.chat_base_url or "",
-            "Empty for the provider’s own. Ollama on this computer: http://127.0.0.1:11434/v1",
+            "Leave empty for the provider’s own. For Ollama on this computer: http://127.0.0.1:11434/v1",
             connection,
             placeholder="For example: http://127.0.0.1:11434/v1",
         )
         + _field("Key", "chat_api_key", "", key, connection, kind="password")
         + f'<div class="m-acts"><button class="m-button">Test and use it</button>{off if model else ""}</div>'
-        f"<small>It is asked something first. Only a model that answers is kept, in {markup.text(connection.file)}, which "
-        "nobody but you may read. A key goes to the server that it was given for and to no other: with another provider or "
-        "address, type its key anew.</small></form></section>"
+        f"<small>M2A asks it something first, and saves it only if it answers, in {markup.text(connection.file)}, which "
+        "only you can read. A key is sent only to the server that you entered it for: for another provider or "
+        "address, enter its key again.</small></form></section>"
     )
 
 
@@ -67,12 +67,13 @@ def costs_html(days: Sequence[CostSum], total: CostSum, *, shown_days: int, toda
     table = days_html(days, total, today=today)
     return (
         '<section class="m-setting" aria-labelledby="m2a-set-cost"><h3 id="m2a-set-cost">Cost and time</h3>'
-        f"<p>By day, the last {shown_days} days. Below each answer stands what it took by itself.</p>{table}</section>"
+        f"<p>The last {shown_days} days, day by day. What a single answer took is shown below it.</p>{table}</section>"
     )
 
 
-def data_html(size: DataSize) -> str:
+def data_html(size: DataSize, *, is_reindexing: bool = False) -> str:
     """How much there is, and what can be done with it."""
+    reindex = "Show how far the new index is" if is_reindexing else "Rebuild the search index"
     rows = [
         ("Conversations", f"{size.conversations:,}"),
         ("Messages", f"{size.messages:,}"),
@@ -83,25 +84,47 @@ def data_html(size: DataSize) -> str:
     ]
     facts = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in rows)
     waiting = (
-        f"<p>{markup.plural(size.waiting, 'change')} waits for the index; the next search takes it in.</p>"
+        f"<p>{markup.plural(size.waiting, 'record')} {'is' if size.waiting == 1 else 'are'} not in the search index yet; the "
+        "next search adds what is missing.</p>"
         if size.waiting
         else ""
     )
     return (
         '<section class="m-setting" aria-labelledby="m2a-set-data"><h3 id="m2a-set-data">Data</h3>'
-        f'<dl class="m-facts">{facts}</dl>{waiting}<p class="m-when">All of it lies in {markup.text(size.folder)}.</p>'
+        f'<dl class="m-facts">{facts}</dl>{waiting}<p class="m-when">Everything is stored in {markup.text(size.folder)}.</p>'
         '<div class="m-acts">'
-        '<button type="button" class="m-button" data-settings-act="verify">Check that everything agrees</button>'
-        '<button type="button" class="m-button" data-settings-act="reindex">Build the search index anew</button></div>'
-        "<small>Building the index anew loses nothing. It can be left at any time: what is not done then, the next search "
-        "does.</small></section>"
+        '<button type="button" class="m-button" data-settings-act="verify">Check for problems</button>'
+        f'<button type="button" class="m-button" data-settings-act="reindex">{reindex}</button></div>'
+        "<small>Rebuilding the index loses nothing, and carries on if you leave this page. If you cancel it, the next search "
+        "finishes it.</small></section>"
     )
 
 
-def working_html(words: str, done: int = 0, of: int = 0) -> str:
-    """Something that takes its time is under way."""
+def reindexing_html(done: int, total: int, *, is_cancelled: bool) -> str:
+    """How far the new index is, and a button that ends it."""
+    words = f"{done:,} of {total:,} records are in the new index…" if total else "Rebuilding the search index…"
+    if is_cancelled:
+        return working_html("Stopping…", done, total)
+    cancel = '<button type="button" class="m-button" data-settings-act="cancel" data-focus="cancel">Cancel</button>'
+    return working_html(words, done, total, button=cancel)
+
+
+def reindexed_html(records: int, left: int) -> str:
+    """What the index holds now."""
+    if not left:
+        return report_html([f"The search index is rebuilt. It holds {markup.plural(records, 'record')}."])
+    return report_html(
+        [
+            f"Cancelled. {records - left:,} of {records:,} records are in the index; the next search adds the rest, and takes "
+            "longer for it."
+        ]
+    )
+
+
+def working_html(words: str, done: int = 0, of: int = 0, *, button: str = "") -> str:
+    """Something that takes its time is under way; a `button` may end it."""
     bar = f'<progress max="{of}" value="{done}" aria-label="{markup.text(words)}"></progress>' if of else ""
-    return f'<div class="m-report" role="status"><p class="m-thinking">{_WORKING}{markup.text(words)}</p>{bar}</div>'
+    return f'<div class="m-report" role="status"><p class="m-thinking">{_WORKING}{markup.text(words)}</p>{bar}{button}</div>'
 
 
 def report_html(sentences: Sequence[str]) -> str:
@@ -117,15 +140,15 @@ def faults_html(faults: Sequence[str], mended: Sequence[str] | None = None) -> s
     """What does not agree, and a button that mends it; or, after that, what was mended and what is left."""
     if mended is None:
         if not faults:
-            return report_html(["Everything agrees: the messages, the memories, the photos and the search index."])
-        button = '<button type="button" class="m-button" data-settings-act="repair">Mend what can be mended</button>'
-        title = f"{markup.plural(len(faults), 'thing')} {'does' if len(faults) == 1 else 'do'} not agree."
+            return report_html(["No problems found: messages, memories, photos and the search index agree."])
+        button = '<button type="button" class="m-button" data-settings-act="repair">Fix what can be fixed</button>'
+        title = f"{markup.plural(len(faults), 'problem')} found."
         return (
-            f'<div class="m-report" role="status"><p><b>{title}</b> Mending loses nothing that you said.</p>'
+            f'<div class="m-report" role="status"><p><b>{title}</b> Fixing loses nothing that you said.</p>'
             f"{_lines(faults)}{button}</div>"
         )
-    told = list(mended) or ["There was nothing that could be mended."]
-    left = f"<p><b>Still wrong:</b></p>{_lines(faults)}" if faults else "<p>Everything agrees now.</p>"
+    told = list(mended) or ["There was nothing to fix."]
+    left = f"<p><b>Could not be fixed:</b></p>{_lines(faults)}" if faults else "<p>Everything agrees now.</p>"
     return f'<div class="m-report" role="status">{_lines(told)}{left}</div>'
 
 
@@ -148,7 +171,7 @@ def _field(
     variable = connection.fixed.get(name)
     state = ""
     if variable:
-        hint = f"Fixed by {variable}; start M2A without it to change it here."
+        hint = f"Set by {variable}; start M2A without it to change this here."
         state = " disabled"
         value = value or ("set, not shown" if kind == "password" else "")
     complete = "new-password" if kind == "password" else "off"

@@ -21,7 +21,7 @@ def begin_html() -> str:
 
 def heading_html(conversation_id: str, *, reads_memory: bool) -> str:
     """The heading of a temporary chat, and the bar that says what it is."""
-    reads = "It reads your memory." if reads_memory else "It reads nothing of your memory."
+    reads = "It reads your memory." if reads_memory else "It does not read your memory."
     return (
         '<header class="m-heading"><button type="button" class="m-menu" data-menu aria-label="Conversations" '
         'aria-expanded="false" aria-controls="m2a-side"><span aria-hidden="true">☰</span></button>'

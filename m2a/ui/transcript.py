@@ -68,8 +68,9 @@ def messages_html(
     failures: Sequence[Failed] = (),
     open_end: bool = True,
     editing: Editing | None = None,
+    last_day: date | None = None,
 ) -> str:
-    """The stored messages, oldest first, with a line for each new day. `hidden` older ones are left out.
+    """The stored messages, oldest first, with a line for each new day after the `last_day`. `hidden` older ones are left out.
 
     `failures` say what went wrong at the end; with `open_end` a last message without an answer may be sent again, and the last
     answer be tried again.
@@ -80,7 +81,6 @@ def messages_html(
             '<button type="button" class="m-earlier" data-earlier>'
             f"Show {markup.plural(hidden, 'earlier message')}</button>"
         )
-    last_day: date | None = None
     stand = standing(messages)
     for place, (message, aside) in enumerate(stand):
         said_on = message.said_at.astimezone().date()
@@ -106,7 +106,7 @@ def messages_html(
 
 def unanswered_html(message: Message, failures: Sequence[Failed]) -> str:
     """Why a message has no answer, as far as that is known, and a button to send it again."""
-    why = notices.failures_html(failures) or '<p class="m-partial">This message got no answer.</p>'
+    why = notices.failures_html(failures) or '<p class="m-partial">This message was not answered.</p>'
     retry = f'<button type="button" class="m-button" data-retry="{message.message_id}">Try again</button>'
     return f'<div class="m-unanswered">{why}{retry}</div>'
 

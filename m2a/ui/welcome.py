@@ -41,11 +41,11 @@ def welcome_html(*, offline: bool, returning: bool) -> str:
     return (
         '<section class="m-welcome"><h2>Hello, I am M2A.</h2>'
         "<p>I chat with you, look at your photos and remember what you tell me. Weeks later you can ask about it, "
-        "in words or with another photo, and I show you where I have it from.</p>"
+        "in words or with another photo, and I show you how I know it.</p>"
         "<p>Everything stays on this computer"
-        + (".</p>" if offline else ", but for what I send to the language model that you connected.</p>")
+        + (".</p>" if offline else ", except for what I send to the language model that you connected.</p>")
         + (offline_html() if offline else "")
-        + "<p class='m-try'>Try one of these. A click puts it into the box below; nothing is sent before you say so.</p>"
+        + "<p class='m-try'>Try one of these. A click puts it into the box below; nothing is sent until you say so.</p>"
         "</section>"
     )
 
@@ -53,7 +53,7 @@ def welcome_html(*, offline: bool, returning: bool) -> str:
 def offline_html() -> str:
     return (
         '<details class="m-details m-offline" data-key="offline"><summary>I run without a language model</summary>'
-        "<p>I follow rules: I keep what you say in plain sentences and quote it back, and I do not make small talk well. "
+        "<p>I follow rules: I remember what you say in plain sentences and quote it back, but I am no good at small talk. "
         "For a real conversation, connect a model: any server that speaks OpenAI’s protocol, such as Ollama, "
         'LM Studio, llama.cpp or vLLM on this computer. <a href="/?settings=" data-place="settings">Connect it in the '
         "settings</a>, or stop M2A and start it with the model’s name and address:</p>"
