@@ -51,7 +51,7 @@ class Memory:
         self.restart()
 
     def restart(self) -> None:
-        self.ranked = RankedRecordStore(self.database)
+        self.ranked = RankedRecordStore()
         ranking = ranking_by_hand(self.ranked, self.text_encoder) if self.best else None
         self.retrieval = Retrieval.open(
             self.index,

@@ -115,6 +115,17 @@ async def test_a_memory_is_told_once_in_a_prompt(tmp_path: Path) -> None:
         assert Prompt.of(reply.json).material.count('{"memory_id": 1') == 1
 
 
+async def test_what_both_writing_tools_take_is_described_once(tmp_path: Path) -> None:
+    async with talk(tmp_path, ScriptedModel(keep_and_find, lambda prompt: "Fine.")) as chat:
+        await chat.say("My dog Bobo loves his ball.")
+        tools = {tool["function"]["name"]: tool["function"] for tool in chat.prompts("manage update")[0].json["tools"]}
+        added, replaced = (tools[name]["parameters"]["properties"] for name in ("add_memory", "replace_memory"))
+        assert set(added) < set(replaced) and added["photos"]["type"] == replaced["photos"]["type"] == "array"
+        described = {name for name, field in replaced.items() if "description" in field}
+        assert "description" in added["photos"] and not described & set(added)
+        assert "those of add_memory" in tools["replace_memory"]["description"]
+
+
 async def test_a_photo_stays_in_view_by_its_number_and_comes_back_with_a_fetched_message(tmp_path: Path) -> None:
     single = ScriptedModel(keep_and_find, lambda prompt: "A teapot.")
 

@@ -9,7 +9,15 @@ from functools import cache
 from pydantic import ValidationError
 
 from m2a.agents.state import STAGE_ACTIONS, SearchScope, Stage
-from m2a.types import Action, FetchRawMessages, FetchRawMessagesByTime, SearchRawMessages, SearchSemanticMemories
+from m2a.types import (
+    Action,
+    AddMemory,
+    FetchRawMessages,
+    FetchRawMessagesByTime,
+    ReplaceMemory,
+    SearchRawMessages,
+    SearchSemanticMemories,
+)
 from models.chat_model import MalformedReplyError, Tool, ToolCall
 
 _OF_RAW_MESSAGES = (FetchRawMessages, FetchRawMessagesByTime, SearchRawMessages)
@@ -69,6 +77,15 @@ def _schema(action: type[Action], scope: SearchScope) -> dict[str, object]:
     schema = action.model_json_schema()
     schema.pop("title", None)
     schema.pop("description", None)
+    if action is ReplaceMemory:  # in the same list: what a field is, add_memory says
+        fields = schema["properties"].items()
+        schema["properties"] = {
+            name: _undescribed(field) if name in AddMemory.model_fields else field for name, field in fields
+        }
     if action is SearchSemanticMemories and not scope.compares_photos:
         schema["properties"] = {"query": {**schema["properties"]["query"], "description": "Words to look for."}}
     return schema
+
+
+def _undescribed(field: Mapping[str, object]) -> dict[str, object]:
+    return {name: value for name, value in field.items() if name != "description"}

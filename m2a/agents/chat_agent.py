@@ -12,7 +12,7 @@ from m2a.agents.memory_manager import MemoryManager
 from m2a.agents.photo_views import PhotoViews, numbered_photos
 from m2a.agents.policy import Policy
 from m2a.agents.reply import Reply, ReplyDraft
-from m2a.agents.state import Decision, MemoryContext, Opened, PhotoView, Rejected, Searched, Step, Superseded, TurnState
+from m2a.agents.state import Decision, MemoryContext, Opened, PhotoView, Rejected, Searched, Step, TurnState
 from m2a.agents.steps import GaveUpError, UsageMeter, next_action, with_step
 from m2a.agents.traces import load_trace
 from m2a.memory.bank import MemoryBank
@@ -60,7 +60,7 @@ class ChatAgent:
         pending = await in_thread(self._bank.replies.pending_updates)
         if not pending or self._policy.published_stages:
             return bool(pending)
-        held = {earlier.message_id for earlier in await in_thread(self._history, message)}
+        held = {earlier.message_id for earlier in self._fitting(await in_thread(self._before, message))}
         return not held.issuperset(pending)
 
     async def reply(self, message: Message, now: datetime, emit: Emit) -> Reply:
@@ -83,8 +83,9 @@ class ChatAgent:
 
         Raises `GaveUpError`, and `ChatModelError` where the model's service failed.
         """
-        state = replace(await self._state(message, now), stage="update", reply=reply)
-        state = replace(state, changes=await in_thread(self._changes_before, state.recent))
+        state = self._of_newest_turns(await self._state(message, now))
+        changes = await in_thread(self._changes_before, state.recent)
+        state = replace(state, stage="update", reply=reply, changes=changes)
         return await decide_update(self._policy, self._manager, state, meter, photos=self._photos)
 
     async def _compose(self, message: Message, now: datetime, draft: ReplyDraft) -> None:
@@ -92,19 +93,16 @@ class ChatAgent:
         rounds = 0
         known: set[str] = set()
         if self._policy.published_stages:
-            await self._query(state, draft)
+            await self._query(self._of_newest_turns(state), draft)
         else:
             rounds = self._max_queries
             known = set(state.photo_numbers)  # they go along already
             draft.contexts.append(await self._manager.recall(state, draft.emit))
-        history = await in_thread(self._history, message)
         state = replace(
             state,
             stage="generate",
             context=tuple(draft.contexts),
             recalled=await in_thread(self._photos.recalled, draft.contexts, _last_number(state), known),
-            recent=history,
-            superseded=await in_thread(self._superseded, history),
             rounds_left=rounds,
         )
         draft.photos = state.views
@@ -170,11 +168,12 @@ class ChatAgent:
             state = with_step(state, Step(action, context))
 
     async def _state(self, message: Message, now: datetime) -> TurnState:
+        """What is there before anything is searched, with as much of the conversation as fits."""
         before = await in_thread(self._before, message)
         numbers = numbered_photos([*before, message])
         photos = await self._photos.of_message(message, numbers)
         earlier = await in_thread(self._photos.earlier, before, message, numbers)
-        recent = self._newest_turns(self._fitting(before))
+        recent = self._fitting(before)
         pinned, preferences = await in_thread(lambda: (self._bank.pinned(), self._bank.standing_preferences()))
         concepts = await in_thread(self._bank.concepts)
         return TurnState(
@@ -187,7 +186,7 @@ class ChatAgent:
             pinned=tuple(pinned),
             preferences=tuple(one for one in preferences if one.pinned_at is None),
             concepts=tuple(concepts),
-            superseded=await in_thread(self._superseded, recent),
+            superseded=await in_thread(self._bank.superseded_in, [one.message_id for one in recent]),
             is_temporary=self._bank.is_temporary,
         )
 
@@ -196,16 +195,9 @@ class ChatAgent:
         newest = self._bank.conversation(message.conversation_id, newest=MESSAGES_BEFORE, up_to=message.message_id)
         return _current(newest, message)
 
-    def _history(self, message: Message) -> tuple[Message, ...]:
-        """Of the messages before this one the newest that fit into `history_tokens`."""
-        return self._fitting(self._before(message))
-
-    def _newest_turns(self, history: Sequence[Message]) -> tuple[Message, ...]:
-        """The last `context_turns`; a turn is two messages."""
-        return tuple(history[max(0, len(history) - 2 * self._context_turns) :])
-
-    def _superseded(self, messages: Sequence[Message]) -> Superseded:
-        return self._bank.superseded_in([message.message_id for message in messages])
+    def _of_newest_turns(self, state: TurnState) -> TurnState:
+        """The state with the last `context_turns` of the conversation; a turn is two messages."""
+        return replace(state, recent=state.recent[max(0, len(state.recent) - 2 * self._context_turns) :])
 
     def _changes_before(self, recent: Sequence[Message]) -> tuple[MemoryChanged, ...]:
         """What the newest of the turns before this one that changed the memory did to it; what was undone is left out."""
@@ -215,6 +207,7 @@ class ChatAgent:
         return ()
 
     def _fitting(self, messages: Sequence[Message]) -> tuple[Message, ...]:
+        """The newest of the messages that fit into `history_tokens`."""
         kept: list[Message] = []
         characters = self._history_tokens * CHARACTERS_PER_TOKEN
         for earlier in reversed(messages):

@@ -136,7 +136,7 @@ class AddMemory(_Write):
 class ReplaceMemory(AddMemory):
     """Put a new memory in the place of one of which the user says that it changed or was wrong.
 
-    Write all of it that still holds: the old one is history then.
+    Write all of it that still holds: the old one is history then. Its fields are those of add_memory.
     """
 
     memory_id: Id
