@@ -321,7 +321,7 @@ def _names_role(keys: Words) -> bool:
     """Whether what is said is the other's: "is the author of", "is where", unlike "is a citizen of" and "was made by"."""
     if len(keys) < 2 or keys[0] not in AUXILIARIES:
         return False
-    return keys[1] in _RELATIVE or (len(keys) > 2 and keys[-1] in ("of", "for") and keys[1] == "the")
+    return keys[1] in _RELATIVE or (len(keys) > 2 and keys[1] == "the")
 
 
 def _joined(before: Words, after: Words) -> str:
