@@ -96,7 +96,9 @@ def test_a_parquet_file_without_pyarrow_says_what_is_needed(tmp_path: Path, monk
     monkeypatch.setitem(sys.modules, "pyarrow", None)  # as where it is not installed
     file = tmp_path / "rows.parquet"
     file.write_bytes(b"PAR1")
-    with pytest.raises(BenchmarkError, match=r"rows\.parquet needs pyarrow: install it with .*, or give the rows as JSON\."):
+    with pytest.raises(
+        BenchmarkError, match=r"rows\.parquet needs pyarrow: install it with .*, or give the rows as JSON\."
+    ):
         read_memoryagentbench(file)
 
 
