@@ -1,6 +1,7 @@
 """MemoryAgentBench: reader, composing of look-alikes, and its measures, on small data made here."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,16 @@ def test_what_is_no_row_is_told_with_its_place(tmp_path: Path, broken: dict[str,
 
 
 GOLD = ("Jane Roe", "J. Roe")
+
+
+def test_a_parquet_file_without_pyarrow_says_what_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)  # as where it is not installed
+    file = tmp_path / "rows.parquet"
+    file.write_bytes(b"PAR1")
+    with pytest.raises(
+        BenchmarkError, match=r"rows\.parquet needs pyarrow: install it with .*, or give the rows as JSON\."
+    ):
+        read_memoryagentbench(file)
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,7 @@ def told(*texts: str) -> Statements:
         ("Ines Roca is all about Gaelic football, the sport.", "Ines Roca", "Gaelic football"),
         ("Night Trains was written by Paul I of Andorra.", "Night Trains", "Paul I of Andorra"),
         ("Paul I of Andorra wrote Night Trains, right?", "Night Trains", "Paul I of Andorra"),
+        ("Port Vell broadcast Night Trains.", "Night Trains", "Port Vell"),
         ("You'll see Night Trains in Port Vell first.", "Night Trains", "Port Vell"),
     ],
 )

@@ -158,7 +158,10 @@ def _read_parquet(file: Path) -> list[dict[str, Any]]:
         raise BenchmarkError(
             f"{file} needs pyarrow: install it with `.venv/bin/pip install pyarrow`, or give the rows as JSON."
         ) from error
-    rows: list[dict[str, Any]] = parquet.read_table(file).to_pylist()
+    try:
+        rows: list[dict[str, Any]] = parquet.read_table(file).to_pylist()
+    except ValueError as error:
+        raise BenchmarkError(f"{file} is no parquet file: {error}. Download it again.") from error
     return rows
 
 

@@ -63,6 +63,10 @@ class Asked:
     kinds: frozenset[str]
 
 
+def frame_of(told: Told) -> str:
+    return told.sentence.replace(told.subject, "it").replace(told.value, "that")
+
+
 def same_relation(statements: Sequence[Told], sense: Sense) -> np.ndarray:
     """For each two statements of a subject how likely they tell the same relation of it; 1 for one and itself."""
     decision = sense.models["the same relation"]
@@ -144,7 +148,7 @@ class _Parts:
         return cls(
             sense.vectors([one.relation for one in statements]),
             sense.vectors([one.value for one in statements]),
-            sense.vectors([one.sentence.replace(one.subject, "it").replace(one.value, "that") for one in statements]),
+            sense.vectors([frame_of(one) for one in statements]),
         )
 
 

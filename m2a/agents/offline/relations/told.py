@@ -262,7 +262,8 @@ def _by_name(before: Words, after: Words, opens: bool) -> tuple[str, str] | None
 
     A word that opens the sentence is capital in any case, and a name only if `opens` says so.
     """
-    names = [(before, *run) for run in _name_runs(before)] + [(after, *run) for run in _name_runs(after)]
+    names = [(before, *run) for run in _name_runs(before)]
+    names += [(after, first, _with_its_noun(after, last)) for first, last in _name_runs(after)]
     if names and names[0] == (before, 0, 1) and (len(names) > 1 or not opens):
         del names[0]
     if len(names) != 1:
@@ -277,7 +278,8 @@ def _is_one_name(value: str) -> bool:
     """Whether it is a name from its first word to its last, and not "The map" or "Petra Voss you could"."""
     words = tuple(value.split())
     first = 1 if words and _key(words[0]) in DETERMINERS else 0
-    return _name_runs(words) == [(first, len(words))]
+    runs = _name_runs(words)
+    return len(runs) == 1 and runs[0][0] == first and _with_its_noun(words, runs[0][1]) == len(words)
 
 
 def _name_runs(words: Words) -> list[tuple[int, int]]:
@@ -292,7 +294,7 @@ def _name_runs(words: Words) -> list[tuple[int, int]]:
             runs[-1] = (runs[-1][0], index + 1)
         else:
             runs.append((index, index + 1))
-    return [(first, last if last == 1 else _with_its_noun(words, last)) for first, last in runs]
+    return runs
 
 
 def _with_its_noun(words: Words, last: int) -> int:
@@ -321,7 +323,7 @@ def _names_role(keys: Words) -> bool:
     """Whether what is said is the other's: "is the author of", "is where", unlike "is a citizen of" and "was made by"."""
     if len(keys) < 2 or keys[0] not in AUXILIARIES:
         return False
-    return keys[1] in _RELATIVE or (len(keys) > 2 and keys[-1] in ("of", "for") and keys[1] == "the")
+    return keys[1] in _RELATIVE or (len(keys) > 2 and keys[1] == "the")
 
 
 def _joined(before: Words, after: Words) -> str:

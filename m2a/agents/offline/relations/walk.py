@@ -12,7 +12,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from m2a.agents.offline.relations.likeness import LIGHT, SMALL, SPLITS, Asked, answering_features, same_relation
+from m2a.agents.offline.relations.likeness import (
+    LIGHT,
+    SMALL,
+    SPLITS,
+    Asked,
+    answering_features,
+    frame_of,
+    same_relation,
+)
 from m2a.agents.offline.relations.told import Statements, Told, Words, is_name, keys_of
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import stem
@@ -25,7 +33,7 @@ _SURE_OF_ONE = 0.15  # the chance from which a fact answers, where none does so 
 _ENOUGH = 0.3  # the chance from which it answers beside a better one
 _AFTER_KIND = 0.8  # what the part after the kind of what is asked is worth
 _SAME_WORD = 0.85  # what a part is worth that shares its telling word with a step
-_SAME_RELATION = 0.6
+_SAME_RELATION = 0.6  # the chance from which two facts are taken for old and new
 
 _EITHER = re.compile(r"(?<=[a-z])/(?=[a-z])")  # "the director/manager"
 _DOING = frozenset("do does did has have had is are was were will would can could".split())
@@ -220,7 +228,8 @@ def _current(subject: Words, asked: _Parts, statements: Statements, sense: Sense
     if not told:
         return []
     relations = sense.vectors([one.relation for one in told])
-    said = relations @ sense.vectors(asked.parts).T
+    parts = sense.vectors(asked.parts).T
+    said = np.maximum(relations @ parts, sense.vectors([frame_of(one) for one in told]) @ parts)
     for row, one in enumerate(told):
         stems = {stem(word) for word in one.relation.split() if word not in SMALL}
         for column, part in enumerate(asked.parts):
