@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import lru_cache
 from itertools import pairwise
 
 from m2a.agents.offline.change_words import refuted
@@ -103,22 +104,7 @@ class Claim:
 
     @classmethod
     def of(cls, text: str, concepts: Sequence[Concept] = ()) -> "Claim":
-        called = _called(text, concepts)
-        subject = find_subject(text)
-        subject_text = subject.text if subject else ""
-        values = find_values(text)
-        in_values = frozenset(word for value in values for word in content(value.text))
-        return cls(
-            text,
-            frozenset(content(" ".join([text, *called]))) | _letters(text),
-            frozenset(content(" ".join([subject_text, *_called(subject_text, concepts)]))) - in_values,
-            frozenset(content(" ".join(find_names(subject_text)))) | _letters(subject_text),
-            frozenset(content(" ".join(find_names(text)))) | _letters(text),
-            frozenset(content(match[1])) if (match := _POSSESSED.search(subject_text)) else frozenset(),
-            tuple(values),
-            frozenset([*find_places(text), *(match["where"] for match in _WHERE.finditer(text))]),
-            frozenset(one for old in refuted(text) for one in content(old)),
-        )
+        return _read(text, tuple(concepts))
 
     @property
     def letters(self) -> frozenset[str]:
@@ -148,6 +134,26 @@ class Claim:
             for value in self.values
         }
         return frozenset(kinds | ({"place"} if self.places else set()))
+
+
+@lru_cache(maxsize=4096)  # a memory is read again for every message that may correct it
+def _read(text: str, concepts: tuple[Concept, ...]) -> Claim:
+    called = _called(text, concepts)
+    subject = find_subject(text)
+    subject_text = subject.text if subject else ""
+    values = find_values(text)
+    in_values = frozenset(word for value in values for word in content(value.text))
+    return Claim(
+        text,
+        frozenset(content(" ".join([text, *called]))) | _letters(text),
+        frozenset(content(" ".join([subject_text, *_called(subject_text, concepts)]))) - in_values,
+        frozenset(content(" ".join(find_names(subject_text)))) | _letters(subject_text),
+        frozenset(content(" ".join(find_names(text)))) | _letters(text),
+        frozenset(content(match[1])) if (match := _POSSESSED.search(subject_text)) else frozenset(),
+        tuple(values),
+        frozenset([*find_places(text), *(match["where"] for match in _WHERE.finditer(text))]),
+        frozenset(one for old in refuted(text) for one in content(old)),
+    )
 
 
 def value_words(claim: Claim, kinds: frozenset[str] | None = None) -> frozenset[str]:
