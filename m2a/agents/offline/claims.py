@@ -246,8 +246,10 @@ def exclude_each_other(one: str, other: str) -> bool:
         return measured or not _KEEPS_ALL.search(block.verb_before)
     if past or _PAST_EVENT.search(clause) or _PAST_EVENT.search(other_clause):
         return False
-    return measured or (
-        bool(_ONE.search(block.frame)) and not _MANY.search(block.frame) and not block.may_be_traits(one, other)
+    return (
+        measured
+        or block.is_of_a_diet(one, other)
+        or (bool(_ONE.search(block.frame)) and not _MANY.search(block.frame) and not block.may_be_traits(one, other))
     )
 
 
@@ -324,6 +326,10 @@ class _Difference:
             ours, theirs = ours - {"name"}, theirs - {"name"}
             return bool(ours and theirs) and not any(_are_alike(mine, their) for mine in ours for their in theirs)
         return ours != theirs and not any(_are_alike(mine, their) for mine in ours for their in theirs)
+
+    def is_of_a_diet(self, one: str, other: str) -> bool:
+        """Whether each says what somebody eats: who is vegan now is no vegetarian."""
+        return all(_kinds_within(*held) == {"diet"} for held in ((one, self.ours), (other, self.theirs)))
 
     def is_of_an_attribute(self) -> bool:
         """Whether the subject is itself what there is one of: "the code is …", "my favourite band is …"."""
