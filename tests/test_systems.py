@@ -10,6 +10,7 @@ import pytest
 from m2a.systems import registry
 from m2a.systems.evaluated_bank import EvaluatedBank, QuestionBank
 from m2a.systems.shared import Parts, Utterance
+from m2a.systems.system import Meter, Question
 from m2a.types import Hit, MemoryEntry, Query, RecordKind
 from models.abilities import Abilities, Probe
 from models.chat_model import ChatMessage, TokenUsage, Tool, ToolCall
@@ -165,6 +166,34 @@ async def test_one_corrects_oneself_where_two_talk(tmp_path: Path) -> None:
     correction = by_text["Anna: My sister's train leaves at 9:40, not at 9:25."]
     assert correction.corrects == by_text["Anna: My sister's train leaves at 9:25."].memory_id
     assert by_text["Ben: My train leaves at 10:15."].corrects is None
+
+
+@pytest.mark.parametrize(
+    ("annas", "bens", "asked", "right", "wrong"),
+    [
+        ("My sister is called Olga.", "My sister is called Ida.", "What is Ben's sister called?", "Ida", "Olga"),
+        ("I work as a nurse.", "I work as a potter.", "What does Anna work as?", "nurse", "potter"),
+        (
+            "My favourite tea is oolong.",
+            "My favourite tea is sencha.",
+            "What is Ben's favourite tea?",
+            "sencha",
+            "oolong",
+        ),
+    ],
+)
+async def test_who_is_asked_of_told_it(
+    tmp_path: Path, annas: str, bens: str, asked: str, right: str, wrong: str
+) -> None:
+    parts = parts_of()(tmp_path / "work")
+    memory = parts.stores.fresh_memory("m2a")
+    system = await registry.open_system("m2a", memory, parts)
+    said = [("Anna", annas), ("Ben", bens)]
+    turns = [Utterance(f"D1:{n}", "user", speaker, text, NOW) for n, (speaker, text) in enumerate(said, start=1)]
+    await system.observe(memory.record(turns))
+    reply = (await system.answer(Question(asked, NOW), Meter())).text
+    assert right in reply and wrong not in reply
+    parts.stores.close()
 
 
 async def told(tmp_path: Path, *turns: tuple[str, str]) -> list[MemoryEntry]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from m2a.agents.offline.change_words import TAKES_BACK, refuted
 from m2a.agents.offline.statements import Reading
 from m2a.agents.state import TurnState
 from m2a.types import Hit, MemoryEntry
@@ -37,3 +38,8 @@ def own_memories(state: TurnState, hits: Sequence[Hit]) -> list[Hit]:
         for hit in hits
         if isinstance(hit.record, MemoryEntry) and hit.record.text.startswith(name)
     ]
+
+
+def takes_back(said: str) -> bool:
+    """Whether one corrects oneself in words. "Now" and "lately" run through all talk, and change nothing that was told."""
+    return bool(TAKES_BACK.search(said) or refuted(said))

@@ -90,6 +90,7 @@ def judged(
     home = _Home.of(question.text)
     # A memory and what corrects it are one statement: either may hold the words of the question, or the kind of answer.
     entries = [replace(entry, text=" ".join([entry.text, *(one.text for one in after)])) for entry, *after in groups]
+    of_others = _told_by_others(question, entries)
     has_home = home is not None and any(home.is_told_by(entry.text) for entry in entries)
     found = [
         Match(
@@ -102,7 +103,9 @@ def judged(
                 is_past_home=has_home and home is not None and home.was_before(entry.text),
                 is_counted=_has_one(entry.text, counted),
                 tells_taste=tells_the_taste(question, entry.text),
-                is_anothers=tells_anothers(question.text, entry.text) or tells_another_thing(question, entry.text),
+                is_anothers=entry.memory_id in of_others
+                or tells_anothers(question.text, entry.text)
+                or tells_another_thing(question, entry.text),
             ),
             tuple(group[1:]),
         )
@@ -138,6 +141,16 @@ _LIVES_OR_MOVED = (
     r"(?:'ve|'m|'re|'s| have| has| am| are| is)?(?: now| just| both| all| recently| finally| currently| since)*"
     r" (?:lives?\b|living\b|(?:moved|relocated)(?: house| home| away| back| from \w+)? (?:to|into)\b)"
 )
+
+
+def _told_by_others(question: Question, entries: Sequence[MemoryEntry]) -> set[int]:
+    """Where several people tell of themselves: what others told, if the question names one of them."""
+    tellers = {entry.memory_id: match[1] for entry in entries if (match := _TELLER.match(entry.text))}
+    named = {teller for teller in tellers.values() if teller in question.names}
+    return {memory_id for memory_id, teller in tellers.items() if named and teller not in named}
+
+
+_TELLER = re.compile(r"([A-Z][\w'’-]*(?: [A-Z][\w'’-]*){0,2}): ")
 _HAS_ANY = re.compile(r"\b(?:do|have) (?:i|we) (?:have|got|own|keep)\b", re.IGNORECASE)
 
 
