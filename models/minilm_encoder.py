@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _GRAPH_VERSION = 2  # raise it when `_prepare_export` changes: the file name holds it
 _MAXIMUM_TOKENS = 256  # as the model's own sentence_bert_config.json
 _BATCH = 8
+_PADDED = 8  # tokens of a batch at most: a call costs about as much beside its tokens
 _QUESTIONS = 16  # are kept
 
 
@@ -112,9 +113,18 @@ class MiniLMEncoder:
 
 
 def _batches(encodings: "Sequence[Encoding]") -> Iterator[list[int]]:
-    """Rows of like length together: what is padded is computed for nothing."""
-    by_length = sorted(range(len(encodings)), key=lambda row: len(encodings[row].ids))
-    return (by_length[start : start + _BATCH] for start in range(0, len(by_length), _BATCH))
+    """Rows of like length together: what is padded is computed for nothing, and dearer than another call."""
+    batch: list[int] = []
+    padded = 0
+    for row in sorted(range(len(encodings)), key=lambda row: len(encodings[row].ids)):
+        if batch:
+            padded += len(batch) * (len(encodings[row].ids) - len(encodings[batch[-1]].ids))
+            if len(batch) == _BATCH or padded > _PADDED:
+                yield batch
+                batch, padded = [], 0
+        batch.append(row)
+    if batch:
+        yield batch
 
 
 def _prepare_export(config_path: Path, weights: Path) -> Export:

@@ -90,6 +90,9 @@ def test_exact_and_accepted_matches() -> None:
         ("She does not eat fish.", False),
         ("Her brother's unknown soldier novel", True),  # the rule reads words, not meaning
         ("Melanie went to the museum on 5 July 2023.", False),
+        ('On 8 May you told me: "I don\'t know how to swim."', False),  # somebody else's words
+        ("She wrote: “I can't find my keys.”", False),
+        ('I don\'t have that in memory. The nearest: "I know her."', True),
     ],
 )
 def test_a_reply_that_declines(reply: str, declined: bool) -> None:
@@ -301,6 +304,19 @@ def test_the_visual_categories_stand_together_once_more() -> None:
 def test_without_a_judge_a_rule_reads_abstention() -> None:
     rows = [row(1, gold=None, reply="I don't have that in memory."), row(2, gold=None, reply="It was red.")]
     assert summarise(rows)["m2a"]["abstention"] == 0.5
+
+
+def test_a_decline_is_no_accepted_answer_and_counts_as_a_false_abstention() -> None:
+    rows = [
+        row(1, gold="red", reply='I don\'t have that in memory. The nearest: "It is red."'),
+        row(2, gold="red", reply="It is red."),
+        row(3, gold="not mentioned", reply="That was not mentioned."),
+        row(4, gold=None, reply="I don't have that in memory."),
+    ]
+    figures = summarise(rows)["m2a"]
+    assert figures["accepted_match"] == pytest.approx(2 / 3)
+    assert figures["false_abstention"] == pytest.approx(1 / 3)
+    assert figures["abstention"] == 1.0
 
 
 def test_a_run_of_retrieval_alone_has_no_answer_metrics() -> None:

@@ -621,3 +621,56 @@ async def test_who_moved_in_a_month_has_moved(talk: Talk) -> None:
     assert all("2025" in text for text in talk.known())
     await talk.say("They moved the exam from Tuesday to 4 December.")
     assert talk.known()[-1].endswith("to 4 December 2026.")
+
+
+@pytest.mark.parametrize(
+    ("before", "since", "asked", "place"),
+    [
+        ("We lived in Porto as students.", "We moved to Bilbao in 2019.", "Where do we live?", "Bilbao"),
+        ("I lived in Leeds when I was small.", "I moved to Bath last year.", "Where do I live?", "Bath"),
+        ("I used to live in Rome.", "In 2021 I moved to Lyon.", "where do i live now?", "Lyon"),
+        ("We grew up in Galway.", "We live in Sligo now.", "Where are we living?", "Sligo"),
+    ],
+)
+async def test_where_one_lives_is_where_one_moved_to(
+    talk: Talk, before: str, since: str, asked: str, place: str
+) -> None:
+    await talk.say(since)
+    await talk.say(before)  # what was told last is not what holds
+    assert place in (reply := await talk.say(asked)) and before not in reply
+
+
+async def test_where_one_lived_is_told_where_no_more_is_known(talk: Talk) -> None:
+    await talk.say("We lived in Porto as students.")
+    assert "Porto" in await talk.say("Where do we live?")
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "asked"),
+    [
+        ("I am vegetarian.", "I'm vegan now.", "Am I vegetarian?"),
+        ("I'm vegan.", "I'm pescatarian now.", "Am I vegan?"),
+        ("My wife is vegan.", "My wife is vegetarian these days.", "What is my wife's diet?"),
+    ],
+)
+async def test_a_newer_diet_takes_the_place_of_the_older(talk: Talk, before: str, now: str, asked: str) -> None:
+    await talk.say(before)
+    await talk.say(now)
+    assert now in (reply := await talk.say(asked)) and before not in reply
+
+
+@pytest.mark.parametrize(
+    ("told", "asked", "name"),
+    [
+        ("This is Luna the cat.", "what is my cat called?", "Luna"),
+        ("This is Luna the cat.", "do I have any pets? what are their names?", "Luna"),
+        ("Here's Otto, our tortoise.", "Do we have any pets? What are their names?", "Otto"),
+        ("Ana's son is called Tim.", "What is Ana's son called?", "Tim"),
+        ("My neighbour's dog is called Bruno.", "What is my neighbour's dog called?", "Bruno"),
+        ("Priya's daughter is named Mia.", "What's Priya's daughter's name?", "Mia"),
+    ],
+)
+async def test_a_name_is_told_by_whose_it_is(talk: Talk, told: str, asked: str, name: str) -> None:
+    await talk.say(told)
+    reply = await talk.say(asked)
+    assert name in reply and "I don't have that" not in reply

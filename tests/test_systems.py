@@ -9,8 +9,9 @@ import pytest
 
 from m2a.systems import registry
 from m2a.systems.evaluated_bank import EvaluatedBank, QuestionBank
-from m2a.systems.shared import Parts
-from m2a.types import Hit, Query, RecordKind
+from m2a.systems.shared import Parts, Utterance
+from m2a.systems.system import Meter, Question
+from m2a.types import Hit, MemoryEntry, Query, RecordKind
 from models.abilities import Abilities, Probe
 from models.chat_model import ChatMessage, TokenUsage, Tool, ToolCall
 from tests.chat_server import ChatServer, say
@@ -126,6 +127,86 @@ async def test_without_a_model_the_rules_remember_who_said_it(tmp_path: Path) ->
     assert "canoe" in answer.text and "7 May 2023" in answer.text
     assert answer.usage.calls == 0 and here.references[answer.sources[0]] == "D1:1"
     parts.stores.close()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Forget about the canoe!",
+        "Never mind the canoe, forget I said anything.",
+        "Please delete what I told you about the canoe.",
+    ],
+)
+async def test_what_two_people_say_to_each_other_asks_nothing_of_the_memory(tmp_path: Path, said: str) -> None:
+    kept = await told(tmp_path, ("Anna", "I bought a canoe."), ("Ben", "Was it dear?"), ("Anna", said))
+    assert "Anna: I bought a canoe." in [entry.text for entry in kept]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("I live in Porto.", "I live in Bergen now."),
+        ("My sister's train leaves at 9:25.", "Actually, my sister's train leaves at 9:40."),
+        ("My rent is 850 euros.", "My rent is 700 euros now."),
+    ],
+)
+async def test_nobody_corrects_what_the_other_told(tmp_path: Path, first: str, second: str) -> None:
+    both = await told(tmp_path, ("Anna", first), ("Ben", second))
+    assert len(both) == 2 and both[0].text == f"Anna: {first}" and both[1].corrects is None
+
+
+async def test_one_corrects_oneself_where_two_talk(tmp_path: Path) -> None:
+    kept = await told(
+        tmp_path,
+        ("Anna", "My sister's train leaves at 9:25."),
+        ("Ben", "My train leaves at 10:15."),
+        ("Anna", "No, sorry, my sister's train leaves at 9:40, not at 9:25."),
+    )
+    by_text = {entry.text: entry for entry in kept}
+    correction = by_text["Anna: My sister's train leaves at 9:40, not at 9:25."]
+    assert correction.corrects == by_text["Anna: My sister's train leaves at 9:25."].memory_id
+    assert by_text["Ben: My train leaves at 10:15."].corrects is None
+
+
+@pytest.mark.parametrize(
+    ("annas", "bens", "asked", "right", "wrong"),
+    [
+        ("My sister is called Olga.", "My sister is called Ida.", "What is Ben's sister called?", "Ida", "Olga"),
+        ("I work as a nurse.", "I work as a potter.", "What does Anna work as?", "nurse", "potter"),
+        (
+            "My favourite tea is oolong.",
+            "My favourite tea is sencha.",
+            "What is Ben's favourite tea?",
+            "sencha",
+            "oolong",
+        ),
+    ],
+)
+async def test_who_is_asked_of_told_it(
+    tmp_path: Path, annas: str, bens: str, asked: str, right: str, wrong: str
+) -> None:
+    parts = parts_of()(tmp_path / "work")
+    memory = parts.stores.fresh_memory("m2a")
+    system = await registry.open_system("m2a", memory, parts)
+    said = [("Anna", annas), ("Ben", bens)]
+    turns = [Utterance(f"D1:{n}", "user", speaker, text, NOW) for n, (speaker, text) in enumerate(said, start=1)]
+    await system.observe(memory.record(turns))
+    reply = (await system.answer(Question(asked, NOW), Meter())).text
+    assert right in reply and wrong not in reply
+    parts.stores.close()
+
+
+async def told(tmp_path: Path, *turns: tuple[str, str]) -> list[MemoryEntry]:
+    """What the rules remember of a conversation, oldest first."""
+    parts = parts_of()(tmp_path / "work")
+    memory = parts.stores.fresh_memory("m2a")
+    system = await registry.open_system("m2a", memory, parts)
+    said = [Utterance(f"D1:{n}", "user", speaker, text, NOW) for n, (speaker, text) in enumerate(turns, start=1)]
+    await system.observe(memory.record(said))
+    with parts.stores.database.read(memory.owner) as unit:
+        entries = parts.stores.semantic.all(unit)
+    parts.stores.close()
+    return entries
 
 
 class SilentModel:

@@ -80,8 +80,12 @@ def accepted_match(reply: str, answers: Iterable[str]) -> bool:
 
 
 def declines(reply: str) -> bool:
-    """Whether a reply says that nothing is known. A rule over words, for where no judge reads."""
-    return bool(_DECLINES.search(unicodedata.normalize("NFKC", reply).lower().replace("’", "'")))
+    """Whether a reply says that nothing is known, in words of its own. A rule over words, for where no judge reads."""
+    own_words = _QUOTATION.sub(" ", unicodedata.normalize("NFKC", reply).lower().replace("’", "'"))
+    return bool(_DECLINES.search(own_words))
+
+
+_QUOTATION = re.compile(r'"[^"]*"|“[^”]*”')
 
 
 _DECLINES = re.compile(

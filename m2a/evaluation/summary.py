@@ -96,6 +96,7 @@ def metrics_of(rows: Sequence[QuestionRecord], judges: Sequence[str] | None = No
         "exact_match": _of_answer(answer_metrics.exact_match),
         "accepted_match": _accepted,
         "abstention": _abstention(judges),
+        "false_abstention": _false_abstention,
         "as_published": _as_published,
         "strict": _strict,
         "chain_valid": _chain_valid,
@@ -176,7 +177,21 @@ def _of_answer(metric: Callable[[str, str], float]) -> Metric:
 def _accepted(row: QuestionRecord) -> float | None:
     if row.gold is None or not _has_words(row):
         return None
-    return float(row.reply is not None and answer_metrics.accepted_match(row.reply, (row.gold, *row.accepted)))
+    if row.reply is None or _declines_wrongly(row.reply, row.gold):
+        return 0.0
+    return float(answer_metrics.accepted_match(row.reply, (row.gold, *row.accepted)))
+
+
+def _false_abstention(row: QuestionRecord) -> float | None:
+    """By a rule over words, whoever judges."""
+    if row.gold is None or not _has_words(row):
+        return None
+    return float(row.reply is not None and _declines_wrongly(row.reply, row.gold))
+
+
+def _declines_wrongly(reply: str, gold: str) -> bool:
+    """A decline is no answer, whatever words stand beside it, unless the gold answer itself is one."""
+    return answer_metrics.declines(reply) and not answer_metrics.declines(gold)
 
 
 def _as_published(row: QuestionRecord) -> float | None:

@@ -196,7 +196,16 @@ def _ablations(summary: Summary) -> Table | None:
 
 
 def _words(summary: Summary, facts: Summary) -> Table | None:
-    metrics = ("accepted_match", "exact_match", "f1", "bleu1", "abstention", "judge_failed", "errors")
+    metrics = (
+        "accepted_match",
+        "exact_match",
+        "f1",
+        "bleu1",
+        "abstention",
+        "false_abstention",
+        "judge_failed",
+        "errors",
+    )
     there = [metric for metric in metrics if _has(summary, metric)]
     if not set(there) - {"errors"}:
         return None

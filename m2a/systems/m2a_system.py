@@ -12,6 +12,7 @@ from m2a.agents.language_policy import LanguagePolicy
 from m2a.agents.material import entry_line, message_line
 from m2a.agents.memory_manager import MemoryManager
 from m2a.agents.offline import OfflineRules
+from m2a.agents.offline.people import told_by
 from m2a.agents.policy import Policy
 from m2a.agents.state import Decision, MemoryContext, Observation, Opened, PhotoView, Searched, TurnState
 from m2a.agents.steps import GaveUpError, UsageMeter
@@ -25,15 +26,12 @@ from m2a.systems.variants import Variant
 from m2a.types import (
     Addition,
     Change,
-    EntryDraft,
     EvidenceOpened,
     EvidenceRange,
-    Forgetting,
     MemoryEntry,
     MemorySearched,
     Message,
     Query,
-    Reason,
     RecordKind,
     Replacement,
     TurnEvent,
@@ -73,9 +71,10 @@ class M2ASystem:
         if self._parts.retrieval_only:
             await asyncio.to_thread(self._memory.index)
             return
+        people = tuple(dict.fromkeys(message.speaker for message in session if message.role == "user"))
         every = self._variant.update_every if self._parts.chat_model is not None else 1
         for start in range(0, len(session), every):
-            await self._take(session[: start + every], start)
+            await self._take(session[: start + every], start, people)
         await asyncio.to_thread(self._memory.index)
 
     async def retrieve(self, question: Question, k: int) -> list[RetrievedMessage] | None:
@@ -137,7 +136,7 @@ class M2ASystem:
     async def close(self) -> None:
         """Nothing is open."""
 
-    async def _take(self, said: Sequence[Message], start: int) -> None:
+    async def _take(self, said: Sequence[Message], start: int, people: tuple[str, ...]) -> None:
         """The Update stage of one exchange, which begins at `start`; an exchange that gets no answer is counted."""
         exchange = [message for message in said[start:] if message.role == "user"]
         if not exchange:
@@ -148,10 +147,10 @@ class M2ASystem:
         clock = ReplayClock(said[-1].said_at)
         bank = self._bank(EvaluatedBank, clock)
         try:
-            update = await self._update(bank, policy, meter, said, exchange)
+            update = await self._update(bank, policy, meter, said, exchange, people)
             changes = tuple(_resting_on(change, exchange) for change in update.changes)
             if metered is None and exchange[-1].speaker != exchange[-1].role:
-                changes = await asyncio.to_thread(_told_in, exchange[-1], changes, bank)
+                changes = tuple(_in_the_words_of(exchange[-1].speaker, change) for change in changes)
             await asyncio.to_thread(lambda: bank.write(changes, who=policy.name))
             self._failures_in_a_row = 0
         except ChatModelError:
@@ -170,10 +169,10 @@ class M2ASystem:
         meter: Meter,
         said: Sequence[Message],
         exchange: Sequence[Message],
+        people: tuple[str, ...],
     ) -> Update:
         captioner = self._parts.captioner(self._metered(meter))
         before = [message for message in said if message.message_id < exchange[0].message_id]
-        people = tuple(dict.fromkeys(message.speaker for message in said if message.role == "user"))
         photos = []
         for number, photo_id in enumerate((p for message in exchange for p in message.photos), start=1):
             caption = await self._memory.caption(photo_id, self._parts, meter)
@@ -309,40 +308,11 @@ def _resting_on(change: Change, exchange: Sequence[Message]) -> Change:
     return replace(change, draft=replace(change.draft, evidence_ids=ranges))
 
 
-def _told_in(message: Message, changes: Sequence[Change], bank: EvaluatedBank) -> tuple[Change, ...]:
-    """The changes of the rules as those of the speaker, one of several people.
-
-    The rules keep a person's own words: who "I" is stands before them. They know one user: what another told stays, and
-    this one's words stand beside it.
-    """
-    own = f"{message.speaker}: "
-    told: list[Change] = []
-    for change in changes:
-        touched = bank.entries_by_id(_touched(change)).values()
-        is_own = all(entry.text.startswith(own) for entry in touched)
-        if isinstance(change, Addition | Replacement):
-            draft = replace(change.draft, text=f"{own}{change.draft.text}")
-            told.append(replace(change, draft=draft) if is_own else _beside(draft, message, change.why))
-        elif is_own:
-            told.append(change)
-    return tuple(told)
-
-
-def _beside(draft: EntryDraft, message: Message, why: Reason) -> Addition:
-    """Without what the draft took over from a memory in whose place it was to come."""
-    photo_ids = tuple(photo_id for photo_id in draft.photo_ids if photo_id in message.photos)
-    concepts = tuple(mention for mention in draft.concepts if mention.name in draft.text)
-    caption = draft.caption if photo_ids == draft.photo_ids else ""
-    return Addition(replace(draft, corrects=None, photo_ids=photo_ids, caption=caption, concepts=concepts), why)
-
-
-def _touched(change: Change) -> list[int]:
-    """The memories that the change does something to."""
-    if isinstance(change, Replacement):
-        return [change.memory_id]
-    if isinstance(change, Addition):
-        return [*change.rivals, *([] if change.draft.corrects is None else [change.draft.corrects])]
-    return list(change.memory_ids) if isinstance(change, Forgetting) else []
+def _in_the_words_of(speaker: str, change: Change) -> Change:
+    """The rules keep a person's own words: who "I" is stands before them."""
+    if not isinstance(change, Addition | Replacement):
+        return change
+    return replace(change, draft=replace(change.draft, text=told_by(speaker, change.draft.text)))
 
 
 def _decider(parts: Parts) -> str:

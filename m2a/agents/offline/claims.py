@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import lru_cache
 from itertools import pairwise
 
 from m2a.agents.offline.change_words import refuted
@@ -103,22 +104,7 @@ class Claim:
 
     @classmethod
     def of(cls, text: str, concepts: Sequence[Concept] = ()) -> "Claim":
-        called = _called(text, concepts)
-        subject = find_subject(text)
-        subject_text = subject.text if subject else ""
-        values = find_values(text)
-        in_values = frozenset(word for value in values for word in content(value.text))
-        return cls(
-            text,
-            frozenset(content(" ".join([text, *called]))) | _letters(text),
-            frozenset(content(" ".join([subject_text, *_called(subject_text, concepts)]))) - in_values,
-            frozenset(content(" ".join(find_names(subject_text)))) | _letters(subject_text),
-            frozenset(content(" ".join(find_names(text)))) | _letters(text),
-            frozenset(content(match[1])) if (match := _POSSESSED.search(subject_text)) else frozenset(),
-            tuple(values),
-            frozenset([*find_places(text), *(match["where"] for match in _WHERE.finditer(text))]),
-            frozenset(one for old in refuted(text) for one in content(old)),
-        )
+        return _read(text, tuple(concepts))
 
     @property
     def letters(self) -> frozenset[str]:
@@ -148,6 +134,26 @@ class Claim:
             for value in self.values
         }
         return frozenset(kinds | ({"place"} if self.places else set()))
+
+
+@lru_cache(maxsize=4096)  # a memory is read again for every message that may correct it
+def _read(text: str, concepts: tuple[Concept, ...]) -> Claim:
+    called = _called(text, concepts)
+    subject = find_subject(text)
+    subject_text = subject.text if subject else ""
+    values = find_values(text)
+    in_values = frozenset(word for value in values for word in content(value.text))
+    return Claim(
+        text,
+        frozenset(content(" ".join([text, *called]))) | _letters(text),
+        frozenset(content(" ".join([subject_text, *_called(subject_text, concepts)]))) - in_values,
+        frozenset(content(" ".join(find_names(subject_text)))) | _letters(subject_text),
+        frozenset(content(" ".join(find_names(text)))) | _letters(text),
+        frozenset(content(match[1])) if (match := _POSSESSED.search(subject_text)) else frozenset(),
+        tuple(values),
+        frozenset([*find_places(text), *(match["where"] for match in _WHERE.finditer(text))]),
+        frozenset(one for old in refuted(text) for one in content(old)),
+    )
 
 
 def value_words(claim: Claim, kinds: frozenset[str] | None = None) -> frozenset[str]:
@@ -240,8 +246,10 @@ def exclude_each_other(one: str, other: str) -> bool:
         return measured or not _KEEPS_ALL.search(block.verb_before)
     if past or _PAST_EVENT.search(clause) or _PAST_EVENT.search(other_clause):
         return False
-    return measured or (
-        bool(_ONE.search(block.frame)) and not _MANY.search(block.frame) and not block.may_be_traits(one, other)
+    return (
+        measured
+        or block.is_of_a_diet(one, other)
+        or (bool(_ONE.search(block.frame)) and not _MANY.search(block.frame) and not block.may_be_traits(one, other))
     )
 
 
@@ -318,6 +326,10 @@ class _Difference:
             ours, theirs = ours - {"name"}, theirs - {"name"}
             return bool(ours and theirs) and not any(_are_alike(mine, their) for mine in ours for their in theirs)
         return ours != theirs and not any(_are_alike(mine, their) for mine in ours for their in theirs)
+
+    def is_of_a_diet(self, one: str, other: str) -> bool:
+        """Whether each says what somebody eats: who is vegan now is no vegetarian."""
+        return all(_kinds_within(*held) == {"diet"} for held in ((one, self.ours), (other, self.theirs)))
 
     def is_of_an_attribute(self) -> bool:
         """Whether the subject is itself what there is one of: "the code is …", "my favourite band is …"."""

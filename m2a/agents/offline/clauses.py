@@ -116,6 +116,7 @@ _APPOSITION = re.compile(
 )
 
 
+@lru_cache(maxsize=8192)
 def find_subject(clause: str) -> Subject | None:
     """The first subject with a finite verb after it, or None for a fragment."""
     if beside := _APPOSITION.match(clause):

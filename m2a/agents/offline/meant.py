@@ -45,7 +45,8 @@ def rate(new: Claim, known: Sequence[Claim], sense: Sense) -> list[Candidate]:
 def meant_features(new: Claim, known: Sequence[Claim], sense: Sense) -> list[dict[str, float]]:
     """How each known claim agrees with the new one, beside the others."""
     holders = Counter(word for old in known for word in old.words)
-    return [_features(new, old, holders, sense.cosine(new.text, old.text)) for old in known]
+    vector, *vectors = sense.vectors([new.text, *(old.text for old in known)])
+    return [_features(new, old, holders, float(vector @ of_old)) for old, of_old in zip(known, vectors, strict=True)]
 
 
 def _features(new: Claim, old: Claim, holders: Counter[str], cosine: float) -> dict[str, float]:

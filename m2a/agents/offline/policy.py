@@ -7,10 +7,12 @@ on an earlier call.
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
+from dataclasses import replace
 
 from m2a.agents.offline import lookups
 from m2a.agents.offline.heard import Heard, hear
 from m2a.agents.offline.learned import learned
+from m2a.agents.offline.people import are_several, told_to_each_other
 from m2a.agents.offline.relations import facts_that_lead
 from m2a.agents.offline.replies import reply_parts
 from m2a.agents.offline.sense import Logistic, Sense
@@ -71,9 +73,11 @@ class OfflineRules:
                 return self._writes.next_step(state, heard.reading)
 
     def _hear(self, state: TurnState) -> Heard:
-        key = (state.message, state.recent, state.concepts)
+        key = (state.message, state.recent, state.concepts, state.people)
         heard = self._heard.get(key)
         if heard is None:
             heard = hear(state.message, state.recent, state.concepts, self._sense)
+            if are_several(state):
+                heard = replace(heard, reading=told_to_each_other(heard.reading))
             self._heard = dict(list(self._heard.items())[1 - _HEARD :]) | {key: heard}
         return heard

@@ -9,7 +9,7 @@ from itertools import pairwise
 from m2a.agents.offline.answer_kinds import gives_the_name, goes_by_a_name, holds_kind, tells_the_taste
 from m2a.agents.offline.clauses import segments
 from m2a.agents.offline.kinds import KINDS
-from m2a.agents.offline.names import mentioned, names_of
+from m2a.agents.offline.names import find_places, mentioned, names_of
 from m2a.agents.offline.questions import Question, content_words
 from m2a.agents.offline.sense import Sense, leads
 from m2a.agents.offline.text import content, meets, members, plain, spelling, stem, stems
@@ -56,6 +56,7 @@ FEATURES = frozenset(
     ]
 )
 SURE = 0.6  # the probability from which a memory is the answer
+_OVER = 0.3  # what is left of it where somebody lived once, and where they live now is known
 NEAR = 0.03  # from here it is told as the nearest to what is asked
 
 
@@ -86,8 +87,11 @@ def judged(
     model = sense.models["answers"]
     counted = _counted_kind(question)
     groups = together(entries)
+    home = _Home.of(question.text)
     # A memory and what corrects it are one statement: either may hold the words of the question, or the kind of answer.
     entries = [replace(entry, text=" ".join([entry.text, *(one.text for one in after)])) for entry, *after in groups]
+    of_others = _told_by_others(question, entries)
+    has_home = home is not None and any(home.is_told_by(entry.text) for entry in entries)
     found = [
         Match(
             group[0],
@@ -95,9 +99,13 @@ def judged(
                 question,
                 features,
                 model.probability(features),
+                is_home=home is not None and home.is_told_by(entry.text),
+                is_past_home=has_home and home is not None and home.was_before(entry.text),
                 is_counted=_has_one(entry.text, counted),
                 tells_taste=tells_the_taste(question, entry.text),
-                is_anothers=tells_anothers(question.text, entry.text) or tells_another_thing(question, entry.text),
+                is_anothers=entry.memory_id in of_others
+                or tells_anothers(question.text, entry.text)
+                or tells_another_thing(question, entry.text),
             ),
             tuple(group[1:]),
         )
@@ -106,6 +114,43 @@ def judged(
     return sorted(found, key=lambda match: (match.score, match.entry.memory_id), reverse=True)
 
 
+@dataclass(frozen=True, slots=True)
+class _Home:
+    """That it is asked where somebody lives now; `who` is how a text names them."""
+
+    who: str
+
+    @classmethod
+    def of(cls, question: str) -> "_Home | None":
+        asked = _ASKS_HOME.search(plain(question))
+        return None if asked is None else cls(re.escape(asked["name"]) if asked["name"] else "(?:i|we)")
+
+    def is_told_by(self, text: str) -> bool:
+        told = re.search(rf"\b{self.who}{_LIVES_OR_MOVED}", plain(text), re.IGNORECASE)
+        return told is not None and bool(find_places(plain(text)))
+
+    def was_before(self, text: str) -> bool:
+        over = re.search(rf"\b{self.who} (?:used to live|(?:once |first )?lived|grew up)\b", plain(text), re.IGNORECASE)
+        return over is not None and not self.is_told_by(text)
+
+
+_ASKS_HOME = re.compile(
+    r"\b[Ww]here (?:(?i:do|are|am) (?i:i|we)|(?i:does|is) (?P<name>[A-Z]\w+))(?i: now| currently)?(?i: live| living| based)\b",
+)
+_LIVES_OR_MOVED = (
+    r"(?:'ve|'m|'re|'s| have| has| am| are| is)?(?: now| just| both| all| recently| finally| currently| since)*"
+    r" (?:lives?\b|living\b|(?:moved|relocated)(?: house| home| away| back| from \w+)? (?:to|into)\b)"
+)
+
+
+def _told_by_others(question: Question, entries: Sequence[MemoryEntry]) -> set[int]:
+    """Where several people tell of themselves: what others told, if the question names one of them."""
+    tellers = {entry.memory_id: match[1] for entry in entries if (match := _TELLER.match(entry.text))}
+    named = {teller for teller in tellers.values() if teller in question.names}
+    return {memory_id for memory_id, teller in tellers.items() if named and teller not in named}
+
+
+_TELLER = re.compile(r"([A-Z][\w'’-]*(?: [A-Z][\w'’-]*){0,2}): ")
 _HAS_ANY = re.compile(r"\b(?:do|have) (?:i|we) (?:have|got|own|keep)\b", re.IGNORECASE)
 
 
@@ -182,13 +227,17 @@ def _score(
     features: Mapping[str, float],
     probability: float,
     *,
+    is_home: bool,
+    is_past_home: bool,
     is_counted: bool,
     tells_taste: bool,
     is_anothers: bool,
 ) -> float:
     if is_anothers:
         return probability * _RULED_OUT
-    if is_counted:
+    if is_past_home:
+        return probability * _OVER
+    if is_counted or is_home:
         return SURE + (1 - SURE) * probability
     of_everything = question.kind.name == "about" and not question.words  # "what do you know about me?"
     of_taste = tells_taste and bool(features["name met"]) and bool(features["kind met"])

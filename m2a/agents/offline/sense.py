@@ -66,9 +66,11 @@ class Sense:
         known = self._vectors
         new = list(dict.fromkeys(text for text in wanted if text not in known))
         if new:
-            encoded = self._encoder.encode(new)
-            known = known | dict(zip(new, encoded, strict=True))
-            self._vectors = known if len(known) <= self._remembered else dict(zip(new, encoded, strict=True))
+            encoded = dict(zip(new, self._encoder.encode(new), strict=True))
+            if len(known) + len(encoded) > self._remembered:
+                self._vectors = known = {**{text: known[text] for text in wanted if text in known}, **encoded}
+            else:
+                known.update(encoded)
         return np.array([known[text] for text in wanted])
 
     def vector(self, text: str) -> np.ndarray:

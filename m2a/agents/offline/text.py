@@ -76,6 +76,11 @@ def stem(word: str) -> str:
 
 def stems(text: str) -> list[str]:
     """Every word's stem, in order, fixed phrases as one word."""
+    return list(_stems(text))
+
+
+@lru_cache(maxsize=8192)
+def _stems(text: str) -> tuple[str, ...]:
     lowered = " ".join(plain(text).lower().split())
     for phrase, one in lexicon.PHRASES.items():
         if phrase in lowered:
@@ -85,7 +90,7 @@ def stems(text: str) -> list[str]:
         found.append(stem(word))
         if "-" in word:
             found += [stem(part) for part in word.split("-") if part]
-    return found
+    return tuple(found)
 
 
 def meets(wanted: str, said: Iterable[str]) -> bool:

@@ -113,6 +113,8 @@ def find_values(text: str) -> list[Value]:
         word = re.sub(r"'s$", "", token.text)
         if is_kind(stem(word), stem("colour")):
             take("colour", token.start, token.start + len(word))
+        elif is_kind(stem(word), stem("diet")):
+            take("diet", token.start, token.start + len(word))
         elif token.lower in lexicon.JOBS:
             take("job", token.start, token.end)
         elif text[token.end : token.end + 4] == " of ":
@@ -181,7 +183,7 @@ def has_frequency(text: str) -> bool:
 
 def has_amount(text: str) -> bool:
     """A number that is no date and no time: "half a tablet", "62 cows", "code 4471"."""
-    known = ("day", "year", "time", "colour", "job")
+    known = ("day", "year", "time", "colour", "diet", "job")
     return any(value.kind not in known for value in find_values(text)) or bool(
         re.search(r"\b(?:a|the) (?:whole|half|quarter|single|full|couple|dozen)\b|\bhalf an? ", text, re.IGNORECASE)
     )

@@ -8,6 +8,7 @@ from m2a.agents.offline.change_words import corrects
 from m2a.agents.offline.corrections import Correction, find_corrected, rivals_of, without_strays
 from m2a.agents.offline.forgetting import find_forgotten, forgotten_words, may_be_forgotten, what_is_meant, what_stays
 from m2a.agents.offline.names import find_names
+from m2a.agents.offline.people import are_several, own_memories, takes_back
 from m2a.agents.offline.pictured import is_pictured
 from m2a.agents.offline.questions import content_words
 from m2a.agents.offline.sense import Sense
@@ -103,10 +104,12 @@ def _plan(state: TurnState, reading: Reading, sense: Sense) -> _Plan:
     if reading.otherwise and not writes:
         observations, missing = reading.otherwise, []
     hits = found.without(gone)
+    if are_several(state):
+        hits = own_memories(state, hits)
     corrections = without_strays(
         [
             None  # of these photos and no others: what names other photos is no rival
-            if one.photo_ids
+            if one.photo_ids or (are_several(state) and not takes_back(one.said))
             else find_corrected(one, one.said, hits, newest, state.concepts, sense)
             for one in observations
         ]
