@@ -102,7 +102,7 @@ def test_costs_are_summed_by_the_days_of_the_user_and_unknown_is_not_nothing(mem
     assert (total.replies, total.seconds, total.dollars) == (3, 8.0, 0.5)
     told = days_html(days, total, today=date(2026, 3, 13))
     assert "$0.5000" in told and "3 calls had no known price" in told and "Yesterday" in told
-    assert "Nothing was answered yet" in days_html([], costs.CostSum(None, 0, 0, 0, 0, 0, 0), today=NOON.date())
+    assert "Once I have answered something" in days_html([], costs.CostSum(None, 0, 0, 0, 0, 0, 0), today=NOON.date())
 
 
 async def test_captions_cost_with_the_turn_that_first_showed_the_photo(memory: Memory) -> None:
