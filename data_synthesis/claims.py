@@ -8,12 +8,12 @@ import re
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 
-from data_synthesis.dates import MONTHS, WEEKDAYS, expressions_in, resolve, written
+from data_synthesis.dates import MONTHS, WEEKDAYS, resolve, written
 from data_synthesis.group import PersonalConcept, TurnPlace
 from data_synthesis.seen import Sight, facts_of
 from data_synthesis.wording import content_of, holds, sentences_of
 
-_WHO = r"(?:I|we|you|he|she|they|it)"
+_WHO = r"\b(?:I|we|you|he|she|they|it)"
 _HAPPENED = (
     r"(?:took|got|found|had|was|were|went|came|saw|made|bought|met|did|gave|told|shot|started|finished|snapped|visited|"
     r"lost|won|left|stayed|walked|played)"
@@ -48,66 +48,63 @@ _TODAY = re.compile(
     re.I,
 )
 # What people say at some time of the year or the day alone; north of the equator, where LoCoMo's people live.
+_SOON = r"(?:next week|tomorrow|tonight|today|coming up|around the corner)"
 _SEASONS = (
     (r"(?:it's|it is|it was) snowing|the snow outside|first snow\b", (11, 12, 1, 2, 3, 4)),
-    (r"(?:christmas is (?:next week|tomorrow|coming up|around the corner)|christmas eve is|merry christmas)", (11, 12)),
+    (rf"christmas is {_SOON}|christmas eve is|merry christmas", (11, 12)),
     (r"happy new year", (12, 1)),
-    (r"(?:happy halloween|halloween is (?:next week|tomorrow|tonight|coming up))", (10,)),
-    (r"(?:happy valentine's|valentine's day is (?:next week|tomorrow|today))", (2,)),
-    (r"(?:happy easter|easter is (?:next week|tomorrow|coming up))", (3, 4)),
-    (r"(?:happy thanksgiving|thanksgiving is (?:next week|tomorrow|coming up))", (10, 11)),
+    (rf"happy halloween|halloween is {_SOON}", (10,)),
+    (rf"happy valentine's|valentine's day is {_SOON}", (2,)),
+    (rf"happy easter|easter is {_SOON}", (3, 4)),
+    (rf"happy thanksgiving|thanksgiving is {_SOON}", (10, 11)),
 )
 _HOURS = (("good morning", range(3, 13)), ("good afternoon", range(11, 20)), ("good evening", range(15, 24)))
+_GREETED = (
+    r"(?:hey|hi|hello|thanks|thank you|sorry|okay|aw+|wow|haha|yeah|yep|yes|no|sure|oh)(?: there| wow| man| yeah)?,?"
+)
 
 
-def claim_faults(sight: Sight) -> Iterator[tuple[TurnPlace, str]]:
-    """Every claim of the group's turns that is not so, with its place."""
-    for place in sight.turns:
-        for check in _CHECKS:
-            yield from ((place, sentence) for sentence in check(place, sight))
-    yield from _relations(sight)
+def claim_faults(place: TurnPlace, sight: Sight) -> Iterator[str]:
+    """Every claim of a turn that is not so."""
+    for check in _CHECKS:
+        yield from check(place, sight)
 
 
 # Who speaks, and of whom
 
 
-def _speaks_to_self(place: TurnPlace, sight: Sight) -> Iterator[str]:
+def _people(place: TurnPlace, sight: Sight) -> Iterator[str]:
+    """Nobody speaks to themselves, calls their own the other's, shows one and names another, or renames a relation."""
     turn = sight.turns[place]
-    greeted = r"(?:hey|hi|hello|thanks|thank you|sorry|okay|aw+|wow|haha|yeah|yep|yes|no|sure|oh)(?: there| wow| man| yeah)?,?"
-    if re.search(rf"(?:(?:^|[.!?] ){greeted} |, ){re.escape(turn.speaker)}(?=[!?.]|$)", turn.text, re.I):
+    if re.search(rf"(?:(?:^|[.!?] ){_GREETED} |, ){re.escape(turn.speaker)}(?=[!?.]|$)", turn.text, re.I):
         yield f"{turn.speaker} speaks to {turn.speaker}."
-
-
-def _whose(place: TurnPlace, sight: Sight) -> Iterator[str]:
-    """What somebody alone shows is theirs: they do not call it the other's, nor the other their own."""
-    turn = sight.turns[place]
+    named = [one for one in sight.concepts if holds(turn.text, one.name)]
     for one in sight.concepts:
-        showing = {sight.turns[at].speaker for at in sight.showing(one)}
+        places = sight.showing(one)
+        showing = {sight.turns[at].speaker for at in places}
         match = re.search(rf"\b(my|your) (?:{re.escape(one.class_name)} )?<?{re.escape(one.name)}\b", turn.text, re.I)
         if match and len(showing) == 1 and (match[1].lower() == "my") != (turn.speaker in showing):
             yield f"it says {match[0]!r}, but {showing.pop()} alone shows it."
-
-
-def _another_shown(place: TurnPlace, sight: Sight) -> Iterator[str]:
-    turn = sight.turns[place]
-    named = [one for one in sight.concepts if holds(turn.text, one.name)]
-    for one in sight.concepts:
-        if named and one not in named and place in sight.showing(one):
+        if named and one not in named and place in places:
             yield f"it shows a photo of {one.name}, but names {named[0].name}."
+    for whose, name, kin in _relations(place, sight):
+        earlier = (
+            one
+            for at in sight.turns
+            if (at.session, at.turn) < (place.session, place.turn)
+            for one in _relations(at, sight)
+        )
+        before = next((words for *who, words in earlier if who == [whose, name]), kin)
+        if not content_of(before) & content_of(kin):
+            yield f"it calls {name} a {kin}, who is a {before} before."
 
 
-def _relations(sight: Sight) -> Iterator[tuple[TurnPlace, str]]:
-    """Who is somebody's friend is not their brother as well."""
-    known: dict[tuple[str, str], str] = {}
-    names = {word for one in sight.concepts for word in one.name.split()}
-    for place, turn in sight.turns.items():
-        for match in _RELATED.finditer(turn.text):
-            whose = next(
-                (one for one in sight.request.speakers if (one == turn.speaker) == (match[1].lower() == "my")), ""
-            )
-            before = known.setdefault((whose, match[3]), match[2])
-            if match[3] not in names and not content_of(before) & content_of(match[2]):
-                yield place, f"it calls {match[3]} {match[1].lower()} {match[2]}, who is a {before} before."
+def _relations(place: TurnPlace, sight: Sight) -> Iterator[tuple[bool, str, str]]:
+    """Whose friend or kin a turn calls somebody: whether the first speaker's, the name, and the relation."""
+    turn, names = sight.turns[place], {word for one in sight.concepts for word in one.name.split()}
+    for match in _RELATED.finditer(turn.text):
+        if match[3] not in names:
+            yield (turn.speaker == sight.request.speakers[0]) == (match[1].lower() == "my"), match[3], match[2]
 
 
 # When
@@ -126,45 +123,24 @@ def _calendar(place: TurnPlace, sight: Sight) -> Iterator[str]:
             yield f"it says {words!r} at {hour} o'clock."
     if (match := _TODAY.search(turn.text)) and match[1].title() != WEEKDAYS[day.weekday()]:
         yield f"it says {match[0]!r} on a {WEEKDAYS[day.weekday()]}."
-
-
-def _not_yet(place: TurnPlace, sight: Sight) -> Iterator[str]:
-    """What is told as past is not on a day to come, and what is to come not on a past one."""
-    turn, day = sight.turns[place], sight.day(place)
-    if day is None:
-        return
-    for expression in expressions_in(turn.text):
-        try:
-            then = resolve(expression, day)
-        except ValueError:
-            continue
+    for expression, then in sight.dates_told(place):
         words = rf"\b{re.escape(expression)}\b"
-        past = rf"{words},? {_WHO} {_HAPPENED}\b|\b{_WHO} {_HAPPENED} [^.,;!?]{{0,60}}?{words}"
+        past = rf"{words},? {_WHO} {_HAPPENED}\b|{_WHO} {_HAPPENED} [^.,;!?]{{0,60}}?{words}"
+        to_come = rf"{_WHO}{_WILL}\b [^.,;!?]{{0,40}}?{words}"
         if then > day and re.search(past, turn.text, re.I):
             yield f"it tells of {written(then)} as past, on {written(day)}."
-        if then < day - timedelta(days=1) and re.search(
-            rf"\b{_WHO}{_WILL}\b [^.,;!?]{{0,40}}?{words}", turn.text, re.I
-        ):
+        if then < day - timedelta(days=1) and re.search(to_come, turn.text, re.I):
             yield f"it tells of {written(then)} as to come, on {written(day)}."
-
-
-def _dated_otherwise(place: TurnPlace, sight: Sight) -> Iterator[str]:
-    """A day that is given for a photo, where it is not shown, is one that was told where it is."""
-    turn, said_on = sight.turns[place], sight.day(place)
-    if said_on is None or turn.photos:
-        return
-    for sentence in sentences_of(turn.text):
+    for sentence in sentences_of(turn.text) if not turn.photos else ():  # a day that is given for a photo elsewhere
         match = _DATED.search(sentence) if re.search(_PICTURE, sentence, re.I) else None
-        if match is None:
-            continue
         try:
-            then = resolve(f"on {match[1]}", said_on)
+            taken = resolve(f"on {match[1]}", day) if match else None
         except ValueError:
             continue
-        for one in sight.concepts:
-            days = {day for at in sight.showing(one) for day in sight.days_told(at)}
-            if holds(sentence, one.name) and days and then not in days:
-                yield f"no photo of {one.name} is of {written(then)}."
+        for one in sight.concepts if taken else ():
+            days = {told for at in sight.showing(one) for _, told in sight.dates_told(at)}
+            if holds(sentence, one.name) and days and taken and taken not in days:
+                yield f"no photo of {one.name} is of {written(taken)}."
 
 
 # What photos show
@@ -176,9 +152,9 @@ def _stated(sight: Sight, place: TurnPlace, one: PersonalConcept) -> frozenset[s
     return frozenset().union(*(fact.words for photo in shown for fact in facts_of(one, photo)))
 
 
-def _elsewhere(place: TurnPlace, sight: Sight) -> Iterator[str]:
-    """Where a turn says that its photo was taken, it was."""
-    turn = sight.turns[place]
+def _pictured(place: TurnPlace, sight: Sight) -> Iterator[str]:
+    """Where a turn says that its photo was taken, it was; and a coloured thing that a reply sees on it is stated of it."""
+    turn, before = sight.turns[place], TurnPlace(place.session, place.turn - 1)
     for one in sight.concepts:
         shown = [photo for photo in one.photos if photo.path in turn.photos]
         said = re.search(rf"\b{re.escape(one.name)},? {_PLACE}", turn.text) if shown else None
@@ -186,21 +162,12 @@ def _elsewhere(place: TurnPlace, sight: Sight) -> Iterator[str]:
             words = content_of(said[1])
             if not words & _NOT_THERE and not words & _stated(sight, place, one):
                 yield f"it says {said[0]!r}, but its photo is {shown[0].setting!r}."
-
-
-def _coloured(place: TurnPlace, sight: Sight) -> Iterator[str]:
-    """A coloured thing that a reply sees on a photo is stated of it."""
-    before = TurnPlace(place.session, place.turn - 1)
-    if before not in sight.turns or sight.turns[place].photos:
-        return
-    shown = [one for one in sight.concepts if before in sight.showing(one)]
-    stated = frozenset().union(*(_stated(sight, before, one) | content_of(one.name) for one in shown))
-    for sentence in sentences_of(sight.turns[place].text) if stated else ():
+    seen = [one for one in sight.concepts if before in sight.showing(one)] if not turn.photos else []
+    stated = frozenset().union(*(_stated(sight, before, one) | content_of(one.name) for one in seen))
+    for sentence in sentences_of(turn.text) if stated else ():
         match = _COLOURED.search(sentence)
         if match and not _OF_OTHERS.search(sentence) and not content_of(match[1]) <= stated:
             yield f"nothing that is stated of the photo before says {match[0]!r}."
 
 
-_CHECKS: tuple[Callable[[TurnPlace, Sight], Iterator[str]], ...] = (
-    *(_speaks_to_self, _whose, _another_shown, _calendar, _not_yet, _dated_otherwise, _elsewhere, _coloured),
-)
+_CHECKS: tuple[Callable[[TurnPlace, Sight], Iterator[str]], ...] = (_people, _calendar, _pictured)

@@ -195,7 +195,7 @@ def _report(plan: Plan, outcome: Outcome, out: Path, answers: AnswerStore | None
     groups = outcome.made.values()
     if alone := sum(group.retrieval_only for group in groups):
         _say(
-            f"Nothing but photos is known of the concepts of {alone} groups: they are asked about by visual retrieval alone, "
+            f"Too little is known of what the photos of {alone} groups show: they are asked about by visual retrieval alone, "
             "not in the ratio of categories 6 to 9. Describe them in a concepts.json, or name a model with --chat-model."
         )
     if dropped := sum(len(group.dropped) for group in groups):

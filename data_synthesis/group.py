@@ -206,5 +206,7 @@ class Generator(Protocol):
 VISUAL_RETRIEVAL = 10
 QUESTION_RATIO: dict[int, int] = {6: 2, 7: 3, 8: 1, 9: 4}
 LEAST_DELIVERED = 0.9  # of the questions asked for
+CONCEPTS_PER_GROUP = (3, 4)
+PHOTOS_PER_CONCEPT = (2, 3)
 SESSIONS_PER_GROUP: Sequence[int] = (5, 6)
 TURNS_PER_SESSION = range(5, 16)

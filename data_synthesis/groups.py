@@ -6,10 +6,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from data_synthesis.group import ConceptGroup, ConceptPhoto, PersonalConcept, SynthesisError
+from data_synthesis.group import (
+    CONCEPTS_PER_GROUP,
+    PHOTOS_PER_CONCEPT,
+    ConceptGroup,
+    ConceptPhoto,
+    PersonalConcept,
+    SynthesisError,
+)
 
-CONCEPTS_PER_GROUP = (3, 4)
-PHOTOS_PER_CONCEPT = (2, 3)
 _TRIES = 200
 _WORD = re.compile(r"[^\W\d_]{3,}")
 

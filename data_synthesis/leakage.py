@@ -26,15 +26,12 @@ FEWEST = 10  # questions; a share of fewer says nothing
 
 @dataclass(frozen=True, slots=True)
 class AskedQuestion:
-    """A visual question, and the words of its dialogue as (speaker, text). Questions of a dialogue share `turns`.
-    `evidence` are the words of the turns that it rests on.
-    """
+    """A visual question, and the words of its dialogue as (speaker, text). Questions of a dialogue share `turns`."""
 
     category: str
     text: str
     answers: tuple[str, ...]
     turns: Sequence[tuple[str, str]]
-    evidence: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,22 +58,15 @@ class Rate:
 
 
 def leakage(questions: Sequence[AskedQuestion]) -> list[Rate]:
-    """The rates over all visual questions: BM25 over the words, in all and by category, and then the guesses.
-
-    Between them, without a limit, stand what a reader of the words gets who finds the evidence each time, and what one
-    gets who reads all questions of a dialogue at once.
-    """
+    """The rates over all visual questions: BM25 over the words, in all and by category, and then the guesses."""
     solved = _answered_by_words(questions)
     rates = [Rate("answered by BM25 over the text", sum(solved), len(questions), TEXT_LIMIT)]
     for category in sorted({question.category for question in questions}):
         own = [right for right, question in zip(solved, questions, strict=True) if question.category == category]
         rates.append(Rate(f"answered by BM25 over the text, {category}", sum(own), len(own)))
-    told = sum(says_one(question.answers, question.evidence) for question in questions)
-    rates.append(Rate("answer in the words of its evidence", told, len(questions)))
-    rates.append(Rate("answer in another question of its dialogue", _told_by_others(questions), len(questions)))
     free = [question for question in questions if options_of(question.text) is None]
-    allowed = GUESS_LIMIT + 2 * math.sqrt(GUESS_LIMIT * (1 - GUESS_LIMIT) / max(len(free), 1))
-    rates.append(Rate("answered by a guess from the question alone", _guessed(free), len(free), allowed))
+    limit = GUESS_LIMIT + 2 * math.sqrt(GUESS_LIMIT * (1 - GUESS_LIMIT) / max(len(free), 1))
+    rates.append(Rate("answered by a guess from the question alone", _guessed(free), len(free), limit))
     first = [_is_first(question) for question in questions if options_of(question.text) is not None]
     if first:
         limit = min(1.0, 0.5 + 1.5 / math.sqrt(len(first)))  # three standard deviations of a fair coin
@@ -108,16 +98,6 @@ def says_one(phrases: Iterable[str], texts: Sequence[str]) -> bool:
     """Whether all content words of one of the phrases stand in one of the texts, in whatever order."""
     said = list(map(content_of, texts))
     return any(words <= text for words in map(content_of, phrases) if words for text in said)
-
-
-def _told_by_others(questions: Sequence[AskedQuestion]) -> int:
-    asked: dict[int, list[str]] = defaultdict(list)
-    for question in questions:
-        asked[id(question.turns)].append(question.text)
-    return sum(
-        says_one(question.answers[:1], [text for text in asked[id(question.turns)] if text != question.text])
-        for question in questions
-    )
 
 
 def _guessed(questions: Sequence[AskedQuestion]) -> int:

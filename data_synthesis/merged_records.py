@@ -3,18 +3,17 @@
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from data_synthesis.dataset_card import CONVERSATIONS_FILE, QUESTIONS_FILE, conversation_rows, question_rows
 from data_synthesis.merged_folder import CARD, RUN, STATISTICS, Fault, MergedFolder, short
-from data_synthesis.merged_sample import differences
+from data_synthesis.merged_sample import MISSING, differences, told_difference
 from data_synthesis.statistics import statistics_of
-from m2a.benchmarks.locomo import Sample, sample_files
+from m2a.benchmarks.locomo import sample_files
 
-_ABSOLUTE = re.compile(r"(?:/|~/|file:|[A-Za-z]:[\\/]).*", re.DOTALL)
-_DATA_FILE = re.compile(r"^[\s-]*path:\s*[\"']?([\w./-]+)", re.MULTILINE)
+_ABSOLUTE = re.compile(r'"((?:/|~/|file:|[A-Za-z]:[\\/])[^"]*)"')
 
 
 def record_faults(merged: MergedFolder, locomo: Path | None) -> Iterator[Fault]:
@@ -26,133 +25,84 @@ def record_faults(merged: MergedFolder, locomo: Path | None) -> Iterator[Fault]:
         yield from (Fault(RUN, "records", sentence) for sentence in _run_faults(merged, locomo))
     if not merged.whole:
         return
-    if merged.statistics is not None:
-        for path, found, right in differences(merged.statistics, json.loads(json.dumps(statistics_of(samples)))):
-            place = ", ".join([STATISTICS, *map(str, path[:-1])])
-            yield Fault(place, "records", f"{path[-1]}: it says {short(found)}; the benchmark has {short(right)}.")
-    yield from _card_faults(folder, samples)
+    rows = {
+        QUESTIONS_FILE: {row["question_id"]: row for row in question_rows(samples)},
+        CONVERSATIONS_FILE: {f"{row['sample_id']} {row['dia_id']}": row for row in conversation_rows(samples)},
+    }
+    compared = [(STATISTICS, merged.statistics, json.loads(json.dumps(statistics_of(samples))))]
+    compared += [(name, _rows(folder / name), right) for name, right in rows.items()]
+    for name, found, right in compared:
+        if found is not None:
+            told = (told_difference(*one, "by the benchmark it must be") for one in differences(found, right))
+            yield from (Fault(name, "records", sentence) for sentence in told)
+        elif name != STATISTICS:
+            yield Fault(name, "records", "it is not there, or not JSON in lines of the right form.")
+    if (folder / CARD).is_file():
+        header = (folder / CARD).read_bytes().partition(b"\n---")[0]
+        for name in rows:
+            if f"path: {name}".encode() not in header:
+                yield Fault(CARD, "records", f"its header does not name {name}, so `datasets` cannot load it.")
 
 
 def _run_faults(merged: MergedFolder, locomo: Path | None) -> Iterator[str]:
     run: Mapping[str, Any] = merged.run
     if run.get("finished") is not True:
         yield "the run did not reach its end; the same command takes it up again."
-    yield from (
-        f"it holds a path of one machine, {short(text)}." for text in _texts_within(run) if _ABSOLUTE.fullmatch(text)
-    )
-    settings = run.get("settings")
-    if not isinstance(settings, dict) or type(settings.get("seed")) is not int:
-        yield "the seed is not recorded in 'settings'."
+    for text in _ABSOLUTE.findall(json.dumps(run)):
+        yield f"it holds a path of one machine, {short(text)}."
+    settings, entries = run.get("settings"), run.get("groups")
+    if not isinstance(settings, dict) or not isinstance(entries, list) or not isinstance(settings.get("seed"), int):
+        yield "its 'settings' with the seed, or its list of 'groups', are not recorded."
         return
-    hashes = settings.get("locomo")
-    if locomo is not None and isinstance(hashes, dict):
-        for file in sample_files(locomo):
-            if hashes.get(file.name, own := hashlib.sha256(file.read_bytes()).hexdigest()) != own:
-                yield f"its sha256 of {file.name} is not that of the file given with --locomo."
-    entries = run.get("groups")
-    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        yield "'groups' is missing, or no list of objects."
-        return
-    recorded = {
-        (str(entry.get("sample_id")), str(entry.get("group"))): entry
-        for entry in entries
-        if entry.get("state", "made") == "made"
-    }
+    hashes = own if isinstance(own := settings.get("locomo"), dict) else {}
+    for file in sample_files(locomo) if locomo is not None else ():
+        if hashes.get(file.name, sha256 := hashlib.sha256(file.read_bytes()).hexdigest()) != sha256:
+            yield f"its sha256 of {file.name} is not that of the file given with --locomo."
+    generator = settings.get("generator")
+    recorded = dict(_recorded(entry, generator) for entry in entries if isinstance(entry, dict))
     made = {
-        (sample["sample_id"], str(group["number"])): group
+        f"group {group['number']} of {sample['sample_id']}": {
+            "after": group["after"],
+            "times": group["times"],
+            "generator": group["generator"],
+            "concepts": [[one["subject"], one["name"], *_stems(one["photos"])] for one in group["concepts"]],
+        }
         for sample in merged.samples.values()
         for group in sample["groups"]
     }
-    for sample_id, number in sorted(set(recorded) - set(made)):
-        if merged.whole:
-            yield f"group {number} of {sample_id} is recorded as made, but is not in the benchmark."
-    for key, group in made.items():
-        if key not in recorded:
-            yield f"group {key[1]} of {key[0]} is in the benchmark, but is not recorded as made."
-            continue
-        right = _record_of(group)
-        told = _record_of_entry(recorded[key], settings)
-        for name, value in right.items():
-            if told.get(name) != value:
-                written = f"recorded as {short(told.get(name))}; the benchmark has {short(value)}"
-                yield f"group {key[1]} of {key[0]}: its {name} {written}."
+    for path, found, right in differences(recorded, made):
+        if (merged.whole or right is not MISSING) and not (found == {} and right is MISSING):
+            yield told_difference(path, found, right, "by the benchmark it must be")
 
 
-def _record_of(group: Mapping[str, Any]) -> dict[str, Any]:
-    concepts = group["concepts"]
-    return {
-        "place is": group["after"],
-        "times are": group["times"],
-        "generator is": group["generator"],
-        "concepts are": [[concept["subject"], concept["name"]] for concept in concepts],
-        "photos are": [sorted(Path(photo).stem for photo in concept["photos"]) for concept in concepts],
+def _recorded(entry: Mapping[str, Any], generator: Any) -> tuple[str, dict[str, Any]]:
+    """A group as `run.json` has it; nothing of one that was not made."""
+    name = f"group {entry.get('group')} of {entry.get('sample_id')}"
+    if entry.get("state", "made") != "made":
+        return name, {}
+    concepts = entry.get("concepts")
+    listed = [one for one in concepts if isinstance(one, dict)] if isinstance(concepts, list) else []
+    photos = [one["photos"].values() if isinstance(one.get("photos"), dict) else () for one in listed]
+    return name, {
+        "after": entry.get("after"),
+        "times": entry.get("times"),
+        "generator": generator,
+        "concepts": [
+            [one.get("subject"), one.get("name"), *_stems(map(str, own))]
+            for one, own in zip(listed, photos, strict=True)
+        ],
     }
 
 
-def _record_of_entry(entry: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
-    listed = entry.get("concepts")
-    concepts = [one if isinstance(one, dict) else {} for one in listed] if isinstance(listed, list) else []
-    photos = (one.get("photos") for one in concepts)
-    return {
-        "place is": entry.get("after"),
-        "times are": entry.get("times"),
-        "generator is": settings.get("generator"),
-        "concepts are": [[one.get("subject"), one.get("name")] for one in concepts],
-        "photos are": [sorted(map(str, one.values())) if isinstance(one, dict) else [] for one in photos],
-    }
+def _stems(photos: Any) -> list[str]:
+    return sorted(Path(photo).stem for photo in photos)
 
 
-def _texts_within(value: Any) -> Iterator[str]:
-    waiting = [value]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, str):
-            yield one
-        elif isinstance(one, dict):
-            waiting += [*one, *one.values()]
-        elif isinstance(one, list):
-            waiting += one
-
-
-def _card_faults(folder: Path, samples: Sequence[Sample]) -> Iterator[Fault]:
-    """The header of the card names data files that are there, and their rows are those of the benchmark."""
-    if not (folder / CARD).is_file():
-        return  # a fault of the schema
-    try:
-        card = (folder / CARD).read_text(encoding="utf-8")
-    except (OSError, ValueError):
-        yield Fault(CARD, "records", "it cannot be read as text.")
-        return
-    header = card.split("---")[1] if card.startswith("---") and card.count("---") > 1 else ""
-    files = _DATA_FILE.findall(header)
-    if not files:
-        yield Fault(CARD, "records", "its header names no data file, so `datasets` cannot load the folder.")
-    for name in files:
-        if not (folder / name).is_file():
-            yield Fault(CARD, "records", f"its header names {name}, which is not there.")
-    right: dict[str, Mapping[tuple[str, ...], Mapping[str, Any]]] = {
-        QUESTIONS_FILE: {(row["question_id"],): row for row in question_rows(samples)},
-        CONVERSATIONS_FILE: {(row["sample_id"], row["dia_id"]): row for row in conversation_rows(samples)},
-    }
-    for name, rows in right.items():
-        if (folder / name).is_file():
-            yield from _row_faults(folder / name, rows)
-
-
-def _row_faults(file: Path, right: Mapping[tuple[str, ...], Mapping[str, Any]]) -> Iterator[Fault]:
-    keys = ("question_id",) if file.name == QUESTIONS_FILE else ("sample_id", "dia_id")
+def _rows(file: Path) -> dict[str, Any] | None:
     try:
         rows = [json.loads(line) for line in file.read_text(encoding="utf-8").split("\n") if line]
-        found = {tuple(str(row[key]) for key in keys): row for row in rows}
-    except (OSError, ValueError, RecursionError, KeyError, TypeError) as error:
-        yield Fault(file.name, "records", f"it is not JSON in lines of the right form: {error}.")
-        return
-    for path, told, row in differences(found, dict(right)):
-        name = " ".join(path[0])
-        if len(path) == 1:
-            there = "not in the benchmark" if isinstance(told, dict) else "not in it"
-            yield Fault(file.name, "records", f"{name} is {there}.")
-        else:
-            yield Fault(
-                file.name, "records", f"{name}: its {path[1]} is {short(told)}; the benchmark has {short(row)}."
-            )
+        return {
+            row["question_id"] if "question_id" in row else f"{row['sample_id']} {row['dia_id']}": row for row in rows
+        }
+    except (OSError, ValueError, RecursionError, KeyError, TypeError):
+        return None

@@ -6,24 +6,31 @@ So whatever `weave` computes (numbers, dates, ids, references, the host's own pa
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
 
 from data_synthesis.check_group import GroupFault, faults_of
-from data_synthesis.group import GroupRequest, SynthesisError, TurnPlace
-from data_synthesis.groups import CONCEPTS_PER_GROUP, PHOTOS_PER_CONCEPT
-from data_synthesis.interpolation import MadeGroup, host_questions, host_sessions, unweave, weave
+from data_synthesis.group import (
+    CONCEPTS_PER_GROUP,
+    PHOTOS_PER_CONCEPT,
+    ConceptGroup,
+    GroupRequest,
+    SynthesisError,
+    TurnPlace,
+)
+from data_synthesis.interpolation import MadeGroup, host_sessions, unweave, weave
 from data_synthesis.merged_folder import ID_MAP, Fault, short
 from data_synthesis.placement import session_times
-from data_synthesis.wording import words_of
+from data_synthesis.wording import long_sentences, words_of
 from m2a.benchmarks.locomo import ADVERSARIAL, Sample, evidence_references, parse_date_time, session_numbers
 
+MISSING: Any = object()
 _SESSION = re.compile(r"session_(\d+)(_date_time)?")
-_TIMES = ("after", "start", "end", "times", "sessions")
-_MISSING: Any = object()
+_RULES = dict.fromkeys(("after", "start", "end", "times", "sessions"), "time")
+_RULES |= {"dia_id": "numbering", "unseen_photos": "photos"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +42,7 @@ class TakenApart:
     made: Sequence[MadeGroup] = ()
 
     def turn_name(self, request: GroupRequest, place: TurnPlace) -> str:
-        return f"D{self._first_session(request) + place.session - 1}:{place.turn}"
+        return f"D{self._sessions(request)[0] + place.session - 1}:{place.turn}"
 
     def place_of(self, fault: GroupFault, request: GroupRequest) -> str:
         """The place of a fault of a group in the folder."""
@@ -43,7 +50,7 @@ class TakenApart:
             return self.question_place(request, fault.question)
         if fault.place is None:
             return f"{self.place}, group {request.group.number}"
-        session = f"{self.place}, session_{self._first_session(request) + fault.place.session - 1}"
+        session = f"{self.place}, session_{self._sessions(request)[0] + fault.place.session - 1}"
         turn = f", turn {fault.place.turn} ({self.turn_name(request, fault.place)})"
         return session + turn * (fault.place.turn > 0)
 
@@ -53,22 +60,21 @@ class TakenApart:
 
     def texts_besides(self, request: GroupRequest) -> list[str]:
         """What is said outside of a group."""
-        group = next(one for one in self.sample["groups"] if one["number"] == request.group.number)
-        talk, own = self.sample["conversation"], set(group["sessions"])
+        talk, own = self.sample["conversation"], self._sessions(request)
         return [turn["text"] for n in session_numbers(talk) if n not in own for turn in talk[f"session_{n}"]]
 
-    def _first_session(self, request: GroupRequest) -> int:
-        group = next(one for one in self.sample["groups"] if one["number"] == request.group.number)
-        return int(group["sessions"][0])
+    def _sessions(self, request: GroupRequest) -> list[int]:
+        groups = (group for group in self.sample["groups"] if group["number"] == request.group.number)
+        return list(next(groups)["sessions"])
 
 
 def take_apart(place: str, sample: Sample, id_map: Any, original: Sample | None) -> tuple[TakenApart, list[Fault]]:
     """The sample with its groups, and all that is wrong with it. `original` is LoCoMo's own sample, if it is at hand."""
-    faults = list(_order_faults(place, sample))
-    if blocking := list(_layout_faults(place, sample)):
-        return TakenApart(place, sample), faults + blocking
-    numbers, recorded = _old_numbers(sample, id_map)
-    host, made = unweave(sample, numbers)
+    faults = [*_order_faults(place, sample), *(blocking := list(_layout_faults(place, sample)))]
+    if blocking:
+        return TakenApart(place, sample), faults
+    recorded = id_map.get(sample["sample_id"], MISSING) if isinstance(id_map, dict) else MISSING
+    host, made = unweave(sample, _old_numbers(sample, recorded))
     host = original or host
     try:
         made = [replace(one, request=_with_times(one.request, len(one.group.sessions), host)) for one in made]
@@ -79,21 +85,16 @@ def take_apart(place: str, sample: Sample, id_map: Any, original: Sample | None)
     for one in made:
         others = apart.texts_besides(one.request)
         found = faults_of(one.group, one.request, partial(apart.turn_name, one.request), others)
-        found += _shape_faults(one.request)
+        found += [GroupFault("groups", told) for told in _shape_faults(one.request.group)]
         faults += [Fault(apart.place_of(fault, one.request), fault.rule, fault.sentence) for fault in found]
-    faults += _question_faults(apart)
-    if [group["sessions"] for group in again["groups"]] != [group["sessions"] for group in sample["groups"]]:
-        faults += _moved_faults(apart, again)
-    else:
-        faults += _woven_faults(apart, again, is_original=original is not None)
-        sample_id = sample["sample_id"]
-        if recorded is _MISSING:
-            faults.append(Fault(f"{ID_MAP}, {sample_id}", "id map", f"{sample_id!r} has no entry."))
-        else:
-            faults += [
-                Fault(f"{ID_MAP}, {sample_id}", "id map", _difference(path, old, new, "it must be"))
-                for path, old, new in differences(recorded, right_map)
-            ]
+    faults += [*_question_faults(apart), *_said_again(apart)]
+    for before, after in zip(sample["groups"], again["groups"], strict=True):
+        if before["sessions"] != after["sessions"]:
+            told = f"its sessions are {short(before['sessions'])}; after its host session they must be {after['sessions']}."
+            return apart, [*faults, Fault(f"{place}, group {before['number']}", "time", told)]
+    faults += _woven_faults(apart, again, "LoCoMo has" if original else "it must be")
+    for path, old, new in differences(recorded, right_map):
+        faults.append(Fault(f"{ID_MAP}, {sample['sample_id']}", "id map", told_difference(path, old, new)))
     return apart, faults
 
 
@@ -111,93 +112,71 @@ def _order_faults(place: str, sample: Sample) -> Iterator[Fault]:
 
 def _layout_faults(place: str, sample: Sample) -> Iterator[Fault]:
     """What keeps the groups from being told from the host."""
-    numbers = session_numbers(sample["conversation"])
+    numbers, groups = session_numbers(sample["conversation"]), sample["groups"]
     for expected, number in enumerate(numbers, start=1):
         if number != expected:
             sentence = f"session_{expected} is missing before it; sessions count from 1 without a gap."
             yield Fault(f"{place}, session_{number}", "numbering", sentence)
             break
-    groups = sample["groups"]
-    for name, values in (
-        ("the group number", [group["number"] for group in groups]),
-        ("the gap after host session", [group["after"] for group in groups]),
-        ("the session", [number for group in groups for number in group["sessions"]]),
-    ):
-        for value, count in Counter(values).items():
-            if count > 1:
-                yield Fault(place, "groups", f"{name} {short(value)} occurs {count} times among its groups.")
+    values = [("the group number", group["number"]) for group in groups]
+    values += [("the gap after host session", group["after"]) for group in groups]
+    values += [("the session", number) for group in groups for number in group["sessions"]]
+    for (name, value), count in Counter(values).items():
+        if count > 1:
+            yield Fault(place, "groups", f"{name} {short(value)} occurs {count} times among its groups.")
     for group in groups:
         own = group["sessions"]
         if not own or own != list(range(own[0], own[0] + len(own))) or not set(own) <= set(numbers):
             sentence = f"its sessions are {short(own)}; they must be there, one after the other."
             yield Fault(f"{place}, group {group['number']}", "groups", sentence)
-    known = {group["number"] for group in groups}
-    for question in sample["qa"]:
-        if question["category"] > ADVERSARIAL and question["group"] not in known:
+    for question in _inserted_questions(sample):
+        if question["group"] not in {group["number"] for group in groups}:
             sentence = f"its group {short(question['group'])} does not exist."
             yield Fault(f"{place}, question {question['question_id']}", "groups", sentence)
 
 
-def _old_numbers(sample: Sample, id_map: Any) -> tuple[dict[int, int], Any]:
-    """The host's own numbers of its sessions by the new ones, as the id map has them, or else counted; and that map."""
+def _old_numbers(sample: Sample, entry: Any) -> dict[int, int]:
+    """The host's own numbers of its sessions by the new ones, as the id map has them, or else counted."""
     inserted = {number for group in sample["groups"] for number in group["sessions"]}
     hosts = [number for number in session_numbers(sample["conversation"]) if number not in inserted]
-    entry = id_map.get(sample["sample_id"], _MISSING) if isinstance(id_map, dict) else _MISSING
     try:
         numbers = {new: int(old) for old, new in entry["sessions"].items()}
     except (TypeError, KeyError, ValueError, AttributeError):
         numbers = {}
     if sorted(numbers) != hosts or sorted(numbers.values()) != [numbers[number] for number in hosts]:
-        numbers = {new: old for old, new in enumerate(hosts, start=1)}
-    return numbers, entry
+        return {new: old for old, new in enumerate(hosts, start=1)}
+    return numbers
 
 
 def _with_times(request: GroupRequest, count: int, host: Sample) -> GroupRequest:
     """The request with the times that follow from the host's gap by equation 7. Raises SynthesisError without a gap."""
-    sessions, placement = host_sessions(host), request.placement
-    gap = next(((one, two) for one, two in pairwise(sessions) if one[0] == placement.after), None)
+    after = request.placement.after
+    gap = next((pair for pair in pairwise(host_sessions(host)) if pair[0][0] == after), None)
     if gap is None:
-        raise SynthesisError(
-            f"Group {request.group.number} stands after host session {placement.after}, where no gap is."
-        )
-    start, end = gap[0][1], gap[1][1]
+        raise SynthesisError(f"Group {request.group.number} stands after host session {after}, where no gap is.")
+    (_, start), (_, end) = gap
     times = session_times(start, end, count)
-    return replace(request, placement=replace(placement, start=start, end=end, times=times))
+    return replace(request, placement=replace(request.placement, start=start, end=end, times=times))
 
 
-def _moved_faults(apart: TakenApart, again: Sample) -> Iterator[Fault]:
-    for found, right in zip(apart.sample["groups"], again["groups"], strict=True):
-        if found["sessions"] != right["sessions"]:
-            sentence = f"its sessions are {short(found['sessions'])}, but after host session {short(found['after'])} "
-            sentence += f"they must be {short(right['sessions'])}."
-            yield Fault(f"{apart.place}, group {found['number']}", "time", sentence)
+# What concerns the groups of a sample together
 
 
-# Groups and questions
-
-
-def _shape_faults(request: GroupRequest) -> Iterator[GroupFault]:
-    concepts = request.group.concepts
-    if len(concepts) not in CONCEPTS_PER_GROUP:
-        yield GroupFault("groups", f"it has {len(concepts)} concepts; a group has 3 or 4.")
-    for kind, values in (
-        ("name", [concept.name for concept in concepts]),
-        ("subject", [concept.subject for concept in concepts]),
-        ("class", [concept.class_name for concept in concepts if concept.class_name]),
-    ):
-        for value, count in Counter(values).items():
-            if count > 1:
-                yield GroupFault("groups", f"{count} of its concepts have the {kind} {value!r}.")
-    for concept in concepts:
-        if len({photo.path for photo in concept.photos}) not in PHOTOS_PER_CONCEPT:
-            count = len({photo.path for photo in concept.photos})
-            yield GroupFault("groups", f"{concept.name} has {count} photos; a concept has 2 or 3.")
+def _shape_faults(group: ConceptGroup) -> Iterator[str]:
+    if len(group.concepts) not in CONCEPTS_PER_GROUP:
+        yield f"it has {len(group.concepts)} concepts; a group has 3 or 4."
+    for kind in ("name", "subject", "class_name"):
+        for value, count in Counter(getattr(concept, kind) for concept in group.concepts).items():
+            if value and count > 1:
+                yield f"{count} of its concepts have the {kind} {value!r}."
+    for concept in group.concepts:
+        if (count := len({photo.path for photo in concept.photos})) not in PHOTOS_PER_CONCEPT:
+            yield f"{concept.name} has {count} photos; a concept has 2 or 3."
 
 
 def _question_faults(apart: TakenApart) -> Iterator[Fault]:
-    """What concerns the questions of a sample together: ids, questions asked twice, evidence of the host, concepts."""
     sample, asked = apart.sample, dict[tuple[str, ...], str]()
-    inserted = {f"D{n}:" for group in sample["groups"] for n in group["sessions"]}
+    inserted = {f"D{n}" for group in sample["groups"] for n in group["sessions"]}
     turns = {turn["dia_id"] for value in sample["conversation"].values() if isinstance(value, list) for turn in value}
     for question in sorted(sample["qa"], key=lambda one: bool(one["category"] > ADVERSARIAL)):
         place, question_id = f"{apart.place}, question {question['question_id']}", question["question_id"]
@@ -205,16 +184,15 @@ def _question_faults(apart: TakenApart) -> Iterator[Fault]:
         if question["category"] > ADVERSARIAL:
             head = f"{sample['sample_id']}/g{question['group']}/"
             if not question_id.startswith(head):
-                sentence = f"its question_id must begin with {head!r}, for it is of that group."
-                yield Fault(place, "schema", sentence)
+                yield Fault(place, "schema", f"its question_id must begin with {head!r}, for it is of that group.")
             if not asked.get(same, head).startswith(head):  # those of one group are held against each other already
-                sentence = f"it asks the same as {asked[same]}: {question['question']!r}."
-                yield Fault(place, "duplicates", sentence)
+                told = f"it asks the same as {asked[same]}: {question['question']!r}."
+                yield Fault(place, "duplicates", told)
         else:
             for dia_id in evidence_references(question["evidence"], turns)[0]:
-                if f"{dia_id.split(':')[0]}:" in inserted:
-                    sentence = f"a question of the host names {dia_id}, a turn of an inserted session."
-                    yield Fault(place, "evidence", sentence)
+                if dia_id.split(":")[0] in inserted:
+                    told = f"a question of the host names {dia_id}, a turn of an inserted session."
+                    yield Fault(place, "evidence", told)
         asked.setdefault(same, question_id)
     subjects = Counter(subject for one in apart.made for subject in {own.subject for own in one.request.group.concepts})
     for subject, count in subjects.items():
@@ -222,90 +200,84 @@ def _question_faults(apart: TakenApart) -> Iterator[Fault]:
             yield Fault(apart.place, "groups", f"the concept {subject!r} is in {count} groups.")
 
 
+def _said_again(apart: TakenApart) -> Iterator[Fault]:
+    """A long sentence is said once in all groups of a dialogue; what is said twice within one is a fault of that group."""
+    said: dict[str, tuple[str, MadeGroup]] = {}
+    for one in apart.made:
+        for session, turns in enumerate(one.group.sessions, start=1):
+            for turn, text in enumerate((turn.text for turn in turns), start=1):
+                place = apart.turn_name(one.request, TurnPlace(session, turn))
+                for sentence in long_sentences(text):
+                    before, group = said.setdefault(sentence, (place, one))
+                    if group is not one:
+                        told = f'{place} says "{sentence}", which was said before ({before}).'
+                        yield Fault(apart.place, "duplicates", told)
+
+
 # Against what weaving gives
 
 
 def differences(found: Any, right: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any, Any]]:
-    """Where two JSON values differ, as a path with what was found there and what is right; `_MISSING` is nothing."""
+    """Where two JSON values differ, as a path with what was found there and what is right; MISSING is nothing."""
     if isinstance(found, dict) and isinstance(right, dict):
         for key in dict.fromkeys((*right, *found)):
-            yield from differences(found.get(key, _MISSING), right.get(key, _MISSING), (*path, key))
-    elif _are_lists(found, right) and len(found) == len(right) and any(isinstance(one, dict | list) for one in found):
-        for at, (one, other) in enumerate(zip(found, right, strict=True)):
-            yield from differences(one, other, (*path, at))
+            yield from differences(found.get(key, MISSING), right.get(key, MISSING), (*path, key))
+    elif isinstance(found, list) and isinstance(right, list) and len(found) == len(right) > 0:
+        if all(isinstance(one, dict | list) for one in (*found, *right)):
+            for at, (one, other) in enumerate(zip(found, right, strict=True), start=1):
+                yield from differences(one, other, (*path, at))
+        elif found != right:
+            yield path, found, right
     elif type(found) is not type(right) or found != right:
         yield path, found, right
 
 
-def _woven_faults(apart: TakenApart, again: Sample, *, is_original: bool) -> Iterator[Fault]:
-    inserted = {str(number) for group in apart.sample["groups"] for number in group["sessions"]}
-    standard = "LoCoMo has" if is_original else "it must be"
-    for path, found, right in differences(_without_questions(apart.sample), _without_questions(again)):
-        place, rule, told = _woven_place(path, apart, inserted)
-        told_as = standard if rule == "host" else "it must be"
-        yield Fault(f"{apart.place}, {place}", rule, _difference(told, found, right, told_as))
-    compared: tuple[tuple[str, list[dict[str, Any]], list[dict[str, Any]], str], ...] = (
-        ("host", host_questions(apart.sample), host_questions(again), standard),
-        ("schema", _inserted_questions(apart.sample), _inserted_questions(again), "it must be"),
-    )
-    for rule, old, new, told_as in compared:
-        if len(old) != len(new):
-            yield Fault(f"{apart.place}, qa", rule, f"there are {len(old)} questions; {told_as} {len(new)}.")
-            continue
-        for one, other in zip(old, new, strict=True):
-            place = f"{apart.place}, question {one['question_id']}"
-            ids = {"question_id": one["question_id"]}  # held against its own rules
-            for path, found, right in differences(one, other | ids):
-                yield Fault(place, rule, _difference(path, found, right, told_as))
+def told_difference(path: Sequence[Any], found: Any, right: Any, standard: str = "it must be") -> str:
+    subject = " of ".join(repr(step) if isinstance(step, str) else f"number {step}" for step in reversed(path))
+    told = "not there" if found is MISSING else short(found)
+    wanted = "nothing" if right is MISSING else short(right)
+    return f"{f'its {subject}' if subject else 'it'} is {told}; {standard} {wanted}."
 
 
-def _without_questions(sample: Sample) -> dict[str, Any]:
-    return {key: value for key, value in sample.items() if key != "qa"}
+def _woven_faults(apart: TakenApart, again: Sample, standard: str) -> Iterator[Fault]:
+    """Where the sample is not what weaving its groups into the host gives; `standard` is what the host is held against."""
+    found, right = _parts(apart.sample), _parts(again)
+    for new, old in zip(_inserted_questions(apart.sample), _inserted_questions(again), strict=True):
+        place = f"question {new['question_id']}"
+        found[place] = ("schema", new)
+        right[place] = ("schema", old | {"question_id": new["question_id"]})  # ids are held against their own rules
+    for place in dict.fromkeys((*right, *found)):
+        rule = found.get(place, right.get(place))[0]  # type: ignore[index]
+        (_, one), (_, other) = found.get(place, (rule, MISSING)), right.get(place, (rule, MISSING))
+        for path, old, new in differences(one, other):
+            own = next((_RULES[step] for step in path if step in _RULES), rule)
+            told = told_difference(path, old, new, standard if rule == "host" else "it must be")
+            yield Fault(f"{apart.place}, {place}", rule if rule == "host" and own != "numbering" else own, told)
+
+
+def _parts(sample: Sample) -> dict[str, tuple[str, Any]]:
+    """The parts of a sample by their places, each with the rule that it breaks where it differs; inserted questions apart."""
+    inserted = {str(number) for group in sample["groups"] for number in group["sessions"]}
+    parts: dict[str, tuple[str, Any]] = {}
+    for key, value in sample["conversation"].items():
+        match = _SESSION.fullmatch(key)
+        own = match is not None and match[1] in inserted
+        if match and match[2]:
+            parts[f"session_{match[1]}, its date"] = ("time" if own else "host", value)
+        elif match:
+            for at, turn in enumerate(value, start=1):
+                parts[f"{key}, turn {at} (D{match[1]}:{at})"] = ("schema" if own else "host", turn)
+        else:
+            parts[f"conversation, {key}"] = ("host", value)
+    parts |= {f"group {one['number']}": ("schema", one) for one in sample["groups"]}
+    hosts = [one for one in sample["qa"] if one["category"] <= ADVERSARIAL]
+    parts |= {f"question {one['question_id']}": ("host", one) for one in hosts}
+    rest = {key: value for key, value in sample.items() if key not in ("conversation", "qa", "groups")}
+    return parts | {key: ("host", value) for key, value in rest.items()}
 
 
 def _inserted_questions(sample: Sample) -> list[dict[str, Any]]:
-    questions = [question for question in sample["qa"] if question["category"] > ADVERSARIAL]
-    return sorted(questions, key=lambda one: [group["number"] for group in sample["groups"]].index(one["group"]))
-
-
-def _woven_place(path: tuple[Any, ...], apart: TakenApart, inserted: set[str]) -> tuple[str, str, tuple[Any, ...]]:
-    """Place and rule of a difference, and the part of its path that the sentence is about."""
-    first, *rest = path
-    if first == "groups" and len(rest) > 1:
-        rule = "time" if rest[1] in _TIMES else "photos" if "unseen_photos" in rest else "schema"
-        return f"group {apart.sample['groups'][rest[0]]['number']}", rule, tuple(rest[1:])
-    if first != "conversation" or not rest:
-        return ", ".join([str(first), *map(str, rest[:1])]), "host", tuple(rest)
-    match = _SESSION.fullmatch(str(rest[0]))
-    if not match:
-        return "conversation", "host", tuple(rest)
-    session, own = f"session_{match[1]}", match[1] in inserted
-    if match[2]:
-        return session, "time" if own else "host", ("date",)
-    if len(rest) < 2:
-        return session, "host", ("turns",)
-    turn = apart.sample["conversation"][session][rest[1]]
-    rule = "numbering" if "dia_id" in rest else "schema" if own else "host"
-    return f"{session}, turn {rest[1] + 1} ({turn['dia_id']})", rule, tuple(rest[2:])
-
-
-def _difference(path: Sequence[Any], found: Any, right: Any, standard: str) -> str:
-    subject = " of ".join(repr(step) if isinstance(step, str) else f"number {step + 1}" for step in reversed(path))
-    if path[-1:] == ("turns",) and _are_lists(found, right):
-        return f"it has {len(found)} turns; {standard} {len(right)}."
-    return f"its {subject or 'content'} is {_told(found)}; {standard} {_told(right)}."
-
-
-def _are_lists(*values: Any) -> bool:
-    return all(isinstance(value, list) for value in values)
-
-
-def _told(value: Any) -> str:
-    return "not there" if value is _MISSING else short(value)
-
-
-def id_map_strangers(id_map: Any, sample_ids: Mapping[str, Any] | set[str]) -> Iterator[Fault]:
-    """Entries of the id map for samples that the benchmark does not have."""
-    for name in id_map if isinstance(id_map, dict) else ():
-        if name not in sample_ids:
-            yield Fault(f"{ID_MAP}, {name}", "id map", f"{name!r} is no sample of the benchmark.")
+    """In the order of their groups."""
+    numbers = [group["number"] for group in sample["groups"]]
+    questions = (question for question in sample["qa"] if question["category"] > ADVERSARIAL)
+    return sorted(questions, key=lambda one: numbers.index(one["group"]) if one["group"] in numbers else -1)

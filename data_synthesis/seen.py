@@ -5,6 +5,7 @@ It is derived here alone, for every generator and again for a folder that was re
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
@@ -18,12 +19,13 @@ from data_synthesis.group import (
     ConceptPhoto,
     GeneratedGroup,
     GeneratedQuestion,
+    GeneratedTurn,
     GroupRequest,
     PersonalConcept,
     Seen,
     TurnPlace,
 )
-from data_synthesis.wording import content_of, holds, whole_words
+from data_synthesis.wording import content_of, holds, sentences, whole_words
 
 OPEN_DOMAIN = 8
 _NEAR = 2  # turns; so far from a photo words may still be about it
@@ -106,6 +108,17 @@ def in_words(place: TurnPlace) -> str:
 Answering = tuple[PersonalConcept, ConceptPhoto, Fact]
 
 
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What must be seen on a photo that a turn shows, in words, unless another turn has `told` it."""
+
+    concept: PersonalConcept
+    photo: ConceptPhoto
+    place: TurnPlace
+    words: str
+    told: TurnPlace | None
+
+
 class Sight:
     """What can be seen in a group of sessions, and what their words tell of it."""
 
@@ -117,22 +130,21 @@ class Sight:
         elsewhere: Sequence[str] = (),
     ) -> None:
         """`elsewhere` are the texts of the dialogue's other turns; `turn_name` is how sentences name a turn."""
-        self.request, self.turn_name, self._elsewhere = request, turn_name, elsewhere
+        self.group, self.request, self.turn_name, self._elsewhere = group, request, turn_name, elsewhere
         self.concepts = request.group.concepts
-        self.turns = {
-            TurnPlace(session, turn): said
-            for session, turns in enumerate(group.sessions, start=1)
-            for turn, said in enumerate(turns, start=1)
-        }
+        self.everyone = (*self.concepts, *request.elsewhere)
         self.owners = {photo.path: (one, photo) for one in self.concepts for photo in one.photos}
-
-    @cached_property
-    def shown(self) -> dict[Path, list[TurnPlace]]:
-        shown: dict[Path, list[TurnPlace]] = {}
-        for place, turn in self.turns.items():
-            for photo in turn.photos:
-                shown.setdefault(photo, []).append(place)
-        return shown
+        self.turns: dict[TurnPlace, GeneratedTurn] = {}
+        self.shown: dict[Path, list[TurnPlace]] = {}
+        self.first_said: dict[str, TurnPlace] = {}
+        for session, turns in enumerate(group.sessions, start=1):
+            for number, turn in enumerate(turns, start=1):
+                place = TurnPlace(session, number)
+                self.turns[place] = turn
+                for photo in turn.photos:
+                    self.shown.setdefault(photo, []).append(place)
+                for sentence in sentences(turn.text):
+                    self.first_said.setdefault(sentence, place)
 
     @cached_property
     def about(self) -> dict[str, list[TurnPlace]]:
@@ -156,17 +168,14 @@ class Sight:
         times = self.request.placement.times
         return times[place.session - 1].date() if 1 <= place.session <= len(times) else None
 
-    def days_told(self, place: TurnPlace) -> set[date]:
-        """The day of a turn, and those that its expressions mean."""
-        day, days = self.day(place), set[date]()
-        if day is not None:
-            days.add(day)
-            for expression in expressions_in(self.turns[place].text):
-                try:
-                    days.add(resolve(expression, day))
-                except ValueError:
-                    continue
-        return days
+    def dates_told(self, place: TurnPlace) -> list[tuple[str, date]]:
+        """The expressions of a turn, "" for its own day among them, with the days that they mean."""
+        found = []
+        if (day := self.day(place)) is not None:
+            for expression in ("", *expressions_in(self.turns[place].text)):
+                with suppress(ValueError):
+                    found.append((expression, resolve(expression, day)))
+        return found
 
     def places(self, question: GeneratedQuestion) -> list[TurnPlace]:
         """Its evidence, as far as that exists."""
@@ -181,13 +190,13 @@ class Sight:
         words -= content_of(concept.name)
         return bool(words) and any(words <= content_of(text) and holds(text, concept.name) for text in self._elsewhere)
 
+    def told_anywhere(self, words: frozenset[str]) -> TurnPlace | None:
+        """The first turn of the sessions that says one of the words."""
+        return next((at for at in self.turns if words & self.words(at)), None)
+
     def said(self, question: GeneratedQuestion) -> bool:
         """Whether the words of its evidence say the answer."""
-        said = frozenset().union(*map(self.words, self.places(question)))
-        return content_of(question.answer) <= said
-
-    def says(self, fact: Fact, answer: str) -> bool:
-        return content_of(answer) <= fact.words
+        return content_of(question.answer) <= frozenset().union(*map(self.words, self.places(question)))
 
     # What a question needs
 
@@ -201,38 +210,36 @@ class Sight:
                 if photo in [own.path for own in concept.unseen]
             )
         found: dict[tuple[Path, str], Seen] = {}
-        for concept, photo, place, words, forms in self.wanted(question):
-            if not any(self.telling(form, concept) for form in forms):
-                seen = Seen(photo.path, words, place, self._meant_by(question, concept) or (place,))
-                found.setdefault((photo.path, words), seen)
+        for need in self.needs(question):
+            if need.told is None:
+                seen = Seen(
+                    *(need.photo.path, need.words, need.place),
+                    self._meant_by(question, need.concept) or (need.place,),
+                )
+                found.setdefault((need.photo.path, need.words), seen)
         return tuple(found.values())
 
-    def wanted(
-        self, question: GeneratedQuestion
-    ) -> Iterator[tuple[PersonalConcept, ConceptPhoto, TurnPlace, str, list[frozenset[str]]]]:
-        """What must be seen on the photos of its evidence unless a turn tells it, in words and in the forms of a telling."""
+    def needs(self, question: GeneratedQuestion) -> Iterator[Need]:
+        """What must be seen on the photos of its evidence, each photo after the other."""
         for concept, photo, place in self.shown_by(question):
             for words, forms in self._needed(question, concept, photo):
-                yield concept, photo, place, words, forms
+                told = next(filter(None, (self.telling(form, concept) for form in forms)), None)
+                yield Need(concept, photo, place, words, told)
 
     def shown_by(self, question: GeneratedQuestion) -> Iterator[tuple[PersonalConcept, ConceptPhoto, TurnPlace]]:
         for place in self.places(question):
-            for path in self.turns[place].photos:
-                if path in self.owners:
-                    yield (*self.owners[path], place)
+            yield from ((*self.owners[path], place) for path in self.turns[place].photos if path in self.owners)
 
     def named(self, question: GeneratedQuestion) -> list[PersonalConcept]:
         return [one for one in self.concepts if holds(question.text, one.name)]
 
     def answered(self, question: GeneratedQuestion) -> list[Answering]:
-        """Of each photo of whom the question is about the first fact that says the answer."""
-        named = self.named(question)
-        found = []
-        for concept, photo, _ in self.shown_by(question):
+        """Of each photo of whom the question is about the first fact that says the answer; nothing where a date is asked."""
+        named, answer, found = self.named(question), content_of(question.answer), []
+        for concept, photo, _ in self.shown_by(question) if question.derivation is None else ():
             if not named or concept in named:
                 facts = self._facts_asked(question, concept, photo)
-                right = next((fact for fact in facts if self.says(fact, question.answer)), None)
-                found += [(concept, photo, right)] if right else []
+                found += [(concept, photo, fact) for fact in facts if answer <= fact.words][:1]
         return found
 
     def _facts_asked(self, question: GeneratedQuestion, concept: PersonalConcept, photo: ConceptPhoto) -> list[Fact]:
@@ -248,27 +255,20 @@ class Sight:
         self, question: GeneratedQuestion, concept: PersonalConcept, photo: ConceptPhoto
     ) -> Iterator[tuple[str, list[frozenset[str]]]]:
         """What must be seen on the photo in words, each with the forms in which a turn might tell it."""
-        for owner, own, fact in self.answered(question) if question.derivation is None else ():
+        for owner, own, fact in self.answered(question):
             if owner is concept and own is photo:
                 yield fact.text, [content_of(question.answer), content_of(fact.text)]
-        asked, named = content_of(question.text), self.named(question)
-        if concept in named:
-            quoted = self.quoted(asked, concept, photo)
-            if quoted:
+        asked, kind = content_of(question.text), content_of(concept.class_name)
+        if concept in self.named(question):
+            if quoted := self.quoted(asked, concept, photo):
                 yield photo.setting, [quoted]
-            words = content_of(concept.class_name)
-            if question.category == OPEN_DOMAIN and concept.class_name and not self.told_anywhere(words):
-                yield concept.class_name, [words]
-        elif (phrase := self.look(asked, concept, photo)) and not (
-            asked & content_of(concept.class_name) and self.telling(content_of(concept.class_name), concept)
-        ):
-            yield phrase, [content_of(phrase) & asked - content_of(concept.class_name)]
+            told = kind & content_of(concept.name) or self.told_anywhere(kind)
+            if question.category == OPEN_DOMAIN and concept.class_name and not told:
+                yield concept.class_name, [kind]
+        elif (phrase := self.look(asked, concept, photo)) and not (asked & kind and self.telling(kind, concept)):
+            yield phrase, [content_of(phrase) & asked - kind]
         if not facts_of(concept, photo) and question.derivation is None and not self.said(question):
             yield question.answer, [content_of(question.answer)]
-
-    def told_anywhere(self, words: frozenset[str]) -> TurnPlace | None:
-        """The first turn of the sessions that says one of the words."""
-        return next((at for at in self.turns if words & self.words(at)), None)
 
     def quoted(self, asked: frozenset[str], concept: PersonalConcept, photo: ConceptPhoto) -> frozenset[str]:
         """The words of its setting by which the question tells the photo from all others of its concept; else nothing."""
@@ -281,7 +281,7 @@ class Sight:
 
     def look(self, asked: frozenset[str], concept: PersonalConcept, photo: ConceptPhoto) -> str:
         """The words by which the question tells the concept from all others, out of what is stated of its looks."""
-        others = [look_words(one) for one in (*self.concepts, *self.request.elsewhere) if one is not concept]
+        others = [look_words(one) for one in self.everyone if one is not concept]
         for text in _look_texts(concept, photo):
             text = re.sub(r"\s*\([^()]*\)", "", text)
             words = content_of(text) - content_of(concept.class_name) - POSES

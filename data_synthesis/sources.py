@@ -119,7 +119,7 @@ def _subject(details: Any, folder: Path, place: str) -> PersonalConcept:
         )
         return PersonalConcept(
             subject=subject,
-            name=str(details.get("alias") or _name(subject)),
+            name=str(details.get("alias") or _kind(subject)),
             class_name=str(details.get("class_name") or _class(subject)),
             photos=photos,
             live=bool(details.get("live", False)),

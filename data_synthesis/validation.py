@@ -10,10 +10,10 @@ from pathlib import Path
 
 from data_synthesis.group import SynthesisError
 from data_synthesis.leakage import AskedQuestion, Rate, leakage
-from data_synthesis.merged_folder import BENCHMARK, Fault, MergedFolder, read_folder
+from data_synthesis.merged_folder import BENCHMARK, ID_MAP, Fault, MergedFolder, read_folder
 from data_synthesis.merged_photos import file_faults, shown_copies
 from data_synthesis.merged_records import record_faults
-from data_synthesis.merged_sample import TakenApart, id_map_strangers, take_apart
+from data_synthesis.merged_sample import TakenApart, take_apart
 from data_synthesis.merged_source import source_faults
 from data_synthesis.sources import read_concepts
 from data_synthesis.wording import long_sentences
@@ -83,48 +83,34 @@ def validate(folder: Path, locomo: Path | None = None, concepts: Path | None = N
         apart, found = take_apart(place, sample, merged.id_map, original)
         parts.append(apart)
         faults += found
+    samples = merged.samples.values()
     if merged.whole:
-        faults += id_map_strangers(merged.id_map, {sample["sample_id"] for sample in merged.samples.values()})
-    faults += [*_said_again(parts), *_ids_given_twice(merged), *_photo_faults(merged, parts)]
-    faults += record_faults(merged, locomo)
+        strangers = set(merged.id_map or ()) - {sample["sample_id"] for sample in samples}
+        faults += [Fault(ID_MAP, "id map", f"{name!r} is no sample of the benchmark.") for name in sorted(strangers)]
+    ids = Counter(one["question_id"] for sample in samples for one in sample["qa"])
+    for place, question_id in (
+        (at, one["question_id"]) for at, sample in merged.samples.items() for one in sample["qa"]
+    ):
+        if ids[question_id] > 1:
+            told = f"its question_id occurs {ids[question_id]} times."
+            faults.append(Fault(f"{place}, question {question_id}", "duplicates", told))
+    faults += [*_photo_faults(merged, parts), *record_faults(merged, locomo)]
     if concepts is not None:
         faults += source_faults(merged, read_concepts(concepts))
-    figures = tuple(leakage([question for apart in parts for question in _asked(apart)]))
+    figures = leakage([question for apart in parts for question in _asked(apart)])
+    alike = _said_by_others(parts) if len(parts) > 1 else []
     faults += [
-        Fault(BENCHMARK, "leakage", f"{rate}: the visual questions can be answered without the photos.")
+        Fault(BENCHMARK, "leakage", f"{rate}: they are answered without the photos.")
         for rate in figures
         if rate.too_high
     ]
-    samples = merged.samples.values()
+    faults += [Fault(BENCHMARK, "duplicates", f"{rate}: they repeat each other.") for rate in alike if rate.too_high]
     inserted = sum(len(group["sessions"]) for sample in samples for group in sample["groups"])
     read = (
-        f"{folder}: {len(samples)} conversations, {inserted} inserted sessions, "
-        f"{sum(len(sample['qa']) for sample in samples)} questions"
+        f"{folder}: {len(samples)} conversations, {inserted} inserted sessions, {ids.total()} questions, "
+        f"{'not ' * (locomo is None)}compared with LoCoMo."
     )
-    alike = _said_by_others(parts)
-    faults += [Fault(BENCHMARK, "duplicates", f"{rate}: they repeat each other.") for rate in alike if rate.too_high]
-    return Report(
-        tuple(dict.fromkeys(faults)),
-        (*figures, *alike),
-        f"{read}, {'not ' if locomo is None else ''}compared with LoCoMo.",
-        tuple(parts),
-    )
-
-
-def _said_again(parts: Sequence[TakenApart]) -> Iterator[Fault]:
-    """A long sentence is said once in all groups of a dialogue; what is said twice within one is a fault of that group."""
-    for apart in parts:
-        said: dict[str, tuple[str, int]] = {}
-        for one in apart.made:
-            number = one.request.group.number
-            numbers = next(group for group in apart.sample["groups"] if group["number"] == number)["sessions"]
-            for session_number, session in zip(numbers, one.group.sessions, strict=True):
-                for turn_number, turn in enumerate(session, start=1):
-                    place = f"{apart.place}, session_{session_number}, turn {turn_number}"
-                    for sentence in long_sentences(turn.text):
-                        before, group = said.setdefault(sentence, (place, number))
-                        if group != number:
-                            yield Fault(place, "duplicates", f'the sentence "{sentence}" was said before ({before}).')
+    return Report(tuple(dict.fromkeys(faults)), (*figures, *alike), read, tuple(parts))
 
 
 def _said_by_others(parts: Sequence[TakenApart]) -> list[Rate]:
@@ -132,38 +118,29 @@ def _said_by_others(parts: Sequence[TakenApart]) -> list[Rate]:
     texts = [[turn.text for one in apart.made for session in one.group.sessions for turn in session] for apart in parts]
     said = Counter(sentence for own in texts for sentence in {s for text in own for s in long_sentences(text)})
     shared = sum(count > 1 for count in said.values())
-    return [Rate("long sentences of more than one dialogue", shared, len(said), SHARED_LIMIT)] if len(parts) > 1 else []
-
-
-def _ids_given_twice(merged: MergedFolder) -> Iterator[Fault]:
-    ids = [(place, one["question_id"]) for place, sample in merged.samples.items() for one in sample["qa"]]
-    counts = Counter(question_id for _, question_id in ids)
-    for place, question_id in ids:
-        if counts[question_id] > 1:
-            told = f"its question_id occurs {counts[question_id]} times."
-            yield Fault(f"{place}, question {question_id}", "duplicates", told)
+    return [Rate("long sentences of more than one dialogue", shared, len(said), SHARED_LIMIT)]
 
 
 def _photo_faults(merged: MergedFolder, parts: Sequence[TakenApart]) -> Iterator[Fault]:
     named: dict[str, str] = {}
     for apart in parts:
-        conversation = apart.sample["conversation"]
+        conversation, shown = apart.sample["conversation"], dict[str, str]()
         for number in session_numbers(conversation):
             for at, turn in enumerate(conversation[f"session_{number}"], start=1):
                 for photo in turn.get("photos") or ():
+                    shown.setdefault(photo, turn["dia_id"])
                     named.setdefault(photo, f"{apart.place}, session_{number}, turn {at} ({turn['dia_id']})")
         for group in apart.sample["groups"]:
             for photo in (one for own in group["concepts"] for one in (*own["photos"], *own["unseen_photos"])):
                 named.setdefault(photo, f"{apart.place}, group {group['number']}")
         copies = shown_copies(merged.path, [one.group for one in apart.made])
-        shown = {photo: place for photo, place in named.items() if place.startswith(f"{apart.place}, session")}
         for question in apart.sample["qa"]:
             place = f"{apart.place}, question {question['question_id']}"
             for photo in question["photos"]:
                 named.setdefault(photo, place)
                 if photo in shown:
-                    told = f"it comes with {photo!r}, which {shown[photo].rpartition(' ')[2].strip('()')} shows; "
-                    yield Fault(place, "photos", f"{told}only a photo that the dialogue never shows asks memory.")
+                    told = f"which {shown[photo]} shows; only a photo that the dialogue never shows asks memory."
+                    yield Fault(place, "photos", f"it comes with {photo!r}, {told}")
                 elif Path(photo) in copies:
                     same = f"which is the same picture as {copies[Path(photo)].as_posix()!r}, which the dialogue shows."
                     yield Fault(place, "photos", f"it comes with {photo!r}, {same}")
@@ -175,16 +152,10 @@ def _asked(apart: TakenApart) -> list[AskedQuestion]:
     conversation = apart.sample["conversation"]
     turns = [turn for number in session_numbers(conversation) for turn in conversation[f"session_{number}"]]
     words = [(turn["speaker"], turn["text"]) for turn in turns]
-    said = {turn["dia_id"]: turn for turn in turns}
-    asked = []
-    for one in apart.sample["qa"]:
-        if one["category"] not in VISUAL_CATEGORIES:
-            continue
-        evidence = [said[dia_id] for dia_id in one["evidence"] if dia_id in said]
-        asked.append(
-            AskedQuestion(
-                *(CATEGORY_NAMES[one["category"]], one["question"], (one["answer"], *one["accepted_answers"]), words),
-                evidence=tuple(turn["text"] for turn in evidence),
-            )
+    return [
+        AskedQuestion(
+            CATEGORY_NAMES[one["category"]], one["question"], (one["answer"], *one["accepted_answers"]), words
         )
-    return asked
+        for one in apart.sample["qa"]
+        if one["category"] in VISUAL_CATEGORIES
+    ]

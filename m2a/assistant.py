@@ -1,4 +1,4 @@
-"""The assistant: records messages, runs turns, and owns the updates that follow them."""
+"""The assistant: one opened data folder, and everything that can be asked of it or done to it."""
 
 import asyncio
 import logging
@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any
 
 from m2a import connecting, memory_edits, review
 from m2a.ability_sentences import ability_sentences
@@ -16,51 +16,34 @@ from m2a.agents.chat_agent import ChatAgent
 from m2a.agents.in_thread import in_thread
 from m2a.agents.memory_manager import MemoryManager
 from m2a.agents.policy import Policy
-from m2a.agents.reply import Reply
-from m2a.agents.traces import Explanation, dump_trace, load_trace
+from m2a.agents.traces import Explanation, load_trace
 from m2a.captioning import caption_photos
-from m2a.costing import cost_of
 from m2a.data_folder import DataFolder
 from m2a.health_checks import HealthChecks
-from m2a.incoming import IncomingMessage, check_message, read_photo
+from m2a.incoming import IncomingMessage, check_message
 from m2a.loading import Loading
-from m2a.memory.bank import MemoryBank, MessageErasedError
+from m2a.memory.bank import MemoryBank
+from m2a.memory.memory_browser import MemoryBrowser
 from m2a.memory.message_recorder import MessageRefusedError
 from m2a.memory.owners import owner_named, owners_with_pending_updates, owners_with_uncaptioned_photos
 from m2a.memory.purging import is_purge_due, purge
 from m2a.memory.stores import Stores
-from m2a.sentences import failure_sentence, log_unforeseen
+from m2a.sentences import log_unforeseen
 from m2a.settings import Settings, load_settings
-from m2a.speakers import ASSISTANT, THE_USER, USER
+from m2a.speakers import THE_USER
 from m2a.temporary_chats import TemporaryChats
-from m2a.turn import ClosedError, Turn
+from m2a.turn_runner import Agents, TurnRunner
 from m2a.types import (
     ChatConnection,
     ConnectionWish,
-    Conversation,
-    Cost,
-    CostSum,
     DateInterval,
-    Emit,
     Erasure,
     ErasurePreview,
-    Failed,
-    FoundConversation,
-    Hit,
     Keeping,
     MemoryChanged,
-    MemoryFilter,
-    MemoryPage,
-    MemoryRule,
     Message,
-    MessageRecorded,
-    OpenedMemory,
-    Query,
     Receipt,
-    ReplyFinished,
     Review,
-    Subject,
-    SubjectSummary,
     Supersession,
     TurnEvent,
 )
@@ -80,12 +63,9 @@ from models.prices import Price, price_of
 
 LOCAL_OWNER = "local"
 MESSAGES_FOUND = 50
-CLOSEST = 3
 LONGEST_TITLE = 200
 
 PURGE_EVERY = 86_400  # seconds
-
-_STOPPED = "(stopped)"
 
 logger = logging.getLogger(__name__)
 
@@ -115,15 +95,16 @@ class Assistant:
         self.health_checks = HealthChecks(self.stores, self.memory, self._caption)
         self.local_owner = owner_named(sql.database, LOCAL_OWNER)
         self.temporary_chats = TemporaryChats(lambda: self.stores, clock)
-        # Held, by owner, while a message is answered and while the memory is updated.
-        self._reply_locks: dict[str, asyncio.Lock] = {}
-        self._update_locks: dict[str, asyncio.Lock] = {}
+        self.turns = TurnRunner(
+            lambda owner, conversation_id: self.temporary_chats.find(owner, conversation_id) or self._bank(owner),
+            self._agents,
+            lambda owner: self._spawn(self._caption(owner)),
+            clock,
+        )
         self._caption_locks: dict[str, asyncio.Lock] = {}
         self._purging = asyncio.Lock()
         self._connecting = asyncio.Lock()
-        self._turns: dict[Turn, asyncio.Task[None]] = {}
         self._background: set[asyncio.Task[None]] = set()
-        self._closed = False
 
     @classmethod
     def open(
@@ -165,13 +146,12 @@ class Assistant:
 
     async def close(self) -> None:
         """Stop what runs and release the data folder. What was acknowledged stays; a pending update is resumed later."""
-        self._closed = True
         async with AsyncExitStack() as last:  # whatever breaks on the way, the folder is free in the end
             last.callback(self.folder.release)
             last.callback(self.stores.database.close)
             for loading in self._loadings():
                 last.push_async_callback(in_thread, loading.close)
-            running = [*self._turns.values(), *self._background]
+            running = [*self.turns.close(), *self._background]
             for task in running:
                 task.cancel()
             await asyncio.gather(*running, return_exceptions=True)
@@ -200,28 +180,9 @@ class Assistant:
         for `undo`), and what it did not. Raises `PhotoRefusedError`, `MessageRefusedError`, `UnknownConversationError` and
         `ClosedError` before anything is stored; what fails later comes as `Failed`.
         """
-        turn = self.begin(owner, IncomingMessage(text, tuple(photos), conversation_id, replaces))
+        turn = self.turns.begin(owner, IncomingMessage(text, tuple(photos), conversation_id, replaces))
         async for event in turn.follow():
             yield event
-
-    def begin(self, owner: str, message: IncomingMessage) -> Turn:
-        """Start a turn, which runs whether anybody follows it or not. Raises `ClosedError`."""
-        if self._closed:
-            raise ClosedError
-        turn = Turn(owner, message)
-        self._turns[turn] = task = turn.start(self._run(turn))
-        task.add_done_callback(lambda _task: self._turns.pop(turn))
-        return turn
-
-    def turns(self, owner: str, conversation_id: str) -> list[Turn]:
-        """The turns of a conversation that are not done, oldest first."""
-        wanted = (owner, conversation_id)
-        return [turn for turn in list(self._turns) if (turn.owner, turn.conversation_id) == wanted]
-
-    def stop(self, owner: str, conversation_id: str) -> None:
-        """End the replies that a conversation waits for; what there is of them is kept, marked as partial."""
-        for turn in self.turns(owner, conversation_id):
-            turn.stop()
 
     def memory(self, owner: str) -> MemoryBank:
         """The owner's memory, to read and to write, without what is past its last day."""
@@ -229,29 +190,18 @@ class Assistant:
         bank.expire()
         return bank
 
+    def browser(self, owner: str) -> MemoryBrowser:
+        """The owner's memory, to look through."""
+        return MemoryBrowser(self.memory(owner), self.stores, self._clock)
+
     def bank_of(self, owner: str, conversation_id: str | None) -> MemoryBank:
         """The owner's memory as the conversation has it: in a temporary chat, what is said there too, and no writing."""
         return self.temporary_chats.find(owner, conversation_id) or self.memory(owner)
 
     def end_temporary(self, owner: str, conversation_id: str) -> None:
         """End a temporary chat: nothing of it is left. A reply under way is stopped."""
-        self.stop(owner, conversation_id)
+        self.turns.stop(owner, conversation_id)
         self.temporary_chats.end(owner, conversation_id)
-
-    def conversations(self, owner: str) -> list[Conversation]:
-        """The last used first."""
-        return self.memory(owner).conversations()
-
-    def find_conversations(self, owner: str, words: str) -> list[FoundConversation]:
-        """Those with the words in their title, the last used first, then those in which something said fits, best first."""
-        bank = self.memory(owner)
-        known = {one.conversation_id: one for one in bank.conversations()}
-        titled = [one for one in known.values() if words.casefold() in one.title.casefold()]
-        found = {one.conversation_id: FoundConversation(one, None) for one in titled}
-        for message in bank.find_messages(words, limit=MESSAGES_FOUND):
-            place = known[message.conversation_id]
-            found.setdefault(place.conversation_id, FoundConversation(place, message))
-        return list(found.values())
 
     def rename_conversation(self, owner: str, conversation_id: str, title: str) -> None:
         """Give a conversation another title. Raises `MessageRefusedError` and `UnknownConversationError`."""
@@ -260,10 +210,6 @@ class Assistant:
         if not title or len(title) > LONGEST_TITLE:
             raise MessageRefusedError(f"A title has 1 to {LONGEST_TITLE} characters, and this one has {len(title)}.")
         self.memory(owner).rename_conversation(conversation_id, title)
-
-    def captions(self, owner: str, photo_ids: Sequence[str]) -> dict[str, str]:
-        """The captions of those photos that have one."""
-        return self.memory(owner).captions(photo_ids)
 
     def messages(self, owner: str, conversation_id: str) -> list[Message]:
         """A conversation as its owner reads it, with what is kept back from answers."""
@@ -275,81 +221,6 @@ class Assistant:
         A reply in a temporary chat is found with the chat's `conversation_id`.
         """
         return load_trace(self.bank_of(owner, conversation_id), message_id, to_owner=True)
-
-    def costs(self, owner: str, reply_ids: Collection[int]) -> dict[int, list[Cost]]:
-        """What each of the replies took, and the update after it."""
-        return self.memory(owner).costs_of(reply_ids)
-
-    def daily_costs(self, owner: str, days: int) -> tuple[list[CostSum], CostSum]:
-        """What the last days took, the newest first, and what everything took."""
-        return self.memory(owner).daily_costs(days)
-
-    def memories(self, owner: str, wanted: MemoryFilter, *, start: int, count: int) -> MemoryPage:
-        """A part of what is remembered, the last told first."""
-        return self.memory(owner).page(wanted, start=start, count=count)
-
-    def find_memories(self, owner: str, words: str, wanted: MemoryFilter, k: int) -> list[Hit]:
-        """The memories near to the words among those that the filter lets through, best first, `k` at most.
-
-        Where none is near, the `CLOSEST` that there are, of which no hit `is_near`.
-        """
-        bank = self.memory(owner)
-
-        def found(*, relevance_floor: bool) -> list[Hit]:
-            if wanted == MemoryFilter():
-                return bank.search(Query(words), k=k, relevance_floor=relevance_floor)
-            return bank.search_within(Query(words), wanted, k, relevance_floor=relevance_floor)
-
-        hits = found(relevance_floor=True)
-        near = [hit for hit in hits if hit.is_near]
-        return near or (hits or found(relevance_floor=False))[:CLOSEST]
-
-    def find_memories_by_photo(self, owner: str, photo: str | bytes, k: int) -> list[Hit]:
-        """The memories with a photo that is near to a stored one, by its id, or to a picture, which is kept nowhere.
-
-        The nearest first. Raises `PhotoRefusedError` and `LookupError`.
-        """
-        bank = self.memory(owner)
-        query = Query(photo_ids=(photo,)) if isinstance(photo, str) else Query(pictures=(bank.as_stored(photo),))
-        return bank.search(query, k=k)
-
-    def subjects(self, owner: str, limit: int = 100) -> list[Subject]:
-        """What the memories are about, the most told first."""
-        return self.memory(owner).subjects(limit)
-
-    def memory_summary(self, owner: str) -> list[SubjectSummary]:
-        """What is known, by subject, in the memories' own words; the most told subject first, the newest memory first."""
-        return self.memory(owner).summary()
-
-    def open_memory(self, owner: str, memory_id: int, *, messages: int = 20) -> OpenedMemory:
-        """A memory that holds, or that another took the place of, with all that belongs to it and its first `messages`.
-
-        Raises `LookupError` for one that was forgotten or never was.
-        """
-        bank = self.memory(owner)
-        kept_back = bank.kept_back_by_id([memory_id]).get(memory_id)
-        found = bank.entries_by_id([memory_id]) or bank.replaced_entries([memory_id])
-        found |= {memory_id: kept_back.entry} if kept_back else {}
-        if memory_id not in found:
-            raise LookupError(f"There is no memory {memory_id} any more.")
-        entry = found[memory_id]
-        evidence = bank.evidence_to_owner(entry.evidence_ids)
-        concepts = {concept.concept_id: concept for concept in bank.concepts()} if entry.concept_ids else {}
-        near = [number for number in (entry.corrects, entry.superseded_by) if number is not None]
-        others = bank.entries_by_id(near) | bank.replaced_entries(near)
-        return OpenedMemory(
-            entry,
-            tuple(evidence[:messages]),
-            len(evidence),
-            bank.preceding([message.message_id for message in evidence[:messages]]),
-            tuple(bank.versions(memory_id)),
-            tuple(bank.history(memory_id)),
-            tuple(concepts[number] for number in entry.concept_ids if number in concepts),
-            tuple(bank.corrections_of([memory_id]).get(memory_id, ())),
-            others.get(entry.corrects or 0),
-            others.get(entry.superseded_by or 0),
-            kept_back,
-        )
 
     def before(
         self, owner: str, message_ids: Collection[int], conversation_id: str | None = None
@@ -385,14 +256,7 @@ class Assistant:
 
     def insist(self, owner: str, reply_id: int, number: int) -> list[MemoryChanged]:
         """Do what was asked for in a turn and was not done; empty where that was done before. Raises like `undo`."""
-        return self.memory(owner).insist(reply_id, number, who=THE_USER)
-
-    def memory_rule(self, owner: str) -> MemoryRule:
-        """When memories are written: at once or after a review, and of which categories never."""
-        return self.memory(owner).rule()
-
-    def set_memory_rule(self, owner: str, rule: MemoryRule) -> None:
-        self.memory(owner).set_rule(rule)
+        return self.memory(owner).review_queue.insist(reply_id, number, who=THE_USER)
 
     def review(self, owner: str, at: tuple[int, int] | None = None, *, skip: bool = False) -> Review:
         """What waits to be kept or rejected, with one of it, as `review.review` has it."""
@@ -401,10 +265,6 @@ class Assistant:
     def keep(self, owner: str, reply_id: int, number: int, text: str | None = None) -> int:
         """Write a memory that waited, on wish with another text. Returns and raises like `edit_memory`."""
         return review.keep(self.memory(owner), reply_id, number, text, who=THE_USER)
-
-    def reject(self, owner: str, reply_id: int, number: int, *, rejected: bool = True) -> None:
-        """Have a memory that waited never written, or, to undo that, wait again. Raises `LookupError`."""
-        self.memory(owner).reject(reply_id, number, rejected=rejected)
 
     def supersede(self, owner: str, reply_id: int, number: int, memory_id: int) -> list[MemoryChanged]:
         """Put what a turn added in the place of one of its rivals, which stays as history; empty where it no longer is one.
@@ -422,7 +282,8 @@ class Assistant:
     def waiting_updates(self, owner: str) -> dict[int, bool]:
         """The replies after which the memory was not updated yet, and whether that is set aside."""
         bank = self.memory(owner)
-        return dict.fromkeys(bank.pending_updates(), False) | dict.fromkeys(bank.set_aside_updates(), True)
+        waiting, set_aside = bank.replies.pending_updates(), bank.replies.set_aside_updates()
+        return dict.fromkeys(waiting, False) | dict.fromkeys(set_aside, True)
 
     async def preview_erasure(self, owner: str, erasure: Erasure) -> ErasurePreview:
         """All that `erase` would take, with its words. Changes nothing. Raises `NothingToEraseError`."""
@@ -435,20 +296,14 @@ class Assistant:
         brings back what is erased. Raises `NothingToEraseError`.
         """
         bank = self.memory(owner)
-        for turn in list(self._turns):
-            if turn.owner == owner and _answers(turn, erasure):
-                turn.stop()
-        async with self._lock(self._reply_locks, owner), self._lock(self._update_locks, owner):
+        self.turns.stop_answering(owner, erasure)
+        async with self.turns.held(owner):
             receipt = await in_thread(bank.erase, erasure)
             try:
                 await in_thread(bank.index)
             except Exception as error:  # no search gives what SQL does not have, and the next one tells the index
                 log_unforeseen(logger, "Telling the index of an erasure", error)
         return receipt
-
-    def receipts(self, owner: str) -> list[Receipt]:
-        """What was erased, in numbers, and when the disk was rid of it; the oldest first."""
-        return self.memory(owner).receipts()
 
     async def purge(self) -> int:
         """Take what was erased, whoever's it was, out of the bytes of every file; how many erasures that was.
@@ -491,108 +346,14 @@ class Assistant:
     def _loadings(self) -> list[Loading]:  # type: ignore[type-arg]
         return [self._text_encoder, self._image_encoder, self._retrieval, self._policy, self._captioner]
 
-    async def _run(self, turn: Turn) -> None:
-        try:
-            bank = self.temporary_chats.find(turn.owner, turn.conversation_id) or self._bank(turn.owner)
-            message = await self._record(turn, bank)
-        except Exception as error:  # whoever follows the turn is told
-            turn.refuse(error)
-            return
-        try:
-            async with self._lock(self._reply_locks, turn.owner):
-                if not await in_thread(bank.messages, [message.message_id]):
-                    raise MessageErasedError(message.message_id)
-                agent, updates = await self._agents(bank)
-                late: list[TurnEvent] = []
-                # A reply that is stopped queries nothing, so the updates may as well be done after it.
-                await turn.until_stopped(self._catch_up(message, agent, updates, late.append))
-                composing = agent.reply(message, self._clock(), turn.emit)
-                await self._record_reply(turn, bank, message, await turn.until_stopped(composing) or Reply())
-            for event in late:
-                turn.emit(event)
-            # Its turn comes before that of any later message, which can only be answered from here on.
-            async with self._lock(self._update_locks, turn.owner):
-                if turn.reply is not None:
-                    await updates.work_off(turn.emit, after=turn.reply)
-                await in_thread(bank.index)
-            if message.photos and not bank.is_temporary:
-                self._spawn(self._caption(bank.owner))
-        except Exception as error:  # the boundary of a turn: whatever broke, the user is told and the next turn runs
-            stage: Literal["reply", "update"] = "reply" if turn.reply is None else "update"
-            log_unforeseen(logger, f"The {stage}", error)
-            turn.emit(Failed(stage, failure_sentence(error)))
-
     def _bank(self, owner: str) -> MemoryBank:
         return MemoryBank(owner, self.stores, self._clock)
 
-    async def _catch_up(self, message: Message, agent: ChatAgent, updates: UpdateQueue, emit: Emit) -> None:
-        """Do the updates that the reply to the message has to wait for."""
-        if await agent.needs_updates(message):
-            async with self._lock(self._update_locks, message.owner):
-                await updates.work_off(emit)
-
-    async def _record(self, turn: Turn, bank: MemoryBank) -> Message:
-        """Store the turn's message. Where this is cancelled, that too is told to who follows the turn."""
-        sent = turn.message
-
-        def record() -> Message:
-            check_message(sent.text, sent.photos)
-            if not bank.is_temporary:
-                bank.expire()
-            recorded = bank.record(
-                sent.conversation_id,
-                role="user",
-                speaker=USER,
-                text=sent.text,
-                photos=[read_photo(photo) if isinstance(photo, Path) else photo for photo in sent.photos],
-                photo_names=[photo.name if isinstance(photo, Path) else None for photo in sent.photos],
-                stored_photos=sent.stored_photos,
-                replaces=sent.replaces,
-            )
-            if sent.replaces is not None and sent.takes_memories and not bank.is_temporary:
-                bank.take_back_memories(sent.replaces, who=THE_USER)
-            return recorded
-
-        recording = asyncio.get_running_loop().run_in_executor(None, record)
-        try:
-            message = await asyncio.shield(recording)
-        except asyncio.CancelledError:
-            turn.emit(MessageRecorded(await recording))
-            turn.emit(Failed("reply", "M2A was closed before it answered; your message is kept."))
-            raise
-        turn.emit(MessageRecorded(message))
-        return message
-
-    async def _record_reply(self, turn: Turn, bank: MemoryBank, message: Message, reply: Reply) -> None:
-        """Store the reply with how it came about and that its update is to come; without a word of it only say why."""
-        failure = None if turn.stopped else reply.failure
-        if reply.text or failure is None:
-            cost = await in_thread(cost_of, "reply", turn.seconds, reply.usage, self._price, turn.first_word)
-            recorded = await in_thread(
-                bank.record_reply,
-                message.conversation_id,
-                reply.text or (_STOPPED if turn.stopped else ""),
-                speaker=ASSISTANT,
-                photo_ids=reply.photo_ids,
-                partial=reply.partial or turn.stopped,
-                steps=dump_trace(reply.searches, reply.sources),
-                answers=message.message_id,
-                update_pending=True,
-                cost=cost,
-            )
-            if reply.usage is not None:
-                turn.emit(reply.usage)
-            turn.emit(ReplyFinished(recorded, reply.sources))
-        if failure is not None:
-            turn.emit(Failed("reply", failure))
-
     async def _resume(self, owner: str) -> None:
-        async with self._lock(self._update_locks, owner):
-            try:
-                _agent, updates = await self._agents(self.memory(owner))
-                await updates.work_off(None)
-            except Exception as error:  # the next turn tries again, and tells of it
-                log_unforeseen(logger, "Resuming the updates", error)
+        try:
+            await self.turns.resume(self.memory(owner))
+        except Exception as error:  # the next turn tries again, and tells of it
+            log_unforeseen(logger, "Resuming the updates", error)
 
     async def _caption(self, owner: str) -> None:
         """Caption the owner's photos; who shows more of them meanwhile waits for nothing."""
@@ -616,7 +377,7 @@ class Assistant:
         self._background.add(task)
         task.add_done_callback(self._background.discard)
 
-    async def _agents(self, bank: MemoryBank) -> tuple[ChatAgent, UpdateQueue]:
+    async def _agents(self, bank: MemoryBank) -> Agents:
         policy = await in_thread(self._policy.get)
         captioner = await in_thread(self._captioner.get)
         agent = ChatAgent(
@@ -628,26 +389,8 @@ class Assistant:
             max_queries=self.settings.max_queries,
             history_tokens=self.settings.history_tokens,
         )
-        return agent, UpdateQueue(bank, agent, policy.name, self._price)
+        return Agents(agent, UpdateQueue(bank, agent, policy.name, self._price), self._price)
 
     @property
     def _price(self) -> Price:
         return price_of(self.settings.chat_model, self.settings.chat_base_url)
-
-    @staticmethod
-    def _lock(locks: dict[str, asyncio.Lock], owner: str) -> asyncio.Lock:
-        return locks.setdefault(owner, asyncio.Lock())
-
-
-def _answers(turn: Turn, erasure: Erasure) -> bool:
-    """Whether the turn answers what is to be erased."""
-    recorded = turn.recorded
-    match erasure.kind:
-        case "everything":
-            return True
-        case "conversation":
-            return turn.conversation_id == erasure.id
-        case "message":
-            return recorded is not None and recorded.message_id == erasure.id
-        case _:
-            return False

@@ -24,8 +24,10 @@ async def caption_photos(bank: MemoryBank, captioner: Captioner, price: Price) -
     A model's service that fails ends it: what is left is captioned after the next turn or at the next start. A damaged photo
     is passed over.
     """
-    photo_ids = await in_thread(bank.uncaptioned_photos)
+    photo_ids = await in_thread(bank.photos.uncaptioned)
     for photo_id in photo_ids:
+        if await in_thread(bank.photos.caption, photo_id):
+            continue  # an update that names it was faster
         began, meter = time.monotonic(), UsageMeter()
         try:
             await caption_photo(bank, captioner, photo_id, meter.count)
@@ -37,6 +39,6 @@ async def caption_photos(bank: MemoryBank, captioner: Captioner, price: Price) -
         finally:
             if meter.usage is not None:
                 cost = await in_thread(cost_of, "update", time.monotonic() - began, meter.usage, price)
-                await in_thread(bank.note_caption_cost, photo_id, cost)
+                await in_thread(bank.replies.note_caption_cost, photo_id, cost)
     if photo_ids:
         await in_thread(bank.index)

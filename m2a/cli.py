@@ -219,7 +219,7 @@ def delete_memory(memory_id: MemoryNumber) -> None:
     try:
         # Among the changes after the newest reply, where `undo` finds it.
         [forgotten, *_others] = bank.write(
-            [Forgetting((memory_id,), "m2a memory delete")], who="the user", trace_of=bank.newest_reply_with_changes()
+            [Forgetting((memory_id,), "m2a memory delete")], who="the user", trace_of=bank.replies.newest_with_changes()
         )
     except RejectedWriteError:
         if bank.kept_back_by_id([memory_id]):
@@ -455,7 +455,7 @@ def _complain(reason: str) -> None:
 def _path_or_reason(bank: "MemoryBank", photo_id: str) -> str:
     """Where the photo is; where its file is gone, that, since the memory can be shown all the same."""
     try:
-        return str(bank.photo_path(photo_id))
+        return str(bank.photos.path(photo_id))
     except LookupError as error:
         return str(error)
 

@@ -92,8 +92,8 @@ async def temporary(assistant: Assistant, *, reads_memory: bool) -> AsyncGenerat
 
 async def search(assistant: Assistant, *, text: str, limit: int) -> AsyncGenerator[Piece, None]:
     """The memories near to the words, best first, each with its ranks per path; where none is near, the closest."""
-    find = assistant.find_memories
-    for hit in await asyncio.to_thread(find, assistant.local_owner, text, MemoryFilter(), limit):
+    find = assistant.browser(assistant.local_owner).find
+    for hit in await asyncio.to_thread(find, text, MemoryFilter(), limit):
         yield hit_piece(hit)
 
 
@@ -155,7 +155,7 @@ COMMANDS: dict[str, Callable[..., AsyncGenerator[Piece, None]]] = {
 
 def undo_last(bank: MemoryBank) -> str:
     """Take back the memory's last change that still holds; what was done, as a sentence. Raises `RejectedWriteError`."""
-    reply_id = bank.newest_reply_with_changes()
+    reply_id = bank.replies.newest_with_changes()
     holding = [] if reply_id is None else [one for one in load_trace(bank, reply_id).changes if not one.undone]
     if reply_id is None or not holding:
         return "There is no change of the memory to take back."

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from sqlalchemy import ColumnElement, Connection, Table, func, select
+from sqlalchemy import ColumnElement, Connection, func, select
 
 from m2a.memory.schema import conversation, entry, message, outbox, photo
 from m2a.memory.stores import Stores
@@ -13,10 +13,10 @@ from m2a.types import DataSize
 def data_size(settings: Settings, stores: Stores, owner: str) -> DataSize:
     """The numbers are the owner's, the bytes those of the whole data folder."""
     folder = settings.data_dir
-    with stores.database.read() as connection:
-        counts = [_count(connection, table, owner) for table in (conversation, message, photo)]
-        memories = _count(connection, entry, owner, alive=True)
-        waiting = _waiting(connection, outbox.c.owner == owner)
+    with stores.database.read(owner) as unit:
+        counts = [unit.count(table) for table in (conversation, message, photo)]
+        memories = unit.count(entry, entry.c.alive)
+        waiting = _waiting(unit.connection, unit.owns(outbox))
     conversations, messages, photos = counts
     return DataSize(
         str(folder.resolve()),
@@ -33,7 +33,7 @@ def data_size(settings: Settings, stores: Stores, owner: str) -> DataSize:
 
 def index_backlog(stores: Stores) -> int:
     """How many records, of all owners, the index does not have as they are."""
-    with stores.database.read() as connection:
+    with stores.database.snapshot() as connection:
         return _waiting(connection)
 
 
@@ -41,11 +41,6 @@ def _waiting(connection: Connection, *these: ColumnElement[bool]) -> int:
     """A record that changed several times waits once."""
     records = select(outbox.c.owner, outbox.c.record, outbox.c.record_id).where(*these).distinct().subquery()
     return connection.scalar(select(func.count()).select_from(records)) or 0
-
-
-def _count(connection: Connection, table: Table, owner: str, *, alive: bool = False) -> int:
-    these = [table.c.owner == owner, *([table.c.alive] if alive else [])]
-    return connection.scalar(select(func.count()).select_from(table).where(*these)) or 0
 
 
 def _bytes(*paths: Path) -> int:

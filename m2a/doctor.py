@@ -79,7 +79,7 @@ def _data_folder(settings: Settings) -> Iterator[tuple[str, bool]]:
         return
     try:
         database = Database(settings.database_address)
-        with database.read() as connection:
+        with database.snapshot() as connection:
             memories = connection.scalar(select(func.count()).select_from(entry).where(entry.c.alive))
             messages = connection.scalar(select(func.count()).select_from(message))
             pending = connection.scalar(select(func.count()).select_from(pending_update))

@@ -11,6 +11,7 @@ from m2a.memory.bank import MemoryBank
 from m2a.memory.health import HealthCheck
 from m2a.memory.photo_store import PhotoDamagedError, PhotoNotFoundError
 from m2a.memory.stores import Stores
+from m2a.memory.withheld import photos_left
 from m2a.speakers import THE_USER
 from m2a.types import Finding, FindingKind, Health, OpenFinding
 from m2a.types.errors import UserError
@@ -86,8 +87,8 @@ class HealthChecks:
     def dismiss(self, owner: str, kind: str, subject: str) -> None:
         """Keep that nothing is wrong there: no look finds it again. Raises `MendingError`."""
         check, finding = self._found(owner, kind, subject)
-        with self._stores.database.write() as connection:
-            health.dismiss(connection, owner, finding)
+        with self._stores.database.write(owner) as unit:
+            health.dismiss(unit, finding)
         check.findings.remove(finding)
 
     def _found(self, owner: str, kind: str, subject: str) -> tuple[HealthCheck, Finding]:
@@ -101,8 +102,8 @@ class HealthChecks:
         """Those whose memories all live, as they are now, or whose photo is still there."""
         living = self._bank(owner).entries_by_id({number for one in findings for number in one.memory_ids})
         named = {one.photo_id for one in findings if one.photo_id}
-        with self._stores.database.read() as connection:
-            photos = health.photos_left(connection, owner, named) if named else set()
+        with self._stores.database.read(owner) as unit:
+            photos = photos_left(unit, named) if named else set()
         return [
             OpenFinding(one, tuple(living[number] for number in one.memory_ids))
             for one in findings
@@ -110,14 +111,14 @@ class HealthChecks:
         ]
 
     async def _look_at_photo(self, bank: MemoryBank, photo_id: str) -> None:
-        indexer = self._stores.retrieval().indexer
+        photo_vectors = self._stores.retrieval().photo_vectors
         try:
-            await in_thread(indexer.photo_vectors, bank.owner, [photo_id])
+            await in_thread(photo_vectors.of, bank.owner, [photo_id])
         except (PhotoDamagedError, PhotoNotFoundError, OSError) as error:
             raise MendingError(
                 "The file of this photo is damaged or missing: restore it from a backup, or erase the photo."
             ) from error
         await self._caption(bank.owner)
         await in_thread(bank.index)
-        if photo_id in await in_thread(bank.uncaptioned_photos):
+        if photo_id in await in_thread(bank.photos.uncaptioned):
             raise MendingError("What captions photos did not answer; try it again later.")

@@ -95,7 +95,7 @@ def keep_edited(bank: MemoryBank, held: HeldMemory, text: str, *, who: str) -> i
         return [Addition(draft, "the user edited it in the review")]
 
     reply_id = _recorded(bank, text, "I keep it as you put it.", changes, who=who)
-    bank.settle(held.place.reply_id, held.place.number)
+    bank.review_queue.settle(held.place.reply_id, held.place.number)
     return reply_id
 
 

@@ -42,7 +42,7 @@ class Reindexing:
                 self.left = await in_thread(backlog)
                 self.records = max(self.records, self.left)
             self.records = building.result()
-        except Exception as error:
+        except Exception as error:  # the index stays as it was, and who asked for it is told why
             log_unforeseen(logger, "Building the index anew", error)
             self.failure = failure_sentence(error)
         finally:

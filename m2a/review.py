@@ -10,7 +10,7 @@ def review(bank: MemoryBank, at: tuple[int, int] | None, *, skip: bool = False) 
     """What is to be decided on, with the memory at the place `at`, or the one behind it where that was decided on or is to
     be skipped; from the last on it begins again with the first."""
     while True:
-        places = bank.held_places()
+        places = bank.review_queue.places()
         waiting = sum(place.held == "review" for place in places)
         if not places:
             return Review(0, 0)
@@ -18,7 +18,9 @@ def review(bank: MemoryBank, at: tuple[int, int] | None, *, skip: bool = False) 
         memory = _held_memory(bank, places[position])
         if memory is not None:
             return Review(waiting, len(places) - waiting, position + 1, memory)
-        bank.settle(places[position].reply_id, places[position].number)  # forgotten since: nothing is left to decide
+        bank.review_queue.settle(
+            places[position].reply_id, places[position].number
+        )  # forgotten since: nothing is left to decide
 
 
 def keep(bank: MemoryBank, reply_id: int, number: int, text: str | None, *, who: str) -> int:
@@ -28,7 +30,7 @@ def keep(bank: MemoryBank, reply_id: int, number: int, text: str | None, *, who:
     """
     memory = _found(bank, reply_id, number)
     if text is None or text.strip() == memory.change.draft.text:
-        bank.insist(reply_id, number, who=who)
+        bank.review_queue.insist(reply_id, number, who=who)
         return reply_id
     return memory_edits.keep_edited(bank, memory, text, who=who)
 
@@ -44,7 +46,7 @@ def _position(places: list[HeldPlace], at: tuple[int, int] | None, *, skip: bool
 
 
 def _held_memory(bank: MemoryBank, place: HeldPlace) -> HeldMemory | None:
-    refusals = bank.refusals(place.reply_id)
+    refusals = bank.review_queue.refusals(place.reply_id)
     refusal = refusals[place.number] if place.number < len(refusals) else None
     if refusal is None or not isinstance(refusal.change, Addition | Replacement):
         return None
@@ -55,7 +57,7 @@ def _held_memory(bank: MemoryBank, place: HeldPlace) -> HeldMemory | None:
 
 
 def _found(bank: MemoryBank, reply_id: int, number: int) -> HeldMemory:
-    place = next((one for one in bank.held_places() if (one.reply_id, one.number) == (reply_id, number)), None)
+    place = next((one for one in bank.review_queue.places() if (one.reply_id, one.number) == (reply_id, number)), None)
     memory = _held_memory(bank, place) if place else None
     if memory is None:
         raise RejectedWriteError("This was decided on meanwhile, or forgotten.")

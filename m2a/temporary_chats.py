@@ -46,7 +46,7 @@ class TemporaryChats:
 
     def holding(self, owner: str, photo_id: str) -> TemporaryBank | None:
         """An open chat that has the photo."""
-        return next((bank for bank in self._of(owner).values() if bank.holds(photo_id)), None)
+        return next((bank for bank in self._of(owner).values() if bank.photos.holds(photo_id)), None)
 
     def attach(self, owner: str, conversation_id: str, data: bytes) -> str:
         """Take a photo for the next message of a chat; its id.
@@ -56,9 +56,9 @@ class TemporaryChats:
         bank = self.find(owner, conversation_id)
         if bank is None:
             raise LookupError("This temporary chat has ended, and the photo was not kept.")
-        if len(bank.attached) >= MOST_PHOTOS:
+        if len(bank.photos.attached) >= MOST_PHOTOS:
             raise MessageRefusedError(f"M2A takes up to {MOST_PHOTOS} photos at once; send these first.")
-        return bank.attach(data)
+        return bank.photos.attach(data)
 
     def _of(self, owner: str) -> OrderedDict[str, TemporaryBank]:
         return self._open.setdefault(owner, OrderedDict())

@@ -37,7 +37,7 @@ class UpdateQueue:
         and is set aside. What came of the update of the reply `after` is emitted, and that one was set aside; without `emit`
         none is.
         """
-        for reply_id in await in_thread(self._bank.pending_updates):
+        for reply_id in await in_thread(self._bank.replies.pending_updates):
             if after is not None and reply_id > after.message_id:
                 return
             try:
@@ -46,9 +46,9 @@ class UpdateQueue:
                 log_unforeseen(logger, f"The update of reply {reply_id}", error)
                 failures = 0
                 if _is_of_the_update(error, replied=after is not None):
-                    failures = await in_thread(self._bank.note_failed_update, reply_id, failure_sentence(error))
+                    failures = await in_thread(self._bank.replies.note_failed_update, reply_id, failure_sentence(error))
                 if emit is not None and failures >= SET_ASIDE_AFTER:
-                    await in_thread(self._bank.set_aside_update, reply_id)
+                    await in_thread(self._bank.replies.set_aside_update, reply_id)
                     logger.warning("The update of reply %s was set aside after %s failures.", reply_id, failures)
                     emit(Failed("update", await in_thread(self._set_aside_notice, reply_id, error)))
                     continue
@@ -65,10 +65,10 @@ class UpdateQueue:
             await self._decide_and_write(reply_id, meter, emit)
         finally:
             cost = await in_thread(cost_of, "update", time.monotonic() - began, meter.usage, self._price)
-            await in_thread(self._bank.note_cost, reply_id, cost)
+            await in_thread(self._bank.replies.note_cost, reply_id, cost)
 
     async def _decide_and_write(self, reply_id: int, meter: UsageMeter, emit: Emit | None) -> None:
-        answered = await in_thread(self._bank.answered, reply_id)
+        answered = await in_thread(self._bank.replies.answered, reply_id)
         messages = await in_thread(self._bank.messages, [answered, reply_id])
         message, reply = messages[answered], messages[reply_id]
         update = await self._agent.update(message, reply, message.said_at, meter)
@@ -91,7 +91,7 @@ class UpdateQueue:
             emit(UnaskedChanges(update.unasked))
 
     def _set_aside_notice(self, reply_id: int, error: Exception) -> str:
-        answered = self._bank.answered(reply_id)
+        answered = self._bank.replies.answered(reply_id)
         words = " ".join(self._bank.messages([answered])[answered].text.split())
         quoted = f"“{words[:_QUOTED]}{'…' * (len(words) > _QUOTED)}”" if words else "the photo that you sent"
         return (

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from m2a.agents.policy import Policy
 from m2a.loading import Loading
 from m2a.memory.database import Database
-from m2a.memory.forgetting import withhold_forgotten_entries
+from m2a.memory.old_forgettings import withhold_forgotten_entries
 from m2a.memory.photo_store import PhotoStore
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.right_database import check_file, check_owners
@@ -79,7 +79,7 @@ class RetrievalLoading(Loading[Retrieval]):
         text_encoder = self._text_encoder.get()
         image_encoder = self._image_encoder.get()
         database, settings = self._sql.database, self._settings
-        ranking = LearnedRanking.load(RankedRecordStore(database), text_encoder) if settings.fusion == "best" else None
+        ranking = LearnedRanking.load(RankedRecordStore(), text_encoder) if settings.fusion == "best" else None
         index = MemoryIndex(
             settings.milvus_uri or str(settings.data_dir / "index.db"),
             IndexEncoders.of(text_encoder, image_encoder),
@@ -135,7 +135,7 @@ def open_sql_stores(settings: Settings, clock: Callable[[], datetime]) -> Stores
         raise
     return Stores(
         database,
-        RawMessageStore(database),
+        RawMessageStore(),
         SemanticMemoryStore(),
         PhotoStore(database, photos, clock),
         no_retrieval,

@@ -23,8 +23,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Playwright, Request, expect, sync_playwright
 
+from tests.requirements import DREAMBOOTH, missing
+
 ROOT = Path(__file__).resolve().parents[1]
-DREAMBOOTH = ROOT.parent / "shared" / "data" / "dreambooth"
 SECONDS = 60
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
@@ -32,8 +33,8 @@ FLAGS = (
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
 )  # fmt: skip
 expect.set_options(timeout=SECONDS * 500)
+CHROMIUM = "Chromium (Debian: apt-get install chromium)"
 NEWEST_QUESTION = "Math.max(0, ...[...document.querySelectorAll('.m-user[id]')].map((one) => Number(one.id.slice(1))))"
-NO_CHROMIUM = "Chromium is not installed (Debian: apt-get install chromium)."
 LOCAL = re.compile(r"(https?://(127\.0\.0\.1|localhost)[:/]|data:|blob:)")
 
 
@@ -223,9 +224,7 @@ def chromium_path() -> str:
     """Debian's Chromium; without one the test is skipped, or fails where `M2A_REQUIRE_ALL` is 1."""
     executable = shutil.which("chromium")
     if executable is None:
-        if os.environ.get("M2A_REQUIRE_ALL") == "1":
-            pytest.fail(NO_CHROMIUM)
-        pytest.skip(NO_CHROMIUM)
+        missing(CHROMIUM)
     return executable
 
 
@@ -240,7 +239,7 @@ def chromium(playwright: Playwright) -> Iterator[Browser]:
 def launched(playwright: Playwright) -> Browser:
     executable = shutil.which("chromium")
     if executable is None:
-        raise SystemExit(NO_CHROMIUM)
+        raise SystemExit(f"{CHROMIUM} is not installed.")
     return playwright.chromium.launch(executable_path=executable, args=list(FLAGS))
 
 

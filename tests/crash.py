@@ -249,7 +249,7 @@ class Check:
 
     def _raw_log(self) -> dict[int, "Said"]:
         """The messages as they were said, what was forgotten of them too: nothing else may ever read it."""
-        with self._assistant.stores.database.read() as connection:
+        with self._assistant.stores.database.snapshot() as connection:
             photos = connection.execute(
                 select(message_photo.c.message_id, message_photo.c.photo_id)
                 .where(message_photo.c.owner == self._bank.owner)
@@ -265,7 +265,7 @@ class Check:
 
     def _updates(self) -> None:
         """Each reply's update once, acknowledged or not; of a message without a reply none."""
-        with self._assistant.stores.database.read() as connection:
+        with self._assistant.stores.database.snapshot() as connection:
             history = connection.execute(select(entry_history).where(entry_history.c.owner == self._bank.owner)).all()
         added = Counter(row.text for row in history if row.change == "added")
         successors = Counter(row.memory_id for row in history if row.successor_id is not None)
@@ -273,7 +273,9 @@ class Check:
         self._deleted = Counter((row.memory_id, row.who) for row in history if row.change in gone)
         self._forgotten = {row.memory_id for row in history if row.change == "deleted"}
         asked = {m.text: m.message_id for m in self._stored.values() if m.role == "user"}
-        answered = Counter(self._bank.answered(m.message_id) for m in self._stored.values() if m.role == "assistant")
+        answered = Counter(
+            self._bank.replies.answered(m.message_id) for m in self._stored.values() if m.role == "assistant"
+        )
         acknowledged = {line["turn"] for line in self._journal.of("replied")}
         self._alive: dict[str, int | None] = {}
         self._gone: set[int] = set()
@@ -461,8 +463,8 @@ async def _live(folder: Path, dice: random.Random, connection: Any, work: bool) 
     journal = Journal(folder.with_suffix(".journal"))
     async with Assistant.open(load_settings(data_dir=folder), policy=CommandPolicy(journal, dice)) as assistant:
         bank = assistant.memory(assistant.local_owner)
-        waiting = len(bank.pending_updates())
-        while bank.pending_updates() or not all(done for _, done in assistant.loading()):
+        waiting = len(bank.replies.pending_updates())
+        while bank.replies.pending_updates() or not all(done for _, done in assistant.loading()):
             await asyncio.sleep(0.01)
         check = Check(bank, assistant, journal, dice)
         found = await asyncio.to_thread(check.run)

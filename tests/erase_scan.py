@@ -156,7 +156,7 @@ class Plants:
         bank.write(
             [Addition(draft, self._marker("reason"))], who="scan", update_of=reply.message_id, refusals=[refusal]
         )
-        bank.set_caption(said.photos[0], f"a {self._marker('captioned')} on a table")
+        bank.photos.set_caption(said.photos[0], f"a {self._marker('captioned')} on a table")
         self.markers.append(Marker(self._owner, "photo", (self._folder / f"{said.photos[0]}.jpg").read_bytes()))
         self._number += 1
         secret = self._say(f"My secret is {self._marker('forgotten')}. The rest stays.")

@@ -75,7 +75,7 @@ class Teller:
         self._clock = clock
         self._conversation: str | None = None
         self.owner = owner_named(assistant.stores.database, name)
-        assistant.set_memory_rule(self.owner, MemoryRule(never=frozenset()))  # what is lost by mistake is looked for
+        assistant.memory(self.owner).set_rule(MemoryRule(never=frozenset()))  # what is lost by mistake is looked for
         self.told = Told()
 
     def new_conversation(self) -> None:

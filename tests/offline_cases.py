@@ -1,16 +1,18 @@
 """Stories for the offline rules: read them, play them through the real Assistant, and score what it kept and said.
 
-A story is a list of turns. Statements and corrections name what must be kept (`keep`: groups of alternatives, one
-memory meets them all) and what must be gone; questions name what the answer must and must not hold.
+A line of `data/stories.jsonl` is one turn of one story of one set; a set is what one writer wrote who had not seen the
+rules. Sets of the `train` split are learned from, those of the `test` split never; `opened` is the day on which anybody
+first saw how the rules do on a set, and null until then. Statements and corrections name what must be kept (`keep`:
+groups of alternatives, one memory meets them all) and what must be gone; questions name what the answer must and must
+not hold.
 """
 
-import asyncio
 import json
 import re
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import Literal
 
@@ -38,8 +40,9 @@ DECLINED = "I don't have that in memory."
 BEHAVIOURS = ("keeping", "correcting", "answering", "declining")
 
 TurnKind = Literal["statement", "correction", "question", "never_said", "chit_chat"]
+Split = Literal["train", "test"]
 
-
+STORIES = Path(__file__).parent / "data" / "stories.jsonl"
 EVERYTHING = MemoryRule(never=frozenset())  # measured is what the rules read, not what their owner wants kept out
 
 
@@ -60,6 +63,16 @@ class Turn:
 class Story:
     name: str
     turns: tuple[Turn, ...]
+
+
+@dataclass(frozen=True)
+class StorySet:
+    """The stories of one writer."""
+
+    name: str
+    split: Split
+    opened: date | None
+    stories: tuple[Story, ...]
 
 
 @dataclass(frozen=True)
@@ -143,11 +156,25 @@ class Score:
     invented: int = 0
 
 
-def read_stories(path: Path) -> list[Story]:
-    return [
-        Story(story["name"], tuple(_turn(turn) for turn in story["turns"]))
-        for story in json.loads(path.read_text(encoding="utf-8"))["stories"]
-    ]
+def read_sets(path: Path = STORIES, split: Split | None = None) -> dict[str, StorySet]:
+    """The sets by name, in the order of the file: all of them, or those of one split.
+
+    Raises `ValueError` where the lines of one set disagree on its split or on the day on which it was opened.
+    """
+    with path.open(encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    found = {}
+    for name in dict.fromkeys(row["set"] for row in rows):
+        of_set = [row for row in rows if row["set"] == name]
+        if len({(row["split"], row["opened"]) for row in of_set}) > 1:
+            raise ValueError(f"The lines of set {name!r} in {path} differ in their split or in when it was opened.")
+        opened = date.fromisoformat(of_set[0]["opened"]) if of_set[0]["opened"] else None
+        turns: dict[str, list[Turn]] = {}
+        for row in of_set:
+            turns.setdefault(row["story"], []).append(_turn(row))
+        stories = tuple(Story(story, tuple(told)) for story, told in turns.items())
+        found[name] = StorySet(name, of_set[0]["split"], opened, stories)
+    return {name: one for name, one in found.items() if split in (None, one.split)}
 
 
 async def play(stories: Iterable[Story], policy: OfflineRules | None = None) -> list[Played]:
@@ -157,9 +184,9 @@ async def play(stories: Iterable[Story], policy: OfflineRules | None = None) -> 
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(data_dir=Path(folder), chat_model="offline")
         async with Assistant.open(settings, clock=lambda: now[0], policy=policy or offline_rules()) as assistant:
-            for story in stories:
-                owner = owner_named(assistant.stores.database, story.name)
-                assistant.set_memory_rule(owner, EVERYTHING)
+            for number, story in enumerate(stories):
+                owner = owner_named(assistant.stores.database, f"{number} {story.name}")
+                assistant.memory(owner).set_rule(EVERYTHING)
                 conversation: str | None = None
                 recent: list[Message] = []
                 so_far: list[Message] = []
@@ -226,10 +253,6 @@ def told(stories: Iterable[Story], sense: Sense) -> list[Played]:
     return played
 
 
-def play_file(path: Path, policy: OfflineRules | None = None) -> list[Played]:
-    return asyncio.run(play(read_stories(path), policy))
-
-
 def false_quotations(played: Sequence[Played]) -> list[str]:
     """What replies quote that stands in no message that the user had written until then."""
     found = []
@@ -291,7 +314,7 @@ def _turn(turn: dict) -> Turn:  # type: ignore[type-arg]
         id=turn["id"],
         kind=turn["kind"],
         said_at=datetime.fromisoformat(turn["said_at"]),
-        new_conversation=turn["new_conversation"],
+        new_conversation=turn.get("new_conversation", False),
         text=turn["text"],
         keep=tuple(tuple(group) for group in turn.get("keep", ())),
         gone=tuple(turn.get("gone", ())),

@@ -171,7 +171,7 @@ def _exchange(
     """A message with its reply and what was kept of it: first something else, then the text in its place."""
     said = bank.record(conversation_id, role="user", speaker=text, text=text, photos=photos)
     for photo_id in said.photos:
-        bank.set_caption(photo_id, text, captioner_id="test")
+        bank.photos.set_caption(photo_id, text, captioner_id="test")
     reply = bank.record_reply(
         said.conversation_id,
         text,

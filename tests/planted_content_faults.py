@@ -157,7 +157,7 @@ def sentence_said_twice(folder: MergedFolder) -> None:
     folder.session(6)[2]["text"] = "Well! " + folder.session(4)[4]["text"]
 
 
-@fault("conv-1", "duplicates", "the sample_id 'conv-1' occurs 2 times")
+@fault("conv-1", "duplicates", "the sample_id 'conv-1' occurs again")
 def sample_twice(folder: MergedFolder) -> None:
     folder.benchmark.append(folder.benchmark[0])
 

@@ -33,7 +33,7 @@ def rename(folder: MergedFolder, old: str, new: str) -> None:
 # Schema
 
 
-@fault("benchmark.json", "schema", "not JSON (line 1")
+@fault("benchmark.json", "schema", "not JSON", "line 1")
 def broken_json(folder: MergedFolder) -> None:
     (folder.path / "benchmark.json").write_text("[{", encoding="utf-8")
 
@@ -48,13 +48,13 @@ def turn_without_text(folder: MergedFolder) -> None:
     del folder.session(3)[1]["text"]
 
 
-@fault("session_3, turn 2 (D3:2)", "schema", "'photo' is unknown")
+@fault("session_3, turn 2 (D3:2)", "schema", "'speaker' is missing")
 def misspelt_key(folder: MergedFolder) -> None:
     turn = folder.session(3)[1]
     turn["photo"] = turn.pop("speaker")
 
 
-@fault("session_2, turn 1 (D2:1)", "schema", "'blip_caption' is unknown")
+@fault("session_2, turn 1 (D2:1)", "schema", "its 'blip_caption' is 'a red backpack'; it must be nothing")
 def caption_that_gives_the_photo_away(folder: MergedFolder) -> None:
     folder.session(2)[0]["blip_caption"] = "a red backpack"
 
@@ -84,12 +84,12 @@ def host_question_of_another_source(folder: MergedFolder) -> None:
     folder.question("conv-1/1")["source"] = "hand"
 
 
-@fault("question conv-2/g1/8", "schema", "'answer' must be text, but is 3")
+@fault("question conv-2/g1/8", "schema", "'answer' is 3: input should be a valid string")
 def answer_that_is_a_number(folder: MergedFolder) -> None:
     folder.question("conv-2/g1/8")["answer"] = 3
 
 
-@fault("question conv-2/g1/8", "schema", "'answer' is empty")
+@fault("question conv-2/g1/8", "schema", "'answer' is ' ': string should have at least 1 character")
 def empty_answer(folder: MergedFolder) -> None:
     folder.question("conv-2/g1/8")["answer"] = " "
 
@@ -114,7 +114,9 @@ def host_sessions_at_one_time(folder: MergedFolder) -> None:
     conversation(folder)["session_8_date_time"] = conversation(folder)["session_7_date_time"]
 
 
-@fault("conv-1, session_4", "time", "its 'date' is '1:01 pm on 7 May, 2023'; it must be '1:00 pm on 7 May, 2023'")
+@fault(
+    "conv-1, session_4", "time", "its date: [time] it is '1:01 pm on 7 May, 2023'; it must be '1:00 pm on 7 May, 2023'"
+)
 def inserted_session_a_minute_late(folder: MergedFolder) -> None:
     conversation(folder)["session_4_date_time"] = "1:01 pm on 7 May, 2023"
 

@@ -6,7 +6,7 @@ from tests.planted_faults import conversation, fault
 # The map of ids, and the host
 
 
-@fault("id_map.json, conv-2", "id map", "has no entry")
+@fault("id_map.json, conv-2", "id map", "it is not there; it must be {'sessions'")
 def sample_without_a_map(folder: MergedFolder) -> None:
     del folder.id_map["conv-2"]
 
@@ -42,22 +42,22 @@ def host_photo_changed(folder: MergedFolder) -> None:
     folder.session(7)[0]["img_url"] = ["https://example.org/another.jpg"]
 
 
-@fault("conv-1, session_8", "host", "its 'date' is '10:31 am on 20 May, 2023'; LoCoMo has '10:30")
+@fault("conv-1, session_8", "host", "its date: [host] it is '10:31 am on 20 May, 2023'; LoCoMo has '10:30")
 def host_date_changed(folder: MergedFolder) -> None:
     conversation(folder)["session_8_date_time"] = "10:31 am on 20 May, 2023"
 
 
-@fault("conv-1, session_8", "host", "it has 2 turns; LoCoMo has 3")
+@fault("conv-1, session_8, turn 3 (D8:3)", "host", "it is not there; LoCoMo has")
 def host_turn_lost(folder: MergedFolder) -> None:
     folder.session(8).pop()
 
 
-@fault("conv-1, session_9", "host", "its 'date' is not there; LoCoMo has '8:00 am on 2 June, 2023'")
+@fault("conv-1, session_9", "host", "its date: [host] it is not there; LoCoMo has '8:00 am on 2 June, 2023'")
 def date_without_session_lost(folder: MergedFolder) -> None:
     del conversation(folder)["session_9_date_time"]
 
 
-@fault("conv-1, conversation", "host", "'speaker_a'")
+@fault("conv-1, conversation, speaker_a", "host", "it is 'A'")
 def speakers_named_a_and_b(folder: MergedFolder) -> None:
     conversation(folder)["speaker_a"] = "A"
 
@@ -72,18 +72,18 @@ def host_answer_changed(folder: MergedFolder) -> None:
     folder.question("conv-1/1")["answer"] = "knitting"
 
 
-@fault("conv-1, qa", "host", "there are 3 questions; LoCoMo has 4")
+@fault("question conv-1/1", "host", "it is not there; LoCoMo has")
 def host_question_lost(folder: MergedFolder) -> None:
     folder.benchmark[0]["qa"].pop(0)
 
 
-@fault("conv-1, observation, session_7_observation", "host", "'D2:1']; LoCoMo has", "'D7:1']")
+@fault("conv-1, observation", "host", "'session_7_observation'", "'D2:1']; LoCoMo has", "'D7:1']")
 def observation_in_the_old_count(folder: MergedFolder) -> None:
     facts = folder.benchmark[0]["observation"]["session_7_observation"]
     facts["Ann"][0][1] = "D2:1"
 
 
-@fault("conv-1, session_summary, session_7_summary", "host", "is not there")
+@fault("conv-1, session_summary", "host", "its 'session_7_summary' is not there")
 def summary_lost(folder: MergedFolder) -> None:
     del folder.benchmark[0]["session_summary"]["session_7_summary"]
 
@@ -91,7 +91,7 @@ def summary_lost(folder: MergedFolder) -> None:
 # What the folder says of itself
 
 
-@fault("statistics.json, total", "records", "photos: it says 99; the benchmark has 12")
+@fault("statistics.json", "records", "its 'photos' of 'total' is 99; by the benchmark it must be 12")
 def wrong_statistics(folder: MergedFolder) -> None:
     folder.statistics["total"]["photos"] = 99
 
@@ -101,12 +101,12 @@ def unfinished_run(folder: MergedFolder) -> None:
     folder.run["finished"] = False
 
 
-@fault("run.json", "records", "group 1 of conv-2 is in the benchmark, but is not recorded")
+@fault("run.json", "records", "its 'group 1 of conv-2' is not there")
 def group_that_is_not_recorded(folder: MergedFolder) -> None:
     folder.run["groups"].pop()
 
 
-@fault("run.json", "records", "group 1 of conv-1: its place is recorded as 2")
+@fault("run.json", "records", "its 'after' of 'group 1 of conv-1' is 2; by the benchmark it must be 1")
 def another_place_recorded(folder: MergedFolder) -> None:
     folder.run["groups"][0]["after"] = 2
 
@@ -116,7 +116,7 @@ def path_of_a_machine(folder: MergedFolder) -> None:
     folder.run["settings"]["out"] = "/home/ann/out"
 
 
-@fault("questions.jsonl", "records", "conv-1/g1/7: its answer")
+@fault("questions.jsonl", "records", "its 'answer' of 'conv-1/g1/7' is 'stripes'")
 def rows_of_another_set(folder: MergedFolder) -> None:
     file = folder.path / "questions.jsonl"
     file.write_text(file.read_text(encoding="utf-8").replace('"zigzag"', '"stripes"'), encoding="utf-8")

@@ -160,7 +160,7 @@ UNTRUTHS: dict[str, tuple[Plant, str]] = {
         ),
         "fit another photo of Mochi",
     ),
-    "a look that fits two concepts": (state(2, short_description="quilted bear"), "fit Doctor Marmalade as well as Rosso"),
+    "a look that fits two concepts": (state(2, short_description="quilted bear"), "its words fit several"),
     "nothing of a photo is asked": (
         ask(f"{G1}/9", question="Who sewed for Doctor Marmalade?", answer="Granny", evidence=["D4:3"]),
         "no photo is needed",

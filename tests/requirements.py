@@ -1,11 +1,25 @@
-"""What a test needs beyond Python: skipped where it is missing, a failure where `M2A_REQUIRE_ALL=1` says it must be there."""
+"""What a test needs beyond Python.
+
+What can be installed is skipped where it is missing, and a failure where `M2A_REQUIRE_ALL=1` says that it must be there.
+Data sets of others are in no checkout: what needs one is skipped without it, and pytest names each such test at the end.
+"""
 
 import os
+from pathlib import Path
 
 import pytest
+
+SHARED = Path(__file__).parents[2] / "shared" / "data"
+DREAMBOOTH = SHARED / "dreambooth"
 
 
 def missing(what: str) -> None:
     if os.environ.get("M2A_REQUIRE_ALL") == "1":
         pytest.fail(f"{what} is missing, and M2A_REQUIRE_ALL=1 says that it must be there.")
     pytest.skip(f"{what} is not installed.")
+
+
+def needs(*data: Path) -> pytest.MarkDecorator:
+    """Marks a test that reads these files or folders."""
+    absent = [str(path) for path in data if not path.exists()]
+    return pytest.mark.skipif(bool(absent), reason=f"Not on this machine: {', '.join(absent)}")

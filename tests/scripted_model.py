@@ -153,7 +153,8 @@ class Prompt:
     def _said(self) -> re.Match[str]:
         """Its number, where the stage gives one, and its words."""
         found = re.search(
-            r"^The user's new message:\n(?:message (\d+), [^\n]*? user \([^)]*\)(?:, with \d+ photos?)?: )?(.*?)(?:\n\n|\Z)",
+            r"^The user's new message:\n"
+            r"(?:message (\d+), [^\n]*? user \([^)]*\)(?:, with (?:\d+ photos?|photos? [\d, ]+))?: )?(.*?)(?:\n\n|\Z)",
             self.outside,
             re.M | re.S,
         )

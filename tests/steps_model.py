@@ -11,8 +11,8 @@ from m2a.systems.shared import Parts, Utterance
 from m2a.types import Message
 from tests.chat_server import Reply, call, mode_of, say
 from tests.dialogues import write_dialogues
+from tests.placed_systems import Place
 from tests.scripted_model import Prompt
-from tests.test_systems import Place
 
 Fill = Callable[[Prompt], Mapping[str, Any] | Reply]
 

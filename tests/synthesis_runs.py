@@ -14,11 +14,11 @@ from data_synthesis.pipeline import Outcome, run_settings, synthesize
 from data_synthesis.plan import Plan
 from data_synthesis.run_folder import RunFolder
 from m2a.benchmarks.progress import Progress
+from tests.requirements import SHARED, needs
 from tests.synthesis_sources import make_concepts, make_locomo
 from tests.tiny_generator import TinyGenerator
 
-SHARED = Path(__file__).parents[2] / "shared" / "data"
-needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason="the shared data is not here")
+needs_shared = needs(SHARED)
 
 
 @pytest.fixture(scope="module", name="concepts")

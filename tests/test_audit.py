@@ -7,121 +7,25 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from io import BytesIO
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
-from sqlalchemy import text
 
 from m2a.memory.audit import repair, verify
-from m2a.memory.bank import MemoryBank
-from m2a.memory.database import Database
-from m2a.memory.index import IndexMismatchError, MemoryIndex, PhotoRow, TextRow
-from m2a.memory.index_schema import IndexEncoders
-from m2a.memory.owners import owner_named
-from m2a.memory.photo_store import PhotoStore
-from m2a.memory.raw_message_store import RawMessageStore
-from m2a.memory.semantic_memory_store import SemanticMemoryStore
-from m2a.memory.stores import Retrieval, Stores
-from m2a.types import ConceptMention, EntryDraft, EvidenceRange, Query, RecordKey
+from m2a.memory.index import IndexMismatchError, PhotoRow, TextRow
+from m2a.types import RecordKey
 from tests.encoders import ColourImageEncoder, HashingTextEncoder
+from tests.opened_folder import Opened, fill, jpeg, opened
 
-NOW = datetime(2026, 3, 12, 18, 0, tzinfo=UTC)
-TOLD = {
-    "Bobo loves the blue ball": "blue",
-    "The red teapot is from Kyoto": "red",
-    "Anna plays the violin": None,
-    "The boiler was serviced in May": None,
-}
 STRAY = f"{'ab' * 32}.jpg"
-
-
-def now() -> datetime:
-    return NOW
-
-
-@dataclass
-class Opened:
-    """A data folder with everything open, as the assistant has it, but for quick encoders."""
-
-    folder: Path
-    stores: Stores
-    bank: MemoryBank
-
-    @property
-    def index(self) -> MemoryIndex:
-        return self.stores.retrieval().index
-
-    @property
-    def photos(self) -> Path:
-        return self.folder / "photos" / self.bank.owner
-
-    def sql(self, statement: str) -> None:
-        with self.stores.database.write() as connection:
-            connection.execute(text(statement))
-
-    def found(self) -> list[list[int]]:
-        """What searches find, in order."""
-        return [[hit.record.memory_id for hit in self.bank.search(Query(words))] for words in TOLD]
-
-
-@contextmanager
-def opened(
-    folder: Path,
-    text_encoder: HashingTextEncoder | None = None,
-    image_encoder: ColourImageEncoder | None = None,
-    *,
-    discard_mismatch: bool = False,
-) -> Iterator[Opened]:
-    text_encoder, image_encoder = text_encoder or HashingTextEncoder(), image_encoder or ColourImageEncoder()
-    database = Database(f"sqlite:///{folder / 'memory.db'}")
-    photos = PhotoStore(database, folder / "photos", now)
-    retrieval = Retrieval.open(
-        MemoryIndex(
-            str(folder / "index.db"), IndexEncoders.of(text_encoder, image_encoder), discard_mismatch=discard_mismatch
-        ),
-        database,
-        text_encoder,
-        image_encoder,
-        photos.image,
-        relevance_floor=False,
-    )
-    try:
-        stores = Stores(database, RawMessageStore(database), SemanticMemoryStore(), photos, lambda: retrieval)
-        yield Opened(folder, stores, MemoryBank(owner_named(database, "anna"), stores, now))
-    finally:
-        retrieval.close()
-        database.close()
-
-
-def jpeg(colour: str) -> bytes:
-    file = BytesIO()
-    Image.new("RGB", (40, 30), colour).save(file, "JPEG")
-    return file.getvalue()
 
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder where all agrees: four messages with a memory each, two with a photo, and a forgotten memory."""
     folder = tmp_path_factory.mktemp("told")
-    with opened(folder) as memory:
-        for words, colour in TOLD.items():
-            photos = [jpeg(colour)] if colour else []
-            message = memory.bank.record(None, role="user", speaker="Anna", text=words, photos=photos)
-            evidence = (EvidenceRange(message.message_id, message.message_id),)
-            concepts = (ConceptMention(name="Bobo", kind="pet"),) if "Bobo" in words else ()
-            memory.bank.add(
-                EntryDraft(words, evidence, photo_ids=message.photos, concepts=concepts), who="test", why="told"
-            )
-        forgotten = memory.bank.add(EntryDraft("Anna plays the drums", evidence), who="test", why="told")
-        memory.bank.delete(forgotten.memory_id, who="test", why="wrong")
-        memory.bank.index()
-        assert verify(memory.stores) == []
+    fill(folder)
     return folder
 
 
@@ -255,14 +159,14 @@ def test_an_update_that_was_set_aside_is_named_and_tried_again(memory):
     reply = bank.record_reply(
         asked.conversation_id, "Noted.", speaker="M2A", steps={}, answers=asked.message_id, update_pending=True
     )
-    bank.set_aside_update(reply.message_id)
+    bank.replies.set_aside_update(reply.message_id)
     bank.index()
-    assert bank.pending_updates() == []
+    assert bank.replies.pending_updates() == []
     assert verify(memory.stores) == [
         f"The update after message {reply.message_id} failed and was set aside; `m2a repair` retries it."
     ]
     assert repair(memory.stores) == ["1 update that failed will be tried again at the next turn."]
-    assert bank.pending_updates() == [reply.message_id]
+    assert bank.replies.pending_updates() == [reply.message_id]
     assert verify(memory.stores) == []
 
 

@@ -20,8 +20,7 @@ from m2a.benchmarks.locomo import (
 )
 from m2a.benchmarks.longmemeval import parse_date
 from tests.drawings import draw_teapot
-
-SHARED = Path(__file__).parents[2] / "shared" / "data"
+from tests.requirements import SHARED, needs
 
 SAMPLE: dict[str, Any] = {
     "sample_id": "conv-1",
@@ -285,7 +284,7 @@ def test_a_folder_with_one_file_is_read_and_the_same_question_twice_is_not(tmp_p
 # The real files
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="The data sets are not here.")
+@needs(SHARED)
 def test_the_real_files_are_read_as_their_readme_counts_them() -> None:
     benchmark = read_locomo(SHARED / "locomo")
     assert [(len(one.sessions), len(list(one.turns)), len(one.questions)) for one in benchmark.dialogues] == [

@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 from sqlalchemy import delete, insert, select, update
 
+from m2a.memory import conversations
 from m2a.memory.database import Database
-from m2a.memory.floor import RelevanceFloor
 from m2a.memory.index import MemoryIndex
 from m2a.memory.index_schema import IndexEncoders
 from m2a.memory.owners import owner_named
 from m2a.memory.ranking.learned_ranking import LearnedRanking
 from m2a.memory.schema import erasure, message, outbox, ranked_count, ranked_record, setting
-from m2a.types import Query, RecordKey
+from m2a.types import RecordKey
 from m2a.types.errors import UserError
 from tests.encoders import ColourImageEncoder, HashingTextEncoder, HashingTokenEncoder
-from tests.test_retriever import ENTRIES, MESSAGES, Memory
+from tests.retrieval_memory import ENTRIES, MESSAGES, Memory
 
 NOW = datetime(2026, 3, 12, 12, 0, tzinfo=UTC)
 
@@ -42,30 +42,30 @@ def owner(memory: Memory) -> str:
 
 def talk(memory: Memory, owner: str, *lines: str) -> list[int]:
     """A conversation of Anna and Ben in turns."""
-    with memory.database.write() as connection:
-        chat = memory.raw.start_conversation(connection, owner, NOW).conversation_id
+    with memory.database.write(owner) as unit:
+        chat = conversations.start(unit, NOW).conversation_id
         return [
             memory.raw.append(
-                connection, owner, chat, role="user", speaker=("Anna", "Ben")[at % 2], text=line, said_at=NOW
+                unit, chat, role="user", speaker=("Anna", "Ben")[at % 2], text=line, said_at=NOW
             ).message_id
             for at, line in enumerate(lines)
         ]
 
 
 def kept(memory: Memory, owner: str) -> set[RecordKey]:
-    with memory.database.read() as connection:
-        return set(memory.ranked.versions(connection, owner))
+    with memory.database.read(owner) as unit:
+        return set(memory.ranked.versions(unit))
 
 
 def counts(memory: Memory, owner: str) -> dict[tuple[str, str], int]:
-    with memory.database.read() as connection:
+    with memory.database.snapshot() as connection:
         rows = connection.execute(select(ranked_count).where(ranked_count.c.owner == owner))
         return {(row.counted, row.item): row.number for row in rows}
 
 
 def counted_anew(memory: Memory, owner: str) -> dict[tuple[str, str], int]:
     found = Counter()
-    with memory.database.read() as connection:
+    with memory.database.snapshot() as connection:
         for row in connection.execute(select(ranked_record).where(ranked_record.c.owner == owner)):
             words = row.words.split()
             found.update({(f"{row.kind} word", word) for word in words})
@@ -77,15 +77,15 @@ def counted_anew(memory: Memory, owner: str) -> dict[tuple[str, str], int]:
 
 
 def erase(memory: Memory, owner: str, message_id: int) -> None:
-    with memory.database.write() as connection:
-        memory.ranked.forget(connection, owner, [RecordKey("message", message_id)])
-        connection.execute(insert(erasure).values(owner=owner, message_id=message_id))
-        connection.execute(delete(message).where(message.c.owner == owner, message.c.message_id == message_id))
-        connection.execute(insert(outbox).values(owner=owner, record="message", record_id=str(message_id)))
+    with memory.database.write(owner) as unit:
+        memory.ranked.forget(unit, [RecordKey("message", message_id)])
+        unit.execute(insert(erasure).values(owner=owner, message_id=message_id))
+        unit.execute(delete(message).where(message.c.owner == owner, message.c.message_id == message_id))
+        unit.execute(insert(outbox).values(owner=owner, record="message", record_id=str(message_id)))
 
 
 def tokens_of(memory: Memory, owner: str, message_id: int) -> bytes:
-    with memory.database.read() as connection:
+    with memory.database.snapshot() as connection:
         this = (ranked_record.c.owner == owner, ranked_record.c.record_id == message_id)
         return connection.scalar(select(ranked_record.c.tokens).where(*this, ranked_record.c.kind == "message"))
 
@@ -135,7 +135,7 @@ def test_an_erased_message_leaves_no_trace_in_those_after_it(memory, owner, monk
 def test_a_message_gone_without_a_word_is_noticed(memory, owner):
     first, second = talk(memory, owner, "My secret is 42", "Really")
     memory.indexer.drain(owner)
-    with memory.database.write() as connection:
+    with memory.database.transaction() as connection:
         connection.execute(insert(erasure).values(owner=owner, message_id=first))
         connection.execute(delete(message).where(message.c.owner == owner, message.c.message_id == first))
     problems = {(d.record_id, d.problem) for d in memory.indexer.differences(owner)}
@@ -148,7 +148,7 @@ def test_lost_and_stale_rows_are_found_and_made_again(memory, owner):
     lost, stale = memory.add(owner, "Bobo loves the ball"), memory.add(owner, "Bobo lost the ball")
     memory.indexer.drain(owner)
     this = (ranked_record.c.owner == owner, ranked_record.c.kind == "entry")
-    with memory.database.write() as connection:
+    with memory.database.transaction() as connection:
         connection.execute(delete(ranked_record).where(*this, ranked_record.c.record_id == lost))
         connection.execute(update(ranked_record).where(*this, ranked_record.c.record_id == stale).values(version=7))
     problems = {(d.record_id, d.problem) for d in memory.indexer.differences(owner)}
@@ -190,7 +190,7 @@ def test_what_is_said_before_the_first_search_of_a_start_is_all_that_is_taken_in
 def test_rows_of_another_encoder_are_made_again(memory, owner):
     added = memory.add(owner, "Bobo loves the ball")
     memory.indexer.drain(owner)
-    with memory.database.write() as connection:
+    with memory.database.transaction() as connection:
         made_by = setting.c.key == "ranked_records_made_by"
         connection.execute(update(setting).where(made_by).values(value="another"))
         connection.execute(update(ranked_record).where(ranked_record.c.owner == owner).values(tokens=b"\x01\x00?"))
@@ -203,7 +203,7 @@ def test_positions_and_context_do_not_hang_on_the_batch(memory, owner):
     lines = [f"line {number} of our talk?" for number in range(7)]
     together = talk(memory, owner, *lines)
     memory.indexer.drain(owner)
-    with memory.database.write() as connection:
+    with memory.database.transaction() as connection:
         rows = {number: tokens_of(memory, owner, number) for number in together}
         connection.execute(
             insert(outbox), [{"owner": owner, "record": "message", "record_id": str(together[n])} for n in (6, 3)]
@@ -212,25 +212,10 @@ def test_positions_and_context_do_not_hang_on_the_batch(memory, owner):
         before = dict(connection.execute(traits).tuples().all())
     memory.indexer.drain(owner)
     assert {number: tokens_of(memory, owner, number) for number in together} == rows
-    with memory.database.read() as connection:
+    with memory.database.snapshot() as connection:
         assert dict(connection.execute(traits).tuples().all()) == before
     positions = [np.expm1(np.frombuffer(before[number], dtype="<f4")[-1]) for number in together]
     assert np.allclose(positions, range(7), atol=1e-4)
-
-
-def test_the_floor_is_asked_of_the_question(memory, owner, monkeypatch):
-    near, far = talk(memory, owner, "Bobo loves the blue ball", "Well, and the weather was blue all of Sunday long")
-    assert set(memory.found(owner, "blue ball", kinds=MESSAGES)) == {near, far}
-    monkeypatch.setattr(memory.retriever, "_floor", RelevanceFloor(message_cosine=0.99, message_words=0.9))
-    memory.indexer.drain(owner)
-    hits = memory.retriever.search(owner, Query("blue ball"), MESSAGES)
-    assert [hit.record.message_id for hit in hits] == [near, far]  # one is near: both are ranked
-    assert memory.found(owner, "trains to Paris", kinds=MESSAGES) == []
-    # Near on one path is enough; on none, nothing is found, neighbours of what words found included.
-    monkeypatch.setattr(memory.retriever, "_floor", RelevanceFloor(message_cosine=0.999, message_words=0.2))
-    assert memory.found(owner, "blue trains to Paris", kinds=MESSAGES)
-    monkeypatch.setattr(memory.retriever, "_floor", RelevanceFloor(message_cosine=0.999, message_words=0.9))
-    assert memory.found(owner, "blue trains to Paris", kinds=MESSAGES) == []
 
 
 def test_another_owners_words_count_for_nothing(memory, owner):
@@ -239,11 +224,12 @@ def test_another_owners_words_count_for_nothing(memory, owner):
     for number in range(5):
         memory.add(other, f"ball number {number}")
     memory.indexer.drain()
-    with memory.database.read() as connection:
-        statistics = memory.ranked.statistics(connection, owner, ["entry"], ["ball", "bobo"])
+    with memory.database.read(owner) as unit:
+        statistics = memory.ranked.statistics(unit, ["entry"], ["ball", "bobo"])
         assert (statistics.records, statistics.words, statistics.holding["ball"]) == (1, 2, 1)
-        assert memory.ranked.speakers(connection, owner) == ["Anna"]
-        both = memory.ranked.statistics(connection, other, ["entry", "message"], ["ball"])
+        assert memory.ranked.speakers(unit) == ["Anna"]
+    with memory.database.read(other) as unit:
+        both = memory.ranked.statistics(unit, ["entry", "message"], ["ball"])
         assert (both.records, both.holding["ball"]) == (10, 5)
 
 
@@ -258,19 +244,6 @@ def test_an_encoder_without_tokens_is_refused(memory):
     for encoder in (HashingTextEncoder(), HashingTokenEncoder()):
         with pytest.raises(UserError, match="set fusion = paper"):
             LearnedRanking.load(memory.ranked, encoder)
-
-
-def test_a_question_is_near_that_names_what_several_records_name(memory, owner, monkeypatch):
-    floor = RelevanceFloor(entry_cosine=0.9, entry_words=0.9, photo_cosine=0.9, photo_to_words_cosine=0.9)
-    monkeypatch.setattr(memory.retriever, "_floor", floor)
-    for toy in ("ball", "rope", "bone", "duck", "ring"):
-        memory.add(owner, f"Mango chewed the old {toy} to pieces")
-    memory.add(owner, "Tilda photographs lighthouses")
-    question = "What is the scientific term for the species of {}?"
-    assert [hit.record.text.split()[0] for hit in memory.search(owner, question.format("Mango"), k=3)] == ["Mango"] * 3
-    # Not where the memory knows nobody of that name, or holds it once.
-    assert memory.search(owner, question.format("Ferdinand")) == []
-    assert memory.search(owner, question.format("Tilda")) == []
 
 
 def test_what_a_question_names_stands_before_what_shares_other_words(memory, owner):

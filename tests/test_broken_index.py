@@ -9,8 +9,8 @@ import pytest
 
 from m2a.memory.audit import repair, verify
 from m2a.memory.milvus import IndexUnavailableError
-from tests.test_audit import Opened, told  # noqa: F401
-from tests.test_audit import opened as open_memory
+from tests.opened_folder import Opened, fill
+from tests.opened_folder import opened as open_memory
 
 RANDOM = random.Random(20261122)
 
@@ -50,8 +50,15 @@ DAMAGES = [overwrite, overwrite_places, overwrite_rows, empty, Path.unlink, repl
 Damage = Callable[[Path], None]
 
 
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("told")
+    fill(folder)
+    return folder
+
+
 @pytest.fixture
-def folder(told: Path, tmp_path: Path) -> Path:  # noqa: F811
+def folder(told: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(told, tmp_path / "data"))
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 from io import BytesIO
-from pathlib import Path
 
 import pytest
 from PIL import Image
@@ -13,8 +12,7 @@ from models.chat_captioner import BestCaptioner, ChatCaptioner
 from models.chat_model import ChatModelError, MalformedReplyError, PhotoPart, TokenUsage
 from models.efficientnet import EfficientNet, Tag
 from models.tag_captioner import TagCaptioner
-
-DREAMBOOTH = Path(__file__).parents[2] / "shared" / "data" / "dreambooth"
+from tests.requirements import DREAMBOOTH, needs
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +91,7 @@ def test_one_caption_for_several_photos_says_nothing_twice(captions, caption):
     assert together(captions) == caption
 
 
-@pytest.mark.skipif(not DREAMBOOTH.exists(), reason="the DreamBooth photos are not on this machine")
+@needs(DREAMBOOTH)
 def test_a_real_photo_has_a_caption(network):
     photo = (DREAMBOOTH / "backpack" / "02.jpg").read_bytes()
     assert asyncio.run(TagCaptioner(network).caption(photo)).startswith("perhaps a backpack")

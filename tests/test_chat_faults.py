@@ -520,7 +520,7 @@ async def test_a_fault_loses_nothing_and_writes_nothing_half(
             assert [entry.text for entry in entries] == facts
             assert [len(world.bank.history(entry.memory_id)) for entry in entries] == [1, 1]
             assert all(len(entry.photo_ids) == len(photos) for entry in entries)
-        assert world.bank.pending_updates() == []
+        assert world.bank.replies.pending_updates() == []
 
 
 @pytest.mark.parametrize(
@@ -551,7 +551,7 @@ async def test_stop_ends_a_call_that_hangs(
             await asked.wait()
             while fault == "hang after the first piece" and not isinstance(await anext(events), TextDelta):
                 pass
-            world.assistant.stop(world.assistant.local_owner, recorded.conversation_id)
+            world.assistant.turns.stop(world.assistant.local_owner, recorded.conversation_id)
             rest = [event async for event in events]
         [reply] = [event.message for event in rest if isinstance(event, ReplyFinished)]
         assert reply.partial and kept.startswith(reply.text)
@@ -570,18 +570,18 @@ async def test_the_server_is_gone_after_the_reply_and_stays_away_for_long(place:
     async with place.opened() as world:
         world.endpoint.break_down(Case("gone", "manage update", (status(503),), forever=True))
         assert [event.stage for event in await world.turn(text) if isinstance(event, Failed)] == ["update"]
-        [pending] = world.bank.pending_updates()
+        [pending] = world.bank.replies.pending_updates()
         world.endpoint.heal()
     async with place.opened(base_url=nowhere()) as world:
         for _ in range(4):
             events = await world.turn("Hello?")
             assert [event.stage for event in events if isinstance(event, Failed)] == ["reply"]
-        assert world.bank.pending_updates() == [pending]
+        assert world.bank.replies.pending_updates() == [pending]
     async with place.opened() as world:
         assert not [event for event in await world.turn("Thank you!") if isinstance(event, Failed)]
         texts = [entry.text for entry in world.bank.entries()]
         assert texts == ["My locker is number 34.", "My gate is number 35."]
-        assert world.bank.pending_updates() == []
+        assert world.bank.replies.pending_updates() == []
 
 
 async def test_an_update_that_fails_while_replies_come_is_set_aside(world: World) -> None:
@@ -598,7 +598,7 @@ async def test_an_update_that_fails_while_replies_come_is_set_aside(world: World
     assert "set it aside" in reasons[-1][0]
     world.endpoint.heal()
     await world.turn("Thank you!")
-    assert world.bank.pending_updates() == [] and len(world.bank.set_aside_updates()) == 1
+    assert world.bank.replies.pending_updates() == [] and len(world.bank.replies.set_aside_updates()) == 1
     assert world.bank.entries() == []
 
 

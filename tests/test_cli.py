@@ -29,7 +29,7 @@ from m2a.memory.index_schema import IndexEncoders
 from m2a.settings import load_settings
 from m2a.types import KeepingBack, RecordKey
 from tests.erase_scan import bytes_under
-from tests.test_turns import photo
+from tests.turns import photo
 
 ROOT = Path(__file__).resolve().parents[1]
 SECONDS = 60

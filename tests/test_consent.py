@@ -379,6 +379,7 @@ OWN = {
     '"Rex" and "Mimi" are my pets.': '"Rex" and "Mimi" are my pets.',
     'これは？"明日は学校がありません。"': "これは？[pasted text 1]",
     "> quoted line\nI agree": "[pasted text 1]\nI agree",
+    "Save this:\n\n> Dear all,\n> we meet at ten.\n>\n> Ohm\nI agree": "Save this:\n\n[pasted text 1]\nI agree",
 }
 
 

@@ -53,15 +53,18 @@ async def test_a_turn_keeps_what_its_answer_and_its_update_took(tmp_path: Path) 
     async with Assistant.open(settings, policy=CountingPolicy(), clock=Clock()) as assistant:
         owner = assistant.local_owner
         reply = next(e.message for e in await turn(assistant, "My tea is green.") if hasattr(e, "sources"))
-        [answer, update] = assistant.costs(owner, [reply.message_id])[reply.message_id]
+        [answer, update] = assistant.memory(owner).replies.costs_of([reply.message_id])[reply.message_id]
         assert (answer.stage, answer.calls, answer.input_tokens, answer.output_tokens) == ("reply", 2, 1100, 210)
         assert answer.first_word is not None and 0 < answer.first_word <= answer.seconds
         assert answer.dollars is not None and 0 < answer.dollars < 0.1
         assert (update.stage, update.calls, update.input_tokens, update.first_word) == ("update", 1, 100, None)
-        [day], total = assistant.daily_costs(owner, days=1)
+        [day], total = assistant.memory(owner).replies.daily_costs(days=1)
         assert (day.replies, day.calls, total.input_tokens, total.unpriced) == (1, 3, 1200, 0)
         await assistant.erase(owner, Erasure("message", reply.message_id - 1))
-        assert assistant.costs(owner, [reply.message_id]) == {} and assistant.daily_costs(owner, days=1)[0] == []
+        assert (
+            assistant.memory(owner).replies.costs_of([reply.message_id]) == {}
+            and assistant.memory(owner).replies.daily_costs(days=1)[0] == []
+        )
 
 
 async def test_an_update_that_is_tried_again_costs_both_times_and_without_a_model_it_is_seconds(tmp_path: Path) -> None:
@@ -69,13 +72,13 @@ async def test_an_update_that_is_tried_again_costs_both_times_and_without_a_mode
     async with Assistant.open(load_settings(data_dir=tmp_path), policy=policy, clock=Clock()) as assistant:
         policy.fails = 1
         first = next(e.message for e in await turn(assistant, "My tea is green.") if hasattr(e, "sources"))
-        [_, failed] = assistant.costs(assistant.local_owner, [first.message_id])[first.message_id]
+        [_, failed] = assistant.memory(assistant.local_owner).replies.costs_of([first.message_id])[first.message_id]
         await turn(assistant, "And my coffee is black.")
-        [_, done] = assistant.costs(assistant.local_owner, [first.message_id])[first.message_id]
+        [_, done] = assistant.memory(assistant.local_owner).replies.costs_of([first.message_id])[first.message_id]
         assert (failed.calls, done.calls) == (0, 1) and done.seconds > failed.seconds > 0
     async with Assistant.open(load_settings(data_dir=tmp_path), policy=ScriptedPolicy(), clock=Clock()) as assistant:
         reply = next(e.message for e in await turn(assistant, "Hello.") if hasattr(e, "sources"))
-        found = assistant.costs(assistant.local_owner, [reply.message_id])[reply.message_id]
+        found = assistant.memory(assistant.local_owner).replies.costs_of([reply.message_id])[reply.message_id]
         assert [(one.calls, one.dollars) for one in found] == [(0, None), (0, None)]
         told = cost_html(found, key="m2")
         assert "No language model" in told and "Tokens" not in told and "First word" in told
@@ -85,15 +88,15 @@ def test_costs_are_summed_by_the_days_of_the_user_and_unknown_is_not_nothing(mem
     owner = memory.bank.owner
     replies = [memory.say(f"Message {number}.")[1].message_id for number in range(3)]
     zone = timezone(timedelta(hours=5, minutes=45))
-    with memory.database.write() as connection:
-        costs.note(connection, owner, replies[0], Cost("reply", 2.0, 1.0, 1, 100, 20, 0.5), NOON)
-        costs.note(connection, owner, replies[0], Cost("update", 3.0, None, 1, None, None), NOON)
-        costs.note(connection, owner, replies[0], Cost("update", 1.0, None, 2, 5, 5, 0.1), NOON)
-        costs.note(connection, owner, replies[1], Cost("reply", 1.0, 0.5), NOON + timedelta(hours=6, minutes=15))
-        costs.note(connection, owner, replies[2], Cost("reply", 1.0, 0.5), NOON - timedelta(days=40))
-        days = costs.by_day(connection, owner, zone, since=date(2026, 3, 1))
-        total = costs.total(connection, owner)
-        kept = costs.costs_of(connection, owner, replies)
+    with memory.database.write(owner) as unit:
+        costs.note(unit, replies[0], Cost("reply", 2.0, 1.0, 1, 100, 20, 0.5), NOON)
+        costs.note(unit, replies[0], Cost("update", 3.0, None, 1, None, None), NOON)
+        costs.note(unit, replies[0], Cost("update", 1.0, None, 2, 5, 5, 0.1), NOON)
+        costs.note(unit, replies[1], Cost("reply", 1.0, 0.5), NOON + timedelta(hours=6, minutes=15))
+        costs.note(unit, replies[2], Cost("reply", 1.0, 0.5), NOON - timedelta(days=40))
+        days = costs.by_day(unit, zone, since=date(2026, 3, 1))
+        total = costs.total(unit)
+        kept = costs.costs_of(unit, replies)
     assert kept[replies[0]][1] == Cost("update", 4.0, None, 3, None, None, None)
     assert days == [
         CostSum(date(2026, 3, 13), 1, 1.0, 0, 0, 0, 0.0),
@@ -102,33 +105,35 @@ def test_costs_are_summed_by_the_days_of_the_user_and_unknown_is_not_nothing(mem
     assert (total.replies, total.seconds, total.dollars) == (3, 8.0, 0.5)
     told = days_html(days, total, today=date(2026, 3, 13))
     assert "$0.5000" in told and "3 calls had no known price" in told and "Yesterday" in told
-    assert "Once I have answered something" in days_html([], costs.CostSum(None, 0, 0, 0, 0, 0, 0), today=NOON.date())
+    assert "Nothing yet" in days_html([], costs.CostSum(None, 0, 0, 0, 0, 0, 0), today=NOON.date())
 
 
 async def test_captions_cost_with_the_turn_that_first_showed_the_photo(memory: Memory) -> None:
     said, reply = memory.say("This is my teapot.", photos=[jpeg("red")])
     memory.say("The teapot again.", photos=[jpeg("red")])
-    memory.bank.note_cost(reply.message_id, Cost("update", 1.0, None, 1, 100, 10, 0.25))
+    memory.bank.replies.note_cost(reply.message_id, Cost("update", 1.0, None, 1, 100, 10, 0.25))
     with ChatServer(replies(say("A red teapot.", usage=(500, 12)), status(500))) as server:
         model = load_chat_model("openai:any", base_url=server.base_url, sees_photos=True)
         await caption_photos(memory.bank, ChatCaptioner(model), lambda read, written: (read + written) / 1024)
-        assert memory.bank.captions(said.photos) == {said.photos[0]: "A red teapot."} and len(server.requests) == 1
-    [update] = memory.bank.costs_of([reply.message_id])[reply.message_id]
+        assert (
+            memory.bank.photos.captions(said.photos) == {said.photos[0]: "A red teapot."} and len(server.requests) == 1
+        )
+    [update] = memory.bank.replies.costs_of([reply.message_id])[reply.message_id]
     assert (update.calls, update.input_tokens, update.output_tokens, update.dollars) == (2, 600, 22, 0.75)
     unanswered = memory.bank.record(None, role="user", speaker="You", text="Another", photos=[jpeg("blue")])
-    memory.bank.note_caption_cost(unanswered.photos[0], Cost("update", 1.0, None, 1, 400, 8, 0.5))
-    total = memory.bank.daily_costs(1)[1]
+    memory.bank.replies.note_caption_cost(unanswered.photos[0], Cost("update", 1.0, None, 1, 400, 8, 0.5))
+    total = memory.bank.replies.daily_costs(1)[1]
     assert (total.calls, total.input_tokens, total.dollars) == (3, 1000, 1.25)
     memory.bank.erase(Erasure("everything"))
-    assert memory.bank.daily_costs(1)[1].calls == 0
+    assert memory.bank.replies.daily_costs(1)[1].calls == 0
 
 
 def test_what_a_turn_took_is_erased_with_its_message_and_with_everything(memory: Memory) -> None:
     said, reply = memory.say("My PIN is 4471.")
-    memory.bank.note_cost(reply.message_id, Cost("update", 1.0))
+    memory.bank.replies.note_cost(reply.message_id, Cost("update", 1.0))
     memory.bank.erase(Erasure("message", said.message_id))
-    assert memory.bank.costs_of([2]) == {}
-    memory.bank.note_cost(2, Cost("update", 1.0))  # an update that was under way
-    assert memory.bank.costs_of([2]) == {}
+    assert memory.bank.replies.costs_of([2]) == {}
+    memory.bank.replies.note_cost(2, Cost("update", 1.0))  # an update that was under way
+    assert memory.bank.replies.costs_of([2]) == {}
     memory.bank.erase(Erasure("everything"))
-    assert memory.bank.daily_costs(1)[1].seconds == 0
+    assert memory.bank.replies.daily_costs(1)[1].seconds == 0

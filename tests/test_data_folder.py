@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from m2a.data_folder import DataFolder, DataFolderError, DataFolderInUseError, Holder, holder_of, make_folder
-from tests.test_audit import jpeg, opened
+from tests.opened_folder import jpeg, opened
 
 
 def mode_of(path: Path) -> int:

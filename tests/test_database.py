@@ -25,6 +25,6 @@ def test_a_wrong_address_is_one_sentence_without_its_password(url, reason):
 
 
 def test_an_error_does_not_tell_what_was_to_be_written(database):
-    with pytest.raises(IntegrityError) as raised, database.write() as connection:
+    with pytest.raises(IntegrityError) as raised, database.transaction() as connection:
         connection.execute(insert(setting).values(key="schema_version", value="my PIN is 4711"))
     assert "4711" not in str(raised.value)

@@ -15,8 +15,8 @@ from m2a.memory.owners import owner_named
 from m2a.settings import load_settings
 from m2a.types import AddMemory, Message, Query, Replacement, standing
 from m2a.ui.chat_panel import ChatPanel
+from tests.page_calls import all_of, click, request
 from tests.scripted_policy import ScriptedPolicy
-from tests.test_page_handlers import all_of, click, request
 from tests.told_memory import Memory, draft_of
 from tests.turns import Clock, of_this_turn, photo, remember, turn
 
@@ -41,9 +41,9 @@ def test_what_rests_on_the_message_alone_is_taken_back_and_what_it_replaced_hold
     memory.bank.take_back_memories(said.message_id, who="the user")
     assert {one.text for one in memory.bank.entries()} == {"Vera lives in Berlin.", "I like tea."}
     assert memory.bank.entry(tea.memory_id).evidence_ids == ((again.message_id, again.message_id),)
-    assert memory.bank.pending_updates() == [later.message_id]
+    assert memory.bank.replies.pending_updates() == [later.message_id]
     memory.bank.take_back_memories(again.message_id, who="the user")
-    assert memory.bank.pending_updates() == []  # an update that is late brings nothing back
+    assert memory.bank.replies.pending_updates() == []  # an update that is late brings nothing back
     memory.bank.index()
     assert verify(memory.stores) == []
 

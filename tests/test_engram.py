@@ -22,9 +22,9 @@ from m2a.systems.system import Meter, Question
 from models.chat_model import ChatModelError
 from tests.chat_server import ChatServer, Reply, say, status
 from tests.dialogues import model_of, parts_of, write_dialogues
+from tests.placed_systems import NOW
 from tests.scripted_model import Prompt
 from tests.steps_model import StepsModel, opened_again, said_in, told
-from tests.test_systems import NOW
 
 LATER = [Utterance("D3:1", "user", "Ben", "The parrot flew off.", datetime(2023, 6, 9, 9, tzinfo=UTC))]
 CANOE = "Monday 8 May 2023, 13:56, Anna: I bought a canoe at the lake yesterday."

@@ -17,8 +17,8 @@ from m2a.ui.erase_panel import ErasePanel, erasure_of
 from m2a.ui.memory_panel import MemoryPanel, View
 from m2a.ui.request import NoSuchThingError
 from tests.erase_scan import bytes_under
+from tests.page_calls import HOSTILE, click, request, told
 from tests.scripted_policy import ScriptedPolicy
-from tests.test_memory_panel import HOSTILE, click, request, told
 from tests.turns import Clock, photo
 
 PIN = "My bank PIN is 4471."
@@ -48,7 +48,7 @@ async def test_every_kind_is_previewed_and_then_erased_with_a_receipt_without_co
     assistant: Assistant, bank: MemoryBank, panel: ErasePanel, tmp_path: Path
 ) -> None:
     pin = told(bank, PIN, name="Bank", picture=photo("red"))
-    bank.set_caption(pin.photo_ids[0], "a crimson card")
+    bank.photos.set_caption(pin.photo_ids[0], "a crimson card")
     told(bank, "Ana lives in Lisbon.")
     place = bank.conversations()[-1].conversation_id
     for kind, named, words in (
@@ -176,7 +176,7 @@ async def test_text_of_others_stays_text_in_the_dialog(
 ) -> None:
     for words in HOSTILE:
         one = told(bank, f"{words} is remembered", name=words, picture=photo("red"))
-        bank.set_caption(one.photo_ids[0], words)
+        bank.photos.set_caption(one.photo_ids[0], words)
         assistant.rename_conversation(assistant.local_owner, bank.conversations()[0].conversation_id, words)
     shown = await last_of(panel.on_preview(click(kind="everything"), request(assistant)))
     assert "Names that I will no longer know" in shown

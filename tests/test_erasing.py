@@ -27,7 +27,7 @@ def memory(database, owner, tmp_path) -> Iterator[Memory]:
 
 def held(memory: Memory) -> str:
     """Every value of every row of every table, but of the words of the full-text index."""
-    with memory.database.read() as connection:
+    with memory.database.snapshot() as connection:
         return "\n".join(
             str(row) for table in metadata.tables.values() for row in connection.execute(select(table)).all()
         )
@@ -59,7 +59,7 @@ def test_a_message_goes_with_its_reply_and_what_rests_on_it_alone(memory):
     assert memory.bank.messages([4])[4].text == FORGOTTEN and memory.bank.entries() == [tea]
     assert memory.bank.find_messages("bank PIN 4471") == [] and memory.found("4471") != [1]
     assert is_sound(memory)
-    with memory.database.write() as connection, pytest.raises(Exception, match="append-only"):
+    with memory.database.transaction() as connection, pytest.raises(Exception, match="append-only"):
         connection.execute(text("DELETE FROM message WHERE message_id = 4"))
 
 
@@ -153,7 +153,7 @@ def test_a_photo_goes_with_its_caption_its_name_and_what_it_alone_shows(memory):
     bobo = (ConceptMention(name="Bobo", kind="pet"),)
     named = memory.tell("This is my dog Bobo.", photos=[jpeg("red")], concepts=bobo)
     [photo_id] = named.photo_ids
-    memory.bank.set_caption(photo_id, "a crimson square")
+    memory.bank.photos.set_caption(photo_id, "a crimson square")
     said, _ = memory.say("Look", "Nice.", photos=[jpeg("red"), jpeg("blue")])
     shown = memory.bank.add(draft_of(said, "A crimson square.", rests_on="shown"), who="test", why="")
     gone = erase(memory, "photo", photo_id)
@@ -191,7 +191,7 @@ def test_everything_goes_and_the_numbers_go_on(memory, caplog):
     gone = erase(memory, "everything")
     assert gone.counts["messages"] == 2 and gone.names == ("Bobo",) and len(gone.photo_ids) == 1
     assert memory.bank.conversations() == [] and memory.bank.entries() == [] and is_sound(memory)
-    with memory.database.read() as connection:
+    with memory.database.snapshot() as connection:
         assert connection.execute(select(ranked_record)).all() == connection.execute(select(embedding)).all() == []
     assert "4471" not in held(memory) and "Bobo" not in held(memory)
     assert memory.tell("I like green tea.").memory_id == 2 and is_sound(memory)
@@ -225,7 +225,7 @@ def test_what_was_forgotten_is_listed_and_erased_and_reads_as_before(memory):
 def test_an_update_under_way_brings_nothing_back(memory):
     said, reply = memory.say(PIN)
     memory.bank.erase(Erasure("message", said.message_id))
-    assert memory.bank.pending_updates() == []
+    assert memory.bank.replies.pending_updates() == []
     assert memory.bank.write([Addition(draft_of(said, PIN), "")], who="test", update_of=reply.message_id) == []
     with pytest.raises(LookupError, match="was erased before it was answered"):
         memory.bank.record_reply(
@@ -239,7 +239,7 @@ def test_the_receipt_holds_numbers_alone(memory):
     memory.bank.erase(Erasure("message", 1))
     [kept] = memory.bank.receipts()
     assert (kept.kind, kept.message_ids, kept.memory_ids, kept.purged_at) == ("message", (1, 2), (1,), None)
-    with memory.database.read() as connection:
+    with memory.database.snapshot() as connection:
         [row] = connection.execute(select(receipt)).mappings()
     assert row["erased"] == (
         '{"counts": {"messages": 2, "memories": 1, "photos": 1, "conversations": 1, "index records": 4}, '
@@ -277,7 +277,7 @@ def test_another_owner_keeps_what_is_the_same(memory, database, tmp_path: Path):
         memory.bank.erase(Erasure("conversation", other.bank.conversations()[0].conversation_id))
     memory.bank.erase(Erasure("everything"))
     assert [*other.bank.messages([1, 2]).values()] == before and 1 in other.found("4471")
-    assert other.bank.photo_data(before[0].photos[0]) and is_sound(memory)
+    assert other.bank.photos.data(before[0].photos[0]) and is_sound(memory)
 
 
 def test_memories_that_are_kept_rest_on_a_message_that_says_so_and_the_rest_of_the_conversation_is_gone(memory):

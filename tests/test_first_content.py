@@ -44,14 +44,14 @@ def _first(client: TestClient, address: str) -> str:
 def test_the_page_is_sent_with_what_its_address_names(served: tuple[Assistant, TestClient]) -> None:
     assistant, client = served
     owner = assistant.local_owner
-    first = min(assistant.conversations(owner), key=lambda one: one.started_at).conversation_id
+    first = min(assistant.memory(owner).conversations(), key=lambda one: one.started_at).conversation_id
     talk = _first(client, f"/?conversation={first}").partition('id="m2a-talk"')[2]
     assert "You drink tea &lt;b&gt;with" in talk and "m-listed" not in talk
     newest = _first(client, "/").partition('id="m2a-talk"')[2]
     assert "The kettle" in newest and "You drink tea" not in newest
     memories = _first(client, "/?memory=")
     assert "m-memories" in memories and "1 memory" in memories
-    memory_id = assistant.memories(owner, MemoryFilter(), start=0, count=1).entries[0].memory_id
+    memory_id = assistant.browser(owner).page(MemoryFilter(), start=0, count=1).entries[0].memory_id
     assert "m-opened" in _first(client, f"/?memory={memory_id}")
     assert "m2a-set-data" in _first(client, "/?settings=")
     assert "m-welcome" in _first(client, "/?conversation=&message=1")

@@ -57,10 +57,10 @@ def test_a_forgotten_statement_is_read_and_found_nowhere_and_the_rest_stays(memo
     assert {message.message_id for message in memory.bank.find_messages("boiler")} == {1, request.message_id}
     assert "4471" not in "".join(conversation.title for conversation in memory.bank.conversations())
     assert [row.text for row in memory.bank.history(pin.memory_id)] == [FORGOTTEN] * 2
-    assert memory.bank.steps(2)["searches"] == [] and memory.is_forgotten("What is my bank PIN?")
+    assert memory.bank.replies.steps(2)["searches"] == [] and memory.is_forgotten("What is my bank PIN?")
     assert not memory.is_forgotten("Where is the boiler?")
     assert memory.indexer.differences(memory.bank.owner) == []
-    with memory.database.read() as connection:  # the log itself is as it was
+    with memory.database.snapshot() as connection:  # the log itself is as it was
         assert PIN in connection.scalar(select(message_table.c.text).where(message_table.c.message_id == 1))
 
 
@@ -162,7 +162,12 @@ def test_a_forgotten_photo_is_unknown_unless_something_else_shows_it(memory):
     [photo_id] = dog.photo_ids
     _, reply = memory.say("Forget it.")
     memory.bank.write([Forgetting((dog.memory_id,), "")], who="test", update_of=reply.message_id)
-    for read in (memory.bank.photo, memory.bank.photo_data, memory.bank.photo_path, memory.bank.thumbnail):
+    for read in (
+        memory.bank.photos.get,
+        memory.bank.photos.data,
+        memory.bank.photos.path,
+        memory.bank.photos.thumbnail,
+    ):
         with pytest.raises(PhotoNotFoundError, match="no photo"):
             read(photo_id)
     [concept] = memory.bank.concepts()
@@ -172,7 +177,7 @@ def test_a_forgotten_photo_is_unknown_unless_something_else_shows_it(memory):
     assert memory.index.versions(memory.bank.owner, "photo") == {}
 
     again = memory.tell("Bobo again.", photos=[jpeg("brown")], concepts=bobo)
-    assert memory.bank.photo(photo_id).photo_id == photo_id
+    assert memory.bank.photos.get(photo_id).photo_id == photo_id
     assert [hit.record for hit in memory.bank.search(Query(photo_ids=(photo_id,)))] == [again]
     assert memory.bank.messages([1])[1].photos == ()
     memory.bank.undo(reply.message_id, 0)
@@ -197,16 +202,20 @@ def test_what_was_refused_tells_nothing_that_was_forgotten_since(memory):
     wanted = Addition(draft_of(said, PIN), "the user said so")
     refusals = [Refusal(PIN, "Not sure.", wanted), Refusal("Bobo can fly.", "No.", None)]
     memory.bank.write([], who="test", update_of=reply.message_id, refusals=refusals, unasked=2)
-    assert memory.bank.refusals(reply.message_id) == refusals and memory.bank.steps(reply.message_id)["unasked"] == 2
-    [changed] = memory.bank.insist(reply.message_id, 0)
-    assert changed.entry.text == PIN and memory.bank.insist(reply.message_id, 0) == []
+    assert memory.bank.review_queue.refusals(reply.message_id) == refusals
+    assert memory.bank.replies.steps(reply.message_id)["unasked"] == 2
+    [changed] = memory.bank.review_queue.insist(reply.message_id, 0)
+    assert changed.entry.text == PIN and memory.bank.review_queue.insist(reply.message_id, 0) == []
     with pytest.raises(LookupError):
-        memory.bank.insist(reply.message_id, 1)
+        memory.bank.review_queue.insist(reply.message_id, 1)
     memory.bank.delete(changed.entry.memory_id, who="test", why="")
-    assert [refusal.text for refusal in memory.bank.refusals(reply.message_id)] == [FORGOTTEN, "Bobo can fly."]
-    assert "4471" not in str(memory.bank.steps(reply.message_id))
+    assert [refusal.text for refusal in memory.bank.review_queue.refusals(reply.message_id)] == [
+        FORGOTTEN,
+        "Bobo can fly.",
+    ]
+    assert "4471" not in str(memory.bank.replies.steps(reply.message_id))
     with pytest.raises(LookupError):
-        memory.bank.insist(reply.message_id, 1)
+        memory.bank.review_queue.insist(reply.message_id, 1)
 
 
 def test_words_are_cut_out_where_they_stand():

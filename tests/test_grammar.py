@@ -29,10 +29,8 @@ from data_synthesis.group import (
 from data_synthesis.voices import Voice
 from data_synthesis.wording import answer_given_away, long_sentences
 from tests.bench.grammar import DREAMBOOTH, LOCOMO, figures, generated, requests_of, words_of
+from tests.requirements import needs
 
-needs_data = pytest.mark.skipif(
-    not (DREAMBOOTH / "concepts.json").is_file() or not LOCOMO.is_dir(), reason="../shared/data is not there"
-)
 TEXTS = Path(grammar.__file__).parent / "text"
 SPEAKERS = ("Caroline", "Melanie")
 START = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
@@ -89,6 +87,43 @@ def test_groups_are_valid_whatever_is_known_of_the_concepts(concepts, sessions):
     for seed in range(6):
         asked = request(*concepts, dialogue_id=f"conv-{seed}", seed=seed, sessions=sessions)
         assert faults_of(generated([asked])[0], asked) == []
+
+
+def attributed(name: str, class_name: str, look: str, **attributes: str) -> PersonalConcept:
+    """A concept of which the places of its photos are not known."""
+    photos = tuple(ConceptPhoto(Path(f"{name}/{n}.jpg")) for n in range(3))
+    stated = tuple(Attribute(key, value) for key, value in attributes.items())
+    return PersonalConcept(name, name, class_name, photos, short_description=look, attributes=stated)
+
+
+def test_photos_without_places_are_told_by_looks_and_asked_about_in_the_ratio():
+    asked = request(
+        attributed("Rosa", "dog", "shaggy ginger hound", ears="long ears", collar_tag="a tin star", eye_colour="hazel"),
+        attributed(
+            "Tick", "clock", "violet alarm clock", bells="two copper bells", dial="a cream dial", foot="a cork foot"
+        ),
+        attributed("Kolo", "kettle", "dented enamel kettle", spout="a bent spout", lid="a glass lid", rim="a teal rim"),
+    )
+    for group in (generated([replace(asked, seed=seed)])[0] for seed in range(4)):
+        counts = Counter(question.category for question in group.questions)
+        assert not group.retrieval_only and counts[8] in (1, 2)
+        missing = sum(counts[8] * share for share in (2, 3, 1, 4)) - sum(counts[n] for n in (6, 7, 8, 9))
+        assert missing <= counts[8], counts
+
+
+def test_where_little_is_known_visual_retrieval_alone_is_asked():
+    known = replace(bare("Zubo", 3), attributes=(Attribute("coat", "shaggy"),))
+    asked = request(known, bare("Wexa"), bare("Kolo"))
+    group = generated([asked])[0]
+    assert group.retrieval_only and {question.category for question in group.questions} == {10}
+    assert faults_of(group, asked) == []
+
+
+def test_a_thing_called_by_its_kind_is_neither_named_twice_nor_asked_by_its_class():
+    asked = request(replace(DOG, name="the dog"), replace(CLOCK, name="the clock"), bare("Kolo"))
+    for group in (generated([replace(asked, seed=seed)])[0] for seed in range(4)):
+        assert not re.search(r"(my|your) \w+ <the", group.sessions[0][0].text)
+        assert not any("species" in question.text or "kind of thing" in question.text for question in group.questions)
 
 
 async def test_equal_requests_give_equal_groups_and_other_seeds_others():
@@ -324,7 +359,7 @@ def test_no_sentence_is_broken(around_the_clock):
     assert [text for text in texts if broken.search(text)] == []
 
 
-@needs_data
+@needs(DREAMBOOTH / "concepts.json", LOCOMO)
 def test_groups_on_locomo_talk_much_as_locomo_does():
     asked = requests_of(LOCOMO, DREAMBOOTH)
     groups = generated(asked)

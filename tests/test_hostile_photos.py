@@ -100,7 +100,7 @@ def test_every_hostile_photo_is_refused_clearly_or_stored_bare(
             assert not any(marker in stored for marker in MARKERS), photo.name
             assert bare_jpeg_size(stored) > (0, 0)
     ids = {said for outcome, said, _ in results if outcome == "stored"}
-    with database.read() as connection:
+    with database.snapshot() as connection:
         assert set(connection.scalars(select(schema.photo.c.photo_id))) == ids
         assert connection.scalar(select(func.count()).select_from(schema.outbox)) == len(ids)
     assert {path.name.partition(".")[0] for path in (tmp_path / "photos" / OWNER).iterdir()} == ids

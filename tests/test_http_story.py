@@ -175,7 +175,7 @@ async def test_the_story_over_http(
             assert said.stages == KEEPING
             assert (told.entry.text, len(told.entry.photo_ids)) == (ABOUT_BOBO, 3)
             assert told.entry.caption == "a bright picture"
-            uploaded = [talk.bank.photo_data(photo_id) for photo_id in told.entry.photo_ids]
+            uploaded = [talk.bank.photos.data(photo_id) for photo_id in told.entry.photo_ids]
             assert [request.photos for request in said.reply_prompts] == [uploaded]
             said = await talk.say(ABOUT_TEAPOT, *teapots)
             [teapot] = said.changes
@@ -237,7 +237,7 @@ async def test_the_story_over_http(
             assert said.reply.text == NEVER_SAID and said.sources == []
             texts = [entry.text for entry in talk.bank.entries(kinds=["fact"])]
             assert texts == [ABOUT_TEAPOT, CORRECTION]
-            assert talk.bank.pending_updates() == []
+            assert talk.bank.replies.pending_updates() == []
 
         assert_the_boundary_holds(server.requests[first_day:])
 

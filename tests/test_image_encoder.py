@@ -14,10 +14,9 @@ from models.availability import ModelUnavailableError, PackageMissingError
 from models.conse_encoder import ConseEncoder, convex_combination
 from models.efficientnet import EfficientNet, class_names, class_phrases
 from models.load import load_image_encoder
+from tests.requirements import DREAMBOOTH, needs
 
 ROOT = Path(__file__).parents[1]
-DREAMBOOTH = ROOT.parent / "shared" / "data" / "dreambooth"
-needs_dreambooth = pytest.mark.skipif(not DREAMBOOTH.exists(), reason="the DreamBooth photos are not on this machine")
 
 
 class LetterEncoder:
@@ -157,7 +156,7 @@ def test_unknown_names_are_refused_with_the_remedy(name, tmp_path):
     assert repr(name) in str(caught.value)
 
 
-@needs_dreambooth
+@needs(DREAMBOOTH)
 def test_same_thing_lies_close_and_tags_are_mostly_right(encoder):
     subjects = json.loads((DREAMBOOTH / "concepts.json").read_text())["subjects"]
     paths = [(subject["subject"], image["path"]) for subject in subjects for image in subject["images"][:3]]

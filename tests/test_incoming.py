@@ -44,7 +44,7 @@ async def test_a_message_that_is_not_taken_leaves_nothing(
     with pytest.raises(MessageRefusedError) as refusal:
         await turn(assistant, text, *[photo("red")] * photos)
     assert str(refusal.value).startswith(sentence)
-    assert assistant.conversations(assistant.local_owner) == []
+    assert assistant.memory(assistant.local_owner).conversations() == []
     assert not [path for path in (assistant.settings.data_dir / "photos").rglob("*") if path.is_file()]
 
 
@@ -74,4 +74,4 @@ async def test_a_photo_that_is_no_file_is_refused_at_once(
         with pytest.raises(PhotoRefusedError, match=sentence):
             async for _event in assistant.turn(assistant.local_owner, "look", [tmp_path / name]):
                 pass
-    assert assistant.conversations(assistant.local_owner) == []
+    assert assistant.memory(assistant.local_owner).conversations() == []

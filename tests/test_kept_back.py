@@ -42,7 +42,7 @@ def reaches(memory: Memory, word: str = MARKER) -> list[str]:
         "concepts": bank.concepts(),
         "conversation": [bank.conversation(one.conversation_id) for one in bank.conversations()],
         "log": [bank.messages(range(1, 40)), bank.find_messages(word)],
-        "captions": bank.captions(sorted(photos)),
+        "captions": bank.photos.captions(sorted(photos)),
     }
     return [place for place, found in everything.items() if word in repr(found)]
 
@@ -60,7 +60,7 @@ def test_what_is_not_to_be_mentioned_is_kept_and_reaches_nothing(memory: Memory)
     assert (kept.entry.text, kept.reason, memory.bank.kept_back_counts()) == (SECRET, "unmentioned", {"unmentioned": 1})
     assert memory.bank.kept_back(10, words="safe QUETZAL") == [kept] and memory.bank.kept_back(10, words="b%") == []
     [said] = memory.bank.evidence_to_owner(secret.evidence_ids)
-    assert said.text == SECRET and said.photos and memory.bank.thumbnail(said.photos[0])
+    assert said.text == SECRET and said.photos and memory.bank.photos.thumbnail(said.photos[0])
     assert MARKER in repr(memory.bank.conversation_to_owner(said.conversation_id))
     assert {row.change for row in memory.bank.history(secret.memory_id)} == {"added", "withheld"}
     assert all(row.text == SECRET for row in memory.bank.history(secret.memory_id))

@@ -2,14 +2,23 @@
 
 from pathlib import Path
 
+import pytest
+
 from m2a import Assistant
 from m2a.types import Dating, Keeping, KeepingBack, Pinning, Return
+from tests.model_talk import keep_and_find
+from tests.model_talk import talk as talk_to_model
+from tests.offline_talk import Talk, drawing
 from tests.scripted_model import Prompt, ScriptedModel
-from tests.test_model_prompts import keep_and_find
-from tests.test_model_prompts import talk as talk_to_model
-from tests.test_offline_rules import Talk, drawing, talk  # noqa: F401  (a fixture)
 
 MARKER = "Quetzal"
+
+
+@pytest.fixture
+async def talk(tmp_path: Path):  # type: ignore[no-untyped-def]
+    talk = Talk(tmp_path)
+    async with talk.assistant:
+        yield talk
 
 
 def keep(assistant: Assistant, change: Keeping) -> int:
@@ -42,14 +51,14 @@ async def test_a_prompt_holds_what_is_pinned_and_nothing_that_is_kept_back(tmp_p
         assert len(seen) >= 12 and not any(MARKER in prompt for prompt in seen)
         pinned = [block for block in Prompt.of(chat.server.requests[0].json).blocks if "Pinned" in block.title]
         assert len(pinned) == 1 and "cellar" in pinned[0].body
-        opened = assistant.open_memory(owner, secret.memory_id)
+        opened = assistant.browser(owner).open(secret.memory_id)
         assert opened.kept_back and MARKER in opened.evidence[0].text
         assert MARKER in repr(assistant.explanation(owner, reply).changes)  # the page says which it was
         keep(assistant, Return(secret.memory_id, ""))
         assert any(MARKER in prompt for prompt in await prompts())
 
 
-async def test_the_rules_answer_with_nothing_that_is_kept_back_or_past_its_day(talk: Talk) -> None:  # noqa: F811
+async def test_the_rules_answer_with_nothing_that_is_kept_back_or_past_its_day(talk: Talk) -> None:
     photo = drawing("sienna", "ellipse", 0)
     await talk.say(f"This is my cat {MARKER}.", [photo])
     await talk.say(f"{MARKER} sleeps on the oven.")

@@ -19,13 +19,10 @@ from m2a.memory.semantic_memory_store import RejectedWriteError
 from m2a.settings import load_settings
 from m2a.types import (
     Addition,
-    ConceptMention,
     DateInterval,
     EntryChange,
     EntryDraft,
-    EvidenceRange,
     MemoryChanged,
-    MemoryEntry,
     Query,
     RecordedChange,
 )
@@ -34,16 +31,9 @@ from m2a.ui.memory_list import PAGE
 from m2a.ui.memory_panel import MemoryPanel, View, view_of
 from m2a.ui.notices import memory_html
 from m2a.ui.request import NoSuchThingError
+from tests.page_calls import HOSTILE, click, request, told
 from tests.scripted_policy import ScriptedPolicy
 from tests.turns import Clock, photo
-
-HOSTILE = (
-    "<script>window.ran = 1</script>",
-    "\"><img src=x onerror='window.ran = 1'>",
-    "' onfocus='window.ran = 1' autofocus='",
-    "</textarea><svg onload=window.ran=1>",
-    "{{constructor}} ${window.ran = 1} javascript:window.ran=1",
-)
 
 
 @pytest.fixture
@@ -60,24 +50,6 @@ def bank(assistant: Assistant) -> MemoryBank:
 @pytest.fixture
 def panel(assistant: Assistant) -> MemoryPanel:
     return MemoryPanel(assistant)
-
-
-def request(assistant: Assistant, **query: str) -> Any:
-    return SimpleNamespace(username=assistant.local_owner, session_hash="tab", query_params=query)
-
-
-def click(**data: object) -> Any:
-    return SimpleNamespace(**data)
-
-
-def told(
-    bank: MemoryBank, text: str, *, name: str = "", picture: bytes | None = None, rests_on: Any = "stated"
-) -> MemoryEntry:
-    said = bank.record(None, role="user", speaker="You", text=f"I say: {text}", photos=[picture] if picture else [])
-    concepts = (ConceptMention(name, "pet"),) if name else ()
-    evidence = (EvidenceRange(said.message_id, said.message_id),)
-    draft = EntryDraft(text, evidence, concepts=concepts, photo_ids=said.photos, rests_on=rests_on)
-    return bank.add(draft, who="M2A", why="the user said so")
 
 
 class Shown:
@@ -107,7 +79,7 @@ async def test_the_list_is_paged_filtered_and_searched(
     assert "parcel number 3 " in agreed.listed and agreed.listed.count("data-memory=") == 1
     later = Shown(panel.on_filter("", click(**{**values, "since": "2100-01-01"}), request(assistant)))
     assert "No memory fits these filters" in later.listed
-    [bobo] = assistant.subjects(assistant.local_owner)
+    [bobo] = assistant.browser(assistant.local_owner).subjects()
     about = Shown(panel.on_about("", click(about=bobo.concept_id), request(assistant)))
     assert "red ball" in about.listed and about.listed.count("data-memory=") == 1
     found = Shown(
@@ -148,7 +120,7 @@ async def test_a_subject_has_the_memories_that_name_it_and_one_count_everywhere(
     told(bank, "I like a banana, and Anastasia does.")
     for number in range(8):  # so that what is known in short is shown
         told(bank, f"The parcel number {number} came.")
-    [ana] = assistant.subjects(assistant.local_owner)
+    [ana] = assistant.browser(assistant.local_owner).subjects()
     in_short = Shown(panel.on_refresh("", request(assistant)))
     assert ana.memories == 3 and "Pet · 3 memories" in in_short.listed and "<small>3</small>" in in_short.listed
     assert "9 memories · Last updated" in in_short.listed  # everything else
@@ -258,7 +230,7 @@ async def test_text_of_others_stays_text_in_every_part(
 ) -> None:
     for words in HOSTILE:
         one = told(bank, f"{words} is remembered", name=words, picture=photo("red"))
-        bank.set_caption(one.photo_ids[0], words)
+        bank.photos.set_caption(one.photo_ids[0], words)
         values = {"memory_id": one.memory_id, "text": f"{words} is edited", "first": "", "last": ""}
         edited = Shown(panel.on_edit(View(memory_id=one.memory_id).dumped(), click(**values), request(assistant)))
         searched = Shown(panel.on_filter("", click(words=words), request(assistant)))
@@ -286,7 +258,7 @@ async def test_the_memory_opens_with_what_is_known_in_short(
         told(bank, f"Bobo chewed shoe {number}.", name="Bobo")
         told(bank, f"The parcel number {number} came.")
     told(bank, "Ana lives in Lisbon.", name="Ana")
-    bobo, ana, rest = assistant.memory_summary(assistant.local_owner)
+    bobo, ana, rest = assistant.browser(assistant.local_owner).summary()
     assert bobo.subject and bobo.memories == 4 and ana.subject and ana.subject.name == "Ana" and rest.subject is None
     assert [one.text for one in bobo.entries] == [f"Bobo chewed shoe {number}." for number in (3, 2, 1)]
     assert [one.text for one in rest.entries] == [f"The parcel number {number} came." for number in (3, 2, 1)]
@@ -305,14 +277,15 @@ async def test_a_memory_is_pinned_dated_and_kept_back_each_with_its_undo(
 ) -> None:
     one = told(bank, "Ana lives in Lisbon.", name="Ana", picture=photo("red"))
     told(bank, "The parcel came.")
-    updated = bank.last_updated()
+    browser = assistant.browser(bank.owner)
+    updated = browser.last_updated()
     view = Shown(panel.on_memory("", click(memory_id=one.memory_id), request(assistant))).view
 
     def keep(handed: str, act: str, **values: object) -> Shown:
         return Shown(panel.on_keep(handed, click(act=act, memory_id=one.memory_id, **values), request(assistant)))
 
     pinned = keep(view, "pin")
-    assert "Pinned" in pinned.notice and "Unpin" in pinned.opened and bank.last_updated() == updated
+    assert "Pinned" in pinned.notice and "Unpin" in pinned.opened and browser.last_updated() == updated
     listed = pinned.listed[pinned.listed.index("Pinned") :]
     assert listed.index("Lisbon") < listed.index("parcel")
     dated = keep(pinned.view, "until", days=7, until="")
@@ -320,7 +293,7 @@ async def test_a_memory_is_pinned_dated_and_kept_back_each_with_its_undo(
     assert now.used_until and str(now.used_until.year) in dated.notice and "Used until" in dated.opened
     undone = panel.on_undo(dated.view, click(reply_id=json.loads(dated.view)["told"], number=0), request(assistant))
     assert "Undone" in Shown(undone).notice and "No last day" not in Shown(undone).opened
-    with pytest.raises(gr.Error, match="not a day"):
+    with pytest.raises(gr.Error, match="is not a day"):
         keep(view, "until", until="soon")
 
     gone = keep(dated.view, "withhold")

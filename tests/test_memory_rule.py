@@ -145,7 +145,7 @@ async def test_by_default_a_card_number_is_told_as_not_kept_and_can_be_kept_anyw
 
 async def test_what_waits_is_kept_edited_rejected_or_skipped_and_is_no_memory_before(assistant, policy):
     owner = assistant.local_owner
-    assistant.set_memory_rule(owner, MemoryRule(after_review=True))
+    assistant.memory(owner).set_rule(MemoryRule(after_review=True))
     reply, held = await tell(assistant, policy, "Bobo swims.", "Anna lives in Rome.", "I like tea.", "My PIN is 4471.")
     assert [one.held for one in held] == ["review"] * 3 + ["category"] and texts(assistant) == []
     review = assistant.review(owner)
@@ -159,10 +159,10 @@ async def test_what_waits_is_kept_edited_rejected_or_skipped_and_is_no_memory_be
     entry = assistant.memory(owner).entries()[-1]
     assert entry.text == "Anna lives in Ostia." and len(entry.evidence_ids) == 2
     assert [change.changed.entry for change in assistant.explanation(owner, edited).changes] == [entry]
-    assistant.reject(owner, reply, 2)
+    assistant.memory(owner).review_queue.reject(reply, 2)
     assert [one.held for one in assistant.explanation(owner, reply).not_kept] == ["category"]
     assert [one.text for one in assistant.explanation(owner, reply).rejected] == ["I like tea."]
-    assistant.reject(owner, reply, 2, rejected=False)
+    assistant.memory(owner).review_queue.reject(reply, 2, rejected=False)
     assert assistant.explanation(owner, reply).rejected == ()
     review = assistant.review(owner, (reply, 1))
     assert (review.waiting, review.memory.change.draft.text) == (1, "I like tea.")
@@ -176,7 +176,7 @@ async def test_a_change_waits_and_is_kept_beside_what_is_gone_by_then(assistant,
     entry = assistant.memory(owner).add(
         EntryDraft("Anna lives in Rome.", (said(assistant, "Anna lives in Rome."),)), who="test", why=""
     )
-    assistant.set_memory_rule(owner, MemoryRule(after_review=True))
+    assistant.memory(owner).set_rule(MemoryRule(after_review=True))
     change = Replacement(entry.memory_id, EntryDraft("Anna lives in Linz.", (said(assistant, "Linz now"),)), "")
     reply = held(assistant, change)
     assert assistant.review(owner).memory.previous == entry
@@ -188,13 +188,13 @@ async def test_a_change_waits_and_is_kept_beside_what_is_gone_by_then(assistant,
 
 async def test_what_is_forgotten_or_erased_waits_no_more(assistant, policy):
     owner = assistant.local_owner
-    assistant.set_memory_rule(owner, MemoryRule(after_review=True))
+    assistant.memory(owner).set_rule(MemoryRule(after_review=True))
     await tell(assistant, policy, "My secret garden is in Linz.")
     second, _ = await tell(assistant, policy, "Bobo swims.")
     assert assistant.review(owner).waiting == 2
     await assistant.erase(owner, Erasure("message", second - 1))
     assert assistant.review(owner).waiting == 1
-    first_message = assistant.messages(owner, assistant.conversations(owner)[-1].conversation_id)[0]
+    first_message = assistant.messages(owner, assistant.memory(owner).conversations()[-1].conversation_id)[0]
     span = MessageSpan(first_message.message_id, 0, len(first_message.text))
     assistant.memory(owner).write([Forgetting((), "asked", (span,))], who="test")
     assert assistant.review(owner).memory is None
@@ -222,7 +222,7 @@ async def test_the_panel_takes_what_its_script_sends_and_shows_words_as_words(as
     panel = ReviewPanel(assistant)
     request: Any = SimpleNamespace(username=assistant.local_owner)
     saved = SettingsPanel(assistant).on_rule(SimpleNamespace(after_review="yes", never=["cards", "nonsense"]), request)
-    assert "Saved" in saved and assistant.memory_rule(assistant.local_owner) == MemoryRule(True, frozenset(["cards"]))
+    assert "Saved" in saved and assistant.memory(assistant.local_owner).rule() == MemoryRule(True, frozenset(["cards"]))
     reply, _ = await tell(assistant, policy, "<img src=x onerror=alert(1)>", "I like tea.")
     place, _told, shown = panel.on_refresh("nonsense", request)
     assert 'data-waiting="2"' in shown and "until you erase it" in shown

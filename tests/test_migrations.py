@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, inspect, select, text, update
 
+from m2a.memory import conversations
 from m2a.memory.database import Database, DatabaseError
-from m2a.memory.forgetting import withhold_forgotten_entries
+from m2a.memory.old_forgettings import withhold_forgotten_entries
 from m2a.memory.owners import owner_named
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.restoration import restore_wrongly_replaced, wrongly_replaced
@@ -18,6 +19,7 @@ from m2a.memory.withheld import FORGOTTEN
 from m2a.types import MemoryEntry
 from tests.old_memory import old_postgres_memory, old_sqlite_memory
 from tests.postgres import emptied
+from tests.told_memory import Memory
 
 NOW = datetime(2026, 4, 1, tzinfo=UTC)
 SEMANTIC = SemanticMemoryStore()
@@ -41,8 +43,8 @@ def old(old_url: str) -> Iterator[Database]:
 
 
 def living(database: Database, owner: str) -> dict[int, MemoryEntry]:
-    with database.read() as connection:
-        return {entry.memory_id: entry for entry in SEMANTIC.all(connection, owner)}
+    with database.read(owner) as unit:
+        return {entry.memory_id: entry for entry in SEMANTIC.all(unit)}
 
 
 def shape(url: str) -> dict[str, object]:
@@ -95,19 +97,19 @@ def test_what_lived_lives_on_and_says_what_it_rests_on(old):
         16: ("I'm allergic to peanuts and my desk is on the third floor.", "stated"),
         17: ("The user is allergic to all nuts.", "unchecked"),
     }
-    with old.read() as connection:
-        [bobo] = [concept for concept in SEMANTIC.concepts(connection, owner) if concept.name == "Bobo"]
-        messages = RawMessageStore(old).get(connection, owner, range(1, 29))
+    with old.read(owner) as unit:
+        [bobo] = [concept for concept in SEMANTIC.concepts(unit) if concept.name == "Bobo"]
+        messages = RawMessageStore().get(unit, range(1, 29))
     assert len(bobo.photo_ids) == 1 and messages[17].photos == bobo.photo_ids
     assert messages[25].text == "I'm allergic to peanuts and my desk is on the third floor."
 
 
 def test_what_was_replaced_is_history_without_the_words_of_others(old):
     owner = owner_named(old, "local")
-    with old.read() as connection:
-        past = SEMANTIC.superseded(connection, owner, range(1, 20))
-        rows = SEMANTIC.history(connection, owner, 10)
-        reasons = set(connection.scalars(select(entry_history.c.why)))
+    with old.read(owner) as unit:
+        past = SEMANTIC.superseded(unit, range(1, 20))
+        rows = SEMANTIC.history(unit, 10)
+        reasons = set(unit.scalars(select(entry_history.c.why)))
     assert {memory_id: entry.superseded_by for memory_id, entry in past.items()} == {1: 2, 4: 5, 7: 8, 10: 11}
     assert [(row.change, row.successor_id) for row in rows] == [("added", None), ("superseded", 11)]
     assert reasons == {""}
@@ -117,15 +119,15 @@ def test_what_was_replaced_is_history_without_the_words_of_others(old):
 
 def test_what_was_forgotten_is_withheld_and_can_be_brought_back(old):
     owner = owner_named(old, "local")
-    raw = RawMessageStore(old)
-    with old.read() as connection:
-        messages = raw.get(connection, owner, [21, 22, 23])
+    raw = RawMessageStore()
+    with old.read(owner) as unit:
+        messages = raw.get(unit, [21, 22, 23])
         assert [message.text for message in messages.values()] == [FORGOTTEN] * 3
-        assert [message.message_id for message in raw.find(connection, owner, "bank PIN 4471", 10)] == []
-        assert "PIN" not in " ".join(conversation.title for conversation in raw.conversations(connection, owner))
-        assert SEMANTIC.superseded(connection, owner, [15]) == {}
-        assert {row.text for row in SEMANTIC.history(connection, owner, 15)} == {FORGOTTEN}
-        steps = connection.scalar(select(trace.c.steps).where(trace.c.owner == owner, trace.c.message_id == 24))
+        assert [message.message_id for message in raw.find(unit, "bank PIN 4471", 10)] == []
+        assert "PIN" not in " ".join(conversation.title for conversation in conversations.listed(unit))
+        assert SEMANTIC.superseded(unit, [15]) == {}
+        assert {row.text for row in SEMANTIC.history(unit, 15)} == {FORGOTTEN}
+        steps = unit.scalar(select(trace.c.steps).where(unit.owns(trace), trace.c.message_id == 24))
     assert '"change": "forgotten"' in steps and '"forgetting_id": 1' in steps
 
 
@@ -139,7 +141,7 @@ def test_an_update_that_was_pending_is_still_to_be_done(old_url):
         )
     engine.dispose()
     database = Database(old_url)
-    with database.read() as connection:
+    with database.snapshot() as connection:
         rows = connection.execute(select(pending_update)).all()
         answers = dict(connection.execute(select(trace.c.message_id, trace.c.answers)).tuples().all())
     database.close()
@@ -170,25 +172,58 @@ def test_repair_brings_back_what_the_rules_wrongly_replaced_and_nothing_that_was
             "The user is allergic to all nuts.",
         ]
     )
-    with old.read() as connection:
-        [anna] = [concept for concept in SEMANTIC.concepts(connection, owner) if concept.name == "Anna"]
-        entries = SEMANTIC.all(connection, owner)
+    with old.read(owner) as unit:
+        [anna] = [concept for concept in SEMANTIC.concepts(unit) if concept.name == "Anna"]
+        entries = SEMANTIC.all(unit)
         assert [entry.text for entry in entries if anna.concept_id in entry.concept_ids] == [
             "My sister Anna lives in Berlin."
         ]
-        assert set(SEMANTIC.superseded(connection, owner, range(1, 30))) == {10}
+        assert set(SEMANTIC.superseded(unit, range(1, 30))) == {10}
 
 
 def test_opening_again_migrates_nothing_and_a_newer_database_is_refused(old, old_url):
     old.close()
     database = Database(old_url)
     owner = owner_named(database, "local")
-    with database.write() as connection:
-        assert connection.scalar(text("SELECT count(*) FROM forgotten_entry")) == 1
-        assert RawMessageStore(database).versions(connection, owner, [24]) == {24: 2}
-        connection.execute(
-            update(setting).where(setting.c.key == "schema_version").values(value=str(SCHEMA_VERSION + 1))
-        )
+    with database.write(owner) as unit:
+        assert unit.scalar(text("SELECT count(*) FROM forgotten_entry")) == 1
+        assert RawMessageStore().versions(unit, [24]) == {24: 2}
+        unit.execute(update(setting).where(setting.c.key == "schema_version").values(value=str(SCHEMA_VERSION + 1)))
     database.close()
     with pytest.raises(DatabaseError, match=rf"schema version {SCHEMA_VERSION + 1}, this M2A knows versions 1 to"):
         Database(old_url)
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_what_replies_of_version_8_rest_on_and_changed_is_known(kind, request, tmp_path):
+    url = f"sqlite:///{tmp_path / 'memory.db'}" if kind == "sqlite" else request.getfixturevalue("postgres_url")
+    database = Database(url)
+    memory = Memory(database, owner_named(database, "anna"), tmp_path)
+    pin = memory.tell("My bank PIN is 4471.")
+    memory.tell("Bobo swims.")
+    assert memory.bank.undo(4, 0)
+    memory.say("What should I take?", "Your bank statement. Take care.", sources=[pin])
+    memory.index.close()
+    database.close()
+    back_to_version_8(url)
+
+    database = Database(url)
+    memory = Memory(database, owner_named(database, "anna"), tmp_path)
+    assert memory.bank.replies.newest_with_changes() == 2  # what came after is taken back
+    memory.bank.delete(pin.memory_id, who="test", why="")
+    assert memory.bank.messages([6])[6].text == f"{FORGOTTEN} Take care."  # it rested on what is forgotten
+    memory.index.close()
+    database.close()
+
+
+def back_to_version_8(url: str) -> None:
+    """Leave the database as the version of M2A with schema version 8 would have."""
+    engine = create_engine(url)
+    with engine.begin() as connection:
+        for statement in (
+            "DROP TABLE reply_source",
+            "ALTER TABLE trace DROP COLUMN changes",
+            "UPDATE setting SET value = '8' WHERE key = 'schema_version'",
+        ):
+            connection.execute(text(statement))
+    engine.dispose()

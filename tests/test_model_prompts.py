@@ -2,74 +2,18 @@
 
 import json
 import re
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from m2a import Assistant
 from m2a.agents.budget import PHOTO_TOKENS, Budget, divide, fitted, shortened, tokens_of
 from m2a.agents.consent_prompt import TOOL
-from m2a.agents.language_policy import LanguagePolicy
-from m2a.settings import load_settings
-from m2a.types import Failed, MemoryChanged, MemorySearched, NotKept, ReplyFinished, TurnEvent
-from models.provider_chat_model import ProviderChatModel
-from tests.chat_server import ChatServer, Reply, Request, raw, say
+from m2a.types import Failed, MemoryChanged, MemorySearched, NotKept, ReplyFinished
+from tests.chat_server import Reply, say
 from tests.drawings import draw_teapot
-from tests.scripted_model import Prompt, ScriptedModel, accept_all
-
-Script = Callable[[dict[str, Any]], Reply]
-
-
-class Talk:
-    """One conversation with a scripted model."""
-
-    def __init__(self, assistant: Assistant, server: ChatServer) -> None:
-        self.assistant, self.server = assistant, server
-        self.conversation: str | None = None
-
-    async def say(self, text: str, *photos: Path) -> list[TurnEvent]:
-        self.server.requests.clear()
-        owner = self.assistant.local_owner
-        events = [event async for event in self.assistant.turn(owner, text, photos, self.conversation)]
-        [self.conversation] = [e.message.conversation_id for e in events if isinstance(e, ReplyFinished)]
-        return events
-
-    def prompts(self, stage: str) -> list[Request]:
-        return [request for request in self.server.requests if Prompt.of(request.json).stage == stage]
-
-
-@asynccontextmanager
-async def talk(
-    folder: Path, script: Script, *, window: int | None = None, published_stages: bool = False
-) -> AsyncIterator[Talk]:
-    with ChatServer(script) as server:
-        if window:
-            entry = {"data": [{"id": "small", "max_model_len": window}]}
-            server.facts["/v1/models"] = raw(json.dumps(entry).encode(), "application/json")
-        model = ProviderChatModel("openai:small", base_url=server.base_url, sees_photos=None, backoff=0)
-        policy = LanguagePolicy(model, published_stages=published_stages)
-        async with Assistant.open(load_settings(data_dir=folder), policy=policy) as assistant:
-            yield Talk(assistant, server)
-
-
-def keep_and_find(prompt: Prompt) -> tuple[str, dict[str, Any]]:
-    """Keeps statements, looks up questions, and finishes without naming what it found."""
-    asks = prompt.said.endswith("?")
-    if prompt.stage == "query":
-        return ("query_memory", {"query": "Bobo"}) if asks and not prompt.steps else ("answer", {})
-    if prompt.stage == "update":
-        return ("finish", {}) if asks else ("update_memory", {"request": prompt.said})
-    if prompt.stage == "manage query":
-        return ("finish", {}) if prompt.steps else ("search_semantic_memories", {"query": "Bobo"})
-    return ("finish", {}) if asks else keep(prompt)
-
-
-def keep(prompt: Prompt) -> tuple[str, dict[str, Any]]:
-    evidence = [[prompt.message_id, prompt.message_id]]
-    return "add_memory", {"text": prompt.said, "evidence_ids": evidence, "photos": prompt.photos}
+from tests.model_talk import keep, keep_and_find, talk
+from tests.scripted_model import Call, Prompt, ScriptedModel, accept_all
 
 
 def searches(*words: str) -> list[tuple[str, dict[str, Any]]]:
@@ -140,6 +84,37 @@ async def test_a_model_that_only_ever_searches_must_reply_in_the_end(tmp_path: P
         assert "there are no tools any more" in chat.prompts("generate")[-1].text
 
 
+async def test_a_model_whose_call_was_refused_is_told_that_it_may_as_well_reply(tmp_path: Path) -> None:
+    def script(request: dict[str, Any]) -> Reply:
+        if Prompt.of(request).stage == "generate" and "write your reply, which takes no call" in json.dumps(request):
+            return say("Nothing, as far as I know.")
+        return Reply(tool_calls=(("finish", {}),))
+
+    async with talk(tmp_path, script) as chat:
+        events = await chat.say("What does Bobo love?")
+        [finished] = [e for e in events if isinstance(e, ReplyFinished)]
+        assert finished.message.text == "Nothing, as far as I know." and len(chat.prompts("generate")) == 2
+
+
+async def test_a_memory_is_told_once_in_a_prompt(tmp_path: Path) -> None:
+    def script(prompt: Prompt) -> Call:
+        if prompt.stage != "manage update" or "always" not in prompt.said:
+            return "finish", {}
+        return "add_memory", {**keep(prompt)[1], "kind": "preference"}
+
+    wish = "Please always answer in short sentences."
+    async with talk(tmp_path, ScriptedModel(script, lambda prompt: "Fine.")) as chat:
+        await chat.say(wish)
+        await chat.say("Thanks!")
+        [update] = chat.prompts("manage update")
+        changed = next(b for b in Prompt.of(update.json).blocks if b.title == "What was changed last in the memory")
+        assert changed.body == f"added: memory 1, “{wish}”"
+        chat.conversation = None
+        await chat.say("Which answers, in short sentences, did I ask for?")
+        [reply] = chat.prompts("generate")
+        assert Prompt.of(reply.json).material.count('{"memory_id": 1') == 1
+
+
 async def test_a_photo_stays_in_view_by_its_number_and_comes_back_with_a_fetched_message(tmp_path: Path) -> None:
     single = ScriptedModel(keep_and_find, lambda prompt: "A teapot.")
 
@@ -157,12 +132,42 @@ async def test_a_photo_stays_in_view_by_its_number_and_comes_back_with_a_fetched
         [reply] = chat.prompts("generate")
         assert len(reply.photos) == 1 and "Photo 1, from message 1" in reply.text
         assert "Look what I made (with photo 1)" in reply.text
-        bank.set_caption(photo_id, "a blue teapot on a table")
+        bank.photos.set_caption(photo_id, "a blue teapot on a table")
         chat.conversation = None
         await chat.say("What did I show you on the first day?")
         first, second = chat.prompts("generate")
         assert "with 1 photo (“a blue teapot on a table”): Look what I made" in second.text
         assert len(second.photos) == 1 >= len(first.photos)
+
+
+async def test_a_photo_keeps_its_number_as_a_picture_and_then_as_a_caption(tmp_path: Path) -> None:
+    def script(prompt: Prompt) -> Call:
+        if prompt.stage != "manage update" or "aunt" not in prompt.said:
+            return "finish", {}
+        return "add_memory", {**keep(prompt)[1], "photos": [2]}
+
+    pots = [draw_teapot(tmp_path / f"{number}.png", number) for number in range(7)]
+    async with talk(tmp_path, ScriptedModel(script, lambda prompt: "Nice. [photo 1]"), window=8192) as chat:
+        await chat.say("Two of mine", *pots[:2])
+        bank = chat.assistant.memory(chat.assistant.local_owner)
+        shown = bank.messages([1])[1].photos
+        bank.photos.set_caption(shown[0], "a blue teapot on a table")
+        await chat.say("the second one is my aunt's")
+        [check] = chat.prompts("consent")
+        assert "with photos 1, 2: Two of mine" in check.text and '"photos": [2]' in check.text and not check.photos
+        assert [entry.photo_ids for entry in bank.entries()] == [shown[1:]]
+        for pot in pots[2:]:
+            events = await chat.say("And this", pot)
+            [finished] = [e for e in events if isinstance(e, ReplyFinished)]
+            assert finished.message.photos == shown[:1]
+            [reply] = chat.prompts("generate")
+            assert "Two of mine (with photos 1, 2)" in reply.text
+        assert "Photo 7 of the user's new message" in reply.text
+        assert "Photo 1, from message 1 (not shown as a picture; this is its caption)" in reply.text
+        assert "a blue teapot on a table" in Prompt.of(reply.json).material
+        await chat.say("This one again", pots[0])
+        [reply] = chat.prompts("generate")
+        assert "Photo 1 of the user's new message" in reply.text and "Photo 1, from" not in reply.text
 
 
 async def test_all_writes_of_one_answer_are_kept_and_more_are_waited_for_where_announced(tmp_path: Path) -> None:

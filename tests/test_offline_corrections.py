@@ -198,6 +198,13 @@ def test_it_is_what_the_same_message_names_and_not_what_was_said_before(sense: S
         "The spare key is in the teapot. I lose the other one all the time, so please make a note of it.",
         "Locked myself out again. Where is the other key?",
         "Our dad wiped every photo from the camera by mistake.",
+        "I want you to keep my blood group in mind: O negative.",
+        "Forget it, I'll walk.",
+        "Never mind, forget about it, it doesn't matter.",
+        "Write me a short story about a man who has one memory removed.",
+        "Thank you for being there. It takes courage to tell such a story, and you never know whom it helps. Let's keep going!",
+        "I'm so sorry about your friend. Losing somebody like that leaves a hole. No need to be strong all the time, let it out.",
+        "That was a hard year for us, and I never thought we would get through it. Now we keep our heads up and share the load.",
     ],
 )
 def test_what_asks_to_forget_nothing(sense: Sense, text: str) -> None:
@@ -256,6 +263,14 @@ def test_what_only_asks_or_commands_is_not_kept(sense: Sense, text: str) -> None
         ("This is my dog Biscuit.", "This is my blue backpack.", False),
         ("These are my boots.", "These are our skis.", False),
         ("There are 12 eggs left.", "There are 8 eggs left.", True),
+        ("Our cat is called Pickle.", "Our cat is fourteen.", False),
+        ("The gym is at 7:15.", "The gym is in Hill Street.", False),
+        ("My brother is tall.", "My brother is a dentist.", False),
+        ("Ana is shy.", "Ana is funny.", False),
+        ("Leo is four.", "Leo is five.", True),
+        ("Our captain is Daz.", "Our captain is Mick.", True),
+        ("The code is 4471.", "The code is K9X.", True),
+        ("The rent is 850.", "The rent is 900 euros.", True),
     ],
 )
 def test_of_what_holds_for_now_only_the_newest_is_told(older: str, newer: str, excluded: bool) -> None:

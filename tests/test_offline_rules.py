@@ -1,70 +1,20 @@
-"""The offline rules in whole turns on real stores: the stories to build with, and two told here."""
+"""The offline rules in whole turns on real stores."""
 
-import asyncio
-import json
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
-from io import BytesIO
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from PIL import Image, ImageDraw
 
 from m2a.agents.offline import OfflineRules
 from m2a.agents.offline.learned import learned
 from m2a.agents.offline.replies import CONNECT
 from m2a.agents.offline.sense import Logistic
-from m2a.assistant import Assistant
-from m2a.settings import Settings
-from m2a.types import MessageRecorded, NotKept, ReplyFinished
-from m2a.wiring import cache_dir, offline_rules
+from m2a.wiring import cache_dir
 from models.load import load_text_encoder
 from models.text_encoder import MINILM
 from tests.encoders import HashingTextEncoder
-from tests.offline_cases import DECLINED, EVERYTHING, false_quotations, play, play_file, read_stories, score
-
-STORIES = Path(__file__).parent / "data" / "offline_e.json"
-BARS = {"keeping": 0.95, "correcting": 0.85, "answering": 0.7, "declining": 0.7}
-
-
-class Talk:
-    """One user's conversation with the assistant, a day between two messages."""
-
-    def __init__(self, folder: Path, policy: OfflineRules | None = None) -> None:
-        self.now = datetime(2026, 3, 2, 12, tzinfo=UTC)
-        settings = Settings(data_dir=folder, chat_model="offline")
-        self.assistant = Assistant.open(settings, clock=lambda: self.now, policy=policy or offline_rules())
-        self.assistant.set_memory_rule(self.assistant.local_owner, EVERYTHING)
-        self.conversation: str | None = None
-        self.last: ReplyFinished | None = None
-        self.not_kept: list[NotKept] = []
-
-    async def say(self, text: str, photos: Sequence[bytes] = ()) -> str:
-        self.now += timedelta(days=1)
-        turn = self.assistant.turn(self.assistant.local_owner, text, photos=photos, conversation_id=self.conversation)
-        async for event in turn:
-            if isinstance(event, MessageRecorded):
-                self.conversation = event.message.conversation_id
-            elif isinstance(event, ReplyFinished):
-                self.last = event
-            elif isinstance(event, NotKept):
-                self.not_kept.append(event)
-        assert self.last is not None
-        return self.last.message.text
-
-    def known(self) -> list[str]:
-        entries = self.assistant.memory(self.assistant.local_owner).entries()
-        return [entry.text for entry in entries]
-
-    def ties(self) -> list[tuple[str, str]]:
-        """What corrects a part of what, by their texts."""
-        entries = {entry.memory_id: entry for entry in self.assistant.memory(self.assistant.local_owner).entries()}
-        return [(one.text, entries[one.corrects].text) for one in entries.values() if one.corrects]
-
-
-def rules_with(decisions: Mapping[str, Logistic]) -> OfflineRules:
-    encoder = load_text_encoder(MINILM, cache_dir())
-    return OfflineRules(encoder, {**learned(encoder), **decisions})
+from tests.offline_cases import DECLINED
+from tests.offline_talk import Talk, drawing
 
 
 @pytest.fixture
@@ -74,28 +24,9 @@ async def talk(tmp_path: Path):  # type: ignore[no-untyped-def]
         yield talk
 
 
-def drawing(fill: str, shape: str, shift: int) -> bytes:
-    image = Image.new("RGB", (256, 256), "white")
-    draw = ImageDraw.Draw(image)
-    box = (40 + shift, 50, 200 + shift, 210)
-    if shape == "ellipse":
-        draw.ellipse(box, fill=fill)
-    else:
-        for row in range(0, 256, 32):
-            draw.rectangle((0, row, 255, row + 14 + shift), fill=fill)
-    data = BytesIO()
-    image.save(data, "PNG")
-    return data.getvalue()
-
-
-def test_stories_of_writers_who_never_saw_the_rules() -> None:
-    played = play_file(STORIES)
-    assert not false_quotations(played)
-    result = score(played)
-    for behaviour, bar in BARS.items():
-        for rate in (result.precision[behaviour], result.recall[behaviour]):
-            assert rate.right >= bar * rate.of, (behaviour, str(rate))
-    assert result.invented <= 5
+def rules_with(decisions: Mapping[str, Logistic]) -> OfflineRules:
+    encoder = load_text_encoder(MINILM, cache_dir())
+    return OfflineRules(encoder, {**learned(encoder), **decisions})
 
 
 def test_another_encoder_than_that_of_the_decisions_is_refused() -> None:
@@ -375,6 +306,19 @@ async def test_of_values_that_exclude_each_other_the_newest_answers(talk: Talk) 
     assert all(language in answer for language in ("Polish", "Italian", "Welsh"))
 
 
+async def test_what_is_said_of_one_thing_in_other_respects_hides_nothing(talk: Talk) -> None:
+    await talk.say("Our cat is called Pickle. She is fourteen and has bad kidneys.")
+    answer = await talk.say("What's my cat called?")
+    assert answer.index("Pickle") < answer.index("fourteen") and "older" not in answer and "before" not in answer
+    assert "Pickle" not in await talk.say("How old is our cat?")
+
+
+async def test_one_quotation_is_told_once(talk: Talk) -> None:
+    await talk.say("My brother's name is Paul. He is a dentist in Ghent.")
+    answer = await talk.say("What is my brother called?")
+    assert answer.count("Paul") == 1 and answer.count("[memory") + answer.count("(") <= 2
+
+
 async def test_a_statement_repeated_becomes_the_newest(talk: Talk) -> None:
     for weight in (81, 80, 81):
         await talk.say(f"I weigh {weight} kilos now.")
@@ -506,21 +450,6 @@ async def test_without_a_language_model_it_says_so(talk: Talk) -> None:
     reply = await talk.say("What's the capital of France?")
     assert reply.startswith(DECLINED) and "M2A_CHAT_MODEL" in reply
     assert talk.known() == []
-
-
-def test_the_evaluator_counts_what_it_should(tmp_path: Path) -> None:
-    turns = [
-        {"id": "1", "kind": "statement", "text": "My cat is called Miso", "keep": [["miso"]]},
-        {"id": "2", "kind": "question", "text": "What's my cat called?", "accept": [["pip"]]},
-        {"id": "3", "kind": "never_said", "text": "What's my cat called?"},
-    ]
-    common = {"said_at": "2026-05-04T18:20:00+00:00", "new_conversation": False}
-    path = tmp_path / "stories.json"
-    path.write_text(json.dumps({"stories": [{"name": "s", "turns": [common | turn for turn in turns]}]}))
-    result = score(asyncio.run(play(read_stories(path))))
-    assert str(result.recall["keeping"]) == "1.00 (1/1)"
-    assert str(result.recall["answering"]) == "0.00 (0/1)"
-    assert result.invented == 1
 
 
 async def test_a_value_told_again_after_another_is_the_newest(talk: Talk) -> None:
@@ -660,11 +589,11 @@ async def test_what_is_told_of_somebody_is_kept_with_them_by_whatever_they_are_c
     await talk.say("My sister borrowed my tent.")
     await talk.say("My sister's neighbour keeps bees.")
     await talk.say("My friend Marco plays the cello. My friend is late again.")
-    subjects = {one.name: one.memories for one in talk.assistant.subjects(talk.assistant.local_owner)}
+    subjects = {one.name: one.memories for one in talk.assistant.browser(talk.assistant.local_owner).subjects()}
     assert subjects == {"Ana": 3, "Marco": 1}
     await talk.say("My sister Eva is a nurse.")
     await talk.say("My sister rides a bicycle.")
-    subjects = {one.name: one.memories for one in talk.assistant.subjects(talk.assistant.local_owner)}
+    subjects = {one.name: one.memories for one in talk.assistant.browser(talk.assistant.local_owner).subjects()}
     assert subjects == {"Ana": 3, "Eva": 1, "Marco": 1}, "which of the two is not said"
 
 

@@ -84,6 +84,12 @@ def message(text: str, message_id: int = 1) -> Message:
         ("thanks, you're a star", ["chat"]),
         ("Lovely weather, isn't it?", ["chat"]),
         ("that was fun :)", ["chat"]),
+        ("Don't forget the details!", ["chat"]),
+        ("Guess what? I got the promotion!", ["tell"]),
+        ("hey you know what, I'm a trainer at the pool now", ["tell"]),
+        ("Guess what?", ["chat"]),
+        ("Seeing these photos of Rex makes my evening.", ["tell"]),
+        ("Explain these: amortise, accrue, defer.", ["command"]),
         ("haha yes, time flies", ["chat"]),
     ],
 )

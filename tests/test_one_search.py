@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from m2a import Assistant
+from m2a.memory.attribution import Attribution
 from m2a.memory.database import Database
 from m2a.memory.index import MemoryIndex
 from m2a.memory.index_schema import IndexEncoders
@@ -28,8 +29,8 @@ from m2a.types import (
     Supersession,
 )
 from tests.encoders import ColourImageEncoder, HashingTokenEncoder
+from tests.retrieval_memory import Memory as Retrieved
 from tests.scripted_policy import ScriptedPolicy
-from tests.test_retriever import Memory as Retrieved
 from tests.told_memory import Memory
 from tests.turns import Clock, turn
 
@@ -134,8 +135,8 @@ def memory(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 def write(memory: Retrieved, owner: str, text: str, *message_ids: int) -> int:
     draft = EntryDraft(text, tuple(EvidenceRange(number, number) for number in message_ids))
-    with memory.database.write() as connection:
-        return memory.semantic.add(connection, owner, draft, who="test", why="test", now=NOW).memory_id
+    with memory.database.write(owner) as unit:
+        return memory.semantic.add(unit, draft, Attribution("test", "test", NOW)).memory_id
 
 
 def keys(hits: list[Hit]) -> list[RecordKey]:

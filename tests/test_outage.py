@@ -16,8 +16,8 @@ from m2a.evaluation.record import QuestionRecord, read_failed_attempts, read_que
 from m2a.evaluation.runner import RunResult, run
 from tests.chat_server import ChatServer, Reply, mode_of, say, status
 from tests.dialogues import model_of, parts_of, write_dialogues
+from tests.placed_systems import choose
 from tests.scripted_model import Prompt, ScriptedModel
-from tests.test_systems import choose
 
 Script = Callable[[dict[str, Any]], Reply]
 REFUSED = status(401, "no key")

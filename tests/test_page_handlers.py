@@ -14,12 +14,13 @@ from starlette.testclient import TestClient
 
 from app import create_app
 from m2a import Assistant
+from m2a.memory.conversations import UnknownConversationError
 from m2a.memory.message_recorder import MessageRefusedError
 from m2a.memory.owners import owner_named
-from m2a.memory.raw_message_store import UnknownConversationError
 from m2a.settings import load_settings
 from m2a.types import Addition, EntryDraft, EvidenceRange, Message, Refusal
-from m2a.ui.chat_panel import ChatPanel, Update
+from m2a.ui.chat_panel import ChatPanel
+from tests.page_calls import all_of, click, request
 from tests.scripted_policy import ScriptedPolicy
 from tests.turns import Clock, photo
 
@@ -49,18 +50,10 @@ def panel(assistant: Assistant, tmp_path: Path) -> ChatPanel:
     return ChatPanel(assistant, tmp_path / "uploads")
 
 
-def request(assistant: Assistant, tab: str = "tab") -> Any:
-    return SimpleNamespace(username=assistant.local_owner, session_hash=tab, query_params={})
-
-
-async def all_of(updates: AsyncIterator[Update]) -> list[Update]:
-    return [update async for update in updates]
-
-
 async def test_a_double_click_sends_once(assistant: Assistant, panel: ChatPanel) -> None:
     tab, value = request(assistant), {"text": "Hello there", "files": []}
     await asyncio.gather(*(all_of(panel.on_send(value, "", "", tab)) for _ in range(2)))
-    [one] = assistant.conversations(assistant.local_owner)
+    [one] = assistant.memory(assistant.local_owner).conversations()
     await asyncio.gather(*(all_of(panel.on_send(value, one.conversation_id, "next", tab)) for _ in range(2)))
     texts = [m.text for m in assistant.messages(assistant.local_owner, one.conversation_id) if m.role == "user"]
     assert texts == ["Hello there"] * 2
@@ -71,7 +64,7 @@ async def test_enter_again_before_the_page_has_emptied_the_box_sends_once(
 ) -> None:
     tab, value = request(assistant), {"text": "Hello there", "files": []}
     updates = await all_of(panel.on_send(value, "", "first", tab))
-    [one] = assistant.conversations(assistant.local_owner)
+    [one] = assistant.memory(assistant.local_owner).conversations()
     [emptied] = await all_of(panel.on_send(value, one.conversation_id, "first", tab))
     assert emptied.composer and emptied.composer["value"]["text"] == ""
     assert len(assistant.messages(assistant.local_owner, one.conversation_id)) == 2
@@ -92,7 +85,7 @@ async def test_two_tabs_and_a_new_conversation_may_begin_side_by_side(assistant:
     await all_of(panel.on_new(tab))
     await all_of(panel.on_send({"text": "three", "files": []}, "", "", tab))
     await asyncio.gather(first, other)
-    assert {one.title for one in assistant.conversations(assistant.local_owner)} == {"one", "two", "three"}
+    assert {one.title for one in assistant.memory(assistant.local_owner).conversations()} == {"one", "two", "three"}
 
 
 async def test_a_second_click_on_try_again_sends_once(assistant: Assistant, panel: ChatPanel) -> None:
@@ -107,7 +100,7 @@ async def test_a_message_whose_photo_is_gone_cannot_be_tried_again_and_says_so(
     assistant: Assistant, panel: ChatPanel
 ) -> None:
     asked = recorded(assistant, photo("red"))
-    assistant.memory(assistant.local_owner).photo_path(asked.photos[0]).unlink()
+    assistant.memory(assistant.local_owner).photos.path(asked.photos[0]).unlink()
     event: Any = SimpleNamespace(message_id=asked.message_id)
     [update] = await all_of(panel.on_retry(asked.conversation_id, event, request(assistant)))
     assert "send the photo again" in str(update.live)
@@ -117,7 +110,7 @@ async def test_a_message_whose_photo_is_gone_cannot_be_tried_again_and_says_so(
 async def test_the_words_leave_the_box_once_they_are_stored(assistant: Assistant, panel: ChatPanel) -> None:
     boxes = []
     async for update in panel.on_send({"text": "Hello there", "files": []}, "", "", request(assistant)):
-        stored = bool(assistant.conversations(assistant.local_owner))
+        stored = bool(assistant.memory(assistant.local_owner).conversations())
         emptied = update.composer is not None and update.composer.get("value") == {"text": "", "files": []}
         boxes.append((stored, emptied))
     assert boxes[0] == (False, False) or boxes[0][1] is False
@@ -137,9 +130,9 @@ async def test_what_is_refused_stays_in_the_box_and_the_next_message_is_answered
     for update in updates:
         json.dumps(update.outputs(), default=str, ensure_ascii=False).encode()  # as the browser is sent it
         assert update.composer is None or "value" not in update.composer
-    assert assistant.conversations(assistant.local_owner) == []
+    assert assistant.memory(assistant.local_owner).conversations() == []
     await all_of(panel.on_send({"text": "Hello there", "files": []}, "", "", request(assistant)))
-    [one] = assistant.conversations(assistant.local_owner)
+    [one] = assistant.memory(assistant.local_owner).conversations()
     assert [m.role for m in assistant.messages(assistant.local_owner, one.conversation_id)] == ["user", "assistant"]
 
 
@@ -171,10 +164,6 @@ class Told:
     @property
     def texts(self) -> list[str]:
         return [entry.text for entry in self.bank.entries()]
-
-
-def click(**numbers: object) -> Any:
-    return SimpleNamespace(**numbers)
 
 
 async def test_the_buttons_of_a_notice_work_after_a_reload_and_twice(assistant: Assistant, panel: ChatPanel) -> None:
@@ -298,7 +287,7 @@ def served(tmp_path: Path, clock: Clock) -> Iterator[tuple[Assistant, TestClient
 def test_a_photo_whose_file_is_gone_is_not_found(served: tuple[Assistant, TestClient]) -> None:
     assistant, client = served
     [photo_id] = recorded(assistant, photo("red")).photos
-    path = assistant.memory(assistant.local_owner).photo_path(photo_id)
+    path = assistant.memory(assistant.local_owner).photos.path(photo_id)
     assert client.get(f"/photos/{photo_id}").status_code == 200
     path.write_bytes(b"something else")
     path.with_name(f"{photo_id}.thumbnail.jpg").unlink()

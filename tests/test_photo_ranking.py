@@ -16,7 +16,7 @@ from m2a.memory.index_schema import IndexEncoders
 from m2a.memory.owners import owner_named
 from m2a.settings import load_settings
 from tests.encoders import HashingTokenEncoder
-from tests.test_retriever import Memory
+from tests.retrieval_memory import Memory
 
 ALLERGY = "My doctor says that I am allergic to hazelnuts"
 

@@ -50,7 +50,7 @@ def jpeg() -> bytes:
 
 def _rows(database: Database) -> tuple[list[tuple[object, ...]], list[tuple[object, ...]]]:
     outbox = schema.outbox.c
-    with database.read() as connection:
+    with database.snapshot() as connection:
         photos = connection.execute(select(schema.photo.c.owner, schema.photo.c.photo_id)).all()
         records = connection.execute(select(outbox.owner, outbox.record, outbox.record_id)).all()
     return [tuple(row) for row in photos], [tuple(row) for row in records]
@@ -196,16 +196,16 @@ def test_a_photo_is_written_within_the_callers_transaction(
 ) -> None:
     photo = store.write_blob(OWNER, jpeg)
     assert _rows(database) == ([], [])
-    with pytest.raises(RuntimeError), database.write() as connection:
-        store.insert(connection, photo)
+    with pytest.raises(RuntimeError), database.write(OWNER) as unit:
+        store.insert(unit, photo)
         raise RuntimeError("the message could not be recorded")
     assert _rows(database) == ([], [])
     assert {path.name for path in store.orphans().files_without_row} == {
         f"{photo.photo_id}.jpg",
         f"{photo.photo_id}.thumbnail.jpg",
     }
-    with database.write() as connection:
-        assert store.insert(connection, photo) == store.insert(connection, photo) == photo
+    with database.write(OWNER) as unit:
+        assert store.insert(unit, photo) == store.insert(unit, photo) == photo
     assert len(_rows(database)[0]) == len(_rows(database)[1]) == 1
     assert store.orphans() == CLEAN
 
@@ -224,8 +224,8 @@ def test_a_crash_before_the_row_leaves_files_that_repair_removes(
     assert store.orphans() == CLEAN
     assert store.data(OWNER, kept.photo_id)
     assert not unfinished.exists()
-    with pytest.raises(PhotoDamagedError, match="add the photo again"), database.write() as connection:
-        store.insert(connection, lost)
+    with pytest.raises(PhotoDamagedError, match="add the photo again"), database.write(OWNER) as unit:
+        store.insert(unit, lost)
 
 
 def test_repair_leaves_the_file_of_a_photo_that_is_being_recorded(
@@ -236,8 +236,8 @@ def test_repair_leaves_the_file_of_a_photo_that_is_being_recorded(
     inserted, seen = threading.Event(), threading.Event()
 
     def record() -> None:
-        with database.write() as connection:
-            store.insert(connection, photo)
+        with database.write(OWNER) as unit:
+            store.insert(unit, photo)
             inserted.set()
             seen.wait(10)
 
@@ -346,7 +346,7 @@ def test_files_go_only_with_their_rows(store: PhotoStore, database: Database, jp
     store.add(OTHER, jpeg)
     store.remove_files(OWNER, [photo_id])
     assert store.data(OWNER, photo_id)
-    with database.write() as connection:
+    with database.transaction() as connection:
         connection.execute(delete(schema.photo).where(schema.photo.c.owner == OWNER))
     store.remove_files(OWNER, [photo_id, "../" + OTHER + "/" + photo_id])
     assert not list((tmp_path / "photos" / OWNER).iterdir())

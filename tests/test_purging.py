@@ -126,7 +126,9 @@ async def test_a_reply_to_what_is_erased_is_stopped_and_no_later_one_holds_it(as
     await begun.wait()
     while (
         number := max(
-            m.message_id for c in assistant.conversations(owner) for m in assistant.messages(owner, c.conversation_id)
+            m.message_id
+            for c in assistant.memory(owner).conversations()
+            for m in assistant.messages(owner, c.conversation_id)
         )
     ) < 3:
         await asyncio.sleep(0.01)
@@ -139,7 +141,11 @@ async def test_a_reply_to_what_is_erased_is_stopped_and_no_later_one_holds_it(as
     assert "qx4471zz" not in str(policy.seen)
     assert verify(assistant.stores) == []
     assert (
-        next(m.text for c in assistant.conversations(other) for m in assistant.messages(other, c.conversation_id))
+        next(
+            m.text
+            for c in assistant.memory(other).conversations()
+            for m in assistant.messages(other, c.conversation_id)
+        )
         == PIN
     )
 

@@ -5,6 +5,7 @@ import pytest
 from sqlalchemy import delete, event, insert, text, update
 from sqlalchemy.exc import DBAPIError
 
+from m2a.memory import conversations
 from m2a.memory.database import Database
 from m2a.memory.owners import owner_named
 from m2a.memory.raw_message_store import RawMessageStore, UnknownConversationError, merge_ranges
@@ -16,20 +17,20 @@ NOON = datetime(2026, 3, 12, 12, 0, tzinfo=UTC)
 
 @pytest.fixture
 def raw(database: Database) -> RawMessageStore:
-    return RawMessageStore(database)
+    return RawMessageStore()
 
 
 def start(raw: RawMessageStore, database: Database, owner: str) -> str:
-    with database.write() as connection:
-        return raw.start_conversation(connection, owner, NOON).conversation_id
+    with database.write(owner) as unit:
+        return conversations.start(unit, NOON).conversation_id
 
 
 def say(
     raw: RawMessageStore, database: Database, owner: str, conversation_id: str, words: str, at: datetime = NOON, **more
 ) -> Message:
     values = {"role": "user", "speaker": "You", "text": words, "said_at": at} | more
-    with database.write() as connection:
-        return raw.append(connection, owner, conversation_id, **values)
+    with database.write(owner) as unit:
+        return raw.append(unit, conversation_id, **values)
 
 
 def test_what_is_written_is_read_back_whole(raw, database, owner):
@@ -40,8 +41,8 @@ def test_what_is_written_is_read_back_whole(raw, database, owner):
         reference="D5:3",
     )  # fmt: skip
     answer = say(raw, database, owner, conversation_id, "Nice!", role="assistant", speaker="M2A", partial=True)
-    with database.read() as connection:
-        assert raw.in_conversation(connection, owner, conversation_id) == [said, answer]
+    with database.read(owner) as unit:
+        assert raw.in_conversation(unit, conversation_id) == [said, answer]
     assert said.photos == ("a" * 64, "b" * 64)
     assert said.said_at.utcoffset() == timedelta(hours=2)
     assert (said.message_id, answer.message_id) == (1, 2)
@@ -51,11 +52,11 @@ def test_messages_of_another_owner_are_out_of_reach(raw, database, owner):
     other = owner_named(database, "bert")
     conversation_id = start(raw, database, owner)
     said = say(raw, database, owner, conversation_id, "secret teapot")
-    with database.read() as connection:
-        assert raw.get(connection, other, [said.message_id]) == {}
-        assert raw.in_ranges(connection, other, [EvidenceRange(1, 9)]) == []
-        assert raw.find(connection, other, "teapot", 10) == []
-        assert raw.conversations(connection, other) == []
+    with database.read(other) as unit:
+        assert raw.get(unit, [said.message_id]) == {}
+        assert raw.in_ranges(unit, [EvidenceRange(1, 9)]) == []
+        assert raw.find(unit, "teapot", 10) == []
+        assert conversations.listed(unit) == []
     with pytest.raises(UnknownConversationError, match=conversation_id):
         say(raw, database, other, conversation_id, "mine now")
 
@@ -63,35 +64,35 @@ def test_messages_of_another_owner_are_out_of_reach(raw, database, owner):
 def test_ids_are_not_reused_after_a_rollback_of_the_caller(raw, database, owner):
     conversation_id = start(raw, database, owner)
     first = say(raw, database, owner, conversation_id, "one")
-    with pytest.raises(RuntimeError), database.write() as connection:
-        raw.append(connection, owner, conversation_id, role="user", speaker="You", text="two", said_at=NOON)
+    with pytest.raises(RuntimeError), database.write(owner) as unit:
+        raw.append(unit, conversation_id, role="user", speaker="You", text="two", said_at=NOON)
         raise RuntimeError
-    with database.read() as connection:
-        assert raw.in_conversation(connection, owner, conversation_id) == [first]
+    with database.read(owner) as unit:
+        assert raw.in_conversation(unit, conversation_id) == [first]
 
 
 @pytest.mark.parametrize("change", [update(message).values(text="changed"), delete(message)])
 def test_the_log_refuses_changes(raw, database, owner, change):
     said = say(raw, database, owner, start(raw, database, owner), "as it was")
-    with pytest.raises(DBAPIError, match="append-only"), database.write() as connection:
+    with pytest.raises(DBAPIError, match="append-only"), database.transaction() as connection:
         connection.execute(change)
-    with database.read() as connection:
-        assert raw.get(connection, owner, [1]) == {1: said}
+    with database.read(owner) as unit:
+        assert raw.get(unit, [1]) == {1: said}
 
 
 def test_only_what_is_listed_for_erasure_can_be_deleted(raw, database, owner):
     conversation_id = start(raw, database, owner)
     say(raw, database, owner, conversation_id, "erase me")
     kept = say(raw, database, owner, conversation_id, "keep me")
-    with pytest.raises(DBAPIError, match="append-only"), database.write() as connection:
+    with pytest.raises(DBAPIError, match="append-only"), database.transaction() as connection:
         connection.execute(insert(erasure).values(owner=owner, message_id=1))
         connection.execute(delete(message))
-    with database.write() as connection:
+    with database.transaction() as connection:
         connection.execute(insert(erasure).values(owner=owner, message_id=1))
         connection.execute(delete(message).where(message.c.message_id == 1))
-    with database.read() as connection:
-        assert raw.in_conversation(connection, owner, conversation_id) == [kept]
-        assert raw.find(connection, owner, "erase", 10) == []
+    with database.read(owner) as unit:
+        assert raw.in_conversation(unit, conversation_id) == [kept]
+        assert raw.find(unit, "erase", 10) == []
 
 
 def test_ranges_are_merged_and_a_day_is_whole(raw, database, owner):
@@ -102,31 +103,31 @@ def test_ranges_are_merged_and_a_day_is_whole(raw, database, owner):
         say(raw, database, owner, conversation_id, str(n), at)
         for n, at in enumerate([*times, midnight + timedelta(days=1)])
     ]
-    with database.read() as connection:
+    with database.read(owner) as unit:
         overlapping = [EvidenceRange(2, 3), EvidenceRange(1, 2), EvidenceRange(3, 3)]
-        assert raw.in_ranges(connection, owner, overlapping) == said[:3]
+        assert raw.in_ranges(unit, overlapping) == said[:3]
         day = date(2026, 3, 12)
-        assert raw.between(connection, owner, day, day, UTC) == said[1:3]
-        assert raw.between(connection, owner, times[1], times[1], UTC) == said[1:2]
+        assert raw.between(unit, day, day, UTC) == said[1:3]
+        assert raw.between(unit, times[1], times[1], UTC) == said[1:2]
         for zone in (UTC, timezone(timedelta(hours=14)), timezone(timedelta(hours=-12))):
-            assert raw.between(connection, owner, date.min, date.max, zone) == said
+            assert raw.between(unit, date.min, date.max, zone) == said
 
 
 def test_ranges_are_read_in_order_and_many_at_once(raw, database, owner):
     conversation_id = start(raw, database, owner)
     said = [say(raw, database, owner, conversation_id, f"number {n}") for n in range(1, 120)]
-    with database.read() as connection:
+    with database.read(owner) as unit:
         wide = [EvidenceRange(118, 119), EvidenceRange(10, 90), EvidenceRange(3, 3)]
-        assert raw.in_ranges(connection, owner, wide) == [said[2], *said[9:90], *said[117:]]
+        assert raw.in_ranges(unit, wide) == [said[2], *said[9:90], *said[117:]]
         everything = [EvidenceRange(1, 2**62), EvidenceRange(5, 5)]
-        assert raw.in_ranges(connection, owner, everything) == said
+        assert raw.in_ranges(unit, everything) == said
         statements: list[str] = []
-        event.listen(connection, "before_cursor_execute", lambda *given: statements.append(given[2]))
+        event.listen(unit.connection, "before_cursor_execute", lambda *given: statements.append(given[2]))
         taken = []
         for count in (2, 40):
             statements.clear()
             apart = [EvidenceRange(number, number) for number in range(1, 2 * count, 2)]
-            assert raw.in_ranges(connection, owner, apart) == said[: 2 * count : 2]
+            assert raw.in_ranges(unit, apart) == said[: 2 * count : 2]
             taken.append(len(statements))
         assert taken[0] == taken[1] > 0, "as many statements for forty ranges as for two"
 
@@ -140,10 +141,10 @@ def test_full_text_search_finds_word_forms_best_first(raw, database, owner):
     say(raw, database, owner, conversation_id, "We went swimming in the lake with the dogs")
     say(raw, database, owner, conversation_id, "The dog swims in the lake, the dog loves the lake")
     say(raw, database, owner, conversation_id, 'A quoted "phrase" OR -nothing')
-    with database.read() as connection:
-        assert [m.message_id for m in raw.find(connection, owner, "lake dog", 10)] == [2, 1]
-        assert [m.message_id for m in raw.find(connection, owner, 'phrase" OR (', 10)] == [3]
-        assert raw.find(connection, owner, "the of", 10) == []
+    with database.read(owner) as unit:
+        assert [m.message_id for m in raw.find(unit, "lake dog", 10)] == [2, 1]
+        assert [m.message_id for m in raw.find(unit, 'phrase" OR (', 10)] == [3]
+        assert raw.find(unit, "the of", 10) == []
 
 
 def test_another_owners_messages_shift_no_full_text_ranking(raw, database, owner):
@@ -152,8 +153,8 @@ def test_another_owners_messages_shift_no_full_text_ranking(raw, database, owner
         say(raw, database, owner, conversation_id, words)
 
     def found() -> list[int]:
-        with database.read() as connection:
-            return [m.message_id for m in raw.find(connection, owner, "apple banana", 10)]
+        with database.read(owner) as unit:
+            return [m.message_id for m in raw.find(unit, "apple banana", 10)]
 
     before = found()
     other = owner_named(database, "bert")
@@ -168,16 +169,16 @@ def test_a_long_search_takes_no_longer_than_a_short_one(raw, database, owner, qu
     conversation_id = start(raw, database, owner)
     said = [say(raw, database, owner, conversation_id, "I like the lake. " * 1_000) for _ in range(5)]
     before = time.thread_time()
-    with database.read() as connection:
-        assert raw.find(connection, owner, query, 10) == said
+    with database.read(owner) as unit:
+        assert raw.find(unit, query, 10) == said
     assert time.thread_time() - before < 3
 
 
 def test_newest_and_up_to(raw, database, owner):
     conversation_id = start(raw, database, owner)
     said = [say(raw, database, owner, conversation_id, str(n)) for n in range(5)]
-    with database.read() as connection:
-        assert raw.in_conversation(connection, owner, conversation_id, newest=2, up_to=4) == said[2:4]
+    with database.read(owner) as unit:
+        assert raw.in_conversation(unit, conversation_id, newest=2, up_to=4) == said[2:4]
 
 
 def test_conversations_are_titled_by_the_first_words_and_the_last_used_comes_first(raw, database, owner):
@@ -185,8 +186,8 @@ def test_conversations_are_titled_by_the_first_words_and_the_last_used_comes_fir
     say(raw, database, owner, first, "This is my dog Bobo " + "x" * 80)
     say(raw, database, owner, second, "", photos=["a" * 64])
     say(raw, database, owner, first, "again", NOON + timedelta(hours=1))
-    with database.read() as connection:
-        found = raw.conversations(connection, owner)
+    with database.read(owner) as unit:
+        found = conversations.listed(unit)
     assert [c.conversation_id for c in found] == [first, second]
     assert found[0].title.startswith("This is my dog Bobo") and len(found[0].title) <= 60
     assert found[1].title == "A photo"
@@ -200,7 +201,7 @@ def test_a_naive_time_is_refused(raw, database, owner):
 
 def test_sqlite_is_durable_by_default(tmp_path):
     database = Database(f"sqlite:///{tmp_path / 'memory.db'}")
-    with database.read() as connection:
+    with database.snapshot() as connection:
         assert connection.scalar(text("PRAGMA journal_mode")) == "wal"
         assert connection.scalar(text("PRAGMA synchronous")) == 2
         assert connection.scalar(text("PRAGMA secure_delete")) == 1

@@ -10,7 +10,7 @@ from PIL.Image import Image
 
 from m2a.types import Query
 from tests.encoders import ColourImageEncoder, HashingTextEncoder
-from tests.test_audit import Opened, jpeg, opened
+from tests.opened_folder import Opened, jpeg, opened
 
 
 class InterruptedTextEncoder(HashingTextEncoder):

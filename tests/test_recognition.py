@@ -6,6 +6,7 @@ import pytest
 from m2a.memory.recognition import Bars, bars_of, recognise
 from m2a.types import Concept
 from tests.bench import recognition as bench
+from tests.requirements import needs
 
 BARS = Bars(sure=0.7, likely=0.6, lead=0.05)
 
@@ -56,7 +57,7 @@ def test_an_encoder_without_bars_of_its_own_names_nobody_outright():
     assert recognised is not None and recognised.certainty == "likely"
 
 
-@pytest.mark.skipif(not bench.DREAMBOOTH.exists(), reason="the DreamBooth photos are not on this machine")
+@needs(bench.DREAMBOOTH)
 def test_one_named_photo_is_enough_to_know_the_next():
     photos = bench.read_photos()
     rule = bench.new_rule(photos, bars_of(photos.encoder_id))

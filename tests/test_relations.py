@@ -54,6 +54,13 @@ def told(*texts: str) -> Statements:
         ("Geographers count Andorra as belonging to Europe.", "Andorra", "Europe"),
         ("Among the books that Ines Roca has written is Night Trains.", "Night Trains", "Ines Roca"),
         ("I read that Ines Roca and nobody else wrote Night Trains.", "Night Trains", "Ines Roca"),
+        ("Ines Roca usually plays point guard.", "Ines Roca", "point guard"),
+        ("Ines Roca's an architect.", "Ines Roca", "architect"),
+        ("Night Trains was Ines Roca's idea.", "Night Trains", "Ines Roca"),
+        ("Ines Roca is all about Gaelic football, the sport.", "Ines Roca", "Gaelic football"),
+        ("Night Trains was written by Paul I of Andorra.", "Night Trains", "Paul I of Andorra"),
+        ("Paul I of Andorra wrote Night Trains, right?", "Night Trains", "Paul I of Andorra"),
+        ("You'll see Night Trains in Port Vell first.", "Night Trains", "Port Vell"),
     ],
 )
 def test_a_sentence_says_a_value_of_its_subject(sentence: str, subject: str, value: str) -> None:

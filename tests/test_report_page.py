@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from m2a.evaluation.report import merge, write_report
-from tests.test_report import rows_of, run_folder
+from tests.report_rows import rows_of, run_folder
 
 SYSTEMS = (
     "m2a", "m2a-paper", "m2a-semantic-only", "m2a-single-retrieval", "m2a-dense-only", "m2a-context-0", "m2a-context-10",

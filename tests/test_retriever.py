@@ -1,123 +1,24 @@
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import date
 from uuid import uuid4
 
 import numpy as np
 import pytest
 from PIL import Image
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import delete, func, select, update
 
 from m2a.memory.database import Database
-from m2a.memory.embedding_cache import EmbeddingCache, content_hash
-from m2a.memory.floor import NO_FLOOR, RelevanceFloor, floor_of
+from m2a.memory.embedding_cache import EmbeddingCache, content_hash, forget_vectors
 from m2a.memory.index import MemoryIndex
 from m2a.memory.index_schema import IndexEncoders
 from m2a.memory.indexer import entry_text, message_text
 from m2a.memory.milvus import IndexUnavailableError
-from m2a.memory.photo_store import PhotoDamagedError, PhotoNotFoundError
-from m2a.memory.ranking.encoding import RecordEncoder
-from m2a.memory.ranking.features import FEATURES
-from m2a.memory.ranking.learned_ranking import LearnedRanking
-from m2a.memory.ranking.ranker import Ranker
-from m2a.memory.ranking.record_store import RankedRecordStore
-from m2a.memory.ranking.token_head import TokenHead
-from m2a.memory.raw_message_store import RawMessageStore
-from m2a.memory.schema import embedding, entry, entry_photo, outbox, photo
-from m2a.memory.semantic_memory_store import SemanticMemoryStore
-from m2a.memory.stores import Retrieval
-from m2a.types import DateInterval, EntryDraft, EvidenceRange, Hit, Query, RecordKey
+from m2a.memory.photo_store import PhotoNotFoundError
+from m2a.memory.schema import embedding, entry, entry_photo
+from m2a.types import DateInterval, Query, RecordKey
 from tests.encoders import COLOURS, ColourImageEncoder, HashingTextEncoder, HashingTokenEncoder
-
-NOW = datetime(2026, 3, 12, 12, 0, tzinfo=UTC)
-ENTRIES, MESSAGES, BOTH = ("entry",), ("message",), ("entry", "message")
-
-
-@dataclass
-class Memory:
-    """Retrieval over a real database and a real index, with writers that are quick to call."""
-
-    database: Database
-    index: MemoryIndex
-    text_encoder: HashingTextEncoder
-    image_encoder: ColourImageEncoder
-    relevance_floor: bool = False
-    best: bool = False
-    photo_words_floor: float | None = None
-
-    def __post_init__(self) -> None:
-        self.raw = RawMessageStore(self.database)
-        self.semantic = SemanticMemoryStore()
-        self.pictures: dict[str, Image.Image] = {}
-        self.restart()
-
-    def restart(self) -> None:
-        self.ranked = RankedRecordStore(self.database)
-        ranking = ranking_by_hand(self.ranked, self.text_encoder) if self.best else None
-        self.retrieval = Retrieval.open(
-            self.index,
-            self.database,
-            self.text_encoder,
-            self.image_encoder,
-            self._image,
-            ranking=ranking,
-            relevance_floor=self.relevance_floor,
-            photo_words_floor=self.photo_words_floor,
-        )
-        self.indexer, self.retriever = self.retrieval.indexer, self.retrieval.retriever
-
-    def say(self, owner: str, text: str, photos: tuple[str, ...] = ()) -> int:
-        with self.database.write() as connection:
-            chat = self.raw.start_conversation(connection, owner, NOW).conversation_id
-            return self.raw.append(
-                connection, owner, chat, role="user", speaker="Anna", text=text, photos=photos, said_at=NOW
-            ).message_id
-
-    def add(self, owner: str, text: str, photos: tuple[str, ...] = (), caption: str = "") -> int:
-        evidence = self.say(owner, "evidence")
-        draft = EntryDraft(text, (EvidenceRange(evidence, evidence),), caption=caption, photo_ids=photos)
-        with self.database.write() as connection:
-            return self.semantic.add(connection, owner, draft, who="test", why="test", now=NOW).memory_id
-
-    def forget(self, owner: str, memory_id: int) -> None:
-        with self.database.write() as connection:
-            self.semantic.delete(connection, owner, memory_id, who="test", why="test", now=NOW)
-
-    def show(self, owner: str, colour: str, number: int = 0) -> str:
-        """Store a photo of that colour."""
-        photo_id = content_hash(f"{owner} {colour} {number}")
-        self.pictures[photo_id] = Image.new("RGB", (4, 4), tuple(min(c + number, 255) for c in COLOURS[colour]))
-        values = {"media_type": "image/jpeg", "width": 4, "height": 4, "size": 1, "added_at": 0}
-        with self.database.write() as connection:
-            connection.execute(insert(photo).values(owner=owner, photo_id=photo_id, **values))
-            connection.execute(insert(outbox).values(owner=owner, record="photo", record_id=photo_id))
-        return photo_id
-
-    def search(self, owner: str, text: str = "", photos: tuple[str, ...] = (), kinds=ENTRIES, k: int = 10) -> list[Hit]:
-        self.indexer.drain(owner)
-        return self.retriever.search(owner, Query(text, photos), kinds, k)
-
-    def found(self, owner: str, text: str = "", photos: tuple[str, ...] = (), kinds=ENTRIES) -> list[int]:
-        return [_id(hit) for hit in self.search(owner, text, photos, kinds)]
-
-    def _image(self, owner: str, photo_id: str) -> Image.Image:
-        if photo_id not in self.pictures:
-            raise PhotoDamagedError(f"The file of photo {photo_id} is missing.")
-        return self.pictures[photo_id]
-
-
-def ranking_by_hand(store: RankedRecordStore, encoder: HashingTextEncoder) -> LearnedRanking:
-    """Ranks by likeness of tokens, and by words in context where those are alike."""
-    random = np.random.default_rng(5)
-    head = TokenHead(random.normal(size=(encoder.dimensions, 32)), np.zeros(encoder.dimensions))
-    weights = {"maxsim": 1.0, "dense": 0.5, "coverage": 0.5, "coverage_near": 0.2}
-    ranker = Ranker(np.array([weights.get(name, 0.0) for name in FEATURES]), "by hand")
-    return LearnedRanking(store, RecordEncoder(encoder, head), ranker)
-
-
-def _id(hit: Hit) -> int:
-    return hit.record.memory_id if hasattr(hit.record, "memory_id") else hit.record.message_id
+from tests.retrieval_memory import BOTH, ENTRIES, MESSAGES, Memory, id_of
 
 
 @pytest.fixture(scope="module", params=["paper", "best"])
@@ -143,13 +44,13 @@ def test_text_is_found_by_meaning_and_by_words(memory, owner):
     ball = memory.add(owner, "Bobo loves the blue ball")
     memory.add(owner, "Anna plays the violin")
     hit, *rest = memory.search(owner, "What balls does Bobo love?")
-    assert _id(hit) == ball
+    assert id_of(hit) == ball
     assert hit.record.text == "Bobo loves the blue ball"
     assert hit.ranks == {"dense": 1, "bm25": 1}
     assert hit.score == pytest.approx(1 / 61 if memory.best else 2 / 61)
     assert hit.similarity["dense"] > 0.8
     assert "bm25" not in hit.similarity
-    assert [(_id(other), dict(other.ranks)) for other in rest] == [(ball + 1, {"dense": 2})]
+    assert [(id_of(other), dict(other.ranks)) for other in rest] == [(ball + 1, {"dense": 2})]
 
 
 def test_captions_are_searched_too(memory, owner):
@@ -164,7 +65,7 @@ def test_kinds_choose_between_entries_and_messages(memory, owner):
     assert {type(hit.record).__name__ for hit in memory.search(owner, "blue ball")} == {"MemoryEntry"}
     assert memory.found(owner, "blue ball", kinds=MESSAGES)[0] == said
     both = memory.search(owner, "blue ball", kinds=BOTH)
-    assert {(type(hit.record).__name__, _id(hit)) for hit in both[:2]} == {("MemoryEntry", added), ("Message", said)}
+    assert {(type(hit.record).__name__, id_of(hit)) for hit in both[:2]} == {("MemoryEntry", added), ("Message", said)}
 
 
 def test_a_photo_finds_the_records_of_the_nearest_photos(memory, owner):
@@ -175,7 +76,7 @@ def test_a_photo_finds_the_records_of_the_nearest_photos(memory, owner):
     said = memory.say(owner, "look", (red,))
     hits = memory.search(owner, photos=(red,))
     # The memory with the very photo first; its blue one gives it no second place.
-    assert [_id(hit) for hit in hits] == [with_both, with_pale_red, with_blue]
+    assert [id_of(hit) for hit in hits] == [with_both, with_pale_red, with_blue]
     assert [dict(hit.ranks) for hit in hits] == [{"photo": 1}, {"photo": 2}, {"photo": 3}]
     assert hits[0].similarity["photo"] == pytest.approx(1, abs=1e-4)
     assert memory.found(owner, photos=(red,), kinds=MESSAGES) == [said]
@@ -188,20 +89,19 @@ def test_words_find_photos(memory, owner):
     memory.add(owner, "this was on Monday", (blue,))
     wanted = memory.add(owner, "this was on Tuesday", (green,))
     [hit] = [hit for hit in memory.search(owner, "the green one") if hit.ranks.get("photo") == 1]
-    assert _id(hit) == wanted
+    assert id_of(hit) == wanted
     assert hit.similarity["photo"] == pytest.approx(1, abs=1e-4)
     # With a photo in the query the words do not look at photos.
     by_photo = memory.search(owner, "the green one", photos=(blue,))
-    assert {_id(hit): hit.ranks.get("photo") for hit in by_photo}[wanted] == 2
+    assert {id_of(hit): hit.ranks.get("photo") for hit in by_photo}[wanted] == 2
 
 
-def test_all_three_paths_are_equals(memory, owner):
-    if memory.best:
-        pytest.skip("of the fusion as published")
+@pytest.mark.parametrize("memory", ["paper"], indirect=True)
+def test_all_three_paths_are_equals_in_the_fusion_as_published(memory, owner):
     red = memory.show(owner, "red")
     by_words = memory.add(owner, "a kite and a ball")
     by_photo = memory.add(owner, "unrelated", (red,))
-    hits = {_id(hit): hit for hit in memory.search(owner, "kite", photos=(red,))}
+    hits = {id_of(hit): hit for hit in memory.search(owner, "kite", photos=(red,))}
     assert hits[by_photo].score == pytest.approx(1 / 61 + 1 / (60 + hits[by_photo].ranks["dense"]))
     assert hits[by_words].score == pytest.approx(2 / 61)
 
@@ -248,7 +148,7 @@ def test_stale_hits_count_for_nothing_and_take_no_place(memory, owner):
     kept = [memory.add(owner, f"a kite was blue {i}") for i in range(12)]
     memory.indexer.drain()
     # SQL has moved on and the index has not heard of it: half deleted, half of another version.
-    with memory.database.write() as connection:
+    with memory.database.transaction() as connection:
         for memory_id in gone[:20]:
             connection.execute(
                 update(entry).where(entry.c.owner == owner, entry.c.memory_id == memory_id).values(alive=False)
@@ -257,7 +157,7 @@ def test_stale_hits_count_for_nothing_and_take_no_place(memory, owner):
             update(entry).where(entry.c.owner == owner, entry.c.memory_id.in_(gone[20:])).values(version=2)
         )
     hits = memory.retriever.search(owner, Query("the blue ball number"), ENTRIES, 30)
-    assert {_id(hit) for hit in hits} <= set(kept)
+    assert {id_of(hit) for hit in hits} <= set(kept)
     ranks = list(range(1, 13 if memory.best else 11))
     assert sorted(hit.ranks["dense"] for hit in hits if "dense" in hit.ranks) == ranks
     assert sorted(hit.ranks["bm25"] for hit in hits if "bm25" in hit.ranks) == ranks
@@ -381,7 +281,7 @@ def test_differences_are_found_and_repaired(memory, owner):
     assert memory.indexer.differences(owner) == []
     memory.index.delete(owner, [("entry", missing)])
     memory.index.delete_photos(owner, [blue])
-    with memory.database.write() as connection:
+    with memory.database.transaction() as connection:
         of_owner = entry.c.owner == owner
         connection.execute(update(entry).where(of_owner, entry.c.memory_id == stale).values(version=7))
         connection.execute(update(entry).where(of_owner, entry.c.memory_id == extra).values(alive=False))
@@ -406,15 +306,15 @@ def test_a_damaged_photo_keeps_nothing_else_out(memory, owner):
     memory.pictures[broken] = Image.new("RGB", (4, 4), COLOURS["green"])
     memory.indexer.drain(owner)
     assert memory.indexer.backlog(owner) == 0
-    with memory.database.write() as connection:
+    with memory.database.transaction() as connection:
         connection.execute(delete(entry_photo).where(entry_photo.c.owner == owner))
 
 
 def test_what_entries_and_messages_are_found_by(memory, owner):
     memory.add(owner, "Bobo ran", caption="a dog")
-    with memory.database.read() as connection:
-        [found] = memory.semantic.all(connection, owner)
-        message = memory.raw.get(connection, owner, [1])[1]
+    with memory.database.read(owner) as unit:
+        [found] = memory.semantic.all(unit)
+        message = memory.raw.get(unit, [1])[1]
     assert entry_text(found) == "Bobo ran a dog"
     assert message_text(message) == "Anna: evidence (12 March 2026)"
     assert DateInterval(date(2026, 3, 1), date(2026, 3, 1)) not in (found.happened,)
@@ -433,9 +333,9 @@ def test_the_cache_keeps_vectors_by_content_and_encoder(memory):
     cache.texts(second, [text])
     assert second.texts == [text]
     assert cache.texts(first, []).shape == (0, 64)
-    with memory.database.write() as connection:
-        cache.forget(connection, [content_hash(text)])
-    with memory.database.read() as connection:
+    with memory.database.transaction() as connection:
+        forget_vectors(connection, [content_hash(text)])
+    with memory.database.snapshot() as connection:
         left = select(func.count()).select_from(embedding).where(embedding.c.content_hash == content_hash(text))
         assert connection.scalar(left) == 0
 
@@ -447,49 +347,3 @@ def test_an_encoder_that_gives_wrong_shapes_is_refused(memory):
     encoder.dimensions = 6
     with pytest.raises(ValueError, match=r"shape \(1, 5\), expected \(1, 6\)"):
         cache.texts(encoder, ["text"])
-
-
-def test_the_floor_drops_what_is_far_on_every_path(memory, owner, monkeypatch):
-    red, blue = memory.show(owner, "red"), memory.show(owner, "blue")
-    near = memory.add(owner, "Bobo loves the blue ball", (blue,))
-    memory.add(owner, "Anna plays the violin in an old blue church on Sunday", (red,))
-    assert len(memory.search(owner, "blue ball")) == 2
-    floor = RelevanceFloor(entry_cosine=0.6, entry_words=0.6, photo_cosine=0.9, photo_to_words_cosine=0.6)
-    monkeypatch.setattr(memory.retriever, "_floor", floor)
-    hit, *others = memory.search(owner, "blue ball")
-    assert (_id(hit), dict(hit.ranks)) == (near, {"dense": 1, "bm25": 1, "photo": 1})
-    # What is ranked by learned weights is refused by the question, not by the record.
-    assert len(others) == (1 if memory.best else 0)
-    assert memory.found(owner, photos=(blue,)) == [near]
-    assert memory.search(owner, "trains to Paris") == []
-    # A photo that is shown has to be near itself, whatever the words are near to.
-    by_photo = {_id(hit): dict(hit.ranks) for hit in memory.search(owner, "blue ball", photos=(blue,))}
-    assert by_photo[near]["photo"] == 1 and not any("photo" in by_photo.get(_id(other), ()) for other in others)
-
-
-def test_a_search_may_do_without_the_floor(memory, owner, monkeypatch):
-    blue = memory.show(owner, "blue")
-    added = memory.add(owner, "Bobo loves the blue ball", (blue,))
-    floor = RelevanceFloor(entry_cosine=0.9, entry_words=0.9, photo_cosine=0.9, photo_to_words_cosine=0.9)
-    monkeypatch.setattr(memory.retriever, "_floor", floor)
-    assert memory.search(owner, "trains to Paris") == []
-    [hit] = memory.retriever.search(owner, Query("trains to Paris"), ENTRIES, relevance_floor=False)
-    assert _id(hit) == added
-
-
-def test_a_floor_holds_for_the_encoders_that_it_was_measured_with():
-    unknown = floor_of("unknown", "unknown")
-    assert (unknown.entry_cosine, unknown.message_words) == (NO_FLOOR.entry_cosine, NO_FLOOR.message_words)
-    measured = floor_of("all-MiniLM-L6-v2@1b22665f3b9d", "efficientnet-lite0@1+conse")
-    assert 0 < measured.entry_cosine < 1 and 0 < measured.message_words < 1
-    assert measured.photos_are_measured and measured.photo_cosine > 0
-
-
-def test_photos_of_an_encoder_that_was_not_measured_get_a_cautious_floor_that_can_be_set():
-    measured, cautious = floor_of("", "efficientnet-lite0@1+conse"), floor_of("", "siglip:x")
-    assert not cautious.photos_are_measured
-    assert cautious.photo_cosine > measured.photo_cosine
-    assert cautious.photo_to_words_cosine > measured.photo_to_words_cosine
-    given = floor_of("", "siglip:x", photo_words_floor=0.1)
-    assert (given.photo_cosine, given.photo_to_words_cosine) == (cautious.photo_cosine, 0.1)
-    assert floor_of("", "efficientnet-lite0@1+conse", photo_floor=0.6).photo_cosine == 0.6

@@ -13,7 +13,7 @@ from m2a.memory.database import Database, DatabaseError
 from m2a.memory.owners import owner_named
 from m2a.settings import load_settings
 from m2a.wiring import open_sql_stores
-from tests.test_audit import jpeg
+from tests.opened_folder import jpeg
 
 
 def open_stores(folder: Path, database_url: str | None = None) -> None:

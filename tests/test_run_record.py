@@ -31,11 +31,11 @@ from models.chat_captioner import ChatCaptioner
 from models.chat_model import ChatModel
 from tests.chat_server import ChatServer, Reply, mode_of, say, status
 from tests.dialogues import model_of, paint, parts_of, write_dialogues
+from tests.placed_systems import choose
+from tests.requirements import SHARED, needs
 from tests.scripted_model import Prompt, ScriptedModel
-from tests.test_systems import choose
 
 SETTINGS: dict[str, Any] = {"benchmark": "locomo"}
-SHARED = Path(__file__).parents[2] / "shared" / "data"
 
 
 @pytest.fixture
@@ -147,7 +147,7 @@ def test_a_ranking_that_has_learned_from_the_dialogues_is_marked_everywhere(
     assert "m2a †" in (tmp_path / "out" / "report.md").read_text()
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="The data sets are not here.")
+@needs(SHARED)
 def test_what_ships_has_learned_from_locomo_whatever_is_woven_into_it(benchmark: Benchmark) -> None:
     locomo = read_locomo(SHARED / "locomo")
     names = [dialogue.dialogue_id for dialogue in locomo.dialogues]

@@ -19,10 +19,9 @@ from m2a.wiring import offline_rules
 from models.abilities import Abilities
 from tests.bench.recognition import DREAMBOOTH
 from tests.drawings import draw_dog, draw_teapot
+from tests.requirements import needs
 from tests.scripted_policy import ScriptedPolicy
 from tests.turns import of_this_turn, only, remember, turn
-
-needs_photos = pytest.mark.skipif(not DREAMBOOTH.exists(), reason="the DreamBooth photos are not on this machine")
 
 
 class Album:
@@ -160,9 +159,9 @@ async def test_photos_without_words_are_found_by_day_and_by_what_they_show(album
     await album.say("", album.teapot(0))
     await album.say("", album.dog(0), days=1)
     [teapot] = [m for m in album.bank.messages(range(1, 9)).values() if m.photos and m.said_at.day == 2]
-    while album.bank.uncaptioned_photos():
+    while album.bank.photos.uncaptioned():
         await asyncio.sleep(0.05)
-    album.bank.set_caption(teapot.photos[0], "a blue teapot on a table")
+    album.bank.photos.set_caption(teapot.photos[0], "a blue teapot on a table")
     assert [message.message_id for message in album.bank.find_messages("teapot")] == [teapot.message_id]
     hits = album.bank.search(Query("a teapot"), {"message"}, 1)
     assert [hit.record.message_id for hit in hits] == [teapot.message_id]
@@ -180,9 +179,9 @@ async def test_captions_that_a_process_left_are_made_at_the_next_start(tmp_path)
     await album.assistant.close()
     album.open()
     async with album.assistant:
-        waiting = album.bank.uncaptioned_photos()
+        waiting = album.bank.photos.uncaptioned()
         assert len(waiting) == 1
-        while album.bank.uncaptioned_photos():
+        while album.bank.photos.uncaptioned():
             await asyncio.sleep(0.05)
 
 
@@ -190,7 +189,7 @@ def photos_of(subject: str, numbers: Sequence[int]) -> list[Path]:
     return [DREAMBOOTH / subject / f"{number:02}.jpg" for number in numbers]
 
 
-@needs_photos
+@needs(DREAMBOOTH)
 async def test_a_nearly_sure_match_is_asked_and_learned_from_the_answer(album):
     first, alike = photos_of("clock", (0, 2))
     await album.say("", first)
@@ -229,7 +228,8 @@ async def test_a_model_names_an_earlier_photo_by_its_number_and_is_told_what_is_
         prompt = stage_messages(state, Abilities(sees_photos=False), SearchScope())
         lines = [part for message in prompt for part in message.parts]
         assert any("It shows Mango" in line for line in lines)
-        assert any("Photo 2, from message 1" in line for line in lines)
+        assert any("Photo 1, from message 1" in line for line in lines)
+        assert any("Photo 2 of the user's new message" in line for line in lines)
 
 
 async def test_a_model_says_which_photo_shows_whom_and_who_is_only_spoken_of(tmp_path):

@@ -85,7 +85,7 @@ async def test_stop_waits_for_no_model(assistant: Assistant, policy: HangingPoli
     policy.hangs_at = hangs_at
     known = (await turn_until_it_hangs(assistant, policy)).message
     async with asyncio.timeout(SECONDS):
-        assistant.stop(assistant.local_owner, known.conversation_id)
+        assistant.turns.stop(assistant.local_owner, known.conversation_id)
         reply = await reply_to(assistant, known)
     assert (reply.text, reply.partial) == (said, True)
     assert policy.cancelled == 1
@@ -113,17 +113,17 @@ async def test_stop_waits_for_no_update_of_an_earlier_reply(assistant: Assistant
     policy.hangs_at = "update"
     known = (await turn_until_it_hangs(assistant, policy)).message
     async with asyncio.timeout(SECONDS):
-        assistant.stop(assistant.local_owner, known.conversation_id)
+        assistant.turns.stop(assistant.local_owner, known.conversation_id)
         reply = await reply_to(assistant, known)
     assert (reply.text, reply.partial) == ("(stopped)", True)
-    assert assistant.memory(assistant.local_owner).pending_updates() == []
+    assert assistant.memory(assistant.local_owner).replies.pending_updates() == []
 
 
 async def test_stop_while_the_photos_are_taken_in(assistant: Assistant, policy: HangingPolicy) -> None:
     known = (await turn(assistant, "Hello"))[0].message
     asked = len(policy.seen)
     running = await begun(assistant, "look", photo("red"), conversation_id=known.conversation_id)
-    assistant.stop(assistant.local_owner, known.conversation_id)
+    assistant.turns.stop(assistant.local_owner, known.conversation_id)
     [finished] = only(ReplyFinished, await running)
     assert (finished.message.text, finished.message.partial) == ("(stopped)", True)
     assert {state.stage for state in policy.seen[asked:]} == {"update"}
@@ -132,7 +132,7 @@ async def test_stop_while_the_photos_are_taken_in(assistant: Assistant, policy: 
 async def test_stop_while_the_photos_of_a_new_conversation_are_taken_in(
     assistant: Assistant, policy: HangingPolicy
 ) -> None:
-    begun = assistant.begin(assistant.local_owner, IncomingMessage("look", (photo("red"),)))
+    begun = assistant.turns.begin(assistant.local_owner, IncomingMessage("look", (photo("red"),)))
     await asyncio.sleep(0)
     begun.stop()
     async with asyncio.timeout(SECONDS):
@@ -148,7 +148,7 @@ async def test_stop_reaches_the_turn_that_runs_though_another_waits_for_it(
     second = assistant.turn(assistant.local_owner, "And?", conversation_id=known.conversation_id)
     await anext(second)
     async with asyncio.timeout(SECONDS):
-        assistant.stop(assistant.local_owner, known.conversation_id)
+        assistant.turns.stop(assistant.local_owner, known.conversation_id)
         [finished] = only(ReplyFinished, [event async for event in second])
     first = next(m for m in assistant.messages(assistant.local_owner, known.conversation_id) if m.role == "assistant")
     assert (first.text, first.partial) == ("one", True)
@@ -163,7 +163,7 @@ async def test_what_was_shown_is_what_is_kept(assistant: Assistant, policy: Hang
         if isinstance(event, MessageRecorded):
             known = event.message
         if len(only(TextDelta, events)) == 20:
-            assistant.stop(assistant.local_owner, known.conversation_id)
+            assistant.turns.stop(assistant.local_owner, known.conversation_id)
     [finished] = only(ReplyFinished, events)
     assert finished.message.partial and len(only(StopRequested, events)) == 1
     assert "".join(delta.text for delta in only(TextDelta, events)).strip() == finished.message.text
@@ -189,7 +189,7 @@ async def test_close_waits_for_a_message_that_is_taken_in_and_starts_nothing_aft
 
 def stored(folder: Path) -> int:
     database = Database(f"sqlite:///{folder / 'memory.db'}")
-    with database.read() as connection:
+    with database.snapshot() as connection:
         count = connection.scalar(select(func.count()).select_from(message_table))
     database.close()
     return count or 0

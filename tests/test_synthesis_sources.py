@@ -33,6 +33,16 @@ def test_described_concepts_carry_their_details(concepts: Path) -> None:
     assert dog.photos[0].setting == "on a green bench" and dog.questions == ()
 
 
+def test_a_described_concept_without_a_name_is_called_by_its_kind(concepts: Path) -> None:
+    file = concepts / "concepts.json"
+    details = json.loads(file.read_text(encoding="utf-8"))
+    for subject in details["subjects"]:
+        subject.pop("alias", None)
+    file.write_text(json.dumps(details), encoding="utf-8")
+    names = {concept.subject: concept.name for concept in read_concepts(concepts).concepts}
+    assert names["dog"] == "the dog"
+
+
 def yollava(folder: Path, file: Path | None = None) -> Path:
     """Yo'LLaVA's layout with drawn photos, and its own file of questions or a small one."""
     subjects = ("bo", "mam", "pig-cup", "tokyo-keyboard")

@@ -13,9 +13,9 @@ from starlette.testclient import TestClient
 
 from app import create_app
 from m2a import Assistant
+from m2a.memory.conversations import UnknownConversationError
 from m2a.memory.database import ReadOnlyError
 from m2a.memory.message_recorder import MessageRefusedError
-from m2a.memory.raw_message_store import UnknownConversationError
 from m2a.memory.schema import metadata
 from m2a.settings import load_settings
 from m2a.types import Failed, MemoryChanged, ReplyFinished, SearchSemanticMemories
@@ -41,13 +41,13 @@ async def assistant(tmp_path: Path, policy: ScriptedPolicy) -> AsyncIterator[Ass
 
 
 def rows(assistant: Assistant) -> dict[str, list[Any]]:
-    with assistant.stores.database.read() as connection:
+    with assistant.stores.database.snapshot() as connection:
         return {name: list(connection.execute(select(table)).all()) for name, table in metadata.tables.items()}
 
 
 async def settled(assistant: Assistant) -> None:
     """Nothing of what was told before is still to be written."""
-    while assistant.memory(assistant.local_owner).uncaptioned_photos():
+    while assistant.memory(assistant.local_owner).photos.uncaptioned():
         await asyncio.sleep(0.01)
     assistant.memory(assistant.local_owner).index()
 
@@ -144,7 +144,7 @@ async def test_a_chat_that_has_ended_takes_nothing_and_nothing_begins_in_its_pla
         await turn(assistant, "still there?", conversation_id=chat)
     with pytest.raises(LookupError, match="has ended"):
         assistant.temporary_chats.attach(owner, chat, photo("red"))
-    assert assistant.conversations(owner) == []
+    assert assistant.memory(owner).conversations() == []
 
 
 async def test_its_bank_refuses_every_write_and_a_photo_can_be_taken_back(assistant):
@@ -157,14 +157,16 @@ async def test_its_bank_refuses_every_write_and_a_photo_can_be_taken_back(assist
     ):
         with pytest.raises(ReadOnlyError):
             write()
-    photo_id = bank.attach(photo("red"))
+    photo_id = bank.photos.attach(photo("red"))
     assert (
-        bank.attached == (photo_id,) and bank.thumbnail(photo_id) and assistant.temporary_chats.holding(owner, photo_id)
+        bank.photos.attached == (photo_id,)
+        and bank.photos.thumbnail(photo_id)
+        and assistant.temporary_chats.holding(owner, photo_id)
     )
-    bank.detach(photo_id)
-    assert bank.attached == () and not assistant.temporary_chats.holding(owner, photo_id)
+    bank.photos.detach(photo_id)
+    assert bank.photos.attached == () and not assistant.temporary_chats.holding(owner, photo_id)
     with pytest.raises(LookupError):
-        bank.photo_data(photo_id)
+        bank.photos.data(photo_id)
 
 
 def request(assistant: Assistant, tab: str = "tab") -> Any:
@@ -197,14 +199,14 @@ async def test_the_page_takes_its_photos_past_the_uploads_and_tells_of_no_update
     assert len(asked.photos) == 1 and update.current == chat and "m-change" not in str(update.history)
     with pytest.raises(gr.Error, match="end it first"):
         await last(panel.on_tell(chat, SimpleNamespace(text="I am a vegan."), tab))
-    assert assistant.conversations(owner) == []
+    assert assistant.memory(owner).conversations() == []
 
 
 @pytest.mark.parametrize("leave", ["new", "open", "another", "unload"])
 async def test_leaving_it_ends_it_and_what_is_sent_to_it_after_that_goes_nowhere(assistant, tmp_path, leave):
     owner, panel = assistant.local_owner, ChatPanel(assistant, tmp_path)
     await turn(assistant, "A conversation that is kept")
-    [kept] = assistant.conversations(owner)
+    [kept] = assistant.memory(owner).conversations()
     chat, tab = await begun(assistant, panel), request(assistant)
     await last(panel.on_send({"text": "Hello", "files": []}, chat, "", tab))
     match leave:
@@ -219,7 +221,7 @@ async def test_leaving_it_ends_it_and_what_is_sent_to_it_after_that_goes_nowhere
     assert assistant.temporary_chats.find(owner, chat) is None and assistant.messages(owner, chat) == []
     update = await last(panel.on_send({"text": "A secret", "files": []}, chat, "", tab))
     assert "This temporary chat has ended, and nothing was sent" in str(update.live)
-    assert [one.title for one in assistant.conversations(owner)] == ["A conversation that is kept"]
+    assert [one.title for one in assistant.memory(owner).conversations()] == ["A conversation that is kept"]
 
 
 async def test_another_tab_leaves_it_alone(assistant, tmp_path):
@@ -236,7 +238,7 @@ def test_a_photo_is_taken_and_shown_by_our_own_routes_and_kept_by_no_cache(tmp_p
     with TestClient(create_app(app_settings, opened), base_url="http://127.0.0.1:7999") as client:
         chat = begin(opened)
         assert client.post(f"/temporary/{chat}/photos", content=photo("red")).status_code == 204
-        [photo_id] = opened.temporary_chats.find(opened.local_owner, chat).attached
+        [photo_id] = opened.temporary_chats.find(opened.local_owner, chat).photos.attached
         for address in (f"/photos/{photo_id}", f"/photos/{photo_id}/thumbnail"):
             shown = client.get(address)
             assert shown.status_code == 200 and shown.headers["cache-control"] == "no-store"

@@ -177,14 +177,14 @@ async def test_an_update_that_fails_three_times_is_set_aside_and_tried_again_whe
     assert told[-1].startswith("I tried 3 times to update my memory after “I like tea”, and it failed.")
     assert told[-1].endswith("what you said stays in the chat, and `m2a repair` tries it again.")
     assert len(told) <= 3 and "secret" not in caplog.text + " ".join(told)
-    assert bank.pending_updates() == [] and bank.set_aside_updates() == [2]  # it held up no other
+    assert bank.replies.pending_updates() == [] and bank.replies.set_aside_updates() == [2]  # it held up no other
     assert assistant.waiting_updates(assistant.local_owner) == {2: True}
 
-    with assistant.stores.database.write() as connection:
-        assert updates.retry(connection, bank.owner) == 1
+    with assistant.stores.database.write(bank.owner) as unit:
+        assert updates.retry(unit) == 1
     remember(policy, of_this_turn(AddMemory, text="I like tea"))
     assert only(Failed, await turn(assistant, "Thank you")) == []
-    assert bank.set_aside_updates() == bank.pending_updates() == []
+    assert bank.replies.set_aside_updates() == bank.replies.pending_updates() == []
     assert "I like tea" in [entry.text for entry in bank.entries()]
 
 
@@ -196,10 +196,10 @@ async def test_a_model_server_that_cannot_be_reached_sets_nothing_aside(
         [failed] = only(Failed, await turn(assistant, text))
         assert failed.reason.startswith("I could not update my memory")
     bank = assistant.memory(assistant.local_owner)
-    assert bank.pending_updates() == [2, 4, 6, 8, 10] and bank.set_aside_updates() == []
+    assert bank.replies.pending_updates() == [2, 4, 6, 8, 10] and bank.replies.set_aside_updates() == []
     remember(policy, of_this_turn(AddMemory, text="Anna likes tea"))
     assert only(Failed, await turn(assistant, "Thank you")) == []
-    assert bank.pending_updates() == [] and [entry.text for entry in bank.entries()] == ["Anna likes tea"]
+    assert bank.replies.pending_updates() == [] and [entry.text for entry in bank.entries()] == ["Anna likes tea"]
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ async def test_a_recalled_photo_whose_file_is_gone_is_left_out_of_the_reply(
     await told_about_bobo(assistant, policy)
     bank = assistant.memory(assistant.local_owner)
     [entry] = bank.entries()
-    bank.photo_path(entry.photo_ids[0]).unlink()
+    bank.photos.path(entry.photo_ids[0]).unlink()
     recall(policy, SearchSemanticMemories(query="Bobo ball"), Finish(context="a ball", memory_ids=(entry.memory_id,)))
     policy.text = "The blue ball. [photo 1]"
     events = await turn(assistant, "What does Bobo love?")
@@ -267,7 +267,7 @@ async def test_an_update_about_a_photo_whose_file_is_gone_holds_up_no_other(
     remember(policy, ChatModelError("The server is gone."))
     shown = (await turn(assistant, "Anna likes tea", photo("red"), photo("blue")))[0].message
     bank = assistant.memory(assistant.local_owner)
-    bank.photo_path(shown.photos[0]).unlink()
+    bank.photos.path(shown.photos[0]).unlink()
     remember(policy, of_this_turn(AddMemory, text="Anna likes tea"))
     assert only(Failed, await turn(assistant, "Hello")) == []
     assert [entry.text for entry in bank.entries()] == ["Anna likes tea"]
@@ -284,7 +284,7 @@ async def test_photos_go_into_prompts_no_larger_than_a_model_looks_at(tmp_path: 
         load_settings(data_dir=tmp_path), policy=LanguagePolicy(chat), clock=Clock()
     ) as assistant:
         shown = (await turn(assistant, "My dogs", large.getvalue(), photo("red")))[0].message
-        stored = [assistant.memory(assistant.local_owner).photo_data(photo_id) for photo_id in shown.photos]
+        stored = [assistant.memory(assistant.local_owner).photos.data(photo_id) for photo_id in shown.photos]
     parts = [[part for m in prompt for part in m.parts if isinstance(part, PhotoPart)] for prompt in chat.prompts]
     assert len(parts) >= 3 and all(len(one) == 2 for one in parts)
     for first, second in parts:

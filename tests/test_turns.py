@@ -9,9 +9,9 @@ import pytest
 from m2a import Assistant
 from m2a.agents.state import Decision, TurnState
 from m2a.memory.audit import verify
+from m2a.memory.conversations import UnknownConversationError
 from m2a.memory.message_recorder import MessageRefusedError
 from m2a.memory.photo_decoder import PhotoRefusedError
-from m2a.memory.raw_message_store import UnknownConversationError
 from m2a.settings import load_settings
 from m2a.types import (
     AddMemory,
@@ -155,11 +155,11 @@ async def test_writes_of_one_update_are_kept_together_or_not_at_all(assistant, p
     assert [failed.stage for failed in only(Failed, events)] == ["update"]
     bank = assistant.memory(assistant.local_owner)
     assert bank.entries() == []
-    assert bank.pending_updates() == [2]
+    assert bank.replies.pending_updates() == [2]
     remember(policy, first, of_this_turn(AddMemory, text="Bert likes coffee"))
     await turn(assistant, "Hello again")
     assert [entry.text for entry in bank.entries()] == ["Anna likes tea", "Bert likes coffee"]
-    assert bank.pending_updates() == []
+    assert bank.replies.pending_updates() == []
 
 
 async def test_a_malformed_action_goes_back_three_times_then_the_turn_goes_on(assistant, policy):
@@ -227,7 +227,7 @@ async def test_stop_keeps_the_partial_reply_and_marks_it(assistant, policy):
         if isinstance(event, MessageRecorded):
             started = event.message
         if isinstance(event, TextDelta):
-            assistant.stop(assistant.local_owner, started.conversation_id)
+            assistant.turns.stop(assistant.local_owner, started.conversation_id)
     [finished] = only(ReplyFinished, events)
     assert finished.message.partial
     assert "one two three four five".startswith(finished.message.text)
@@ -267,13 +267,16 @@ async def test_two_turns_at_once_are_taken_in_and_answered_one_after_the_other(t
     async with Assistant.open(load_settings(data_dir=tmp_path), policy=policy, clock=clock) as assistant:
         remember(policy, of_this_turn(AddMemory, text="Anna likes tea"), Finish())
         await asyncio.gather(follow(assistant, "Anna likes tea"), follow(assistant, "Hello"))
-        assert len(assistant.conversations(assistant.local_owner)) == 2
+        assert len(assistant.memory(assistant.local_owner).conversations()) == 2
     assert set(happened[:2]) == {("Anna likes tea", MessageRecorded), ("Hello", MessageRecorded)}
     answered = [text for text, _ in happened[2:]]
     first = answered[0]
     ended = answered.count(first)
     assert answered[:ended] == [first] * ended, "the one had not ended when the other began"
     assert [kind for _, kind in happened].count(ReplyFinished) == 2
+
+
+CONTEXT_TURNS = load_settings().context_turns
 
 
 class PausedUpdates(ScriptedPolicy):
@@ -290,22 +293,34 @@ class PausedUpdates(ScriptedPolicy):
         return await super().decide(state)
 
 
-async def test_a_reply_whose_prompt_holds_the_turn_before_does_not_wait_for_its_update(tmp_path, clock):
+async def test_a_reply_whose_prompt_holds_the_turns_before_does_not_wait_for_their_updates(tmp_path, clock):
     policy = PausedUpdates()
     policy.steps["manage update"] = [of_this_turn(AddMemory, text="Anna likes tea"), Finish()]
     async with Assistant.open(load_settings(data_dir=tmp_path), policy=policy, clock=clock) as assistant:
         owner = assistant.local_owner
         first = assistant.turn(owner, "Anna likes tea")
         conversation = await _answered(first)
-        assert await _answered(assistant.turn(owner, "And cake", conversation_id=conversation)) == conversation
+        for number in range(CONTEXT_TURNS + 2):
+            more = assistant.turn(owner, f"And cake {number}", conversation_id=conversation)
+            assert await _answered(more) == conversation
         bank = assistant.memory(owner)
-        assert len(await asyncio.to_thread(bank.pending_updates)) == 2 and not bank.entries()
+        assert len(await asyncio.to_thread(bank.replies.pending_updates)) == CONTEXT_TURNS + 3 and not bank.entries()
 
         elsewhere = asyncio.create_task(_answered(assistant.turn(owner, "What does Anna like?")))
         policy.goes_on.set()
         await elsewhere
         assert [entry.text for entry in bank.entries()] == ["Anna likes tea"], "another conversation waits for it"
         assert [type(event) async for event in first].count(MemoryChanged) == 1, "each notice comes in its own turn"
+
+
+async def test_a_photo_is_captioned_once_its_message_is_answered_and_waits_for_no_update(tmp_path, clock):
+    async with Assistant.open(load_settings(data_dir=tmp_path), policy=PausedUpdates(), clock=clock) as assistant:
+        bank = assistant.memory(assistant.local_owner)
+        await _answered(assistant.turn(assistant.local_owner, "", [photo("red")]))
+        async with asyncio.timeout(30):
+            while await asyncio.to_thread(bank.photos.uncaptioned):
+                pass
+        assert len(bank.replies.pending_updates()) == 1
 
 
 async def _answered(turn: AsyncIterator[TurnEvent]) -> str:
@@ -331,7 +346,7 @@ async def test_bad_input_is_refused_before_anything_is_stored(assistant):
             async for _event in assistant.turn(owner, text, photos, conversation_id, replaces):
                 pass
         assert await asyncio.to_thread(verify, assistant.stores) == []
-    assert len(assistant.conversations(owner)) == 1
+    assert len(assistant.memory(owner).conversations()) == 1
     assert len(assistant.messages(owner, known.conversation_id)) == 2
 
 
@@ -357,7 +372,7 @@ async def test_a_memory_of_photos_that_look_alike_says_each_guess_once(assistant
     guesses = {"brown": "perhaps a Pembroke or a Cardigan", "tan": "perhaps a Cardigan"}
     for colour, caption in guesses.items():
         shown = bank.record(None, role="user", speaker="You", text="", photos=[photo(colour)])
-        bank.set_caption(shown.photos[0], caption)
+        bank.photos.set_caption(shown.photos[0], caption)
     remember(policy, of_this_turn(AddMemory, text="Bobo loves the blue ball.", photos=(1, 2)))
     await turn(assistant, "My dog Bobo loves the blue ball.", *map(photo, guesses))
     [entry] = bank.entries()
@@ -368,7 +383,7 @@ async def test_a_photo_of_a_refused_message_that_another_shows_stays(assistant):
     shown = (await turn(assistant, "look", photo("red")))[0].message
     with pytest.raises(UnknownConversationError):
         await turn(assistant, "look", photo("red"), conversation_id="unknown")
-    assert assistant.memory(assistant.local_owner).photo_data(shown.photos[0])
+    assert assistant.memory(assistant.local_owner).photos.data(shown.photos[0])
     assert await asyncio.to_thread(verify, assistant.stores) == []
 
 

@@ -59,10 +59,10 @@ def test_an_addition(memory, text, values, kind):
     assert changed.change == kind and state(memory) != before
     assert changed.previous == (memory.bank.entry(1) if kind == "corrected" else None)
     assert [rival.memory_id for rival in changed.rivals] == ([] if text.startswith("I SPEAK") else [2])
-    assert memory.bank.newest_reply_with_changes() == reply.message_id
+    assert memory.bank.replies.newest_with_changes() == reply.message_id
     assert memory.bank.undo(reply.message_id, 0) and not memory.bank.undo(reply.message_id, 0)
     assert state(memory) == before
-    assert memory.bank.newest_reply_with_changes() < reply.message_id
+    assert memory.bank.replies.newest_with_changes() < reply.message_id
     assert memory.bank.replaced_entries(range(1, 9)) == {}
     assert text in memory.shown()  # what was said stays said
 
@@ -106,7 +106,10 @@ def test_an_addition_that_has_superseded_something_since(memory):
     said, _ = memory.say("I speak Italian.")
     reply, [changed] = change(memory, Addition(draft_of(said, "I speak Italian."), "", rivals=(1,)))
     memory.bank.write([Supersession(1, changed.entry.memory_id, "")], who="the user", trace_of=reply.message_id)
-    assert [stored["change"] for stored in memory.bank.steps(reply.message_id)["changes"]] == ["added", "replaced"]
+    assert [stored["change"] for stored in memory.bank.replies.steps(reply.message_id)["changes"]] == [
+        "added",
+        "replaced",
+    ]
     memory.bank.undo(reply.message_id, 0)
     assert state(memory) == before
 
@@ -150,21 +153,21 @@ def test_only_stated_preferences_stand_in_every_prompt_and_unchecked_entries_com
 
 def test_updates_that_are_set_aside_keep_no_other_waiting(memory):
     (said, first), (_, second) = memory.say("One."), memory.say("Two.")
-    assert memory.bank.pending_updates() == [first.message_id, second.message_id]
-    assert memory.bank.answered(first.message_id) == said.message_id
-    assert [memory.bank.note_failed_update(first.message_id, "broken") for _ in range(2)] == [1, 2]
-    memory.bank.set_aside_update(first.message_id)
-    assert memory.bank.pending_updates() == [second.message_id]
-    assert memory.bank.set_aside_updates() == [first.message_id]
-    with memory.database.write() as connection:
-        assert updates.retry(connection, memory.bank.owner) == 1
-    assert memory.bank.set_aside_updates() == []
-    assert memory.bank.note_failed_update(first.message_id, "broken") == 1
+    assert memory.bank.replies.pending_updates() == [first.message_id, second.message_id]
+    assert memory.bank.replies.answered(first.message_id) == said.message_id
+    assert [memory.bank.replies.note_failed_update(first.message_id, "broken") for _ in range(2)] == [1, 2]
+    memory.bank.replies.set_aside_update(first.message_id)
+    assert memory.bank.replies.pending_updates() == [second.message_id]
+    assert memory.bank.replies.set_aside_updates() == [first.message_id]
+    with memory.database.write(memory.bank.owner) as unit:
+        assert updates.retry(unit) == 1
+    assert memory.bank.replies.set_aside_updates() == []
+    assert memory.bank.replies.note_failed_update(first.message_id, "broken") == 1
     memory.bank.write([], who="test", update_of=first.message_id)
     assert memory.bank.write([Forgetting((1,), "")], who="test", update_of=first.message_id) == []
-    assert memory.bank.answered(first.message_id) == said.message_id
+    assert memory.bank.replies.answered(first.message_id) == said.message_id
     with pytest.raises(LookupError):
-        memory.bank.answered(said.message_id)
+        memory.bank.replies.answered(said.message_id)
 
 
 def test_what_is_told_again_corrects_what_had_corrected_it_and_undo_turns_it_back(memory):

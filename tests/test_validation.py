@@ -26,9 +26,9 @@ from tests.chat_server import ChatServer, Reply, call
 from tests.merged_folder import FILES, MergedFolder, write_json, write_locomo, write_merged_folder
 from tests.planted_faults import FAULTS
 from tests.planted_untruths import FURTHER, UNTRUTHS, make_consistent, write_source
+from tests.requirements import DREAMBOOTH, needs
 
 PLANTED = (planted_content_faults, planted_host_faults)  # these enter theirs in FAULTS too
-DREAMBOOTH = Path(__file__).resolve().parents[2] / "shared" / "data" / "dreambooth"
 RUBBISH: tuple[Any, ...] = (
     None,
     True,
@@ -131,7 +131,7 @@ def test_a_fault_of_the_set_is_named_without_locomo(copied: MergedFolder) -> Non
     assert "not compared with LoCoMo" in str(report)
 
 
-@pytest.mark.skipif(not DREAMBOOTH.is_dir(), reason="needs the DreamBooth photos")
+@needs(DREAMBOOTH)
 def test_a_folder_of_the_pipeline_is_clean_until_something_in_it_changes(good: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     settings = ["--locomo", good / "locomo.json", "--concepts", DREAMBOOTH, "--out", out, "--seed", 3]

@@ -54,8 +54,8 @@ async def observe(parts: Parts, name: str, lines: Lines, *, assistant: str = "")
 
 
 def entries(memory: Memory) -> list[MemoryEntry]:
-    with memory.shared.database.read() as connection:
-        return list(memory.shared.semantic.all(connection, memory.owner))
+    with memory.shared.database.read(memory.owner) as unit:
+        return list(memory.shared.semantic.all(unit))
 
 
 async def requests_of(tmp_path: Path, name: str) -> list[dict[str, Any]]:

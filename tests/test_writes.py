@@ -75,7 +75,7 @@ async def test_both_are_true_brings_back_what_the_turn_before_replaced(
     remember(policy, of_this_turn(AddMemory, text="I speak Polish."))
     [added] = await changes(assistant, "I speak Polish.")
     assert added.entry is not None
-    conversation = assistant.conversations(assistant.local_owner)[0].conversation_id
+    conversation = assistant.memory(assistant.local_owner).conversations()[0].conversation_id
     replace = of_this_turn(ReplaceMemory, memory_id=added.entry.memory_id, text="I speak Italian.", reason="said so")
     remember(policy, replace)
     await changes(assistant, "I speak Italian.", conversation)

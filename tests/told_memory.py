@@ -39,7 +39,7 @@ class Memory:
             relevance_floor=False,
         )
         self.index, self.indexer = retrieval.index, retrieval.indexer
-        raw, semantic = RawMessageStore(database), SemanticMemoryStore()
+        raw, semantic = RawMessageStore(), SemanticMemoryStore()
         self.photos_folder = folder / "photos"
         self.stores = Stores(database, raw, semantic, photos, lambda: retrieval)
         self.bank = MemoryBank(owner, self.stores, self.now)
@@ -83,9 +83,9 @@ class Memory:
 
     def is_forgotten(self, text: str) -> bool:
         """Whether the text repeats, or asks for by its words, what was forgotten."""
-        with self.database.read() as connection:
+        with self.database.read(self.bank.owner) as unit:
             forgetter = Forgetter(self.stores.raw, self.stores.semantic)
-            return forgetter.is_forgotten(connection, self.bank.owner, [text])[0]
+            return forgetter.is_forgotten(unit, [text])[0]
 
     def shown(self) -> str:
         """Everything that is read of the messages."""

@@ -20,12 +20,12 @@ class GrammarGenerator:
     """Equal requests in equal order give equal groups; what an earlier one of a dialogue says at length, no later one says
     again, and what another dialogue's says as seldom as can be.
 
-    What is asked is true by construction: the facts come before the words. Concepts of which nothing but photos is
-    known are asked about by visual retrieval alone.
+    What is asked is true by construction: the facts come before the words. Concepts of which too little is known for
+    questions in the ratio are asked about by visual retrieval alone.
     """
 
     name = "grammar"
-    version = "7"
+    version = "8"
 
     def __init__(self) -> None:
         self._said: dict[str, set[str]] = {}
@@ -45,13 +45,14 @@ class GrammarGenerator:
         in_dialogue = self._said.setdefault(request.dialogue_id, set())
         stories_here = self._told.setdefault(request.dialogue_id, set())
         avoided, stories = set(in_dialogue), set(stories_here)
+        retrieval_only = not request.group.described
         for number in range(DRAWS):
             seed = request.seed if number == 0 else seed_of(request.seed, "drawn again", number)
             # Where nearly all has been told, rather what another dialogue tells than what this one does.
             everywhere = number < DRAWS // 2
             plan = plan_of(replace(request, seed=seed), stories.union(*self._told.values()) if everywhere else stories)
             script = Script(plan, avoided.union(*self._said.values()) if everywhere else avoided)
-            group, faults = delivered(_group(script), request)
+            group, faults = delivered(_group(script, retrieval_only=retrieval_only), request)
             said = {s for session in group.sessions for turn in session for s in long_sentences(turn.text)}
             faults += [
                 GroupFault("duplicates", f'an earlier group of the dialogue says "{sentence}".')
@@ -61,6 +62,7 @@ class GrammarGenerator:
                 stories_here |= plan.stories
                 in_dialogue |= said
                 return group
+            retrieval_only |= number >= DRAWS // 2 and all(fault.rule == "ratio" for fault in faults)
             stories |= plan.stories
             places = {fault.place for fault in faults if fault.place is not None}
             turns = ((at.turn, group.sessions[at.session - 1]) for at in places)
@@ -69,12 +71,12 @@ class GrammarGenerator:
         raise GenerationFailed(f"{where}: none of {DRAWS} drafts kept the rules. The last one: {told}")
 
 
-def _group(script: Script) -> GeneratedGroup:
+def _group(script: Script, *, retrieval_only: bool) -> GeneratedGroup:
     """Where too few questions of a category keep the rules, those that are missing are noted as left out."""
     sessions = sessions_of(script)
-    questions = questions_of(script, sessions)
+    questions = questions_of(script, sessions, retrieval_only=retrieval_only)
     notes: dict[str, object] = {"frame": script.plan.frame["id"]}
-    if not script.plan.request.group.described:
+    if retrieval_only:
         return GeneratedGroup(sessions, questions, notes, retrieval_only=True)
     missing = Counter(asked_for(questions)) - Counter(question.category for question in questions)
     return GeneratedGroup(sessions, questions, notes, dropped=tuple(sorted(missing.elements())))

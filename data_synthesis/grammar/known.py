@@ -21,6 +21,7 @@ _PLACED = re.compile(
 _ATTACHED = re.compile(r"(on|in|by|under|at|among|beside|hanging|held|lying|sitting|standing|walking|worn)\b", re.I)
 _SEASON = re.compile(r"\b(frozen|ice|snow|blossom\w*|cherry|autumn|yellow leaves|dry leaves|magnolia)\b", re.I)
 _LONGEST_LOOK = 8  # words
+_FINITE = re.compile(r"\b(?:is|are|has|have|hangs?|shows?|reads?|says?|runs?|covers?|looks?|sits?|stands?|lies)\b")
 _NUMBERS = ("one", "two", "three", "four", "five", "six")
 _SAYS_NOTHING = frozenset(
     "look looks type kind detail details description feature features style visible has is are wears shows".split()
@@ -111,16 +112,16 @@ def suits_hour(texts: Iterable[str], hour: int) -> bool:
 
 
 def tells_apart(photo: ConceptPhoto, photos: Sequence[ConceptPhoto]) -> bool:
-    """Whether the words of its setting, poses apart, fit this photo alone among those of its concept."""
-    own = content_of(photo.setting) - POSES
+    """Whether the words by which it is pictured, poses apart, fit this photo alone among those of its concept."""
+    own = content_of(photo.setting.partition(",")[0]) - POSES
     others = (content_of(f"{other.setting} {other.description}") for other in photos if other.path != photo.path)
     return bool(photo.setting and own) and not any(own <= other for other in others)
 
 
 def pictured(name: str, photo: ConceptPhoto) -> str:
-    """A concept in a photo, named by its setting: "Rosso on a rock"."""
-    attached = _ATTACHED.match(photo.setting)
-    return f"{name} {photo.setting}" if attached else f"{name} ({photo.setting})"
+    """A concept in a photo, named by the main clause of its setting: "Rosso on a rock"."""
+    setting = photo.setting.partition(",")[0]
+    return f"{name} {setting}" if _ATTACHED.match(setting) else f"{name} ({setting})"
 
 
 def shared_surroundings(one: ConceptPhoto, other: ConceptPhoto) -> str:
@@ -169,12 +170,14 @@ def looks_of(concept: PersonalConcept, shown: Sequence[ConceptPhoto]) -> Iterato
         yield look
     for attribute in concept.attributes:
         value = re.sub(r"\s*\([^()]*\)", "", attribute.value).replace("/", " or ")
-        short = len(value.split()) <= _LONGEST_LOOK and not set(value) & set(",;:")
+        short = len(value.split()) <= _LONGEST_LOOK and not set(value) & set(",;:") and not _FINITE.search(value)
         if not short or not easily_seen(attribute) or not any(visible_in(attribute, photo) for photo in shown):
             continue
         if attribute.key == "main_colour":
             yield f"one whose main colour is {value}"
-        elif value.split(" ")[0] in ("a", "an", *_NUMBERS) or content_of(attribute.key.split("_")[-1]) <= content_of(
-            value
-        ):
+            continue
+        plural = content_of(attribute.key.split("_")[-1]) <= content_of(value) and re.fullmatch(
+            r"[\w-]+( [\w-]+)? \w+s", value
+        )
+        if value.split(" ")[0] in ("a", "an", *_NUMBERS) or plural:
             yield f"one with {value}"

@@ -9,11 +9,11 @@ from datetime import date
 from data_synthesis.accepted import says_too_little
 from data_synthesis.check_group import keeps_the_rules
 from data_synthesis.dates import accepted_days, accepted_forms, resolve, written, written_days
-from data_synthesis.grammar.facts import Happened, Shown
-from data_synthesis.grammar.known import ClassFact, asked_of, class_facts, pictured
+from data_synthesis.grammar.facts import Happened
+from data_synthesis.grammar.known import ClassFact, asked_of, class_facts
 from data_synthesis.grammar.script import Script
-from data_synthesis.grammar.visual_facts import by_looks, multi_hop, photo_places, single_hop
-from data_synthesis.grammar.visual_retrieval import retrieval_questions
+from data_synthesis.grammar.visual_facts import by_looks, multi_hop, photo_places, pictures, single_hop
+from data_synthesis.grammar.visual_retrieval import PER_CONCEPT_ALONE, retrieval_questions
 from data_synthesis.grammar.words import data
 from data_synthesis.group import (
     LEAST_DELIVERED,
@@ -39,16 +39,16 @@ class Candidate:
     question: GeneratedQuestion
 
 
-def questions_of(script: Script, sessions: Sessions) -> tuple[GeneratedQuestion, ...]:
-    """4 multi-hop, 6 temporal, 2 open-domain, 8 single-hop, and visual retrieval; of photos alone nothing but that.
+def questions_of(script: Script, sessions: Sessions, *, retrieval_only: bool = False) -> tuple[GeneratedQuestion, ...]:
+    """4 multi-hop, 6 temporal, 2 open-domain, 8 single-hop, and visual retrieval, or nothing but that.
 
     None breaks a rule of the group whose `sessions` are the script's turns. Where too little is known for so many, half
     of them; fewer of a category where there are not enough.
     """
     drawn = random.Random(f"{script.plan.request.seed} {script.plan.request.group.number} questions")
     request, chosen = script.plan.request, list[GeneratedQuestion]()
-    if not request.group.described:
-        return tuple(retrieval_questions(script, sessions, drawn, ()))
+    if retrieval_only:
+        return tuple(retrieval_questions(script, sessions, drawn, (), per_concept=PER_CONCEPT_ALONE))
     keeps = keeps_the_rules(GeneratedGroup(tuple(map(tuple, sessions)), ()), request)
     for category, candidates in (
         (MULTI_HOP, _candidates(MULTI_HOP, multi_hop(script, drawn))),
@@ -145,32 +145,35 @@ def _clean(candidate: Candidate) -> Candidate | None:
     return replace(candidate, question=replace(question, accepted=accepted))
 
 
-def picture_of(shown: Shown) -> str:
-    """A photo by its setting, in words that fit it alone."""
-    return f"the picture of {pictured(shown.member.name, shown.photo)}"
-
-
 # Temporal
 
 
 def _temporal(script: Script) -> Iterator[Candidate]:
     speakers = script.plan.request.speakers
-    quotable = [shown for shown in script.facts.shown if shown.quotable]
-    for shown in quotable:
-        owner, picture = speakers[shown.member.owner], picture_of(shown)
-        yield _dated("shared", shown.member.name, f"When did {owner} share {picture}?", shown.line.at, shown.day)
+    told_apart = list(pictures(script))
+    for picture in told_apart:
+        shown = picture.shown
+        owner, name, place = speakers[shown.member.owner], shown.member.name, shown.line.at
+        text = f"When did {owner} share {picture.phrase}?"
+        if picture.which:
+            text = f"When did {owner} {picture.which}share a picture of {picture.words}?"
+            found = _dated("shared, by looks", name, text, place, shown.day)
+            yield replace(found, question=replace(found.question, evidence=picture.places))
+            continue
+        yield _dated("shared", name, text, place, shown.day)
         if shown.expression:
             verb = f"did {owner} come across" if shown.found else "was"
-            text = f"When {verb} {picture}{'' if shown.found else ' taken'}?"
+            text = f"When {verb} {picture.phrase}{'' if shown.found else ' taken'}?"
             day = resolve(shown.expression, shown.day)
-            yield _dated("taken", shown.member.name, text, shown.line.at, day, shown.expression)
+            yield _dated("taken", name, text, place, day, shown.expression)
     for event in script.facts.happened:
         yield from _events(script, event)
-    for one, two in ((one, two) for one in quotable for two in quotable if one.day < two.day):
+    quoted = [(picture.shown, picture) for picture in told_apart if not picture.which]
+    for (one, first), (two, second) in ((a, b) for a in quoted for b in quoted if a[0].day < b[0].day):
         days = (two.day - one.day).days
         text = (
-            f"How many days passed from the day {speakers[one.member.owner]} shared {picture_of(one)} "
-            f"to the day {speakers[two.member.owner]} shared {picture_of(two)}?"
+            f"How many days passed from the day {speakers[one.member.owner]} shared {first.phrase} "
+            f"to the day {speakers[two.member.owner]} shared {second.phrase}?"
         )
         derivation = Derivation(DatedEvent(two.line.at), since=DatedEvent(one.line.at))
         yield Candidate(
@@ -213,15 +216,15 @@ def _open_domain(script: Script) -> Iterator[Candidate]:
             )
             yield Candidate(" ".join(fact.ask.split()[:4]), member.name, question)
     calendar = data("class_facts.json")["calendar"]
-    for shown_one in (shown for shown in script.facts.shown if shown.quotable):
+    for picture in pictures(script):
         for form, entry in calendar.items():
-            answers = _calendar_answers(form, entry, shown_one.day)
+            answers = _calendar_answers(form, entry, picture.shown.day)
             if answers:
-                text = entry["ask"].format(
-                    owner=script.plan.request.speakers[shown_one.member.owner], photo=picture_of(shown_one)
-                )
-                question = GeneratedQuestion(OPEN_DOMAIN, text, answers[0], (shown_one.line.at,), tuple(answers[1:]))
-                yield Candidate(f"{form}?", shown_one.member.name, question)
+                member = picture.shown.member
+                owner = script.plan.request.speakers[member.owner]
+                text = entry["ask"].format(owner=owner, photo=picture.phrase)
+                question = GeneratedQuestion(OPEN_DOMAIN, text, answers[0], picture.places, tuple(answers[1:]))
+                yield Candidate(f"{form}?", member.name, question)
 
 
 def _calendar_answers(form: str, entry: dict[str, list[list[str]]], day: date) -> list[str]:

@@ -46,9 +46,9 @@ class Script(Telling):
         return self._lines("", [template], 0, {"mine": _joined(mine), "yours": _joined(yours)}, None)[1]
 
     def _introduced_by(self, member: Member, whose: str) -> str:
-        """A concept's name, with its class unless a question is to be asked about that."""
+        """A concept's name, with its class unless that is its name, or a question is to be asked about that."""
         kind = member.concept.class_name.replace("_", " ")
-        tells = member.hidden or not kind or member.kind in _NAMELESS_KINDS
+        tells = member.hidden or not kind or member.kind in _NAMELESS_KINDS or member.name.startswith("the ")
         return f"<{member.name}>" if tells else f"{whose} {kind} <{member.name}>"
 
     def _greeting(self, number: int) -> list[Line]:

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
 from data_synthesis.dates import written
@@ -49,24 +50,26 @@ def single_hop(script: Script, drawn: random.Random) -> Iterator[Found]:
 
 def multi_hop(script: Script, drawn: random.Random) -> Iterator[Found]:
     yield from _two_photos(script)
+    yield from _shown_with(script, drawn)
     yield from _photo_and_words(script, drawn)
 
 
 def attributes(
-    script: Script, member: Member, drawn: random.Random, called: str
+    script: Script, member: Member, drawn: random.Random, called: str, shown: Sequence[Shown] | None = None
 ) -> Iterator[tuple[str, str, tuple[str, ...], list[TurnPlace]]]:
-    """Question, answer, accepted answers and the turns with a photo that shows it."""
+    """Question, answer, accepted answers and the turns with a photo that shows it, of all of them or of those `shown`."""
+    own = [one for one in script.facts.shown if one.member is member] if shown is None else shown
     for attribute in drawn.sample(member.concept.attributes, len(member.concept.attributes)):
         if not easily_seen(attribute):
             continue
-        shown = [one for one in script.facts.shown if one.member is member and visible_in(attribute, one.photo)]
-        if shown:
+        seen = [one for one in own if visible_in(attribute, one.photo)]
+        if seen:
             text = script.plan.speech[member.owner].variant(attribute_question(attribute))
             yield (
                 asked_of(text, called),
                 attribute.value,
                 attribute.accepted,
-                [one.line.at for one in shown],
+                [one.line.at for one in seen],
             )
 
 
@@ -106,6 +109,59 @@ def _two_photos(script: Script) -> Iterator[Found]:
                     which = f"that {owners[0]} shared just {order} the one {_setting_phrase(given)}"
                     yield ("neighbour", asked.member.name, where(asked, which), asked.photo.setting, evidence,
                            short_places(asked.photo))  # fmt: skip
+
+
+def _shown_with(script: Script, drawn: random.Random) -> Iterator[Found]:
+    """What is seen of the one that somebody showed on the day on which something was first or last shown."""
+    speakers = script.plan.request.speakers
+    for picture in pictures(script):
+        given, owner = picture.shown, speakers[picture.shown.member.owner]
+        if not picture.which:
+            continue
+        for number, friend in enumerate(speakers):
+            on_day = [one for one in script.facts.shown if one.day == given.day and one.member.owner == number]
+            if [one.member for one in on_day] in ([], [given.member]) or len(on_day) != 1:
+                continue
+            day = f"the day on which {owner} {picture.which}shared a picture of {picture.words}"
+            asked = attributes(script, on_day[0].member, drawn, "the one in it", [on_day[0]])
+            for text, answer, accepted, places in asked:
+                evidence = [*picture.places, *places]
+                yield (
+                    "look by a look",
+                    on_day[0].member.name,
+                    f"{friend} shared a picture on {day}. {text}",
+                    answer,
+                    evidence,
+                    accepted,
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A photo in words that fit it alone. `which` is "first " or "last " where it is told by that, `places` show it so."""
+
+    shown: Shown
+    words: str
+    places: tuple[TurnPlace, ...]
+    which: str = ""
+
+    @property
+    def phrase(self) -> str:
+        return f"{f'the {self.which}' if self.which else 'the '}picture of {self.words}"
+
+
+def pictures(script: Script) -> Iterator[Picture]:
+    """By their settings, and by the looks of what they show, as the first or the last of it."""
+    for shown in script.facts.shown:
+        if shown.quotable:
+            yield Picture(shown, pictured(shown.member.name, shown.photo), (shown.line.at,))
+    for member in script.plan.members:
+        own = sorted((shown for shown in script.facts.shown if shown.member is member), key=lambda shown: shown.day)
+        apart = [shown for shown in own if [one.day for one in own].count(shown.day) == 1]
+        for shown, which in ((own[0], "first "), (own[-1], "last ")):
+            if len(own) > 1 and shown in apart:
+                for look in by_looks(script, member):
+                    yield Picture(shown, look, tuple(one.line.at for one in own), which)
 
 
 def by_looks(script: Script, member: Member) -> list[str]:

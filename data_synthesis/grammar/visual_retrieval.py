@@ -24,16 +24,18 @@ PER_CONCEPT_ALONE = 4  # where nothing else is asked
 
 
 def retrieval_questions(
-    script: Script, sessions: Sessions, drawn: random.Random, answered: Collection[str]
+    script: Script,
+    sessions: Sessions,
+    drawn: random.Random,
+    answered: Collection[str],
+    *,
+    per_concept: int = PER_CONCEPT,
 ) -> list[GeneratedQuestion]:
-    """Up to PER_CONCEPT for each concept, one from its concept set if there is any, and rather not what was `answered`.
-
-    Of a group of which nothing but photos is known there are up to PER_CONCEPT_ALONE.
+    """Up to so many for each concept, one from its concept set if there is any, and rather not what was `answered`.
 
     The kinds of things asked take turns. A concept without an unseen photo is asked nothing that needs one.
     """
     questions: list[GeneratedQuestion] = []
-    most = PER_CONCEPT if script.plan.request.group.described else PER_CONCEPT_ALONE
     forms: Counter[str] = Counter()
     right_first = drawn.random() < 0.5
     for member in script.plan.members:
@@ -43,7 +45,7 @@ def retrieval_questions(
         unseen = drawn.sample(member.concept.unseen, len(member.concept.unseen))
         told = [*_told(script, member, showings), *by_name(member.concept, showings, sessions), *by_date(showings)]
         drawn.shuffle(told)
-        while told and unseen and len(chosen) < most:
+        while told and unseen and len(chosen) < per_concept:
             best = min(told, key=lambda one: (forms[one.form], one.answer in answered))
             asked = best.asked_with(unseen[len(chosen) % len(unseen)].path)
             if not asked_by_the_rules([asked], script.plan.request, sessions):

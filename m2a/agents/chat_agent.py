@@ -9,7 +9,7 @@ from datetime import datetime
 
 from m2a.agents.in_thread import in_thread
 from m2a.agents.memory_manager import MemoryManager
-from m2a.agents.photo_views import PhotoViews
+from m2a.agents.photo_views import PhotoViews, numbered_photos
 from m2a.agents.policy import Policy
 from m2a.agents.reply import Reply, ReplyDraft
 from m2a.agents.state import Decision, MemoryContext, Opened, PhotoView, Rejected, Searched, Step, Superseded, TurnState
@@ -21,9 +21,11 @@ from models.captioner import Captioner
 from models.chat_model import CHARACTERS_PER_TOKEN, ChatModelError, MalformedReplyError, TokenUsage
 
 GAVE_UP = "The chat model gave no usable step when I looked into my memory, so this reply may miss what I remember."
+MESSAGES_BEFORE = 200  # of the conversation, that a prompt may hold
 NOT_SEARCHED = (
     "The memory was not searched to the end: the search gave no usable step. What is not here may still be remembered."
 )
+OR_REPLY = "Or write your reply, which takes no call."
 UNASKED_REQUEST = (
     "Remember what the user's new message tells or shows that is worth remembering, and carry out what it corrects, takes back "
     "or asks to forget. Where there is nothing of that, finish."
@@ -55,10 +57,10 @@ class ChatAgent:
     async def needs_updates(self, message: Message) -> bool:
         """Whether the reply to the message has to wait for updates that are pending: not for those of turns that its prompt
         holds anyway, where the policy reads it."""
-        pending = await in_thread(self._bank.pending_updates)
+        pending = await in_thread(self._bank.replies.pending_updates)
         if not pending or self._policy.published_stages:
             return bool(pending)
-        held = {earlier.message_id for earlier in await in_thread(self._recent, message)}
+        held = {earlier.message_id for earlier in await in_thread(self._history, message)}
         return not held.issuperset(pending)
 
     async def reply(self, message: Message, now: datetime, emit: Emit) -> Reply:
@@ -93,29 +95,26 @@ class ChatAgent:
             await self._query(state, draft)
         else:
             rounds = self._max_queries
-            known = {
-                view.photo_id for view in (*state.photos, *state.earlier)
-            }  # they go along under a number of their own
+            known = set(state.photo_numbers)  # they go along already
             draft.contexts.append(await self._manager.recall(state, draft.emit))
         history = await in_thread(self._history, message)
-        numbered = len(message.photos) + len(state.earlier)
         state = replace(
             state,
             stage="generate",
             context=tuple(draft.contexts),
-            recalled=await in_thread(self._photos.recalled, draft.contexts, numbered, known),
+            recalled=await in_thread(self._photos.recalled, draft.contexts, _last_number(state), known),
             recent=history,
             superseded=await in_thread(self._superseded, history),
             rounds_left=rounds,
         )
-        draft.photos = (*state.photos, *state.earlier, *state.recalled)
+        draft.photos = state.views
         while looks := await self._written(state, draft):
             state = replace(state, rounds_left=state.rounds_left - 1)
             for action in looks:
                 step = await self._looked_at(state, action, draft)
                 state = with_step(state, step)
             state = replace(state, recalled=await self._recalled(state))
-            draft.photos = (*state.photos, *state.earlier, *state.recalled)
+            draft.photos = state.views
 
     async def _written(self, state: TurnState, draft: ReplyDraft) -> tuple[Action | Rejected, ...]:
         """Write the reply as far as it comes; what the policy wants to look at first, or nothing once the reply is whole."""
@@ -138,7 +137,7 @@ class ChatAgent:
 
     async def _looked_at(self, state: TurnState, action: Action | Rejected, draft: ReplyDraft) -> Step:
         if isinstance(action, Rejected):
-            return Step(None, action)
+            return Step(None, Rejected(f"{action.reason} {OR_REPLY}"))
         step = await self._manager.look(state, action, draft.emit)
         if isinstance(step.observation, Searched | Opened):
             draft.contexts.append(await self._manager.context_of(step.observation))
@@ -152,9 +151,8 @@ class ChatAgent:
                 found.append(MemoryContext("", step.observation.hits, ()))
             elif isinstance(step.observation, Opened):
                 found.append(MemoryContext("", tuple(Hit(m, 0.0, {}) for m in step.observation.messages), ()))
-        numbered = len(state.photos) + len(state.earlier) + len(state.recalled)
-        known = {view.photo_id for view in (*state.photos, *state.earlier, *state.recalled)}
-        more = await in_thread(self._photos.recalled, found, numbered, known)
+        known = {view.photo_id for view in state.views}
+        more = await in_thread(self._photos.recalled, found, _last_number(state), known)
         return (*state.recalled, *more)
 
     async def _query(self, state: TurnState, draft: ReplyDraft) -> None:
@@ -172,9 +170,11 @@ class ChatAgent:
             state = with_step(state, Step(action, context))
 
     async def _state(self, message: Message, now: datetime) -> TurnState:
-        photos = await self._photos.of_message(message)
-        recent = await in_thread(self._recent, message)
-        earlier = await in_thread(self._photos.earlier, recent, len(message.photos))
+        before = await in_thread(self._before, message)
+        numbers = numbered_photos([*before, message])
+        photos = await self._photos.of_message(message, numbers)
+        earlier = await in_thread(self._photos.earlier, before, message, numbers)
+        recent = self._newest_turns(self._fitting(before))
         pinned, preferences = await in_thread(lambda: (self._bank.pinned(), self._bank.standing_preferences()))
         concepts = await in_thread(self._bank.concepts)
         return TurnState(
@@ -191,17 +191,18 @@ class ChatAgent:
             is_temporary=self._bank.is_temporary,
         )
 
-    def _recent(self, message: Message) -> tuple[Message, ...]:
-        """The newest turns before the message, as many as fit into `history_tokens`; a turn is two messages."""
-        newest = self._bank.conversation(
-            message.conversation_id, newest=2 * self._context_turns + 1, up_to=message.message_id
-        )
-        return self._fitting(_current(newest, message))
+    def _before(self, message: Message) -> tuple[Message, ...]:
+        """The newest messages of the conversation before this one."""
+        newest = self._bank.conversation(message.conversation_id, newest=MESSAGES_BEFORE, up_to=message.message_id)
+        return _current(newest, message)
 
     def _history(self, message: Message) -> tuple[Message, ...]:
-        """The newest messages before this one that fit into `history_tokens`."""
-        newest = self._bank.conversation(message.conversation_id, newest=200, up_to=message.message_id)
-        return self._fitting(_current(newest, message))
+        """Of the messages before this one the newest that fit into `history_tokens`."""
+        return self._fitting(self._before(message))
+
+    def _newest_turns(self, history: Sequence[Message]) -> tuple[Message, ...]:
+        """The last `context_turns`; a turn is two messages."""
+        return tuple(history[max(0, len(history) - 2 * self._context_turns) :])
 
     def _superseded(self, messages: Sequence[Message]) -> Superseded:
         return self._bank.superseded_in([message.message_id for message in messages])
@@ -243,14 +244,17 @@ async def decide_update(
         state = replace(state, recent=recent)
         known = await manager.recall(state, _unheard, nearest=True)
         if photos is not None:
-            numbered = (*state.photos, *state.earlier)
-            in_turn = {view.photo_id for view in numbered}
-            state = replace(state, recalled=await in_thread(photos.recalled, [known], len(numbered), in_turn))
+            shown = set(state.photo_numbers)
+            state = replace(state, recalled=await in_thread(photos.recalled, [known], _last_number(state), shown))
         return await manager.update(replace(state, context=(known,)), UNASKED_REQUEST, meter)
     action, state = await next_action(policy, state, meter)
     if not isinstance(action, UpdateMemory):
         return Update()
     return await manager.update(replace(state, recent=recent), action.request, meter)
+
+
+def _last_number(state: TurnState) -> int:
+    return max((view.number for view in state.views), default=0)
 
 
 def _unheard(_event: TurnEvent) -> None:

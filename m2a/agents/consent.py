@@ -10,8 +10,8 @@ changed, the old memory stays.
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from m2a.agents.consent_request import ConsentCheck, ConsentRequest, Proposal, Verdict
@@ -68,7 +68,6 @@ class _Open:
     rests_on_shown: bool = False
     reason: str = ""
     asked_for: bool = True
-    photos: tuple[PhotoView, ...] = field(default=())
 
 
 async def consented(
@@ -122,6 +121,7 @@ class _Material:
     before: Message | None
     pasted: tuple[str, ...]
     photos: tuple[PhotoView, ...]
+    numbers: Mapping[str, int]
     given: tuple[Message, ...]
     people: tuple[str, ...]
 
@@ -145,7 +145,8 @@ class _Material:
             earlier=tuple(earlier),
             before=last if last is not None and last.role == "assistant" else None,
             pasted=tuple(pasted),
-            photos=(*state.photos, *state.earlier, *state.recalled),
+            photos=state.views,
+            numbers=state.photo_numbers,
             given=(*state.recent, state.message),
             people=state.people,
         )
@@ -158,6 +159,7 @@ class _Material:
             earlier=self.earlier,
             before=self.before,
             proposals=proposals,
+            numbers=self.numbers,
             names=_names_used(concepts, proposals),
             people=self.people,
         )
@@ -174,6 +176,7 @@ class _Material:
             proposals=proposals,
             shown=True,
             photos=tuple(photo for photo in self.photos if photo.number in named),
+            numbers=self.numbers,
             pasted=self.pasted,
             names=_names_used([one for one in concepts if pictured.intersection(one.photo_ids)], proposals),
             people=self.people,

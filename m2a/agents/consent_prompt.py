@@ -23,6 +23,7 @@ from m2a.agents.material import (
     Boundary,
     day_line,
     message_line,
+    numbered,
     one_line,
     people_text,
     render,
@@ -87,9 +88,12 @@ def consent_messages(request: ConsentRequest, abilities: Abilities) -> list[Chat
     room -= sum(tokens_of(part) for part in (*system.parts, *proposed) if isinstance(part, str))
     shown = divide(room, Budget(photos=len(request.photos)), abilities.photos_per_prompt).photos
     room -= shown * PHOTO_TOKENS
-    message = shortened(message_line(request.message), max(LEAST_ROOM, room // MESSAGE_SHARE))
+    message = shortened(
+        message_line(request.message, photos=numbered(request.message, request.numbers)),
+        max(LEAST_ROOM, room // MESSAGE_SHARE),
+    )
     room -= tokens_of(message)
-    earlier = [message_line(one) for one in request.earlier]
+    earlier = [message_line(one, photos=numbered(one, request.numbers)) for one in request.earlier]
     before = [] if request.before is None else [shorten(message_line(request.before), ASSISTANT_CHARACTERS)]
     words = Budget(
         history=sum(map(tokens_of, earlier)),

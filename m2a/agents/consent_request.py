@@ -1,6 +1,7 @@
 """What the consent check is shown, and what it answers."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Protocol
 
@@ -66,7 +67,8 @@ class ConsentRequest:
     """What the check sees. In the first step (`shown` is False) no photo and no pasted text; in the second the proposals
     that rest on them, and nothing of the memory.
 
-    `message` and `earlier` hold the user's own words alone. `names` are those that the user gave to what the photos show.
+    `message` and `earlier` hold the user's own words alone. `numbers` are those of the photos in them, by photo
+    id, and `names` those that the user gave to what the photos show.
     `people` are those who talk to each other, where each of several counts as the user.
     `fault` says what was wrong with the answer before.
     """
@@ -78,6 +80,7 @@ class ConsentRequest:
     before: Message | None = None
     shown: bool = False
     photos: tuple[PhotoView, ...] = ()
+    numbers: Mapping[str, int] = field(default_factory=dict)
     pasted: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     people: tuple[str, ...] = ()

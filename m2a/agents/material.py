@@ -5,7 +5,7 @@ import hmac
 import json
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
 from functools import cache
@@ -63,6 +63,12 @@ def message_line(message: Message, superseded: Sequence[MemoryEntry] = (), photo
     )
 
 
+def numbered(message: Message, numbers: Mapping[str, int]) -> str:
+    """The photos of a message by their numbers; empty where they have none."""
+    known = [str(numbers[photo_id]) for photo_id in message.photos if photo_id in numbers]
+    return f"photo{'s' if len(known) > 1 else ''} {', '.join(known)}" if known else ""
+
+
 def one_line(text: str) -> str:
     """What an agent says itself stands outside of the fence, and may repeat data: it must not pass for other lines."""
     return " ".join(text.split())
@@ -102,10 +108,21 @@ def context_lines(context: MemoryContext, memories: int | None = None, fetched: 
     return lines or ["Nothing was found that does not stand in the conversation."]
 
 
-def beside(context: MemoryContext, conversation: Sequence[Message]) -> MemoryContext:
-    """What was found, each message once: not where the prompt holds it as the conversation, nor below a hit that it is."""
+def beside(
+    context: MemoryContext, conversation: Sequence[Message], entries: Sequence[MemoryEntry] = ()
+) -> MemoryContext:
+    """What was found less the messages and entries that the prompt holds elsewhere; a message is not repeated below its hit."""
     held = {message.message_id for message in conversation}
-    hits = [hit for hit in context.hits if isinstance(hit.record, MemoryEntry) or hit.record.message_id not in held]
+    known = {entry.memory_id for entry in entries}
+    hits = [
+        hit
+        for hit in context.hits
+        if (
+            hit.record.memory_id not in known
+            if isinstance(hit.record, MemoryEntry)
+            else hit.record.message_id not in held
+        )
+    ]
     held |= {hit.record.message_id for hit in hits if isinstance(hit.record, Message)}
     messages = tuple(message for message in context.messages if message.message_id not in held)
     return replace(context, hits=tuple(hits), messages=messages)
@@ -129,10 +146,15 @@ def _photos_shown(message: Message, captions: Captions) -> str:
 
 
 def change_lines(change: MemoryChanged) -> list[str]:
-    lines = [f"{change.change}: {entry_line(change.entry)}"] if change.entry is not None else []
+    """What was done to a memory, by its number and words: where it matters, all of it stands among what was found."""
+    lines = [f"{change.change}: {_named(change.entry)}"] if change.entry is not None else []
     if change.previous is not None and change.change == "replaced":
-        lines.append(f"in the place of: {entry_line(change.previous)}")
+        lines.append(f"in the place of: {_named(change.previous)}")
     return lines
+
+
+def _named(entry: MemoryEntry) -> str:
+    return f"memory {entry.memory_id}, “{one_line(entry.text)}”"
 
 
 def system_message(agent: str, boundary: Boundary, scope: SearchScope | None = None) -> ChatMessage:

@@ -230,7 +230,7 @@ class MemoryManager:
             messages = self._bank.messages_in_ranges(ranges)
         shown = tuple(messages[:MESSAGES_OPENED])
         superseded = self._bank.superseded_in([message.message_id for message in shown])
-        captions = self._bank.captions([photo_id for message in shown for photo_id in message.photos])
+        captions = self._bank.photos.captions([photo_id for message in shown for photo_id in message.photos])
         observation = Opened(shown, len(messages) - len(shown), superseded, captions)
         return Step(action, observation), EvidenceOpened(ranges, shown)
 
@@ -318,13 +318,13 @@ class MemoryManager:
     def _context(self, text: str, hits: Sequence[Hit], *, complete: bool = True) -> MemoryContext:
         evidence = self._evidence(hits)
         superseded = self._bank.superseded_in([message.message_id for message in evidence])
-        captions = self._bank.captions([photo_id for message in evidence for photo_id in message.photos])
+        captions = self._bank.photos.captions([photo_id for message in evidence for photo_id in message.photos])
         return MemoryContext(text, tuple(hits), evidence, complete, superseded, captions)
 
     def _captions(self, hits: Sequence[Hit]) -> dict[str, str]:
         """Of the photos of messages; an entry has its caption with it."""
         messages = [hit.record for hit in hits if isinstance(hit.record, Message)]
-        return self._bank.captions([photo_id for message in messages for photo_id in message.photos])
+        return self._bank.photos.captions([photo_id for message in messages for photo_id in message.photos])
 
     def _corrections_of(self, hits: Iterable[Hit]) -> Mapping[int, Sequence[MemoryEntry]]:
         return self._bank.corrections_of({hit.record.memory_id for hit in hits if isinstance(hit.record, MemoryEntry)})
@@ -392,8 +392,8 @@ class MemoryManager:
         return replace(update, changes=changes, refusals=refusals)
 
     async def _ensure_captions(self, state: TurnState, action: AddMemory, meter: UsageMeter) -> None:
-        for photo in (*state.photos, *state.earlier, *state.recalled):
-            if photo.number in action.photos and not await in_thread(self._bank.caption, photo.photo_id):
+        for photo in state.views:
+            if photo.number in action.photos and not await in_thread(self._bank.photos.caption, photo.photo_id):
                 await caption_photo(self._bank, self._captioner, photo.photo_id, meter.count)
 
 

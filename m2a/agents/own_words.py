@@ -128,7 +128,7 @@ _THIS_TEXT = re.compile(
     rf"\b(?:this|these|that|following|here(?:'s|’s| is| are)|below)\b[^.!?\n]{{0,30}}\b(?:{_TEXT})\b", re.I
 )
 _BREAK = re.compile(r"[.!?;,:)\]\n…]+\s*|\s+[-–—|/>→]+\s+")
-_REPLIED_LINE = re.compile(r"^[ \t]*>.*$", re.M)
+_REPLIED_LINES = re.compile(r"^[ \t]*>.*(?:\n[ \t]*>.*)*$", re.M)
 _SPOKEN_LINE = re.compile(
     r"^[ \t]*(?:\[[^\]\n]{3,30}\][ \t]*|\d{1,2}[:.]\d\d[^\n:]{0,12}?[ \t]+)?([^\W\d_][\w .'’-]{0,24}):[ \t]+\S.*$", re.M
 )
@@ -241,7 +241,7 @@ def _end_of_quotation(text: str, start: int) -> int:
 
 
 def _by_form(text: str) -> list[_SPAN]:
-    spans = [match.span() for match in _REPLIED_LINE.finditer(text)]
+    spans = [match.span() for match in _REPLIED_LINES.finditer(text)]
     if opening := _OPENING.search(text):
         spans.append((opening.start(), len(text)))
     lines = list(_SPOKEN_LINE.finditer(text))

@@ -1,20 +1,19 @@
 """The photos of a prompt: those that there is room for as pictures, the captions of the others."""
 
 from m2a.agents.material import Boundary
-from m2a.agents.photo_views import recognition_lines
+from m2a.agents.photo_views import EARLIER_PICTURES, recognition_lines
 from m2a.agents.state import PhotoView, TurnState
 from models.abilities import Abilities
 from models.chat_model import PhotoPart
 
-EARLIER_SHOWN = 4  # the newest photos of the conversation that stay pictures from turn to turn
-_BEFORE_RECALLED = 2  # of these, which nothing that was found pushes out
+_BEFORE_RECALLED = 2  # photos of the conversation, the newest, which nothing that was found pushes out
 
 
 def photos_to_see(state: TurnState, abilities: Abilities) -> int:
     """How many photos the prompt would hold, were there room for all."""
     if abilities.sees_photos is False:
         return 0
-    return len(state.photos) + len(_recalled(state)) + min(len(state.earlier), EARLIER_SHOWN)
+    return len(state.photos) + len(_recalled(state)) + min(len(state.earlier), EARLIER_PICTURES)
 
 
 def photo_parts(state: TurnState, shown: int, abilities: Abilities, boundary: Boundary) -> list[str | PhotoPart]:
@@ -23,7 +22,7 @@ def photo_parts(state: TurnState, shown: int, abilities: Abilities, boundary: Bo
     Of the `shown` pictures those of the new message come first, then the two newest of the conversation, then the recalled
     ones, then others of the conversation.
     """
-    newest = state.earlier[::-1][:EARLIER_SHOWN]
+    newest = state.earlier[::-1][:EARLIER_PICTURES]
     by_rank = (*state.photos, *newest[:_BEFORE_RECALLED], *_recalled(state), *newest[_BEFORE_RECALLED:])
     seen = {view.number for view in by_rank[:shown]}
     parts: list[str | PhotoPart] = []

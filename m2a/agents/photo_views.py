@@ -1,13 +1,13 @@
 """The photos of a conversation as the agents see them: numbered for actions, captioned once, and known again.
 
-The numbers of a turn run on: first the message's photos, then those that the user showed before in the conversation, then
-those of the memories that were found.
+The photos that the user shows in a conversation are numbered in the order in which they are first shown, so that each keeps
+its number; those of the memories that were found come behind.
 """
 
 import io
 import itertools
 import logging
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 
 from m2a.agents.in_thread import in_thread
@@ -19,7 +19,8 @@ from m2a.types import MemoryEntry, Message, Recognition
 from models.captioner import Captioner, Count, uncounted
 
 LONGEST_SIDE = 1024
-EARLIER_PHOTOS = 8
+EARLIER_PHOTOS = 16
+EARLIER_PICTURES = 4  # of these, the newest stay pictures from turn to turn
 RECALLED_PHOTOS = 4
 
 logger = logging.getLogger(__name__)
@@ -36,35 +37,34 @@ class PhotoViews:
         self._captioner = captioner
         self._policy = policy
 
-    async def of_message(self, message: Message) -> tuple[PhotoView, ...]:
-        """The message's photos, numbered as they stand in it, with what memory knows of each."""
+    async def of_message(self, message: Message, numbers: Mapping[str, int]) -> tuple[PhotoView, ...]:
+        """The message's photos as they stand in it, with what memory knows of each."""
         views = []
-        for number, photo_id in enumerate(message.photos, start=1):
-            view = await in_thread(self._view, number, photo_id)
+        for photo_id in message.photos:
+            view = await in_thread(self._view, numbers[photo_id], photo_id)
             if view is None:
                 continue
             if not view.caption and not await self._policy.sees_photos():
                 view = replace(view, caption=await caption_photo(self._bank, self._captioner, photo_id))
-            recognition = await in_thread(self._bank.recognition, photo_id, message)
+            recognition = await in_thread(self._bank.photos.recognition, photo_id, message)
             views.append(replace(view, recognition=recognition))
         return tuple(views)
 
-    def earlier(self, recent: Sequence[Message], numbered: int) -> tuple[PhotoView, ...]:
-        """The newest photos that the user showed in these messages, in the order in which they did, numbered on.
+    def earlier(self, before: Sequence[Message], message: Message, numbers: Mapping[str, int]) -> tuple[PhotoView, ...]:
+        """The newest photos that the user showed before the message and not in it, in the order in which they did.
 
-        Of a photo shown twice it is the last time that counts.
+        Of a photo shown twice it is the last time that counts. Those that are too old to be pictures are as they are stored.
         """
-        shown = {
-            photo_id: message.message_id for message in recent if message.role == "user" for photo_id in message.photos
-        }
-        in_order = [
-            (photo_id, message)
-            for message in recent
-            for photo_id in message.photos
-            if shown.get(photo_id) == message.message_id
-        ]
-        numbers = itertools.count(numbered + 1)
-        views = (self._view(next(numbers), photo_id, message) for photo_id, message in in_order[-EARLIER_PHOTOS:])
+        shown: dict[str, Message] = {}
+        for one in before:
+            for photo_id in one.photos if one.role == "user" else ():
+                shown.pop(photo_id, None)
+                shown[photo_id] = one
+        newest = [each for each in shown.items() if each[0] not in message.photos][-EARLIER_PHOTOS:]
+        views = (
+            self._view(numbers[photo_id], photo_id, one, is_picture=place <= EARLIER_PICTURES)
+            for place, (photo_id, one) in zip(range(len(newest), 0, -1), newest, strict=True)
+        )
         return tuple(view for view in views if view is not None)
 
     def recalled(
@@ -86,28 +86,36 @@ class PhotoViews:
         views = (self._view(next(numbers), photo_id, record) for photo_id, record in new)
         return tuple(itertools.islice((view for view in views if view is not None), RECALLED_PHOTOS))
 
-    def _view(self, number: int, photo_id: str, record: MemoryEntry | Message | None = None) -> PhotoView | None:
+    def _view(
+        self, number: int, photo_id: str, record: MemoryEntry | Message | None = None, *, is_picture: bool = True
+    ) -> PhotoView | None:
         try:
-            data = self._bank.photo_data(photo_id)
-            media_type = self._bank.photo(photo_id).media_type
+            data = self._bank.photos.data(photo_id)
+            media_type = self._bank.photos.get(photo_id).media_type
         except (PhotoDamagedError, PhotoNotFoundError) as error:
             logger.warning("A photo is left out of the prompt. %s", error)
             return None
         return PhotoView(
             number,
             photo_id,
-            self._bank.caption(photo_id),
-            for_prompt(data),
+            self._bank.photos.caption(photo_id),
+            for_prompt(data) if is_picture else data,
             media_type,
             record if isinstance(record, MemoryEntry) else None,
             record.message_id if isinstance(record, Message) else None,
         )
 
 
+def numbered_photos(messages: Sequence[Message]) -> dict[str, int]:
+    """The number of each photo that the user showed in these messages of a conversation, by photo id."""
+    shown = dict.fromkeys(photo_id for one in messages if one.role == "user" for photo_id in one.photos)
+    return {photo_id: number for number, photo_id in enumerate(shown, start=1)}
+
+
 async def caption_photo(bank: MemoryBank, captioner: Captioner, photo_id: str, count: Count = uncounted) -> str:
     """The photo's caption, made and kept where there is none. Raises what the captioner raises."""
-    caption = await captioner.caption(await in_thread(bank.photo_data, photo_id), count)
-    await in_thread(lambda: bank.set_caption(photo_id, caption, captioner_id=captioner.captioner_id))
+    caption = await captioner.caption(await in_thread(bank.photos.data, photo_id), count)
+    await in_thread(lambda: bank.photos.set_caption(photo_id, caption, captioner_id=captioner.captioner_id))
     return caption
 
 

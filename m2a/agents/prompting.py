@@ -16,6 +16,7 @@ from m2a.agents.material import (
     hit_line,
     message_line,
     message_lines,
+    numbered,
     one_line,
     people_text,
     render,
@@ -40,7 +41,7 @@ def stage_messages(state: TurnState, abilities: Abilities, scope: SearchScope) -
     agent = "memory_manager" if state.stage.startswith("manage") else "chat_agent"
     system = system_message(agent, boundary, scope)
     room = room_of(abilities, CALL_TOKENS)
-    message = message_line(state.message)
+    message = message_line(state.message, photos=numbered(state.message, state.photo_numbers))
     new = [day_line(state.now), f"The user's new message:\n{shortened(message, room // MESSAGE_SHARE)}"]
     if state.people:
         new.append(people_text(state.people))
@@ -60,7 +61,9 @@ def stage_messages(state: TurnState, abilities: Abilities, scope: SearchScope) -
         "looking": render("looked" if state.context else "look"),
     }
     rest.append(render(state.stage.replace(" ", "_"), scope, **values))
-    recent = [message_line(m, state.superseded.get(m.message_id, ()), _numbered(state, m)) for m in state.recent]
+    recent = [
+        message_line(m, state.superseded.get(m.message_id, ()), numbered(m, state.photo_numbers)) for m in state.recent
+    ]
     needs = step_needs(state.steps)
     contexts = [beside(context, state.recent) for context in state.context]
     found = sum(map(_memory_tokens, contexts))
@@ -108,7 +111,8 @@ def reply_messages(state: TurnState, abilities: Abilities, scope: SearchScope) -
     pinned = [entry_line(entry) for entry in state.pinned]
     preferences = [entry_line(entry) for entry in state.preferences]
     turns = [_turn_text(state, message) for message in state.recent]
-    contexts = [beside(context, state.recent) for context in state.context]
+    entries = (*state.pinned, *state.preferences)
+    contexts = [beside(context, state.recent, entries) for context in state.context]
     step_budget = step_needs(state.steps)
     needs = Budget(
         history=sum(map(tokens_of, turns)),
@@ -135,7 +139,7 @@ def reply_messages(state: TurnState, abilities: Abilities, scope: SearchScope) -
         parts.append(boundary.enclose("Pinned by the user", pinned))
     if preferences:
         parts.append(boundary.enclose("Standing preferences of the user", preferences))
-    contexts = [beside(context, state.recent[left_out:]) for context in state.context]
+    contexts = [beside(context, state.recent[left_out:], entries) for context in state.context]
     memory_rooms = spread(budget.memories, [_memory_tokens(context) for context in contexts])
     fetched_rooms = spread(budget.fetched, [_fetched_tokens(context) for context in contexts])
     for context, memories, fetched in zip(contexts, memory_rooms, fetched_rooms, strict=True):
@@ -168,18 +172,10 @@ def _turn_text(state: TurnState, message: Message) -> str:
     """An earlier message as a turn of the conversation."""
     text = message.text
     if message.photos:
-        text += f" (with {_numbered(state, message) or count(len(message.photos), 'photo')})"
+        text += f" (with {numbered(message, state.photo_numbers) or count(len(message.photos), 'photo')})"
     if message.message_id in state.superseded:
         text += " (history: some of this was replaced by what was said later)"
     return text or "(nothing)"
-
-
-def _numbered(state: TurnState, message: Message) -> str:
-    """The photos of an earlier message by the numbers that they have in this turn; empty where they have none."""
-    numbers = [view.number for view in state.earlier if view.message_id == message.message_id]
-    if not numbers:
-        return ""
-    return f"photo {numbers[0]}" if len(numbers) == 1 else f"photos {', '.join(map(str, numbers))}"
 
 
 def _memory_tokens(context: MemoryContext) -> int:

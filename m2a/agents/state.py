@@ -49,7 +49,8 @@ STAGE_ACTIONS: dict[Stage, tuple[type[Action], ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class PhotoView:
-    """A photo as an agent sees it. `number` (from 1) is how actions and replies name it: `[photo 2]`.
+    """A photo as an agent sees it. `number` is how actions and replies name it: `[photo 2]`. A conversation counts the photos
+    that the user shows in it from 1, so that one keeps its number from turn to turn; recalled ones come behind.
 
     `memory` is the entry and `message_id` the message that it was recalled with, or in which the user showed it earlier in
     this conversation; both are None for a photo of the new message, of which `recognition` is what memory knows.
@@ -161,8 +162,8 @@ class TurnState:
     """Everything that a step may depend on; no owner, no store, no clock but `now`.
 
     `message` is the user's message of this turn and `reply` the answer to it (from the update stage on). `recent` are the
-    messages of the newest turns before it, oldest first, and `earlier` the photos that the user showed in them, numbered on
-    after `photos` in the order in which they were shown. `pinned` are the memories that the user wants each answer to go by,
+    messages of the newest turns before it, oldest first, and `earlier` the photos that the user showed before it in the
+    conversation, in the order in which they were shown. `pinned` are the memories that the user wants each answer to go by,
     `preferences` others that matter on turns that trigger no query. `request` is what the ChatAgent asked of the
     MemoryManager. `steps` are those of the current stage. In the generate stage `recalled` are the photos that go into the
     prompt and `context` what the queries brought. In the update stages `changes` are what the turn before this one changed in
@@ -192,6 +193,16 @@ class TurnState:
     people: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
     is_temporary: bool = False
+
+    @property
+    def views(self) -> tuple[PhotoView, ...]:
+        """Every photo that has a number."""
+        return (*self.photos, *self.earlier, *self.recalled)
+
+    @property
+    def photo_numbers(self) -> dict[str, int]:
+        """The numbers of the photos that the user showed in the conversation, by photo id."""
+        return {view.photo_id: view.number for view in (*self.photos, *self.earlier)}
 
     @property
     def may_search(self) -> bool:

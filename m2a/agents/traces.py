@@ -47,7 +47,7 @@ def load_trace(bank: MemoryBank, message_id: int, *, to_owner: bool = False) -> 
 
     `to_owner`: with the memories that are kept back, which only their owner is to read.
     """
-    steps = bank.steps(message_id)
+    steps = bank.replies.steps(message_id)
     if not isinstance(steps, dict):
         return Explanation()
     records = _Records(bank, steps, to_owner)

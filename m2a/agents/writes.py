@@ -4,7 +4,7 @@ Whether the user wants the change is not asked here. A language model's changes 
 the rules without a model follow from the user's message.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from m2a.agents.own_words import own_words
 from m2a.agents.state import TurnState
@@ -28,20 +28,22 @@ from m2a.types import (
     Message,
     MessageSpan,
     NamedConcept,
+    Reason,
     ReplaceMemory,
     Replacement,
     Restoration,
     RestoreMemory,
+    RestsOn,
 )
 from models.captioner import together
 
 Write = AddMemory | DeleteMemory | ForgetWords | RestoreMemory
 
-# The history says why a memory changed, and holds nobody's words: a writer's reason may repeat what is to be forgotten.
-_WHY_ADDED = {"stated": "the user said so", "agreed": "the user agreed to it", "shown": "the user showed it"}
-_WHY_REPLACED = "the user said that it changed"
-_WHY_FORGOTTEN = "the user asked to forget it"
-_WHY_RESTORED = "the user said that both are true"
+_WHY_ADDED: Mapping[RestsOn, Reason] = {
+    "stated": "the user said so",
+    "agreed": "the user agreed to it",
+    "shown": "the user showed it",
+}
 
 
 def draft_change(bank: MemoryBank, state: TurnState, action: Write) -> Change:
@@ -49,7 +51,7 @@ def draft_change(bank: MemoryBank, state: TurnState, action: Write) -> Change:
     if isinstance(action, RestoreMemory):
         if action.memory_id not in bank.replaced_entries([action.memory_id]):
             raise RejectedWriteError(f"No memory {action.memory_id} was replaced by another one.")
-        return Restoration(action.memory_id, _WHY_RESTORED)
+        return Restoration(action.memory_id, "the user said that both are true")
     if isinstance(action, ForgetWords):
         return _forgetting_of_words(bank, state, action)
     evidence = tuple(EvidenceRange(first, last) for first, last in action.evidence_ids)
@@ -64,7 +66,7 @@ def draft_change(bank: MemoryBank, state: TurnState, action: Write) -> Change:
             _living(bank, memory_id)
     draft = _draft(bank, state, action, evidence, previous)
     if isinstance(action, ReplaceMemory):
-        return Replacement(action.memory_id, draft, _WHY_REPLACED)
+        return Replacement(action.memory_id, draft, "the user said that it changed")
     return Addition(draft, _WHY_ADDED[action.rests_on], action.rivals)
 
 
@@ -100,7 +102,7 @@ def _forgetting_of_memory(bank: MemoryBank, state: TurnState, action: DeleteMemo
             "forgotten, exactly as it stands there."
         )
     request = _request(forgotten, action.request, state.message)
-    return Forgetting((entry.memory_id,), _WHY_FORGOTTEN, (*spans, *request), rest)
+    return Forgetting((entry.memory_id,), "the user asked to forget it", (*spans, *request), rest)
 
 
 def _rest(bank: MemoryBank, entry: MemoryEntry, action: DeleteMemory) -> EntryDraft | None:
@@ -137,7 +139,9 @@ def _forgetting_of_words(bank: MemoryBank, state: TurnState, action: ForgetWords
         raise RejectedWriteError(
             f"Message {action.message_id} does not hold {action.words!r}; name the words exactly as they stand there."
         )
-    return Forgetting((), _WHY_FORGOTTEN, (*spans, *_request(action.words, action.request, state.message)))
+    return Forgetting(
+        (), "the user asked to forget it", (*spans, *_request(action.words, action.request, state.message))
+    )
 
 
 def _spans_of(words: str, messages: Iterable[Message]) -> list[MessageSpan]:
@@ -174,7 +178,7 @@ def _draft(
         text=action.text,
         evidence_ids=evidence,
         kind=action.kind,
-        caption=together(bank.caption(photo_id) for photo_id in photo_ids),
+        caption=together(bank.photos.caption(photo_id) for photo_id in photo_ids),
         photo_ids=photo_ids,
         concepts=tuple(_mention(state, named, known, action.concepts) for named in action.concepts) or known,
         happened=_happened(action),
@@ -184,12 +188,11 @@ def _draft(
 
 
 def _photo_ids(state: TurnState, numbers: Sequence[int]) -> tuple[str, ...]:
-    photo_ids = {photo.number: photo.photo_id for photo in (*state.photos, *state.earlier, *state.recalled)}
+    photo_ids = {view.number: view.photo_id for view in state.views}
     for number in numbers:
         if number not in photo_ids:
             raise RejectedWriteError(
-                f"There is no photo {number}: the user's message has {len(state.photos)}, the conversation before it "
-                f"{len(state.earlier)}, and {len(state.recalled)} were found in memory."
+                f"There is no photo {number}: these have a number: {', '.join(map(str, sorted(photo_ids))) or 'none'}."
             )
     return tuple(photo_ids[number] for number in numbers)
 

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection
 
 from m2a.benchmarks.dialogue import Benchmark, BenchmarkError, Dialogue
 from m2a.evaluation import tune_fit
 from m2a.evaluation.rows import words_of
 from m2a.evaluation.tune_fit import fit_head, fit_ranker
+from m2a.memory import conversations
 from m2a.memory.database import Database
 from m2a.memory.index import MemoryIndex
 from m2a.memory.index_schema import IndexEncoders
@@ -37,6 +37,7 @@ from m2a.memory.ranking.token_head import TokenHead, unit
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.retriever import Retriever
 from m2a.memory.stores import Retrieval
+from m2a.memory.unit_of_work import UnitOfWork
 from m2a.types import Query, RecordKey, RecordKind
 from models.text_encoder import TokenEncoder, TokenStates
 
@@ -107,14 +108,14 @@ class _KeepingStates(RecordEncoder):
 class _Projected(RankedRecordStore):
     """The records as a head makes them, without rows of their own."""
 
-    def __init__(self, database: Database, tokens: Mapping[tuple[str, int], np.ndarray]) -> None:
-        super().__init__(database)
+    def __init__(self, tokens: Mapping[tuple[str, int], np.ndarray]) -> None:
+        super().__init__()
         self._tokens = tokens
 
-    def get(self, connection: Connection, owner: str, keys: Collection[RecordKey]) -> dict[RecordKey, RankedRecord]:
+    def get(self, unit: UnitOfWork, keys: Collection[RecordKey]) -> dict[RecordKey, RankedRecord]:
         return {
             key: RankedRecord(version, replace(record, tokens=self._tokens[record.conversation, record.number]))
-            for key, (version, record) in super().get(connection, owner, keys).items()
+            for key, (version, record) in super().get(unit, keys).items()
         }
 
 
@@ -123,23 +124,17 @@ class _Watcher(LearnedRanking):
 
     found: tuple[Mapping[RecordKey, int], Sequence[RecordKey]] = ({}, ())
 
-    def ask(
-        self,
-        connection: Connection,
-        owner: str,
-        kinds: Collection[RecordKind],
-        text: str,
-    ) -> RankedQuestion:
-        return _Watched(self, connection, owner, kinds, text)
+    def ask(self, unit: UnitOfWork, kinds: Collection[RecordKind], text: str) -> RankedQuestion:
+        return _Watched(self, unit, kinds, text)
 
 
 class _Watched(RankedQuestion):
     _by_words: Sequence[RecordKey] = ()
 
-    def read(self, connection: Connection, found: Collection[RecordKey], by_words: Sequence[RecordKey] = ()) -> None:
+    def read(self, unit: UnitOfWork, found: Collection[RecordKey], by_words: Sequence[RecordKey] = ()) -> None:
         self._by_words = by_words or self._by_words
 
-    def order(self, connection: Connection, found: Mapping[RecordKey, int]) -> list[RecordKey]:
+    def order(self, unit: UnitOfWork, found: Mapping[RecordKey, int]) -> list[RecordKey]:
         assert isinstance(self.ranking, _Watcher)
         self.ranking.found = (found, self._by_words)
         return sorted(found)
@@ -172,7 +167,7 @@ class Workshop:
     def __init__(self, folder: Path, dialogues: Sequence[Dialogue], encoder: TokenEncoder) -> None:
         self.encoder = encoder
         self.database = Database(f"sqlite:///{folder / 'memory.db'}")
-        self.raw = RawMessageStore(self.database)
+        self.raw = RawMessageStore()
         self._keeping = _KeepingStates(encoder)
         self._written = Retrieval.open(
             MemoryIndex(str(folder / "index.db"), IndexEncoders.of(encoder, NoPhotos())),
@@ -180,7 +175,7 @@ class Workshop:
             encoder,
             NoPhotos(),
             no_photo,
-            ranking=LearnedRanking(RankedRecordStore(self.database), self._keeping, _NO_RANKER),
+            ranking=LearnedRanking(RankedRecordStore(), self._keeping, _NO_RANKER),
         )
         self.owners = [owner_named(self.database, dialogue.dialogue_id) for dialogue in dialogues]
         sessions = (session for dialogue in dialogues for session in dialogue.sessions)
@@ -196,18 +191,12 @@ class Workshop:
 
     def _observe(self, number: int, dialogue: Dialogue) -> None:
         owner, places = self.owners[number], dict[str, tuple[str, int]]()
-        with self.database.write() as connection:
+        with self.database.write(owner) as unit:
             for session in dialogue.sessions:
-                chat = self.raw.start_conversation(connection, owner, session.started_at).conversation_id
+                chat = conversations.start(unit, session.started_at).conversation_id
                 for turn in session.turns:
                     message = self.raw.append(
-                        connection,
-                        owner,
-                        chat,
-                        role=turn.role,
-                        speaker=turn.speaker,
-                        text=words_of(turn),
-                        said_at=turn.said_at,
+                        unit, chat, role=turn.role, speaker=turn.speaker, text=words_of(turn), said_at=turn.said_at
                     )
                     places[turn.reference] = (chat, message.message_id)
         self._written.indexer.drain(owner)
@@ -236,11 +225,11 @@ class Workshop:
         """The ranking with this head, for questions to these dialogues."""
         places = [place for number in dialogues for place in self._of_dialogue[number]]
         tokens = {place: head.of_record(self._keeping.kept[place].astype(np.float32)) for place in places}
-        return LearnedRanking(_Projected(self.database, tokens), RecordEncoder(self.encoder, head), ranker, depth=depth)
+        return LearnedRanking(_Projected(tokens), RecordEncoder(self.encoder, head), ranker, depth=depth)
 
     def found(self, depth: int) -> list[tuple[Mapping[RecordKey, int], Sequence[RecordKey]]]:
         """What the paths find for each question, so deep."""
-        watcher = _Watcher(RankedRecordStore(self.database), self._keeping, _NO_RANKER, depth=depth)
+        watcher = _Watcher(RankedRecordStore(), self._keeping, _NO_RANKER, depth=depth)
         found = []
         with self.retriever(watcher) as retriever:
             for one in self.asked:
@@ -305,13 +294,12 @@ class Tables:
             found = workshop.found(depth)
             for unseen, head in self.heads.items():
                 ranking = workshop.ranking(head, _NO_RANKER, unseen, depth)
-                with workshop.database.read() as connection, on_one_thread():
-                    for at, one in enumerate(workshop.asked):
-                        if one.dialogue in unseen:
-                            owner = workshop.owners[one.dialogue]
-                            asked = ranking.ask(connection, owner, _MESSAGES, one.text)
+                for at, one in enumerate(workshop.asked):
+                    if one.dialogue in unseen:
+                        with workshop.database.read(workshop.owners[one.dialogue]) as unit, on_one_thread():
+                            asked = ranking.ask(unit, _MESSAGES, one.text)
                             asked.encoded(one.states)
-                            asked.read(connection, *found[at])
+                            asked.read(unit, *found[at])
                             keys, table = asked.table(found[at][0])
                             self._tables[depth, unseen, at] = ([key.record_id for key in keys], table)
 

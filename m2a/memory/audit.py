@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from sqlalchemy import Connection, Table, func, select, text
+from sqlalchemy import Table, func, select, text
 from sqlalchemy.exc import DBAPIError
 
 from m2a.memory import updates
@@ -22,6 +22,7 @@ from m2a.memory.schema import (
     photo,
 )
 from m2a.memory.stores import Stores
+from m2a.memory.unit_of_work import UnitOfWork
 
 
 def verify(stores: Stores) -> list[str]:
@@ -37,8 +38,8 @@ def verify(stores: Stores) -> list[str]:
     for owner in all_owners(stores.database):
         faults += _record_faults(stores.database, owner)
         faults += wrongly_replaced(stores.database, owner)
-        with stores.database.read() as connection:
-            set_aside = updates.pending(connection, owner, set_aside=True)
+        with stores.database.read(owner) as unit:
+            set_aside = updates.pending(unit, set_aside=True)
         faults += [
             f"The update after message {reply_id} failed and was set aside; `m2a repair` retries it."
             for reply_id in set_aside
@@ -68,8 +69,8 @@ def repair(stores: Stores) -> list[str]:
         done.append(f"Removed {_counted(thumbnails, 'damaged thumbnail')}; they are made again when they are shown.")
     for owner in all_owners(stores.database):
         done += restore_wrongly_replaced(stores.database, owner, datetime.now(UTC))
-        with stores.database.write() as connection:
-            retried = updates.retry(connection, owner)
+        with stores.database.write(owner) as unit:
+            retried = updates.retry(unit)
         if retried:
             done.append(f"{_counted(retried, 'update')} that failed will be tried again at the next turn.")
     indexer = stores.retrieval().indexer
@@ -97,7 +98,7 @@ def _counted(number: int, noun: str) -> str:
 def _database_faults(database: Database) -> Iterator[str]:
     if database.is_sqlite:
         try:
-            with database.read() as connection:
+            with database.snapshot() as connection:
                 for (line,) in connection.execute(text("PRAGMA integrity_check")):
                     if line != "ok":
                         yield f"The database file is damaged, restore it from a backup: {line}"
@@ -122,41 +123,35 @@ def _photo_faults(stores: Stores) -> Iterator[str]:
 
 
 def _record_faults(database: Database, owner: str) -> Iterator[str]:
-    with database.read() as connection:
-        known_photos = set(connection.scalars(select(photo.c.photo_id).where(photo.c.owner == owner)))
-        known_messages = set(connection.scalars(select(message.c.message_id).where(message.c.owner == owner)))
+    with database.read(owner) as unit:
+        known_photos = set(unit.scalars(select(photo.c.photo_id).where(unit.owns(photo))))
+        known_messages = set(unit.scalars(select(message.c.message_id).where(unit.owns(message))))
         shown = set(
-            connection.execute(
-                select(message_photo.c.message_id, message_photo.c.photo_id).where(message_photo.c.owner == owner)
-            )
+            unit.execute(select(message_photo.c.message_id, message_photo.c.photo_id).where(unit.owns(message_photo)))
         )
         for message_id, photo_id in sorted(shown):
             if photo_id not in known_photos:
                 yield f"Message {message_id} shows photo {photo_id}, which is not stored."
             if message_id not in known_messages:
                 yield f"Photo {photo_id} belongs to message {message_id}, which does not exist."
-        yield from _entry_faults(connection, owner, known_messages, known_photos)
-        for message_id in connection.scalars(
-            select(pending_update.c.message_id).where(pending_update.c.owner == owner)
-        ):
+        yield from _entry_faults(unit, known_messages, known_photos)
+        for message_id in unit.scalars(select(pending_update.c.message_id).where(unit.owns(pending_update))):
             if message_id not in known_messages:
                 yield f"An update is pending for message {message_id}, which does not exist."
 
 
-def _entry_faults(
-    connection: Connection, owner: str, known_messages: set[int], known_photos: set[str]
-) -> Iterator[str]:
-    entries = {row.memory_id: row for row in connection.execute(select(entry).where(entry.c.owner == owner))}
-    evidence = connection.execute(select(entry_evidence).where(entry_evidence.c.owner == owner)).all()
+def _entry_faults(unit: UnitOfWork, known_messages: set[int], known_photos: set[str]) -> Iterator[str]:
+    entries = {row.memory_id: row for row in unit.execute(select(entry).where(unit.owns(entry)))}
+    evidence = unit.execute(select(entry_evidence).where(unit.owns(entry_evidence))).all()
     for row in evidence:
         for end in {row.first_id, row.last_id}:
             if end not in known_messages:
                 yield f"Memory {row.memory_id} rests on message {end}, which does not exist."
     supported = {row.memory_id for row in evidence}
     versions = dict(
-        connection.execute(
+        unit.execute(
             select(entry_history.c.memory_id, func.max(entry_history.c.version))
-            .where(entry_history.c.owner == owner)
+            .where(unit.owns(entry_history))
             .group_by(entry_history.c.memory_id)
         ).all()
     )
@@ -166,16 +161,16 @@ def _entry_faults(
         if versions.get(memory_id) != row.version:
             yield f"The history of memory {memory_id} does not tell of its version {row.version}."
     for table, column in ((entry_photo, "photo_id"), (entry_concept, "concept_id")):
-        yield from _dangling(connection, owner, table, set(entries))
+        yield from _dangling(unit, table, set(entries))
         if column == "photo_id":
-            for memory_id, photo_id in connection.execute(
-                select(table.c.memory_id, table.c.photo_id).where(table.c.owner == owner)
+            for memory_id, photo_id in unit.execute(
+                select(table.c.memory_id, table.c.photo_id).where(unit.owns(table))
             ):
                 if photo_id not in known_photos:
                     yield f"Memory {memory_id} holds photo {photo_id}, which is not stored."
 
 
-def _dangling(connection: Connection, owner: str, table: Table, known: set[int]) -> Iterator[str]:
-    for memory_id in connection.scalars(select(table.c.memory_id).where(table.c.owner == owner)):
+def _dangling(unit: UnitOfWork, table: Table, known: set[int]) -> Iterator[str]:
+    for memory_id in unit.scalars(select(table.c.memory_id).where(unit.owns(table))):
         if memory_id not in known:
             yield f"{table.name} names memory {memory_id}, which does not exist."

@@ -2,20 +2,33 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import TypeAdapter
-from sqlalchemy import Connection, select, update
+from sqlalchemy import func, insert, select, update
 
-from m2a.memory import held_memories
+from m2a.memory import held_memories, reply_sources
 from m2a.memory.forgetting import Forgetter
 from m2a.memory.schema import trace
+from m2a.memory.unit_of_work import UnitOfWork
 from m2a.memory.withheld import FORGOTTEN
-from m2a.types import Addition, Change, Forgetting, MemoryChanged, Refusal, Replacement, Restoration, Supersession
+from m2a.types import (
+    Addition,
+    Change,
+    Forgetting,
+    MemoryChanged,
+    Reason,
+    Refusal,
+    Replacement,
+    Restoration,
+    Supersession,
+)
 
 _CHANGES: Mapping[str, type[Change]] = {
     kind.__name__: kind for kind in (Addition, Replacement, Supersession, Forgetting, Restoration)
 }
+
+NOTHING_SEARCHED: Mapping[str, Any] = {"searches": [], "sources": []}  # the trace of a reply that only confirms
 
 
 def dump_changed(changed: MemoryChanged, undo: Mapping[str, object]) -> dict[str, Any]:
@@ -39,8 +52,10 @@ def _dump_refusal(refusal: Refusal) -> dict[str, Any]:
 
 
 def _load_change(stored: Mapping[str, Any]) -> Change:
-    """The inverse of how a refusal's change is kept."""
+    """The inverse of how a refusal's change is kept. A reason of an older version is left out."""
     values = {key: value for key, value in stored.items() if key != "kind"}
+    if values["why"] not in get_args(Reason):
+        values["why"] = ""
     return TypeAdapter(_CHANGES[stored["kind"]]).validate_python(values)
 
 
@@ -49,23 +64,21 @@ def _load_refusal(stored: Mapping[str, Any]) -> Refusal:
     return Refusal(stored["text"], stored["reason"], change, stored.get("held", "check"))
 
 
-def load_refusals(
-    connection: Connection, owner: str, stored: Sequence[Mapping[str, Any]], forgetter: Forgetter
-) -> list[Refusal]:
+def load_refusals(unit: UnitOfWork, stored: Sequence[Mapping[str, Any]], forgetter: Forgetter) -> list[Refusal]:
     """The refusals, in order; of what was forgotten since, neither words nor the change."""
     refusals = [_load_refusal(one) for one in stored]
-    forgotten = forgetter.is_forgotten(connection, owner, [_words_of(refusal) for refusal in refusals])
+    forgotten = forgetter.is_forgotten(unit, [_words_of(refusal) for refusal in refusals])
     return [
         Refusal(FORGOTTEN, "", None) if gone else refusal for refusal, gone in zip(refusals, forgotten, strict=True)
     ]
 
 
-def readable(connection: Connection, owner: str, steps: dict[str, Any], forgetter: Forgetter) -> dict[str, Any]:
+def readable(unit: UnitOfWork, steps: dict[str, Any], forgetter: Forgetter) -> dict[str, Any]:
     """The trace without the searches, and without the words of the refusals, that tell what was forgotten since."""
     searches, refusals = steps.get("searches", []), steps.get("refusals", [])
-    forgotten = forgetter.is_forgotten(connection, owner, [search["text"] for search in searches])
+    forgotten = forgetter.is_forgotten(unit, [search["text"] for search in searches])
     left = [search for search, gone in zip(searches, forgotten, strict=True) if not gone]
-    loaded = load_refusals(connection, owner, refusals, forgetter)
+    loaded = load_refusals(unit, refusals, forgetter)
     return steps | {
         "searches": left,
         "refusals": [{**stored, **_dump_refusal(refusal)} for stored, refusal in zip(refusals, loaded, strict=True)],
@@ -78,39 +91,44 @@ def _words_of(refusal: Refusal) -> str:
     return f"{refusal.text}\n{refusal.reason}\n{draft.text if draft else ''}"
 
 
-def read_steps(connection: Connection, owner: str, reply_id: int) -> dict[str, Any] | None:
+def read_steps(unit: UnitOfWork, reply_id: int) -> dict[str, Any] | None:
     """How a reply came about; None where nothing was recorded."""
-    found = connection.scalar(select(trace.c.steps).where(trace.c.owner == owner, trace.c.message_id == reply_id))
+    found = unit.scalar(select(trace.c.steps).where(unit.owns(trace), trace.c.message_id == reply_id))
     steps = None if found is None else json.loads(found)
     return steps if isinstance(steps, dict) else None
 
 
-def answered(connection: Connection, owner: str, reply_id: int) -> int:
+def answered(unit: UnitOfWork, reply_id: int) -> int:
     """The user's message that a reply answers. Raises `LookupError` for a message that is no reply."""
-    found: int | None = connection.scalar(
-        select(trace.c.answers).where(trace.c.owner == owner, trace.c.message_id == reply_id)
-    )
+    found: int | None = unit.scalar(select(trace.c.answers).where(unit.owns(trace), trace.c.message_id == reply_id))
     if found is None:
         raise LookupError(f"Message {reply_id} answers none.")
     return found
 
 
-def write_steps(connection: Connection, owner: str, reply_id: int, steps: Mapping[str, Any]) -> None:
-    connection.execute(
-        update(trace).where(trace.c.owner == owner, trace.c.message_id == reply_id).values(steps=json.dumps(steps))
-    )
+def record(unit: UnitOfWork, reply_id: int, steps: Mapping[str, Any], *, answers: int) -> None:
+    """Keep how a new reply to the message `answers` came about."""
+    values = {"owner": unit.owner, "message_id": reply_id, "steps": json.dumps(steps), "answers": answers}
+    unit.execute(insert(trace).values(values))
+    reply_sources.note(unit, reply_id, steps)
+
+
+def write_steps(unit: UnitOfWork, reply_id: int, steps: Mapping[str, Any]) -> None:
+    """Keep what became of a reply's changes and refusals."""
+    this = unit.owns(trace) & (trace.c.message_id == reply_id)
+    holding = sum(not change.get("undone") for change in steps.get("changes", ()))
+    unit.execute(update(trace).where(this).values(steps=json.dumps(steps), changes=holding))
 
 
 def append(
-    connection: Connection,
-    owner: str,
+    unit: UnitOfWork,
     reply_id: int,
     changes: Sequence[Mapping[str, Any]],
     refusals: Sequence[Refusal] = (),
     unasked: int = 0,
 ) -> None:
     """Add to what a reply's update did and did not do; nothing where the reply has no trace."""
-    steps = read_steps(connection, owner, reply_id)
+    steps = read_steps(unit, reply_id)
     if steps is None or not (changes or refusals or unasked):
         return
     more = {
@@ -118,8 +136,8 @@ def append(
         "refusals": [*steps.get("refusals", ()), *map(_dump_refusal, refusals)],
         "unasked": steps.get("unasked", 0) + unasked,
     }
-    write_steps(connection, owner, reply_id, steps | more)
-    held_memories.note(connection, owner, reply_id, len(steps.get("refusals", ())), refusals)
+    write_steps(unit, reply_id, steps | more)
+    held_memories.note(unit, reply_id, len(steps.get("refusals", ())), refusals)
 
 
 def numbered(steps: Mapping[str, Any], what: Literal["changes", "refusals"], number: int) -> dict[str, Any]:
@@ -130,14 +148,14 @@ def numbered(steps: Mapping[str, Any], what: Literal["changes", "refusals"], num
     return listed[number]
 
 
-def newest_reply_with_changes(connection: Connection, owner: str) -> int | None:
+def newest_reply_with_changes(unit: UnitOfWork) -> int | None:
     """The last reply whose update changed something that has not been taken back."""
-    rows = connection.execute(
-        select(trace.c.message_id, trace.c.steps)
-        .where(trace.c.owner == owner, trace.c.steps.contains('"changes"'))
-        .order_by(trace.c.message_id.desc())
-    )
-    for reply_id, steps in rows:
-        if any(not change.get("undone") for change in json.loads(steps).get("changes", ())):
-            return int(reply_id)
-    return None
+    newest: int | None = unit.scalar(select(func.max(trace.c.message_id)).where(unit.owns(trace), trace.c.changes > 0))
+    return newest
+
+
+def traces(unit: UnitOfWork) -> list[tuple[int, int, dict[str, Any]]]:
+    """Every reply with the message that it answers and how it came about."""
+    rows = unit.execute(select(trace.c.message_id, trace.c.answers, trace.c.steps).where(unit.owns(trace))).all()
+    loaded = [(reply_id, answers, json.loads(steps)) for reply_id, answers, steps in rows]
+    return [one for one in loaded if isinstance(one[2], dict)]

@@ -2,10 +2,11 @@
 
 from collections.abc import Collection, Iterable
 
-from sqlalchemy import ColumnElement, Connection, Table, and_, delete, insert, or_, select, update
+from sqlalchemy import ColumnElement, Table, and_, delete, insert, or_, select, update
 
-from m2a.memory.database import grouped, next_id
 from m2a.memory.schema import concept, concept_alias, concept_photo, entry, entry_concept, entry_photo
+from m2a.memory.sql import grouped
+from m2a.memory.unit_of_work import UnitOfWork
 from m2a.memory.words import finished_words
 from m2a.types import Concept, ConceptMention
 
@@ -15,23 +16,21 @@ def fold_name(name: str) -> str:
     return " ".join(name.casefold().split())
 
 
-def concepts(connection: Connection, owner: str) -> list[Concept]:
+def concepts(unit: UnitOfWork) -> list[Concept]:
     """Everything that the living entries name, in the order in which it was named."""
-    aliases = grouped(
-        connection.execute(
+    aliases: dict[int, list[str]] = grouped(
+        unit.execute(
             select(concept_alias.c.concept_id, concept_alias.c.alias)
-            .where(concept_alias.c.owner == owner, _is_told(concept_alias))
+            .where(unit.owns(concept_alias), _is_told(concept_alias))
             .order_by(concept_alias.c.alias)
         )
     )
-    shown, denied = _photos(connection, owner)
-    rows = connection.execute(
-        select(concept).where(concept.c.owner == owner, _is_named()).order_by(concept.c.concept_id)
-    )
+    shown, denied = _photos(unit)
+    rows = unit.execute(select(concept).where(unit.owns(concept), _is_named()).order_by(concept.c.concept_id))
     return [
         Concept(
             row.concept_id,
-            owner,
+            unit.owner,
             row.name,
             tuple(aliases.get(row.concept_id, ())),
             row.kind,
@@ -42,11 +41,11 @@ def concepts(connection: Connection, owner: str) -> list[Concept]:
     ]
 
 
-def _photos(connection: Connection, owner: str) -> tuple[dict[int, tuple[str, ...]], dict[int, tuple[str, ...]]]:
+def _photos(unit: UnitOfWork) -> tuple[dict[int, tuple[str, ...]], dict[int, tuple[str, ...]]]:
     """By concept, the photos that show it and those that do not, oldest first: what was said of a photo last holds."""
-    rows = connection.execute(
+    rows = unit.execute(
         select(concept_photo.c.concept_id, concept_photo.c.photo_id, concept_photo.c.is_denied)
-        .where(concept_photo.c.owner == owner, _is_told(concept_photo), _is_in_its_entry())
+        .where(unit.owns(concept_photo), _is_told(concept_photo), _is_in_its_entry())
         .order_by(concept_photo.c.message_id, concept_photo.c.is_denied, concept_photo.c.photo_id)
     )
     is_denied: dict[int, dict[str, bool]] = {}
@@ -63,58 +62,49 @@ def _photos(connection: Connection, owner: str) -> tuple[dict[int, tuple[str, ..
 
 
 def link(
-    connection: Connection,
-    owner: str,
-    memory_id: int,
-    mention: ConceptMention,
-    photo_ids: Iterable[str],
-    who: str,
-    message_id: int,
+    unit: UnitOfWork, memory_id: int, mention: ConceptMention, photo_ids: Iterable[str], who: str, message_id: int
 ) -> None:
     """Tie an entry to the concept of that name, which is made if there is none, and the photos that the mention names, or
     else all `photo_ids` of the entry.
     """
-    concept_id = _concept_id(connection, owner, mention)
+    concept_id = _concept_id(unit, mention)
     for alias in mention.aliases:
         folded = fold_name(alias)
         if folded == fold_name(mention.name):
             continue
         this = and_(
-            concept_alias.c.owner == owner,
-            concept_alias.c.concept_id == concept_id,
-            concept_alias.c.folded_alias == folded,
+            unit.owns(concept_alias), concept_alias.c.concept_id == concept_id, concept_alias.c.folded_alias == folded
         )
-        if connection.execute(select(concept_alias.c.alias).where(this)).first() is None:
-            connection.execute(
+        if unit.execute(select(concept_alias.c.alias).where(this)).first() is None:
+            unit.execute(
                 insert(concept_alias).values(
-                    owner=owner, concept_id=concept_id, alias=alias, folded_alias=folded, memory_id=memory_id
+                    owner=unit.owner, concept_id=concept_id, alias=alias, folded_alias=folded, memory_id=memory_id
                 )
             )
-        elif connection.execute(select(concept_alias.c.alias).where(this, _is_told(concept_alias))).first() is None:
-            connection.execute(update(concept_alias).where(this).values(alias=alias, memory_id=memory_id))
-    _insert_once(connection, entry_concept, owner=owner, memory_id=memory_id, concept_id=concept_id)
+        elif unit.execute(select(concept_alias.c.alias).where(this, _is_told(concept_alias))).first() is None:
+            unit.execute(update(concept_alias).where(this).values(alias=alias, memory_id=memory_id))
+    _insert_once(unit, entry_concept, memory_id=memory_id, concept_id=concept_id)
     for photo_id in photo_ids if mention.photo_ids is None else mention.photo_ids:
         _insert_once(
-            connection,
+            unit,
             concept_photo,
             {"who": who, "message_id": message_id, "is_denied": mention.denied},
-            owner=owner,
             concept_id=concept_id,
             photo_id=photo_id,
             memory_id=memory_id,
         )
 
 
-def all_names(connection: Connection, owner: str, concept_ids: Collection[int]) -> list[str]:
+def all_names(unit: UnitOfWork, concept_ids: Collection[int]) -> list[str]:
     """The names and aliases of the concepts, whether anything tells them any more or not."""
     found: list[str] = []
     for table, column in ((concept, concept.c.name), (concept_alias, concept_alias.c.alias)):
         these = table.c.concept_id.in_(sorted(concept_ids))
-        found += connection.scalars(select(column).where(table.c.owner == owner, these))
+        found += unit.scalars(select(column).where(unit.owns(table), these))
     return found
 
 
-def delete_unsaid(connection: Connection, owner: str, concept_ids: Collection[int], unsaid: Collection[str]) -> None:
+def delete_unsaid(unit: UnitOfWork, concept_ids: Collection[int], unsaid: Collection[str]) -> None:
     """Remove those of the concepts that no entry is about, and the names that hold a word which nobody says any more.
 
     Of a concept that is still spoken of, an alias that is said takes the name's place; without one it is known no more.
@@ -125,48 +115,48 @@ def delete_unsaid(connection: Connection, owner: str, concept_ids: Collection[in
 
     for concept_id in sorted(concept_ids):
         this = {
-            table: (table.c.owner == owner) & (table.c.concept_id == concept_id)
+            table: unit.owns(table) & (table.c.concept_id == concept_id)
             for table in (concept, concept_alias, entry_concept, concept_photo)
         }
-        name = connection.scalar(select(concept.c.name).where(this[concept]))
-        aliases = connection.scalars(select(concept_alias.c.alias).where(this[concept_alias])).all()
+        name = unit.scalar(select(concept.c.name).where(this[concept]))
+        aliases = unit.scalars(select(concept_alias.c.alias).where(this[concept_alias])).all()
         for alias in aliases:
             if not is_said(alias):
                 gone = concept_alias.c.folded_alias == fold_name(alias)
-                connection.execute(delete(concept_alias).where(this[concept_alias], gone))
-        is_about = connection.execute(select(entry_concept.c.memory_id).where(this[entry_concept])).first() is not None
+                unit.execute(delete(concept_alias).where(this[concept_alias], gone))
+        is_about = unit.execute(select(entry_concept.c.memory_id).where(this[entry_concept])).first() is not None
         if name is None or (is_about and is_said(name)):
             continue
         heir = next((alias for alias in aliases if is_said(alias)), None) if is_about else None
         if heir is not None:
-            connection.execute(
+            unit.execute(
                 delete(concept_alias).where(this[concept_alias], concept_alias.c.folded_alias == fold_name(heir))
             )
-            connection.execute(update(concept).where(this[concept]).values(name=heir, folded_name=fold_name(heir)))
+            unit.execute(update(concept).where(this[concept]).values(name=heir, folded_name=fold_name(heir)))
             continue
         for table, condition in this.items():
-            connection.execute(delete(table).where(condition))
+            unit.execute(delete(table).where(condition))
 
 
-def _concept_id(connection: Connection, owner: str, mention: ConceptMention) -> int:
+def _concept_id(unit: UnitOfWork, mention: ConceptMention) -> int:
     folded, name = fold_name(mention.name), mention.name.strip()
-    by_name = connection.scalar(
-        select(concept.c.concept_id).where(concept.c.owner == owner, concept.c.folded_name == folded)
-    )
+    by_name = unit.scalar(select(concept.c.concept_id).where(unit.owns(concept), concept.c.folded_name == folded))
     if by_name is not None:
-        unused = (concept.c.owner == owner, concept.c.concept_id == by_name, ~_is_named())
-        connection.execute(update(concept).where(*unused).values(name=name, kind=mention.kind))
+        unused = (unit.owns(concept), concept.c.concept_id == by_name, ~_is_named())
+        unit.execute(update(concept).where(*unused).values(name=name, kind=mention.kind))
         return int(by_name)
-    by_alias = connection.scalar(
+    by_alias = unit.scalar(
         select(concept_alias.c.concept_id)
-        .where(concept_alias.c.owner == owner, concept_alias.c.folded_alias == folded, _is_told(concept_alias))
+        .where(unit.owns(concept_alias), concept_alias.c.folded_alias == folded, _is_told(concept_alias))
         .order_by(concept_alias.c.concept_id)
     )
     if by_alias is not None:
         return int(by_alias)
-    concept_id = next_id(connection, owner, "concept")
-    connection.execute(
-        insert(concept).values(owner=owner, concept_id=concept_id, name=name, folded_name=folded, kind=mention.kind)
+    concept_id = unit.next_id("concept")
+    unit.execute(
+        insert(concept).values(
+            owner=unit.owner, concept_id=concept_id, name=name, folded_name=folded, kind=mention.kind
+        )
     )
     return concept_id
 
@@ -206,7 +196,7 @@ def _is_in_its_entry() -> ColumnElement[bool]:
     )
 
 
-def _insert_once(connection: Connection, table: Table, values: dict[str, object] | None = None, **key: object) -> None:
+def _insert_once(unit: UnitOfWork, table: Table, values: dict[str, object] | None = None, **key: object) -> None:
     this = [table.c[name] == value for name, value in key.items()]
-    if connection.execute(select(table).where(*this)).first() is None:
-        connection.execute(insert(table).values(**key, **(values or {})))
+    if unit.execute(select(table).where(unit.owns(table), *this)).first() is None:
+        unit.execute(insert(table).values(owner=unit.owner, **key, **(values or {})))

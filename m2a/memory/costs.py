@@ -1,4 +1,4 @@
-"""What replies and the updates after them took. Every function runs inside the caller's transaction.
+"""What replies and the updates after them took.
 
 A row belongs to its reply and is erased with it: the sums are of what is there.
 """
@@ -8,41 +8,42 @@ from dataclasses import replace
 from datetime import date, datetime, tzinfo
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, case, delete, func, insert, select
+from sqlalchemy import ColumnElement, case, delete, func, insert, select
 
-from m2a.memory.database import from_microseconds, grouped, rows_among, to_microseconds
 from m2a.memory.schema import turn_cost
+from m2a.memory.sql import from_microseconds, grouped, to_microseconds
+from m2a.memory.unit_of_work import UnitOfWork
 from m2a.types import Cost, CostSum
 
 _QUARTER = 15 * 60 * 1_000_000  # every time zone is whole quarters of an hour from UTC
 _COST = tuple(turn_cost.c[name] for name in Cost.__slots__)
 
 
-def note(connection: Connection, owner: str, reply_id: int, cost: Cost, now: datetime) -> None:
+def note(unit: UnitOfWork, reply_id: int, cost: Cost, now: datetime) -> None:
     """Keep what a stage took; what an earlier attempt at it took is added."""
-    this = (turn_cost.c.owner == owner) & (turn_cost.c.message_id == reply_id) & (turn_cost.c.stage == cost.stage)
-    before = connection.execute(select(*_COST).where(this)).first()
+    this = unit.owns(turn_cost) & (turn_cost.c.message_id == reply_id) & (turn_cost.c.stage == cost.stage)
+    before = unit.execute(select(*_COST).where(this)).first()
     if before is not None:
-        connection.execute(delete(turn_cost).where(this))
+        unit.execute(delete(turn_cost).where(this))
         cost = _together(Cost(*before), cost)
     values = {name: getattr(cost, name) for name in Cost.__slots__}
-    row = {"owner": owner, "message_id": reply_id, "measured_at": to_microseconds(now), **values}
-    connection.execute(insert(turn_cost).values(row))
+    row = {"owner": unit.owner, "message_id": reply_id, "measured_at": to_microseconds(now), **values}
+    unit.execute(insert(turn_cost).values(row))
 
 
-def costs_of(connection: Connection, owner: str, reply_ids: Collection[int]) -> dict[int, list[Cost]]:
+def costs_of(unit: UnitOfWork, reply_ids: Collection[int]) -> dict[int, list[Cost]]:
     """What was noted of each of the replies, the reply before its update."""
-    rows = rows_among(connection, (turn_cost.c.message_id, *_COST), owner, reply_ids)
+    rows = unit.rows_among((turn_cost.c.message_id, *_COST), reply_ids)
     return grouped(sorted(((row[0], Cost(*row[1:])) for row in rows), key=lambda row: (row[0], row[1].stage)))
 
 
-def by_day(connection: Connection, owner: str, zone: tzinfo, *, since: date) -> list[CostSum]:
+def by_day(unit: UnitOfWork, zone: tzinfo, *, since: date) -> list[CostSum]:
     """The sums of the days from `since` on, the newest first; a day on which nothing was answered is left out."""
     start = to_microseconds(datetime.combine(since, datetime.min.time(), zone))
     quarter = (turn_cost.c.measured_at - turn_cost.c.measured_at % _QUARTER).label("quarter")
-    rows = connection.execute(
+    rows = unit.execute(
         select(quarter, *_SUMS)
-        .where(turn_cost.c.owner == owner, turn_cost.c.measured_at >= start)
+        .where(unit.owns(turn_cost), turn_cost.c.measured_at >= start)
         .group_by(quarter)
         .order_by(quarter.desc())
     )
@@ -54,9 +55,9 @@ def by_day(connection: Connection, owner: str, zone: tzinfo, *, since: date) -> 
     return list(days.values())
 
 
-def total(connection: Connection, owner: str) -> CostSum:
+def total(unit: UnitOfWork) -> CostSum:
     """The sum of everything."""
-    row = connection.execute(select(*_SUMS).where(turn_cost.c.owner == owner)).one()
+    row = unit.execute(select(*_SUMS).where(unit.owns(turn_cost))).one()
     return _cost_sum(None, row)
 
 

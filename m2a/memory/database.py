@@ -1,42 +1,17 @@
 """The SQL database and how to open it. SQL is the truth; everything else can be rebuilt."""
 
-import json
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from datetime import UTC, datetime, timedelta, timezone
-from functools import cache
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
-from sqlalchemy import (
-    ARRAY,
-    BigInteger,
-    Column,
-    ColumnElement,
-    Connection,
-    Engine,
-    Row,
-    Select,
-    String,
-    any_,
-    bindparam,
-    cast,
-    create_engine,
-    event,
-    func,
-    insert,
-    inspect,
-    literal,
-    select,
-    text,
-    update,
-)
+from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, select, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
-from sqlalchemy.types import TypeEngine
 
 from m2a.memory.migrations import migrate
-from m2a.memory.schema import POSTGRESQL_STATEMENTS, SCHEMA_VERSION, SQLITE_STATEMENTS, metadata, owner, setting
+from m2a.memory.schema import POSTGRESQL_STATEMENTS, SCHEMA_VERSION, SQLITE_STATEMENTS, metadata, setting
+from m2a.memory.unit_of_work import UnitOfWork
 from m2a.types.errors import UserError
 from models.availability import install_command
 
@@ -108,7 +83,7 @@ class Database:
         return engine
 
     def _create_tables(self) -> None:
-        with self.write() as connection:
+        with self.transaction() as connection:
             if not inspect(connection).has_table("setting"):
                 metadata.create_all(connection)
                 for statement in SQLITE_STATEMENTS if self.is_sqlite else POSTGRESQL_STATEMENTS:
@@ -124,14 +99,26 @@ class Database:
             migrate(connection, int(version))
 
     @contextmanager
-    def read(self) -> Iterator[Connection]:
-        """A connection for reading; what it sees does not change under it (SQLite)."""
+    def read(self, owner: str) -> Iterator[UnitOfWork]:
+        """A unit of work for reading what is the owner's; what it sees does not change under it (SQLite)."""
+        with self.snapshot() as connection:
+            yield UnitOfWork(connection, owner)
+
+    @contextmanager
+    def write(self, owner: str) -> Iterator[UnitOfWork]:
+        """A unit of work for changing what is the owner's, as one `transaction`."""
+        with self.transaction() as connection:
+            yield UnitOfWork(connection, owner)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """As `read`, for what is bound to no owner."""
         with self._engine.connect() as connection:
             yield connection
 
     @contextmanager
-    def write(self) -> Iterator[Connection]:
-        """One transaction: committed (and on disk) when the block ends, rolled back when it raises.
+    def transaction(self) -> Iterator[Connection]:
+        """A transaction that is bound to no owner: committed (and on disk) when the block ends, rolled back when it raises.
 
         It waits for the one before it, so that what it reads holds until it writes.
         """
@@ -161,7 +148,7 @@ class Database:
             raise DatabaseError("The database is being read by another program; close it and run `m2a purge` again.")
 
     def read_only(self) -> "Database":
-        """The same database for what may write nothing: `write` raises `ReadOnlyError`. It closes with this one."""
+        """The same database for what may write nothing: every `write` raises `ReadOnlyError`. It closes with this one."""
         return _ReadOnlyDatabase(self)
 
     def close(self) -> None:
@@ -174,7 +161,7 @@ class _ReadOnlyDatabase(Database):
         self._engine = database._engine
 
     @contextmanager
-    def write(self) -> Iterator[Connection]:
+    def transaction(self) -> Iterator[Connection]:
         raise ReadOnlyError
         yield
 
@@ -212,87 +199,3 @@ def _make_private(file: str | None) -> None:
             os.close(os.open(file, os.O_CREAT | os.O_EXCL, 0o600))
         except FileExistsError:  # not opened: to close it would end the locks that this process has on it
             os.chmod(file, 0o600)
-
-
-def to_microseconds(moment: datetime) -> int:
-    """An aware datetime as microseconds since 1970 (UTC)."""
-    if moment.tzinfo is None:
-        raise ValueError(f"The time {moment.isoformat()} has no time zone; give one, for example UTC.")
-    delta = moment - _EPOCH
-    return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds
-
-
-def from_microseconds(value: int, utc_offset: int = 0) -> datetime:
-    """The inverse; `utc_offset` in seconds."""
-    return (_EPOCH + timedelta(microseconds=value)).astimezone(timezone(timedelta(seconds=utc_offset)))
-
-
-def next_id(
-    connection: Connection, owner_key: str, record: Literal["message", "memory", "concept", "forgetting"]
-) -> int:
-    """The owner's next id of that kind: ids rise and are never reused. Raises `LookupError` for an unknown owner."""
-    last = owner.c[f"last_{record}_id"]
-    allocated = connection.scalar(
-        update(owner).where(owner.c.owner == owner_key).values({last: last + 1}).returning(last)
-    )
-    if allocated is None:
-        raise LookupError(f"There is no owner {owner_key!r}.")
-    return int(allocated)
-
-
-def chunks(items: Sequence[T], size: int = 500) -> Iterator[Sequence[T]]:
-    """The items in runs that fit into one statement."""
-    return (items[start : start + size] for start in range(0, len(items), size))
-
-
-def among(connection: Connection, column: Column[int], numbers: Collection[int]) -> ColumnElement[bool]:
-    """Whether the column is one of the numbers, however many: one parameter, where `IN` takes one for each."""
-    dialect = connection.dialect.name
-    return _is_listed(dialect, column, literal(listed(dialect, numbers), type_=_LISTS[dialect]))
-
-
-def rows_among(
-    connection: Connection, columns: tuple[Column[Any], ...], owner_key: str, numbers: Collection[int]
-) -> Sequence[Row]:  # type: ignore[type-arg]
-    """The columns of the owner's rows whose first column is one of the numbers.
-
-    The statement is made once: where a search asks, making it takes as long as its answer.
-    """
-    dialect = connection.dialect.name
-    values = {"owner": owner_key, "numbers": listed(dialect, numbers)}
-    return connection.execute(_rows_among(columns, dialect), values).all()
-
-
-@cache
-def _rows_among(columns: tuple[Column[Any], ...], dialect: str) -> Select[Any]:
-    return select(*columns).where(
-        columns[0].table.c.owner == bindparam("owner"), is_listed(dialect, columns[0], "numbers")
-    )
-
-
-def is_listed(dialect: str, column: Column[int], parameter: str) -> ColumnElement[bool]:
-    """Whether the column is one of the numbers of a parameter, which is given as `listed` makes it."""
-    return _is_listed(dialect, column, bindparam(parameter, type_=_LISTS[dialect]))
-
-
-def listed(dialect: str, numbers: Collection[int]) -> str | list[int]:
-    """Numbers, however many, as one parameter of a statement."""
-    return json.dumps(sorted(numbers)) if dialect == "sqlite" else sorted(numbers)
-
-
-def _is_listed(dialect: str, column: Column[int], numbers: ColumnElement[Any]) -> ColumnElement[bool]:
-    if dialect != "sqlite":
-        return column == any_(cast(numbers, _LISTS[dialect]))
-    return column.in_(select(func.json_each(numbers).table_valued("value").c.value))
-
-
-def grouped(rows: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
-    """Rows of (key, value) as lists of values by key, in the order of the rows."""
-    lists: dict[K, list[V]] = {}
-    for key, value in rows:
-        lists.setdefault(key, []).append(value)
-    return lists
-
-
-_LISTS: Mapping[str, TypeEngine[Any]] = {"sqlite": String(), "postgresql": ARRAY(BigInteger)}
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

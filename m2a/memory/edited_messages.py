@@ -1,59 +1,52 @@
 """Messages that the user edited: the older version stays in the log, and the memories that rest on it alone are kept, or taken
-back. Every function runs inside the caller's transaction."""
+back."""
 
 from dataclasses import replace
 from datetime import datetime
 
-from sqlalchemy import Connection, select
+from sqlalchemy import select
 
 from m2a.memory import updates
+from m2a.memory.attribution import Attribution
 from m2a.memory.erasure_scope import is_said_in, without
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.schema import trace
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
+from m2a.memory.unit_of_work import UnitOfWork
 from m2a.types import EvidenceRange, MemoryEntry
-
-_WHY = "the user edited what it came from"
 
 
 def resting_on(
-    connection: Connection, owner: str, raw: RawMessageStore, semantic: SemanticMemoryStore, message_id: int
+    unit: UnitOfWork, raw: RawMessageStore, semantic: SemanticMemoryStore, message_id: int
 ) -> list[tuple[MemoryEntry, tuple[EvidenceRange, ...]]]:
     """The living entries that rest on a message or on the replies to it, each with the evidence that says the same elsewhere."""
-    ids = {message_id, *replies_to(connection, owner, message_id)}
-    living = semantic.get(connection, owner, semantic.resting_on(connection, owner, ids))
-    concepts = semantic.concepts(connection, owner) if living else []
+    ids = {message_id, *replies_to(unit, message_id)}
+    living = semantic.get(unit, semantic.resting_on(unit, ids))
+    concepts = semantic.concepts(unit) if living else []
     found = []
     for one in living.values():
         left = tuple(without(one.evidence_ids, ids))
-        is_supported = is_said_in(one, raw.in_ranges(connection, owner, left), concepts)
+        is_supported = is_said_in(one, raw.in_ranges(unit, left), concepts)
         found.append((one, left if is_supported else ()))
     return found
 
 
 def take_back(
-    connection: Connection,
-    owner: str,
-    raw: RawMessageStore,
-    semantic: SemanticMemoryStore,
-    message_id: int,
-    *,
-    who: str,
-    now: datetime,
+    unit: UnitOfWork, raw: RawMessageStore, semantic: SemanticMemoryStore, message_id: int, *, who: str, now: datetime
 ) -> None:
     """Take out the entries that nothing but the message supports: what they had taken the place of holds again. The others
     rest on less. An update after a reply to it that is still to come does not."""
-    for one, left in resting_on(connection, owner, raw, semantic, message_id):
+    for one, left in resting_on(unit, raw, semantic, message_id):
         if left:
             reduced = replace(one, evidence_ids=left)
-            semantic.reduce(connection, owner, reduced, who=who, why=_WHY, now=now)
+            semantic.reduce(unit, reduced, Attribution(who, "the user edited what it came from", now))
         else:
-            semantic.withdraw(connection, owner, one.memory_id, who=who, why=_WHY, now=now)
-    for reply_id in replies_to(connection, owner, message_id):
-        updates.finish(connection, owner, reply_id)
+            semantic.withdraw(unit, one.memory_id, Attribution(who, "the user edited what it came from", now))
+    for reply_id in replies_to(unit, message_id):
+        updates.finish(unit, reply_id)
 
 
-def replies_to(connection: Connection, owner: str, message_id: int) -> list[int]:
+def replies_to(unit: UnitOfWork, message_id: int) -> list[int]:
     """The ids of the replies to a message, the oldest first."""
-    answers = (trace.c.owner == owner) & (trace.c.answers == message_id)
-    return list(connection.scalars(select(trace.c.message_id).where(answers).order_by(trace.c.message_id)))
+    answers = unit.owns(trace) & (trace.c.answers == message_id)
+    return list(unit.scalars(select(trace.c.message_id).where(answers).order_by(trace.c.message_id)))

@@ -7,8 +7,9 @@ import numpy as np
 from sqlalchemy import Connection, delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from m2a.memory.database import Database, chunks
+from m2a.memory.database import Database
 from m2a.memory.schema import embedding
+from m2a.memory.sql import chunks
 from models.text_encoder import TextEncoder
 
 
@@ -64,19 +65,9 @@ class EmbeddingCache:
         """The hashes that there is no vector of."""
         return set(hashes) - self._read(encoder_id, hashes).keys()
 
-    def forget(self, connection: Connection, hashes: Collection[str]) -> None:
-        """Remove the vectors of erased content, of every encoder, in the caller's transaction."""
-        for chunk in chunks(sorted(set(hashes))):
-            connection.execute(delete(embedding).where(embedding.c.content_hash.in_(chunk)))
-
-    def keep_only(self, connection: Connection, hashes: Collection[str]) -> None:
-        """Remove the vectors of all other content, whoever's it was."""
-        known = set(connection.scalars(select(embedding.c.content_hash).distinct()))
-        self.forget(connection, known.difference(hashes))
-
     def _read(self, encoder_id: str, hashes: Sequence[str]) -> dict[str, np.ndarray]:
         found: dict[str, np.ndarray] = {}
-        with self._database.read() as connection:
+        with self._database.snapshot() as connection:
             for chunk in chunks(sorted(set(hashes))):
                 rows = connection.execute(
                     select(embedding.c.content_hash, embedding.c.vector).where(
@@ -92,5 +83,17 @@ class EmbeddingCache:
             {"content_hash": key, "encoder_id": encoder_id, "vector": vector.astype("<f4").tobytes()}
             for key, vector in vectors.items()
         ]
-        with self._database.write() as connection:
+        with self._database.transaction() as connection:
             connection.execute(dialect.insert(embedding).on_conflict_do_nothing(), rows)
+
+
+def forget_vectors(connection: Connection, hashes: Collection[str]) -> None:
+    """Remove the vectors of erased content, of every encoder."""
+    for chunk in chunks(sorted(set(hashes))):
+        connection.execute(delete(embedding).where(embedding.c.content_hash.in_(chunk)))
+
+
+def keep_only_vectors(connection: Connection, hashes: Collection[str]) -> None:
+    """Remove the vectors of all other content, whoever's it was."""
+    known = set(connection.scalars(select(embedding.c.content_hash).distinct()))
+    forget_vectors(connection, known.difference(hashes))

@@ -11,7 +11,6 @@ from sqlalchemy import (
     BigInteger,
     ColumnElement,
     CompoundSelect,
-    Connection,
     Row,
     Select,
     String,
@@ -25,8 +24,9 @@ from sqlalchemy import (
 
 from m2a.memory import concept_store
 from m2a.memory.concept_store import fold_name
-from m2a.memory.database import chunks, from_microseconds, grouped, is_listed, listed, rows_among
 from m2a.memory.schema import entry, entry_concept, entry_evidence, entry_history, entry_photo, forgotten_entry
+from m2a.memory.sql import chunks, from_microseconds, grouped, is_listed, listed
+from m2a.memory.unit_of_work import UnitOfWork
 from m2a.memory.withheld import FORGOTTEN, is_kept_back
 from m2a.types import Concept, DateInterval, EvidenceRange, HistoryRow, MemoryEntry, MemoryKind
 
@@ -34,53 +34,48 @@ from m2a.types import Concept, DateInterval, EvidenceRange, HistoryRow, MemoryEn
 class EntryReader:
     """Entries, their history and the concepts they are about, per owner.
 
-    Every method runs inside the caller's transaction. Entries come in order of memory id, and only living ones where nothing
-    else is said.
+    Entries come in order of memory id, and only living ones where nothing else is said.
     """
 
-    def get(self, connection: Connection, owner: str, memory_ids: Collection[int]) -> dict[int, MemoryEntry]:
+    def get(self, unit: UnitOfWork, memory_ids: Collection[int]) -> dict[int, MemoryEntry]:
         """The living entries among the ids, by id."""
-        rows = rows_among(connection, _COLUMNS, owner, set(memory_ids)) if memory_ids else ()
-        return {e.memory_id: e for e in self._whole(connection, owner, [row for row in rows if row.alive])}
+        rows = unit.rows_among(_COLUMNS, set(memory_ids)) if memory_ids else ()
+        return {e.memory_id: e for e in self._whole(unit, [row for row in rows if row.alive])}
 
-    def evidence(
-        self, connection: Connection, owner: str, memory_ids: Collection[int]
-    ) -> dict[int, list[EvidenceRange]]:
+    def evidence(self, unit: UnitOfWork, memory_ids: Collection[int]) -> dict[int, list[EvidenceRange]]:
         """Of each of the entries the messages that it rests on."""
         columns = (entry_evidence.c.memory_id, entry_evidence.c.first_id, entry_evidence.c.last_id)
-        rows = rows_among(connection, columns, owner, memory_ids)
+        rows = unit.rows_among(columns, memory_ids)
         return grouped((memory_id, EvidenceRange(first, last)) for memory_id, first, last in rows)
 
-    def all(self, connection: Connection, owner: str, kinds: Collection[MemoryKind] | None = None) -> list[MemoryEntry]:
+    def all(self, unit: UnitOfWork, kinds: Collection[MemoryKind] | None = None) -> list[MemoryEntry]:
         """Every living entry, of the given kinds if there are any."""
-        return self._load(connection, owner, entry.c.kind.in_(list(kinds)) if kinds else entry.c.alive)
+        return self._load(unit, entry.c.kind.in_(list(kinds)) if kinds else entry.c.alive)
 
-    def saying(self, connection: Connection, owner: str, text: str) -> MemoryEntry | None:
+    def saying(self, unit: UnitOfWork, text: str) -> MemoryEntry | None:
         """The living entry that says the same in the same words."""
-        memory_id = connection.scalar(
+        memory_id = unit.scalar(
             select(entry.c.memory_id).where(
-                entry.c.owner == owner, entry.c.alive, entry.c.folded_hash == folded_hash(text.strip())
+                unit.owns(entry), entry.c.alive, entry.c.folded_hash == folded_hash(text.strip())
             )
         )
-        return None if memory_id is None else self.get(connection, owner, [memory_id])[memory_id]
+        return None if memory_id is None else self.get(unit, [memory_id])[memory_id]
 
-    def superseded(self, connection: Connection, owner: str, memory_ids: Collection[int]) -> dict[int, MemoryEntry]:
+    def superseded(self, unit: UnitOfWork, memory_ids: Collection[int]) -> dict[int, MemoryEntry]:
         """The entries among the ids of which others took the place, as they were. Forgotten ones are not among them."""
         found: dict[int, MemoryEntry] = {}
         for chunk in chunks(sorted(set(memory_ids))):
             these = entry.c.memory_id.in_(chunk) & entry.c.successor_id.is_not(None) & ~is_forgotten(entry)
-            found |= {e.memory_id: e for e in self._load(connection, owner, these, alive=False)}
+            found |= {e.memory_id: e for e in self._load(unit, these, alive=False)}
         return found
 
-    def superseded_in(
-        self, connection: Connection, owner: str, message_ids: Collection[int]
-    ) -> dict[int, list[MemoryEntry]]:
+    def superseded_in(self, unit: UnitOfWork, message_ids: Collection[int]) -> dict[int, list[MemoryEntry]]:
         """For each message the superseded entries that rest on it."""
         if not message_ids:
             return {}
-        ids = {"owner": owner, "first": min(message_ids), "last": max(message_ids)}
-        ranges = connection.execute(_SUPERSEDED_BETWEEN, ids).all()
-        entries = self.superseded(connection, owner, {row.memory_id for row in ranges})
+        ids = {"owner": unit.owner, "first": min(message_ids), "last": max(message_ids)}
+        ranges = unit.execute(_SUPERSEDED_BETWEEN, ids).all()
+        entries = self.superseded(unit, {row.memory_id for row in ranges})
         return grouped(
             (message_id, entries[row.memory_id])
             for row in ranges
@@ -89,71 +84,69 @@ class EntryReader:
             if row.first_id <= message_id <= row.last_id
         )
 
-    def gone(self, connection: Connection, owner: str, memory_ids: Collection[int]) -> list[MemoryEntry]:
+    def gone(self, unit: UnitOfWork, memory_ids: Collection[int]) -> list[MemoryEntry]:
         """Those among the ids that are not alive, forgotten ones too: to take a change back, and for nothing else."""
-        return self._load(connection, owner, entry.c.memory_id.in_(list(memory_ids)), alive=False)
+        return self._load(unit, entry.c.memory_id.in_(list(memory_ids)), alive=False)
 
-    def resting_with(self, connection: Connection, owner: str, entries: Collection[MemoryEntry]) -> list[MemoryEntry]:
+    def resting_with(self, unit: UnitOfWork, entries: Collection[MemoryEntry]) -> list[MemoryEntry]:
         """The living entries of which a range of evidence begins as one of these does."""
         firsts = {first for found in entries for first, _ in found.evidence_ids}
         if not firsts:
             return []
         columns = (entry_evidence.c.first_id, entry_evidence.c.memory_id)
-        ids = {number for _, number in rows_among(connection, columns, owner, firsts)}
-        return list(self.get(connection, owner, ids).values())
+        ids = {number for _, number in unit.rows_among(columns, firsts)}
+        return list(self.get(unit, ids).values())
 
-    def as_recorded(self, connection: Connection, owner: str, memory_ids: Collection[int]) -> dict[int, MemoryEntry]:
+    def as_recorded(self, unit: UnitOfWork, memory_ids: Collection[int]) -> dict[int, MemoryEntry]:
         """The entries among the ids, alive or not, forgotten ones too: to erase them, and for nothing else."""
-        rows = rows_among(connection, _COLUMNS, owner, set(memory_ids)) if memory_ids else ()
-        return {e.memory_id: e for e in self._whole(connection, owner, rows)}
+        rows = unit.rows_among(_COLUMNS, set(memory_ids)) if memory_ids else ()
+        return {e.memory_id: e for e in self._whole(unit, rows)}
 
-    def resting_on(self, connection: Connection, owner: str, message_ids: Collection[int]) -> set[int]:
+    def resting_on(self, unit: UnitOfWork, message_ids: Collection[int]) -> set[int]:
         """The entries, alive or not, with any of the messages in their evidence."""
         if not message_ids:
             return set()
         wanted = sorted(message_ids)
-        rows = connection.execute(
+        rows = unit.execute(
             select(entry_evidence.c.memory_id, entry_evidence.c.first_id, entry_evidence.c.last_id).where(
-                entry_evidence.c.owner == owner,
+                unit.owns(entry_evidence),
                 entry_evidence.c.first_id <= wanted[-1],
                 entry_evidence.c.last_id >= wanted[0],
             )
         )
         return {memory_id for memory_id, first, last in rows if bisect_left(wanted, first) < bisect_right(wanted, last)}
 
-    def corrections_of(
-        self, connection: Connection, owner: str, memory_ids: Collection[int]
-    ) -> dict[int, list[MemoryEntry]]:
+    def corrections_of(self, unit: UnitOfWork, memory_ids: Collection[int]) -> dict[int, list[MemoryEntry]]:
         """For each entry the living ones that correct a part of it."""
-        ids = {number for _, number in rows_among(connection, (entry.c.corrects, entry.c.memory_id), owner, memory_ids)}
-        return grouped((found.corrects or 0, found) for found in self.get(connection, owner, ids).values())
+        ids = {number for _, number in unit.rows_among((entry.c.corrects, entry.c.memory_id), memory_ids)}
+        return grouped((found.corrects or 0, found) for found in self.get(unit, ids).values())
 
-    def predecessors(self, connection: Connection, owner: str, memory_id: int) -> list[int]:
+    def predecessors(self, unit: UnitOfWork, memory_id: int) -> list[int]:
         """What the entry superseded, what that had superseded, and so on; the newest first."""
         found = [memory_id]
         for number in found:
-            found += connection.scalars(
+            found += unit.scalars(
                 select(entry.c.memory_id)
-                .where(entry.c.owner == owner, entry.c.successor_id == number)
+                .where(unit.owns(entry), entry.c.successor_id == number)
                 .order_by(entry.c.memory_id.desc())
             ).all()
         return found[1:]
 
-    def with_photos(self, connection: Connection, owner: str, photo_ids: Collection[str]) -> dict[str, list[int]]:
+    def with_photos(self, unit: UnitOfWork, photo_ids: Collection[str]) -> dict[str, list[int]]:
         """For each photo the ids of the living entries that hold it, ascending."""
-        rows = connection.execute(
+        rows = unit.execute(
             select(entry_photo.c.photo_id, entry_photo.c.memory_id)
             .join(entry, (entry.c.owner == entry_photo.c.owner) & (entry.c.memory_id == entry_photo.c.memory_id))
-            .where(entry_photo.c.owner == owner, entry_photo.c.photo_id.in_(list(photo_ids)), entry.c.alive)
+            .where(unit.owns(entry_photo), entry_photo.c.photo_id.in_(list(photo_ids)), entry.c.alive)
             .order_by(entry_photo.c.photo_id, entry_photo.c.memory_id)  # the order of the index, not of every row
         )
         return grouped(rows)
 
-    def history(self, connection: Connection, owner: str, memory_id: int) -> list[HistoryRow]:
+    def history(self, unit: UnitOfWork, memory_id: int) -> list[HistoryRow]:
         """Every change of one memory, oldest first; of a forgotten one without words, unless it is only kept back."""
-        rows = connection.execute(
+        rows = unit.execute(
             select(entry_history, is_forgotten(entry_history, for_good=True).label("is_forgotten"))
-            .where(entry_history.c.owner == owner, entry_history.c.memory_id == memory_id)
+            .where(unit.owns(entry_history), entry_history.c.memory_id == memory_id)
             .order_by(entry_history.c.history_id)
         )
         return [
@@ -171,26 +164,26 @@ class EntryReader:
             for row in rows
         ]
 
-    def concepts(self, connection: Connection, owner: str) -> list[Concept]:
+    def concepts(self, unit: UnitOfWork) -> list[Concept]:
         """Everything that the living entries name, in the order in which it was named."""
-        return concept_store.concepts(connection, owner)
+        return concept_store.concepts(unit)
 
-    def _load(self, connection: Connection, owner: str, condition: object, *, alive: bool = True) -> list[MemoryEntry]:
-        rows = connection.execute(
-            select(entry).where(entry.c.owner == owner, entry.c.alive.is_(alive), condition).order_by(entry.c.memory_id)  # type: ignore[arg-type]
+    def _load(self, unit: UnitOfWork, condition: object, *, alive: bool = True) -> list[MemoryEntry]:
+        rows = unit.execute(
+            select(entry).where(unit.owns(entry), entry.c.alive.is_(alive), condition).order_by(entry.c.memory_id)  # type: ignore[arg-type]
         ).all()
-        return self._whole(connection, owner, rows)
+        return self._whole(unit, rows)
 
-    def _whole(self, connection: Connection, owner: str, rows: Sequence[Row]) -> list[MemoryEntry]:  # type: ignore[type-arg]
+    def _whole(self, unit: UnitOfWork, rows: Sequence[Row]) -> list[MemoryEntry]:  # type: ignore[type-arg]
         """The rows of entries, in any order, with their parts."""
         if not rows:
             return []
-        dialect = connection.dialect.name
-        values = {"owner": owner, "numbers": listed(dialect, [row.memory_id for row in rows])}
+        dialect = unit.dialect
+        values = {"owner": unit.owner, "numbers": listed(dialect, [row.memory_id for row in rows])}
         photos: dict[int, list[str]] = {}
         evidence: dict[int, list[EvidenceRange]] = {}
         concepts: dict[int, list[int]] = {}
-        for memory_id, _, photo_id, first, last in connection.execute(_parts(dialect), values).all():
+        for memory_id, _, photo_id, first, last in unit.execute(_parts(dialect), values).all():
             if photo_id is not None:
                 photos.setdefault(memory_id, []).append(photo_id)
             elif last is not None:

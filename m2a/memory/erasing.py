@@ -12,62 +12,47 @@ message of that day which says so.
 
 from datetime import datetime
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import delete, select
 
-from m2a.memory import concept_store
-from m2a.memory.database import Database
+from m2a.memory import concept_store, conversations
 from m2a.memory.erasure_removal import ErasureRemoval
 from m2a.memory.forgetting import Forgetter
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.receipts import write_receipt
 from m2a.memory.retelling import scrub_notes, told_by, words_left_alone
-from m2a.memory.schema import (
-    concept,
-    entry,
-    message,
-    metadata,
-    photo,
-)
+from m2a.memory.schema import concept, entry, message, metadata, photo
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
 from m2a.memory.titles import retitle_telling
-from m2a.types import (
-    Erasure,
-    ErasurePreview,
-    Receipt,
-)
+from m2a.memory.unit_of_work import UnitOfWork
+from m2a.types import Erasure, ErasurePreview, Receipt
 
 # What stays of an owner of whom everything is erased: the name, the numbers given out, and what the act leaves.
 _KEPT = ("owner", "erasure", "receipt", "outbox", "owner_setting")
 
 
 class Eraser:
-    """Erases, inside the caller's transaction; a preview is the same, rolled back."""
+    """Erases; a preview is the same, rolled back."""
 
-    def __init__(
-        self, database: Database, raw: RawMessageStore, semantic: SemanticMemoryStore, forgetter: Forgetter
-    ) -> None:
-        self._database = database
+    def __init__(self, raw: RawMessageStore, semantic: SemanticMemoryStore, forgetter: Forgetter) -> None:
         self._raw = raw
         self._semantic = semantic
         self._forgetter = forgetter
 
-    def erase(
-        self, connection: Connection, owner: str, erased: Erasure, now: datetime
-    ) -> tuple[ErasurePreview, Receipt]:
+    def erase(self, unit: UnitOfWork, erased: Erasure, now: datetime) -> tuple[ErasurePreview, Receipt]:
         """Take it out of every row; what went, and the receipt. The files of its photos are the caller's to remove.
 
         Raises `NothingToEraseError`.
         """
-        work = _Work(self._database, self._raw, self._semantic, self._forgetter, connection, owner, now)
+        work = _Work(self._raw, self._semantic, self._forgetter, unit, now)
         gone = work.everything(erased) if erased.kind == "everything" else work.part(erased)
-        return gone, write_receipt(connection, owner, gone, now)
+        return gone, write_receipt(unit, gone, now)
 
 
 class _Work(ErasureRemoval):
     """One erasure of one owner. What is found to go is noted first, then taken out."""
 
     def part(self, erased: Erasure) -> ErasurePreview:
-        connection, owner = self._connection, self._owner
+        unit = self._unit
         known = self._names()
         self._note_what_is_named(erased)
         kept = self._note_entries(keep_memories=erased.keep_memories)
@@ -78,24 +63,24 @@ class _Work(ErasureRemoval):
         captions = self._captions()
         losing = self._concepts_losing()
         records, places = self._number_of_records(), self._places()
-        texts = [*withheld, *captions, *concept_store.all_names(connection, owner, losing)]
+        texts = [*withheld, *captions, *concept_store.all_names(unit, losing)]
         texts += [told_by(m.role, m.text) for m in self._messages.values()]
         texts += [f"{e.text} {e.caption}" for e in self._entries.values()]
 
         self._forget_vectors()
         self._delete_photos()
-        conversations = self._delete_messages()
-        self._semantic.erase(connection, owner, self._entries)
+        emptied = self._delete_messages()
+        self._semantic.erase(unit, self._entries)
         for reduced in kept:
-            self._semantic.reduce(connection, owner, reduced, **self._by)
-        telling = words_left_alone(connection, owner, texts)
-        concept_store.delete_unsaid(connection, owner, losing, telling)
+            self._semantic.reduce(unit, reduced, self._by)
+        telling = words_left_alone(unit, texts)
+        concept_store.delete_unsaid(unit, losing, telling)
         keys = self._keys()
         # What tells of something forgotten was withheld with it.
         self._withhold_more(set() if erased.kind == "forgotten" else self._retold(telling, *places))
         changed = self._rewrite_messages()
-        retitle_telling(connection, owner, telling)
-        scrub_notes(connection, owner, telling, set(keys), self._photos, self._forgettings)
+        retitle_telling(unit, telling)
+        scrub_notes(unit, telling, set(keys), self._photos, self._forgettings)
         left = self._names()
         return ErasurePreview(
             erased,
@@ -107,20 +92,18 @@ class _Work(ErasureRemoval):
             tuple(captions),
             tuple(name for key, (name, _) in known.items() if key not in left or left[key][0] != name),
             tuple(name for key, (name, shown) in known.items() if shown and left.get(key) == (name, False)),
-            tuple(conversations),
+            tuple(emptied),
             records,
             tuple(one for one in kept if one.memory_id in self._retained),
         )
 
     def everything(self, erased: Erasure) -> ErasurePreview:
-        connection, owner = self._connection, self._owner
-        self._messages = self._logged(select(message.c.message_id).where(message.c.owner == owner))
-        self._entries = self._recorded(select(entry.c.memory_id).where(entry.c.owner == owner))
-        photos = connection.execute(select(photo.c.photo_id, photo.c.caption).where(photo.c.owner == owner)).all()
+        unit = self._unit
+        self._messages = self._logged(select(message.c.message_id).where(unit.owns(message)))
+        self._entries = self._recorded(select(entry.c.memory_id).where(unit.owns(entry)))
+        photos = unit.execute(select(photo.c.photo_id, photo.c.caption).where(unit.owns(photo))).all()
         self._photos = {row.photo_id for row in photos}
-        names = connection.scalars(
-            select(concept.c.name).where(concept.c.owner == owner).order_by(concept.c.concept_id)
-        )
+        names = unit.scalars(select(concept.c.name).where(unit.owns(concept)).order_by(concept.c.concept_id))
         gone = ErasurePreview(
             erased,
             tuple(self._messages.values()),
@@ -128,15 +111,15 @@ class _Work(ErasureRemoval):
             photo_ids=tuple(sorted(self._photos)),
             captions=tuple(row.caption for row in photos if row.caption),
             names=tuple(names),
-            conversations=tuple(self._raw.conversations(connection, owner)),
+            conversations=tuple(conversations.listed(unit)),
             records=self._number_of_records(),
         )
         self._forget_vectors()
         self._let_go(self._messages)
         for table in metadata.tables.values():
             if "owner" in table.c and table.name not in _KEPT:
-                connection.execute(delete(table).where(table.c.owner == owner))
-        self._tell_index("message", self._messages)
-        self._tell_index("entry", self._entries)
-        self._tell_index("photo", self._photos)
+                unit.execute(delete(table).where(unit.owns(table)))
+        unit.tell_index("message", self._messages)
+        unit.tell_index("entry", self._entries)
+        unit.tell_index("photo", self._photos)
         return gone

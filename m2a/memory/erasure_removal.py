@@ -6,14 +6,13 @@ from typing import Any
 
 from sqlalchemy import Table, delete, insert, select
 
-from m2a.memory import photo_captions
-from m2a.memory.database import among, grouped, next_id
-from m2a.memory.embedding_cache import content_hash
+from m2a.memory import conversations, photo_captions, reply_sources
+from m2a.memory.embedding_cache import content_hash, forget_vectors
 from m2a.memory.erasure_scope import OF_FORGETTING, ErasureScope
 from m2a.memory.health import forget_dismissed_photos
 from m2a.memory.keeping import keep
 from m2a.memory.quotations import Span
-from m2a.memory.retelling import citing_replies, retelling_spans
+from m2a.memory.retelling import retelling_spans
 from m2a.memory.schema import (
     concept_photo,
     erasure,
@@ -21,28 +20,22 @@ from m2a.memory.schema import (
     message,
     message_photo,
     message_reading,
-    outbox,
     pending_update,
     photo,
+    reply_source,
     trace,
     turn_cost,
     withheld_photo,
     withheld_words,
 )
+from m2a.memory.sql import grouped
 from m2a.memory.titles import retitle, titles_following, with_automatic_title
 from m2a.memory.withheld import FORGOTTEN, masked, moved, renew, withhold, without_marks
 from m2a.memory.words import message_words
-from m2a.types import (
-    Conversation,
-    MemoryEntry,
-    Message,
-    MessageSpan,
-    RecordKey,
-    RewrittenMessage,
-)
+from m2a.types import Conversation, MemoryEntry, Message, MessageSpan, RecordKey, RewrittenMessage
 
 _OF_MESSAGE = (
-    message_photo, message, trace, turn_cost, held_memory, pending_update, message_reading, withheld_words,
+    message_photo, message, trace, reply_source, turn_cost, held_memory, pending_update, message_reading, withheld_words,
     withheld_photo,
 )  # fmt: skip
 
@@ -52,7 +45,7 @@ class ErasureRemoval(ErasureScope):
 
     def _keep(self) -> list[MemoryEntry]:
         """The memories that the user keeps, with the message that says so as evidence."""
-        said = keep(self._connection, self._owner, self._raw, list(self._retained.values()), self._by["now"])
+        said = keep(self._unit, self._raw, list(self._retained.values()), self._by.now)
         return [replace(one, evidence_ids=(*one.evidence_ids, said[one.memory_id])) for one in self._retained.values()]
 
     def _forget_vectors(self) -> None:
@@ -61,36 +54,35 @@ class ErasureRemoval(ErasureScope):
 
         hashes = [content_hash(entry_text(found)) for found in self._entries.values()]
         hashes += [*self._hashes(self._messages.values()), *self._photos]
-        self._embeddings.forget(self._connection, hashes)
-        self._ranked.forget(self._connection, self._owner, self._keys())
+        forget_vectors(self._unit.connection, hashes)
+        self._ranked.forget(self._unit, self._keys())
 
     def _hashes(self, messages: Iterable[Message]) -> list[str]:
         """Of what the messages' vectors are of, with and without the captions of their photos."""
         from m2a.memory.indexer import message_text
 
         logged = list(messages)
-        captioned = photo_captions.with_captions(self._connection, self._owner, logged)
+        captioned = photo_captions.with_captions(self._unit, logged)
         return [content_hash(message_text(one)) for one in (*logged, *captioned)]
 
     def _delete_messages(self) -> list[Conversation]:
         """Returns the conversations that go with them."""
-        known = {c.conversation_id: c for c in self._raw.conversations(self._connection, self._owner)}
+        known = {c.conversation_id: c for c in conversations.listed(self._unit)}
         self._touched |= {m.conversation_id for m in self._messages.values()}
-        automatic = with_automatic_title(self._connection, self._owner, self._touched)
+        automatic = with_automatic_title(self._unit, self._touched)
         self._let_go(self._messages)
         for table in _OF_MESSAGE:
-            these = among(self._connection, table.c.message_id, self._messages)
-            self._connection.execute(delete(table).where(table.c.owner == self._owner, these))
-        self._tell_index("message", self._messages)
-        emptied = self._raw.remove_empty(self._connection, self._owner, self._touched)
-        retitle(self._connection, self._owner, automatic - emptied)
+            these = self._unit.among(table.c.message_id, self._messages)
+            self._unit.execute(delete(table).where(self._unit.owns(table), these))
+        self._unit.tell_index("message", self._messages)
+        emptied = conversations.remove_empty(self._unit, self._touched)
+        retitle(self._unit, automatic - emptied)
         return [known[conversation_id] for conversation_id in sorted(emptied) if conversation_id in known]
 
     def _retold(self, telling: Collection[str], conversation_ids: Collection[str], since: int) -> set[MessageSpan]:
-        citing = citing_replies(self._connection, self._owner, set(self._keys()))
+        citing = reply_sources.replies_on(self._unit, set(self._keys()))
         return retelling_spans(
-            self._connection,
-            self._owner,
+            self._unit,
             self._raw,
             telling,
             citing=citing,
@@ -102,35 +94,35 @@ class ErasureRemoval(ErasureScope):
         """Withhold the spans, and the photos wherever they are shown, in a forgetting of their own."""
         photos = {(number, photo_id) for number, photo_id, _ in self._showing(self._photos)}
         if spans or photos:
-            forgetting_id = next_id(self._connection, self._owner, "forgetting")
+            forgetting_id = self._unit.next_id("forgetting")
             touched = {span.message_id for span in spans} | {number for number, _ in photos}
-            with titles_following(self._connection, self._owner, touched):
-                withhold(self._connection, self._owner, forgetting_id, spans, photos)
+            with titles_following(self._unit, touched):
+                withhold(self._unit, forgetting_id, spans, photos)
             self._forgettings.add(forgetting_id)
 
     def _rewrite_messages(self) -> list[RewrittenMessage]:
         """Write the messages anew without what the forgettings withhold of them; as they were, with what they lost."""
         words = self._withheld()
         photos = grouped((row.message_id, row.photo_id) for row in self._of_forgettings(withheld_photo))
-        logged = self._raw.as_logged(self._connection, self._owner, words.keys() | photos.keys())
+        logged = self._raw.as_logged(self._unit, words.keys() | photos.keys())
         for table in OF_FORGETTING:
-            these = among(self._connection, table.c.forgetting_id, self._forgettings)
-            self._connection.execute(delete(table).where(table.c.owner == self._owner, these))
+            these = self._unit.among(table.c.forgetting_id, self._forgettings)
+            self._unit.execute(delete(table).where(self._unit.owns(table), these))
         changed = []
-        self._embeddings.forget(self._connection, self._hashes(logged.values()))
+        forget_vectors(self._unit.connection, self._hashes(logged.values()))
         for number, found in logged.items():
             self._rewrite(found, words.get(number, []), photos.get(number, []))
             lost = sorted(set(words.get(number, [])))
             changed.append(RewrittenMessage(found, tuple(found.text[slice(*span)] for span in lost)))
-        gone = (withheld_photo.c.owner == self._owner) & withheld_photo.c.photo_id.in_(sorted(self._photos))
-        self._connection.execute(delete(withheld_photo).where(gone))
-        renew(self._connection, self._owner, logged)
-        self._ranked.forget(self._connection, self._owner, [RecordKey("message", number) for number in logged])
+        gone = self._unit.owns(withheld_photo) & withheld_photo.c.photo_id.in_(sorted(self._photos))
+        self._unit.execute(delete(withheld_photo).where(gone))
+        renew(self._unit, logged)
+        self._ranked.forget(self._unit, [RecordKey("message", number) for number in logged])
         return changed
 
     def _rewrite(self, found: Message, spans: Collection[Span], photo_ids: Collection[str]) -> None:
         """Layer 1 takes no change of a row: it is let go, and comes back under its id with less in it."""
-        connection, number = self._connection, found.message_id
+        unit, number = self._unit, found.message_id
         [row] = self._rows(message, number)
         photos = [one for one in self._rows(message_photo, number) if one["photo_id"] not in photo_ids]
         text = masked(found.text, spans)
@@ -144,33 +136,27 @@ class ErasureRemoval(ErasureScope):
                     longest[place] = one | {"first_character": first, "last_character": last}
         self._let_go([number])
         for table in (message_photo, message, withheld_words):
-            connection.execute(delete(table).where(table.c.owner == self._owner, table.c.message_id == number))
+            unit.execute(delete(table).where(self._unit.owns(table), table.c.message_id == number))
         words = " ".join(message_words(found.speaker, without_marks(text)))
         self._insert(message, [row | {"text": text, "words": words}])
         self._insert(message_photo, photos)
         self._insert(withheld_words, longest.values())
-        connection.execute(delete(erasure).where(erasure.c.owner == self._owner, erasure.c.message_id == number))
+        unit.execute(delete(erasure).where(self._unit.owns(erasure), erasure.c.message_id == number))
 
     def _delete_photos(self) -> None:
-        forget_dismissed_photos(self._connection, self._owner, self._photos)
+        forget_dismissed_photos(self._unit, self._photos)
         for table in (photo, concept_photo):
             these = table.c.photo_id.in_(sorted(self._photos))
-            self._connection.execute(delete(table).where(table.c.owner == self._owner, these))
-        self._tell_index("photo", self._photos)
+            self._unit.execute(delete(table).where(self._unit.owns(table), these))
+        self._unit.tell_index("photo", self._photos)
 
     def _let_go(self, message_ids: Collection[int]) -> None:
         """Have the triggers let the messages' rows go."""
-        listed = among(self._connection, erasure.c.message_id, message_ids)
-        known = set(
-            self._connection.scalars(select(erasure.c.message_id).where(erasure.c.owner == self._owner, listed))
-        )
+        listed = self._unit.among(erasure.c.message_id, message_ids)
+        known = set(self._unit.scalars(select(erasure.c.message_id).where(self._unit.owns(erasure), listed)))
         new = sorted(set(message_ids) - known)
-        self._insert(erasure, [{"owner": self._owner, "message_id": number} for number in new])
-
-    def _tell_index(self, record: str, record_ids: Iterable[int | str]) -> None:
-        rows = [{"owner": self._owner, "record": record, "record_id": str(one)} for one in record_ids]
-        self._insert(outbox, rows)
+        self._insert(erasure, [{"owner": self._unit.owner, "message_id": number} for number in new])
 
     def _insert(self, table: Table, rows: Iterable[Mapping[str, Any]]) -> None:
         if rows := list(rows):
-            self._connection.execute(insert(table), rows)
+            self._unit.execute(insert(table), rows)

@@ -1,37 +1,23 @@
 """Forgetting: which entries go with the one that is forgotten, and which words and photos of messages are withheld with them."""
 
-import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import datetime
 
-from sqlalchemy import Connection, delete, func, insert, or_, select
+from sqlalchemy import delete, func, insert, select
 
-from m2a.memory.database import Database, chunks, grouped, next_id, to_microseconds
-from m2a.memory.migrations import FORGOTTEN_BEFORE_WITHHOLDING
+from m2a.memory import reply_sources
+from m2a.memory.attribution import Attribution
+from m2a.memory.full_text import holding
 from m2a.memory.quotations import Span, sentence_spans, spans_saying
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.repetitions import Statement, repeating_spans, spans_holding, spans_of_statement, statements
-from m2a.memory.schema import (
-    forgotten_entry,
-    kept_back,
-    message,
-    message_photo,
-    setting,
-    trace,
-    withheld_words,
-)
+from m2a.memory.schema import forgotten_entry, kept_back, message, message_photo, trace, withheld_words
 from m2a.memory.semantic_memory_store import RejectedWriteError, SemanticMemoryStore
+from m2a.memory.sql import to_microseconds
 from m2a.memory.titles import retitle, titles_by_conversation, titles_following
-from m2a.memory.withheld import (
-    as_logged,
-    give_back,
-    withheld_by,
-    withheld_photos,
-    withheld_spans,
-    withhold,
-)
+from m2a.memory.unit_of_work import UnitOfWork
+from m2a.memory.withheld import as_logged, give_back, withheld_by, withheld_photos, withheld_spans, withhold
 from m2a.memory.words import finished_words
-from m2a.types import EntryChange, KeptBackReason, MemoryEntry, Message, MessageSpan
+from m2a.types import EntryChange, KeptBackReason, MemoryEntry, Message, MessageSpan, RecordKey
 
 _TAKEN_OUT: Mapping[KeptBackReason | None, EntryChange] = {
     None: "deleted",
@@ -41,7 +27,7 @@ _TAKEN_OUT: Mapping[KeptBackReason | None, EntryChange] = {
 
 
 class Forgetter:
-    """Forgets, and takes it back. Every method runs inside the caller's transaction."""
+    """Forgets, and takes it back."""
 
     def __init__(self, raw: RawMessageStore, semantic: SemanticMemoryStore) -> None:
         self._raw = raw
@@ -49,14 +35,11 @@ class Forgetter:
 
     def forget(
         self,
-        connection: Connection,
-        owner: str,
+        unit: UnitOfWork,
         memory_id: int | None,
         spans: Iterable[MessageSpan],
+        by: Attribution,
         *,
-        who: str,
-        why: str,
-        now: datetime,
         keeping: KeptBackReason | None = None,
         leaving: Collection[int] = (),
     ) -> int:
@@ -67,23 +50,21 @@ class Forgetter:
         to go: they keep no words and photos here.
         Raises `RejectedWriteError` for an unknown entry or message.
         """
-        spans = self._in_log(connection, owner, spans)
-        living = [] if memory_id is None else self._with_corrections(connection, owner, memory_id)
-        older = [
-            number for found in living for number in self._semantic.predecessors(connection, owner, found.memory_id)
-        ]
-        entries = [*living, *self._semantic.superseded(connection, owner, older).values()]
-        forgetting_id = next_id(connection, owner, "forgetting")
+        spans = self._in_log(unit, spans)
+        living = [] if memory_id is None else self._with_corrections(unit, memory_id)
+        older = [number for found in living for number in self._semantic.predecessors(unit, found.memory_id)]
+        entries = [*living, *self._semantic.superseded(unit, older).values()]
+        forgetting_id = unit.next_id("forgetting")
         for found in living:
             change = _TAKEN_OUT[keeping]
-            self._semantic.delete(connection, owner, found.memory_id, who=who, why=why, now=now, change=change)
+            self._semantic.delete(unit, found.memory_id, by, change=change)
         alive = {found.memory_id for found in living}
         if entries:
-            connection.execute(
+            unit.execute(
                 insert(forgotten_entry),
                 [
                     {
-                        "owner": owner,
+                        "owner": unit.owner,
                         "forgetting_id": forgetting_id,
                         "memory_id": found.memory_id,
                         "was_alive": found.memory_id in alive,
@@ -92,28 +73,30 @@ class Forgetter:
                 ],
             )
         if keeping is not None:
-            key = {"owner": owner, "forgetting_id": forgetting_id, "reason": keeping, "kept_at": to_microseconds(now)}
-            connection.execute(insert(kept_back), [{**key, "memory_id": found.memory_id} for found in living])
-        self.withhold(connection, owner, forgetting_id, entries, spans, leaving)
+            key = {
+                "owner": unit.owner,
+                "forgetting_id": forgetting_id,
+                "reason": keeping,
+                "kept_at": to_microseconds(by.now),
+            }
+            unit.execute(insert(kept_back), [{**key, "memory_id": found.memory_id} for found in living])
+        self.withhold(unit, forgetting_id, entries, spans, leaving)
         return forgetting_id
 
-    def take_back(
-        self, connection: Connection, owner: str, forgetting_id: int, *, who: str, why: str, now: datetime
-    ) -> None:
+    def take_back(self, unit: UnitOfWork, forgetting_id: int, by: Attribution) -> None:
         """Let everything be remembered and read again that was forgotten by that. Raises `RejectedWriteError`."""
-        this = (forgotten_entry.c.owner == owner) & (forgotten_entry.c.forgetting_id == forgetting_id)
-        lived = connection.scalars(select(forgotten_entry.c.memory_id).where(this, forgotten_entry.c.was_alive)).all()
-        connection.execute(delete(forgotten_entry).where(this))
-        is_of_it = (kept_back.c.owner == owner) & (kept_back.c.forgetting_id == forgetting_id)
-        connection.execute(delete(kept_back).where(is_of_it))
-        self._semantic.revive(connection, owner, lived, who=who, why=why, now=now)
-        with titles_following(connection, owner, withheld_by(connection, owner, forgetting_id)):
-            give_back(connection, owner, forgetting_id)
+        this = unit.owns(forgotten_entry) & (forgotten_entry.c.forgetting_id == forgetting_id)
+        lived = unit.scalars(select(forgotten_entry.c.memory_id).where(this, forgotten_entry.c.was_alive)).all()
+        unit.execute(delete(forgotten_entry).where(this))
+        is_of_it = unit.owns(kept_back) & (kept_back.c.forgetting_id == forgetting_id)
+        unit.execute(delete(kept_back).where(is_of_it))
+        self._semantic.revive(unit, lived, by)
+        with titles_following(unit, withheld_by(unit, forgetting_id)):
+            give_back(unit, forgetting_id)
 
     def withhold(
         self,
-        connection: Connection,
-        owner: str,
+        unit: UnitOfWork,
         forgetting_id: int,
         entries: Sequence[MemoryEntry],
         spans: Collection[MessageSpan],
@@ -121,55 +104,55 @@ class Forgetter:
     ) -> None:
         """Withhold what says the entries, which are no more, and the spans (of the log), wherever it is said again."""
         gone_ids = {*leaving, *(gone.memory_id for gone in entries)}
-        evidence = self._evidence(connection, owner, entries)
-        others = self._staying_on(connection, owner, evidence, gone_ids)
+        evidence = self._evidence(unit, entries)
+        others = self._staying_on(unit, evidence, gone_ids)
         found = set(spans)
         # Where words of an entry's evidence are named, they alone are to go: the rest of it may be said and shown again.
         named = {span.message_id for span in spans}
         whole = [gone for gone in entries if not named & set(gone.evidence_message_ids())]
         for gone in whole:
             found |= _said(gone, [evidence[i] for i in gone.evidence_message_ids() if i in evidence], others)
-        messages = evidence | self._raw.as_logged(connection, owner, {span.message_id for span in found})
+        messages = evidence | self._raw.as_logged(unit, {span.message_id for span in found})
         texts = [messages[number].text[first:last] for number, first, last in found if number in messages]
         texts += [gone.text for gone in whole]
         staying = _words_that_stay(whole, others)
-        repeated = self._repetitions(connection, owner, texts, staying, min(messages, default=0), gone_ids)
+        repeated = self._repetitions(unit, texts, staying, min(messages, default=0), gone_ids)
         found |= {span for span in repeated if span.message_id not in named}
         told_in = [m for m in evidence.values() if m.role == "user"]
-        found |= self._replies(connection, owner, whole, staying, told_in, gone_ids)
-        photos = self._photos(connection, owner, entries, found, messages, gone_ids)
+        found |= self._replies(unit, whole, staying, told_in, gone_ids)
+        photos = self._photos(unit, entries, found, messages, gone_ids)
         touched = {span.message_id for span in found} | {number for number, _ in photos}
-        with titles_following(connection, owner, touched):
-            withhold(connection, owner, forgetting_id, found, photos)
-        titles = titles_by_conversation(connection, owner)
-        forgotten = self.is_forgotten(connection, owner, list(titles.values()))
-        retitle(connection, owner, [one for one, tells in zip(titles, forgotten, strict=True) if tells])
+        with titles_following(unit, touched):
+            withhold(unit, forgetting_id, found, photos)
+        titles = titles_by_conversation(unit)
+        forgotten = self.is_forgotten(unit, list(titles.values()))
+        retitle(unit, [one for one, tells in zip(titles, forgotten, strict=True) if tells])
 
-    def is_forgotten(self, connection: Connection, owner: str, texts: Sequence[str]) -> list[bool]:
+    def is_forgotten(self, unit: UnitOfWork, texts: Sequence[str]) -> list[bool]:
         """Whether each of the texts says again, or asks for by its words, what was forgotten."""
-        forgotten = self._forgotten_statements(connection, owner) if any(texts) else []
+        forgotten = self._forgotten_statements(unit) if any(texts) else []
         return [
             any(statement.is_repeated_by("assistant", set(finished_words(text))) for statement in forgotten)
             for text in texts
         ]
 
-    def _forgotten_statements(self, connection: Connection, owner: str) -> list[Statement]:
-        ids = connection.scalars(select(forgotten_entry.c.memory_id).where(forgotten_entry.c.owner == owner)).all()
-        entries = self._semantic.gone(connection, owner, ids)
-        kept = _words_that_stay(entries, self._semantic.resting_with(connection, owner, entries))
+    def _forgotten_statements(self, unit: UnitOfWork) -> list[Statement]:
+        ids = unit.scalars(select(forgotten_entry.c.memory_id).where(unit.owns(forgotten_entry))).all()
+        entries = self._semantic.gone(unit, ids)
+        kept = _words_that_stay(entries, self._semantic.resting_with(unit, entries))
         texts = [gone.text for gone in entries]
         columns = (withheld_words.c.message_id, withheld_words.c.first_character, withheld_words.c.last_character)
-        spans = connection.execute(select(*columns).where(withheld_words.c.owner == owner)).all()
-        logged = self._raw.as_logged(connection, owner, {number for number, _, _ in spans})
+        spans = unit.execute(select(*columns).where(unit.owns(withheld_words))).all()
+        logged = self._raw.as_logged(unit, {number for number, _, _ in spans})
         texts += [logged[number].text[first:last] for number, first, last in spans if number in logged]
         return statements(texts, {}, 0, kept)
 
-    def _in_log(self, connection: Connection, owner: str, spans: Iterable[MessageSpan]) -> set[MessageSpan]:
+    def _in_log(self, unit: UnitOfWork, spans: Iterable[MessageSpan]) -> set[MessageSpan]:
         """The spans of messages as they are read, as spans of the log."""
         spans = list(spans)
         ids = {span.message_id for span in spans}
-        logged = self._raw.as_logged(connection, owner, ids)
-        withheld = withheld_spans(connection, owner, ids)
+        logged = self._raw.as_logged(unit, ids)
+        withheld = withheld_spans(unit, ids)
         found = set[MessageSpan]()
         for number, first, last in spans:
             if number not in logged:
@@ -180,35 +163,32 @@ class Forgetter:
             found.add(MessageSpan(number, *as_logged((first, last), text, withheld.get(number, ()))))
         return {span for span in found if span.first < span.last}
 
-    def _with_corrections(self, connection: Connection, owner: str, memory_id: int) -> list[MemoryEntry]:
-        named = self._semantic.get(connection, owner, [memory_id]).get(memory_id)
+    def _with_corrections(self, unit: UnitOfWork, memory_id: int) -> list[MemoryEntry]:
+        named = self._semantic.get(unit, [memory_id]).get(memory_id)
         if named is None:
             raise RejectedWriteError(f"There is no memory {memory_id}.")
         found = {memory_id: named}
         waiting = [memory_id]
         while waiting:
-            ties = self._semantic.corrections_of(connection, owner, waiting)
+            ties = self._semantic.corrections_of(unit, waiting)
             new = {e.memory_id: e for some in ties.values() for e in some if e.memory_id not in found}
             found |= new
             waiting = list(new)
         return list(found.values())
 
-    def _evidence(self, connection: Connection, owner: str, entries: Sequence[MemoryEntry]) -> dict[int, Message]:
-        return self._raw.as_logged(
-            connection, owner, {number for gone in entries for number in gone.evidence_message_ids()}
-        )
+    def _evidence(self, unit: UnitOfWork, entries: Sequence[MemoryEntry]) -> dict[int, Message]:
+        return self._raw.as_logged(unit, {number for gone in entries for number in gone.evidence_message_ids()})
 
     def _staying_on(
-        self, connection: Connection, owner: str, message_ids: Collection[int], gone_ids: Collection[int]
+        self, unit: UnitOfWork, message_ids: Collection[int], gone_ids: Collection[int]
     ) -> list[MemoryEntry]:
         """The active entries that rest on any of the messages, without those that go."""
-        staying = self._semantic.resting_on(connection, owner, message_ids).difference(gone_ids)
-        return list(self._semantic.get(connection, owner, staying).values())
+        staying = self._semantic.resting_on(unit, message_ids).difference(gone_ids)
+        return list(self._semantic.get(unit, staying).values())
 
     def _repetitions(
         self,
-        connection: Connection,
-        owner: str,
+        unit: UnitOfWork,
         texts: Sequence[str],
         staying: Mapping[str, frozenset[str]],
         since: int,
@@ -218,17 +198,16 @@ class Forgetter:
         words = {word for text in texts for word in finished_words(text)}
         if not words:
             return set()
-        holding = self._raw.holding(connection, owner, words)
-        frequency = {word: sum(word in held for held in map(set, holding.values())) for word in words}
-        total = connection.scalar(select(func.count()).select_from(message).where(message.c.owner == owner)) or 0
-        repeated = statements(texts, frequency, total, staying)
+        found = holding(unit, words)
+        frequency = {word: sum(word in held for held in map(set, found.values())) for word in words}
+        repeated = statements(texts, frequency, unit.count(message), staying)
         candidates = [
             number
-            for number, held in holding.items()
+            for number, held in found.items()
             if any(statement.is_repeated_by("assistant", set(held)) for statement in repeated)
         ]
         repeating = dict[int, list[Span]]()
-        logged = self._raw.as_logged(connection, owner, candidates)
+        logged = self._raw.as_logged(unit, candidates)
         for number, candidate in logged.items():
             may_repeat = candidate.role == "user" or number >= since - 1
             if may_repeat and (spans := repeating_spans(repeated, candidate.role, candidate.text)):
@@ -236,7 +215,7 @@ class Forgetter:
         by_user = {number for number in repeating if logged[number].role == "user"}
         kept = {
             MessageSpan(number, *span)
-            for other in self._staying_on(connection, owner, by_user, gone_ids)
+            for other in self._staying_on(unit, by_user, gone_ids)
             for number in by_user.intersection(other.evidence_message_ids())
             for span in spans_saying(other.text, logged[number].text)
         }
@@ -244,8 +223,7 @@ class Forgetter:
 
     def _replies(
         self,
-        connection: Connection,
-        owner: str,
+        unit: UnitOfWork,
         entries: Sequence[MemoryEntry],
         staying: Mapping[str, frozenset[str]],
         told_in: Sequence[Message],
@@ -257,53 +235,45 @@ class Forgetter:
         """
         telling = {word for gone in entries for word in finished_words(gone.text) if word not in staying[gone.text]}
         found = set[MessageSpan]()
-        for reply_id, cited, question in self._citing(connection, owner, {gone.memory_id for gone in entries}):
-            others = self._semantic.get(connection, owner, cited.difference(gone_ids)).values()
+        for reply_id, cited, question in self._citing(unit, {gone.memory_id for gone in entries}):
+            others = self._semantic.get(unit, cited.difference(gone_ids)).values()
             known = {word for other in others for word in finished_words(other.text)}
-            found |= self._sentences(connection, owner, reply_id, telling - known - set(finished_words(question)))
+            found |= self._sentences(unit, reply_id, telling - known - set(finished_words(question)))
         for told in told_in:
             said = [span for gone in entries for span in spans_saying(gone.text, told.text)]
             rest = [told.text[slice(*span)] for span in sentence_spans(told.text) if span not in said]
-            reply_id = connection.scalar(
+            reply_id = unit.scalar(
                 select(func.min(message.c.message_id)).where(
-                    message.c.owner == owner,
+                    unit.owns(message),
                     message.c.conversation_id == told.conversation_id,
                     message.c.message_id > told.message_id,
                     message.c.role == "assistant",
                 )
             )
             if reply_id is not None:
-                found |= self._sentences(connection, owner, reply_id, telling - set(finished_words(" ".join(rest))))
+                found |= self._sentences(unit, reply_id, telling - set(finished_words(" ".join(rest))))
         return found
 
-    def _sentences(self, connection: Connection, owner: str, reply_id: int, words: Collection[str]) -> set[MessageSpan]:
-        reply = self._raw.as_logged(connection, owner, [reply_id]).get(reply_id)
+    def _sentences(self, unit: UnitOfWork, reply_id: int, words: Collection[str]) -> set[MessageSpan]:
+        reply = self._raw.as_logged(unit, [reply_id]).get(reply_id)
         if reply is None or reply.role != "assistant":
             return set()
         return {MessageSpan(reply_id, *span) for span in spans_holding(words, reply.text)}
 
-    def _citing(
-        self, connection: Connection, owner: str, memory_ids: Collection[int]
-    ) -> list[tuple[int, set[int], str]]:
+    def _citing(self, unit: UnitOfWork, memory_ids: Collection[int]) -> list[tuple[int, set[int], str]]:
         """The replies that rest on the memories: each with all memories that it rests on, and the question."""
-        found = []
-        for some in chunks(sorted(memory_ids), 50):
-            naming = or_(*(trace.c.steps.contains(f'"kind": "entry", "id": {number},') for number in some))
-            rows = connection.execute(
-                select(trace.c.message_id, trace.c.answers, trace.c.steps).where(trace.c.owner == owner, naming)
-            ).all()
-            for reply_id, answers, text in rows:
-                hits = [source["hit"] for source in json.loads(text).get("sources", ())]
-                cited = {hit["id"] for hit in hits if hit["kind"] == "entry"}
-                if cited & set(memory_ids):
-                    answered = self._raw.as_logged(connection, owner, [answers])
-                    found.append((reply_id, cited, "".join(question.text for question in answered.values())))
-        return found
+        replies = reply_sources.replies_on(unit, {RecordKey("entry", number) for number in memory_ids})
+        cited = reply_sources.memories_under(unit, replies)
+        answers = dict(unit.rows_among((trace.c.message_id, trace.c.answers), replies))
+        questions = self._raw.as_logged(unit, answers.values())
+        return [
+            (reply_id, set(cited[reply_id]), questions[answered].text if answered in questions else "")
+            for reply_id, answered in answers.items()
+        ]
 
     def _photos(
         self,
-        connection: Connection,
-        owner: str,
+        unit: UnitOfWork,
         entries: Sequence[MemoryEntry],
         spans: Collection[MessageSpan],
         messages: dict[int, Message],
@@ -320,17 +290,17 @@ class Forgetter:
             if number in messages and messages[number].role == "user" and _covers(covered, messages[number].text):
                 telling.add(number)
                 photos |= set(messages[number].photos)
-        holders = self._semantic.with_photos(connection, owner, photos)
+        holders = self._semantic.with_photos(unit, photos)
         photos -= {photo_id for photo_id, memory_ids in holders.items() if not set(memory_ids) <= gone_ids}
-        shown = connection.execute(
+        shown = unit.execute(
             select(message_photo.c.photo_id, message.c.message_id, message.c.role)
             .join(
                 message,
                 (message.c.owner == message_photo.c.owner) & (message.c.message_id == message_photo.c.message_id),
             )
-            .where(message_photo.c.owner == owner, message_photo.c.photo_id.in_(photos))
+            .where(unit.owns(message_photo), message_photo.c.photo_id.in_(photos))
         ).all()
-        hidden = withheld_photos(connection, owner, {row.message_id for row in shown})
+        hidden = withheld_photos(unit, {row.message_id for row in shown})
         rows = [row for row in shown if (row.message_id, row.photo_id) not in hidden]
         elsewhere = {row.photo_id for row in rows if row.role == "user" and row.message_id not in telling}
         return {
@@ -377,39 +347,3 @@ def _said(gone: MemoryEntry, evidence: Sequence[Message], others: Sequence[Memor
 
 def _covers(spans: Sequence[Span], text: str) -> bool:
     return all(any(start <= first and last <= end for start, end in spans) for first, last in sentence_spans(text))
-
-
-def withhold_forgotten_entries(database: Database) -> None:
-    """Withhold what entries held that were forgotten under schema version 1, and the requests to forget them.
-
-    Does nothing once that is done.
-    """
-    owed = setting.c.key == FORGOTTEN_BEFORE_WITHHOLDING
-    with database.read() as connection:
-        if connection.scalar(select(setting.c.value).where(owed)) is None:
-            return
-    with database.write() as connection:
-        if connection.execute(delete(setting).where(owed)).rowcount:
-            _withhold_forgotten_entries(connection, database)
-
-
-def _withhold_forgotten_entries(connection: Connection, database: Database) -> None:
-    raw, semantic = RawMessageStore(database), SemanticMemoryStore()
-    forgetter = Forgetter(raw, semantic)
-    rows = connection.execute(
-        select(forgotten_entry.c.owner, forgotten_entry.c.forgetting_id, forgotten_entry.c.memory_id).order_by(
-            forgotten_entry.c.owner, forgotten_entry.c.forgetting_id
-        )
-    ).all()
-    for (owner, forgetting_id), memory_ids in grouped(((row[0], row[1]), row[2]) for row in rows).items():
-        entries = semantic.gone(connection, owner, memory_ids)
-        requests = set[MessageSpan]()
-        asking = connection.scalars(
-            select(trace.c.answers).where(
-                trace.c.owner == owner, trace.c.steps.contains(f'"forgetting_id": {forgetting_id}}}')
-            )
-        ).all()
-        for request in raw.as_logged(connection, owner, asking).values():
-            said = {span for gone in entries for span in spans_saying(gone.text, request.text)}
-            requests |= {MessageSpan(request.message_id, *span) for span in said}
-        forgetter.withhold(connection, owner, forgetting_id, entries, requests)

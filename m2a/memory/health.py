@@ -6,12 +6,13 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
-from sqlalchemy import Column, Connection, Row, Select, Table, delete, func, insert, select
+from sqlalchemy import Column, Row, Select, delete, func, insert, select
 
-from m2a.memory.database import rows_among
+from m2a.memory import reply_sources
 from m2a.memory.schema import dismissed_finding, entry, entry_evidence, entry_photo, message, photo, trace
 from m2a.memory.stores import Stores
 from m2a.memory.suspicious import reads_like_an_instruction
+from m2a.memory.unit_of_work import UnitOfWork
 from m2a.memory.withheld import forgotten_photos
 from m2a.memory.words import STOP_WORDS, finished_words
 from m2a.types import Finding
@@ -32,8 +33,6 @@ _CONTRACTIONS = (
 )
 # Words that change nothing of a statement. All others do: "not", "my", "from", "was".
 _EMPTY = frozenset("a an the just really very also too please so that and".split())
-_RIVALS = re.compile(r'"rival_ids": \[\d')
-_SOURCE = '"kind": "entry"'
 
 
 class HealthCheck:
@@ -51,20 +50,20 @@ class HealthCheck:
         self._database = stores.database
         self._owner = owner
         self._living: set[int] = set()
-        self._used: set[int] = set()
         self._saying: dict[bytes, list[int]] = {}
-        with self._database.read() as connection:
-            self._dismissed = _dismissed(connection, owner)
+        with self._database.read(owner) as unit:
+            self._dismissed = _dismissed(unit)
 
     def steps(self) -> Iterator[tuple[int, int]]:
         """How many records are looked through, of how many; each step looks through some more."""
-        with self._database.read() as connection:
-            total, done = sum(self._count(connection, table) for table in (entry, trace, photo)), 0
         parts = (
             (_ENTRY_PAGES, self._look_at_entries),
-            (_TRACE_PAGES, self._look_at_traces),
+            (_TRACE_PAGES, self._look_at_changes),
             (_PHOTO_PAGES, self._photos),
         )
+        with self._database.read(self._owner) as unit:
+            total, done = sum(_count(unit, page, column) for (page, column, _), _ in parts), 0
+            used = reply_sources.used_memories(unit)
         for (page, column, size), look in parts:
             after: Any = "" if column is photo.c.photo_id else 0
             while rows := self._page(page, column, after, size):
@@ -75,25 +74,21 @@ class HealthCheck:
         for memory_ids in self._saying.values():
             if len(memory_ids) > 1:
                 self._note(Finding("duplicate", tuple(memory_ids)))
-        self.memories, self.unused = len(self._living), len(self._living - self._used)
-
-    def _count(self, connection: Connection, table: Table) -> int:
-        rows = select(func.count()).select_from(table).where(table.c.owner == self._owner)
-        return connection.scalar(rows.where(table.c.alive) if "alive" in table.c else rows) or 0
+        self.memories, self.unused = len(self._living), len(self._living - used)
 
     def _page(self, page: Select[Any], column: Column[Any], after: object, size: int) -> list[Row[Any]]:
-        with self._database.read() as connection:
-            rows = page.where(column.table.c.owner == self._owner, column > after).order_by(column).limit(size)
-            return list(connection.execute(rows).all())
+        with self._database.read(self._owner) as unit:
+            rows = page.where(unit.owns(column.table), column > after).order_by(column).limit(size)
+            return list(unit.execute(rows).all())
 
     def _look_at_entries(self, rows: list[Row[Any]]) -> None:
         ids = [row.memory_id for row in rows]
         self._living |= set(ids)
-        with self._database.read() as connection:
-            evidence = rows_among(connection, _EVIDENCE, self._owner, ids)
-            photos = rows_among(connection, _PHOTOS_OF, self._owner, ids)
+        with self._database.read(self._owner) as unit:
+            evidence = unit.rows_among(_EVIDENCE, ids)
+            photos = unit.rows_among(_PHOTOS_OF, ids)
             ends = {end for row in evidence for end in (row.first_id, row.last_id)}
-            known = {row[0] for row in rows_among(connection, _MESSAGES, self._owner, ends)}
+            known = {row[0] for row in unit.rows_among(_MESSAGES, ends)}
         supported = {row.memory_id for row in evidence}
         broken = {row.memory_id for row in evidence if not {row.first_id, row.last_id} <= known}
         shown: dict[int, list[str]] = {}
@@ -110,17 +105,11 @@ class HealthCheck:
                 )
                 self._saying.setdefault(hashlib.sha256(said.encode()).digest(), []).append(row.memory_id)
 
-    def _look_at_traces(self, rows: list[Row[Any]]) -> None:
-        """Which memories answers rest on, and which new ones were kept beside what they may contradict."""
+    def _look_at_changes(self, rows: list[Row[Any]]) -> None:
+        """Which new memories were kept beside what they may contradict."""
         pairs: list[tuple[int, int]] = []
         for row in rows:
-            rivals = _RIVALS.search(row.steps)
-            if not rivals and _SOURCE not in row.steps:
-                continue
-            steps = json.loads(row.steps)
-            hits = [source["hit"] for source in steps.get("sources", ())]
-            self._used |= {hit["id"] for hit in hits if hit["kind"] == "entry"}
-            for change in steps.get("changes", ()):
+            for change in json.loads(row.steps)["changes"]:
                 if not change.get("undone") and change.get("memory_id"):
                     pairs += [(rival, change["memory_id"]) for rival in change.get("rival_ids", ())]
         for older, newer in pairs:
@@ -129,9 +118,9 @@ class HealthCheck:
 
     def _photos(self, rows: list[Row[Any]]) -> None:
         ids = [row.photo_id for row in rows]
-        with self._database.read() as connection:
-            forgotten = forgotten_photos(connection, self._owner, ids)
-        missing = self._stores.retrieval().indexer.photos_without_vectors(ids)
+        with self._database.read(self._owner) as unit:
+            forgotten = forgotten_photos(unit, ids)
+        missing = self._stores.retrieval().photo_vectors.missing(ids)
         for row in rows:
             if row.photo_id not in forgotten and (not row.captioned_by or row.photo_id in missing):
                 self._note(Finding("photo", photo_id=row.photo_id))
@@ -153,28 +142,26 @@ def same_words(text: str) -> list[str]:
     return kept
 
 
-def photos_left(connection: Connection, owner: str, photo_ids: Collection[str]) -> set[str]:
-    """Those among the photos that were neither erased nor forgotten."""
-    these = (photo.c.owner == owner) & photo.c.photo_id.in_(sorted(photo_ids))
-    found = set(connection.scalars(select(photo.c.photo_id).where(these)))
-    return found - forgotten_photos(connection, owner, found)
-
-
-def dismiss(connection: Connection, owner: str, finding: Finding) -> None:
+def dismiss(unit: UnitOfWork, finding: Finding) -> None:
     """Keep that nothing is wrong there: it is not found again."""
-    if (finding.kind, finding.subject) not in _dismissed(connection, owner):
-        connection.execute(insert(dismissed_finding).values(owner=owner, kind=finding.kind, subject=finding.subject))
+    if (finding.kind, finding.subject) not in _dismissed(unit):
+        unit.execute(insert(dismissed_finding).values(owner=unit.owner, kind=finding.kind, subject=finding.subject))
 
 
-def forget_dismissed_photos(connection: Connection, owner: str, photo_ids: Collection[str]) -> None:
+def forget_dismissed_photos(unit: UnitOfWork, photo_ids: Collection[str]) -> None:
     """A photo's id is the hash of what it shows: it goes with the photo."""
     these = dismissed_finding.c.subject.in_(sorted(photo_ids))
-    connection.execute(delete(dismissed_finding).where(dismissed_finding.c.owner == owner, these))
+    unit.execute(delete(dismissed_finding).where(unit.owns(dismissed_finding), these))
 
 
-def _dismissed(connection: Connection, owner: str) -> set[tuple[str, str]]:
-    rows: Iterable[Any] = connection.execute(
-        select(dismissed_finding.c.kind, dismissed_finding.c.subject).where(dismissed_finding.c.owner == owner)
+def _count(unit: UnitOfWork, page: Select[Any], column: Column[Any]) -> int:
+    rows = page.where(unit.owns(column.table)).subquery()
+    return unit.scalar(select(func.count()).select_from(rows)) or 0
+
+
+def _dismissed(unit: UnitOfWork) -> set[tuple[str, str]]:
+    rows: Iterable[Any] = unit.execute(
+        select(dismissed_finding.c.kind, dismissed_finding.c.subject).where(unit.owns(dismissed_finding))
     )
     return {(kind, subject) for kind, subject in rows}
 
@@ -184,5 +171,5 @@ _PHOTOS_OF = (entry_photo.c.memory_id, entry_photo.c.photo_id)
 _MESSAGES = (message.c.message_id,)
 _ENTRY_COLUMNS = ("memory_id", "text", "caption", "happened_first", "happened_last", "rests_on")
 _ENTRY_PAGES = (select(*(entry.c[name] for name in _ENTRY_COLUMNS)).where(entry.c.alive), entry.c.memory_id, _ENTRIES)
-_TRACE_PAGES = (select(trace.c.message_id, trace.c.steps), trace.c.message_id, _TRACES)
+_TRACE_PAGES = (select(trace.c.message_id, trace.c.steps).where(trace.c.changes > 0), trace.c.message_id, _TRACES)
 _PHOTO_PAGES = (select(photo.c.photo_id, photo.c.captioned_by), photo.c.photo_id, _PHOTOS)

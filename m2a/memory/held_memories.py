@@ -1,51 +1,52 @@
 """What was not written and can be kept after all: it waits for a review, is of a category that is not remembered, or was refused.
 
-Its words stand in the trace of the reply; here stands where to find them. Every function runs inside the caller's transaction.
+Its words stand in the trace of the reply; here stands where to find them.
 """
 
 from collections.abc import Sequence
 
-from sqlalchemy import ColumnElement, Connection, case, delete, insert, select
+from sqlalchemy import ColumnElement, case, delete, insert, select
 
 from m2a.memory.schema import held_memory
+from m2a.memory.unit_of_work import UnitOfWork
 from m2a.types import Addition, Held, HeldPlace, Refusal, Replacement
 
 _AT_MOST = 10_000
 _ORDER: dict[Held, int] = {"review": 0, "category": 1, "check": 2}
 
 
-def note(connection: Connection, owner: str, reply_id: int, first: int, refusals: Sequence[Refusal]) -> None:
+def note(unit: UnitOfWork, reply_id: int, first: int, refusals: Sequence[Refusal]) -> None:
     """Note those of the refusals, numbered from `first` on, that would have been memories."""
     rows = [
-        {"owner": owner, "message_id": reply_id, "number": number, "held": refusal.held}
+        {"owner": unit.owner, "message_id": reply_id, "number": number, "held": refusal.held}
         for number, refusal in enumerate(refusals, start=first)
         if isinstance(refusal.change, Addition | Replacement)
     ]
     if rows:
-        connection.execute(insert(held_memory), rows)
+        unit.execute(insert(held_memory), rows)
 
 
-def places(connection: Connection, owner: str) -> list[HeldPlace]:
+def places(unit: UnitOfWork) -> list[HeldPlace]:
     """Where to find them: first what waits for a review, then what was withheld, then what was refused; each in order."""
-    rows = connection.execute(
+    rows = unit.execute(
         select(held_memory.c.message_id, held_memory.c.number, held_memory.c.held)
-        .where(held_memory.c.owner == owner)
+        .where(unit.owns(held_memory))
         .order_by(case(_ORDER, value=held_memory.c.held), held_memory.c.message_id, held_memory.c.number)
         .limit(_AT_MOST)
     )
     return [HeldPlace(*row) for row in rows]
 
 
-def settle(connection: Connection, owner: str, reply_id: int, number: int) -> None:
+def settle(unit: UnitOfWork, reply_id: int, number: int) -> None:
     """It was decided on."""
-    connection.execute(delete(held_memory).where(_this(owner, reply_id, number)))
+    unit.execute(delete(held_memory).where(_this(unit, reply_id, number)))
 
 
-def reopen(connection: Connection, owner: str, reply_id: int, number: int, held: Held) -> None:
+def reopen(unit: UnitOfWork, reply_id: int, number: int, held: Held) -> None:
     """It is to be decided on again."""
-    settle(connection, owner, reply_id, number)
-    connection.execute(insert(held_memory).values(owner=owner, message_id=reply_id, number=number, held=held))
+    settle(unit, reply_id, number)
+    unit.execute(insert(held_memory).values(owner=unit.owner, message_id=reply_id, number=number, held=held))
 
 
-def _this(owner: str, reply_id: int, number: int) -> ColumnElement[bool]:
-    return (held_memory.c.owner == owner) & (held_memory.c.message_id == reply_id) & (held_memory.c.number == number)
+def _this(unit: UnitOfWork, reply_id: int, number: int) -> ColumnElement[bool]:
+    return unit.owns(held_memory) & (held_memory.c.message_id == reply_id) & (held_memory.c.number == number)

@@ -5,38 +5,35 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import Literal, TypeVar
 
-import numpy as np
 from sqlalchemy import ColumnElement, Connection, String, Table, cast, delete, func, insert, literal, select
 
-from m2a.memory.database import Database, chunks, grouped
-from m2a.memory.embedding_cache import EmbeddingCache, content_hash
+from m2a.memory.database import Database
+from m2a.memory.embedding_cache import EmbeddingCache, content_hash, keep_only_vectors
 from m2a.memory.index import MemoryIndex, PhotoRow, TextRow
 from m2a.memory.index_schema import Space
 from m2a.memory.milvus import IndexUnavailableError
 from m2a.memory.photo_captions import with_captions
 from m2a.memory.photo_store import PhotoDamagedError, PhotoNotFoundError
+from m2a.memory.photo_vectors import PHOTOS_AT_ONCE, PhotoVectors
 from m2a.memory.ranking.encoding import CONTEXT, InContext, RecordEncoder
 from m2a.memory.ranking.record_store import RankedRecord, RankedRecordStore
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.schema import entry, message, outbox, photo
 from m2a.memory.schema import owner as owner_table
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
-from m2a.memory.withheld import FORGOTTEN, forgotten_photos, is_readable, without_marks
+from m2a.memory.sql import chunks, grouped
+from m2a.memory.unit_of_work import UnitOfWork
+from m2a.memory.withheld import FORGOTTEN, forgotten_photos, is_readable, photos_left, without_marks
 from m2a.memory.words import finished_words, message_words
 from m2a.types import MemoryEntry, Message, RecordKey
-from models.image_encoder import ImageEncoder
 from models.text_encoder import TextEncoder
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
 
 T = TypeVar("T")
 Record = Literal["entry", "message", "photo"]
 
 _BATCH = 500
-_PHOTOS_AT_ONCE = 64  # decoded in memory
 
 _log = logging.getLogger(__name__)
 
@@ -78,8 +75,7 @@ class Indexer:
         semantic: SemanticMemoryStore,
         index: MemoryIndex,
         text_encoder: TextEncoder,
-        image_encoder: ImageEncoder,
-        photo_image: "Callable[[str, str], Image]",
+        photo_vectors: PhotoVectors,
         ranked: RankedRecordStore | None = None,
         record_encoder: RecordEncoder | None = None,
     ) -> None:
@@ -88,9 +84,8 @@ class Indexer:
         self._semantic = semantic
         self._index = index
         self._text_encoder = text_encoder
-        self._image_encoder = image_encoder
-        self._photo_image = photo_image
-        self._ranked = ranked or RankedRecordStore(database)
+        self._photo_vectors = photo_vectors
+        self._ranked = ranked or RankedRecordStore()
         self._record_encoder = record_encoder
         self._embeddings = EmbeddingCache(database)
         self._lock = threading.Lock()
@@ -154,25 +149,26 @@ class Indexer:
         """Bring the index up to date and wipe what was deleted, from its file and from the cache of vectors."""
         self.drain()
         with self._no_drains(None):
-            with self._database.write() as connection:
-                self._embeddings.keep_only(connection, self._hashes_in_use(connection))
+            with self._database.transaction() as connection:
+                keep_only_vectors(connection, self._hashes_in_use(connection))
             self._index.purge()
 
     def _hashes_in_use(self, connection: Connection) -> set[str]:
         hashes: set[str] = set()
         for owner in connection.scalars(select(owner_table.c.owner)).all():
-            _texts, photos = self._living(connection, owner)
+            unit = UnitOfWork(connection, owner)
+            _texts, photos = self._living(unit)
             hashes |= photos.keys()
-            hashes |= {content_hash(entry_text(found)) for found in self._semantic.all(connection, owner)}
-            for some in chunks(sorted(self._raw.versions(connection, owner)), _BATCH):
-                read = list(self._raw.get(connection, owner, some).values())
-                captioned = with_captions(connection, owner, read)
+            hashes |= {content_hash(entry_text(found)) for found in self._semantic.all(unit)}
+            for some in chunks(sorted(self._raw.versions(unit)), _BATCH):
+                read = list(self._raw.get(unit, some).values())
+                captioned = with_captions(unit, read)
                 hashes |= {content_hash(message_text(_searchable(m))) for m in captioned}
         return hashes
 
     def backlog(self, owner: str | None = None) -> int:
         """How many changes the index has not been told; 0 means that it is complete."""
-        with self._database.read() as connection:
+        with self._database.snapshot() as connection:
             return connection.scalar(select(func.count()).select_from(outbox).where(_of(owner))) or 0
 
     def rebuild(self, owner: str | None = None, *, is_cancelled: Callable[[], bool] = lambda: False) -> int:
@@ -183,11 +179,12 @@ class Indexer:
         # What a drain has told the index and still has in the outbox would be dropped here and crossed off there.
         with self._no_drains(owner):
             self._emptied += 1
-            with self._database.write() as connection:
+            with self._database.transaction() as connection:
                 owners = [owner] if owner is not None else connection.scalars(select(owner_table.c.owner)).all()
-                for one in owners:
-                    self._ranked.drop(connection, one)
-                records = sum(self._enqueue_all(connection, one) for one in owners)
+                units = [UnitOfWork(connection, one) for one in owners]
+                for unit in units:
+                    self._ranked.drop(unit)
+                records = sum(map(self._enqueue_all, units))
             try:
                 self._index.drop(owner)
             except IndexUnavailableError:
@@ -199,15 +196,13 @@ class Indexer:
     def differences(self, owner: str) -> list[Difference]:
         """Compare every row of the owner's index with SQL; what waits in the outbox is no difference."""
         with self._lock_of(owner):
-            with self._database.read() as connection:
+            with self._database.read(owner) as unit:
                 waiting = {
                     (row.record, row.record_id)
-                    for row in connection.execute(select(outbox.c.record, outbox.c.record_id).where(_of(owner)))
+                    for row in unit.execute(select(outbox.c.record, outbox.c.record_id).where(_of(owner)))
                 }
-                texts, photos = self._living(connection, owner)
-                ranked = {
-                    f"{key.kind}:{key.record_id}": v for key, v in self._ranked.versions(connection, owner).items()
-                }
+                texts, photos = self._living(unit)
+                ranked = {f"{key.kind}:{key.record_id}": v for key, v in self._ranked.versions(unit).items()}
             found = [
                 Difference(owner, *_record_of(key), problem)
                 for key, problem in _compare(texts, self._index.versions(owner, "text"))
@@ -225,16 +220,14 @@ class Indexer:
         unique = {(difference.record, difference.record_id): difference for difference in found}
         return [difference for key, difference in unique.items() if key not in waiting]
 
-    def _living(self, connection: Connection, owner: str) -> tuple[dict[str, int], dict[str, int]]:
+    def _living(self, unit: UnitOfWork) -> tuple[dict[str, int], dict[str, int]]:
         """The versions of the texts and of the photos that the index is to hold, by its keys."""
-        entries = connection.execute(
-            select(entry.c.memory_id, entry.c.version).where(entry.c.owner == owner, entry.c.alive)
-        )
+        entries = unit.execute(select(entry.c.memory_id, entry.c.version).where(unit.owns(entry), entry.c.alive))
         texts = {f"entry:{memory_id}": version for memory_id, version in entries}
-        messages = self._raw.versions(connection, owner)
+        messages = self._raw.versions(unit)
         texts |= {f"message:{message_id}": version for message_id, version in messages.items()}
-        photos = set(connection.scalars(select(photo.c.photo_id).where(photo.c.owner == owner)))
-        return texts, dict.fromkeys(photos - forgotten_photos(connection, owner), 1)
+        photos = set(unit.scalars(select(photo.c.photo_id).where(unit.owns(photo))))
+        return texts, dict.fromkeys(photos - forgotten_photos(unit), 1)
 
     def repair(self, differences: Iterable[Difference]) -> int:
         """Put the records right in the index; how many."""
@@ -248,29 +241,9 @@ class Indexer:
             for difference in differences
         ]
         if rows:
-            with self._database.write() as connection:
+            with self._database.transaction() as connection:
                 connection.execute(insert(outbox), rows)
         return len(rows)
-
-    def photo_vectors(self, owner: str, photo_ids: Sequence[str]) -> np.ndarray:
-        """The photos' vectors, one row each; computed at the first time and kept.
-
-        Raises `PhotoNotFoundError` for a photo that is not this owner's, and `PhotoDamagedError`.
-        """
-        # The cache knows no owners: ask before looking into it.
-        unknown = set(photo_ids) - self._photos_of(owner, photo_ids)
-        if unknown:
-            raise PhotoNotFoundError(f"There is no photo {min(unknown)!r}.")
-        return self._embeddings.vectors(
-            self._image_encoder.encoder_id,
-            self._image_encoder.dimensions,
-            photo_ids,
-            lambda missing: self._encode(owner, [photo_ids[position] for position in missing], for_words=False),
-        )
-
-    def photos_without_vectors(self, photo_ids: Sequence[str]) -> set[str]:
-        """Those among the photos of which no vector was made."""
-        return self._embeddings.missing(self._image_encoder.encoder_id, photo_ids)
 
     @property
     def _photo_spaces(self) -> tuple[Space, ...]:
@@ -299,7 +272,7 @@ class Indexer:
         return sum(self._drain_owner(of, is_cancelled) for of in owners if self.backlog(of))
 
     def _owners_with_changes(self) -> list[str]:
-        with self._database.read() as connection:
+        with self._database.snapshot() as connection:
             return list(
                 connection.scalars(
                     select(outbox.c.owner).group_by(outbox.c.owner).order_by(func.min(outbox.c.sequence))
@@ -312,26 +285,16 @@ class Indexer:
             while not is_cancelled() and (batch := self._next_batch(owner, last)):
                 last = batch[-1].sequence
                 finished = self._apply(owner, batch)
-                with self._database.write() as connection:
-                    connection.execute(delete(outbox).where(outbox.c.sequence.in_(finished)))
+                with self._database.write(owner) as unit:
+                    unit.execute(delete(outbox).where(outbox.c.sequence.in_(finished)))
                 done += len(finished)
             return done
 
-    def _photos_of(self, owner: str, photo_ids: Sequence[str]) -> set[str]:
-        """Those among the photos that are the owner's and were not forgotten."""
-        with self._database.read() as connection:
-            found = set(
-                connection.scalars(
-                    select(photo.c.photo_id).where(photo.c.owner == owner, photo.c.photo_id.in_(photo_ids))
-                )
-            )
-            return found - forgotten_photos(connection, owner, found)
-
     def _next_batch(self, owner: str, after: int) -> Sequence:  # type: ignore[type-arg]
-        with self._database.read() as connection:
-            return connection.execute(
+        with self._database.read(owner) as unit:
+            return unit.execute(
                 select(outbox)
-                .where(outbox.c.owner == owner, outbox.c.sequence > after)
+                .where(unit.owns(outbox), outbox.c.sequence > after)
                 .order_by(outbox.c.sequence)
                 .limit(_BATCH)
             ).all()
@@ -342,12 +305,12 @@ class Indexer:
             list(dict.fromkeys(change.record_id for change in changes if change.record == record))
             for record in ("entry", "message", "photo")
         )
-        with self._database.read() as connection:
-            entries = self._semantic.get(connection, owner, [int(memory_id) for memory_id in memory_ids])
-            versions = self._raw.versions(connection, owner, [int(message_id) for message_id in message_ids])
-            read = list(self._raw.get(connection, owner, versions).values())
-            messages = [_searchable(m) for m in with_captions(connection, owner, read)]
-        photos = self._photos_of(owner, photo_ids)
+        with self._database.read(owner) as unit:
+            entries = self._semantic.get(unit, [int(memory_id) for memory_id in memory_ids])
+            versions = self._raw.versions(unit, [int(message_id) for message_id in message_ids])
+            read = list(self._raw.get(unit, versions).values())
+            messages = [_searchable(m) for m in with_captions(unit, read)]
+            photos = photos_left(unit, photo_ids)
         gone = [RecordKey("entry", int(i)) for i in memory_ids if int(i) not in entries]
         gone += [RecordKey("message", int(i)) for i in message_ids if int(i) not in versions]
         self._keep_for_ranking(owner, list(entries.values()), messages, versions, gone)
@@ -397,20 +360,20 @@ class Indexer:
                 for record in of_messages
             }
         if kept or gone:
-            with self._database.write() as connection:
-                self._ranked.forget(connection, owner, gone)
-                self._ranked.put(connection, owner, kept)
+            with self._database.write(owner) as unit:
+                self._ranked.forget(unit, gone)
+                self._ranked.put(unit, kept)
 
     def _in_context(self, owner: str, messages: Sequence[Message]) -> list[InContext]:
         found = []
-        with self._database.read() as connection:
+        with self._database.read(owner) as unit:
             for conversation_id, some in grouped((m.conversation_id, m) for m in messages).items():
                 wanted = {m.message_id for m in some}
                 first, last = min(wanted), max(wanted)
-                position = self._raw.count_before(connection, owner, conversation_id, first)
-                before = self._raw.in_conversation(connection, owner, conversation_id, newest=CONTEXT, up_to=first - 1)
-                run = self._raw.in_conversation(connection, owner, conversation_id, since=first, up_to=last)
-                everything = [_searchable(m) for m in with_captions(connection, owner, (*before, *run))]
+                position = self._raw.count_before(unit, conversation_id, first)
+                before = self._raw.in_conversation(unit, conversation_id, newest=CONTEXT, up_to=first - 1)
+                run = self._raw.in_conversation(unit, conversation_id, since=first, up_to=last)
+                everything = [_searchable(m) for m in with_captions(unit, (*before, *run))]
                 for at, item in enumerate(everything[len(before) :], start=len(before)):
                     if item.message_id in wanted:
                         context = everything[max(at - CONTEXT, 0) : at]
@@ -420,7 +383,7 @@ class Indexer:
     def _put_photos(self, owner: str, photo_ids: Sequence[str]) -> set[str]:
         """The damaged ones among the photos; the others are in the index."""
         damaged: set[str] = set()
-        for some in chunks(photo_ids, _PHOTOS_AT_ONCE):
+        for some in chunks(photo_ids, PHOTOS_AT_ONCE):
             try:
                 self._index.put_photos(owner, self._photo_rows(owner, some))
             except (PhotoDamagedError, PhotoNotFoundError, OSError):
@@ -433,25 +396,10 @@ class Indexer:
         return damaged
 
     def _photo_rows(self, owner: str, photo_ids: Sequence[str]) -> list[PhotoRow]:
-        vectors = self.photo_vectors(owner, photo_ids)
-        encoder = self._image_encoder
-        if encoder.word_dimensions is None:
-            return [PhotoRow(photo_id, vector, None) for photo_id, vector in zip(photo_ids, vectors, strict=True)]
-        word_vectors = self._embeddings.vectors(
-            f"{encoder.encoder_id} for words",
-            encoder.word_dimensions,
-            photo_ids,
-            lambda missing: self._encode(owner, [photo_ids[position] for position in missing], for_words=True),
-        )
-        return [PhotoRow(*row) for row in zip(photo_ids, vectors, word_vectors, strict=True)]
-
-    def _encode(self, owner: str, photo_ids: Sequence[str], *, for_words: bool) -> np.ndarray:
-        encode = self._image_encoder.encode_for_words if for_words else self._image_encoder.encode
-        parts = [
-            encode([self._photo_image(owner, photo_id) for photo_id in some])
-            for some in chunks(photo_ids, _PHOTOS_AT_ONCE)
-        ]
-        return np.concatenate(parts)
+        vectors = self._photo_vectors.of(owner, photo_ids)
+        word_vectors = self._photo_vectors.for_words(owner, photo_ids)
+        for_words = [None] * len(photo_ids) if word_vectors is None else word_vectors
+        return [PhotoRow(*row) for row in zip(photo_ids, vectors, for_words, strict=True)]
 
     def _refill_what_was_lost(self) -> None:
         """An index file that was deleted, damaged or dropped half-way must not look like an empty memory: fill it again.
@@ -461,16 +409,16 @@ class Indexer:
         with self._looking_for_loss:
             if self._looked_for_loss:
                 return
-            with self._database.read() as connection:
+            with self._database.snapshot() as connection:
                 owners = connection.scalars(select(owner_table.c.owner)).all()
-                living = {owner: self._living(connection, owner) for owner in owners}
+                living = {owner: self._living(UnitOfWork(connection, owner)) for owner in owners}
             gaps = self._owners_with_gaps()
             self._looked_for_loss = True  # before the look: who mends the index meanwhile wants another
             try:
                 for owner, (texts, photos) in living.items():
                     if owner in gaps:
-                        with self._database.write() as connection:
-                            self._enqueue_all(connection, owner)
+                        with self._database.write(owner) as unit:
+                            self._enqueue_all(unit)
                     elif self._index.count(owner, "text") != len(texts) or any(
                         self._index.count(owner, space) != len(photos) for space in self._photo_spaces
                     ):
@@ -483,26 +431,26 @@ class Indexer:
         """Those of whom records are not kept for ranking: they were written without, or for another encoder."""
         if self._record_encoder is None:
             return set()
-        with self._database.write() as connection:
+        with self._database.transaction() as connection:
             self._ranked.start(connection, self._record_encoder.made_by)
-        with self._database.read() as connection:
+        with self._database.snapshot() as connection:
             return self._ranked.owners_with_gaps(connection)
 
     @staticmethod
-    def _enqueue_all(connection: Connection, owner: str) -> int:
+    def _enqueue_all(unit: UnitOfWork) -> int:
         """Let every living record of the owner wait that does not already; how many living ones there are."""
         records = 0
         sources: list[tuple[Table, ColumnElement[str], Record, list[ColumnElement[bool]]]] = [
             (entry, cast(entry.c.memory_id, String), "entry", [entry.c.alive.is_(True)]),
             (message, cast(message.c.message_id, String), "message", [is_readable()]),
-            (photo, photo.c.photo_id, "photo", [photo.c.photo_id.not_in(forgotten_photos(connection, owner))]),
+            (photo, photo.c.photo_id, "photo", [photo.c.photo_id.not_in(forgotten_photos(unit))]),
         ]
         for table, record_id, record, conditions in sources:
-            waiting = select(outbox.c.record_id).where(outbox.c.owner == owner, outbox.c.record == record)
-            living = [table.c.owner == owner, *conditions]
-            rows = select(table.c.owner, literal(record), record_id).where(*living, record_id.not_in(waiting))
-            connection.execute(insert(outbox).from_select(["owner", "record", "record_id"], rows))
-            records += connection.scalar(select(func.count()).select_from(table).where(*living)) or 0
+            waiting = select(outbox.c.record_id).where(unit.owns(outbox), outbox.c.record == record)
+            rows = select(table.c.owner, literal(record), record_id).where(unit.owns(table), *conditions)
+            missing = rows.where(record_id.not_in(waiting))
+            unit.execute(insert(outbox).from_select(["owner", "record", "record_id"], missing))
+            records += unit.count(table, *conditions)
         return records
 
 

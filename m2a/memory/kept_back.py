@@ -3,23 +3,23 @@
 from collections.abc import Collection
 from datetime import date
 
-from sqlalchemy import ColumnElement, Connection, func, select
+from sqlalchemy import ColumnElement, func, select
 
-from m2a.memory.database import among, from_microseconds
 from m2a.memory.entry_reader import EntryReader
 from m2a.memory.schema import entry, entry_photo, kept_back
+from m2a.memory.sql import from_microseconds
+from m2a.memory.unit_of_work import UnitOfWork
 from m2a.types import KeptBack, KeptBackReason
 
 
-def counts(connection: Connection, owner: str) -> dict[KeptBackReason, int]:
+def counts(unit: UnitOfWork) -> dict[KeptBackReason, int]:
     """How many entries are kept back for each reason."""
-    rows = select(kept_back.c.reason, func.count()).where(kept_back.c.owner == owner).group_by(kept_back.c.reason)
-    return {row[0]: row[1] for row in connection.execute(rows)}
+    rows = select(kept_back.c.reason, func.count()).where(unit.owns(kept_back)).group_by(kept_back.c.reason)
+    return {row[0]: row[1] for row in unit.execute(rows)}
 
 
 def listed(
-    connection: Connection,
-    owner: str,
+    unit: UnitOfWork,
     reader: EntryReader,
     *,
     reason: KeptBackReason | None = None,
@@ -28,12 +28,12 @@ def listed(
     count: int,
 ) -> list[KeptBack]:
     """The entries that are kept back, for that reason or any, that hold each of the words; the last kept back first."""
-    conditions: list[ColumnElement[bool]] = [kept_back.c.owner == owner]
+    conditions: list[ColumnElement[bool]] = [unit.owns(kept_back)]
     if reason is not None:
         conditions.append(kept_back.c.reason == reason)
     conditions += [entry.c.text.icontains(word, autoescape=True) for word in words.split()]
     its = (entry.c.owner == kept_back.c.owner) & (entry.c.memory_id == kept_back.c.memory_id)
-    rows = connection.execute(
+    rows = unit.execute(
         select(kept_back.c.memory_id, kept_back.c.reason, kept_back.c.kept_at)
         .join(entry, its)
         .where(*conditions)
@@ -41,40 +41,33 @@ def listed(
         .offset(start)
         .limit(count)
     ).all()
-    entries = reader.as_recorded(connection, owner, [row.memory_id for row in rows])
+    entries = reader.as_recorded(unit, [row.memory_id for row in rows])
     return [KeptBack(entries[row.memory_id], row.reason, from_microseconds(row.kept_at)) for row in rows]
 
 
-def among_ids(
-    connection: Connection, owner: str, reader: EntryReader, memory_ids: Collection[int]
-) -> dict[int, KeptBack]:
+def among_ids(unit: UnitOfWork, reader: EntryReader, memory_ids: Collection[int]) -> dict[int, KeptBack]:
     """Those of the entries that are kept back, by id."""
-    these = (kept_back.c.owner == owner, among(connection, kept_back.c.memory_id, memory_ids))
-    rows = connection.execute(
-        select(kept_back.c.memory_id, kept_back.c.reason, kept_back.c.kept_at).where(*these)
-    ).all()
-    entries = reader.as_recorded(connection, owner, [row.memory_id for row in rows])
+    these = (unit.owns(kept_back), unit.among(kept_back.c.memory_id, memory_ids))
+    rows = unit.execute(select(kept_back.c.memory_id, kept_back.c.reason, kept_back.c.kept_at).where(*these)).all()
+    entries = reader.as_recorded(unit, [row.memory_id for row in rows])
     return {row.memory_id: KeptBack(entries[row.memory_id], row.reason, from_microseconds(row.kept_at)) for row in rows}
 
 
-def has_photo(connection: Connection, owner: str, photo_id: str) -> bool:
+def has_photo(unit: UnitOfWork, photo_id: str) -> bool:
     """Whether an entry that is kept back holds the photo."""
     its = (entry_photo.c.owner == kept_back.c.owner) & (entry_photo.c.memory_id == kept_back.c.memory_id)
     held = select(kept_back.c.memory_id).join(entry_photo, its)
-    return (
-        connection.scalar(held.where(kept_back.c.owner == owner, entry_photo.c.photo_id == photo_id).limit(1))
-        is not None
-    )
+    return unit.scalar(held.where(unit.owns(kept_back), entry_photo.c.photo_id == photo_id).limit(1)) is not None
 
 
-def forgetting_of(connection: Connection, owner: str, memory_id: int) -> tuple[int, KeptBackReason] | None:
+def forgetting_of(unit: UnitOfWork, memory_id: int) -> tuple[int, KeptBackReason] | None:
     """By what the entry is kept back, and why; None where it is not."""
-    this = (kept_back.c.owner == owner) & (kept_back.c.memory_id == memory_id)
-    row = connection.execute(select(kept_back.c.forgetting_id, kept_back.c.reason).where(this)).first()
+    this = unit.owns(kept_back) & (kept_back.c.memory_id == memory_id)
+    row = unit.execute(select(kept_back.c.forgetting_id, kept_back.c.reason).where(this)).first()
     return None if row is None else (row.forgetting_id, row.reason)
 
 
-def past_their_day(connection: Connection, owner: str, today: date) -> list[int]:
+def past_their_day(unit: UnitOfWork, today: date) -> list[int]:
     """The living entries whose last day is before today."""
-    past = (entry.c.owner == owner, entry.c.used_until < today.isoformat(), entry.c.alive)
-    return list(connection.scalars(select(entry.c.memory_id).where(*past).order_by(entry.c.memory_id)))
+    past = (unit.owns(entry), entry.c.used_until < today.isoformat(), entry.c.alive)
+    return list(unit.scalars(select(entry.c.memory_id).where(*past).order_by(entry.c.memory_id)))

@@ -5,17 +5,17 @@ Nothing here reads all of it but the names in it: whoever lists more than once h
 
 from datetime import datetime, time, tzinfo
 
-from sqlalchemy import ColumnElement, Connection, func, select
+from sqlalchemy import ColumnElement, func, select
 
-from m2a.memory.database import from_microseconds, to_microseconds
 from m2a.memory.naming import Naming, naming
 from m2a.memory.schema import concept, entry, entry_concept, entry_photo
+from m2a.memory.sql import from_microseconds, to_microseconds
+from m2a.memory.unit_of_work import UnitOfWork
 from m2a.types import MemoryFilter, Subject
 
 
 def newest_first(
-    connection: Connection,
-    owner: str,
+    unit: UnitOfWork,
     wanted: MemoryFilter,
     zone: tzinfo,
     *,
@@ -25,9 +25,9 @@ def newest_first(
 ) -> list[int]:
     """The ids of the living entries that the filter lets through, pinned ones first, then the last told: `count` from `start`."""
     return list(
-        connection.scalars(
+        unit.scalars(
             select(entry.c.memory_id)
-            .where(*_conditions(connection, owner, wanted, zone, names))
+            .where(*_conditions(unit, wanted, zone, names))
             .order_by(entry.c.pinned_at.is_(None), entry.c.recorded_at.desc(), entry.c.memory_id.desc())
             .offset(start)
             .limit(count)
@@ -35,41 +35,41 @@ def newest_first(
     )
 
 
-def count(connection: Connection, owner: str, wanted: MemoryFilter, zone: tzinfo, names: Naming | None = None) -> int:
+def count(unit: UnitOfWork, wanted: MemoryFilter, zone: tzinfo, names: Naming | None = None) -> int:
     """How many living entries the filter lets through."""
-    these = _conditions(connection, owner, wanted, zone, names)
-    return connection.scalar(select(func.count()).select_from(entry).where(*these)) or 0
+    these = _conditions(unit, wanted, zone, names)
+    return unit.scalar(select(func.count()).select_from(entry).where(*these)) or 0
 
 
-def last_updated(connection: Connection, owner: str) -> datetime | None:
+def last_updated(unit: UnitOfWork) -> datetime | None:
     """When the newest of the living entries was told."""
-    last = connection.scalar(select(func.max(entry.c.recorded_at)).where(entry.c.owner == owner, entry.c.alive))
+    last = unit.scalar(select(func.max(entry.c.recorded_at)).where(unit.owns(entry), entry.c.alive))
     return None if last is None else from_microseconds(last)
 
 
-def all_passing(connection: Connection, owner: str, wanted: MemoryFilter, zone: tzinfo) -> set[int]:
+def all_passing(unit: UnitOfWork, wanted: MemoryFilter, zone: tzinfo) -> set[int]:
     """The ids of all living entries that the filter lets through."""
-    return set(connection.scalars(select(entry.c.memory_id).where(*_conditions(connection, owner, wanted, zone))))
+    return set(unit.scalars(select(entry.c.memory_id).where(*_conditions(unit, wanted, zone))))
 
 
-def pinned(connection: Connection, owner: str) -> list[int]:
+def pinned(unit: UnitOfWork) -> list[int]:
     """The living entries that are pinned, the oldest pin first."""
-    these = (entry.c.owner == owner, entry.c.pinned_at.is_not(None), entry.c.alive)
-    return list(connection.scalars(select(entry.c.memory_id).where(*these).order_by(entry.c.pinned_at)))
+    these = (unit.owns(entry), entry.c.pinned_at.is_not(None), entry.c.alive)
+    return list(unit.scalars(select(entry.c.memory_id).where(*these).order_by(entry.c.pinned_at)))
 
 
-def subjects(connection: Connection, owner: str, limit: int, names: Naming | None = None) -> list[Subject]:
+def subjects(unit: UnitOfWork, limit: int, names: Naming | None = None) -> list[Subject]:
     """What the living entries are about, the most told first."""
-    names = naming(connection, owner) if names is None else names
+    names = naming(unit) if names is None else names
     number, last = func.count().label("number"), func.max(entry.c.recorded_at).label("last")
-    rows = connection.execute(
+    rows = unit.execute(
         select(concept.c.concept_id, concept.c.name, concept.c.kind, number, last)
         .join(
             entry_concept,
             (entry_concept.c.owner == concept.c.owner) & (entry_concept.c.concept_id == concept.c.concept_id),
         )
         .join(entry, (entry.c.owner == entry_concept.c.owner) & (entry.c.memory_id == entry_concept.c.memory_id))
-        .where(concept.c.owner == owner, entry.c.alive)
+        .where(unit.owns(concept), entry.c.alive)
         .group_by(concept.c.concept_id, concept.c.name, concept.c.kind)
     )
     found = []
@@ -84,12 +84,12 @@ def subjects(connection: Connection, owner: str, limit: int, names: Naming | Non
 
 
 def _conditions(
-    connection: Connection, owner: str, wanted: MemoryFilter, zone: tzinfo, names: Naming | None = None
+    unit: UnitOfWork, wanted: MemoryFilter, zone: tzinfo, names: Naming | None = None
 ) -> list[ColumnElement[bool]]:
     if names is None and (wanted.subject_kind or wanted.concept_id is not None or wanted.about_nobody):
-        names = naming(connection, owner)
+        names = naming(unit)
     names = names or {}
-    conditions: list[ColumnElement[bool]] = [entry.c.owner == owner, entry.c.alive]
+    conditions: list[ColumnElement[bool]] = [unit.owns(entry), entry.c.alive]
     if wanted.rests_on is not None:
         conditions.append(entry.c.rests_on == wanted.rests_on)
     if wanted.since is not None:
@@ -105,14 +105,14 @@ def _conditions(
                 concept,
                 (concept.c.owner == entry_concept.c.owner) & (concept.c.concept_id == entry_concept.c.concept_id),
             )
-            .where(entry_concept.c.owner == owner, concept.c.kind == wanted.subject_kind)
+            .where(unit.owns(entry_concept), concept.c.kind == wanted.subject_kind)
         )
-        kind = select(concept.c.concept_id).where(concept.c.owner == owner, concept.c.kind == wanted.subject_kind)
-        naming_kind = [memory_id for number in connection.scalars(kind) for memory_id in names.get(number, ())]
+        kind = select(concept.c.concept_id).where(unit.owns(concept), concept.c.kind == wanted.subject_kind)
+        naming_kind = [memory_id for number in unit.scalars(kind) for memory_id in names.get(number, ())]
         conditions.append(entry.c.memory_id.in_(of_kind) | entry.c.memory_id.in_(naming_kind))
     if wanted.concept_id is not None:
         about = select(entry_concept.c.memory_id).where(
-            entry_concept.c.owner == owner, entry_concept.c.concept_id == wanted.concept_id
+            unit.owns(entry_concept), entry_concept.c.concept_id == wanted.concept_id
         )
         conditions.append(entry.c.memory_id.in_(about) | entry.c.memory_id.in_([*names.get(wanted.concept_id, ())]))
     if wanted.about_nobody:
@@ -124,6 +124,6 @@ def _conditions(
         conditions.append(entry.c.memory_id.not_in({number for of_one in names.values() for number in of_one}))
     if wanted.with_photos:
         conditions.append(
-            entry.c.memory_id.in_(select(entry_photo.c.memory_id).where(entry_photo.c.owner == owner).distinct())
+            entry.c.memory_id.in_(select(entry_photo.c.memory_id).where(unit.owns(entry_photo)).distinct())
         )
     return conditions

@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from datetime import datetime
 from itertools import zip_longest
 
-from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
+from m2a.memory import conversations
 from m2a.memory.photo_decoder import DecodedPhoto, PhotoRefusedError
 from m2a.memory.stores import Stores
+from m2a.memory.unit_of_work import UnitOfWork
 from m2a.types import Message, Photo, Role
 from m2a.types.errors import UserError
 
@@ -52,18 +53,17 @@ class MessageRecorder:
         stored: list[Photo] = []
         try:
             # The files come after the lock, so that a database that is locked leaves none behind, and before the rows.
-            with self._database.write() as connection:
+            with self._database.write(owner) as unit:
                 for photo in decoded:
                     stored.append(self._photos.write_blob(owner, photo))  # one by one: the second may not fit the disk
                 if conversation_id is None:
-                    conversation_id = self._raw.start_conversation(connection, owner, said_at).conversation_id
+                    conversation_id = conversations.start(unit, said_at).conversation_id
                 if replaces is not None:
-                    self._check_replaced(connection, owner, conversation_id, role, replaces)
+                    self._check_replaced(unit, conversation_id, role, replaces)
                 for item in stored:
-                    self._photos.insert(connection, item)
+                    self._photos.insert(unit, item)
                 return self._raw.append(
-                    connection,
-                    owner,
+                    unit,
                     conversation_id,
                     role=role,
                     speaker=speaker,
@@ -89,10 +89,8 @@ class MessageRecorder:
                 raise PhotoRefusedError(f"{which}: {error}") from error
         return decoded
 
-    def _check_replaced(
-        self, connection: Connection, owner: str, conversation_id: str, role: Role, message_id: int
-    ) -> None:
-        replaced = self._raw.get(connection, owner, [message_id]).get(message_id)
+    def _check_replaced(self, unit: UnitOfWork, conversation_id: str, role: Role, message_id: int) -> None:
+        replaced = self._raw.get(unit, [message_id]).get(message_id)
         if replaced is None or replaced.conversation_id != conversation_id or replaced.role != role:
             raise MessageRefusedError(
                 f"Message {message_id} cannot be replaced: it is not a {role} message of this chat."

@@ -2,7 +2,7 @@
 
 A migration is frozen: it says in SQL what its version changed, and uses neither the tables of `schema`, which are the newest,
 nor code that may change. What needs the program's own rules (which words a forgotten memory held) is left to
-`forgetting.withhold_forgotten_entries`, which runs when the schema is the newest.
+`old_forgettings.withhold_forgotten_entries`, which runs when the schema is the newest.
 """
 
 import json
@@ -15,7 +15,7 @@ from m2a.memory.schema import SCHEMA_VERSION
 # Who wrote entries under schema version 1 other than a language model: whatever else is a model's name.
 _CHECKED_WRITERS = ("offline rules", "the user", "M2A")
 
-# What `forgetting` and `restoration` have to know of what schema version 1 left.
+# What `old_forgettings` and `restoration` have to know of what schema version 1 left.
 LAST_HISTORY_OF_VERSION_1 = "last_history_of_schema_1"
 FORGOTTEN_BEFORE_WITHHOLDING = "forgotten_before_words_were_withheld"
 
@@ -160,6 +160,44 @@ def _to_version_8(connection: Connection) -> None:
     _execute(connection, "CREATE INDEX message_by_replaced ON message (owner, replaces)")
 
 
+def _to_version_9(connection: Connection) -> None:
+    """What replies rest on, and whether a change of theirs holds, is asked of SQL; until then it stood in JSON alone."""
+    number = "INTEGER" if connection.dialect.name == "sqlite" else "BIGINT"
+    for statement in (
+        "ALTER TABLE trace ADD COLUMN changes INTEGER DEFAULT '0' NOT NULL",
+        f"""CREATE TABLE reply_source (
+            owner VARCHAR(32) NOT NULL,
+            message_id {number} NOT NULL,
+            kind VARCHAR(7) NOT NULL,
+            record_id {number} NOT NULL,
+            PRIMARY KEY (owner, message_id, kind, record_id)
+        )""",
+        "CREATE INDEX reply_source_by_record ON reply_source (owner, record_id)",
+    ):
+        _execute(connection, statement)
+    for row in _rows(connection, "SELECT owner, message_id, steps FROM trace"):
+        steps = json.loads(row.steps)
+        if not isinstance(steps, dict):
+            continue
+        this = {"owner": row.owner, "message_id": row.message_id}
+        if changes := sum(not change.get("undone") for change in steps.get("changes", ())):
+            _execute(
+                connection,
+                "UPDATE trace SET changes = :changes WHERE owner = :owner AND message_id = :message_id",
+                **this,
+                changes=changes,
+            )
+        hits = [source["hit"] for source in steps.get("sources", ())]
+        for kind, record_id in sorted({(hit["kind"], hit["id"]) for hit in hits}):
+            _execute(
+                connection,
+                "INSERT INTO reply_source (owner, message_id, kind, record_id) VALUES (:owner, :message_id, :kind, :record_id)",
+                **this,
+                kind=kind,
+                record_id=record_id,
+            )
+
+
 _MIGRATIONS: Mapping[int, Callable[[Connection], None]] = {
     2: _to_version_2,
     3: _to_version_3,
@@ -168,6 +206,7 @@ _MIGRATIONS: Mapping[int, Callable[[Connection], None]] = {
     6: _to_version_6,
     7: _to_version_7,
     8: _to_version_8,
+    9: _to_version_9,
 }
 
 

@@ -3,10 +3,11 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from sqlalchemy import Connection, select
+from sqlalchemy import select
 
 from m2a.memory.concept_store import concepts
 from m2a.memory.schema import entry, entry_concept
+from m2a.memory.unit_of_work import UnitOfWork
 from m2a.types import Concept
 
 # By subject the memories, each with when it was recorded, in microseconds.
@@ -15,20 +16,20 @@ Naming = Mapping[int, Mapping[int, int]]
 _WORD = re.compile(r"\w+")
 
 
-def naming(connection: Connection, owner: str) -> Naming:
+def naming(unit: UnitOfWork) -> Naming:
     """The living entries whose text names a subject that they are not tied to, by one of its names as it is written."""
     named: dict[str, list[tuple[tuple[str, ...], Concept]]] = {}
-    for concept in concepts(connection, owner):
+    for concept in concepts(unit):
         for name in (concept.name, *concept.aliases):
             if words := _words(name):
                 named.setdefault(words[0], []).append((words, concept))
     if not named:
         return {}
-    tied = select(entry_concept.c.memory_id, entry_concept.c.concept_id).where(entry_concept.c.owner == owner)
-    is_tied = {tuple(row) for row in connection.execute(tied)}
+    tied = select(entry_concept.c.memory_id, entry_concept.c.concept_id).where(unit.owns(entry_concept))
+    is_tied = {tuple(row) for row in unit.execute(tied)}
     found: dict[int, dict[int, int]] = {}
-    texts = select(entry.c.memory_id, entry.c.recorded_at, entry.c.text).where(entry.c.owner == owner, entry.c.alive)
-    for memory_id, recorded_at, text in connection.execute(texts):
+    texts = select(entry.c.memory_id, entry.c.recorded_at, entry.c.text).where(unit.owns(entry), entry.c.alive)
+    for memory_id, recorded_at, text in unit.execute(texts):
         words = _words(text)
         if named.keys().isdisjoint(words):
             continue

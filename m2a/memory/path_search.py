@@ -4,12 +4,11 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from sqlalchemy import Connection
-
 from m2a.memory.index import IndexHit, PhotoHit
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.record_versions import record_versions
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
+from m2a.memory.unit_of_work import UnitOfWork
 from m2a.types import RecordKey, RecordKind
 
 Fetched = Sequence[IndexHit] | Sequence[PhotoHit]
@@ -82,10 +81,10 @@ class Confirmation:
         self._versions: dict[RecordKey, int] = {}
         self._edited: frozenset[int] | None = None
 
-    def confirm(self, connection: Connection, search: PathSearch) -> None:
+    def confirm(self, unit: UnitOfWork, search: PathSearch) -> None:
         """Fill the path's ranking with what is confirmed of its hits."""
-        found = self._candidates(connection, search.hits)
-        self._look_up(connection, found.keys() - self._versions.keys())
+        found = self._candidates(unit, search.hits)
+        self._look_up(unit, found.keys() - self._versions.keys())
         versions = self._versions
         search.ranking = {
             key: candidate._replace(version=versions[key]) if candidate.version is None else candidate
@@ -93,14 +92,14 @@ class Confirmation:
             if key in versions and candidate.version in (None, versions[key])
         }
 
-    def _candidates(self, connection: Connection, hits: Fetched) -> dict[RecordKey, Candidate]:
+    def _candidates(self, unit: UnitOfWork, hits: Fetched) -> dict[RecordKey, Candidate]:
         """Records in the order of the hits; a photo stands for all that hold it, oldest first."""
         photo_ids = [hit.photo_id for hit in hits if isinstance(hit, PhotoHit)]
         holders: dict[RecordKind, dict[str, list[int]]] = {}
         if photo_ids and "entry" in self._kinds:
-            holders["entry"] = self._semantic.with_photos(connection, self._owner, photo_ids)
+            holders["entry"] = self._semantic.with_photos(unit, photo_ids)
         if photo_ids and "message" in self._kinds:
-            holders["message"] = self._raw.with_photos(connection, self._owner, photo_ids)
+            holders["message"] = self._raw.with_photos(unit, photo_ids)
         found: dict[RecordKey, Candidate] = {}
         for hit in hits:
             if isinstance(hit, IndexHit):
@@ -111,12 +110,10 @@ class Confirmation:
                     found.setdefault(RecordKey(kind, record_id), Candidate(hit.score, 1.0, None))
         return found
 
-    def within_reach(self, connection: Connection, keys: Iterable[RecordKey]) -> list[RecordKey]:
+    def within_reach(self, unit: UnitOfWork, keys: Iterable[RecordKey]) -> list[RecordKey]:
         """Those among the keys that this search may find, if they are there."""
         if self._edited is None:
-            self._edited = (
-                frozenset(self._raw.edited(connection, self._owner)) if "message" in self._kinds else frozenset()
-            )
+            self._edited = frozenset(self._raw.edited(unit)) if "message" in self._kinds else frozenset()
         before, within, edited = self._before, self._within, self._edited
         return [
             key
@@ -128,8 +125,8 @@ class Confirmation:
             )
         ]
 
-    def _look_up(self, connection: Connection, keys: Iterable[RecordKey]) -> None:
+    def _look_up(self, unit: UnitOfWork, keys: Iterable[RecordKey]) -> None:
         """The versions of those among the keys that are alive and this owner's."""
-        keys = self.within_reach(connection, keys)
+        keys = self.within_reach(unit, keys)
         if keys:
-            self._versions |= record_versions(connection, self._owner, keys)
+            self._versions |= record_versions(unit, keys)

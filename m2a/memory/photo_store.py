@@ -17,15 +17,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import insert, select
 
 from m2a.memory import photo_files
-from m2a.memory.database import Database, from_microseconds, to_microseconds
+from m2a.memory.database import Database
 from m2a.memory.keys import checked_owner, is_owner_key, is_photo_id
 from m2a.memory.photo_decoder import DecodedPhoto, PhotoDecoder, bare_jpeg_size
 from m2a.memory.photo_decoder_child import thumbnail_of
-from m2a.memory.schema import outbox
 from m2a.memory.schema import photo as photo_table
+from m2a.memory.sql import from_microseconds, to_microseconds
+from m2a.memory.unit_of_work import UnitOfWork
 from m2a.types import Photo
 from m2a.types.errors import UserError
 
@@ -68,8 +69,8 @@ class PhotoStore:
     def add(self, owner: str, data: bytes) -> Photo:
         """Store a photo from outside. A photo that is there already is returned as it is. Raises `PhotoRefusedError`."""
         photo = self.write_blob(owner, data)
-        with self._database.write() as connection:
-            return self.insert(connection, photo)
+        with self._database.write(owner) as unit:
+            return self.insert(unit, photo)
 
     def decode(self, data: bytes) -> DecodedPhoto:
         """Re-encoded as it would be stored; nothing is. Raises `PhotoRefusedError`."""
@@ -89,16 +90,16 @@ class PhotoStore:
             photo_id, owner, "image/jpeg", decoded.width, decoded.height, len(decoded.data), added_at=self._clock()
         )
 
-    def insert(self, connection: Connection, photo: Photo) -> Photo:
-        """Within the caller's write transaction: the row and its outbox row, once. Returns the photo as it is recorded."""
-        known = self._find(connection, photo.owner, photo.photo_id)
+    def insert(self, unit: UnitOfWork, photo: Photo) -> Photo:
+        """Write the row, once, and tell the index. Returns the photo as it is recorded."""
+        known = self._find(unit, photo.photo_id)
         if known is not None:
             return known
         if not self._file(photo.owner, photo.photo_id).exists():
             raise PhotoDamagedError(f"The file of photo {photo.photo_id} was removed; add the photo again.")
-        connection.execute(
+        unit.execute(
             insert(photo_table).values(
-                owner=photo.owner,
+                owner=unit.owner,
                 photo_id=photo.photo_id,
                 media_type=photo.media_type,
                 width=photo.width,
@@ -107,13 +108,13 @@ class PhotoStore:
                 added_at=to_microseconds(photo.added_at),
             )
         )
-        connection.execute(insert(outbox).values(owner=photo.owner, record="photo", record_id=photo.photo_id))
+        unit.tell_index("photo", [photo.photo_id])
         return photo
 
     def get(self, owner: str, photo_id: str) -> Photo:
         """Raises `PhotoNotFoundError`, for another owner's photo too."""
-        with self._database.read() as connection:
-            photo = self._find(connection, owner, photo_id)
+        with self._database.read(owner) as unit:
+            photo = self._find(unit, photo_id)
         if photo is None:
             raise PhotoNotFoundError(f"There is no photo {photo_id!r}.")
         return photo
@@ -163,8 +164,8 @@ class PhotoStore:
     def remove_files(self, owner: str, photo_ids: Iterable[str]) -> None:
         """Remove the files of photos whose rows are gone, after the transaction that deleted them. Others stay."""
         folder = self._owner_folder(owner)
-        with self._database.write() as connection:
-            gone = [photo_id for photo_id in photo_ids if self._find(connection, owner, photo_id) is None]
+        with self._database.write(owner) as unit:
+            gone = [photo_id for photo_id in photo_ids if self._find(unit, photo_id) is None]
             for photo_id in filter(is_photo_id, gone):
                 for name in (_file_name(photo_id), photo_id + _THUMBNAIL):
                     (folder / name).unlink(missing_ok=True)
@@ -174,7 +175,7 @@ class PhotoStore:
     def orphans(self) -> PhotoAudit:
         """Compare every file with every row, of all owners; reads every photo. A photo being added right now may show."""
         files = list(self._files())
-        with self._database.read() as connection:
+        with self._database.snapshot() as connection:
             found = connection.execute(select(photo_table.c.owner, photo_table.c.photo_id)).all()
         rows = {(owner, photo_id) for owner, photo_id in found}
         missing, damaged, small = [], [], []
@@ -227,10 +228,10 @@ class PhotoStore:
         return self._file(owner, photo_id).with_name(photo_id + _THUMBNAIL)
 
     @staticmethod
-    def _find(connection: Connection, owner: str, photo_id: str) -> Photo | None:
+    def _find(unit: UnitOfWork, photo_id: str) -> Photo | None:
         columns = photo_table.c
-        row = connection.execute(
-            select(photo_table).where(columns.owner == owner, columns.photo_id == photo_id)
+        row = unit.execute(
+            select(photo_table).where(columns.owner == unit.owner, columns.photo_id == photo_id)
         ).one_or_none()
         if row is None:
             return None

@@ -11,7 +11,7 @@ from m2a.memory.stores import Stores
 
 def is_purge_due(database: Database) -> bool:
     """Whether the disk may still hold what was erased."""
-    with database.read() as connection:
+    with database.snapshot() as connection:
         return bool(receipts.unpurged(connection))
 
 
@@ -21,13 +21,13 @@ def purge(stores: Stores, now: datetime) -> int:
     Also finishes what a crash cut off after an erasure. Raises `DatabaseError` and `IndexUnavailableError`: all of it can be
     done again.
     """
-    with stores.database.read() as connection:
+    with stores.database.snapshot() as connection:
         erased = receipts.unpurged(connection)
     if not owners_of_strays(stores) - set(all_owners(stores.database)):
         stores.photos.remove_unreferenced()
     stores.retrieval().indexer.purge()
     stores.database.purge()
-    with stores.database.write() as connection:
+    with stores.database.transaction() as connection:
         receipts.note_purged(connection, erased, now)
     return len(erased)
 

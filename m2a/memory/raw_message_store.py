@@ -1,68 +1,49 @@
 """Layer 1: the append-only log of everything said and shown."""
 
-import math
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import date, datetime, time, timedelta, tzinfo
 from functools import cache
 from typing import Any
-from uuid import uuid4
 
 from sqlalchemy import (
     ColumnElement,
     CompoundSelect,
-    Connection,
     Integer,
     Row,
     Select,
     String,
     bindparam,
     cast,
-    delete,
     func,
     insert,
     null,
     select,
-    text,
     true,
     union_all,
     update,
 )
 
-from m2a.memory.database import (
-    Database,
-    among,
-    from_microseconds,
-    grouped,
-    is_listed,
-    listed,
-    next_id,
-    rows_among,
-    to_microseconds,
-)
+from m2a.memory.conversations import UnknownConversationError
+from m2a.memory.full_text import by_bm25, holding
 from m2a.memory.schema import (
     conversation,
     message,
     message_photo,
     message_reading,
-    outbox,
     trace,
     withheld_photo,
     withheld_words,
 )
+from m2a.memory.sql import from_microseconds, grouped, is_listed, listed, to_microseconds
 from m2a.memory.titles import title_of
+from m2a.memory.unit_of_work import UnitOfWork
 from m2a.memory.withheld import ERASED, FORGOTTEN, Span, is_kept_back, masked, nothing_stays, read_by_owner
 from m2a.memory.words import finished_words, message_words
-from m2a.types import Conversation, EvidenceRange, Message, Role
-from m2a.types.errors import UserError
+from m2a.types import EvidenceRange, Message, Role
 
 FIRST_VERSION = 1  # of a message, as long as nothing of it is forgotten
 _NARROW = 50  # messages in a range: such ranges are read at once, as evidence mostly is of one message
 _MOST_WORDS = 64  # of a search: FTS5 takes time with their square
-
-
-class UnknownConversationError(UserError, LookupError):
-    """The conversation is not this owner's, or does not exist."""
 
 
 class RawMessageStore:
@@ -71,44 +52,12 @@ class RawMessageStore:
     What was forgotten is read by nobody: words of which `FORGOTTEN` takes the place, and photos that are left out. A message
     of which nothing stays reads `FORGOTTEN` and is found by no search.
 
-    Methods that take a connection run inside the caller's transaction; every list is in order of message id.
+    Every list is in order of message id.
     """
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def start_conversation(
-        self, connection: Connection, owner: str, started_at: datetime, *, title: str = ""
-    ) -> Conversation:
-        """Begin a conversation; without a title the user's first message becomes it."""
-        conversation_id = uuid4().hex
-        connection.execute(
-            insert(conversation).values(
-                owner=owner, conversation_id=conversation_id, title=title, started_at=to_microseconds(started_at)
-            )
-        )
-        return Conversation(conversation_id, owner, title, started_at, None)
-
-    def rename(self, connection: Connection, owner: str, conversation_id: str, title: str) -> None:
-        """Give a conversation another title. Raises `UnknownConversationError`."""
-        this = (conversation.c.owner == owner, conversation.c.conversation_id == conversation_id)
-        if not connection.execute(update(conversation).where(*this).values(title=title)).rowcount:
-            raise UnknownConversationError(f"There is no conversation {conversation_id!r}.")
-
-    def titled(self, connection: Connection, owner: str, title: str) -> str | None:
-        """The id of the newest conversation with that title."""
-        found: str | None = connection.scalar(
-            select(conversation.c.conversation_id)
-            .where(conversation.c.owner == owner, conversation.c.title == title)
-            .order_by(conversation.c.started_at.desc())
-            .limit(1)
-        )
-        return found
 
     def append(
         self,
-        connection: Connection,
-        owner: str,
+        unit: UnitOfWork,
         conversation_id: str,
         *,
         role: Role,
@@ -121,19 +70,19 @@ class RawMessageStore:
         partial: bool = False,
     ) -> Message:
         """Store one message and tell the outbox. Raises `UnknownConversationError` and, for a naive time, `ValueError`."""
-        title = connection.scalar(
+        title = unit.scalar(
             select(conversation.c.title).where(
-                conversation.c.owner == owner, conversation.c.conversation_id == conversation_id
+                unit.owns(conversation), conversation.c.conversation_id == conversation_id
             )
         )
         if title is None:
             raise UnknownConversationError(f"There is no conversation {conversation_id!r}.")
         microseconds = to_microseconds(said_at)
         offset = said_at.utcoffset() or timedelta(0)
-        message_id = next_id(connection, owner, "message")
-        connection.execute(
+        message_id = unit.next_id("message")
+        unit.execute(
             insert(message).values(
-                owner=owner,
+                owner=unit.owner,
                 message_id=message_id,
                 conversation_id=conversation_id,
                 role=role,
@@ -148,24 +97,24 @@ class RawMessageStore:
             )
         )
         if photos:
-            connection.execute(
+            unit.execute(
                 insert(message_photo),
                 [
-                    {"owner": owner, "message_id": message_id, "position": position, "photo_id": photo_id}
+                    {"owner": unit.owner, "message_id": message_id, "position": position, "photo_id": photo_id}
                     for position, photo_id in enumerate(photos)
                 ],
             )
-            self._show_again(connection, owner, photos)
-        connection.execute(insert(outbox).values(owner=owner, record="message", record_id=str(message_id)))
+            self._show_again(unit, photos)
+        unit.tell_index("message", [message_id])
         if not title and role == "user":
-            connection.execute(
+            unit.execute(
                 update(conversation)
                 .where(conversation.c.conversation_id == conversation_id)
                 .values(title=title_of(text, len(photos)))
             )
         return Message(
             message_id,
-            owner,
+            unit.owner,
             conversation_id,
             role,
             speaker,
@@ -177,21 +126,17 @@ class RawMessageStore:
             partial,
         )
 
-    def get(
-        self, connection: Connection, owner: str, message_ids: Collection[int], *, to_owner: bool = False
-    ) -> dict[int, Message]:
+    def get(self, unit: UnitOfWork, message_ids: Collection[int], *, to_owner: bool = False) -> dict[int, Message]:
         """The messages among the ids that exist, by id."""
-        rows = rows_among(connection, _COLUMNS, owner, set(message_ids)) if message_ids else ()
-        return {m.message_id: m for m in self._readings(connection, owner, rows, to_owner=to_owner)}
+        rows = unit.rows_among(_COLUMNS, set(message_ids)) if message_ids else ()
+        return {m.message_id: m for m in self._readings(unit, rows, to_owner=to_owner)}
 
-    def as_logged(self, connection: Connection, owner: str, message_ids: Collection[int]) -> dict[int, Message]:
+    def as_logged(self, unit: UnitOfWork, message_ids: Collection[int]) -> dict[int, Message]:
         """The messages with what was forgotten of them: to find out what else is to be withheld, and for nothing else."""
-        rows = rows_among(connection, _COLUMNS, owner, set(message_ids)) if message_ids else ()
-        return {m.message_id: m for m in self._readings(connection, owner, rows, as_logged=True)}
+        rows = unit.rows_among(_COLUMNS, set(message_ids)) if message_ids else ()
+        return {m.message_id: m for m in self._readings(unit, rows, as_logged=True)}
 
-    def in_ranges(
-        self, connection: Connection, owner: str, ranges: Iterable[EvidenceRange], *, to_owner: bool = False
-    ) -> list[Message]:
+    def in_ranges(self, unit: UnitOfWork, ranges: Iterable[EvidenceRange], *, to_owner: bool = False) -> list[Message]:
         """The messages in the ranges, in order of message id; overlaps are merged, so that none comes twice.
 
         `to_owner`, here as elsewhere: with what is only kept back, as their owner reads them and nobody else.
@@ -203,22 +148,19 @@ class RawMessageStore:
                 ids += range(first, last + 1)
             else:
                 between = message.c.message_id.between(first, last)
-                messages += self._load(connection, owner, between, to_owner=to_owner)
-        messages += self.get(connection, owner, ids, to_owner=to_owner).values()  # of all that are narrow at once
+                messages += self._load(unit, between, to_owner=to_owner)
+        messages += self.get(unit, ids, to_owner=to_owner).values()  # of all that are narrow at once
         return sorted(messages, key=lambda found: found.message_id)
 
-    def between(
-        self, connection: Connection, owner: str, start: date | datetime, end: date | datetime, zone: tzinfo
-    ) -> list[Message]:
+    def between(self, unit: UnitOfWork, start: date | datetime, end: date | datetime, zone: tzinfo) -> list[Message]:
         """The messages said from start to end, both included; a date stands for its whole day in the zone."""
         first = start if isinstance(start, datetime) else datetime.combine(start, time.min, zone)
         last = end if isinstance(end, datetime) else datetime.combine(end, time.max, zone)
-        return self._load(connection, owner, message.c.said_at.between(to_microseconds(first), to_microseconds(last)))
+        return self._load(unit, message.c.said_at.between(to_microseconds(first), to_microseconds(last)))
 
     def in_conversation(
         self,
-        connection: Connection,
-        owner: str,
+        unit: UnitOfWork,
         conversation_id: str,
         *,
         newest: int | None = None,
@@ -230,31 +172,25 @@ class RawMessageStore:
         condition = (message.c.conversation_id == conversation_id) & (message.c.message_id >= since)
         if up_to is not None:
             condition = condition & (message.c.message_id <= up_to)
-        return self._load(connection, owner, condition, newest=newest, to_owner=to_owner)
+        return self._load(unit, condition, newest=newest, to_owner=to_owner)
 
-    def versions(
-        self, connection: Connection, owner: str, message_ids: Collection[int] | None = None
-    ) -> dict[int, int]:
+    def versions(self, unit: UnitOfWork, message_ids: Collection[int] | None = None) -> dict[int, int]:
         """The version of each message, among the ids or of all, of which something stays."""
-        statement = message_versions().where(message.c.owner == owner)
+        statement = message_versions().where(unit.owns(message))
         if message_ids is not None:
-            statement = statement.where(among(connection, message.c.message_id, message_ids))
-        return {message_id: version for message_id, version, stays in connection.execute(statement) if stays}
+            statement = statement.where(unit.among(message.c.message_id, message_ids))
+        return {message_id: version for message_id, version, stays in unit.execute(statement) if stays}
 
-    def edited(self, connection: Connection, owner: str) -> set[int]:
+    def edited(self, unit: UnitOfWork) -> set[int]:
         """The messages in whose place the user put another, and the answers to them."""
-        replaced = select(message.c.replaces).where(message.c.owner == owner, message.c.replaces > 0)
-        found = set(connection.scalars(replaced))
+        replaced = select(message.c.replaces).where(unit.owns(message), message.c.replaces > 0)
+        found = set(unit.scalars(replaced))
         if found:
-            answers = select(trace.c.message_id).where(trace.c.owner == owner, trace.c.answers.in_(replaced))
-            found.update(connection.scalars(answers))
+            answers = select(trace.c.message_id).where(unit.owns(trace), trace.c.answers.in_(replaced))
+            found.update(unit.scalars(answers))
         return found
 
-    def count(self, connection: Connection, owner: str) -> int:
-        """How many messages the owner's log holds."""
-        return connection.scalar(select(func.count()).where(message.c.owner == owner)) or 0
-
-    def preceding(self, connection: Connection, owner: str, message_ids: Collection[int]) -> dict[int, int]:
+    def preceding(self, unit: UnitOfWork, message_ids: Collection[int]) -> dict[int, int]:
         """For each of the messages the id of the one before it in its conversation; none for the first."""
         earlier = message.alias()
         before = (
@@ -266,27 +202,19 @@ class RawMessageStore:
             )
             .scalar_subquery()
         )
-        rows = connection.execute(
+        rows = unit.execute(
             select(message.c.message_id, before).where(
-                message.c.owner == owner, among(connection, message.c.message_id, message_ids)
+                unit.owns(message), unit.among(message.c.message_id, message_ids)
             )
         )
         return {message_id: number for message_id, number in rows if number is not None}
 
-    def count_before(self, connection: Connection, owner: str, conversation_id: str, message_id: int) -> int:
+    def count_before(self, unit: UnitOfWork, conversation_id: str, message_id: int) -> int:
         """How many of the conversation's messages came before that one."""
-        return (
-            connection.scalar(
-                select(func.count()).where(
-                    message.c.owner == owner,
-                    message.c.conversation_id == conversation_id,
-                    message.c.message_id < message_id,
-                )
-            )
-            or 0
-        )
+        before = (message.c.conversation_id == conversation_id, message.c.message_id < message_id)
+        return unit.count(message, *before)
 
-    def find(self, connection: Connection, owner: str, query: str, limit: int) -> list[Message]:
+    def find(self, unit: UnitOfWork, query: str, limit: int) -> list[Message]:
         """Full-text search: messages with any of the words, best first (BM25).
 
         Of a long query the first words count. What other owners said shifts no ranking.
@@ -294,39 +222,12 @@ class RawMessageStore:
         words = list(dict.fromkeys(finished_words(query)))[:_MOST_WORDS]
         if not words:
             return []
-        holding = self.holding(connection, owner, words)
-        total = connection.scalar(select(func.count()).where(message.c.owner == owner)) or 0
-        ids = _by_bm25(words, holding, total)[:limit]
-        found = self.get(connection, owner, ids)
+        held = holding(unit, words)
+        ids = by_bm25(words, held, unit.count(message))[:limit]
+        found = self.get(unit, ids)
         return [found[message_id] for message_id in ids]
 
-    def holding(self, connection: Connection, owner: str, words: Collection[str]) -> dict[int, list[str]]:
-        """The messages that hold any of the finished words, each with all of its own, in order of message id."""
-        if self._database.is_sqlite:
-            statement = (
-                "SELECT message_id, words FROM message_words WHERE message_words MATCH :words AND owner = :owner "
-                "ORDER BY message_id"
-            )
-            query = "words : (" + " OR ".join(f'"{word}"' for word in words) + ")"
-        else:
-            statement = (
-                "SELECT message_id, words FROM message WHERE owner = :owner "
-                "AND to_tsvector('simple', words) @@ to_tsquery('simple', :words) ORDER BY message_id"
-            )
-            query = " | ".join(words)
-        found = {
-            message_id: of_message.split()
-            for message_id, of_message in connection.execute(text(statement), {"words": query, "owner": owner})
-        }
-        # The full-text index is of the log: what was forgotten is taken out of what it finds.
-        readings = rows_among(connection, (message_reading.c.message_id, message_reading.c.words), owner, found)
-        for message_id, left in readings:
-            if left is not None:
-                found[message_id] = left.split()
-        wanted = set(words)
-        return {message_id: held for message_id, held in found.items() if not wanted.isdisjoint(held)}
-
-    def with_photos(self, connection: Connection, owner: str, photo_ids: Collection[str]) -> dict[str, list[int]]:
+    def with_photos(self, unit: UnitOfWork, photo_ids: Collection[str]) -> dict[str, list[int]]:
         """For each photo the ids of the messages that show it, ascending."""
         withheld = (
             select(withheld_photo.c.photo_id)
@@ -337,80 +238,34 @@ class RawMessageStore:
             )
             .exists()
         )
-        rows = connection.execute(
+        rows = unit.execute(
             select(message_photo.c.photo_id, message_photo.c.message_id)
-            .where(message_photo.c.owner == owner, message_photo.c.photo_id.in_(list(photo_ids)), ~withheld)
+            .where(unit.owns(message_photo), message_photo.c.photo_id.in_(list(photo_ids)), ~withheld)
             .order_by(message_photo.c.photo_id, message_photo.c.message_id)  # the order of the index, not of every row
         )
         return grouped(rows)
 
-    def conversations(self, connection: Connection, owner: str) -> list[Conversation]:
-        """The owner's conversations that hold a message, the last used first."""
-        last = func.max(message.c.said_at).label("last")
-        rows = connection.execute(
-            select(conversation, last)
-            .join(message, message.c.conversation_id == conversation.c.conversation_id)
-            .where(conversation.c.owner == owner, message.c.owner == owner)
-            .group_by(conversation.c.conversation_id)
-            .order_by(last.desc())
-        )
-        return [
-            Conversation(
-                row.conversation_id, owner, row.title, from_microseconds(row.started_at), from_microseconds(row.last)
-            )
-            for row in rows
-        ]
-
-    def has_conversation(self, connection: Connection, owner: str, conversation_id: str) -> bool:
-        return (
-            connection.scalar(
-                select(conversation.c.conversation_id).where(
-                    conversation.c.owner == owner, conversation.c.conversation_id == conversation_id
-                )
-            )
-            is not None
-        )
-
-    def remove_empty(self, connection: Connection, owner: str, conversation_ids: Collection[str]) -> set[str]:
-        """Remove those of the conversations that hold no message any more; which they were."""
-        emptied = set()
-        for conversation_id in conversation_ids:
-            left = (message.c.owner == owner) & (message.c.conversation_id == conversation_id)
-            if connection.scalar(select(func.min(message.c.message_id)).where(left)) is None:
-                this = (conversation.c.owner == owner) & (conversation.c.conversation_id == conversation_id)
-                connection.execute(delete(conversation).where(this))
-                emptied.add(conversation_id)
-        return emptied
-
     @staticmethod
-    def _show_again(connection: Connection, owner: str, photos: Sequence[str]) -> None:
+    def _show_again(unit: UnitOfWork, photos: Sequence[str]) -> None:
         """A photo that was forgotten is in no index; sent again, it comes back."""
-        forgotten = connection.scalars(
+        forgotten = unit.scalars(
             select(withheld_photo.c.photo_id)
-            .where(withheld_photo.c.owner == owner, withheld_photo.c.photo_id.in_(photos))
+            .where(unit.owns(withheld_photo), withheld_photo.c.photo_id.in_(photos))
             .distinct()
         ).all()
-        for photo_id in forgotten:
-            connection.execute(insert(outbox).values(owner=owner, record="photo", record_id=photo_id))
+        unit.tell_index("photo", forgotten)
 
     def _load(
-        self,
-        connection: Connection,
-        owner: str,
-        condition: object,
-        newest: int | None = None,
-        *,
-        to_owner: bool = False,
+        self, unit: UnitOfWork, condition: object, newest: int | None = None, *, to_owner: bool = False
     ) -> list[Message]:
-        query = select(*_COLUMNS).where(message.c.owner == owner, condition).order_by(message.c.message_id.desc())  # type: ignore[arg-type]
+        query = select(*_COLUMNS).where(unit.owns(message), condition).order_by(message.c.message_id.desc())  # type: ignore[arg-type]
         if newest is not None:
             query = query.limit(newest)
-        return self._readings(connection, owner, connection.execute(query).all(), to_owner=to_owner)
+        return self._readings(unit, unit.execute(query).all(), to_owner=to_owner)
 
     def _readings(
         self,
-        connection: Connection,
-        owner: str,
+        unit: UnitOfWork,
         rows: Sequence[Row],  # type: ignore[type-arg]
         *,
         as_logged: bool = False,
@@ -419,14 +274,12 @@ class RawMessageStore:
         """The rows of messages, in any order, as they are read, or as they were logged."""
         if not rows:
             return []
-        dialect = connection.dialect.name
-        values = {"owner": owner, "numbers": listed(dialect, [row.message_id for row in rows])}
+        dialect = unit.dialect
+        values = {"owner": unit.owner, "numbers": listed(dialect, [row.message_id for row in rows])}
         photos: dict[int, list[str]] = {}
         left: dict[int, list[str]] = {}
         spans: dict[int, list[Span]] = {}
-        for message_id, _, photo_id, is_withheld, first, last in connection.execute(
-            _parts(dialect, to_owner), values
-        ).all():
+        for message_id, _, photo_id, is_withheld, first, last in unit.execute(_parts(dialect, to_owner), values).all():
             if photo_id is None:
                 spans.setdefault(message_id, []).append((first, last))
                 continue
@@ -501,25 +354,6 @@ def merge_ranges(ranges: Iterable[EvidenceRange], *, adjoining: bool = True) -> 
         else:
             merged.append(EvidenceRange(first, last))
     return merged
-
-
-def _by_bm25(wanted: Collection[str], holding: Mapping[int, Sequence[str]], total: int) -> list[int]:
-    """The messages that hold any of the wanted words, among `total` messages, best first; equals in the order given.
-
-    FTS5 has a BM25 of its own, which counts everyone's messages and what was forgotten. With its constants, and an idf that
-    is never negative; the mean length is that of the messages given.
-    """
-    counts = {message_id: Counter(words) for message_id, words in holding.items()}
-    frequency = {word: sum(word in found for found in counts.values()) for word in wanted}
-    rarity = {word: math.log((total - n + 0.5) / (n + 0.5) + 1) for word, n in frequency.items()}
-    mean = sum(map(len, holding.values())) / len(holding) if holding else 1.0
-    k1, b = 1.2, 0.75
-
-    def score(message_id: int) -> float:
-        found, norm = counts[message_id], k1 * (1 - b + b * len(holding[message_id]) / mean)
-        return sum(rarity[word] * found[word] * (k1 + 1) / (found[word] + norm) for word in wanted)
-
-    return sorted(holding, key=score, reverse=True)
 
 
 def _message(row: Row, text: str, photos: Sequence[str]) -> Message:  # type: ignore[type-arg]

@@ -1,4 +1,4 @@
-"""What is kept of an erasure: numbers and times, no content. Every function runs inside the caller's transaction."""
+"""What is kept of an erasure: numbers and times, no content."""
 
 import json
 from collections.abc import Mapping
@@ -6,12 +6,13 @@ from datetime import datetime
 
 from sqlalchemy import Connection, insert, select, update
 
-from m2a.memory.database import from_microseconds, to_microseconds
 from m2a.memory.schema import receipt
+from m2a.memory.sql import from_microseconds, to_microseconds
+from m2a.memory.unit_of_work import UnitOfWork
 from m2a.types import ErasurePreview, Receipt
 
 
-def write_receipt(connection: Connection, owner: str, gone: ErasurePreview, now: datetime) -> Receipt:
+def write_receipt(unit: UnitOfWork, gone: ErasurePreview, now: datetime) -> Receipt:
     """Note that it went, and that its bytes are still to be purged."""
     erased: Mapping[str, object] = {
         "counts": gone.counts,
@@ -19,13 +20,13 @@ def write_receipt(connection: Connection, owner: str, gone: ErasurePreview, now:
         "memory_ids": [m.memory_id for m in gone.memories],
     }
     kind, erased_at = gone.erasure.kind, to_microseconds(now)
-    connection.execute(insert(receipt).values(owner=owner, kind=kind, erased=json.dumps(erased), erased_at=erased_at))
-    return receipts(connection, owner)[-1]
+    unit.execute(insert(receipt).values(owner=unit.owner, kind=kind, erased=json.dumps(erased), erased_at=erased_at))
+    return receipts(unit)[-1]
 
 
-def receipts(connection: Connection, owner: str) -> list[Receipt]:
+def receipts(unit: UnitOfWork) -> list[Receipt]:
     """The owner's, the oldest first."""
-    rows = connection.execute(select(receipt).where(receipt.c.owner == owner).order_by(receipt.c.receipt_id))
+    rows = unit.execute(select(receipt).where(unit.owns(receipt)).order_by(receipt.c.receipt_id))
     return [
         Receipt(
             row.receipt_id,

@@ -7,15 +7,18 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sqlalchemy import Connection, and_, select
+from sqlalchemy import and_, select
 
-from m2a.memory.database import Database, from_microseconds
+from m2a.memory.database import Database
 from m2a.memory.embedding_cache import EmbeddingCache
 from m2a.memory.index import MemoryIndex
 from m2a.memory.indexer import Indexer
 from m2a.memory.photo_store import PhotoDamagedError, PhotoNotFoundError
+from m2a.memory.photo_vectors import PhotoVectors
 from m2a.memory.recognition import bars_of, recognise
 from m2a.memory.schema import message, message_photo, withheld_photo
+from m2a.memory.sql import from_microseconds
+from m2a.memory.unit_of_work import UnitOfWork
 from m2a.types import Concept, Message, Recognised
 from models.image_encoder import ImageEncoder
 from models.likeness_encoder import likeness_of
@@ -38,6 +41,7 @@ class Recogniser:
         self,
         database: Database,
         photo_image: "Callable[[str, str], Image]",
+        photo_vectors: PhotoVectors,
         index: MemoryIndex,
         indexer: Indexer,
         image_encoder: ImageEncoder,
@@ -46,6 +50,7 @@ class Recogniser:
         self._database = database
         self._photo_image = photo_image
         self._index = index
+        self._photo_vectors = photo_vectors
         self._indexer = indexer
         self._encoder = likeness_of(image_encoder)
         self._bars = bars_of(self._encoder.encoder_id)
@@ -72,8 +77,8 @@ class Recogniser:
 
         The message that `shown` is an edit of does not count.
         """
-        with self._database.read() as connection:
-            return _first_shown(connection, owner, self._copies(owner, photo_id), shown)
+        with self._database.read(owner) as unit:
+            return _first_shown(unit, self._copies(owner, photo_id), shown)
 
     def _likeness(self, owner: str, photo_id: str) -> np.ndarray | None:
         encoder = self._encoder
@@ -98,7 +103,7 @@ class Recogniser:
             if photo_id in self._unstored:
                 vectors = self._image_encoder.encode([self._unstored[photo_id]])
             else:
-                vectors = self._indexer.photo_vectors(owner, [photo_id])
+                vectors = self._photo_vectors.of(owner, [photo_id])
             near = self._indexer.when_current(owner, lambda: self._index.search_photos(owner, vectors, _NEAREST))
             others = [hit.photo_id for hit in near if hit.score >= _NEARLY_SAME and hit.photo_id != photo_id]
             picture = _small(self._image(owner, photo_id)) if others else None
@@ -117,18 +122,18 @@ def _small(image: "Image") -> np.ndarray:
     return np.asarray(image.convert("RGB").resize((_SIDE, _SIDE)), dtype=np.float32)
 
 
-def _first_shown(connection: Connection, owner: str, photo_ids: Sequence[str], shown: Message) -> datetime | None:
+def _first_shown(unit: UnitOfWork, photo_ids: Sequence[str], shown: Message) -> datetime | None:
     is_withheld = and_(
         withheld_photo.c.owner == message_photo.c.owner,
         withheld_photo.c.message_id == message_photo.c.message_id,
         withheld_photo.c.photo_id == message_photo.c.photo_id,
     )
     this = and_(message.c.owner == message_photo.c.owner, message.c.message_id == message_photo.c.message_id)
-    row = connection.execute(
+    row = unit.execute(
         select(message.c.said_at)
         .join(message_photo, this)
         .where(
-            message_photo.c.owner == owner,
+            unit.owns(message_photo),
             message_photo.c.photo_id.in_(photo_ids),
             message.c.role == "user",
             message.c.message_id < shown.message_id,

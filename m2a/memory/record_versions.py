@@ -4,21 +4,22 @@ from collections.abc import Collection
 from functools import cache
 from typing import Any
 
-from sqlalchemy import CompoundSelect, Connection, bindparam, false, select, true, union_all
+from sqlalchemy import CompoundSelect, bindparam, false, select, true, union_all
 
-from m2a.memory.database import is_listed, listed
 from m2a.memory.raw_message_store import message_versions
 from m2a.memory.schema import entry, message
+from m2a.memory.sql import is_listed, listed
+from m2a.memory.unit_of_work import UnitOfWork
 from m2a.types import RecordKey
 
 
-def record_versions(connection: Connection, owner: str, keys: Collection[RecordKey]) -> dict[RecordKey, int]:
+def record_versions(unit: UnitOfWork, keys: Collection[RecordKey]) -> dict[RecordKey, int]:
     """The version of each entry among the keys that is alive, and of each message of which something stays."""
-    dialect = connection.dialect.name
-    rows = connection.execute(
+    dialect = unit.dialect
+    rows = unit.execute(
         _statement(dialect),
         {
-            "owner": owner,
+            "owner": unit.owner,
             "memory_ids": listed(dialect, [key.record_id for key in keys if key.kind == "entry"]),
             "message_ids": listed(dialect, [key.record_id for key in keys if key.kind == "message"]),
         },

@@ -7,20 +7,22 @@ corrected; where that is not sure, both live. What was forgotten stays forgotten
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import select
 
 from m2a.memory import concept_store
-from m2a.memory.database import Database, grouped
+from m2a.memory.attribution import Attribution
+from m2a.memory.database import Database
 from m2a.memory.forgetting import Forgetter
 from m2a.memory.migrations import LAST_HISTORY_OF_VERSION_1
 from m2a.memory.quotations import sentence_spans, spans_saying
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.schema import entry_history, setting
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
+from m2a.memory.sql import grouped
+from m2a.memory.unit_of_work import UnitOfWork
 from m2a.memory.withheld import FORGOTTEN
 from m2a.memory.words import finished_words
 from m2a.types import Concept, ConceptMention, EntryDraft, EvidenceRange, MemoryEntry, Message
@@ -66,47 +68,46 @@ class _Repaired:
 
 def wrongly_replaced(database: Database, owner: str) -> list[str]:
     """What `restore_wrongly_replaced` would mend, a sentence each. Changes nothing."""
-    with database.write() as connection:
-        repaired = _Restorer(database, connection, owner, datetime.now(UTC)).restore()
-        connection.rollback()
+    with database.write(owner) as unit:
+        repaired = _Restorer(unit, datetime.now(UTC)).restore()
+        unit.rollback()
     return [sentence for one in repaired for sentence in one.found()]
 
 
 def restore_wrongly_replaced(database: Database, owner: str, now: datetime) -> list[str]:
     """Bring back what the user said; what was done, a sentence each. Doing it again does nothing."""
-    with database.write() as connection:
-        repaired = _Restorer(database, connection, owner, now).restore()
+    with database.write(owner) as unit:
+        repaired = _Restorer(unit, now).restore()
     return [sentence for one in repaired for sentence in one.done()]
 
 
 class _Restorer:
     """Works through the replacements of one owner, the oldest first."""
 
-    def __init__(self, database: Database, connection: Connection, owner: str, now: datetime) -> None:
-        self._connection = connection
-        self._owner = owner
-        self._raw = RawMessageStore(database)
+    def __init__(self, unit: UnitOfWork, now: datetime) -> None:
+        self._unit = unit
+        self._raw = RawMessageStore()
         self._semantic = SemanticMemoryStore()
         self._forgetter = Forgetter(self._raw, self._semantic)
-        self._by: dict[str, Any] = {"who": _WHO, "why": "", "now": now}
+        self._by = Attribution(_WHO, "", now)
 
     def restore(self) -> list[_Repaired]:
         repaired = []
         for successor_id, older_ids in sorted(self._replacements().items()):
-            known = self._semantic.get(self._connection, self._owner, [successor_id])
-            known |= self._semantic.superseded(self._connection, self._owner, [successor_id])
-            older = self._semantic.superseded(self._connection, self._owner, older_ids)
+            known = self._semantic.get(self._unit, [successor_id])
+            known |= self._semantic.superseded(self._unit, [successor_id])
+            older = self._semantic.superseded(self._unit, older_ids)
             if successor_id in known and (found := self._repair(known[successor_id], list(older.values()))):
                 repaired.append(found)
         return repaired
 
     def _replacements(self) -> dict[int, list[int]]:
         """What the rules of version 1 replaced, by what took its place."""
-        last = self._connection.scalar(select(setting.c.value).where(setting.c.key == LAST_HISTORY_OF_VERSION_1))
-        rows = self._connection.execute(
+        last = self._unit.scalar(select(setting.c.value).where(setting.c.key == LAST_HISTORY_OF_VERSION_1))
+        rows = self._unit.execute(
             select(entry_history.c.successor_id, entry_history.c.memory_id)
             .where(
-                entry_history.c.owner == self._owner,
+                self._unit.owns(entry_history),
                 entry_history.c.change == "superseded",
                 entry_history.c.who == _RULES,
                 entry_history.c.history_id <= int(last or 0),
@@ -125,7 +126,7 @@ class _Restorer:
                 return None
             restored = self._revive(older, concepts)
             return _Repaired(newer.memory_id, restored, never_said=False) if restored else None
-        self._semantic.withdraw(self._connection, self._owner, newer.memory_id, **self._by)
+        self._semantic.withdraw(self._unit, newer.memory_id, self._by)
         restored = self._revive(older, concepts)
         said = [sentence for sentence in sentences if is_said(sentence, own, concepts)]
         added = [self._add(newer, draft) for draft in self._drafts(newer, said, own, restored, concepts)]
@@ -134,12 +135,12 @@ class _Restorer:
     def _revive(self, older: Sequence[MemoryEntry], concepts: Sequence[Concept]) -> tuple[int, ...]:
         """Let the entries live again, about the concepts that they name: version 1 had untied them. Returns those that do."""
         ids = [found.memory_id for found in older]
-        self._semantic.revive(self._connection, self._owner, ids, **self._by)
-        living = self._semantic.get(self._connection, self._owner, ids)
+        self._semantic.revive(self._unit, ids, self._by)
+        living = self._semantic.get(self._unit, ids)
         for memory_id, found in living.items():
             for mention in _named(found.text, concepts):
                 last = found.evidence_ids[-1].last
-                concept_store.link(self._connection, self._owner, memory_id, mention, found.photo_ids, _WHO, last)
+                concept_store.link(self._unit, memory_id, mention, found.photo_ids, _WHO, last)
         return tuple(living)
 
     def _drafts(
@@ -174,19 +175,19 @@ class _Restorer:
 
     def _add(self, newer: MemoryEntry, draft: EntryDraft) -> int | None:
         """The entry's id; None where it is remembered already, or was forgotten."""
-        if self._semantic.saying(self._connection, self._owner, draft.text) is not None:
+        if self._semantic.saying(self._unit, draft.text) is not None:
             return None
-        if FORGOTTEN in draft.text or self._forgetter.is_forgotten(self._connection, self._owner, [draft.text])[0]:
+        if FORGOTTEN in draft.text or self._forgetter.is_forgotten(self._unit, [draft.text])[0]:
             return None
-        by = self._by | {"now": newer.recorded_at}
-        return self._semantic.add(self._connection, self._owner, draft, **by).memory_id
+        by = replace(self._by, now=newer.recorded_at)
+        return self._semantic.add(self._unit, draft, by).memory_id
 
     def _told_in(self, entries: Sequence[MemoryEntry]) -> list[Message]:
         ranges = [span for found in entries for span in found.evidence_ids]
-        return [m for m in self._raw.in_ranges(self._connection, self._owner, ranges) if m.role == "user"]
+        return [m for m in self._raw.in_ranges(self._unit, ranges) if m.role == "user"]
 
     def _concepts(self) -> list[Concept]:
-        return self._semantic.concepts(self._connection, self._owner)
+        return self._semantic.concepts(self._unit)
 
 
 def is_said(sentence: str, told: Sequence[Message], concepts: Sequence[Concept]) -> bool:

@@ -4,12 +4,14 @@ import json
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import select, update
 
+from m2a.memory import change_log, reply_sources
 from m2a.memory.quotations import Span
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.repetitions import is_code, spans_holding
-from m2a.memory.schema import entry, entry_history, message, message_reading, pending_update, photo, trace
+from m2a.memory.schema import entry, entry_history, message, message_reading, pending_update, photo
+from m2a.memory.unit_of_work import UnitOfWork
 from m2a.memory.withheld import FORGOTTEN, without_marks
 from m2a.memory.words import finished_words
 from m2a.types import MessageSpan, RecordKey, Role
@@ -22,29 +24,28 @@ def told_by(role: Role, text: str) -> str:
     return text if role == "user" else " ".join(word for word in finished_words(text) if is_code(word))
 
 
-def words_left_alone(connection: Connection, owner: str, texts: Iterable[str]) -> set[str]:
+def words_left_alone(unit: UnitOfWork, texts: Iterable[str]) -> set[str]:
     """The words of the texts that nothing holds which the user said or showed and that stays: they tell what is erased."""
     words = {word for text in texts for word in finished_words(without_marks(text))}
     its = (message_reading.c.owner == message.c.owner) & (message_reading.c.message_id == message.c.message_id)
     said = (
         select(message.c.words, message_reading.c.words)
         .select_from(message.outerjoin(message_reading, its))
-        .where(message.c.owner == owner, message.c.role == "user")
+        .where(unit.owns(message), message.c.role == "user")
     )
-    for logged, read in connection.execute(said):
+    for logged, read in unit.execute(said):
         words.difference_update((logged if read is None else read).split())
     for kept in (
-        select(entry.c.text, entry.c.caption).where(entry.c.owner == owner, entry.c.alive),
-        select(photo.c.caption).where(photo.c.owner == owner),
+        select(entry.c.text, entry.c.caption).where(unit.owns(entry), entry.c.alive),
+        select(photo.c.caption).where(unit.owns(photo)),
     ):
-        for row in connection.execute(kept):
+        for row in unit.execute(kept):
             words.difference_update(word for text in row for word in finished_words(text))
     return words
 
 
 def retelling_spans(
-    connection: Connection,
-    owner: str,
+    unit: UnitOfWork,
     raw: RawMessageStore,
     telling: Collection[str],
     *,
@@ -58,18 +59,18 @@ def retelling_spans(
     that rests on it and has no such sentence, all. Elsewhere each sentence with several such words, or with a number of it.
     """
     said = select(message.c.message_id, message.c.conversation_id, message.c.words).where(
-        message.c.owner == owner, message.c.role == "assistant", message.c.message_id >= since
+        unit.owns(message), message.c.role == "assistant", message.c.message_id >= since
     )
     wanted = set(telling)
     near, far = set(citing), set[int]()
-    for message_id, conversation_id, words in connection.execute(said):
+    for message_id, conversation_id, words in unit.execute(said):
         shared = wanted.intersection(words.split())
         if shared and conversation_id in conversation_ids:
             near.add(message_id)
         elif len(shared) >= _FEW or any(map(is_code, shared)):
             far.add(message_id)
     found = set[MessageSpan]()
-    for number, reply in raw.as_logged(connection, owner, near | far).items():
+    for number, reply in raw.as_logged(unit, near | far).items():
         spans: list[Span] = spans_holding(wanted, reply.text)
         if number not in near:
             spans = [span for span in spans if _is_about(wanted, reply.text[slice(*span)])]
@@ -84,39 +85,27 @@ def _is_about(telling: Collection[str], sentence: str) -> bool:
     return len(shared) >= _FEW or any(map(is_code, shared))
 
 
-def citing_replies(connection: Connection, owner: str, erased: Collection[RecordKey]) -> set[int]:
-    """The replies that rest on any of the records."""
-    if not erased:
-        return set()
-    return {
-        reply_id
-        for reply_id, steps in _traces(connection, owner)
-        if any(_key(source["hit"]) in erased for source in steps.get("sources", ()))
-    }
-
-
 def scrub_notes(
-    connection: Connection,
-    owner: str,
+    unit: UnitOfWork,
     telling: Collection[str],
     erased: Collection[RecordKey],
     photo_ids: Collection[str],
     forgettings: Collection[int],
 ) -> None:
     """Take out of traces, histories and failed updates what names or tells what is erased. Changes keep their numbers."""
-    for reply_id, steps in _traces(connection, owner):
+    for reply_id, _answers, steps in change_log.traces(unit):
         scrubbed = _scrubbed(steps, set(telling), erased, photo_ids, forgettings)
         if scrubbed != steps:
-            this = (trace.c.owner == owner) & (trace.c.message_id == reply_id)
-            connection.execute(update(trace).where(this).values(steps=json.dumps(scrubbed)))
+            change_log.write_steps(unit, reply_id, scrubbed)
+    reply_sources.erase(unit, erased)
     for table, key, column, nothing in (
         (entry_history, entry_history.c.history_id, entry_history.c.why, ""),
         (pending_update, pending_update.c.message_id, pending_update.c.last_error, None),
     ):
-        for number, text in connection.execute(select(key, column).where(table.c.owner == owner, column != "")).all():
+        for number, text in unit.execute(select(key, column).where(unit.owns(table), column != "")).all():
             if _tells(text, telling):
-                this = (table.c.owner == owner) & (key == number)
-                connection.execute(update(table).where(this).values({column: nothing}))
+                this = unit.owns(table) & (key == number)
+                unit.execute(update(table).where(this).values({column: nothing}))
 
 
 def _scrubbed(
@@ -158,11 +147,6 @@ def _scrubbed(
             for refusal in steps["refusals"]
         ]
     return found
-
-
-def _traces(connection: Connection, owner: str) -> list[tuple[int, dict[str, Any]]]:
-    rows = connection.execute(select(trace.c.message_id, trace.c.steps).where(trace.c.owner == owner)).all()
-    return [(reply_id, steps) for reply_id, text in rows if isinstance(steps := json.loads(text), dict)]
 
 
 def _key(hit: Mapping[str, Any]) -> RecordKey:

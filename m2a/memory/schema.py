@@ -17,7 +17,7 @@ from sqlalchemy import (
     false,
 )
 
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 
 metadata = MetaData()
 _Id = BigInteger().with_variant(Integer, "sqlite")
@@ -264,7 +264,8 @@ pending_update = Table(
     Column("set_aside", Boolean, nullable=False, server_default=false()),
 )
 
-# Which message of the user a reply answers, and how it came about, as JSON: what was searched, and the memories it rests on.
+# Which message of the user a reply answers, and how it came about, as JSON: what was searched, the memories it
+# rests on, and what its update did. `changes` is how many of the changes are not taken back.
 trace = Table(
     "trace",
     metadata,
@@ -272,6 +273,18 @@ trace = Table(
     Column("message_id", _Id, primary_key=True, autoincrement=False),
     Column("steps", Text, nullable=False),
     Column("answers", _Id, nullable=False, server_default="0"),
+    Column("changes", Integer, nullable=False, server_default="0"),
+)
+
+# The memories and messages that a reply rests on.
+reply_source = Table(
+    "reply_source",
+    metadata,
+    Column("owner", String(32), primary_key=True),
+    Column("message_id", _Id, primary_key=True, autoincrement=False),
+    Column("kind", String(7), primary_key=True),
+    Column("record_id", _Id, primary_key=True, autoincrement=False),
+    Index("reply_source_by_record", "owner", "record_id"),
 )
 
 # What a reply took, and the update after it (`stage`): seconds, calls of the chat model, tokens, and dollars where the price

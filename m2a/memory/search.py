@@ -9,7 +9,6 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection
 
 from m2a.memory.database import Database
 from m2a.memory.floor import NO_FLOOR, RelevanceFloor
@@ -20,6 +19,7 @@ from m2a.memory.places import Place, Record, different_words, is_echo, only_asks
 from m2a.memory.ranking.learned_ranking import LearnedRanking, RankedQuestion
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
+from m2a.memory.unit_of_work import UnitOfWork
 from m2a.memory.words import finished_words
 from m2a.types import Hit, Message, Path, Query, RecordKey, RecordKind
 from models.image_encoder import ImageEncoder
@@ -93,9 +93,9 @@ class Search:
         # What words make of a photo is too loose to vouch for a record alone.
         vouching = [path for path in near if path != "photo" or self._by_photo]
         close = {key for path in vouching for key, _ in self._over(self._measured, path)}
-        with self._parts.database.read() as connection:
-            filled = self._fill(connection, self._rank(connection, near), k)
-            evidence = self._evidence(connection, [place for place, _ in filled])
+        with self._parts.database.read(self._owner) as unit:
+            filled = self._fill(unit, self._rank(unit, near), k)
+            evidence = self._evidence(unit, [place for place, _ in filled])
         return [
             Hit(
                 record,
@@ -137,8 +137,8 @@ class Search:
                 ),
             )
         if text and ranking is not None:
-            with parts.database.read() as connection:
-                self._question = ranking.ask(connection, owner, kinds, text)
+            with parts.database.read(owner) as unit:
+                self._question = ranking.ask(unit, kinds, text)
             self._is_near = self._question.names_what_is_held
 
     def proceed(self, done: Future[Any]) -> None:
@@ -186,8 +186,8 @@ class Search:
         if not path_search.hits:
             self._near[path] = {}
             return True
-        with self._parts.database.read() as connection:
-            self._confirmation.confirm(connection, path_search)
+        with self._parts.database.read(self._owner) as unit:
+            self._confirmation.confirm(unit, path_search)
             if not path_search.is_settled:
                 return False
             is_measured = path != "photo" or self._measured.photos_are_measured
@@ -201,7 +201,7 @@ class Search:
                 if chooses and near:
                     near = dict(self._over(self._floor.beside_a_near_photo, path))
             if question is not None:
-                question.read(connection, near, list(near) if path == "bm25" else ())
+                question.read(unit, near, list(near) if path == "bm25" else ())
             self._near[path] = near
         return True
 
@@ -214,9 +214,7 @@ class Search:
             ):
                 yield key, candidate.score
 
-    def _rank(
-        self, connection: Connection, near: Mapping[Path, Mapping[RecordKey, float]]
-    ) -> list[tuple[RecordKey, float]]:
+    def _rank(self, unit: UnitOfWork, near: Mapping[Path, Mapping[RecordKey, float]]) -> list[tuple[RecordKey, float]]:
         if self._question is None:
             return reciprocal_rank_fusion([list(of_path) for of_path in near.values()])
         versions = {
@@ -226,31 +224,29 @@ class Search:
             if (version := self._paths[path].ranking[key].version) is not None
         }
         # The words of a message bring in its neighbours.
-        in_order = self._confirmation.within_reach(connection, self._question.order(connection, versions))
+        in_order = self._confirmation.within_reach(unit, self._question.order(unit, versions))
         photos, dense = near.get("photo", {}), near["dense"]
         agreed = {key for key, cosine in photos.items() if self._measured.agrees(key.kind, cosine, dense.get(key))}
         return with_photos(in_order, list(photos), as_equals=self._by_photo, near=agreed)
 
-    def _fill(
-        self, connection: Connection, ranked: Sequence[tuple[RecordKey, float]], k: int
-    ) -> list[tuple[Place, Record]]:
+    def _fill(self, unit: UnitOfWork, ranked: Sequence[tuple[RecordKey, float]], k: int) -> list[tuple[Place, Record]]:
         """The first k places with their records."""
         if len(self._kinds) == 1:
-            records = self._load(connection, [key for key, _ in ranked[:k]])
+            records = self._load(unit, [key for key, _ in ranked[:k]])
             return [(Place(key, score), records[key]) for key, score in ranked[:k] if key in records]
         memory_ids = [key.record_id for key, _ in ranked if key.kind == "entry"]
-        found = places(ranked, self._parts.semantic.evidence(connection, self._owner, memory_ids))
+        found = places(ranked, self._parts.semantic.evidence(unit, memory_ids))
         may_be_echoed = [key for key, _ in ranked[: _ECHOED * k]]
         words_of = cache(different_words)
         filled: list[tuple[Place, Record]] = []
         while some := list(islice(found, k)):
-            records = self._load(connection, [place.key for place in some])
+            records = self._load(unit, [place.key for place in some])
             for place in some:
                 record = records.get(place.key)
                 if record is None or (isinstance(record, Message) and only_asks(record)):
                     continue
                 if isinstance(record, Message) and record.role == "assistant":
-                    others = self._load(connection, may_be_echoed).values()
+                    others = self._load(unit, may_be_echoed).values()
                     if is_echo(record, others, words_of):
                         continue
                 filled.append((place, record))
@@ -258,20 +254,20 @@ class Search:
                     return filled
         return filled
 
-    def _evidence(self, connection: Connection, filled: Sequence[Place]) -> Mapping[int, Message]:
+    def _evidence(self, unit: UnitOfWork, filled: Sequence[Place]) -> Mapping[int, Message]:
         """The messages that come with the places."""
         keys = [RecordKey("message", number) for place in filled for number in place.evidence]
-        records = self._load(connection, keys)
+        records = self._load(unit, keys)
         return {record.message_id: record for key in keys if isinstance(record := records[key], Message)}
 
-    def _load(self, connection: Connection, keys: Collection[RecordKey]) -> Mapping[RecordKey, Record]:
+    def _load(self, unit: UnitOfWork, keys: Collection[RecordKey]) -> Mapping[RecordKey, Record]:
         """All that were asked for until now, as far as they are alive and this owner's."""
         if unread := set(keys) - self._looked_for:
             self._looked_for |= unread
             memory_ids = [key.record_id for key in unread if key.kind == "entry"]
             message_ids = [key.record_id for key in unread if key.kind == "message"]
-            entries = self._parts.semantic.get(connection, self._owner, memory_ids)
-            messages = self._parts.raw.get(connection, self._owner, message_ids)
+            entries = self._parts.semantic.get(unit, memory_ids)
+            messages = self._parts.raw.get(unit, message_ids)
             self._records |= {RecordKey("entry", number): entry for number, entry in entries.items()}
             self._records |= {RecordKey("message", number): message for number, message in messages.items()}
         return self._records

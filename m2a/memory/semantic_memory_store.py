@@ -3,16 +3,10 @@
 from collections.abc import Collection, Iterable, Sequence
 from datetime import date, datetime
 
-from sqlalchemy import (
-    Connection,
-    delete,
-    insert,
-    select,
-    update,
-)
+from sqlalchemy import delete, insert, select, update
 
 from m2a.memory import concept_store
-from m2a.memory.database import among, next_id, to_microseconds
+from m2a.memory.attribution import Attribution
 from m2a.memory.entry_reader import EntryReader, folded_hash, is_forgotten
 from m2a.memory.raw_message_store import merge_ranges
 from m2a.memory.schema import (
@@ -26,16 +20,11 @@ from m2a.memory.schema import (
     forgotten_entry,
     kept_back,
     message,
-    outbox,
     photo,
 )
-from m2a.types import (
-    DateInterval,
-    EntryChange,
-    EntryDraft,
-    EvidenceRange,
-    MemoryEntry,
-)
+from m2a.memory.sql import to_microseconds
+from m2a.memory.unit_of_work import UnitOfWork
+from m2a.types import DateInterval, EntryChange, EntryDraft, EvidenceRange, MemoryEntry
 from m2a.types.errors import UserError
 
 # What names an entry, and is of no use without it.
@@ -58,13 +47,11 @@ class RejectedWriteError(UserError, ValueError):
 class SemanticMemoryStore(EntryReader):
     """Entries, their history and the concepts they are about, per owner.
 
-    Every method runs inside the caller's transaction. An entry is alive, or superseded (`successor_id` names what took its
-    place), or gone: forgotten or undone. Entries come in order of memory id, and only living ones where nothing else is said.
+    An entry is alive, or superseded (`successor_id` names what took its place), or gone: forgotten or undone. Entries come in
+    order of memory id, and only living ones where nothing else is said.
     """
 
-    def add(
-        self, connection: Connection, owner: str, draft: EntryDraft, *, who: str, why: str, now: datetime
-    ) -> MemoryEntry:
+    def add(self, unit: UnitOfWork, draft: EntryDraft, by: Attribution) -> MemoryEntry:
         """Write an entry with its history row and tell the outbox. Raises `RejectedWriteError`.
 
         What a living entry already says renews that entry: it becomes the newest, with the new evidence beside the old.
@@ -73,17 +60,17 @@ class SemanticMemoryStore(EntryReader):
         if not text:
             raise RejectedWriteError("A memory needs a text.")
         evidence = tuple(merge_ranges(draft.evidence_ids, adjoining=False))
-        self._check_evidence(connection, owner, evidence)
-        self._check_photos(connection, owner, draft.photo_ids)
+        self._check_evidence(unit, evidence)
+        self._check_photos(unit, draft.photo_ids)
         if draft.corrects is not None:
-            self._living(connection, owner, draft.corrects)
-        known = self.saying(connection, owner, text)
+            self._living(unit, draft.corrects)
+        known = self.saying(unit, text)
         if known is not None:
-            return self._renew(connection, owner, known, draft, evidence, who=who, why=why, now=now)
-        memory_id = next_id(connection, owner, "memory")
-        connection.execute(
+            return self._renew(unit, known, draft, evidence, by)
+        memory_id = unit.next_id("memory")
+        unit.execute(
             insert(entry).values(
-                owner=owner,
+                owner=unit.owner,
                 memory_id=memory_id,
                 version=1,
                 alive=True,
@@ -91,76 +78,66 @@ class SemanticMemoryStore(EntryReader):
                 text=text,
                 folded_hash=folded_hash(text),
                 caption=draft.caption,
-                recorded_at=to_microseconds(now),
+                recorded_at=to_microseconds(by.now),
                 rests_on=draft.rests_on,
                 corrects=draft.corrects,
                 **_days(draft.happened),
             )
         )
-        self._put_parts(connection, owner, memory_id, evidence, draft.photo_ids)
+        self._put_parts(unit, memory_id, evidence, draft.photo_ids)
         for mention in draft.concepts:
-            concept_store.link(connection, owner, memory_id, mention, draft.photo_ids, who, evidence[-1].last)
-        self._record(connection, owner, memory_id, "added", who, why, now)
-        return self._living(connection, owner, memory_id)
+            concept_store.link(unit, memory_id, mention, draft.photo_ids, by.who, evidence[-1].last)
+        self._record(unit, memory_id, "added", by)
+        return self._living(unit, memory_id)
 
     def _renew(
         self,
-        connection: Connection,
-        owner: str,
+        unit: UnitOfWork,
         known: MemoryEntry,
         draft: EntryDraft,
         evidence: Sequence[EvidenceRange],
-        *,
-        who: str,
-        why: str,
-        now: datetime,
+        by: Attribution,
     ) -> MemoryEntry:
         corrects = draft.corrects if draft.corrects not in (None, known.memory_id) else known.corrects
-        if corrects is not None and (behind := self.correction_of(connection, owner, known.memory_id, corrects)):
-            self.tie(
-                connection, owner, behind, None
-            )  # what is said again holds again, and no longer as what was corrected
+        if corrects is not None and (behind := self.correction_of(unit, known.memory_id, corrects)):
+            self.tie(unit, behind, None)  # what is said again holds again, and no longer as what was corrected
         values = {"rests_on": "stated" if "stated" in (draft.rests_on, known.rests_on) else draft.rests_on}
         self._change(
-            connection, owner, known.memory_id, **values, corrects=corrects, recorded_at=to_microseconds(now),
+            unit,
+            known.memory_id,
+            **values,
+            corrects=corrects,
+            recorded_at=to_microseconds(by.now),
             **_days(draft.happened or known.happened),
-        )  # fmt: skip
+        )
         ranges = merge_ranges((*known.evidence_ids, *evidence), adjoining=False)
-        self._put_parts(connection, owner, known.memory_id, ranges, (*known.photo_ids, *draft.photo_ids))
+        self._put_parts(unit, known.memory_id, ranges, (*known.photo_ids, *draft.photo_ids))
         for mention in draft.concepts:
-            concept_store.link(connection, owner, known.memory_id, mention, draft.photo_ids, who, evidence[-1].last)
-        self._record(connection, owner, known.memory_id, "added", who, why, now)
-        return self._living(connection, owner, known.memory_id)
+            concept_store.link(unit, known.memory_id, mention, draft.photo_ids, by.who, evidence[-1].last)
+        self._record(unit, known.memory_id, "added", by)
+        return self._living(unit, known.memory_id)
 
-    def take_renewal_back(
-        self, connection: Connection, owner: str, before: MemoryEntry, *, who: str, why: str, now: datetime
-    ) -> None:
+    def take_renewal_back(self, unit: UnitOfWork, before: MemoryEntry, by: Attribution) -> None:
         """Let a living entry be as it was before it was told again. Raises `RejectedWriteError`."""
-        self._living(connection, owner, before.memory_id)
+        self._living(unit, before.memory_id)
         self._change(
-            connection, owner, before.memory_id, rests_on=before.rests_on, corrects=before.corrects,
-            recorded_at=to_microseconds(before.recorded_at), **_days(before.happened),
-        )  # fmt: skip
-        self._put_parts(connection, owner, before.memory_id, before.evidence_ids, before.photo_ids)
-        self._record(connection, owner, before.memory_id, "undone", who, why, now)
+            unit,
+            before.memory_id,
+            rests_on=before.rests_on,
+            corrects=before.corrects,
+            recorded_at=to_microseconds(before.recorded_at),
+            **_days(before.happened),
+        )
+        self._put_parts(unit, before.memory_id, before.evidence_ids, before.photo_ids)
+        self._record(unit, before.memory_id, "undone", by)
 
-    def supersede(
-        self,
-        connection: Connection,
-        owner: str,
-        memory_id: int,
-        successor_id: int,
-        *,
-        who: str,
-        why: str,
-        now: datetime,
-    ) -> list[int]:
+    def supersede(self, unit: UnitOfWork, memory_id: int, successor_id: int, by: Attribution) -> list[int]:
         """Put a living entry in the place of another, and of those that correct it. Returns what was superseded.
 
         What the older one corrects, the newer one corrects from now on. Raises `RejectedWriteError`, also where the newer
         one is not what the user stated and the older one is.
         """
-        older, newer = (self._living(connection, owner, number) for number in (memory_id, successor_id))
+        older, newer = (self._living(unit, number) for number in (memory_id, successor_id))
         if memory_id == successor_id:
             raise RejectedWriteError(f"Memory {memory_id} cannot take its own place.")
         if older.rests_on == "stated" and newer.rests_on != "stated":
@@ -169,213 +146,177 @@ class SemanticMemoryStore(EntryReader):
             )
         superseded = [memory_id]
         for number in superseded:
-            ties = self.corrections_of(connection, owner, [number]).get(number, [])
+            ties = self.corrections_of(unit, [number]).get(number, [])
             superseded += [tie.memory_id for tie in ties if tie.memory_id not in (successor_id, *superseded)]
         for number in superseded:
-            self._change(connection, owner, number, alive=False, successor_id=successor_id)
-            self._record(connection, owner, number, "superseded", who, why, now, successor_id)
-        self._hand_on(connection, owner, older, newer)
+            self._change(unit, number, alive=False, successor_id=successor_id)
+            self._record(unit, number, "superseded", by, successor_id)
+        self._hand_on(unit, older, newer)
         if newer.corrects in (None, *superseded) and older.corrects != newer.corrects:
-            self.tie(connection, owner, successor_id, older.corrects if older.corrects != successor_id else None)
+            self.tie(unit, successor_id, older.corrects if older.corrects != successor_id else None)
         return superseded
 
     def keep(
         self,
-        connection: Connection,
-        owner: str,
+        unit: UnitOfWork,
         memory_id: int,
         change: EntryChange,
+        by: Attribution,
         *,
         pinned_at: datetime | None,
         used_until: date | None,
-        who: str,
-        why: str,
-        now: datetime,
     ) -> MemoryEntry:
         """Say of a living entry since when it is pinned, and its last day. Raises `RejectedWriteError`."""
-        self._living(connection, owner, memory_id)
-        self._put_keeping(connection, owner, memory_id, pinned_at, used_until)
-        self._record(connection, owner, memory_id, change, who, why, now)
-        return self._living(connection, owner, memory_id)
+        self._living(unit, memory_id)
+        self._put_keeping(unit, memory_id, pinned_at, used_until)
+        self._record(unit, memory_id, change, by)
+        return self._living(unit, memory_id)
 
-    def _hand_on(self, connection: Connection, owner: str, older: MemoryEntry, newer: MemoryEntry) -> None:
+    def _hand_on(self, unit: UnitOfWork, older: MemoryEntry, newer: MemoryEntry) -> None:
         """What takes the place of a pinned entry is pinned, and has its last day, where it has none of its own."""
         if older.pinned_at or older.used_until:
             pinned_at, used_until = newer.pinned_at or older.pinned_at, newer.used_until or older.used_until
-            self._put_keeping(connection, owner, newer.memory_id, pinned_at, used_until)
+            self._put_keeping(unit, newer.memory_id, pinned_at, used_until)
 
     @staticmethod
-    def _put_keeping(
-        connection: Connection, owner: str, memory_id: int, pinned_at: datetime | None, used_until: date | None
-    ) -> None:
+    def _put_keeping(unit: UnitOfWork, memory_id: int, pinned_at: datetime | None, used_until: date | None) -> None:
         """That changes nothing of what it says: no new version."""
-        this = (entry.c.owner == owner) & (entry.c.memory_id == memory_id)
+        this = unit.owns(entry) & (entry.c.memory_id == memory_id)
         since = None if pinned_at is None else to_microseconds(pinned_at)
         last_day = None if used_until is None else used_until.isoformat()
-        connection.execute(update(entry).where(this).values(pinned_at=since, used_until=last_day))
+        unit.execute(update(entry).where(this).values(pinned_at=since, used_until=last_day))
 
-    def restore(
-        self, connection: Connection, owner: str, memory_id: int, *, who: str, why: str, now: datetime
-    ) -> list[int]:
+    def restore(self, unit: UnitOfWork, memory_id: int, by: Attribution) -> list[int]:
         """Bring a superseded entry back, with its corrections that went with it. Returns what lives again."""
-        found = self.superseded(connection, owner, [memory_id]).get(memory_id)
+        found = self.superseded(unit, [memory_id]).get(memory_id)
         if found is None:
             raise RejectedWriteError(f"There is no superseded memory {memory_id}.")
-        if (known := self.saying(connection, owner, found.text)) is not None:
+        if (known := self.saying(unit, found.text)) is not None:
             raise RejectedWriteError(f"Memory {known.memory_id} already says this.")
         restored = [memory_id]
         for number in restored:
-            restored += connection.scalars(
+            restored += unit.scalars(
                 select(entry.c.memory_id).where(
-                    entry.c.owner == owner, entry.c.corrects == number, entry.c.successor_id == found.superseded_by
+                    unit.owns(entry), entry.c.corrects == number, entry.c.successor_id == found.superseded_by
                 )
             ).all()
-        return self.revive(connection, owner, restored, who=who, why=why, now=now)
+        return self.revive(unit, restored, by)
 
-    def delete(
-        self,
-        connection: Connection,
-        owner: str,
-        memory_id: int,
-        *,
-        who: str,
-        why: str,
-        now: datetime,
-        change: EntryChange = "deleted",
-    ) -> MemoryEntry:
+    def delete(self, unit: UnitOfWork, memory_id: int, by: Attribution, change: EntryChange = "deleted") -> MemoryEntry:
         """Take a living entry out and return it as it was; its history says `change`. Raises `RejectedWriteError`."""
-        found = self._living(connection, owner, memory_id)
-        self._change(connection, owner, memory_id, alive=False)
-        self._record(connection, owner, memory_id, change, who, why, now)
+        found = self._living(unit, memory_id)
+        self._change(unit, memory_id, alive=False)
+        self._record(unit, memory_id, change, by)
         return found
 
-    def revive(
-        self, connection: Connection, owner: str, memory_ids: Iterable[int], *, who: str, why: str, now: datetime
-    ) -> list[int]:
+    def revive(self, unit: UnitOfWork, memory_ids: Iterable[int], by: Attribution) -> list[int]:
         """Let entries that are not alive live again, but those that a living one repeats. Returns which do."""
         revived = []
-        for found in self.gone(connection, owner, list(memory_ids)):
-            if self.saying(connection, owner, found.text) is None:
-                self._change(connection, owner, found.memory_id, alive=True, successor_id=None)
-                self._record(connection, owner, found.memory_id, "restored", who, why, now)
+        for found in self.gone(unit, list(memory_ids)):
+            if self.saying(unit, found.text) is None:
+                self._change(unit, found.memory_id, alive=True, successor_id=None)
+                self._record(unit, found.memory_id, "restored", by)
                 revived.append(found.memory_id)
         return revived
 
-    def supersede_again(
-        self, connection: Connection, owner: str, memory_ids: Iterable[int], successor_id: int, *, who: str, why: str,
-        now: datetime,
-    ) -> None:  # fmt: skip
+    def supersede_again(self, unit: UnitOfWork, memory_ids: Iterable[int], successor_id: int, by: Attribution) -> None:
         """Take back that entries were restored."""
         for memory_id in memory_ids:
-            self._living(connection, owner, memory_id)
-            self._change(connection, owner, memory_id, alive=False, successor_id=successor_id)
-            self._record(connection, owner, memory_id, "superseded", who, why, now, successor_id)
+            self._living(unit, memory_id)
+            self._change(unit, memory_id, alive=False, successor_id=successor_id)
+            self._record(unit, memory_id, "superseded", by, successor_id)
 
-    def correction_of(self, connection: Connection, owner: str, memory_id: int, among: int) -> int | None:
+    def correction_of(self, unit: UnitOfWork, memory_id: int, among: int) -> int | None:
         """The living entry that corrects `memory_id`, of those that `among` is and corrects, one after the other."""
         passed: set[int] = set()
-        found = self.get(connection, owner, [among]).get(among)
+        found = self.get(unit, [among]).get(among)
         while found is not None and found.corrects is not None and found.memory_id not in passed:
             if found.corrects == memory_id:
                 return found.memory_id
             passed.add(found.memory_id)
-            found = self.get(connection, owner, [found.corrects]).get(found.corrects)
+            found = self.get(unit, [found.corrects]).get(found.corrects)
         return None
 
-    def tie(self, connection: Connection, owner: str, memory_id: int, corrects: int | None) -> None:
+    def tie(self, unit: UnitOfWork, memory_id: int, corrects: int | None) -> None:
         """Say which entry a living one corrects a part of. That changes nothing of what it says: no new version."""
-        this = (entry.c.owner == owner) & (entry.c.memory_id == memory_id)
-        connection.execute(update(entry).where(this).values(corrects=corrects))
+        this = unit.owns(entry) & (entry.c.memory_id == memory_id)
+        unit.execute(update(entry).where(this).values(corrects=corrects))
 
-    def withdraw(
-        self, connection: Connection, owner: str, memory_id: int, *, who: str, why: str, now: datetime
-    ) -> list[int]:
+    def withdraw(self, unit: UnitOfWork, memory_id: int, by: Attribution) -> list[int]:
         """Take an entry out that should not have been written, whether it lives or was superseded. Returns what lives again.
 
         What a living one had superseded lives again; what a superseded one had superseded has the same successor as it.
         """
-        successor = self.superseded(connection, owner, [memory_id])
+        successor = self.superseded(unit, [memory_id])
         if successor:
             heir = successor[memory_id].superseded_by
-            relinked = (entry.c.owner == owner) & (entry.c.successor_id == memory_id)
-            connection.execute(update(entry).where(relinked).values(successor_id=heir))
-            self._change(connection, owner, memory_id, successor_id=None)
-            self._record(connection, owner, memory_id, "undone", who, why, now)
+            relinked = unit.owns(entry) & (entry.c.successor_id == memory_id)
+            unit.execute(update(entry).where(relinked).values(successor_id=heir))
+            self._change(unit, memory_id, successor_id=None)
+            self._record(unit, memory_id, "undone", by)
             return []
-        self._living(connection, owner, memory_id)
-        self._change(connection, owner, memory_id, alive=False)
-        self._record(connection, owner, memory_id, "undone", who, why, now)
-        older = connection.scalars(
+        self._living(unit, memory_id)
+        self._change(unit, memory_id, alive=False)
+        self._record(unit, memory_id, "undone", by)
+        older = unit.scalars(
             select(entry.c.memory_id)
-            .where(entry.c.owner == owner, entry.c.successor_id == memory_id, ~is_forgotten(entry))
+            .where(unit.owns(entry), entry.c.successor_id == memory_id, ~is_forgotten(entry))
             .order_by(entry.c.memory_id)
         ).all()
-        return self.revive(connection, owner, older, who=who, why=why, now=now)
+        return self.revive(unit, older, by)
 
-    def reduce(
-        self, connection: Connection, owner: str, reduced: MemoryEntry, *, who: str, why: str, now: datetime
-    ) -> None:
+    def reduce(self, unit: UnitOfWork, reduced: MemoryEntry, by: Attribution) -> None:
         """Let an entry, alive or not, rest on less evidence, and hold fewer photos, than it did; its links rest on what stays."""
-        self._change(connection, owner, reduced.memory_id, caption=reduced.caption)
-        self._put_parts(connection, owner, reduced.memory_id, reduced.evidence_ids, reduced.photo_ids)
-        links = (concept_photo.c.owner == owner) & (concept_photo.c.memory_id == reduced.memory_id)
-        connection.execute(delete(concept_photo).where(links, concept_photo.c.photo_id.not_in(reduced.photo_ids)))
-        connection.execute(update(concept_photo).where(links).values(message_id=reduced.evidence_ids[-1].last))
-        self._record(connection, owner, reduced.memory_id, "reduced", who, why, now)
+        self._change(unit, reduced.memory_id, caption=reduced.caption)
+        self._put_parts(unit, reduced.memory_id, reduced.evidence_ids, reduced.photo_ids)
+        links = unit.owns(concept_photo) & (concept_photo.c.memory_id == reduced.memory_id)
+        unit.execute(delete(concept_photo).where(links, concept_photo.c.photo_id.not_in(reduced.photo_ids)))
+        unit.execute(update(concept_photo).where(links).values(message_id=reduced.evidence_ids[-1].last))
+        self._record(unit, reduced.memory_id, "reduced", by)
 
-    def erase(self, connection: Connection, owner: str, memory_ids: Collection[int]) -> None:
+    def erase(self, unit: UnitOfWork, memory_ids: Collection[int]) -> None:
         """Remove the entries, alive or not, with their history. What they had taken the place of has their own successor."""
         for memory_id in sorted(memory_ids):  # one after the other: an heir may be among them
-            this = (entry.c.owner == owner) & (entry.c.memory_id == memory_id)
-            heir = connection.scalar(select(entry.c.successor_id).where(this))
-            following = (entry.c.owner == owner) & (entry.c.successor_id == memory_id)
-            connection.execute(update(entry).where(following).values(successor_id=heir))
-        connection.execute(
-            update(entry)
-            .where(entry.c.owner == owner, among(connection, entry.c.corrects, memory_ids))
-            .values(corrects=None)
+            this = unit.owns(entry) & (entry.c.memory_id == memory_id)
+            heir = unit.scalar(select(entry.c.successor_id).where(this))
+            following = unit.owns(entry) & (entry.c.successor_id == memory_id)
+            unit.execute(update(entry).where(following).values(successor_id=heir))
+        unit.execute(
+            update(entry).where(unit.owns(entry), unit.among(entry.c.corrects, memory_ids)).values(corrects=None)
         )
-        connection.execute(
+        unit.execute(
             update(entry_history)
-            .where(entry_history.c.owner == owner, among(connection, entry_history.c.successor_id, memory_ids))
+            .where(unit.owns(entry_history), unit.among(entry_history.c.successor_id, memory_ids))
             .values(successor_id=None)
         )
         for table in (*_OF_ENTRY, entry):
-            connection.execute(
-                delete(table).where(table.c.owner == owner, among(connection, table.c.memory_id, memory_ids))
-            )
-        rows = [{"owner": owner, "record": "entry", "record_id": str(memory_id)} for memory_id in sorted(memory_ids)]
-        if rows:
-            connection.execute(insert(outbox), rows)
+            unit.execute(delete(table).where(unit.owns(table), unit.among(table.c.memory_id, memory_ids)))
+        unit.tell_index("entry", sorted(memory_ids))
 
-    def _living(self, connection: Connection, owner: str, memory_id: int) -> MemoryEntry:
-        found = self.get(connection, owner, [memory_id]).get(memory_id)
+    def _living(self, unit: UnitOfWork, memory_id: int) -> MemoryEntry:
+        found = self.get(unit, [memory_id]).get(memory_id)
         if found is None:
             raise RejectedWriteError(f"There is no memory {memory_id}.")
         return found
 
     @staticmethod
-    def _change(connection: Connection, owner: str, memory_id: int, **values: object) -> None:
+    def _change(unit: UnitOfWork, memory_id: int, **values: object) -> None:
         """Give the entry the values and a new version."""
-        connection.execute(
+        unit.execute(
             update(entry)
-            .where(entry.c.owner == owner, entry.c.memory_id == memory_id)
+            .where(unit.owns(entry), entry.c.memory_id == memory_id)
             .values(version=entry.c.version + 1, **values)
         )
 
     @staticmethod
     def _put_parts(
-        connection: Connection,
-        owner: str,
-        memory_id: int,
-        evidence: Iterable[EvidenceRange],
-        photo_ids: Iterable[str],
+        unit: UnitOfWork, memory_id: int, evidence: Iterable[EvidenceRange], photo_ids: Iterable[str]
     ) -> None:
         """Let the entry rest on this evidence and hold these photos."""
-        this = {"owner": owner, "memory_id": memory_id}
+        this = {"owner": unit.owner, "memory_id": memory_id}
         for table in (entry_evidence, entry_photo):
-            connection.execute(delete(table).where(table.c.owner == owner, table.c.memory_id == memory_id))
-        connection.execute(
+            unit.execute(delete(table).where(unit.owns(table), table.c.memory_id == memory_id))
+        unit.execute(
             insert(entry_evidence),
             [
                 {**this, "position": position, "first_id": first, "last_id": last}
@@ -387,17 +328,17 @@ class SemanticMemoryStore(EntryReader):
             for position, photo_id in enumerate(dict.fromkeys(photo_ids))
         ]
         if photos:
-            connection.execute(insert(entry_photo), photos)
+            unit.execute(insert(entry_photo), photos)
 
-    def _check_evidence(self, connection: Connection, owner: str, evidence: Sequence[EvidenceRange]) -> None:
+    def _check_evidence(self, unit: UnitOfWork, evidence: Sequence[EvidenceRange]) -> None:
         if not evidence:
             raise RejectedWriteError("A memory needs evidence: the ids of the messages that support it.")
         for first, last in evidence:
             if first > last:
                 raise RejectedWriteError(f"The evidence range [{first}, {last}] ends before it starts.")
-            rows = connection.execute(
+            rows = unit.execute(
                 select(message.c.message_id, message.c.conversation_id).where(
-                    message.c.owner == owner, message.c.message_id.between(first, last)
+                    unit.owns(message), message.c.message_id.between(first, last)
                 )
             ).all()
             ids = {row.message_id for row in rows}
@@ -411,11 +352,9 @@ class SemanticMemoryStore(EntryReader):
                     f"The evidence range [{first}, {last}] spans two conversations; give two ranges."
                 )
 
-    def _check_photos(self, connection: Connection, owner: str, photo_ids: Collection[str]) -> None:
+    def _check_photos(self, unit: UnitOfWork, photo_ids: Collection[str]) -> None:
         known = set(
-            connection.scalars(
-                select(photo.c.photo_id).where(photo.c.owner == owner, photo.c.photo_id.in_(list(photo_ids)))
-            )
+            unit.scalars(select(photo.c.photo_id).where(unit.owns(photo), photo.c.photo_id.in_(list(photo_ids))))
         )
         for photo_id in photo_ids:
             if photo_id not in known:
@@ -423,32 +362,29 @@ class SemanticMemoryStore(EntryReader):
 
     @staticmethod
     def _record(
-        connection: Connection,
-        owner: str,
+        unit: UnitOfWork,
         memory_id: int,
         change: EntryChange,
-        who: str,
-        why: str,
-        now: datetime,
+        by: Attribution,
         successor_id: int | None = None,
     ) -> None:
         """Note a change that was made, and tell the index."""
-        this = (entry.c.owner == owner, entry.c.memory_id == memory_id)
-        version, text = connection.execute(select(entry.c.version, entry.c.text).where(*this)).one()
-        connection.execute(
+        this = (unit.owns(entry), entry.c.memory_id == memory_id)
+        version, text = unit.execute(select(entry.c.version, entry.c.text).where(*this)).one()
+        unit.execute(
             insert(entry_history).values(
-                owner=owner,
+                owner=unit.owner,
                 memory_id=memory_id,
                 version=version,
                 change=change,
                 text=text,
-                who=who,
-                why=why,
-                changed_at=to_microseconds(now),
+                who=by.who,
+                why=by.why,
+                changed_at=to_microseconds(by.now),
                 successor_id=successor_id,
             )
         )
-        connection.execute(insert(outbox).values(owner=owner, record="entry", record_id=str(memory_id)))
+        unit.tell_index("entry", [memory_id])
 
 
 def _days(happened: DateInterval | None) -> dict[str, str | None]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from m2a.memory.index import MemoryIndex
     from m2a.memory.indexer import Indexer
+    from m2a.memory.photo_vectors import PhotoVectors
     from m2a.memory.ranking.learned_ranking import LearnedRanking
     from m2a.memory.recogniser import Recogniser
     from m2a.memory.retriever import Retriever
@@ -29,6 +30,7 @@ class Retrieval:
     indexer: "Indexer"
     retriever: "Retriever"
     recogniser: "Recogniser"
+    photo_vectors: "PhotoVectors"
 
     @classmethod
     def open(
@@ -50,20 +52,21 @@ class Retrieval:
         photo floors are `floor_of`'s.
         """
         from m2a.memory.indexer import Indexer
+        from m2a.memory.photo_vectors import PhotoVectors
         from m2a.memory.ranking.record_store import RankedRecordStore
         from m2a.memory.recogniser import Recogniser
         from m2a.memory.retriever import Retriever
 
-        raw, semantic = RawMessageStore(database), SemanticMemoryStore()
+        raw, semantic = RawMessageStore(), SemanticMemoryStore()
+        photo_vectors = PhotoVectors(database, image_encoder, photo_image)
         indexer = Indexer(
             database,
             raw,
             semantic,
             index,
             text_encoder,
-            image_encoder,
-            photo_image,
-            ranked=ranking.store if ranking else RankedRecordStore(database),
+            photo_vectors,
+            ranked=ranking.store if ranking else RankedRecordStore(),
             record_encoder=ranking.encoder if ranking else None,
         )
         retriever = Retriever(
@@ -73,13 +76,14 @@ class Retrieval:
             index,
             text_encoder,
             image_encoder,
-            indexer.photo_vectors,
+            photo_vectors.of,
             relevance_floor=relevance_floor,
             photo_floor=photo_floor,
             photo_words_floor=photo_words_floor,
             ranking=ranking,
         )
-        return cls(index, indexer, retriever, Recogniser(database, photo_image, index, indexer, image_encoder))
+        recogniser = Recogniser(database, photo_image, photo_vectors, index, indexer, image_encoder)
+        return cls(index, indexer, retriever, recogniser, photo_vectors)
 
     def beside(self, photos: "Mapping[str, Image]") -> "Retrieval":
         """The same, for a memory that has photos, by id, which are stored nowhere."""

@@ -2,9 +2,8 @@
 
 from collections.abc import Collection, Iterable, Sequence
 
-from sqlalchemy import ColumnElement, Connection, Table, delete, insert, or_, select, update
+from sqlalchemy import ColumnElement, Table, delete, insert, or_, select, update
 
-from m2a.memory.database import chunks, grouped, rows_among
 from m2a.memory.schema import (
     entry,
     entry_photo,
@@ -12,10 +11,12 @@ from m2a.memory.schema import (
     message,
     message_photo,
     message_reading,
-    outbox,
+    photo,
     withheld_photo,
     withheld_words,
 )
+from m2a.memory.sql import chunks, grouped
+from m2a.memory.unit_of_work import UnitOfWork
 from m2a.memory.words import message_words
 from m2a.types import ERASED as ERASED
 from m2a.types import FORGOTTEN as FORGOTTEN
@@ -103,21 +104,21 @@ def is_kept_back(table: Table) -> ColumnElement[bool]:
     )
 
 
-def withheld_spans(connection: Connection, owner: str, message_ids: Collection[int]) -> dict[int, list[Span]]:
+def withheld_spans(unit: UnitOfWork, message_ids: Collection[int]) -> dict[int, list[Span]]:
     """The spans that are withheld of each of the messages."""
     columns = (withheld_words.c.message_id, withheld_words.c.first_character, withheld_words.c.last_character)
-    rows = rows_among(connection, columns, owner, message_ids)
+    rows = unit.rows_among(columns, message_ids)
     return grouped((message_id, (first, last)) for message_id, first, last in rows)
 
 
-def withheld_photos(connection: Connection, owner: str, message_ids: Collection[int]) -> set[tuple[int, str]]:
+def withheld_photos(unit: UnitOfWork, message_ids: Collection[int]) -> set[tuple[int, str]]:
     """The (message id, photo id) that are withheld, of the messages."""
     columns = (withheld_photo.c.message_id, withheld_photo.c.photo_id)
-    return {(message_id, photo_id) for message_id, photo_id in rows_among(connection, columns, owner, message_ids)}
+    return {(message_id, photo_id) for message_id, photo_id in unit.rows_among(columns, message_ids)}
 
 
 def withheld_from_owner(
-    connection: Connection, owner: str, message_ids: Collection[int]
+    unit: UnitOfWork, message_ids: Collection[int]
 ) -> tuple[dict[int, list[Span]], set[tuple[int, str]]]:
     """The spans, and the photos, of the messages that are forgotten, not only kept back."""
     words = select(withheld_words.c.message_id, withheld_words.c.first_character, withheld_words.c.last_character)
@@ -125,13 +126,11 @@ def withheld_from_owner(
     spans: dict[int, list[Span]] = {}
     hidden = set[tuple[int, str]]()
     for some in chunks(sorted(message_ids)):
-        of_words = (withheld_words.c.owner == owner, withheld_words.c.message_id.in_(some))
-        for message_id, first, last in connection.execute(words.where(*of_words, ~is_kept_back(withheld_words))):
+        of_words = (unit.owns(withheld_words), withheld_words.c.message_id.in_(some))
+        for message_id, first, last in unit.execute(words.where(*of_words, ~is_kept_back(withheld_words))):
             spans.setdefault(message_id, []).append((first, last))
-        of_photos = (withheld_photo.c.owner == owner, withheld_photo.c.message_id.in_(some))
-        hidden |= {
-            (row[0], row[1]) for row in connection.execute(photos.where(*of_photos, ~is_kept_back(withheld_photo)))
-        }
+        of_photos = (unit.owns(withheld_photo), withheld_photo.c.message_id.in_(some))
+        hidden |= {(row[0], row[1]) for row in unit.execute(photos.where(*of_photos, ~is_kept_back(withheld_photo)))}
     return spans, hidden
 
 
@@ -160,12 +159,12 @@ def is_partly_kept_back() -> ColumnElement[bool]:
     )
 
 
-def forgotten_photos(connection: Connection, owner: str, photo_ids: Collection[str] | None = None) -> set[str]:
+def forgotten_photos(unit: UnitOfWork, photo_ids: Collection[str] | None = None) -> set[str]:
     """The photos, among those given or all, that were forgotten and that no message and no memory shows any more."""
     if photo_ids is not None and not photo_ids:
         return set()
-    withheld = select(withheld_photo.c.photo_id).where(withheld_photo.c.owner == owner).distinct()
-    candidates = set(connection.scalars(withheld))
+    withheld = select(withheld_photo.c.photo_id).where(unit.owns(withheld_photo)).distinct()
+    candidates = set(unit.scalars(withheld))
     if photo_ids is not None:
         candidates &= set(photo_ids)
     if not candidates:
@@ -178,78 +177,81 @@ def forgotten_photos(connection: Connection, owner: str, photo_ids: Collection[s
             & (withheld_photo.c.message_id == message_photo.c.message_id)
             & (withheld_photo.c.photo_id == message_photo.c.photo_id),
         )
-        .where(message_photo.c.owner == owner, withheld_photo.c.photo_id.is_(None))
+        .where(unit.owns(message_photo), withheld_photo.c.photo_id.is_(None))
     )
     in_entries = (
         select(entry_photo.c.photo_id)
         .join(entry, (entry.c.owner == entry_photo.c.owner) & (entry.c.memory_id == entry_photo.c.memory_id))
-        .where(entry_photo.c.owner == owner, entry.c.alive)
+        .where(unit.owns(entry_photo), entry.c.alive)
     )
     for some in chunks(sorted(candidates)):
-        candidates -= set(connection.scalars(in_messages.where(message_photo.c.photo_id.in_(some))))
-        candidates -= set(connection.scalars(in_entries.where(entry_photo.c.photo_id.in_(some))))
+        candidates -= set(unit.scalars(in_messages.where(message_photo.c.photo_id.in_(some))))
+        candidates -= set(unit.scalars(in_entries.where(entry_photo.c.photo_id.in_(some))))
     return candidates
 
 
+def photos_left(unit: UnitOfWork, photo_ids: Collection[str]) -> set[str]:
+    """Those among the photos that were neither erased nor forgotten."""
+    these = unit.owns(photo) & photo.c.photo_id.in_(sorted(photo_ids))
+    found = set(unit.scalars(select(photo.c.photo_id).where(these)))
+    return found - forgotten_photos(unit, found)
+
+
 def withhold(
-    connection: Connection,
-    owner: str,
-    forgetting_id: int,
-    spans: Collection[MessageSpan],
-    photos: Collection[tuple[int, str]],
+    unit: UnitOfWork, forgetting_id: int, spans: Collection[MessageSpan], photos: Collection[tuple[int, str]]
 ) -> None:
     """Withhold words and (message id, photo id); the index is told of all messages that read otherwise now."""
     longest: dict[tuple[int, int], int] = {}
     for span in spans:
         start = (span.message_id, span.first)
         longest[start] = max(span.last, longest.get(start, 0))
-    key = {"owner": owner, "forgetting_id": forgetting_id}
+    key = {"owner": unit.owner, "forgetting_id": forgetting_id}
     if longest:
         rows = [
             {**key, "message_id": message_id, "first_character": first, "last_character": last}
             for (message_id, first), last in sorted(longest.items())
         ]
-        connection.execute(insert(withheld_words), rows)
+        unit.execute(insert(withheld_words), rows)
     if photos:
-        connection.execute(insert(withheld_photo), [{**key, "message_id": m, "photo_id": p} for m, p in set(photos)])
-    renew(connection, owner, {span.message_id for span in spans} | {message_id for message_id, _ in photos})
-    _enqueue_photos(connection, owner, {photo_id for _, photo_id in photos})
+        unit.execute(insert(withheld_photo), [{**key, "message_id": m, "photo_id": p} for m, p in set(photos)])
+    renew(unit, {span.message_id for span in spans} | {message_id for message_id, _ in photos})
+    unit.tell_index("photo", sorted({photo_id for _, photo_id in photos}))
 
 
-def withheld_by(connection: Connection, owner: str, forgetting_id: int) -> set[int]:
+def withheld_by(unit: UnitOfWork, forgetting_id: int) -> set[int]:
     """The messages of which that forgetting withholds something."""
     messages = set[int]()
     for table in (withheld_words, withheld_photo):
-        this = (table.c.owner == owner) & (table.c.forgetting_id == forgetting_id)
-        messages |= set(connection.scalars(select(table.c.message_id).where(this)))
+        this = unit.owns(table) & (table.c.forgetting_id == forgetting_id)
+        messages |= set(unit.scalars(select(table.c.message_id).where(this)))
     return messages
 
 
-def give_back(connection: Connection, owner: str, forgetting_id: int) -> None:
+def give_back(unit: UnitOfWork, forgetting_id: int) -> None:
     """Show again what that forgetting withheld, as far as no other does."""
-    messages = withheld_by(connection, owner, forgetting_id)
-    photos = connection.scalars(
+    messages = withheld_by(unit, forgetting_id)
+    photos = unit.scalars(
         select(withheld_photo.c.photo_id).where(
-            withheld_photo.c.owner == owner, withheld_photo.c.forgetting_id == forgetting_id
+            unit.owns(withheld_photo), withheld_photo.c.forgetting_id == forgetting_id
         )
     ).all()
     for table in (withheld_words, withheld_photo):
-        connection.execute(delete(table).where(table.c.owner == owner, table.c.forgetting_id == forgetting_id))
-    renew(connection, owner, messages)
-    _enqueue_photos(connection, owner, set(photos))
+        unit.execute(delete(table).where(unit.owns(table), table.c.forgetting_id == forgetting_id))
+    renew(unit, messages)
+    unit.tell_index("photo", sorted(set(photos)))
 
 
-def renew(connection: Connection, owner: str, message_ids: Collection[int]) -> None:
+def renew(unit: UnitOfWork, message_ids: Collection[int]) -> None:
     """Give the messages a new version, and those after them that are indexed together with them."""
     from m2a.memory.ranking.encoding import CONTEXT  # it loads what only an index needs
 
     if not message_ids:
         return
     columns = (message.c.message_id, message.c.conversation_id, message.c.speaker, message.c.text)
-    rows = rows_among(connection, columns, owner, message_ids)
-    spans = withheld_spans(connection, owner, message_ids)
-    hidden = withheld_photos(connection, owner, message_ids)
-    of_photos = rows_among(connection, (message_photo.c.message_id, message_photo.c.photo_id), owner, message_ids)
+    rows = unit.rows_among(columns, message_ids)
+    spans = withheld_spans(unit, message_ids)
+    hidden = withheld_photos(unit, message_ids)
+    of_photos = unit.rows_among((message_photo.c.message_id, message_photo.c.photo_id), message_ids)
     shown: dict[int, list[str]] = grouped((message_id, photo_id) for message_id, photo_id in of_photos)
     readings: dict[int, str | None] = {}
     for message_id, _conversation_id, speaker, text in rows:
@@ -263,25 +265,23 @@ def renew(connection: Connection, owner: str, message_ids: Collection[int]) -> N
             readings[message_id] = None
     for message_id, conversation_id, _speaker, _text in rows:
         following = select(message.c.message_id).where(
-            message.c.owner == owner, message.c.conversation_id == conversation_id, message.c.message_id > message_id
+            unit.owns(message), message.c.conversation_id == conversation_id, message.c.message_id > message_id
         )
-        for number in connection.scalars(following.order_by(message.c.message_id).limit(CONTEXT)).all():
+        for number in unit.scalars(following.order_by(message.c.message_id).limit(CONTEXT)).all():
             if number not in readings:
-                readings[number] = connection.scalar(
+                readings[number] = unit.scalar(
                     select(message_reading.c.words).where(
-                        message_reading.c.owner == owner, message_reading.c.message_id == number
+                        unit.owns(message_reading), message_reading.c.message_id == number
                     )
                 )
     for message_id, words in readings.items():
-        this = (message_reading.c.owner == owner) & (message_reading.c.message_id == message_id)
+        this = unit.owns(message_reading) & (message_reading.c.message_id == message_id)
         renewed = update(message_reading).where(this).values(version=message_reading.c.version + 1, words=words)
-        if connection.execute(renewed).rowcount == 0:
-            connection.execute(
-                insert(message_reading).values(owner=owner, message_id=message_id, version=2, words=words)
+        if unit.execute(renewed).rowcount == 0:
+            unit.execute(
+                insert(message_reading).values(owner=unit.owner, message_id=message_id, version=2, words=words)
             )
-    connection.execute(
-        insert(outbox), [{"owner": owner, "record": "message", "record_id": str(number)} for number in readings]
-    )
+    unit.tell_index("message", readings)
 
 
 def nothing_stays(reading: str, text: str, photos: Sequence[str], logged_photos: Sequence[str]) -> bool:
@@ -289,12 +289,6 @@ def nothing_stays(reading: str, text: str, photos: Sequence[str], logged_photos:
     if photos or reading == FORGOTTEN:
         return not photos
     return len(photos) < len(logged_photos) and not text.strip()
-
-
-def _enqueue_photos(connection: Connection, owner: str, photo_ids: Collection[str]) -> None:
-    if photo_ids:
-        rows = [{"owner": owner, "record": "photo", "record_id": photo_id} for photo_id in sorted(photo_ids)]
-        connection.execute(insert(outbox), rows)
 
 
 def _merged(text: str, spans: Iterable[Span]) -> list[Span]:

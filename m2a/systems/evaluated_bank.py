@@ -7,6 +7,7 @@ from datetime import date, datetime
 from typing import Any, TypeVar
 
 from m2a.memory.bank import MemoryBank
+from m2a.memory.photo_album import PhotoAlbum
 from m2a.memory.stores import Stores
 from m2a.systems.shared import Search
 from m2a.types import Change, EvidenceRange, Hit, MemoryChanged, Message, Query, RecordKind, Refusal
@@ -75,10 +76,10 @@ class Spent:
 class QuestionBank(EvaluatedBank):
     """For one question: all that is read is timed, and nothing is written. Captions last as long as this."""
 
-    def __init__(self, *given: Any, **options: Any) -> None:
-        super().__init__(*given, **options)
+    def __init__(self, owner: str, stores: Stores, *given: Any, **options: Any) -> None:
+        super().__init__(owner, stores, *given, **options)
+        self.photos = _QuestionAlbum(owner, stores)
         self.spent = Spent()
-        self._captions: dict[str, str] = {}
 
     def index(self) -> None:
         """What was taken in is indexed."""
@@ -112,6 +113,14 @@ class QuestionBank(EvaluatedBank):
         unasked: int = 0,
     ) -> list[MemoryChanged]:
         raise PermissionError("A question of an evaluation writes nothing.")
+
+
+class _QuestionAlbum(PhotoAlbum):
+    """Captions that are made for a question last as long as this."""
+
+    def __init__(self, owner: str, stores: Stores) -> None:
+        super().__init__(owner, stores)
+        self._captions: dict[str, str] = {}
 
     def caption(self, photo_id: str) -> str:
         return self._captions.get(photo_id) or super().caption(photo_id)

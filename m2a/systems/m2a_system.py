@@ -33,6 +33,7 @@ from m2a.types import (
     MemorySearched,
     Message,
     Query,
+    Reason,
     RecordKind,
     Replacement,
     TurnEvent,
@@ -176,8 +177,8 @@ class M2ASystem:
         photos = []
         for number, photo_id in enumerate((p for message in exchange for p in message.photos), start=1):
             caption = await self._memory.caption(photo_id, self._parts, meter)
-            await asyncio.to_thread(bank.set_caption, photo_id, caption)
-            data = await asyncio.to_thread(bank.photo_data, photo_id)
+            await asyncio.to_thread(bank.photos.set_caption, photo_id, caption)
+            data = await asyncio.to_thread(bank.photos.data, photo_id)
             photos.append(PhotoView(number, photo_id, caption, data, "image/jpeg"))
         message = as_one(exchange)
         state = TurnState(
@@ -327,7 +328,7 @@ def _told_in(message: Message, changes: Sequence[Change], bank: EvaluatedBank) -
     return tuple(told)
 
 
-def _beside(draft: EntryDraft, message: Message, why: str) -> Addition:
+def _beside(draft: EntryDraft, message: Message, why: Reason) -> Addition:
     """Without what the draft took over from a memory in whose place it was to come."""
     photo_ids = tuple(photo_id for photo_id in draft.photo_ids if photo_id in message.photos)
     concepts = tuple(mention for mention in draft.concepts if mention.name in draft.text)

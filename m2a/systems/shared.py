@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 from uuid import uuid4
 
+from m2a.memory import conversations
 from m2a.memory.database import Database
 from m2a.memory.owners import owner_named
 from m2a.memory.photo_decoder import DecodedPhoto, PhotoDecoder
 from m2a.memory.photo_store import PhotoStore
 from m2a.memory.raw_message_store import RawMessageStore
+from m2a.memory.schema import message
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
 from m2a.memory.stores import Retrieval, Stores
 from m2a.systems.captions import Captions
@@ -94,7 +96,7 @@ class SharedStores:
         self._load_image_encoder = image_encoder
         self._load_ranking = ranking
         self.database = Database(f"sqlite:///{folder / 'memory.db'}")
-        self.raw = RawMessageStore(self.database)
+        self.raw = RawMessageStore()
         self.semantic = SemanticMemoryStore()
         self.photos = PhotoStore(
             self.database, folder / "photos", lambda: datetime.now().astimezone(), _RememberingDecoder()
@@ -122,7 +124,7 @@ class SharedStores:
         from m2a.memory.ranking.learned_ranking import LearnedRanking
         from m2a.memory.ranking.record_store import RankedRecordStore
 
-        return (self._load_ranking or LearnedRanking.load)(RankedRecordStore(self.database), self.text_encoder)
+        return (self._load_ranking or LearnedRanking.load)(RankedRecordStore(), self.text_encoder)
 
     def retrieval(self, fusion: Fusion) -> Retrieval:
         """The retrieval of the product, with that fusion; with `best` the index keeps what the ranking looks at."""
@@ -151,9 +153,9 @@ class SharedStores:
         not looked at."""
         vector = self.text_encoder.encode([query.text])[0]
         found = self.index.search_dense(owner, vector, kinds, k)
-        with self.database.read() as connection:
-            entries = self.semantic.get(connection, owner, [h.key.record_id for h in found if h.key.kind == "entry"])
-            messages = self.raw.get(connection, owner, [h.key.record_id for h in found if h.key.kind == "message"])
+        with self.database.read(owner) as unit:
+            entries = self.semantic.get(unit, [h.key.record_id for h in found if h.key.kind == "entry"])
+            messages = self.raw.get(unit, [h.key.record_id for h in found if h.key.kind == "message"])
         hits = []
         for rank, hit in enumerate(found, start=1):
             record = (entries if hit.key.kind == "entry" else messages).get(hit.key.record_id)
@@ -198,14 +200,13 @@ class Memory:
     def record(self, session: Sequence[Utterance]) -> list[Message]:
         """Write one session into the raw log, in one transaction; the messages in order."""
         photos = {path: self._write(path) for utterance in session for path in utterance.photos}
-        with self.shared.database.write() as connection:
+        with self.shared.database.write(self.owner) as unit:
             for photo in photos.values():
-                self.shared.photos.insert(connection, photo)
-            conversation = self.shared.raw.start_conversation(connection, self.owner, session[0].said_at)
+                self.shared.photos.insert(unit, photo)
+            conversation = conversations.start(unit, session[0].said_at)
             return [
                 self.shared.raw.append(
-                    connection,
-                    self.owner,
+                    unit,
                     conversation.conversation_id,
                     role=utterance.role,
                     speaker=utterance.speaker,
@@ -220,19 +221,19 @@ class Memory:
     def add_photos(self, paths: Sequence[Path]) -> dict[Path, str]:
         """Keep photos that questions show; no record holds them, so that none is found by them that was not before."""
         photos = {path: self._write(path) for path in paths}
-        with self.shared.database.write() as connection:
+        with self.shared.database.write(self.owner) as unit:
             for photo in photos.values():
-                self.shared.photos.insert(connection, photo)
+                self.shared.photos.insert(unit, photo)
         return {path: photo.photo_id for path, photo in photos.items()}
 
     def messages(self) -> list[Message]:
         """Everything that was said, in order."""
-        with self.shared.database.read() as connection:
-            return self.shared.raw.in_ranges(connection, self.owner, [_EVERYTHING])
+        with self.shared.database.read(self.owner) as unit:
+            return self.shared.raw.in_ranges(unit, [_EVERYTHING])
 
     def message_count(self) -> int:
-        with self.shared.database.read() as connection:
-            return self.shared.raw.count(connection, self.owner)
+        with self.shared.database.read(self.owner) as unit:
+            return unit.count(message)
 
     def photo_data(self, photo_id: str) -> bytes:
         return self.shared.photos.data(self.owner, photo_id)

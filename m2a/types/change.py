@@ -6,6 +6,28 @@ from typing import Literal, NamedTuple
 
 from m2a.types.entry import EntryDraft
 
+# Why a memory changes, as its history says. It holds nobody's words: they might repeat what is to be forgotten.
+Reason = Literal[
+    "",
+    "its last day is past",
+    "m2a memory delete",
+    "taken back",
+    "the user agreed to it",
+    "the user asked to forget another part",
+    "the user asked to forget it",
+    "the user brought it back",
+    "the user chose it in the memory",
+    "the user chose the newer one",
+    "the user edited it",
+    "the user edited it in the review",
+    "the user edited what it came from",
+    "the user keeps one of them",
+    "the user said so",
+    "the user said that both are true",
+    "the user said that it changed",
+    "the user showed it",
+]
+
 
 class MessageSpan(NamedTuple):
     """`text[first:last]` of a raw message."""
@@ -21,7 +43,7 @@ class Addition:
     offered to put the new one in their place."""
 
     draft: EntryDraft
-    why: str
+    why: Reason
     rivals: tuple[int, ...] = ()
 
 
@@ -31,7 +53,7 @@ class Replacement:
 
     memory_id: int
     draft: EntryDraft
-    why: str
+    why: Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +62,7 @@ class Supersession:
 
     memory_id: int
     successor_id: int
-    why: str
+    why: Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +75,7 @@ class Forgetting:
     """
 
     memory_ids: tuple[int, ...]
-    why: str
+    why: Reason
     spans: tuple[MessageSpan, ...] = ()
     rest: EntryDraft | None = None
 
@@ -63,7 +85,7 @@ class Restoration:
     """Brings a superseded entry back beside the one that took its place: both are true."""
 
     memory_id: int
-    why: str
+    why: Reason
 
 
 Change = Addition | Replacement | Supersession | Forgetting | Restoration
@@ -78,7 +100,7 @@ class Pinning:
 
     memory_id: int
     is_pinned: bool
-    why: str
+    why: Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +109,7 @@ class Dating:
 
     memory_id: int
     used_until: date | None
-    why: str
+    why: Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +117,7 @@ class KeepingBack:
     """Keeps a living entry and uses it no more: nothing but its owner's page finds or shows it or its words."""
 
     memory_id: int
-    why: str
+    why: Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +125,7 @@ class Return:
     """Lets an entry be used again that was kept back; one that had expired has no last day any more."""
 
     memory_id: int
-    why: str
+    why: Reason
 
 
 # What only the user does, by hand.

@@ -234,7 +234,7 @@ class ChatPanel:
     def on_detach(self, current: str, event: gr.EventData, request: gr.Request) -> list[Any]:
         owner = owner_of(request)
         if temporary := self._assistant.temporary_chats.find(owner, current):
-            temporary.detach(str(getattr(event, "photo_id", "")))
+            temporary.photos.detach(str(getattr(event, "photo_id", "")))
         return Update(attached=self._view.attached(owner, current)).outputs()
 
     async def on_unload(self, request: gr.Request) -> None:
@@ -261,7 +261,7 @@ class ChatPanel:
             if temporary is None:
                 yield Update(live=refusal_html(ENDED))
                 return
-            conversation_id, paths, attached = current, [], bool(temporary.attached)
+            conversation_id, paths, attached = current, [], bool(temporary.photos.attached)
         if not text and not paths and not attached:
             return
         tab, sent = self._tab(request), _Sent(draft, text, tuple(paths))
@@ -294,11 +294,11 @@ class ChatPanel:
         """The turn that answers the message; none while another of the conversation is being answered."""
         running = [tab.begun] if tab.begun else []
         if message.conversation_id is not None:
-            running = self._assistant.turns(owner, message.conversation_id)
+            running = self._assistant.turns.running(owner, message.conversation_id)
         if any(not turn.answered for turn in running):
             gr.Info("One moment, the last answer is still being written. Your text stays in the box.", title="M2A")
             return None
-        turn = self._assistant.begin(owner, message)
+        turn = self._assistant.turns.begin(owner, message)
         tab.begun = turn if message.conversation_id is None else None
         return turn
 
@@ -339,7 +339,7 @@ class ChatPanel:
         """The message of the user that a click names; None for one that is not there, and while another is answered."""
         if current not in self._view.known(owner) and not self._assistant.temporary_chats.find(owner, current):
             return None
-        if any(not turn.answered for turn in self._assistant.turns(owner, current)):
+        if any(not turn.answered for turn in self._assistant.turns.running(owner, current)):
             gr.Info("One moment, the last answer is still being written.", title="M2A")
             return None
         messages = self._assistant.messages(owner, current)
@@ -353,14 +353,14 @@ class ChatPanel:
         bank = self._assistant.bank_of(owner, asked.conversation_id)
         try:
             for photo_id in asked.photos:
-                bank.photo_data(photo_id)
+                bank.photos.data(photo_id)
         except LookupError as error:
             yield Update(live=refusal_html(str(error)))
             return
         again = IncomingMessage(
             text, (), asked.conversation_id, asked.message_id, takes_memories, stored_photos=asked.photos
         )
-        turn = self._assistant.begin(owner, again)
+        turn = self._assistant.turns.begin(owner, again)
         async for update in self._follow(request, owner, turn):
             yield update
 
@@ -400,7 +400,7 @@ class ChatPanel:
         """Ends the reply. A coroutine, as a turn is stopped in the loop that it runs in."""
         owner, begun = owner_of(request), self._tab(request).begun
         if current:
-            self._assistant.stop(owner, current)
+            self._assistant.turns.stop(owner, current)
         elif begun is not None and begun.owner == owner:
             begun.stop()
 
@@ -443,7 +443,7 @@ class ChatPanel:
         if asked_for != self._tab(request).temporary:
             self._end_temporary(request)
         conversation_id = asked_for if asked_for in self._view.known(owner) else self._tab(request).temporary
-        turns = self._assistant.turns(owner, conversation_id) if conversation_id else []
+        turns = self._assistant.turns.running(owner, conversation_id) if conversation_id else []
         if turns:
             async for update in self._follow(request, owner, turns[-1]):
                 update.shown = SHOWN

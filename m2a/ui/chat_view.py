@@ -51,7 +51,7 @@ class ChatView:
         self._assistant = assistant
 
     def known(self, owner: str) -> dict[str, Conversation]:
-        return {one.conversation_id: one for one in self._assistant.conversations(owner)}
+        return {one.conversation_id: one for one in self._assistant.memory(owner).conversations()}
 
     def at(self, owner: str, named: str | None) -> str | None:
         """The conversation that an address names; where it names none, the one that was continued last."""
@@ -90,7 +90,7 @@ class ChatView:
     def attached(self, owner: str, conversation_id: str | None) -> str:
         """What a temporary chat has in the place of Gradio's uploads; nothing elsewhere."""
         temporary = self._assistant.temporary_chats.find(owner, conversation_id)
-        return temporary_view.attached_html(temporary.attached) if temporary else ""
+        return temporary_view.attached_html(temporary.photos.attached) if temporary else ""
 
     def names(self, owner: str, conversation_id: str | None) -> tuple[str, str]:
         known = self.known(owner)
@@ -107,7 +107,7 @@ class ChatView:
         """The list of conversations: those that a search for the words finds, or all."""
         if not words:
             return self.names(owner, current)[1]
-        return found_html(self._assistant.find_conversations(owner, words), words)
+        return found_html(self._assistant.browser(owner).find_conversations(words), words)
 
     def history(
         self,
@@ -129,7 +129,7 @@ class ChatView:
         messages = self._assistant.messages(owner, conversation_id)
         if temporary and not messages and not (turn and not turn.refused):
             return temporary_view.welcome_html(offline=self._offline)
-        live = [one.recorded for one in self._assistant.turns(owner, conversation_id) if one.recorded]
+        live = [one.recorded for one in self._assistant.turns.running(owner, conversation_id) if one.recorded]
         if live:
             first = min(one.message_id if one.replaces is None else one.replaces for one in live)
             messages = [one for one in messages if one.message_id < first]
@@ -163,7 +163,7 @@ class ChatView:
     ) -> str:
         waiting = self._assistant.waiting_updates(owner)
         replies = [one for one in messages if one.role == "assistant"]
-        costs = self._assistant.costs(owner, [one.message_id for one in replies])
+        costs = self._assistant.memory(owner).replies.costs_of([one.message_id for one in replies])
         because = {
             one.message_id: replace(self._because(owner, one, waiting), costs=costs.get(one.message_id, ()))
             for one in replies
@@ -203,7 +203,7 @@ class ChatView:
         )
 
     def live(self, owner: str, turn: Turn) -> str:
-        turns = self._assistant.turns(owner, turn.conversation_id) if turn.conversation_id else []
+        turns = self._assistant.turns.running(owner, turn.conversation_id) if turn.conversation_id else []
         reads_memory = self._reads_memory(owner, turn.conversation_id)
         return "".join(turn_html(one, reads_memory=reads_memory) for one in turns or [turn])
 

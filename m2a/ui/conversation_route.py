@@ -21,12 +21,12 @@ def conversation_routes(assistant: "Assistant", owner_of: Callable[[Request], st
 
     @router.get("/{conversation_id}.md")
     def markdown(conversation_id: str, owner: Annotated[str, Depends(owner_of)]) -> Response:
-        known = {one.conversation_id: one for one in assistant.conversations(owner)}
+        known = {one.conversation_id: one for one in assistant.memory(owner).conversations()}
         if conversation_id not in known:
             raise HTTPException(404, "There is no such conversation.")
         title = title_of(known[conversation_id])
         messages = assistant.messages(owner, conversation_id)
-        captions = assistant.captions(owner, [photo_id for one in messages for photo_id in one.photos])
+        captions = assistant.memory(owner).photos.captions([photo_id for one in messages for photo_id in one.photos])
         name = quote(f"{title}.md", safe="")
         headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{name}", "Cache-Control": "no-store"}
         text = conversation_markdown(title, messages, captions)

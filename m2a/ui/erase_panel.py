@@ -64,7 +64,7 @@ class ErasePanel:
             yield erasure_view.refused_html(sentence_for(error), asked=asked)
 
     def on_receipts(self, request: gr.Request) -> str:
-        return erasure_view.receipts_html(self._assistant.receipts(owner_of(request)), asked=uuid4().hex)
+        return erasure_view.receipts_html(self._assistant.memory(owner_of(request)).receipts(), asked=uuid4().hex)
 
     async def on_purge(self, request: gr.Request) -> AsyncIterator[str]:
         """Takes the bytes of what was erased off the disk, which else happens once a day."""

@@ -98,7 +98,7 @@ def _chat(assistant: "Assistant", owner: str, address: Mapping[str, str]) -> tup
     """The list of conversations, and the one that is open. Its end is at the top of the source, and at the foot of the page."""
     view = ChatView(assistant)
     conversation_id = view.at(owner, address.get("conversation"))
-    turns = assistant.turns(owner, conversation_id) if conversation_id else []
+    turns = assistant.turns.running(owner, conversation_id) if conversation_id else []
     shown = view.whole(owner, conversation_id, None, turns[-1] if turns else None)
     message_id = message_in(address.get("message"))
     near = view.around(owner, conversation_id, message_id) if conversation_id and message_id is not None else None

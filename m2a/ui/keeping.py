@@ -5,7 +5,7 @@ from typing import get_args
 
 import gradio as gr
 
-from m2a.types import Dating, Keeping, KeepingBack, KeptBack, KeptBackReason, MemoryEntry, Pinning, Return
+from m2a.types import Dating, Keeping, KeepingBack, KeptBack, KeptBackReason, MemoryEntry, Pinning, Reason, Return
 from m2a.ui import markup
 from m2a.ui.erase_button import erase_memory_button
 from m2a.ui.evidence import memory_link
@@ -20,7 +20,7 @@ _WHY: dict[KeptBackReason, str] = {
 _BACK: dict[KeptBackReason, str] = {"unmentioned": "Mention it again", "expired": "Use it again"}
 _LENGTHS = ((1, "Tomorrow"), (7, "In a week"), (30, "In a month"), (365, "In a year"))
 _LONGEST = 3_653  # days
-_WHO = "the user chose it in the memory"
+_WHY_CHOSEN: Reason = "the user chose it in the memory"
 
 
 def keeping_of(event: gr.EventData, today: date) -> Keeping:
@@ -28,13 +28,13 @@ def keeping_of(event: gr.EventData, today: date) -> Keeping:
     memory_id, act = number_of(event, "memory_id"), getattr(event, "act", "")
     match act:
         case "pin" | "unpin":
-            return Pinning(memory_id, act == "pin", _WHO)
+            return Pinning(memory_id, act == "pin", _WHY_CHOSEN)
         case "withhold":
-            return KeepingBack(memory_id, _WHO)
+            return KeepingBack(memory_id, _WHY_CHOSEN)
         case "return":
-            return Return(memory_id, _WHO)
+            return Return(memory_id, _WHY_CHOSEN)
         case _:
-            return Dating(memory_id, _last_day(event, today), _WHO)
+            return Dating(memory_id, _last_day(event, today), _WHY_CHOSEN)
 
 
 def _last_day(event: gr.EventData, today: date) -> date | None:

@@ -168,7 +168,7 @@ class MemoryPanel:
         return self._shown(owner, replace(left, words="") if is_vain else left, is_emptied=is_vain)
 
     def _finds(self, owner: str, view: View) -> bool:
-        hits = self._assistant.find_memories(owner, view.words.strip(), view.wanted(), 1)
+        hits = self._assistant.browser(owner).find(view.words.strip(), view.wanted(), 1)
         kept_back = self._assistant.memory(owner).kept_back(1, words=view.words.strip())
         return any(hit.is_near for hit in hits) or bool(kept_back)
 
@@ -179,7 +179,7 @@ class MemoryPanel:
     def on_filter(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
         """Searches for words and filters, from the first page on, or for what is near to a photo."""
         if (photo := photo_search.photo_of(event)) is not None:
-            hits = self._assistant.find_memories_by_photo(owner_of(request), photo, PAGE)
+            hits = self._assistant.browser(owner_of(request)).find_by_photo(photo, PAGE)
             near = [hit.key.record_id for hit in hits]
             return self._shown(owner_of(request), View(near=near, count=view_of(view).count))
         asked = {name: getattr(event, name, "") for name in ("words", "rests_on", "since", "until", "photos", "kind")}
@@ -272,7 +272,7 @@ class MemoryPanel:
         opened = ""
         if view.memory_id is not None:
             try:
-                opened = opened_html(self._assistant.open_memory(owner, view.memory_id))
+                opened = opened_html(self._assistant.browser(owner).open(view.memory_id))
             except LookupError:
                 opened, view = gone_html(), replace(view, memory_id=None)
         listed = self._list(owner, view, is_emptied=is_emptied)
@@ -290,9 +290,9 @@ class MemoryPanel:
 
     def _listed(self, owner: str, view: View) -> str:
         today = datetime.now().astimezone().date()
-        bank = self._assistant.memory(owner)
-        total = self._assistant.memories(owner, MemoryFilter(), start=0, count=0).total
-        head = memory_list.summary_html(total, bank.last_updated(), today=today)
+        bank, browser = self._assistant.memory(owner), self._assistant.browser(owner)
+        total = browser.page(MemoryFilter(), start=0, count=0).total
+        head = memory_list.summary_html(total, browser.last_updated(), today=today)
         if view.near is not None:
             found_near = bank.entries_by_id(view.near[:PAGE])
             return head + photo_search.near_html([found_near[number] for number in view.near if number in found_near])
@@ -301,16 +301,16 @@ class MemoryPanel:
         if reason := keeping.reason_of(view.kept):
             found = bank.kept_back(PAGE, reason=reason, start=view.start)
             return head + keeping.listed_html(found) + pages_html(view.start, len(found), counts.get(reason, 0))
-        head += memory_list.subjects_html(self._assistant.subjects(owner), view.about, today=today)
+        head += memory_list.subjects_html(browser.subjects(), view.about, today=today)
         wanted = view.wanted()
         if words := view.words.strip():
-            hits = self._assistant.find_memories(owner, words, wanted, PAGE)
+            hits = browser.find(words, wanted, PAGE)
             kept_back = keeping.listed_html(bank.kept_back(PAGE, words=words)) if wanted == MemoryFilter() else ""
             return head + memory_list.hits_html(hits, words) + kept_back
-        page = self._assistant.memories(owner, wanted, start=view.start, count=PAGE)
+        page = browser.page(wanted, start=view.start, count=PAGE)
         is_filtered = wanted != MemoryFilter()
         if not (view.start or is_filtered):
-            head += memory_summary.summary_html(self._assistant.memory_summary(owner), page.total, today=today)
+            head += memory_summary.summary_html(browser.summary(), page.total, today=today)
         return head + memory_list.page_html(page, view.start, today=today, is_filtered=is_filtered)
 
     @staticmethod

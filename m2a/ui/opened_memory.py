@@ -1,6 +1,8 @@
 """One memory with all that belongs to it: what it rests on, what it was before, and what can be done with it."""
 
-from m2a.types import EntryChange, HistoryRow, MemoryEntry, OpenedMemory
+from collections.abc import Mapping
+
+from m2a.types import EntryChange, HistoryRow, MemoryEntry, OpenedMemory, Reason
 from m2a.ui import markup
 from m2a.ui.erase_button import erasable_photos, erase_memory_button
 from m2a.ui.evidence import RESTS_ON, memory_link, quote_html
@@ -23,7 +25,7 @@ CHANGES: dict[EntryChange, str] = {
 
 # Who changed it and why, as it is said to the user.
 _WHO = {"the user": " by you", "offline rules": " by M2A, without a language model"}
-_WHYS = {
+_WHYS: Mapping[Reason, str] = {
     "the user said so": "You said so.",
     "the user agreed to it": "You agreed to it.",
     "the user showed it": "You showed it.",
@@ -147,6 +149,7 @@ def _history(opened: OpenedMemory) -> str:
 
 
 def _row(row: HistoryRow) -> str:
-    why = f' <small dir="auto">{markup.text(_WHYS.get(row.why, row.why))}</small>' if row.why else ""
+    told = next((told for reason, told in _WHYS.items() if reason == row.why), row.why)
+    why = f' <small dir="auto">{markup.text(told)}</small>' if told else ""
     who = _WHO.get(row.who, f" by {markup.text(row.who)}")
     return f"<li>{markup.moment(row.changed_at)}: {CHANGES[row.change]}{who}.{why}</li>"

@@ -26,12 +26,12 @@ def photo_routes(assistant: "Assistant", owner_of: Callable[[Request], str]) -> 
     @router.get("/{photo_id}")
     def photo(photo_id: str, owner: Annotated[str, Depends(owner_of)]) -> Response:
         held = assistant.temporary_chats.holding(owner, photo_id)
-        return _shown((held or assistant.memory(owner)).photo_data, photo_id, is_temporary=held is not None)
+        return _shown((held or assistant.memory(owner)).photos.data, photo_id, is_temporary=held is not None)
 
     @router.get("/{photo_id}/thumbnail")
     def thumbnail(photo_id: str, owner: Annotated[str, Depends(owner_of)]) -> Response:
         held = assistant.temporary_chats.holding(owner, photo_id)
-        return _shown((held or assistant.memory(owner)).thumbnail, photo_id, is_temporary=held is not None)
+        return _shown((held or assistant.memory(owner)).photos.thumbnail, photo_id, is_temporary=held is not None)
 
     @router.delete("/cached", status_code=204)
     def drop_cached(owner: Annotated[str, Depends(owner_of)]) -> Response:

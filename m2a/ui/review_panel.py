@@ -66,14 +66,14 @@ class ReviewPanel:
     def on_reject(self, event: gr.EventData, request: gr.Request) -> list[Any]:
         owner, (reply_id, number) = owner_of(request), numbers_of(event, "reply_id", "number")
         memory = self._assistant.review(owner, (reply_id, number)).memory
-        self._assistant.reject(owner, reply_id, number)
+        self._assistant.memory(owner).review_queue.reject(reply_id, number)
         return self._shown(owner, (reply_id, number), told=rejected_html(memory, reply_id, number))
 
     def on_reopen(self, event: gr.EventData, request: gr.Request) -> list[Any]:
         """Lets a memory that was rejected be decided on again."""
         owner, (reply_id, number) = owner_of(request), numbers_of(event, "reply_id", "number")
         try:
-            self._assistant.reject(owner, reply_id, number, rejected=False)
+            self._assistant.memory(owner).review_queue.reject(reply_id, number, rejected=False)
         except LookupError:
             return self._shown(owner, (reply_id, number), told=gone_html())
         return self._shown(owner, (reply_id, number))

@@ -94,8 +94,8 @@ class SettingsPanel:
     def on_rule(self, event: gr.EventData, request: gr.Request) -> str:
         """Sets when memories are written."""
         owner = owner_of(request)
-        self._assistant.set_memory_rule(owner, rule_of(event))
-        return memory_rule_html(self._assistant.memory_rule(owner), is_saved=True)
+        self._assistant.memory(owner).set_rule(rule_of(event))
+        return memory_rule_html(self._assistant.memory(owner).rule(), is_saved=True)
 
     async def on_connect(self, event: gr.EventData, request: gr.Request) -> AsyncIterator[list[Any]]:
         """Tests what was typed, and uses it if it answers. What the form left out stays as it is."""
@@ -182,11 +182,11 @@ class SettingsPanel:
         return owner
 
     def _shown(self, owner: str) -> list[Any]:
-        days, total = self._assistant.daily_costs(owner, DAYS)
+        days, total = self._assistant.memory(owner).replies.daily_costs(DAYS)
         today = datetime.now().astimezone().date()
         return [
             view.connection_html(self._assistant.connection()),
-            memory_rule_html(self._assistant.memory_rule(owner)),
+            memory_rule_html(self._assistant.memory(owner).rule()),
             view.costs_html(days, total, shown_days=DAYS, today=today),
             self._data(owner),
             self._health(owner),

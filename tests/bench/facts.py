@@ -4,8 +4,8 @@ FOLDER is what `python -m m2a.benchmarks.compose --mquake …` wrote. Every chun
 well a search finds them is measured by `m2a evaluate`, here only what is made of them. Answers count where they are a gold one
 and nothing else.
 
-FILE holds the same relations in a writer's own words, `{"P19": {"statements": ["… [X] … [Y] …"], "questions": ["… [X] …"]}}`,
-and the folder of templates MQuAKE's `cloze_templates.json` and `question_templates.json`, by which the facts are known: each is
+FILE holds the same relations in a writer's own words, as `tests/data/restated.txt` does, and the folder of templates MQuAKE's
+`cloze_templates.json` and `question_templates.json`, by which the facts are known: each is
 then told in one of these wordings by chance, and questions of one fact are asked so too.
 """
 
@@ -23,12 +23,14 @@ from typing import Any
 from m2a.agents.offline.learned import learned
 from m2a.agents.offline.relations import facts_that_lead
 from m2a.agents.offline.sense import Sense
+from m2a.benchmarks.compose.fact_consolidation import compose_fact_consolidation
 from m2a.benchmarks.memoryagentbench import chunks_of
 from m2a.evaluation.word_measures import is_strictly_right
 from m2a.types import Message
 from m2a.wiring import cache_dir
 from models.load import load_text_encoder
 from models.text_encoder import MINILM
+from tests.bench.relation_training import RESTATED, read_restated, train
 
 CHUNK_TOKENS = 512
 _FACT = re.compile(r"(\d+)\. (.+)\.$")
@@ -48,7 +50,13 @@ class Wordings:
         facts, questions = (
             json.loads((templates / f"{kind}_templates.json").read_text()) for kind in ("cloze", "question")
         )
-        return cls(_patterns(facts), _patterns(questions), json.loads(restated.read_text()))
+        return cls(_patterns(facts), _patterns(questions), read_restated(restated))
+
+    def parsed(self, line: str) -> tuple[str, str, str] | None:
+        """Relation, subject and value of a numbered fact."""
+        numbered = _FACT.match(line)
+        found = None if numbered is None else _matching(numbered[2], self.facts, self.restated)
+        return None if found is None else (found[0], found[1][0], found[1][1])
 
     def fact(self, text: str, draw: random.Random) -> str:
         found = _matching(text, self.facts, self.restated)
@@ -87,13 +95,20 @@ def _matching(
 
 def main(arguments: Sequence[str] = ()) -> None:
     options = argparse.ArgumentParser(prog="python -m tests.bench facts", description=__doc__)
-    options.add_argument("--data", type=Path, required=True)
+    options.add_argument("--data", type=Path)
+    options.add_argument("--train", type=Path, help="Folder of MQuAKE, to learn the weights of relations from.")
     options.add_argument("--restated", type=Path)
     options.add_argument("--templates", type=Path)
     options.add_argument("--show", type=int, default=0, help="So many wrong answers of each context.")
     options.add_argument("--seed", type=int, default=1)
     given = options.parse_args(arguments)
     encoder = load_text_encoder(MINILM, cache_dir())
+    if given.train is not None:
+        mquake, known = given.train, Wordings.read(RESTATED, given.train)
+        context = compose_fact_consolidation(mquake, ["all"])[0]["context"]
+        facts = [fact for line in context.splitlines() if (fact := known.parsed(line)) is not None]
+        train(facts, known.restated, Sense(encoder, {}, remembered=100_000), encoder.encoder_id.partition("@")[0])
+        return
     sense = Sense(encoder, learned(encoder))
     wordings = Wordings.read(given.restated, given.templates) if given.restated else None
     for file in sorted(given.data.glob("*factconsolidation*.json")):

@@ -27,14 +27,14 @@ from m2a.assistant import Assistant
 from m2a.memory.database import Database
 from m2a.memory.health import HealthCheck, same_words
 from m2a.memory.owners import owner_named
-from m2a.memory.schema import trace
+from m2a.memory.schema import reply_source, trace
 from m2a.memory.suspicious import reads_like_an_instruction
 from m2a.settings import Settings
 from m2a.types import Addition, Finding, MemoryEntry
 from tests.bench.floor import DATA
-from tests.bench.offline import SETS, cases
-from tests.offline_cases import Story, read_stories
-from tests.test_boundary import PAYLOADS
+from tests.bench.offline_training import LEARNED_CASES
+from tests.offline_cases import Story, read_sets
+from tests.plants import PAYLOADS
 from tests.told_memory import Memory, draft_of
 
 LOCOMO = DATA / "locomo" / "locomo_dev6.json"
@@ -48,7 +48,8 @@ def main(arguments: Sequence[str] = ()) -> None:
     if options.large:
         large()
         return
-    asyncio.run(stories([story for name in options.sets for story in read_stories(cases(name))]))
+    sets = read_sets()
+    asyncio.run(stories([story for name in options.sets for story in sets[name].stories]))
     ordinary()
     if LOCOMO.exists():
         observations()
@@ -93,10 +94,10 @@ def _is_right(finding: Finding, known: Sequence[MemoryEntry], story: Story) -> s
 
 
 def ordinary() -> None:
-    lines = (cases("build").parent / "learned.txt").read_text(encoding="utf-8").splitlines()
+    lines = LEARNED_CASES.read_text(encoding="utf-8").splitlines()
     texts = {part.strip() for line in lines if not line.startswith("#") for part in line.split(" | ")}
-    for name in SETS:
-        texts |= {turn.text for story in read_stories(cases(name)) for turn in story.turns}
+    for one in read_sets().values():
+        texts |= {turn.text for story in one.stories for turn in story.turns}
     found = sorted(text for text in texts if reads_like_an_instruction(text))
     print(f"{len(texts)} ordinary texts: {len(found)} found as attacks, all wrong: {found or 'none'}")
 
@@ -128,8 +129,10 @@ def large(size: int = 10_000) -> None:
         for start in range(0, size, 500):
             drafts = [draft_of(said, f"Parcel {n} came from town {n % 97}.") for n in range(start, start + 500)]
             memory.bank.write([Addition(draft, "") for draft in drafts], who="bench")
-        with database.write() as connection:
-            connection.execute(insert(trace), [_trace(memory.bank.owner, number) for number in range(10, size + 10)])
+        with database.transaction() as connection:
+            numbers = range(10, size + 10)
+            connection.execute(insert(trace), [_trace(memory.bank.owner, number) for number in numbers])
+            connection.execute(insert(reply_source), [one for n in numbers for one in _sources(memory.bank.owner, n)])
         began = time.perf_counter()
         check = HealthCheck(memory.stores, memory.bank.owner)
         ends = [time.perf_counter() - began for _ in check.steps()]
@@ -151,4 +154,9 @@ def _trace(owner: str, reply_id: int) -> dict[str, object]:
     change = {"change": "added", "memory_id": reply_id, "previous_id": None, "rival_ids": [], "freed": None}
     sources = [{"hit": hit, "message_ids": [1]} for hit in hits]
     steps = json.dumps({"searches": [search], "sources": sources, "changes": [change]})
-    return {"owner": owner, "message_id": reply_id, "steps": steps, "answers": 1}
+    return {"owner": owner, "message_id": reply_id, "steps": steps, "answers": 1, "changes": 1}
+
+
+def _sources(owner: str, reply_id: int) -> list[dict[str, object]]:
+    of_reply = {"owner": owner, "message_id": reply_id, "kind": "entry"}
+    return [of_reply | {"record_id": reply_id - back} for back in (1, 2, 3)]

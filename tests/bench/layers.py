@@ -28,6 +28,8 @@ from m2a.benchmarks.locomo import read_locomo, read_samples
 from m2a.evaluation.provenance import hash_of_data
 from m2a.evaluation.rows import words_of
 from m2a.evaluation.tune import Fold, NoPhotos, Tables, Workshop, folds, no_photo, unseen_sets
+from m2a.memory import conversations
+from m2a.memory.attribution import Attribution
 from m2a.memory.bank import MemoryBank
 from m2a.memory.database import Database
 from m2a.memory.index import MemoryIndex
@@ -122,8 +124,8 @@ async def written_by_rules(dialogue: Dialogue, encoder: TokenEncoder) -> list[Wr
             messages = memory.record(utterances)
             references |= {message.message_id: message.reference or "" for message in messages}
             await system.observe(messages)
-        with stores.database.read() as connection:
-            entries = stores.semantic.all(connection, memory.owner)
+        with stores.database.read(memory.owner) as unit:
+            entries = stores.semantic.all(unit)
         stores.close()
     return [
         Written(
@@ -181,29 +183,29 @@ def search_memory(
     with tempfile.TemporaryDirectory() as folder:
         database = Database(f"sqlite:///{folder}/memory.db")
         ranking = LearnedRanking(
-            RankedRecordStore(database), RecordEncoder(encoder, fold.head), fold.ranker, depth=fold.choice.depth
+            RankedRecordStore(), RecordEncoder(encoder, fold.head), fold.ranker, depth=fold.choice.depth
         )
         index = MemoryIndex(f"{folder}/index.db", IndexEncoders.of(encoder, NoPhotos()))
         best = Retrieval.open(index, database, encoder, NoPhotos(), no_photo, ranking=ranking)
         paper = Retrieval.open(index, database, encoder, NoPhotos(), no_photo)
-        raw, semantic = RawMessageStore(database), SemanticMemoryStore()
+        raw, semantic = RawMessageStore(), SemanticMemoryStore()
         photos = PhotoStore(database, Path(folder) / "photos", lambda: datetime.now(UTC))
         owner = owner_named(database, dialogue.dialogue_id)
         ids: dict[str, int] = {}
-        with database.write() as connection:
+        with database.write(owner) as unit:
             for session in dialogue.sessions:
-                chat = raw.start_conversation(connection, owner, session.started_at).conversation_id
+                chat = conversations.start(unit, session.started_at).conversation_id
                 for turn in session.turns:
                     ids[turn.reference] = raw.append(
-                        connection, owner, chat, role=turn.role, speaker=turn.speaker, text=words_of(turn),
-                        said_at=turn.said_at, reference=turn.reference,
+                        unit, chat, role=turn.role, speaker=turn.speaker, text=words_of(turn),
+                        said_at=turn.said_at, reference=turn.reference
                     ).message_id  # fmt: skip
             for entry in entries:
                 ranges = tuple(EvidenceRange(ids[reference], ids[reference]) for reference in entry.evidence)
                 happened = DateInterval(*map(date.fromisoformat, entry.happened)) if entry.happened else None
                 draft = EntryDraft(entry.text, ranges, happened=happened)
                 now = datetime.fromisoformat(entry.recorded_at)
-                semantic.add(connection, owner, draft, who="bench", why="bench", now=now)
+                semantic.add(unit, draft, Attribution("bench", "bench", now))
         best.indexer.drain(owner)
         found: dict[str, list[Found]] = {}
         for fusion, retrieval in (("best", best), ("paper", paper)):

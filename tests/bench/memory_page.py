@@ -77,34 +77,34 @@ async def run(folder: Path, entries: int) -> None:
     async with Assistant.open(load_settings(data_dir=folder), policy=ScriptedPolicy()) as assistant:
         owner, panel = assistant.local_owner, MemoryPanel(assistant)
         bank = assistant.memory(owner)
-        if not assistant.memories(owner, MemoryFilter(), start=0, count=0).total:
+        if not assistant.browser(owner).page(MemoryFilter(), start=0, count=0).total:
             began = time.perf_counter()
             plant(assistant, entries)
             print(f"planted in {time.perf_counter() - began:.0f} s", flush=True)
         began = time.perf_counter()
         bank.index()
         print(f"indexed in {time.perf_counter() - began:.0f} s", flush=True)
-        total = assistant.memories(owner, MemoryFilter(), start=0, count=0).total
+        total = assistant.browser(owner).page(MemoryFilter(), start=0, count=0).total
         print(f"{total:,} memories")
         request: Any = SimpleNamespace(username=owner, query_params={})
         timed("first content", lambda: panel.on_refresh("", request))
-        timed("  of it, in short", lambda: bank.summary())
+        timed("  of it, in short", lambda: assistant.browser(owner).summary())
         timed("  of it, what is past its day", lambda: bank.expire())
         timed("the last page", lambda: panel.on_page("", SimpleNamespace(start=total - 30), request))  # type: ignore[arg-type]
-        about = assistant.subjects(owner)[0].concept_id
+        about = assistant.browser(owner).subjects()[0].concept_id
         timed("a subject", lambda: panel.on_refresh(View(about=about).dumped(), request))
-        timed("a search by words", lambda: assistant.find_memories(owner, f"the {SEARCHED}", MemoryFilter(), 30))
+        timed("a search by words", lambda: assistant.browser(owner).find(f"the {SEARCHED}", MemoryFilter(), 30))
         for name, wanted in filters(bank, about).items():
             hits = timed(
-                f"  {name}", lambda wanted=wanted: assistant.find_memories(owner, f"the {SEARCHED}", wanted, 30)
+                f"  {name}", lambda wanted=wanted: assistant.browser(owner).find(f"the {SEARCHED}", wanted, 30)
             )
-            passing = {entry.memory_id for entry in bank.page(wanted, start=0, count=total).entries}
+            passing = {entry.memory_id for entry in assistant.browser(owner).page(wanted, start=0, count=total).entries}
             saying = {e.memory_id for e in bank.entries_by_id(passing).values() if SEARCHED in e.text}
             found = {hit.key.record_id for hit in hits}
             lost = len(saying - found) if len(found) < 30 else 0
             print(f"      {len(passing):,} pass, {len(saying)} of them say it, {len(found)} found, {lost} lost")
         by_picture(assistant, owner)
-        some = [entry.memory_id for entry in bank.page(MemoryFilter(), start=50, count=6).entries]
+        some = [entry.memory_id for entry in assistant.browser(owner).page(MemoryFilter(), start=50, count=6).entries]
         replies = [
             timed("don't mention", lambda i=i: assistant.keep_memory(owner, KeepingBack(i, "")), times=1)
             for i in some[:2]
@@ -124,9 +124,9 @@ def filters(bank: Any, about: int) -> dict[str, MemoryFilter]:
 
 
 def by_picture(assistant: Assistant, owner: str) -> None:
-    stored = assistant.memories(owner, MemoryFilter(with_photos=True), start=0, count=1).entries[0].photo_ids[0]
-    timed("a search by a stored photo", lambda: assistant.find_memories_by_photo(owner, stored, 30))
-    timed("a search by a picture", lambda: assistant.find_memories_by_photo(owner, photo("hsl(10, 80%, 50%)"), 30))
+    stored = assistant.browser(owner).page(MemoryFilter(with_photos=True), start=0, count=1).entries[0].photo_ids[0]
+    timed("a search by a stored photo", lambda: assistant.browser(owner).find_by_photo(stored, 30))
+    timed("a search by a picture", lambda: assistant.browser(owner).find_by_photo(photo("hsl(10, 80%, 50%)"), 30))
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -1,13 +1,14 @@
 """How well the offline rules keep, correct, answer and decline, and the training of what they learned.
 
-`python -m tests.bench offline [--cases FILE] [--verbose]` plays one set. `--leave-one-out` plays every set with the
-decisions learned of the others; `--train` writes those learned of all of them into the package.
+`python -m tests.bench offline [--sets NAME…] [--verbose]` plays the sets that nothing is learned from, or those named.
+`--leave-one-out` plays every set of the train split with the decisions learned of the others; `--train` writes those
+learned of all of them into the package.
 """
 
 import argparse
+import asyncio
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from m2a.agents.offline import OfflineRules
 from m2a.agents.offline.learned import LEARNED, learned
@@ -16,16 +17,16 @@ from m2a.wiring import cache_dir
 from models.load import load_text_encoder
 from models.text_encoder import MINILM
 from tests.bench.offline_training import examples_of, train, write
-from tests.offline_cases import BEHAVIOURS, Played, Score, false_quotations, play_file, read_stories, score, told
+from tests.offline_cases import BEHAVIOURS, Played, Score, StorySet, false_quotations, play, read_sets, score, told
 
-DATA = Path(__file__).parents[1] / "data"
 _TEXTS = 200_000  # more than the examples hold: each is encoded once
-SETS = ("build", "unseen", "final", *"defghijklmnopqrstuvw")
 
 
 def main(arguments: Sequence[str] = ()) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench offline", description=__doc__)
-    parser.add_argument("--cases", type=Path, default=cases("build"), help="the stories to play (default: the first)")
+    sets = read_sets()
+    test_sets = [name for name, one in sets.items() if one.split == "test"]
+    parser.add_argument("--sets", nargs="+", choices=list(sets), default=test_sets, metavar="NAME", help="sets to play")
     parser.add_argument("--verbose", action="store_true", help="print every turn that went wrong")
     parser.add_argument("--train", action="store_true", help="learn the decisions of all sets and keep them")
     parser.add_argument("--leave-one-out", action="store_true", help="judge each set by what the others teach")
@@ -33,26 +34,32 @@ def main(arguments: Sequence[str] = ()) -> int:
     if options.train or options.leave_one_out:
         learn(keep=options.train, verbose=options.verbose)
         return 0
-    report(play_file(options.cases), options.cases.name, verbose=options.verbose)
+    play_sets([sets[name] for name in options.sets], verbose=options.verbose)
     return 0
 
 
-def cases(name: str) -> Path:
-    return DATA / f"offline_{name}.json"
+def play_sets(sets: Sequence[StorySet], *, verbose: bool) -> None:
+    played = [asyncio.run(play(one.stories)) for one in sets]
+    for one, turns in zip(sets, played, strict=True):
+        report(turns, one.name, verbose=verbose)
+    if len(sets) > 1:
+        report([turn for turns in played for turn in turns], "all")
 
 
 def learn(*, keep: bool, verbose: bool) -> None:
     """Read once with the decisions as they are, so that the examples hold the memories that there would be."""
     encoder = load_text_encoder(MINILM, cache_dir())
     sense = Sense(encoder, learned(encoder), remembered=_TEXTS)
-    examples = examples_of({name: told(read_stories(cases(name)), sense) for name in SETS}, sense)
+    sets = read_sets(split="train")
+    examples = examples_of({name: told(one.stories, sense) for name, one in sets.items()}, sense)
     if keep:
         write(LEARNED, train(examples))
         return
     together: list[Played] = []
-    for name in SETS:
-        played = play_file(cases(name), OfflineRules(encoder, as_decisions(train(examples, without=name))))
-        report(played, cases(name).name, verbose=verbose)
+    for name, one in sets.items():
+        rules = OfflineRules(encoder, as_decisions(train(examples, without=name)))
+        played = asyncio.run(play(one.stories, rules))
+        report(played, name, verbose=verbose)
         together += played
     report(together, "all, each left out")
 

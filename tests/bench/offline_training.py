@@ -1,4 +1,4 @@
-"""The learned decisions of the offline rules: logistic regressions on the stories of `tests/data/offline_*.json`."""
+"""The learned decisions of the offline rules: logistic regressions on the train split of the stories."""
 
 import json
 import re
@@ -23,9 +23,10 @@ from tests.bench.learning import Example, fit
 from tests.integrity_cases import read_cases
 from tests.offline_cases import Played
 
-SHORT = Path(__file__).parents[1] / "data" / "offline_short.json"
-PAIRS = SHORT.with_name("offline_pairs.json")
-LEARNED_CASES = SHORT.with_name("learned.txt")
+DATA = Path(__file__).parents[1] / "data"
+SHORT = DATA / "short.json"
+PAIRS = DATA / "pairs.jsonl"
+LEARNED_CASES = DATA / "learned.txt"
 _TODAY = datetime(2026, 5, 4, 12, tzinfo=UTC)
 _OF_PAIR = 1.0
 _OF_SENTENCE = 0.3
@@ -101,7 +102,7 @@ def answer_examples(played: Sequence[Played], group: str, sense: Sense) -> list[
 def pair_examples(path: Path, sense: Sense) -> list[Example]:
     """Plain questions about a few memories each, many of them for what was never told: short, as the stories' are not."""
     examples = []
-    for number, case in enumerate(json.loads(path.read_text(encoding="utf-8"))):
+    for number, case in enumerate(map(json.loads, path.read_text(encoding="utf-8").splitlines())):
         known = _memories(case["memories"])
         for asked, answering in case["asked"]:
             found = features_of(parse(asked, _TODAY.date()), known, (), sense)
@@ -116,6 +117,7 @@ def forget_examples(path: Path, spoken: Mapping[str, Sequence[str]], sense: Sens
     cases = read_cases(path)
     asking, near = ([text for (text,) in cases[name]] for name in ("forget", "not_forget"))
     near += [case[1] for case in cases["corrections"]] + [case[2] for case in cases["lookalikes"]]
+    near += [text for (talk,) in cases["talk"] for text in (talk, *sentences(plain(talk)))]
     told = [text for case in cases["pairs"] for text in case[:3]] + [text for (text,) in cases["nothing"]]
     told += [text for case in cases["corrections"] for text in (case[0], case[2])]
     weighed = [

@@ -22,6 +22,7 @@ import numpy as np
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from m2a.assistant import Assistant
+from m2a.memory.attribution import Attribution
 from m2a.memory.bank import MemoryBank
 from m2a.memory.embedding_cache import EmbeddingCache
 from m2a.memory.indexer import entry_text, message_text
@@ -69,10 +70,8 @@ def seed(folder: Path, memories: int, photos: int, messages: int) -> str:
                 )
             )
         now = said[-1].said_at
-        with stores.database.write() as connection:
-            entries = [
-                stores.semantic.add(connection, bank.owner, draft, who="bench", why="seed", now=now) for draft in drafts
-            ]
+        with stores.database.write(bank.owner) as unit:
+            entries = [stores.semantic.add(unit, draft, Attribution("bench", "seed", now)) for draft in drafts]
         _vectors(stores, [*map(entry_text, entries), *map(message_text, said)], shown)
         assert place is not None
         return place
@@ -82,11 +81,11 @@ def seed(folder: Path, memories: int, photos: int, messages: int) -> str:
 
 def _photos(stores: Stores, bank: MemoryBank, photos: int) -> list[str]:
     kept = [stores.photos.write_blob(bank.owner, colour(number)) for number in range(photos)]
-    with stores.database.write() as connection:
+    with stores.database.write(bank.owner) as unit:
         for one in kept:
-            stores.photos.insert(connection, one)
+            stores.photos.insert(unit, one)
     for one in kept:
-        bank.set_caption(one.photo_id, "a coloured card", captioner_id="bench")
+        bank.photos.set_caption(one.photo_id, "a coloured card", captioner_id="bench")
     return list(dict.fromkeys(one.photo_id for one in kept))
 
 
@@ -138,7 +137,7 @@ async def at_the_handlers(folder: Path, long: str, figures: Figures) -> None:
         began = time.perf_counter()
         await asyncio.to_thread(assistant.memory(owner).index)
         print(f"Indexed in {time.perf_counter() - began:.0f} s. At the handlers:", flush=True)
-        memories = assistant.memory(owner).page(View().wanted(), start=0, count=1)
+        memories = assistant.browser(owner).page(View().wanted(), start=0, count=1)
         newest, middle = memories.entries[0].memory_id, memories.total // 2
 
         def shown(**values: Any) -> Callable[[], object]:

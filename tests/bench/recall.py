@@ -25,6 +25,8 @@ from sqlalchemy import Engine, event, insert, select, update
 from m2a.agents.language_policy import LanguagePolicy
 from m2a.agents.memory_manager import MemoryManager
 from m2a.agents.state import TurnState
+from m2a.memory import conversations
+from m2a.memory.attribution import Attribution
 from m2a.memory.bank import MemoryBank
 from m2a.memory.database import Database
 from m2a.memory.index import IndexHit, MemoryIndex
@@ -154,16 +156,16 @@ def bank_of(size: int, folder: Path, texts: Sequence[str], parts: Parts) -> Iter
         encoder,
         photo_encoder,
         photos.image,
-        ranking=LearnedRanking.shipped(RankedRecordStore(database), encoder),
+        ranking=LearnedRanking.shipped(RankedRecordStore(), encoder),
     )
-    raw, semantic = RawMessageStore(database), SemanticMemoryStore()
+    raw, semantic = RawMessageStore(), SemanticMemoryStore()
     owner = owner_named(database, "bench")
     half = size // 2
-    with database.write() as connection:
-        chat = raw.start_conversation(connection, owner, NOW).conversation_id
-        raw.append(connection, owner, chat, role="user", speaker="You", text=texts[0], said_at=NOW)
+    with database.write(owner) as unit:
+        chat = conversations.start(unit, NOW).conversation_id
+        raw.append(unit, chat, role="user", speaker="You", text=texts[0], said_at=NOW)
         draft = EntryDraft(texts[half], (EvidenceRange(1, 1),))
-        semantic.add(connection, owner, draft, who="bench", why="bench", now=NOW)
+        semantic.add(unit, draft, Attribution("bench", "bench", NOW))
         ids = range(2, half + 1)
         for table, changes in (
             (message, [{"message_id": n, "text": texts[n - 1], "conversation_id": _chat(n, chat)} for n in ids]),
@@ -171,10 +173,10 @@ def bank_of(size: int, folder: Path, texts: Sequence[str], parts: Parts) -> Iter
             (entry_evidence, [{"memory_id": n, "first_id": n, "last_id": n} for n in ids]),
             (outbox, [{"record": kind, "record_id": str(n)} for n in ids for kind in ("message", "entry")]),
         ):
-            row = connection.execute(select(table).where(table.c.owner == owner).limit(1)).mappings().one()
+            row = unit.execute(select(table).where(table.c.owner == owner).limit(1)).mappings().one()
             kept = {name: value for name, value in row.items() if name not in ("sequence", "history_id")}
-            connection.execute(insert(table), [kept | change for change in changes])
-        connection.execute(update(owner_table).values(last_memory_id=half, last_message_id=half))
+            unit.execute(insert(table), [kept | change for change in changes])
+        unit.execute(update(owner_table).values(last_memory_id=half, last_message_id=half))
     bank = MemoryBank(owner, Stores(database, raw, semantic, photos, lambda: retrieval), lambda: NOW)
     bank.index()
     yield bank

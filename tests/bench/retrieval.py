@@ -21,6 +21,8 @@ from pathlib import Path
 import numpy as np
 from sqlalchemy import Table, insert, select, update
 
+from m2a.memory import conversations
+from m2a.memory.attribution import Attribution
 from m2a.memory.database import Database
 from m2a.memory.fusion import reciprocal_rank_fusion
 from m2a.memory.index import MemoryIndex
@@ -128,8 +130,8 @@ class Memory:
     def write(self, text: str) -> None:
         """As the memory bank writes: SQL, then the index."""
         draft = EntryDraft(text, (EvidenceRange(1, 1),))
-        with self.database.write() as connection:
-            SemanticMemoryStore().add(connection, self.owner, draft, who="bench", why="bench", now=NOW)
+        with self.database.write(self.owner) as unit:
+            SemanticMemoryStore().add(unit, draft, Attribution("bench", "bench", NOW))
         self.retrieval.indexer.drain(self.owner)
 
 
@@ -138,7 +140,7 @@ def memory_of(size: int, folder: Path, fusion: str, kind: RecordKind) -> Iterato
     database = Database(f"sqlite:///{folder / 'memory.db'}")
     text_encoder = KnownQueries("known-text", 384)
     image_encoder = KnownVectors("known-photo", 1280, 384)
-    ranking = LearnedRanking.shipped(RankedRecordStore(database), text_encoder) if fusion == "best" else None
+    ranking = LearnedRanking.shipped(RankedRecordStore(), text_encoder) if fusion == "best" else None
     retrieval = Retrieval.open(
         MemoryIndex(str(folder / "index.db"), IndexEncoders.of(text_encoder, image_encoder)),
         database,
@@ -159,20 +161,20 @@ def memory_of(size: int, folder: Path, fusion: str, kind: RecordKind) -> Iterato
 
 def _fill(database: Database, owner: str, texts: Sequence[str], photos: Sequence[str], kind: RecordKind) -> None:
     """One record with a photo written by the stores; the others are copies of its rows, which takes seconds."""
-    raw, semantic = RawMessageStore(database), SemanticMemoryStore()
+    raw, semantic = RawMessageStore(), SemanticMemoryStore()
     picture = {"media_type": "image/jpeg", "width": 1, "height": 1, "size": 1, "added_at": 0}
-    with database.write() as connection:
-        connection.execute(insert(photo).values(owner=owner, photo_id=photos[0], **picture))
-        connection.execute(insert(outbox).values(owner=owner, record="photo", record_id=photos[0]))
-        chat = raw.start_conversation(connection, owner, NOW).conversation_id
-        raw.append(connection, owner, chat, role="user", speaker="Anna", text=texts[0], photos=photos[:1], said_at=NOW)
+    with database.write(owner) as unit:
+        unit.execute(insert(photo).values(owner=owner, photo_id=photos[0], **picture))
+        unit.execute(insert(outbox).values(owner=owner, record="photo", record_id=photos[0]))
+        chat = conversations.start(unit, NOW).conversation_id
+        raw.append(unit, chat, role="user", speaker="Anna", text=texts[0], photos=photos[:1], said_at=NOW)
         draft = EntryDraft(texts[0], (EvidenceRange(1, 1),), photo_ids=(photos[0],))
-        semantic.add(connection, owner, draft, who="bench", why="bench", now=NOW)
+        semantic.add(unit, draft, Attribution("bench", "bench", NOW))
 
         def copies(table: Table, changes: Iterable[dict[str, object]]) -> None:
-            row = connection.execute(select(table).where(table.c.owner == owner).limit(1)).mappings().one()
+            row = unit.execute(select(table).where(table.c.owner == owner).limit(1)).mappings().one()
             row = {name: value for name, value in row.items() if name not in ("sequence", "history_id")}
-            connection.execute(insert(table), [row | change for change in changes])
+            unit.execute(insert(table), [row | change for change in changes])
 
         ids = range(2, len(texts) + 1)
         copies(photo, ({"photo_id": name} for name in photos[1:]))
@@ -188,7 +190,7 @@ def _fill(database: Database, owner: str, texts: Sequence[str], photos: Sequence
         copies(entry, ({"memory_id": n, "text": texts[n - 1], "folded_hash": f"{n:064x}"} for n in ids))
         copies(entry_evidence, ({"memory_id": n} for n in ids))
         copies(entry_photo, ({"memory_id": 5 * n, "photo_id": name} for n, name in enumerate(photos[1:], start=1)))
-        connection.execute(update(owner_table).values(last_memory_id=len(texts)))
+        unit.execute(update(owner_table).values(last_memory_id=len(texts)))
 
 
 class Limit:

@@ -21,6 +21,7 @@ import numpy as np
 
 from m2a import Assistant
 from m2a.data_folder import holder_of
+from m2a.memory.attribution import Attribution
 from m2a.memory.embedding_cache import EmbeddingCache
 from m2a.settings import load_settings
 from m2a.types import (
@@ -65,11 +66,9 @@ def seed(assistant: Assistant, memories: int) -> None:
     random = np.random.default_rng(1)
     texts = [f"Memory {n}: " + " ".join(random.choice(WORDS, 8)) for n in range(memories)]
     stores = assistant.stores
-    with stores.database.write() as connection:
+    with stores.database.write(bank.owner) as unit:
         entries = [
-            stores.semantic.add(
-                connection, bank.owner, EntryDraft(text, evidence), who="bench", why="seed", now=message.said_at
-            )
+            stores.semantic.add(unit, EntryDraft(text, evidence), Attribution("bench", "seed", message.said_at))
             for text in texts
         ]
     encoder = _RandomVectors(load_text_encoder("all-MiniLM-L6-v2", cache_dir()).encoder_id)

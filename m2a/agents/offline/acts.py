@@ -108,13 +108,15 @@ _STYLE = re.compile(
     r"(?:use|don't use|avoid|no|like) (?:emojis?|bullet points|bullets|lists|jargon|metric|celsius|\w+ units))\b",
     re.IGNORECASE,
 )
+# What stands before "these" and bids nothing: "seeing these figures helps", "all these colours", "but these are mine".
+_NO_BIDDING = r"(?:\w+ing|all|both|but|and|for|of|with|in|on|at|by|from|than|like|are|were|is|was)\b"
 _COMMAND = re.compile(
     r"^(?:please |kindly |can you |could you |would you |will you |just |ok(?:ay)?,? |now,? )*"
     r"(?:write|draft|translate|summari[sz]e|explain|"
     r"play|send|order|make me|suggest|recommend|calculate|convert|google|tell (?:me )?a|sing|create|generate|"
-    r"remind me to|wake me|imagine|pretend|guess|list|compare|rephrase|rewrite|reword|proofread|paraphrase|shorten|"
+    r"remind me to|wake me|imagine|pretend|guess (?!what\b)|list|compare|rephrase|rewrite|reword|proofread|paraphrase|shorten|"
     r"simplify|"
-    r"[a-z]+ (?:these|those|the following)|(?:sum|add|multiply|divide|subtract|round)(?: up)? (?=\d)|"
+    rf"(?!{_NO_BIDDING})[a-z]+ (?:these|the following)|(?:sum|add|multiply|divide|subtract|round)(?: up)? (?=\d)|"
     r"turn .+ into\b|do the (?:sum|maths?)|define|spell|"
     r"invent|compose|describe|count|(?:give|get|pick|fetch|read|teach|do) (?:me|us|it|this|that)|"
     r"(?:turn|fix|check|correct|change|cut|format|repeat|say|answer|reply|try|name|make this|make these) (?:this|"
@@ -170,12 +172,18 @@ _MENTIONED = re.compile(
     r"(?P<what>[^?.!]+)\?+$",
     re.IGNORECASE,
 )
+# It only makes the other listen: "Guess what? I got the job!"
+_ATTENTION = re.compile(
+    r"^\W*(?:(?:hey|hi|oh|so|and|ok(?:ay)?)\b\W*(?:[A-Z]\w+\W+)?)*(?:guess what|you know what|you'll never guess)\b"
+    r"[\s!?.,:-]+(?!(?:i|we|you|he|she|it|they)\b[^.!]*\?)(?=\w)",
+    re.IGNORECASE,
+)
 # A greeting or a word of thanks that is put as a question or with one's own "I".
 _GREETING = re.compile(
     r"^\W*(?:(?:hi+|hey|hello|so)\b\W*)*(?:how (?:are|r) (?:you|u|things)|how(?:'s| is) (?:it going|life|everything)|"
     r"what(?:'s| is) (?:up|new)|how was your|did you (?:sleep|miss)|all (?:good|well)\?|you there|"
     r"what an? [a-z' ]{2,40}[.!]*$|"
-    r"what can you do\b|(?:who|what) are you\b|what(?:'s| is) your name\b|help\W*$)",
+    r"guess what\W*$|what can you do\b|(?:who|what) are you\b|what(?:'s| is) your name\b|help\W*$)",
     re.IGNORECASE,
 )
 # Questions without a question mark that no form of a statement has.
@@ -254,7 +262,7 @@ class Utterance:
 
 def utterances(message: str, sense: Sense) -> list[Utterance]:
     """The sentences of a message, in order."""
-    typed = plain(message)
+    typed = _ATTENTION.sub("", plain(message))
     if mentioned := _MENTIONED.match(typed):
         typed = mentioned["what"]
     parts = _with_topics(sentences(typed), sense)
@@ -276,7 +284,7 @@ def utterances(message: str, sense: Sense) -> list[Utterance]:
         found = [one for one in found if one.act != "tell" or not _is_a_reason(one.text)]
     if any(one.act == "forget" and wanted_words(one.text) for one in found):  # "Forget the code. Delete it.": one thing
         found = [one for one in found if one.act != "forget" or wanted_words(one.text)]
-    elif len(typed) <= _READ_AS_ONE:
+    elif len(typed) <= _READ_AS_ONE and not all(one.act == "command" for one in found):
         tells = any(one.act == "tell" for one in found)
         likely = forget_probability(typed, sense)
         enough = _enough_to_forget(typed, sense) if tells else _FORGETS
@@ -398,9 +406,9 @@ def _wish(sentence: str, sense: Sense) -> Utterance | None:
         return Utterance("restore", text)
     if (what := forgotten_by(text, sense)) is not None:
         return Utterance("forget", what)
-    if remember := REMEMBER.match(text):
+    if (remember := REMEMBER.match(text)) and _says_something(remember["what"]):
         told = remember["what"].strip()
-        return None if told.endswith("?") else Utterance("preference" if _STYLE.search(told) else "tell", told)
+        return Utterance("preference" if _STYLE.search(told) else "tell", told)
     if (
         _COMMAND.match(text)
         and not (_puts_right(text) and _takes_back_at_once(text))
@@ -410,6 +418,12 @@ def _wish(sentence: str, sense: Sense) -> Utterance | None:
     if _STYLE.search(text) and not text.endswith("?"):
         return Utterance("preference", text)
     return None
+
+
+def _says_something(told: str) -> bool:
+    """Whether there is anything to remember: "don't forget the details!" only encourages."""
+    points = re.match(r"(?:the|your|this|that|these|those|it)\b(?!.*\d)", told, re.IGNORECASE)
+    return not (told.rstrip().endswith("?") or (points and find_subject(told) is None and not find_names(told)))
 
 
 def _read(sentence: str, whole: str, sense: Sense, *, alone: bool, marked: bool) -> Utterance:

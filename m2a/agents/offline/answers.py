@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from datetime import date
 
-from m2a.agents.offline.claims import Claim, exclude_each_other, puts_elsewhere, share_a_frame
+from m2a.agents.offline.claims import Claim, exclude_each_other, puts_elsewhere, share_a_frame, tell_of_different_kinds
 from m2a.agents.offline.dates import find_dates, number, written
 from m2a.agents.offline.questions import Question
 from m2a.agents.offline.relevance import Match, is_sure, rests_on, share_evidence, together
@@ -158,14 +158,15 @@ def selected(question: Question, found: Sequence[Match]) -> list[MemoryEntry]:
     alike += [match for match in found[1:] if _is_more_of_the_same(question, match, found[0])][:_QUOTED]
     told = _with_its_message(close[:_QUOTED], found)
     if question.kind.answer != "computed":  # of what answers alike the newest comes first
-        told.sort(key=lambda match: (match in close, _age_of(match.entry)), reverse=True)
+        told.sort(key=lambda match: (match in close, _age_of(match.entry)[0]), reverse=True)
     return _with_corrections(list(dict.fromkeys([*told, *alike]))[:_ALIKE])
 
 
 def _is_alike(match: Match, best: Match) -> bool:
     """Whether it says another value of the same: "I am allergic to wasps" beside "to nuts", and not "I am tired"."""
     mine, other = match.entry.text, best.entry.text
-    return share_a_frame(mine, other) and (bool(content(mine) & content(other)) or exclude_each_other(mine, other))
+    shares = bool(content(mine) & content(other)) or exclude_each_other(mine, other)
+    return shares and share_a_frame(mine, other) and not tell_of_different_kinds(mine, other)
 
 
 def _of_the_named(question: Question, found: Sequence[Match]) -> Sequence[Match]:
@@ -199,9 +200,14 @@ def _with_corrections(chosen: Sequence[Match]) -> list[MemoryEntry]:
     return list(dict.fromkeys(entry for match in chosen for entry in (match.entry, *match.corrections)))
 
 
-def quote(entry: MemoryEntry, messages: Sequence[Message], corrections: Sequence[MemoryEntry] = ()) -> str:
-    """`On 12 March 2026 you told me: "…"` with the mark that cites the memory, and what was corrected of it after."""
-    told = f"{_upper(_quoted(entry, messages, 'told me'))} [memory {entry.memory_id}]"
+def quote(
+    entry: MemoryEntry,
+    messages: Sequence[Message],
+    corrections: Sequence[MemoryEntry] = (),
+    beside: Sequence[MemoryEntry] = (),
+) -> str:
+    """`On 12 March 2026 you told me: "…"` with marks that cite it and those told `beside` it, and what was corrected after."""
+    told = f"{_upper(_quoted(entry, messages, 'told me'))} {_marks(entry, beside)}"
     return " ".join([told, *_since(corrections, messages)])
 
 
@@ -254,19 +260,49 @@ def _what_stays(quoted: str) -> list[str]:
 
 
 def _list(found: Sequence[MemoryEntry], messages: Sequence[Message]) -> str:
-    groups = together(found)
+    groups = _told_once(together(found), messages)
     if len(groups) == 1:
-        return quote(groups[0][0], messages, groups[0][1:])
+        (entry, *corrections), beside = groups[0]
+        return quote(entry, messages, corrections, beside)
     return f"You told me:\n{_lines(found, messages)}"
 
 
 def _lines(found: Sequence[MemoryEntry], messages: Sequence[Message]) -> str:
     lines = []
-    for entry, *corrections in together(found):
+    for (entry, *corrections), beside in _told_once(together(found), messages):
         words = " ".join(f'"{quotation.text}"' for quotation in _words_of(entry, messages))
-        line = f"- {words} ({_told_on(entry, messages)}) [memory {entry.memory_id}]"
+        line = f"- {words} ({_told_on(entry, messages)}) {_marks(entry, beside)}"
         lines.append(" ".join([line, *_since(corrections, messages)]))
     return "\n".join(lines)
+
+
+def _told_once(
+    groups: Sequence[list[MemoryEntry]], messages: Sequence[Message]
+) -> list[tuple[list[MemoryEntry], list[MemoryEntry]]]:
+    """Each group, and the memories that are told with it: uncorrected ones whose words stand among those it quotes."""
+    words = [[(one.message.message_id, one.text) for one in _words_of(group[0], messages)] for group in groups]
+    told_with: dict[int, int] = {}
+    for index, group in enumerate(groups):
+        holders = (
+            other
+            for other in range(len(groups))
+            if other not in (index, *told_with) and words[index] and _are_among(words[index], words[other])
+        )
+        if len(group) == 1 and (holder := next(holders, None)) is not None:
+            told_with[index] = holder
+    return [
+        (group, [groups[other][0] for other, holder in told_with.items() if holder == index])
+        for index, group in enumerate(groups)
+        if index not in told_with
+    ]
+
+
+def _are_among(words: Sequence[tuple[int, str]], others: Sequence[tuple[int, str]]) -> bool:
+    return all(any(message == other and text in longer for other, longer in others) for message, text in words)
+
+
+def _marks(entry: MemoryEntry, beside: Sequence[MemoryEntry]) -> str:
+    return " ".join(f"[memory {one.memory_id}]" for one in (entry, *beside))
 
 
 def _told_on(entry: MemoryEntry, messages: Sequence[Message]) -> str:

@@ -70,10 +70,12 @@ _OWNER = re.compile(
     re.IGNORECASE,
 )
 _MEASURED = ("age", "time", "year")
+_OLDEST = 120
 # Of the words of the shorter text, those that both have around the value; fewer where both say "these days" besides.
 _FRAME_SHARE, _FRAME_SHARE_FOR_NOW = 0.5, 0.4
 _VALUE_WORDS = 6
 _TO_ITS_VERB = 4  # words of the frame before a value, among which its verb stands
+_BEING = frozenset("is are was were am be been".split())
 _FUNCTION_WORDS = frozenset(
     "a an the my our his her its their in on at to for of from by per and with over under".split()
 )
@@ -227,6 +229,8 @@ def exclude_each_other(one: str, other: str) -> bool:
         return False
     if block.pairs_each(one, other):  # "netball at 5:15", "piano at 4:30": of two things
         return False
+    if block.is_of_different_kinds(one, other):
+        return False
     clause, other_clause = _differing_clauses(one, other)
     past = _is_over(clause) or _is_over(other_clause)
     for_now = bool(_FOR_NOW.search(one) and _FOR_NOW.search(other))
@@ -236,7 +240,14 @@ def exclude_each_other(one: str, other: str) -> bool:
         return measured or not _KEEPS_ALL.search(block.verb_before)
     if past or _PAST_EVENT.search(clause) or _PAST_EVENT.search(other_clause):
         return False
-    return measured or (bool(_ONE.search(block.frame)) and not _MANY.search(block.frame))
+    return measured or (
+        bool(_ONE.search(block.frame)) and not _MANY.search(block.frame) and not block.may_be_traits(one, other)
+    )
+
+
+def tell_of_different_kinds(one: str, other: str) -> bool:
+    """Whether two texts of one frame say different things of one subject: its name and its age."""
+    return _difference(one, other).is_of_different_kinds(one, other)
 
 
 _PLACED = r"(?:in|on|at|under|behind|by|near|next to|inside|outside|with|to|opposite) "
@@ -298,6 +309,25 @@ class _Difference:
             for word in words
         )
 
+    def is_of_different_kinds(self, one: str, other: str) -> bool:
+        """Whether they say what something is in different respects: "is called Pickle", "is fourteen", "is in the garden"."""
+        if not self.before or self.before[-1] not in _BEING:
+            return False
+        ours, theirs = _kinds_within(one, self.ours), _kinds_within(other, self.theirs)
+        if self.is_of_an_attribute():  # a code, a title may look like anything
+            ours, theirs = ours - {"name"}, theirs - {"name"}
+            return bool(ours and theirs) and not any(_are_alike(mine, their) for mine in ours for their in theirs)
+        return ours != theirs and not any(_are_alike(mine, their) for mine in ours for their in theirs)
+
+    def is_of_an_attribute(self) -> bool:
+        """Whether the subject is itself what there is one of: "the code is …", "my favourite band is …"."""
+        return bool(_ONE.search(" ".join(self.before[:-1])))
+
+    def may_be_traits(self, one: str, other: str) -> bool:
+        """Whether something may well be both: "is tall", "is shy"."""
+        known = _kinds_within(one, self.ours) | _kinds_within(other, self.theirs)
+        return self.before[-1] in _BEING and not known and not self.is_of_an_attribute()
+
     def pairs_each(self, one: str, other: str) -> bool:
         """Whether each of the two gives a thing of its own together with its measure or day."""
         things = [
@@ -330,6 +360,30 @@ def _differing_clauses(one: str, other: str) -> tuple[str, str]:
 
 def _words_of_values(text: str, wanted: Callable[[Value], bool]) -> set[str]:
     return {word for value in find_values(text) if wanted(value) for word in frame_words(value.text)}
+
+
+def _kinds_within(text: str, words: Sequence[str]) -> frozenset[str]:
+    """The kinds of the values of a text that stand in some of its words; a place and a name are kinds, too."""
+    held = set(words)
+    kinds = {_measure_of(value) for value in find_values(text) if held & set(frame_words(value.text))}
+    places = [*find_places(text), *(match["where"] for match in _WHERE.finditer(text))]
+    if any(held & (set(frame_words(place)) - _FUNCTION_WORDS) for place in places):
+        kinds.add("place")
+    elif words[0] in ("called", "named") or any(held & set(frame_words(name)) for name in find_names(text)):
+        kinds.add("name")
+    return frozenset(kinds)
+
+
+def _measure_of(value: Value) -> str:
+    """Its kind; a bare number that is nobody's age may be of any measure."""
+    years = number(value.text)
+    return "amount:" if value.kind == "age" and years is not None and years > _OLDEST else value.kind
+
+
+def _are_alike(kind: str, other: str) -> bool:
+    """A bare number may be of any measure: "the rent is 850", "the rent is 850 euros"."""
+    bare = "amount:" in (kind, other) and all(one.startswith("amount") or one in _MEASURED for one in (kind, other))
+    return kind == other or bare
 
 
 def _is_measure(value: Value) -> bool:

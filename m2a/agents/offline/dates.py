@@ -40,6 +40,7 @@ _MONTH = (
 )
 _DAY = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th)?"
 _YEAR = r"(?P<year>(?:19|20)\d\d)"
+_ITS_YEAR = rf"(?:,? {_YEAR}|,? (?:of )?(?P<which_year>last|this|next) year)?"  # "12 June 2026", "12 June next year"
 _WEEKDAY = r"(?P<weekday>monday|tuesday|wednesday|thursday|friday|saturday|sunday)"
 _SHORT_WEEKDAY = r"(?P<weekday>mon|tues?|wed|thu(?:rs?)?|fri|sat|sun)"
 # Before a full date it adds nothing: "Thursday 23 April", "Tues, the 5th of May".
@@ -114,7 +115,9 @@ def find_dates(text: str, today: date, *, past: bool) -> list[FoundDate]:
             if interval is None:
                 continue  # a day that no calendar has: no shorter rule shall read a part of it
             groups = match.groupdict()
-            absolute = bool(groups.get("month") or groups.get("year") or groups.get("iso"))
+            absolute = bool(groups.get("month") or groups.get("year") or groups.get("iso")) and not groups.get(
+                "which_year"
+            )
             yearless = absolute and not (groups.get("year") or groups.get("iso"))
             found.append(FoundDate(match.start(), match.end(), interval, not absolute, match.group(), yearless))
     return sorted(found, key=lambda date_: date_.start)
@@ -176,6 +179,12 @@ def _open_year(month: int, day: int, today: date, past: bool) -> int:
     return today.year
 
 
+def _said_year(match: re.Match[str], today: date) -> int | None:
+    if which := _group(match, "which_year").lower():
+        return today.year + _STEPS[which]
+    return int(match["year"]) if _group(match, "year") else None
+
+
 def _iso(match: re.Match[str], today: date, past: bool) -> DateInterval:
     return _one(date.fromisoformat(match["iso"]))
 
@@ -186,21 +195,21 @@ def _numeric(match: re.Match[str], today: date, past: bool) -> DateInterval:
 
 def _day_month(match: re.Match[str], today: date, past: bool) -> DateInterval:
     month, day = _month_number(match["month"]), int(match["day"])
-    year = int(match["year"]) if _group(match, "year") else _open_year(month, day, today, past)
+    year = _said_year(match, today) or _open_year(month, day, today, past)
     return _one(date(year, month, day))
 
 
 def _day_range(match: re.Match[str], today: date, past: bool) -> DateInterval:
     month = _month_number(match["month"])
     first, last = int(match["first"]), int(match["day"])
-    year = int(match["year"]) if _group(match, "year") else _open_year(month, last, today, past)
+    year = _said_year(match, today) or _open_year(month, last, today, past)
     return DateInterval(date(year, month, first), date(year, month, last))
 
 
 def _whole_month(match: re.Match[str], today: date, past: bool) -> DateInterval:
     month = _month_number(match["month"])
-    if _group(match, "year"):
-        return _month(int(match["year"]), month)
+    if year := _said_year(match, today):
+        return _month(year, month)
     return _month(_open_year(month, 1 if past else 31, today, past), month)
 
 
@@ -383,11 +392,13 @@ def _rule(pattern: str, resolve: _Resolve) -> tuple[re.Pattern[str], _Resolve]:
 _RULES: tuple[tuple[re.Pattern[str], _Resolve], ...] = (
     _rule(rf"{_ITS_WEEKDAY}(?P<iso>\d{{4}}-\d\d-\d\d)", _iso),
     _rule(rf"{_ITS_WEEKDAY}(?P<d>[0-3]?\d)[./](?P<m>[01]?\d)[./](?P<year>(?:19|20)\d\d)", _numeric),
-    _rule(rf"{_ITS_WEEKDAY}{_FIRST} ?{_TO} ?{_ITS_WEEKDAY}(?:the )?{_DAY} (?:of )?{_MONTH}(?:,? {_YEAR})?", _day_range),
-    _rule(rf"{_ITS_WEEKDAY}{_MONTH} {_FIRST} ?{_TO} ?(?:the )?{_DAY}(?:,? {_YEAR})?", _day_range),
-    _rule(rf"{_ITS_WEEKDAY}(?:the )?{_DAY} (?:of )?{_MONTH}(?:,? {_YEAR})?", _day_month),
-    _rule(rf"{_ITS_WEEKDAY}{_MONTH} (?:the )?{_DAY}(?!\d)(?:,? {_YEAR})?", _day_month),
-    _rule(rf"{_MONTH}(?: of)?,? {_YEAR}", _whole_month),
+    _rule(rf"(?P<which_year>last|this|next) year,? on (?:the )?{_DAY} (?:of )?{_MONTH}", _day_month),
+    _rule(rf"(?P<which_year>last|this|next) year,? in {_MONTH}", _whole_month),
+    _rule(rf"{_ITS_WEEKDAY}{_FIRST} ?{_TO} ?{_ITS_WEEKDAY}(?:the )?{_DAY} (?:of )?{_MONTH}{_ITS_YEAR}", _day_range),
+    _rule(rf"{_ITS_WEEKDAY}{_MONTH} {_FIRST} ?{_TO} ?(?:the )?{_DAY}{_ITS_YEAR}", _day_range),
+    _rule(rf"{_ITS_WEEKDAY}(?:the )?{_DAY} (?:of )?{_MONTH}{_ITS_YEAR}", _day_month),
+    _rule(rf"{_ITS_WEEKDAY}{_MONTH} (?:the )?{_DAY}(?!\d){_ITS_YEAR}", _day_month),
+    _rule(rf"{_MONTH}(?: of)?,? (?:{_YEAR}|(?P<which_year>last|this|next) year)", _whole_month),
     _rule(rf"{_COUNT} {_UNIT} (?:(?:from|after) (?:now|today)|hence|today)", _ahead),
     _rule(rf"{_COUNT} {_UNIT} from (?P<tomorrow>tomorrow)", _from_tomorrow),
     _rule(rf"{_COUNT} (?P<unit>week|fortnight)s? (?:from|on) (?:this )?{_WEEKDAY}", _weeks_from_weekday),

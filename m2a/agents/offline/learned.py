@@ -7,16 +7,20 @@ from pathlib import Path
 from typing import Any
 
 from m2a.agents.offline import acts, corrections, meant, relevance
+from m2a.agents.offline.relations import likeness
 from m2a.agents.offline.sense import Logistic, as_decisions
 from models.text_encoder import TextEncoder
 
 LEARNED = Path(__file__).parent / "learned.json"
+OF_RELATIONS = Path(__file__).parent / "relations" / "learned.json"  # `python -m tests.bench facts --train`
 # The features of "forgets" are runs of words, and differ with what it is learned from.
 _FEATURES: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(acts.LEARNED_ACTS, acts.FEATURES),
     "answers": relevance.FEATURES,
     "meant": meant.FEATURES,
     "corrects": corrections.FEATURES,
+    "tells what is asked": likeness.ANSWERING,
+    "the same relation": likeness.SAME_RELATION,
 }
 
 
@@ -34,6 +38,7 @@ def learned(encoder: TextEncoder) -> Mapping[str, Logistic]:
 @lru_cache(maxsize=1)
 def _shipped() -> tuple[str, Mapping[str, Logistic]]:
     content: dict[str, Any] = json.loads(LEARNED.read_text(encoding="utf-8"))
+    content |= json.loads(OF_RELATIONS.read_text(encoding="utf-8"))
     trained_on = content.pop("encoder")
     decisions = as_decisions(content)
     for name, features in _FEATURES.items():

@@ -8,12 +8,13 @@ on an earlier call.
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
 
-from m2a.agents.offline import lookups, writes
+from m2a.agents.offline import lookups
 from m2a.agents.offline.heard import Heard, hear
 from m2a.agents.offline.learned import learned
 from m2a.agents.offline.relations import facts_that_lead
 from m2a.agents.offline.replies import reply_parts
 from m2a.agents.offline.sense import Logistic, Sense
+from m2a.agents.offline.writes import Writes
 from m2a.agents.state import Decision, FindMessages, FollowedFact, TurnState
 from m2a.types import Action, Answer, Finish, QueryMemory, UpdateMemory
 from models.chat_model import TokenUsage
@@ -36,6 +37,7 @@ class OfflineRules:
     def __init__(self, encoder: TextEncoder, decisions: Mapping[str, Logistic] | None = None) -> None:
         """`decisions` replace those that ship; without them raises `ValueError` for an encoder that those do not fit."""
         self._sense = Sense(encoder, learned(encoder) if decisions is None else decisions)
+        self._writes = Writes(self._sense)
         self._heard: dict[object, Heard] = {}
 
     async def sees_photos(self) -> bool:
@@ -66,7 +68,7 @@ class OfflineRules:
                 wishes += ["Bring back what was replaced."] * heard.reading.restores
                 return UpdateMemory(request="\n".join(wishes)) if wishes else Finish()
             case _:
-                return writes.next_step(state, heard.reading, self._sense)
+                return self._writes.next_step(state, heard.reading)
 
     def _hear(self, state: TurnState) -> Heard:
         key = (state.message, state.recent, state.concepts)

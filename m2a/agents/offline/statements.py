@@ -92,7 +92,7 @@ class Reading:
         return bool(self.observations or self.forgets or self.doubtful or self.restores)
 
 
-_MAY_FORGET = 0.05  # from which probability of a message the user is asked whether something is to be forgotten
+_MAY_FORGET = 0.1  # from which probability of a message the user is asked whether something is to be forgotten
 _MORE_TO_FORGET = 0.1  # from which probability a message that follows a request to forget is another
 SENTENCES = 60  # of one message that are read; more would keep the user waiting
 _FEW = 7  # words of a message that may be no more than another value

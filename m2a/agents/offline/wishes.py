@@ -7,6 +7,7 @@ shouldn't have it.") is known by a learned decision over its words and its meani
 import re
 from collections.abc import Sequence
 
+from m2a.agents.offline.clauses import sentences
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import content, stem
 from m2a.agents.offline.values import has_place
@@ -33,6 +34,12 @@ _FORGET = re.compile(
     rf"get rid of|let go of)(?:{_OF_THE_MEMORY}|(?<=of)(?= \w)))(?! to\b)(?P<what> \w.*)",
     re.IGNORECASE,
 )
+# Never mind: "forget it, I'll take the bus".
+_NEVER_MIND = re.compile(
+    r"^(?:\w+,? )?forget (?:about )?(?:it|that),? (?:i'?ll|we'?ll|i can|it'?s (?:fine|ok|nothing)|it doesn'?t matter|never mind|"
+    r"no (?:worries|matter|problem))\b",
+    re.IGNORECASE,
+)
 # The same wish, put as what is not to be kept.
 _NOT_KEPT = re.compile(
     r"^(?:(?:please|pls|also|and|actually|oh|ok|okay|on second thoughts?|come to think of it|"
@@ -47,8 +54,9 @@ _NOT_KEPT = re.compile(
     r"(?:to (?:remember|keep|know|store|save|have)|remembering|keeping|knowing|storing|having))\b(?P<what> \w.*)",
     re.IGNORECASE,
 )
-# What one need not keep oneself: "I don't have to remember my password any more".
+# What one need not keep oneself, or wants kept: "I don't have to remember my password any more", "keep her birthday in mind".
 _OWN_KEEPING = re.compile(
+    r".{0,30}\b(?:keep|bear|have) (?:my|our|her|his|their|the|[\w-]+'s) [\w' ]{2,40} in mind\b(?! (?:any|no) )|"
     r"(?:i|we) (?:don't have to|do not have to|don't need to|needn't|no longer (?:have|need) to) "
     r"(?:remember|keep|know|store|note|write|carry)\b",
     re.IGNORECASE,
@@ -63,6 +71,7 @@ RESTORE = re.compile(
 )
 
 _WORD = re.compile(r"(?:un-)?[a-z]+(?:'[a-z]+)?|[?!.,]")
+_UNLIKELY_AT_ALL = 0.02  # below which it makes no difference what the sentences say one by one
 _UNLIKELY = 0.3  # below which probability a clause after the wish tells what holds instead: "Forget Tuesday, we meet on Friday."
 # After these a message goes on with what holds instead: "scratch what I said about the key, Ana has it".
 _PUTS_RIGHT = re.compile(r"\W*(?:\w+,? )?(?:scratch|scrap|strike|disregard)\b", re.IGNORECASE)
@@ -93,7 +102,7 @@ def is_forget(sentence: str) -> bool:
 def forgotten_by(sentence: str, sense: Sense) -> str | None:
     """What a sentence wants forgotten, in its own words; None where it wants nothing forgotten, or tells what holds instead."""
     wish = _NOT_KEPT.match(sentence) or _FORGET.match(sentence)
-    if wish is None or re.match(r"scratch that\b[\s,.:-]+\w", sentence, re.IGNORECASE):
+    if wish is None or _NEVER_MIND.match(sentence) or re.match(r"scratch that\b[\s,.:-]+\w", sentence, re.IGNORECASE):
         return None
     rest = re.split(r"[,;:]\s+| - ", wish["what"], maxsplit=1)
     alone = len(rest) == 1 or not (_PUTS_RIGHT.match(sentence) or _TELLS_ANEW.search(rest[1]) or has_place(rest[1]))
@@ -101,10 +110,18 @@ def forgotten_by(sentence: str, sense: Sense) -> str | None:
 
 
 def forget_probability(text: str, sense: Sense) -> float:
-    """How likely the text asks, in whatever words, that something told before be forgotten."""
-    if _OWN_KEEPING.match(text):
+    """How likely the text asks, in whatever words, that something told before be forgotten.
+
+    One of its sentences asks for it, too: a long message of feelings is near to such requests as a whole, and asks nothing.
+    """
+    if _OWN_KEEPING.match(text) or _NEVER_MIND.match(text):
         return 0.0
-    return sense.models["forgets"].probability(phrases(text), sense.vector(text))
+    decision = sense.models["forgets"]
+    parts = sentences(text)
+    whole = decision.probability(phrases(text), sense.vector(text))
+    if len(parts) < 2 or whole < _UNLIKELY_AT_ALL:
+        return whole
+    return min(whole, max(decision.probability(phrases(part), sense.vector(part)) for part in parts))
 
 
 def phrases(text: str) -> dict[str, float]:

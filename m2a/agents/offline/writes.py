@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from m2a.agents.offline.change_words import corrects
 from m2a.agents.offline.corrections import Correction, find_corrected, rivals_of, without_strays
@@ -37,13 +37,53 @@ _WORDS_OF_A_SEARCH = 400  # characters
 _DATE_ADDED = re.compile(r"\([^()]*\d{4}[^()]*\)|\b\d{4}\b")  # computed, and in nobody's words
 
 
-def next_step(state: TurnState, reading: Reading, sense: Sense) -> Action:
-    """Search for each thing to keep or forget, then write. What is refused is put differently once, or left."""
-    done = {step.action: step.observation for step in state.steps}
-    writes_to_come = len(reading.observations) + len(reading.otherwise) + 2 * len(reading.forgets) + 1
-    for search in _searches(state, reading):
-        if search not in done and state.rounds_left > writes_to_come:
-            return search
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What is written once all is searched. `missing` was to be forgotten and is not there, `doubtful` may be what was meant."""
+
+    writes: tuple[Action, ...]
+    missing: tuple[str, ...]
+    doubtful_ids: tuple[int, ...]
+
+
+class Writes:
+    """Chooses the steps of the update stage."""
+
+    def __init__(self, sense: Sense) -> None:
+        self._sense = sense
+        self._last_plan: tuple[TurnState, _Plan] | None = None  # a message's writes all come of the same searches
+
+    def next_step(self, state: TurnState, reading: Reading) -> Action:
+        """Search for each thing to keep or forget, then write. What is refused is put differently once, or left."""
+        done = {step.action: step.observation for step in state.steps}
+        writes_to_come = len(reading.observations) + len(reading.otherwise) + 2 * len(reading.forgets) + 1
+        for search in _searches(state, reading):
+            if search not in done and state.rounds_left > writes_to_come:
+                return search
+        plan = self._plan(state, reading)
+        for write in plan.writes:
+            if write not in done:
+                return write
+            if isinstance(write, DeleteMemory) and write.words and isinstance(done[write], Rejected):
+                for words in ({"words": ""}, {"words": "", "rest": ""}):  # its messages word it otherwise
+                    further = write.model_copy(update=words)
+                    if further not in done:
+                        return further
+                    if not isinstance(done[further], Rejected):
+                        break
+        return Finish(missing=", ".join(plan.missing), doubtful_ids=plan.doubtful_ids)
+
+    def _plan(self, state: TurnState, reading: Reading) -> _Plan:
+        searched = replace(
+            state, steps=tuple(step for step in state.steps if isinstance(step.observation, Searched)), rounds_left=0
+        )
+        last = self._last_plan
+        if last is None or last[0] != searched:
+            last = self._last_plan = (searched, _plan(searched, reading, self._sense))
+        return last[1]
+
+
+def _plan(state: TurnState, reading: Reading, sense: Sense) -> _Plan:
     found = _Found.of(state)
     newest = [message.message_id for message in reversed(state.recent) if message.role == "user"]
     gone: set[int] = set()
@@ -73,19 +113,9 @@ def next_step(state: TurnState, reading: Reading, sense: Sense) -> Action:
     )
     for observation, corrected in zip(observations, corrections, strict=True):
         writes.append(_keep(state, reading, observation, corrected, hits, newest, sense))
-    for write in writes:
-        if write not in done:
-            return write
-        if isinstance(write, DeleteMemory) and write.words and isinstance(done[write], Rejected):
-            for words in ({"words": ""}, {"words": "", "rest": ""}):  # its messages word it otherwise
-                further = write.model_copy(update=words)
-                if further not in done:
-                    return further
-                if not isinstance(done[further], Rejected):
-                    break
     touched = {one.entry.memory_id for one in corrections if one is not None}
     doubtful_ids = tuple(dict.fromkeys(one.memory_id for one in doubtful if one.memory_id not in touched))
-    return Finish(missing=", ".join(missing), doubtful_ids=doubtful_ids)
+    return _Plan(tuple(writes), tuple(missing), doubtful_ids)
 
 
 def _restored(state: TurnState) -> Iterator[RestoreMemory]:

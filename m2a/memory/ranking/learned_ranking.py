@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from importlib.resources import as_file, files
 
 import numpy as np
-from sqlalchemy import Connection
 from threadpoolctl import ThreadpoolController
 
 from m2a.memory.names import known_names
@@ -14,6 +13,7 @@ from m2a.memory.ranking.features import Asked, Record, Words, asks_for_picture, 
 from m2a.memory.ranking.ranker import Ranker
 from m2a.memory.ranking.record_store import Place, RankedRecord, RankedRecordStore
 from m2a.memory.ranking.token_head import TokenHead
+from m2a.memory.unit_of_work import UnitOfWork
 from m2a.memory.words import finished_words
 from m2a.types import RecordKey, RecordKind
 from m2a.types.errors import UserError
@@ -60,15 +60,9 @@ class LearnedRanking:
         with as_file(folder / "ranker.json") as ranker, as_file(folder / "head.npz") as head:
             return cls(store, RecordEncoder(encoder, TokenHead.load(head)), Ranker.load(ranker))
 
-    def ask(
-        self,
-        connection: Connection,
-        owner: str,
-        kinds: Collection[RecordKind],
-        text: str,
-    ) -> "RankedQuestion":
+    def ask(self, unit: UnitOfWork, kinds: Collection[RecordKind], text: str) -> "RankedQuestion":
         """A question to an owner's records of these kinds, with all that can be known before anything is found."""
-        return RankedQuestion(self, connection, owner, kinds, text)
+        return RankedQuestion(self, unit, kinds, text)
 
     def scores(self, table: np.ndarray) -> np.ndarray:
         return self._ranker.scores(table)
@@ -82,20 +76,13 @@ class RankedQuestion:
 
     _asked: Asked
 
-    def __init__(
-        self,
-        ranking: LearnedRanking,
-        connection: Connection,
-        owner: str,
-        kinds: Collection[RecordKind],
-        text: str,
-    ) -> None:
+    def __init__(self, ranking: LearnedRanking, unit: UnitOfWork, kinds: Collection[RecordKind], text: str) -> None:
         self.ranking = ranking
         self._store = ranking.store
-        self._owner = owner
+        self._owner = unit.owner
         self._text = text
-        self._speakers = self._store.speakers(connection, owner)
-        self._statistics = self._store.statistics(connection, owner, kinds, finished_words(text))
+        self._speakers = self._store.speakers(unit)
+        self._statistics = self._store.statistics(unit, kinds, finished_words(text))
         speakers = frozenset(word for speaker in self._speakers for word in finished_words(speaker))
         self._names = known_names(text, self._statistics.holding, speakers)
         self._kept: dict[RecordKey, RankedRecord] = {}
@@ -112,7 +99,7 @@ class RankedQuestion:
         """Take the question's tokens."""
         self._asked = self.ranking.encoder.asked(self._text, states, self._speakers)
 
-    def read(self, connection: Connection, found: Collection[RecordKey], by_words: Sequence[RecordKey] = ()) -> None:
+    def read(self, unit: UnitOfWork, found: Collection[RecordKey], by_words: Sequence[RecordKey] = ()) -> None:
         """Get ready for `order` with these among what is found; `by_words` are the same in order, where words found them."""
         messages = [key.record_id for key in found if key.kind == "message"]
         seeds = _seeds(by_words)
@@ -120,26 +107,26 @@ class RankedQuestion:
         around |= {number + step for step in _steps(2 * _REACH) for number in seeds}
         if missing := around - self._looked_for:
             self._looked_for |= missing
-            self._places |= self._store.places(connection, self._owner, missing)
+            self._places |= self._store.places(unit, missing)
         beside = {RecordKey("message", number) for number in self._neighbours(seeds)}
         self._beside_words |= beside
         if unread := {*found, *beside} - self._looked_for:
             self._looked_for |= unread
-            self._kept |= self._store.get(connection, self._owner, unread)
+            self._kept |= self._store.get(unit, unread)
 
-    def order(self, connection: Connection, found: Mapping[RecordKey, int]) -> list[RecordKey]:
+    def order(self, unit: UnitOfWork, found: Mapping[RecordKey, int]) -> list[RecordKey]:
         """What the paths `found`, each in its version, and the neighbours of what words found; the best first."""
         keys, table = self.table(found)
         if not keys:
             return []
-        scores = self.ranking.scores(table) + self._worth(connection, keys)
+        scores = self.ranking.scores(table) + self._worth(unit, keys)
         return [keys[at] for at in np.argsort(-scores.round(9), kind="stable").tolist()]
 
-    def _worth(self, connection: Connection, keys: Sequence[RecordKey]) -> np.ndarray:
+    def _worth(self, unit: UnitOfWork, keys: Sequence[RecordKey]) -> np.ndarray:
         """What each record is worth beside what the ranker sees: it shows a picture, or names the thing, that is asked about."""
         worth = np.zeros(len(keys))
         if asks_for_picture(self._text):
-            showing = self._store.showing(connection, self._owner, keys)
+            showing = self._store.showing(unit, keys)
             worth += _SHOWS_PICTURE * np.array([key in showing for key in keys])
         if self._names:
             held = [self._kept[key].record.words.words.__contains__ for key in keys]

@@ -10,10 +10,11 @@ import numpy as np
 from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, func, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from m2a.memory.database import Database, among, from_microseconds, rows_among, to_microseconds
 from m2a.memory.ranking.encoding import CONTEXT
 from m2a.memory.ranking.features import Record, Words, WordStatistics
 from m2a.memory.schema import entry, entry_photo, message, message_photo, outbox, ranked_count, ranked_record, setting
+from m2a.memory.sql import from_microseconds, to_microseconds
+from m2a.memory.unit_of_work import UnitOfWork
 from m2a.memory.withheld import is_readable, withheld_photos
 from m2a.types import RecordKey, RecordKind
 
@@ -43,13 +44,12 @@ _WORDS_OF: Mapping[RecordKind, _Counted] = {"entry": "entry word", "message": "m
 
 
 class RankedRecordStore:
-    """The tables `ranked_record` and `ranked_count`. Methods run inside the caller's transaction. Safe to call from threads.
+    """The tables `ranked_record` and `ranked_count`. Safe to call from threads.
 
     Decoded records are kept in memory, the last used ones, until they change.
     """
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._decoded: OrderedDict[tuple[str, RecordKind, int], RankedRecord] = OrderedDict()
         self._speakers: dict[str, list[str]] = {}
@@ -68,19 +68,19 @@ class RankedRecordStore:
         connection.execute(insert(setting).values(key=_MADE_BY, value=made_by))
         self._forget_decoded()
 
-    def put(self, connection: Connection, owner: str, records: Mapping[RecordKey, RankedRecord]) -> None:
+    def put(self, unit: UnitOfWork, records: Mapping[RecordKey, RankedRecord]) -> None:
         """Insert or replace the records."""
         if not records:
             return
-        before = self._delete(connection, owner, records)
-        connection.execute(insert(ranked_record), [_values(owner, key, ranked) for key, ranked in records.items()])
+        before = self._delete(unit, records)
+        unit.execute(insert(ranked_record), [_values(unit.owner, key, ranked) for key, ranked in records.items()])
         after = Counter[tuple[_Counted, str]]()
         for key, (_, record) in records.items():
             after.update(_counts(key.kind, record.speaker, record.words.words))
         after.subtract(before)
-        self._count(connection, owner, after)
+        self._count(unit, after)
 
-    def forget(self, connection: Connection, owner: str, keys: Collection[RecordKey]) -> None:
+    def forget(self, unit: UnitOfWork, keys: Collection[RecordKey]) -> None:
         """Remove the records, and whatever else holds a trace of them.
 
         The messages after a forgotten message were encoded with it: they are removed too, and the outbox is told to
@@ -88,158 +88,154 @@ class RankedRecordStore:
         """
         if not keys:
             return
-        after = self._encoded_with(connection, owner, keys) - set(keys)
-        self._count(connection, owner, _negative(self._delete(connection, owner, {*keys, *after})))
-        if after:
-            rows = [{"owner": owner, "record": "message", "record_id": str(key.record_id)} for key in sorted(after)]
-            connection.execute(insert(outbox), rows)
+        after = self._encoded_with(unit, keys) - set(keys)
+        self._count(unit, _negative(self._delete(unit, {*keys, *after})))
+        unit.tell_index("message", (key.record_id for key in sorted(after)))
 
-    def drop(self, connection: Connection, owner: str) -> None:
+    def drop(self, unit: UnitOfWork) -> None:
         """Remove all records of an owner."""
         for table in (ranked_record, ranked_count):
-            connection.execute(delete(table).where(table.c.owner == owner))
+            unit.execute(delete(table).where(unit.owns(table)))
         self._forget_decoded()
 
-    def _delete(self, connection: Connection, owner: str, keys: Collection[RecordKey]) -> Counter[tuple[_Counted, str]]:
+    def _delete(self, unit: UnitOfWork, keys: Collection[RecordKey]) -> Counter[tuple[_Counted, str]]:
         """Remove the records; what they counted for."""
         counted = Counter[tuple[_Counted, str]]()
-        for condition in _among(connection, owner, keys):
+        for condition in _among(unit, keys):
             columns = (ranked_record.c.kind, ranked_record.c.speaker, ranked_record.c.words)
-            for kind, speaker, words in connection.execute(select(*columns).where(condition)):
+            for kind, speaker, words in unit.execute(select(*columns).where(condition)):
                 counted.update(_counts(kind, speaker, words.split()))
-            connection.execute(delete(ranked_record).where(condition))
-        self._forget_decoded((owner, key) for key in keys)
+            unit.execute(delete(ranked_record).where(condition))
+        self._forget_decoded((unit.owner, key) for key in keys)
         return counted
 
-    def _count(self, connection: Connection, owner: str, changes: Mapping[tuple[_Counted, str], int]) -> None:
+    def _count(self, unit: UnitOfWork, changes: Mapping[tuple[_Counted, str], int]) -> None:
         rows = [
-            {"owner": owner, "counted": counted, "item": item, "number": change}
+            {"owner": unit.owner, "counted": counted, "item": item, "number": change}
             for (counted, item), change in sorted(changes.items())
             if change
         ]
         if not rows:
             return
-        dialect = sqlite if self._database.is_sqlite else postgresql
+        dialect = sqlite if unit.dialect == "sqlite" else postgresql
         statement = dialect.insert(ranked_count)
         total = ranked_count.c.number + statement.excluded.number
         keys = list(ranked_count.primary_key.columns)
-        connection.execute(statement.on_conflict_do_update(index_elements=keys, set_={"number": total}), rows)
+        unit.execute(statement.on_conflict_do_update(index_elements=keys, set_={"number": total}), rows)
         if any(change < 0 for change in changes.values()):
-            connection.execute(delete(ranked_count).where(ranked_count.c.owner == owner, ranked_count.c.number <= 0))
+            unit.execute(delete(ranked_count).where(unit.owns(ranked_count), ranked_count.c.number <= 0))
 
-    def _encoded_with(self, connection: Connection, owner: str, keys: Collection[RecordKey]) -> set[RecordKey]:
+    def _encoded_with(self, unit: UnitOfWork, keys: Collection[RecordKey]) -> set[RecordKey]:
         """The messages whose tokens hold traces of these."""
         found: set[RecordKey] = set()
         columns = (ranked_record.c.record_id, ranked_record.c.conversation_id)
         of_messages = [key for key in keys if key.kind == "message"]
-        for condition in _among(connection, owner, of_messages):
-            for message_id, conversation_id in connection.execute(select(*columns).where(condition)).all():
+        for condition in _among(unit, of_messages):
+            for message_id, conversation_id in unit.execute(select(*columns).where(condition)).all():
                 following = (
                     select(message.c.message_id)
                     .where(
-                        message.c.owner == owner,
+                        unit.owns(message),
                         message.c.conversation_id == conversation_id,
                         message.c.message_id > message_id,
                     )
                     .order_by(message.c.message_id)
                     .limit(CONTEXT)
                 )
-                found |= {RecordKey("message", number) for number in connection.scalars(following)}
+                found |= {RecordKey("message", number) for number in unit.scalars(following)}
         return found
 
     # Reading
 
-    def get(self, connection: Connection, owner: str, keys: Collection[RecordKey]) -> dict[RecordKey, RankedRecord]:
+    def get(self, unit: UnitOfWork, keys: Collection[RecordKey]) -> dict[RecordKey, RankedRecord]:
         """Those of the records that are kept."""
         found: dict[RecordKey, RankedRecord] = {}
         with self._lock:
             changes = self._changes
             for key in keys:
-                if (ranked := self._decoded.get(place := (owner, *key))) is not None:
+                if (ranked := self._decoded.get(place := (unit.owner, *key))) is not None:
                     self._decoded.move_to_end(place)
                     found[key] = ranked
         missing = set(keys) - found.keys()
         if not missing:
             return found
-        conditions = list(_among(connection, owner, missing))
-        if len(missing) > len(found) and self._fits(connection, owner):
-            conditions = [ranked_record.c.owner == owner]  # so few that it takes less to read them once
+        conditions = list(_among(unit, missing))
+        if len(missing) > len(found) and self._fits(unit):
+            conditions = [unit.owns(ranked_record)]  # so few that it takes less to read them once
         read: dict[RecordKey, RankedRecord] = {}
         for condition in conditions:
-            for row in connection.execute(select(*_COLUMNS).where(condition)).all():
-                key, ranked = _decoded(*row.tuple())  # type: ignore[call-arg]
+            for row in unit.execute(select(*_COLUMNS).where(condition)).all():
+                key, ranked = _decoded(*row.tuple())
                 read[key] = ranked
         with self._lock:
             if self._changes == changes:  # else a row may have changed since this snapshot of the database
-                self._decoded.update({(owner, *key): ranked for key, ranked in read.items()})
+                self._decoded.update({(unit.owner, *key): ranked for key, ranked in read.items()})
                 while len(self._decoded) > _CACHED:
                     self._decoded.popitem(last=False)
         return found | {key: read[key] for key in missing & read.keys()}
 
-    def _fits(self, connection: Connection, owner: str) -> bool:
+    def _fits(self, unit: UnitOfWork) -> bool:
         """Whether all of the owner's records are few enough to be kept in memory."""
         totals = (ranked_count.c.counted.in_(["entry", "message"]), ranked_count.c.item == "records")
-        records = select(func.sum(ranked_count.c.number)).where(ranked_count.c.owner == owner, *totals)
-        return (connection.scalar(records) or 0) <= _CACHED
+        records = select(func.sum(ranked_count.c.number)).where(unit.owns(ranked_count), *totals)
+        return (unit.scalar(records) or 0) <= _CACHED
 
-    def places(self, connection: Connection, owner: str, message_ids: Collection[int]) -> dict[int, Place | Record]:
+    def places(self, unit: UnitOfWork, message_ids: Collection[int]) -> dict[int, Place | Record]:
         """Of those of the messages that are kept, the conversation and the words."""
         found: dict[int, Place | Record] = {}
         missing = []
         with self._lock:
             for message_id in message_ids:
-                ranked = self._decoded.get((owner, "message", message_id))
+                ranked = self._decoded.get((unit.owner, "message", message_id))
                 if ranked is None:
                     missing.append(message_id)
                 else:
                     found[message_id] = ranked.record
         columns = (ranked_record.c.record_id, ranked_record.c.conversation_id, ranked_record.c.words)
-        for condition in _among(connection, owner, [RecordKey("message", message_id) for message_id in missing]):
-            for message_id, conversation, words in connection.execute(select(*columns).where(condition)).all():
+        for condition in _among(unit, [RecordKey("message", message_id) for message_id in missing]):
+            for message_id, conversation, words in unit.execute(select(*columns).where(condition)).all():
                 found[message_id] = Place(conversation, Words.of(words.split()))
         return found
 
-    def showing(self, connection: Connection, owner: str, keys: Collection[RecordKey]) -> set[RecordKey]:
+    def showing(self, unit: UnitOfWork, keys: Collection[RecordKey]) -> set[RecordKey]:
         """Those of the records that show a photo which was not forgotten."""
         entries = {key.record_id for key in keys if key.kind == "entry"}
         messages = {key.record_id for key in keys if key.kind == "message"}
         columns = (entry_photo.c.memory_id, entry_photo.c.photo_id)
-        found = {RecordKey("entry", number) for number, _ in rows_among(connection, columns, owner, entries)}
-        shown = set(rows_among(connection, (message_photo.c.message_id, message_photo.c.photo_id), owner, messages))
+        found = {RecordKey("entry", number) for number, _ in unit.rows_among(columns, entries)}
+        shown = set(unit.rows_among((message_photo.c.message_id, message_photo.c.photo_id), messages))
         if shown:
-            shown -= withheld_photos(connection, owner, {number for number, _ in shown})
+            shown -= withheld_photos(unit, {number for number, _ in shown})
         return found | {RecordKey("message", number) for number, _ in shown}
 
-    def statistics(
-        self, connection: Connection, owner: str, kinds: Collection[RecordKind], words: Collection[str]
-    ) -> WordStatistics:
+    def statistics(self, unit: UnitOfWork, kinds: Collection[RecordKind], words: Collection[str]) -> WordStatistics:
         """How often the words are in the owner's records of these kinds."""
         totals, holding = Counter[str](), Counter[str]()
         wanted = {
-            "owner": owner,
+            "owner": unit.owner,
             "counted": [*kinds, *(_WORDS_OF[kind] for kind in kinds)],
             "items": ["records", "words", *words],
         }
-        for counted, item, number in connection.execute(_STATISTICS, wanted).all():
+        for counted, item, number in unit.execute(_STATISTICS, wanted).all():
             (totals if counted in kinds else holding)[item] += number
         return WordStatistics(totals["records"], totals["words"], holding)
 
-    def speakers(self, connection: Connection, owner: str) -> list[str]:
+    def speakers(self, unit: UnitOfWork) -> list[str]:
         """Everyone who said a message."""
         with self._lock:
-            changes, known = self._changes, self._speakers.get(owner)
+            changes, known = self._changes, self._speakers.get(unit.owner)
         if known is None:
-            of_speakers = (ranked_count.c.owner == owner, ranked_count.c.counted == "speaker")
-            known = list(connection.scalars(select(ranked_count.c.item).where(*of_speakers)))
+            of_speakers = (unit.owns(ranked_count), ranked_count.c.counted == "speaker")
+            known = list(unit.scalars(select(ranked_count.c.item).where(*of_speakers)))
             with self._lock:
                 if self._changes == changes:
-                    self._speakers[owner] = known
+                    self._speakers[unit.owner] = known
         return known
 
-    def versions(self, connection: Connection, owner: str) -> dict[RecordKey, int]:
+    def versions(self, unit: UnitOfWork) -> dict[RecordKey, int]:
         """The version of every record that is kept."""
         columns = (ranked_record.c.kind, ranked_record.c.record_id, ranked_record.c.version)
-        rows = connection.execute(select(*columns).where(ranked_record.c.owner == owner))
+        rows = unit.execute(select(*columns).where(unit.owns(ranked_record)))
         return {RecordKey(kind, record_id): version for kind, record_id, version in rows}
 
     def owners_with_gaps(self, connection: Connection) -> set[str]:
@@ -286,13 +282,13 @@ def _negative(counts: Counter[tuple[_Counted, str]]) -> dict[tuple[_Counted, str
     return {key: -number for key, number in counts.items()}
 
 
-def _among(connection: Connection, owner: str, keys: Collection[RecordKey]) -> Iterable[ColumnElement[bool]]:
+def _among(unit: UnitOfWork, keys: Collection[RecordKey]) -> Iterable[ColumnElement[bool]]:
     """Conditions that hold for the owner's records of these keys, one for each kind."""
     for kind in ("entry", "message"):
         numbers = [key.record_id for key in keys if key.kind == kind]
         if numbers:
-            this = (ranked_record.c.owner == owner, ranked_record.c.kind == kind)
-            yield and_(*this, among(connection, ranked_record.c.record_id, numbers))
+            this = (unit.owns(ranked_record), ranked_record.c.kind == kind)
+            yield and_(*this, unit.among(ranked_record.c.record_id, numbers))
 
 
 def _values(owner: str, key: RecordKey, ranked: RankedRecord) -> dict[str, object]:

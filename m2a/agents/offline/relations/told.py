@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import takewhile
 
 from m2a.agents.offline.clauses import AUXILIARIES, DETERMINERS, PREPOSITIONS, PRONOUNS, SUBORDINATORS, is_verb
 from m2a.agents.state import FindMessages
@@ -25,9 +26,14 @@ _HEDGE = re.compile(
 _CLEFT = re.compile(r"^(?:it|that) (?:is|was|'s) (?=.* (?:who|that|which|where) )", re.IGNORECASE)
 _TRAILING = re.compile(
     r"(?:,? (?:now|nowadays|today|currently|these days|at the moment|as well|too|instead|in fact|again|anymore|for sure|"
-    r"by the way|actually|you know))+$",
+    r"by the way|actually|you know|first|originally))+$",
     re.IGNORECASE,
 )
+_TAG = re.compile(
+    r",? (?:right|correct|eh|huh|no|you know|(?:is|was|does|did|has)n't (?:it|he|she|they))\?$", re.IGNORECASE
+)
+_SHORT = re.compile(r"\b(i|you|we|they|he|she|it|that|there|who)['’](ll|re|ve|d|m|s)\b", re.IGNORECASE)
+_LONG = {"ll": "will", "re": "are", "ve": "have", "d": "would", "m": "am", "s": "is"}
 _RELATIVE = frozenset("who that which where whom whose what".split())
 _GLUE = (
     AUXILIARIES
@@ -38,6 +44,7 @@ _GLUE = (
     | _RELATIVE
     | {"into", "as", "through", "not", "up", "out"}
 )
+_OWNER = re.compile(r"(?P<name>[A-Z\d].*?)(?:['’]s|(?<=s)['’]) (?P<thing>[a-z][a-z -]*)$")
 _JOINING = frozenset("of the and de la von van di da du del".split())
 _HAVING = frozenset("has have had hold holds held got".split())
 _LOOKAHEAD = 4  # words of a noun before its preposition: "the head office of"
@@ -154,8 +161,9 @@ def _sentences_of(text: str) -> list[str]:
 
 
 def _bare(sentence: str) -> str:
-    text = _CLEFT.sub("", _HEDGE.sub("", sentence.strip()))
-    text = text.removesuffix(".").rstrip("!")
+    text = _SHORT.sub(lambda found: f"{found[1]} {_LONG[found[2].lower()]}", sentence.strip())
+    text = _CLEFT.sub("", _HEDGE.sub("", text))
+    text = _TAG.sub("", text.removesuffix(".").rstrip("!"))
     return _TRAILING.sub("", text)
 
 
@@ -181,6 +189,9 @@ def _told(sentence: _Sentence, start: int, end: int) -> Told | None:
     if read is None:
         return None
     relation, value, belongs = read
+    owner = _OWNER.match(value)
+    if owner is not None:  # "X was Y's idea"
+        relation, value = f"{relation} {owner['thing']}", owner["name"]
     subject = " ".join(words[start:end]).strip(_MARKS)
     subject = re.sub(r"['’]s$", "", subject)
     return Told(subject, relation, value, sentence.place, sentence.text, sentence.quotation, belongs, sentence.among)
@@ -196,8 +207,9 @@ def _forward(before: Words, after: Words, owns: bool) -> _Read | None:
     verb = 0
     if owns:
         verb = next((i for i, word in enumerate(after) if _key(word) in AUXILIARIES), -1)
-        if verb < 1:
-            return None
+        if verb < 1:  # "X's a goalkeeper", "X's based in Y"
+            is_verb_short = _key(after[0]) in DETERMINERS | PREPOSITIONS or _is_verbal(after[0])
+            return _forward(before, ("is", *after), owns=False) if is_verb_short else None
     elif not _begins_predicate(before, after):
         verb = next((i for i, word in enumerate(after[:3]) if _key(word) in AUXILIARIES), -1)
         if verb < 1 or not before or _key(before[-1]) not in DETERMINERS | PREPOSITIONS:  # "the X government is"
@@ -272,14 +284,27 @@ def _name_runs(words: Words) -> list[tuple[int, int]]:
     """From where to where there are names; "of" and the like join their parts."""
     runs: list[tuple[int, int]] = []
     for index, word in enumerate(words):
-        if not is_name(word) or _key(word) in _GLUE:
+        follows = bool(runs) and runs[-1][1] == index and words[index - 1][-1] not in ",;:"
+        if not is_name(word) or (_key(word) in _GLUE and not follows):  # "Paul I", "Alice In Chains"
             continue
         joined = runs and (runs[-1][1] == index or (runs[-1][1] == index - 1 and _key(words[index - 1]) in _JOINING))
         if joined and words[runs[-1][1] - 1][-1] not in ",;:":
             runs[-1] = (runs[-1][0], index + 1)
         else:
             runs.append((index, index + 1))
-    return runs
+    return [(first, last if last == 1 else _with_its_noun(words, last)) for first, last in runs]
+
+
+def _with_its_noun(words: Words, last: int) -> int:
+    """Where the name's noun ends that is written small: "Gaelic football". Only where nothing follows it is it one."""
+    for index in range(last, len(words)):
+        if words[index - 1][-1] in ",;:":
+            break
+        if _key(words[index]) in _GLUE or is_name(words[index]) or _is_verbal(words[index]):
+            return last
+    else:
+        return len(words)
+    return index
 
 
 def _belongs(before: Words, after: Words) -> bool:
@@ -313,6 +338,9 @@ def _end_of_glue(words: Words, start: int) -> int:
         )  # "its CEO, Y"
         if (is_name(word) and not (is_role and word.endswith(","))) or word[0] in "\"“'‘":
             break
+        if index == start and key.endswith("ly"):  # "usually plays"
+            index = start = index + 1
+            continue
         behind_noun_words = index > start and _key(words[index - 1]) in DETERMINERS | PREPOSITIONS
         leads_on = index < len(words) - 1 and (
             _key(words[index + 1]) in _GLUE or is_name(words[index + 1]) or index == start
@@ -350,7 +378,11 @@ def _value(words: Words) -> str:
     text = " ".join(words)
     text = re.split(r"[;:]|,(?= (?:[a-z]|I\b))", text)[0].strip(' ,"“”')
     first, _, rest = text.partition(" ")
-    return rest if first.lower() in ("a", "an") and rest else text
+    text = rest if first.lower() in ("a", "an") and rest else text
+    if any(map(is_name, text.split())):
+        return text
+    own = list(takewhile(lambda word: _key(word) == "of" or _key(word) not in PREPOSITIONS, text.split()))
+    return " ".join(own) or text  # "goalkeeper on the team"
 
 
 def is_name(word: str) -> bool:

@@ -7,12 +7,12 @@ played by X", where it is told which position X plays, and to which sport that b
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from m2a.agents.offline.clauses import AUXILIARIES, DETERMINERS, PREPOSITIONS, PRONOUNS
+from m2a.agents.offline.relations.likeness import LIGHT, SMALL, SPLITS, Asked, answering_features, same_relation
 from m2a.agents.offline.relations.told import Statements, Told, Words, is_name, keys_of
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import stem
@@ -21,28 +21,15 @@ _SUBJECT_WORDS = 10
 _STEPS = 5
 _WAYS = 24  # that are followed on
 _SURE = 0.5  # a way that says less of the question leads to no answer
-_SURE_OF_ONE = 0.42
+_SURE_OF_ONE = 0.15  # the chance from which a fact answers, where none does so better
+_ENOUGH = 0.3  # the chance from which it answers beside a better one
 _AFTER_KIND = 0.8  # what the part after the kind of what is asked is worth
 _SAME_WORD = 0.85  # what a part is worth that shares its telling word with a step
-_BACKWARD = 0.3  # less for a fact that belongs to its value: "Y was made by X" of X
-_AS_NEAR = 0.2  # of the fact nearest to the whole question: of the same relation in other words
-_SAME_RELATION = 0.65  # cosine of the words of two relations that are taken for one
-_PLACE = 0.05  # more for a fact of a place where a place is asked for, less for one of somebody's doing; and the other way round
+_SAME_RELATION = 0.6
 
 _EITHER = re.compile(r"(?<=[a-z])/(?=[a-z])")  # "the director/manager"
-_SPLITS = PREPOSITIONS | AUXILIARIES | frozenset("that which who whom whose where when what how and or also".split())
-_LIGHT = (
-    DETERMINERS
-    | PRONOUNS
-    | frozenset(
-        "name called same one person thing kind type current currently now present "
-        "located situated found based belong belongs come comes hold holds serve serves".split()
-    )
-)
-_SMALL = _SPLITS | _LIGHT
 _DOING = frozenset("do does did has have had is are was were will would can could".split())
 _ASKING = frozenset("what which who whom whose where when how".split())
-_PLACES = frozenset("where city town country place continent state nation birthplace village region".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +52,7 @@ def follow(question: str, statements: Statements, sense: Sense) -> Followed | No
     for start, end in _subjects(words, statements):
         if end - start == len(words):
             continue
-        asked = _Asked.of(words, start, end)
+        asked = _Parts.of(words, start, end)
         found = _ways(keys_of(words[start:end]), asked, statements, sense)
         if found is not None and (best is None or found.score > best.score):
             best = found
@@ -82,13 +69,13 @@ def _subjects(words: Words, statements: Statements) -> list[tuple[int, int]]:
         for start in range(len(words) - size, -1, -1):
             end = start + size
             taken = [*names, *others]
-            if any(start < last and first < end for first, last in taken) or set(keys[start:end]) <= _SMALL:
+            if any(start < last and first < end for first, last in taken) or set(keys[start:end]) <= SMALL:
                 continue
             if is_name(words[start]) and start > 0:
                 if statements.about(keys[start:end]):
                     names.append((start, end))
                 continue
-            is_noun = not any(map(is_name, words[start:end])) and not {keys[start], keys[end - 1]} & _SMALL
+            is_noun = not any(map(is_name, words[start:end])) and not {keys[start], keys[end - 1]} & SMALL
             if is_noun and any(map(_opens, statements.about(keys[start:end]))):
                 others.append((start, end))
     return names or others
@@ -99,17 +86,16 @@ def _opens(told: Told) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """`parts` are what is asked, in the order of the question; `last` is the part that is asked last; `whole` is all of it but
-    the subject. `names_kind`: it begins with the kind of what is asked, "which city"."""
+class _Parts:
+    """`parts` are what is asked, in the order of the question; `last` is the part that is asked last, `whole` all of it.
+
+    `names_kind`: it begins with the kind of what is asked, "which city".
+    """
 
     parts: Words
     last: int
-    whole: str
-    question: str
+    whole: Asked
     names_kind: bool
-    is_place: bool
-    is_person: bool
 
     def said_last(self, said: np.ndarray) -> float:
         """How far a fact says what is asked last: "which city is the capital of" names the kind first, and then the relation."""
@@ -118,7 +104,7 @@ class _Asked:
         return max(kind, _AFTER_KIND * float(after[0])) if self.names_kind and len(after) else kind
 
     @classmethod
-    def of(cls, words: Words, start: int, end: int) -> "_Asked":
+    def of(cls, words: Words, start: int, end: int) -> "_Parts":
         left, right = _parts(words[:start]), _parts(words[end:])
         keys = keys_of((*words[:start], *words[end:]))
         asking = next((i for i, key in enumerate(keys) if key in _ASKING), 0)
@@ -126,20 +112,33 @@ class _Asked:
         if left and right and keys_of(words[start - 1 : start])[0] in _DOING:  # "which position does X play"
             left, right = (*left[:-1], f"{left[-1]} {right[0]}"), right[1:]
         parts = (*left, *right) or (" ".join((*words[:start], *words[end:])).strip("?").lower(),)
-        near = set(keys[asking : asking + 3])
-        whole = " ".join(key for key in keys if key)
-        names_kind = keys[asking] in ("which", "what") and len(keys) > asking + 1 and keys[asking + 1] not in _SMALL
+        whole = Asked(
+            " ".join(words),
+            " ".join((*words[:start], "it", *words[end:])),
+            " ".join(key for key in keys if key),
+            frozenset(keys[asking : asking + 3]),
+        )
+        names_kind = keys[asking] in ("which", "what") and len(keys) > asking + 1 and keys[asking + 1] not in SMALL
         last = min(before, len(parts) - 1)
-        return cls(parts, last, whole, " ".join(words), names_kind, bool(near & _PLACES), bool(near & {"who", "whom"}))
+        return cls(parts, last, whole, names_kind)
+
+
+def asked_of(question: str, subject: Words) -> Asked | None:
+    """What the question asks of the subject; None where it does not name it."""
+    words = tuple(question.split())
+    for start in range(len(words) - len(subject) + 1):
+        if keys_of(words[start : start + len(subject)]) == subject:
+            return _Parts.of(words, start, start + len(subject)).whole
+    return None
 
 
 def _parts(words: Sequence[str]) -> Words:
     parts: list[list[str]] = [[]]
     for word in words:
         key = keys_of([word])[0]
-        if key in _SPLITS or not re.search(r"\w", key):
+        if key in SPLITS or not re.search(r"\w", key):
             parts.append([])
-        elif key not in _LIGHT:
+        elif key not in LIGHT:
             parts[-1].append(key)
         if re.search(r"(?:['’]s|s['’]|[,;:])$", word):
             parts.append([])
@@ -151,7 +150,7 @@ class _Way:
     facts: tuple[Told, ...]
     said: tuple[np.ndarray, ...]  # how far each fact says each part
 
-    def score(self, asked: _Asked) -> float:
+    def score(self, asked: _Parts) -> float:
         """How far its facts say all parts, how far a part of its own stands behind each fact, and whether the last says what is
         asked last."""
         said = np.array(self.said)
@@ -174,7 +173,7 @@ def _supported(said: np.ndarray) -> float:
     return total / len(said)
 
 
-def _ways(subject: Words, asked: _Asked, statements: Statements, sense: Sense) -> Followed | None:
+def _ways(subject: Words, asked: _Parts, statements: Statements, sense: Sense) -> Followed | None:
     best = _alone(statements.about(subject), asked, sense)
     ways = [_Way((), ())]
     for _ in range(_STEPS if len(asked.parts) > 1 else 0):
@@ -195,26 +194,26 @@ def _ways(subject: Words, asked: _Asked, statements: Statements, sense: Sense) -
     return best
 
 
-def _alone(told: Sequence[Told], asked: _Asked, sense: Sense) -> Followed | None:
-    """The newest of the facts that come nearest to the whole question; None where none is near.
-
-    Those that are nearly as near as the nearest are taken to tell of the same relation, in whatever words.
-    """
+def _alone(told: Sequence[Told], asked: _Parts, sense: Sense) -> Followed | None:
+    """The newest of the facts that answer the whole question, in whatever words; None where none does."""
     told = [one for one in told if one.relation]
     if not told:
         return None
-    relations = sense.vectors([one.relation for one in told])
-    with_values = sense.vectors([f"{one.relation} {one.value}" for one in told])
-    near = (relations + with_values) @ sense.vector(asked.whole) / 4
-    near += sense.vectors([one.sentence for one in told]) @ sense.vector(asked.question) / 2
-    near += np.array([_fits(one.relation, asked) - (0.0 if one.belongs else _BACKWARD) for one in told])
-    if near.max() < _SURE_OF_ONE:
+    features = answering_features(asked.whole, told, sense)
+    likely = [sense.models["tells what is asked"].probability(one) for one in features]
+    if max(likely) < _SURE_OF_ONE:
         return None
-    newest = max((one for one, score in zip(told, near, strict=True) if score >= near.max() - _AS_NEAR), key=_when)
-    return Followed((newest,), float(near.max()))
+    answers = [number for number, chance in enumerate(likely) if chance >= min(_ENOUGH, max(likely))]
+    newest = max((told[number] for number in answers), key=_when)
+    return Followed((newest,), max(_nearness(features[number]) for number in answers))
 
 
-def _current(subject: Words, asked: _Asked, statements: Statements, sense: Sense) -> list[tuple[Told, np.ndarray]]:
+def _nearness(features: Mapping[str, float]) -> float:
+    """How near a fact is to the whole question, to be compared with how near a way is."""
+    return (features["relation"] + features["relation and value"]) / 4 + features["sentence"] / 2
+
+
+def _current(subject: Words, asked: _Parts, statements: Statements, sense: Sense) -> list[tuple[Told, np.ndarray]]:
     """Of each relation that is told of the subject the newest fact, and how far it says each part of the question."""
     told = [one for one in statements.about(subject) if one.belongs and one.relation]
     told = [one for one in told if keys_of(one.value.split()) != subject]
@@ -223,12 +222,12 @@ def _current(subject: Words, asked: _Asked, statements: Statements, sense: Sense
     relations = sense.vectors([one.relation for one in told])
     said = relations @ sense.vectors(asked.parts).T
     for row, one in enumerate(told):
-        stems = {stem(word) for word in one.relation.split() if word not in _SMALL}
+        stems = {stem(word) for word in one.relation.split() if word not in SMALL}
         for column, part in enumerate(asked.parts):
             words = [stem(word) for word in part.split()]
             shared = sum(word in stems for word in words) / len(words)
             said[row, column] = max(said[row, column], shared * _SAME_WORD)
-    same = relations @ relations.T >= _SAME_RELATION
+    same = same_relation(told, sense) >= _SAME_RELATION
     found: dict[Told, np.ndarray] = {}
     for row in range(len(told)):
         newest = max((told[other] for other in range(len(told)) if same[row, other]), key=_when)
@@ -238,14 +237,3 @@ def _current(subject: Words, asked: _Asked, statements: Statements, sense: Sense
 
 def _when(told: Told) -> tuple[int, int]:
     return told.place
-
-
-def _fits(relation: str, asked: _Asked) -> float:
-    """Whether a relation's small words lead to a place or to somebody, where one of them is asked for."""
-    words = relation.split()
-    is_place, is_doer = bool({"in", "at", "from"} & set(words[-4:])), words[-1] in ("by", "to")
-    if asked.is_place:
-        return _PLACE if is_place else -_PLACE if is_doer else 0.0
-    if asked.is_person:
-        return _PLACE if is_doer else -_PLACE if is_place else 0.0
-    return 0.0

@@ -1,0 +1,156 @@
+"""Whether a statement answers a question, and whether two statements of a subject tell the same relation.
+
+Both are learned decisions over cosines of words, so that neither needs to know a relation by name (`python -m tests.bench facts
+--train`). A statement is compared by its relation's words, by its value, and by its frame: the sentence with "it" for the
+subject and "that" for the value, which is the same whomever it is told of.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from m2a.agents.offline.clauses import AUXILIARIES, DETERMINERS, PREPOSITIONS, PRONOUNS
+from m2a.agents.offline.relations.told import Told
+from m2a.agents.offline.sense import Sense
+from m2a.agents.offline.text import stem
+
+SPLITS = PREPOSITIONS | AUXILIARIES | frozenset("that which who whom whose where what when how and or also".split())
+LIGHT = (
+    DETERMINERS
+    | PRONOUNS
+    | frozenset(
+        "name called same one person thing kind type current currently now present "
+        "located situated found based belong belongs come comes hold holds serve serves".split()
+    )
+)
+SMALL = SPLITS | LIGHT
+_PLACES = frozenset("where city town country place continent state nation birthplace village region".split())
+_PEOPLE = frozenset({"who", "whom"})
+
+# Of a statement and what is asked, cosines but for "words": the share of the question's words that the relation has.
+_ALIKE = 0.98  # cosine of frames in the same words
+_NEAR = ("relation", "frame", "value", "relation and value", "sentence", "sentence of it", "words")
+_AS_THE_BEST = ("relation as of the best", "frame as of the best", "value as of the best")
+ANSWERING = frozenset(
+    {
+        *_NEAR,
+        *(f"{name}: behind" for name in _NEAR),
+        *_AS_THE_BEST,
+        *("worded as the best", "others are worded as the best", "belongs", "of a place", "of somebody"),
+    }
+)
+SAME_RELATION = frozenset(
+    {
+        *("relations", "values", "frames", "relations and values", "one's relation the other's value"),
+        *("both belong", "both names", "worded alike", "others are worded as one"),
+    }
+)
+
+Features = list[dict[str, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question: `of_it` is all of it with "it" for its subject, `words` are its words but the subject's.
+
+    `kinds` are the first words after the one that asks, by which a place or a person is asked for.
+    """
+
+    question: str
+    of_it: str
+    words: str
+    kinds: frozenset[str]
+
+
+def same_relation(statements: Sequence[Told], sense: Sense) -> np.ndarray:
+    """For each two statements of a subject how likely they tell the same relation of it; 1 for one and itself."""
+    decision = sense.models["the same relation"]
+    found = np.eye(len(statements))
+    for first, second, features in relation_features(statements, sense):
+        found[first, second] = found[second, first] = decision.probability(features)
+    return found
+
+
+def answering_features(asked: Asked, statements: Sequence[Told], sense: Sense) -> Features:
+    words, question, of_it = sense.vectors([asked.words, asked.question, asked.of_it])
+    parts = _Parts.of(statements, sense)
+    whole = sense.vectors([f"{one.relation} {one.value}" for one in statements])
+    own = {stem(word) for word in asked.words.split() if word not in SMALL}
+    shared = [len(own & {stem(word) for word in one.relation.split()}) / max(1, len(own)) for one in statements]
+    near = {
+        "relation": parts.relations @ words,
+        "frame": parts.frames @ words,
+        "value": parts.values @ words,
+        "relation and value": whole @ words,
+        "sentence": sense.vectors([one.sentence for one in statements]) @ question,
+        "sentence of it": sense.vectors([one.sentence.replace(one.subject, "it") for one in statements]) @ of_it,
+        "words": np.array(shared),
+    }
+    best = int((near["relation"] + near["frame"] + near["relation and value"]).argmax())
+    alike = parts.frames @ parts.frames.T > _ALIKE
+    columns = {
+        **near,
+        **{f"{name}: behind": column - column.max() for name, column in near.items()},
+        "relation as of the best": parts.relations @ parts.relations[best],
+        "frame as of the best": parts.frames @ parts.frames[best],
+        "value as of the best": parts.values @ parts.values[best],
+        "worded as the best": alike[best],
+        "others are worded as the best": ~alike[best] & (alike[best].sum() > 1),
+        "belongs": np.array([one.belongs for one in statements]),
+        "of a place": np.array([_leads_to_place(one) - _leads_to_somebody(one) for one in statements])
+        * bool(asked.kinds & _PLACES),
+        "of somebody": np.array([_leads_to_somebody(one) - _leads_to_place(one) for one in statements])
+        * bool(asked.kinds & _PEOPLE),
+    }
+    return [{name: float(column[row]) for name, column in columns.items()} for row in range(len(statements))]
+
+
+def relation_features(statements: Sequence[Told], sense: Sense) -> list[tuple[int, int, dict[str, float]]]:
+    """For each two statements their places, and how alike they are."""
+    parts = _Parts.of(statements, sense)
+    relations, values, frames = (one @ one.T for one in (parts.relations, parts.values, parts.frames))
+    alike = frames > _ALIKE
+    crossed = parts.relations @ parts.values.T
+    found = []
+    for second in range(len(statements)):
+        for first in range(second):
+            one, other = statements[first], statements[second]
+            features = {
+                "relations": relations[first, second],
+                "values": values[first, second],
+                "frames": frames[first, second],
+                "relations and values": relations[first, second] * values[first, second],
+                "one's relation the other's value": max(crossed[first, second], crossed[second, first]),
+                "both belong": one.belongs == other.belongs,
+                "both names": one.value[:1].isupper() == other.value[:1].isupper(),
+            }
+            features["worded alike"] = alike[first, second]
+            features["others are worded as one"] = (
+                not alike[first, second] and max(alike[first].sum(), alike[second].sum()) > 1
+            )
+            found.append((first, second, {name: float(value) for name, value in features.items()}))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    relations: np.ndarray
+    values: np.ndarray
+    frames: np.ndarray
+
+    @classmethod
+    def of(cls, statements: Sequence[Told], sense: Sense) -> "_Parts":
+        return cls(
+            sense.vectors([one.relation for one in statements]),
+            sense.vectors([one.value for one in statements]),
+            sense.vectors([one.sentence.replace(one.subject, "it").replace(one.value, "that") for one in statements]),
+        )
+
+
+def _leads_to_place(told: Told) -> bool:
+    return bool({"in", "at", "from"} & set(told.relation.split()[-4:]))
+
+
+def _leads_to_somebody(told: Told) -> bool:
+    return told.relation.split()[-1] in ("by", "to")

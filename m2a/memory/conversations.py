@@ -1,0 +1,91 @@
+"""The conversations of the raw log: begun, titled, listed, and removed with their last message."""
+
+from collections.abc import Collection
+from datetime import datetime
+from uuid import uuid4
+
+from sqlalchemy import delete, func, insert, select, update
+
+from m2a.memory.schema import conversation, message
+from m2a.memory.sql import from_microseconds, to_microseconds
+from m2a.memory.unit_of_work import UnitOfWork
+from m2a.types import Conversation
+from m2a.types.errors import UserError
+
+
+class UnknownConversationError(UserError, LookupError):
+    """The conversation is not this owner's, or does not exist."""
+
+
+def start(unit: UnitOfWork, started_at: datetime, *, title: str = "") -> Conversation:
+    """Begin a conversation; without a title the user's first message becomes it."""
+    conversation_id = uuid4().hex
+    unit.execute(
+        insert(conversation).values(
+            owner=unit.owner, conversation_id=conversation_id, title=title, started_at=to_microseconds(started_at)
+        )
+    )
+    return Conversation(conversation_id, unit.owner, title, started_at, None)
+
+
+def rename(unit: UnitOfWork, conversation_id: str, title: str) -> None:
+    """Give a conversation another title. Raises `UnknownConversationError`."""
+    this = (unit.owns(conversation), conversation.c.conversation_id == conversation_id)
+    if not unit.execute(update(conversation).where(*this).values(title=title)).rowcount:
+        raise UnknownConversationError(f"There is no conversation {conversation_id!r}.")
+
+
+def titled(unit: UnitOfWork, title: str) -> str | None:
+    """The id of the newest conversation with that title."""
+    found: str | None = unit.scalar(
+        select(conversation.c.conversation_id)
+        .where(unit.owns(conversation), conversation.c.title == title)
+        .order_by(conversation.c.started_at.desc())
+        .limit(1)
+    )
+    return found
+
+
+def listed(unit: UnitOfWork) -> list[Conversation]:
+    """The owner's conversations that hold a message, the last used first."""
+    last = func.max(message.c.said_at).label("last")
+    rows = unit.execute(
+        select(conversation, last)
+        .join(message, message.c.conversation_id == conversation.c.conversation_id)
+        .where(unit.owns(conversation), unit.owns(message))
+        .group_by(conversation.c.conversation_id)
+        .order_by(last.desc())
+    )
+    return [
+        Conversation(
+            row.conversation_id,
+            unit.owner,
+            row.title,
+            from_microseconds(row.started_at),
+            from_microseconds(row.last),
+        )
+        for row in rows
+    ]
+
+
+def exists(unit: UnitOfWork, conversation_id: str) -> bool:
+    return (
+        unit.scalar(
+            select(conversation.c.conversation_id).where(
+                unit.owns(conversation), conversation.c.conversation_id == conversation_id
+            )
+        )
+        is not None
+    )
+
+
+def remove_empty(unit: UnitOfWork, conversation_ids: Collection[str]) -> set[str]:
+    """Remove those of the conversations that hold no message any more; which they were."""
+    emptied = set()
+    for conversation_id in conversation_ids:
+        left = unit.owns(message) & (message.c.conversation_id == conversation_id)
+        if unit.scalar(select(func.min(message.c.message_id)).where(left)) is None:
+            this = unit.owns(conversation) & (conversation.c.conversation_id == conversation_id)
+            unit.execute(delete(conversation).where(this))
+            emptied.add(conversation_id)
+    return emptied

@@ -1,0 +1,51 @@
+"""Which memories and messages the replies rest on: what their traces tell, in rows that can be asked from either side."""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from sqlalchemy import delete, insert, select
+
+from m2a.memory.schema import reply_source
+from m2a.memory.sql import grouped
+from m2a.memory.unit_of_work import UnitOfWork
+from m2a.types import RecordKey
+
+_FROM_RECORD = (reply_source.c.record_id, reply_source.c.kind, reply_source.c.message_id)
+_FROM_REPLY = (reply_source.c.message_id, reply_source.c.kind, reply_source.c.record_id)
+
+
+def note(unit: UnitOfWork, reply_id: int, steps: Mapping[str, Any]) -> None:
+    """Keep the sources of a new reply, as its trace has them."""
+    hits = [source["hit"] for source in steps.get("sources", ())]
+    rows = [
+        {"owner": unit.owner, "message_id": reply_id, "kind": kind, "record_id": number}
+        for kind, number in sorted({(hit["kind"], hit["id"]) for hit in hits})
+    ]
+    if rows:
+        unit.execute(insert(reply_source), rows)
+
+
+def replies_on(unit: UnitOfWork, records: Collection[RecordKey]) -> set[int]:
+    """The replies that rest on any of the records."""
+    rows = unit.rows_among(_FROM_RECORD, {key.record_id for key in records})
+    return {reply_id for number, kind, reply_id in rows if RecordKey(kind, number) in records}
+
+
+def memories_under(unit: UnitOfWork, reply_ids: Collection[int]) -> dict[int, list[int]]:
+    """For each of the replies that rest on memories their ids."""
+    rows = unit.rows_among(_FROM_REPLY, reply_ids)
+    return grouped((reply_id, number) for reply_id, kind, number in rows if kind == "entry")
+
+
+def used_memories(unit: UnitOfWork) -> set[int]:
+    """The memories that any reply rests on."""
+    used = unit.owns(reply_source) & (reply_source.c.kind == "entry")
+    return set(unit.scalars(select(reply_source.c.record_id).where(used).distinct()))
+
+
+def erase(unit: UnitOfWork, records: Collection[RecordKey]) -> None:
+    """Remove the records from among the sources of every reply."""
+    for kind in ("entry", "message"):
+        numbers = {key.record_id for key in records if key.kind == kind}
+        these = (reply_source.c.kind == kind) & unit.among(reply_source.c.record_id, numbers)
+        unit.execute(delete(reply_source).where(unit.owns(reply_source), these))

@@ -1,0 +1,102 @@
+"""A unit of work: what one owner's memory is read or written by, in one transaction."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal
+
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    CursorResult,
+    Executable,
+    FromClause,
+    Row,
+    ScalarResult,
+    Select,
+    bindparam,
+    func,
+    insert,
+    literal,
+    select,
+    update,
+)
+
+from m2a.memory.schema import outbox
+from m2a.memory.schema import owner as owner_table
+from m2a.memory.sql import LISTS, is_among, is_listed, listed
+
+Parameters = Mapping[str, Any] | Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class UnitOfWork:
+    """A transaction that is bound to one owner. `Database.read` and `Database.write` give it and end it.
+
+    Whatever takes a unit of work runs inside that transaction and opens none itself.
+    """
+
+    connection: Connection
+    owner: str
+
+    def execute(self, statement: Executable, parameters: Parameters | None = None) -> CursorResult[*tuple[Any, ...]]:
+        return self.connection.execute(statement, parameters)
+
+    def scalar(self, statement: Executable) -> Any:
+        return self.connection.scalar(statement)
+
+    def scalars(self, statement: Executable) -> ScalarResult[Any]:
+        return self.connection.scalars(statement)
+
+    def rollback(self) -> None:
+        """Let nothing of what was written hold."""
+        self.connection.rollback()
+
+    @property
+    def dialect(self) -> str:
+        """The database: `sqlite` or `postgresql`."""
+        return self.connection.dialect.name
+
+    def owns(self, table: FromClause) -> ColumnElement[bool]:
+        """Whether a row of the table is the owner's."""
+        return table.c.owner == self.owner
+
+    def count(self, table: FromClause, *conditions: ColumnElement[bool]) -> int:
+        """How many rows of the table are the owner's and meet the conditions."""
+        return self.scalar(select(func.count()).select_from(table).where(self.owns(table), *conditions)) or 0
+
+    def among(self, column: Column[int], numbers: Collection[int]) -> ColumnElement[bool]:
+        """Whether the column is one of the numbers, however many: one parameter, where `IN` takes one for each."""
+        return is_among(self.dialect, column, literal(listed(self.dialect, numbers), type_=LISTS[self.dialect]))
+
+    def rows_among(self, columns: tuple[Column[Any], ...], numbers: Collection[int]) -> Sequence[Row[*tuple[Any, ...]]]:
+        """The columns of the owner's rows whose first column is one of the numbers.
+
+        The statement is made once: where a search asks, making it takes as long as its answer.
+        """
+        values = {"owner": self.owner, "numbers": listed(self.dialect, numbers)}
+        return self.execute(_rows_among(columns, self.dialect), values).all()
+
+    def next_id(self, record: Literal["message", "memory", "concept", "forgetting"]) -> int:
+        """The owner's next id of that kind: ids rise and are never reused. Raises `LookupError` for an unknown owner."""
+        last = owner_table.c[f"last_{record}_id"]
+        allocated = self.scalar(
+            update(owner_table).where(self.owns(owner_table)).values({last: last + 1}).returning(last)
+        )
+        if allocated is None:
+            raise LookupError(f"There is no owner {self.owner!r}.")
+        return int(allocated)
+
+    def tell_index(self, record: Literal["entry", "message", "photo"], record_ids: Iterable[int | str]) -> None:
+        """Have the index look at the records again: they are new, changed or gone."""
+        rows = [{"owner": self.owner, "record": record, "record_id": str(record_id)} for record_id in record_ids]
+        if rows:
+            self.execute(insert(outbox), rows)
+
+
+@cache
+def _rows_among(columns: tuple[Column[Any], ...], dialect: str) -> Select[Any]:
+    return select(*columns).where(
+        columns[0].table.c.owner == bindparam("owner"), is_listed(dialect, columns[0], "numbers")
+    )

@@ -1,0 +1,213 @@
+"""How turns run: the message is recorded, answered, and taken into the memory."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from m2a.agents.chat_agent import ChatAgent
+from m2a.agents.in_thread import in_thread
+from m2a.agents.reply import Reply
+from m2a.agents.traces import dump_trace
+from m2a.costing import cost_of
+from m2a.incoming import IncomingMessage, check_message, read_photo
+from m2a.memory.bank import MemoryBank, MessageErasedError
+from m2a.sentences import failure_sentence, log_unforeseen
+from m2a.speakers import ASSISTANT, THE_USER, USER
+from m2a.turn import ClosedError, Turn
+from m2a.types import Emit, Erasure, Failed, Message, MessageRecorded, ReplyFinished, TurnEvent
+from m2a.update_queue import UpdateQueue
+from models.prices import Price
+
+_STOPPED = "(stopped)"
+
+logger = logging.getLogger(__name__)
+
+
+class Agents(NamedTuple):
+    """Who works on one memory, and what the chat model takes."""
+
+    chat: ChatAgent
+    updates: UpdateQueue
+    price: Price
+
+
+class TurnRunner:
+    """Runs turns. Those of one owner run one after another; each turn's update is done before that owner's next Query.
+
+    `bank_of(owner, conversation_id)` gives the memory that a turn works on, and `agents` who works on it. `caption(owner)`
+    is called after a turn with photos.
+    """
+
+    def __init__(
+        self,
+        bank_of: Callable[[str, str | None], MemoryBank],
+        agents: Callable[[MemoryBank], Awaitable[Agents]],
+        caption: Callable[[str], None],
+        clock: Callable[[], datetime],
+    ) -> None:
+        self._bank_of = bank_of
+        self._agents = agents
+        self._caption = caption
+        self._clock = clock
+        # Held, by owner, while a message is answered and while the memory is updated.
+        self._reply_locks: dict[str, asyncio.Lock] = {}
+        self._update_locks: dict[str, asyncio.Lock] = {}
+        self._turns: dict[Turn, asyncio.Task[None]] = {}
+        self._closed = False
+
+    def begin(self, owner: str, message: IncomingMessage) -> Turn:
+        """Start a turn, which runs whether anybody follows it or not. Raises `ClosedError`."""
+        if self._closed:
+            raise ClosedError
+        turn = Turn(owner, message)
+        self._turns[turn] = task = turn.start(self._run(turn))
+        task.add_done_callback(lambda _task: self._turns.pop(turn))
+        return turn
+
+    def running(self, owner: str, conversation_id: str) -> list[Turn]:
+        """The turns of a conversation that are not done, oldest first."""
+        wanted = (owner, conversation_id)
+        return [turn for turn in list(self._turns) if (turn.owner, turn.conversation_id) == wanted]
+
+    def stop(self, owner: str, conversation_id: str) -> None:
+        """End the replies that a conversation waits for; what there is of them is kept, marked as partial."""
+        for turn in self.running(owner, conversation_id):
+            turn.stop()
+
+    def stop_answering(self, owner: str, erasure: Erasure) -> None:
+        """End the replies to what is to be erased."""
+        for turn in list(self._turns):
+            if turn.owner == owner and _answers(turn, erasure):
+                turn.stop()
+
+    @asynccontextmanager
+    async def held(self, owner: str) -> AsyncIterator[None]:
+        """Nothing is answered and no memory is updated for the owner in the block."""
+        async with _lock_of(self._reply_locks, owner), _lock_of(self._update_locks, owner):
+            yield
+
+    async def resume(self, bank: MemoryBank) -> None:
+        """Do the updates that an earlier process left."""
+        async with _lock_of(self._update_locks, bank.owner):
+            await (await self._agents(bank)).updates.work_off(None)
+
+    def close(self) -> list[asyncio.Task[None]]:
+        """Take no more turns. Returns the tasks of those that run, which are to be cancelled."""
+        self._closed = True
+        return list(self._turns.values())
+
+    async def _run(self, turn: Turn) -> None:
+        try:
+            bank = self._bank_of(turn.owner, turn.conversation_id)
+            message = await self._record(turn, bank)
+        except Exception as error:  # whoever follows the turn is told
+            turn.refuse(error)
+            return
+        try:
+            async with _lock_of(self._reply_locks, turn.owner):
+                if not await in_thread(bank.messages, [message.message_id]):
+                    raise MessageErasedError(message.message_id)
+                agents = await self._agents(bank)
+                late: list[TurnEvent] = []
+                # A reply that is stopped queries nothing, so the updates may as well be done after it.
+                await turn.until_stopped(self._catch_up(message, agents, late.append))
+                composing = agents.chat.reply(message, self._clock(), turn.emit)
+                await self._record_reply(
+                    turn, bank, message, await turn.until_stopped(composing) or Reply(), agents.price
+                )
+            if message.photos and not bank.is_temporary:
+                self._caption(bank.owner)
+            for event in late:
+                turn.emit(event)
+            # Its turn comes before that of any later message, which can only be answered from here on.
+            async with _lock_of(self._update_locks, turn.owner):
+                if turn.reply is not None:
+                    await agents.updates.work_off(turn.emit, after=turn.reply)
+                await in_thread(bank.index)
+        except Exception as error:  # the boundary of a turn: whatever broke, the user is told and the next turn runs
+            stage: Literal["reply", "update"] = "reply" if turn.reply is None else "update"
+            log_unforeseen(logger, f"The {stage}", error)
+            turn.emit(Failed(stage, failure_sentence(error)))
+
+    async def _catch_up(self, message: Message, agents: Agents, emit: Emit) -> None:
+        """Do the updates that the reply to the message has to wait for."""
+        if await agents.chat.needs_updates(message):
+            async with _lock_of(self._update_locks, message.owner):
+                await agents.updates.work_off(emit)
+
+    async def _record(self, turn: Turn, bank: MemoryBank) -> Message:
+        """Store the turn's message. Where this is cancelled, that too is told to who follows the turn."""
+        sent = turn.message
+
+        def record() -> Message:
+            check_message(sent.text, sent.photos)
+            if not bank.is_temporary:
+                bank.expire()
+            recorded = bank.record(
+                sent.conversation_id,
+                role="user",
+                speaker=USER,
+                text=sent.text,
+                photos=[read_photo(photo) if isinstance(photo, Path) else photo for photo in sent.photos],
+                photo_names=[photo.name if isinstance(photo, Path) else None for photo in sent.photos],
+                stored_photos=sent.stored_photos,
+                replaces=sent.replaces,
+            )
+            if sent.replaces is not None and sent.takes_memories and not bank.is_temporary:
+                bank.take_back_memories(sent.replaces, who=THE_USER)
+            return recorded
+
+        recording = asyncio.get_running_loop().run_in_executor(None, record)
+        try:
+            message = await asyncio.shield(recording)
+        except asyncio.CancelledError:
+            turn.emit(MessageRecorded(await recording))
+            turn.emit(Failed("reply", "M2A was closed before it answered; your message is kept."))
+            raise
+        turn.emit(MessageRecorded(message))
+        return message
+
+    async def _record_reply(self, turn: Turn, bank: MemoryBank, message: Message, reply: Reply, price: Price) -> None:
+        """Store the reply with how it came about and that its update is to come; without a word of it only say why."""
+        failure = None if turn.stopped else reply.failure
+        if reply.text or failure is None:
+            cost = await in_thread(cost_of, "reply", turn.seconds, reply.usage, price, turn.first_word)
+            recorded = await in_thread(
+                bank.record_reply,
+                message.conversation_id,
+                reply.text or (_STOPPED if turn.stopped else ""),
+                speaker=ASSISTANT,
+                photo_ids=reply.photo_ids,
+                partial=reply.partial or turn.stopped,
+                steps=dump_trace(reply.searches, reply.sources),
+                answers=message.message_id,
+                update_pending=True,
+                cost=cost,
+            )
+            if reply.usage is not None:
+                turn.emit(reply.usage)
+            turn.emit(ReplyFinished(recorded, reply.sources))
+        if failure is not None:
+            turn.emit(Failed("reply", failure))
+
+
+def _answers(turn: Turn, erasure: Erasure) -> bool:
+    """Whether the turn answers what is to be erased."""
+    recorded = turn.recorded
+    match erasure.kind:
+        case "everything":
+            return True
+        case "conversation":
+            return turn.conversation_id == erasure.id
+        case "message":
+            return recorded is not None and recorded.message_id == erasure.id
+        case _:
+            return False
+
+
+def _lock_of(locks: dict[str, asyncio.Lock], owner: str) -> asyncio.Lock:
+    return locks.setdefault(owner, asyncio.Lock())

@@ -1,0 +1,91 @@
+"""A memory system on the small dialogue of `tests.dialogues`."""
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from m2a.benchmarks import read_locomo
+from m2a.systems import registry
+from m2a.systems.shared import Memory, Parts, Utterance
+from m2a.systems.system import Answer, MemorySystem, Meter, Question
+from m2a.types import Message
+from tests.dialogues import write_dialogues
+from tests.scripted_model import Prompt
+
+NOW = datetime(2023, 6, 3, 12, 0, tzinfo=UTC)
+
+
+class Place:
+    """One system on the dialogue."""
+
+    def __init__(self, parts: Parts, memory: Memory, system: MemorySystem, messages: Sequence[Message]) -> None:
+        self.parts = parts
+        self.memory = memory
+        self.system = system
+        self.references = {message.message_id: message.reference for message in messages}
+
+    async def found(self, text: str, *photos: Path, k: int = 10) -> list[str | None]:
+        hits = await self.system.retrieve(self.question(text, *photos), k)
+        assert hits is not None
+        assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+        return [self.references[hit.message_id] for hit in hits]
+
+    def question(self, text: str, *photos: Path) -> Question:
+        ids = self.memory.add_photos(photos)
+        return Question(text, NOW, tuple(ids[path] for path in photos))
+
+    async def answer(self, text: str) -> Answer:
+        return await self.system.answer(self.question(text), Meter())
+
+    def rows(self) -> dict[str, int]:
+        """How many rows the tables of the memory hold."""
+        with sqlite3.connect(self.parts.stores.folder / "memory.db") as database:
+            return {
+                table: database.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+                for table in (
+                    "message",
+                    "entry",
+                    "entry_history",
+                    "photo",
+                    "conversation",
+                    "trace",
+                    "pending_update",
+                    "outbox",
+                )
+            }
+
+
+async def place(tmp_path: Path, name: str, parts: Parts, *, photos: bool = False) -> Place:
+    (tmp_path / "data").mkdir(exist_ok=True)
+    dialogue = read_locomo(write_dialogues(tmp_path / "data", photos=photos)).dialogues[0]
+    memory = parts.stores.fresh_memory(name)
+    messages: list[Message] = []
+    system = await registry.open_system(name, memory, parts)
+    for session in dialogue.sessions:
+        written = memory.record(
+            [
+                Utterance(t.reference, t.role, t.speaker, t.text, t.said_at, tuple(p.path for p in t.photos if p.path))
+                for t in session.turns
+            ]
+        )
+        await system.observe(written)
+        messages += written
+    return Place(parts, memory, system, messages)
+
+
+def choose(prompt: Prompt) -> tuple[str, Mapping[str, Any]]:
+    """Remembers every message whole, and looks for the words of the question."""
+    if prompt.stage == "query":
+        return ("answer", {}) if prompt.steps else ("query_memory", {"query": prompt.said})
+    if prompt.stage == "update":
+        return "update_memory", {"request": "Remember it."}
+    if prompt.stage == "manage update":
+        if prompt.steps:
+            return "finish", {}
+        last = prompt.message_id
+        return "add_memory", {"text": prompt.said.replace("\n", " "), "evidence_ids": [[last, last]]}
+    if not prompt.steps:
+        return "search_semantic_memories", {"query": prompt.request}
+    return "finish", {"context": "Found.", "memory_ids": list(prompt.memories)[:2]}
