@@ -234,7 +234,7 @@ class TestCommands:
 
     def test_delete_and_undo(self, told):
         done = told.quick("memory", "delete", "2")
-        assert done.out.startswith("Forgot memory 2: ") and "not found, shown or used any more" in done.out
+        assert done.out.startswith("Forgot memory 2: ") and "no longer found, shown or used" in done.out
         for _again in range(2):
             assert "violin" not in told.quick("memory", "list").out
             assert "violin" not in told.quick("memory", "search", "violin").out
@@ -275,7 +275,11 @@ class TestCommands:
         kept = told.quick("erase", "message", number, "--keep-memories")
         assert kept.code == 0 and "stays, because you keep it: My locker is qx17zz." in kept.out
         done = told.quick("erase", "message", number, "--yes")
-        assert done.code == 0 and done.out.startswith("Erased: 2 messages, 1 memory") and "qx17zz" not in done.out
+        assert (
+            done.code == 0
+            and done.out.startswith("Erased: 1 conversation, 2 messages, 1 memory")
+            and "qx17zz" not in done.out
+        )
         assert "qx17zz" not in told.quick("erase", "message").out + told.quick("memory", "list").out
         purged = told.quick("purge")
         assert purged.out.startswith("Purged: 1 erasure removed from the disk.\n") and not purged.err

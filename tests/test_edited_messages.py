@@ -79,7 +79,9 @@ async def test_an_edited_message_is_answered_anew_and_its_memories_go_along_or_s
     bank, panel, tab = assistant.memory(assistant.local_owner), ChatPanel(assistant, tmp_path), request(assistant)
     [place] = [one.conversation_id for one in bank.conversations()]
     [shown] = [one for one in panel.on_edit(place, 80, click(message_id=1), tab) if isinstance(one, str)]
-    assert "1 memory rests on it:" in shown and 'data-resend="1"' in shown and "Ana lives in Lisbon &lt;b&gt;." in shown
+    assert (
+        "1 memory comes from it:" in shown and 'data-resend="1"' in shown and "Ana lives in Lisbon &lt;b&gt;." in shown
+    )
     assert 'data-retry="1"' in shown and "<b>." not in shown
 
     for text, error in (("x" * 20_001, MessageRefusedError), ("half \ud83d", MessageRefusedError)):
@@ -117,9 +119,9 @@ async def test_the_form_says_how_many_messages_an_edit_sets_aside(
 
     first, last = form(1), form(3)
     assert "The 3 messages after it are set aside with it" in first and "What I remember from them stays" in first
-    assert "Send again and set 3 messages aside" in first and "Erase the memories, too" in first
-    assert "I stop using them." in first and "If one of them had replaced" in first
-    assert "aside" not in last and ">Send again<" in last and "Take the memory along" in last
+    assert "Send again and set 3 messages aside" in first and "Forget the memories, too" in first
+    assert "I stop using them." in first and "If one of them replaced" in first
+    assert "aside" not in last and ">Send again<" in last and "Forget the memory, too" in last
     await all_of(panel.on_resend(place, click(message_id=1, text="Ana is a cook.", keep=False), tab))
     assert "Ivo lives in Rome." in {one.text for one in bank.entries()}
 

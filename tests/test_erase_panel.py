@@ -70,7 +70,7 @@ async def test_every_kind_is_previewed_and_then_erased_with_a_receipt_without_co
         (
             "photo",
             pin.photo_ids[0],
-            ("a crimson card", "/thumbnail", "no photo shows me", "takes 1 photo", "the photo for good"),
+            ("a crimson card", "/thumbnail", "no longer recognise", "erases 1 photo", "the photo for good"),
         ),
         ("conversation", place, ("Conversations that go", "1 conversation, 1 message, 1 memory, 1 photo")),
         ("everything", None, ("2 conversations, 2 messages, 2 memories, 1 photo", "Erase everything for good")),
@@ -93,14 +93,14 @@ async def test_every_kind_is_previewed_and_then_erased_with_a_receipt_without_co
     purged = await last_of(panel.on_purge(request(assistant)))
     assert "Removed from the disk" in purged and b"bank PIN" not in bytes_under(tmp_path)
     listed = panel.on_receipts(request(assistant))
-    assert "and off the disk" in listed and "data-purge" not in listed
+    assert "removed from the disk" in listed and "data-purge" not in listed
 
 
 async def test_what_was_forgotten_offers_to_be_erased_and_then_nothing_brings_it_back(
     assistant: Assistant, bank: MemoryBank, panel: ErasePanel
 ) -> None:
     nothing = await last_of(panel.on_preview(click(kind="forgotten", id=None), request(assistant)))
-    assert "Nothing that was forgotten is on the disk" in nothing and "data-erase-now" not in nothing
+    assert "Nothing forgotten is left on the disk" in nothing and "data-erase-now" not in nothing
     pin = told(bank, PIN)
     memory = MemoryPanel(assistant)
     [_, notice, *_] = memory.on_forget("", click(memory_id=pin.memory_id), request(assistant))
@@ -114,7 +114,7 @@ async def test_what_was_forgotten_offers_to_be_erased_and_then_nothing_brings_it
     assert "4471" in await last_of(panel.on_preview(named, request(assistant)))
     assert "It is erased" in await last_of(panel.on_erase(named, request(assistant)))
     nothing = await last_of(panel.on_preview(click(kind="forgotten", id=None), request(assistant)))
-    assert "Nothing that was forgotten is on the disk" in nothing
+    assert "Nothing forgotten is left on the disk" in nothing
     [history] = [one for one in chat.on_change(told_in, 80, request(assistant)) if "m-message" in str(one)]
     place = bank.messages([1])[1].conversation_id
     said = str(chat.on_change(place, 80, request(assistant)))
@@ -135,7 +135,7 @@ async def test_the_chat_and_the_memory_show_nothing_of_it_any_more(
     chat = ChatPanel(assistant, Path("uploads")).on_change(place, 80, request(assistant))
     assert chat[0] == "" and "4471" not in str(chat) and "New conversation" in str(chat)
     shown = MemoryPanel(assistant).on_erased(View(memory_id=pin.memory_id, told=2).dumped(), request(assistant))
-    assert "was erased does not" in str(shown) and "4471" not in str(shown)
+    assert "was erased is gone for good" in str(shown) and "4471" not in str(shown)
     again = MemoryPanel(assistant).on_refresh(shown[0], request(assistant))
     assert again[2] == "" and "m-listed" in again[3]  # it is said once
     searching = MemoryPanel(assistant).on_erased(View(words="bank PIN").dumped(), request(assistant))
@@ -179,7 +179,7 @@ async def test_text_of_others_stays_text_in_the_dialog(
         bank.photos.set_caption(one.photo_ids[0], words)
         assistant.rename_conversation(assistant.local_owner, bank.conversations()[0].conversation_id, words)
     shown = await last_of(panel.on_preview(click(kind="everything"), request(assistant)))
-    assert "Names that I do not know" in shown
+    assert "Names that I will no longer know" in shown
     for words in HOSTILE:
         assert words not in shown.replace("{{constructor}} ${window.ran = 1} javascript:window.ran=1", "")
 
@@ -209,14 +209,14 @@ async def test_the_memories_of_what_is_erased_are_taken_along_or_kept_as_chosen(
     place = bank.conversations()[0].conversation_id
     along = await last_of(panel.on_preview(click(kind="conversation", id=place, keep=False), request(assistant)))
     assert (
-        "1 memory rests on it:" in along
+        "1 memory comes from it:" in along
         and "1 conversation, 1 message, 1 memory and 2 entries in the search index." in along
     )
     named = click(kind="conversation", id=place, keep=True)
     kept = await last_of(panel.on_preview(named, request(assistant)))
     assert (
         "Memories that you keep" in kept
-        and "This takes 1 conversation, 1 message and 1 entry in the search index." in kept
+        and "This erases 1 conversation, 1 message and 1 entry in the search index." in kept
     )
     await last_of(panel.on_erase(named, request(assistant)))
     assert [entry.text for entry in bank.entries()] == [one.text]

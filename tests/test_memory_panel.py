@@ -169,7 +169,7 @@ async def test_a_memory_is_opened_edited_undone_restored_and_forgotten(
     assert bank.entries() == [] and "Forgot" in forgotten.notice and forgotten.opened == ""
     assert "Bobo" not in forgotten.listed
     gone = Shown(panel.on_memory(forgotten.view, click(memory_id=now.memory_id), request(assistant)))
-    assert "not there any more" in gone.opened and "Bobo" not in gone.opened
+    assert "no longer there" in gone.opened and "Bobo" not in gone.opened
     reply_id = json.loads(forgotten.view)["told"]
     back = Shown(panel.on_undo(forgotten.view, click(reply_id=reply_id, number=0), request(assistant)))
     assert [one.text for one in bank.entries()] == ["Bobo is my dog."] and "Bobo is my dog." in back.listed
@@ -308,7 +308,8 @@ async def test_a_memory_is_pinned_dated_and_kept_back_each_with_its_undo(
     assert (
         "Forget" not in opened.opened
         and "Mention it again" in opened.opened
-        and "Not mentioned from then" in opened.opened
+        and 'data-erase="memory"' in opened.opened
+        and "No longer mentioned" in opened.opened
     )
     back = keep(opened.view, "return")
     assert "Used again" in back.notice and "Don’t mention" in back.opened and bank.entry(one.memory_id)

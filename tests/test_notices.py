@@ -102,4 +102,4 @@ def test_what_waits_is_kept_or_rejected_and_what_was_rejected_says_that_the_mess
 
 def test_an_update_that_did_not_come_about_is_said() -> None:
     assert "Not in my memory yet" in memory_html([], waiting="later")
-    assert "was set aside" in memory_html([], waiting="aside")
+    assert "set it aside" in memory_html([], waiting="aside")

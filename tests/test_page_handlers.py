@@ -302,12 +302,22 @@ def test_a_photo_whose_file_is_gone_is_not_found(served: tuple[Assistant, TestCl
         ("search", '{"text": "x"}', 422, "limit: Field required"),
         ("search", '{"text": "x", "limit": "many"}', 422, "limit: Input should be a valid integer"),
         ("search", '{"text": "x", "limit": 1, "owner": "other"}', 422, "owner: Extra inputs are not permitted"),
-        ("ask", '{"text": "x", "photos": [5]}', 422, "photos.0: Input should be a valid string"),
+        (
+            "ask",
+            '{"text": "x", "photos": [5], "conversation_id": null}',
+            422,
+            "photos.0: Input should be a valid string",
+        ),
         ("ask", '["x"]', 422, "body: Input should be an object"),
         ("ask", "no JSON", 422, "body: Invalid JSON"),
-        ("forget", "{}", 404, "There is no command 'forget'; there are ask, search"),
-        ("ask", '{"text": " ", "photos": []}', 200, "The message is empty"),
-        ("ask", '{"text": "x", "photos": ["/nowhere.png"]}', 200, "The photo /nowhere.png cannot be read"),
+        ("forget", "{}", 404, "There is no command 'forget'; there are ask, temporary, search"),
+        ("ask", '{"text": " ", "photos": [], "conversation_id": null}', 200, "The message is empty"),
+        (
+            "ask",
+            '{"text": "x", "photos": ["/nowhere.png"], "conversation_id": null}',
+            200,
+            "The photo /nowhere.png cannot be read",
+        ),
     ],
 )
 def test_a_command_over_the_loopback_that_errs_is_told_in_a_sentence(
@@ -321,7 +331,9 @@ def test_a_bug_in_a_command_is_logged_and_not_told(
     served: tuple[Assistant, TestClient], tmp_path: Path, clock: BreakableClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     clock.broken = True
-    [piece] = command(served[1], tmp_path, "ask", '{"text": "secret", "photos": []}').text.splitlines()
+    [piece] = command(
+        served[1], tmp_path, "ask", '{"text": "secret", "photos": [], "conversation_id": null}'
+    ).text.splitlines()
     assert json.loads(piece) == {"error": "Something went wrong (KeyError); the log of the app has the details."}
     assert "failed: KeyError at" in caplog.text and "in __call__" in caplog.text
     clock.broken = False

@@ -258,7 +258,7 @@ def _live(watch: Watch, url: str, texts: Sequence[str], few: Sequence[str]) -> N
         expect(page.locator("#m2a-composer .thumbnail-item")).to_have_count(len(files))
         page.get_by_label("Message to M2A").last.fill("What is this")
         page.get_by_label("Send", exact=True).click()
-        expect(page.get_by_role("alert").filter(has_text="did not take")).to_be_visible()
+        expect(page.get_by_role("alert").filter(has_text="could not accept")).to_be_visible()
         watch.look("names of files")
         page.reload()
         expect(page.locator(".m-message").first).to_be_visible()

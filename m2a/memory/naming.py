@@ -31,7 +31,10 @@ def naming(unit: UnitOfWork) -> Naming:
     found: dict[int, dict[int, int]] = {}
     texts = select(entry.c.memory_id, entry.c.recorded_at, entry.c.text).where(unit.owns(entry), entry.c.alive)
     for memory_id, recorded_at, text in unit.execute(texts):
-        for concept in _named_in(_words(text), named):
+        words = _words(text)
+        if named.keys().isdisjoint(words):
+            continue
+        for concept in _named_in(words, named):
             if (memory_id, concept.concept_id) not in is_tied:
                 found.setdefault(concept.concept_id, {})[memory_id] = recorded_at
     return found

@@ -90,7 +90,9 @@ class Search:
         """The k best records, the best first; fewer where no more is near enough. Nothing is `waited_for` any more."""
         near = {path: self._near[path] if self._is_near else {} for path in _PATHS if path in self._near}
         ranks = {path: {key: rank for rank, key in enumerate(of_path, start=1)} for path, of_path in near.items()}
-        close = {key for path in near for key, _ in self._over(self._measured, path)}
+        # What words make of a photo is too loose to vouch for a record alone.
+        vouching = [path for path in near if path != "photo" or self._by_photo]
+        close = {key for path in vouching for key, _ in self._over(self._measured, path)}
         with self._parts.database.read(self._owner) as unit:
             filled = self._fill(unit, self._rank(unit, near), k)
             evidence = self._evidence(unit, [place for place, _ in filled])

@@ -36,8 +36,8 @@ class Hit:
 
     `similarity` is the cosine on the dense or the photo path, for those paths alone: RRF scores say
     nothing about relevance, similarities do. `evidence` holds, of an entry that was searched together with messages, those
-    of its messages that were found above it, best first. `is_near` says whether it alone is near enough to the query on some
-    path; a search also finds what is not, where something else is near.
+    of its messages that were found above it, best first. `is_near` says whether it alone is near enough to the query by its
+    words, or by a photo of the query; a search also finds what is not, where something else is near.
     """
 
     record: MemoryEntry | Message

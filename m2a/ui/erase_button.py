@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from m2a.types import ErasureKind
+from m2a.types import ErasureKind, MemoryEntry
 from m2a.ui import markup
 
 
@@ -13,6 +13,12 @@ def erase_button(
     of = "" if erased is None else f' data-of="{markup.text(erased)}"'
     named = f' aria-label="{markup.text(label)}"' if label else ""
     return f'<button type="button" class="{style}" data-erase="{kind}"{of}{named}>{markup.text(name)}</button>'
+
+
+def erase_memory_button(entry: MemoryEntry) -> str:
+    """Beside a memory that is open."""
+    label = f"Erase this memory… {entry.text}"
+    return erase_button("memory", entry.memory_id, "Erase…", label=label, style="m-button m-warned")
 
 
 def erasable_photos(photo_ids: Sequence[str], *, caption: str = "") -> str:

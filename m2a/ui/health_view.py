@@ -57,7 +57,7 @@ def _found(health: Health | None) -> str:
         for kind, group in groupby(health.shown, key=lambda one: one.finding.kind)
     )
     looked = f"The last check covered {markup.plural(health.memories, 'memory', 'memories')}"
-    known = "" if parts else "and found nothing wrong"
+    known = "" if parts else " and found nothing wrong"
     unused = f" No answer has used {health.unused:,} of them so far, which is fine." if health.unused else ""
     return f'<p role="status">{looked}{known}.{unused}</p>{parts}'
 

@@ -7,6 +7,7 @@ import gradio as gr
 
 from m2a.types import Dating, Keeping, KeepingBack, KeptBack, KeptBackReason, MemoryEntry, Pinning, Reason, Return
 from m2a.ui import markup
+from m2a.ui.erase_button import erase_memory_button
 from m2a.ui.evidence import memory_link
 from m2a.ui.request import number_of
 
@@ -75,7 +76,9 @@ def kept_back_html(kept: KeptBack) -> str:
     since = markup.day(kept.since.astimezone())
     return (
         f'<p class="m-near m-kept-back">{_WHY[kept.reason]} <small>Since {since}.</small></p>'
-        f'<div class="m-acts m-keep">{_act("return", kept.entry.memory_id, _BACK[kept.reason])}</div>'
+        f'<div class="m-acts m-keep">{_act("return", kept.entry.memory_id, _BACK[kept.reason])}'
+        f"{erase_memory_button(kept.entry)}"
+        "</div>"
     )
 
 

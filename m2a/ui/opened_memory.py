@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from m2a.types import EntryChange, HistoryRow, MemoryEntry, OpenedMemory, Reason
 from m2a.ui import markup
-from m2a.ui.erase_button import erasable_photos, erase_button
+from m2a.ui.erase_button import erasable_photos, erase_memory_button
 from m2a.ui.evidence import RESTS_ON, memory_link, quote_html
 from m2a.ui.keeping import keep_html, kept_back_html
 from m2a.ui.photo_search import like_html
@@ -96,7 +96,7 @@ def _acts(entry: MemoryEntry) -> str:
         "<small>Saved as something you said today. The earlier version stays below until you forget it.</small>"
         f'<div class="m-edit-acts"><button class="m-button">Save</button>{markup.CANCEL}</div></form></details>'
         f'<button type="button" class="m-button" data-memory-act="forget" data-of="{number}">Forget</button>'
-        f"{erase_button('memory', number, 'Erase…', label=f'Erase this memory… {entry.text}', style='m-button m-warned')}"
+        f"{erase_memory_button(entry)}"
         "<small>Forget: I stop using it, and Undo brings it back. Erase: it is gone for good.</small></div>"
         f"{keep_html(entry)}"
     )
