@@ -313,6 +313,21 @@ async def test_what_is_said_of_one_thing_in_other_respects_hides_nothing(talk: T
     assert "Pickle" not in await talk.say("How old is our cat?")
 
 
+async def test_two_requests_in_one_message_leave_no_word_of_what_they_name(talk: Talk) -> None:
+    await talk.say("Tom is allergic to peanuts.")
+    await talk.say("I take my coffee without sugar.")
+    await talk.say("Forget that Tom is allergic to peanuts. Forget that I take my coffee without sugar.")
+    assert talk.known() == []
+    talk.conversation = None
+    assert "sugar" not in (answer := await talk.say("How do I take my coffee?")) and "Forget" not in answer
+
+
+async def test_what_is_not_to_be_mentioned_is_no_memory_and_the_user_is_told_how(talk: Talk) -> None:
+    await talk.say("Anna plays the violin.")
+    assert "Don’t mention" in await talk.say("Don't mention that Anna plays the violin.")
+    assert talk.known() == ["Anna plays the violin."]
+
+
 async def test_one_quotation_is_told_once(talk: Talk) -> None:
     await talk.say("My brother's name is Paul. He is a dentist in Ghent.")
     answer = await talk.say("What is my brother called?")

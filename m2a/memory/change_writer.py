@@ -49,7 +49,14 @@ class ChangeWriter:
         """Make the changes, in order. What holds already is no change."""
         by = Attribution(who, "", now)
         written: list[WrittenChange] = []
-        for change in changes:
+        # Spans are of the messages as they are read now: what one change withholds would move those of the next.
+        logged = [
+            replace(change, spans=tuple(sorted(self._forgetter.in_log(unit, change.spans))))
+            if isinstance(change, Forgetting)
+            else change
+            for change in changes
+        ]
+        for change in logged:
             match change:
                 case Addition():
                     written.append(self._add(unit, change, by))

@@ -45,12 +45,12 @@ class Forgetter:
     ) -> int:
         """Take an entry out with all that belongs to it, and withhold its words and the spans; the id to take it back by.
 
-        To it belong its corrections and whatever they superseded. Without an entry the spans alone are withheld. With
-        `keeping` its owner still sees it: it is kept back, and not forgotten. `leaving` are further entries that are about
-        to go: they keep no words and photos here.
+        The spans are of the log. To the entry belong its corrections and whatever they superseded. Without an entry the spans
+        alone are withheld. With `keeping` its owner still sees it: it is kept back, and not forgotten. `leaving` are further
+        entries that are about to go: they keep no words and photos here.
         Raises `RejectedWriteError` for an unknown entry or message.
         """
-        spans = self._in_log(unit, spans)
+        spans = set(spans)
         living = [] if memory_id is None else self._with_corrections(unit, memory_id)
         older = [number for found in living for number in self._semantic.predecessors(unit, found.memory_id)]
         entries = [*living, *self._semantic.superseded(unit, older).values()]
@@ -147,7 +147,7 @@ class Forgetter:
         texts += [logged[number].text[first:last] for number, first, last in spans if number in logged]
         return statements(texts, {}, 0, kept)
 
-    def _in_log(self, unit: UnitOfWork, spans: Iterable[MessageSpan]) -> set[MessageSpan]:
+    def in_log(self, unit: UnitOfWork, spans: Iterable[MessageSpan]) -> set[MessageSpan]:
         """The spans of messages as they are read, as spans of the log."""
         spans = list(spans)
         ids = {span.message_id for span in spans}

@@ -18,6 +18,7 @@ from m2a.agents.offline.text import plain, tokens
 from m2a.agents.offline.values import find_values
 from m2a.agents.offline.wishes import (
     RESTORE,
+    UNMENTIONED,
     all_words,
     forget_probability,
     forgotten_by,
@@ -114,7 +115,8 @@ _COMMAND = re.compile(
     r"^(?:please |kindly |can you |could you |would you |will you |just |ok(?:ay)?,? |now,? )*"
     r"(?:write|draft|translate|summari[sz]e|explain|"
     r"play|send|order|make me|suggest|recommend|calculate|convert|google|tell (?:me )?a|sing|create|generate|"
-    r"remind me to|wake me|imagine|pretend|guess (?!what\b)|list|compare|rephrase|rewrite|reword|proofread|paraphrase|shorten|"
+    r"remind me to|wake me|imagine|pretend(?! (?:that )?(?:i|you|we|it|this)\b)|guess (?!what\b)|"
+    r"list|compare|rephrase|rewrite|reword|proofread|paraphrase|shorten|"
     r"simplify|"
     rf"(?!{_NO_BIDDING})[a-z]+ (?:these|the following)|(?:sum|add|multiply|divide|subtract|round)(?: up)? (?=\d)|"
     r"turn .+ into\b|do the (?:sum|maths?)|define|spell|"
@@ -183,7 +185,7 @@ _GREETING = re.compile(
     r"^\W*(?:(?:hi+|hey|hello|so)\b\W*)*(?:how (?:are|r) (?:you|u|things)|how(?:'s| is) (?:it going|life|everything)|"
     r"what(?:'s| is) (?:up|new)|how was your|did you (?:sleep|miss)|all (?:good|well)\?|you there|"
     r"what an? [a-z' ]{2,40}[.!]*$|"
-    r"guess what\W*$|what can you do\b|(?:who|what) are you\b|what(?:'s| is) your name\b|help\W*$)",
+    r"guess what\W*$|don'?t mention it\W*$|what can you do\b|(?:who|what) are you\b|what(?:'s| is) your name\b|help\W*$)",
     re.IGNORECASE,
 )
 # Questions without a question mark that no form of a statement has.
@@ -406,6 +408,8 @@ def _wish(sentence: str, sense: Sense) -> Utterance | None:
     text = sentence.strip()
     if RESTORE.search(text):
         return Utterance("restore", text)
+    if UNMENTIONED.match(text):
+        return Utterance("command", text)
     if (what := forgotten_by(text, sense)) is not None:
         return Utterance("forget", what)
     if (remember := REMEMBER.match(text)) and _says_something(remember["what"]):

@@ -14,6 +14,7 @@ from m2a.agents.offline.relevance import answers, is_sure
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.shown import asks_for_photos, photos_shown, showing
 from m2a.agents.offline.statements import Reading
+from m2a.agents.offline.wishes import UNMENTIONED
 from m2a.agents.state import MemoryContext, TurnState
 from m2a.types import MemoryEntry, Message
 
@@ -154,7 +155,10 @@ def _other(state: TurnState, sense: Sense) -> str:
         return f"I've seen the photo. {NOT_KEPT_HERE}"
     if state.photos and not state.message.text.strip():
         return "I've seen the photo. Tell me who or what it shows, and I can keep it by that name."
-    if any(utterance.act == "command" for utterance in utterances(state.message.text, sense)):
+    commands = [one.text for one in utterances(state.message.text, sense) if one.act == "command"]
+    if any(map(UNMENTIONED.match, commands)):
+        return "In Memory you can open it and choose “Don’t mention”: I keep it then, and no answer uses it."
+    if commands:
         return cannot()
     return small_talk(state.message.text)
 

@@ -34,6 +34,13 @@ _FORGET = re.compile(
     rf"get rid of|let go of)(?:{_OF_THE_MEMORY}|(?<=of)(?= \w)))(?! to\b)(?P<what> \w.*)",
     re.IGNORECASE,
 )
+# It is to stay, and not to be spoken of: "don't mention that Anna plays the violin".
+UNMENTIONED = re.compile(
+    rf"^{_PLEASE_DO}(?:(?:do not|don't|dont|never) (?:ever )?(?:mention|bring up|talk about|speak of)|"
+    r"stop (?:mentioning|bringing up|talking about|speaking of)) (?!it\W*$)(?=\w)"
+    r"(?!.*\b(?:to|in front of|around|near|with|when) (?:him|her|them|my|our|the|[a-z]+ (?:is|are)|(?-i:[A-Z])))",
+    re.IGNORECASE,
+)
 # Never mind: "forget it, I'll take the bus".
 _NEVER_MIND = re.compile(
     r"^(?:(?:oh|ah|well|ok|okay|actually|no|never mind)\b[,.]? )*forget (?:about )?(?:it|that),? "
