@@ -371,10 +371,11 @@ class Assistant:
                 log_unforeseen(logger, "The purge", error)
             await asyncio.sleep(PURGE_EVERY)
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
+        return task
 
     async def _agents(self, bank: MemoryBank) -> Agents:
         policy = await in_thread(self._policy.get)

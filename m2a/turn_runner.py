@@ -39,14 +39,14 @@ class TurnRunner:
     """Runs turns. Those of one owner run one after another; each turn's update is done before that owner's next Query.
 
     `bank_of(owner, conversation_id)` gives the memory that a turn works on, and `agents` who works on it. `caption(owner)`
-    is called after a turn with photos.
+    begins to caption the owner's photos once a message that shows some is answered.
     """
 
     def __init__(
         self,
         bank_of: Callable[[str, str | None], MemoryBank],
         agents: Callable[[MemoryBank], Awaitable[Agents]],
-        caption: Callable[[str], None],
+        caption: Callable[[str], asyncio.Task[None]],
         clock: Callable[[], datetime],
     ) -> None:
         self._bank_of = bank_of
@@ -119,10 +119,12 @@ class TurnRunner:
                 await self._record_reply(
                     turn, bank, message, await turn.until_stopped(composing) or Reply(), agents.price
                 )
-            if message.photos and not bank.is_temporary:
-                self._caption(bank.owner)
             for event in late:
                 turn.emit(event)
+            if message.photos and not bank.is_temporary:
+                await asyncio.wait(
+                    [self._caption(bank.owner)]
+                )  # the update needs the captions, and asks for none again
             # Its turn comes before that of any later message, which can only be answered from here on.
             async with _lock_of(self._update_locks, turn.owner):
                 if turn.reply is not None:

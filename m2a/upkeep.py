@@ -20,7 +20,7 @@ class Upkeep:
         settings: Settings,
         stores: Stores,
         rebuild: Callable[[Callable[[], bool]], int],
-        spawn: Callable[[Coroutine[Any, Any, None]], None],
+        spawn: Callable[[Coroutine[Any, Any, None]], object],
     ) -> None:
         self._settings = settings
         self._stores = stores

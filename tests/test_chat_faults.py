@@ -298,7 +298,7 @@ UPDATES = [
     Case("consent: no verdicts", "consent", (call(TOOL, {"verdicts": []}),)),
     Case("consent: words", "consent", (say("They want it all."),)),
     Case("consent: never usable", "consent", (call(TOOL, "{"),), "nothing kept", forever=True),
-    Case("caption: cut", "caption", (say("A blue pot", fault="cut after the first piece"),), "no update", photo=True),
+    Case("caption: cut", "caption", (say("A blue pot", fault="cut after the first piece"),), photo=True),
     Case("caption: 503", "caption", (status(503),), photo=True),
 ]
 ODDITIES = [
