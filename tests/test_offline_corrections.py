@@ -1,5 +1,6 @@
 """Which memory a correction means, and which memory "forget …" means: of several that look alike, or none."""
 
+import json
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -16,7 +17,9 @@ from m2a.types import EvidenceRange, Hit, MemoryEntry, Message
 from m2a.wiring import cache_dir
 from models.load import load_text_encoder
 from models.text_encoder import MINILM
+from tests.requirements import SHARED, needs
 
+LOCOMO = SHARED / "locomo" / "locomo_dev6.json"
 NOON = datetime(2026, 5, 6, 12, tzinfo=UTC)
 
 
@@ -208,6 +211,14 @@ def test_it_is_what_the_same_message_names_and_not_what_was_said_before(sense: S
 )
 def test_what_asks_to_forget_nothing(sense: Sense, text: str) -> None:
     assert not [one for one in utterances(text, sense) if one.act == "forget"]
+
+
+@needs(LOCOMO)
+def test_hardly_anything_in_a_dialogue_of_months_is_a_request_to_forget(sense: Sense) -> None:
+    dialogue = json.loads(LOCOMO.read_text(encoding="utf-8"))[0]["conversation"]
+    said = [turn["text"] for session in dialogue.values() if isinstance(session, list) for turn in session]
+    heard = [text for text in said if any(one.act == "forget" for one in utterances(text, sense))]
+    assert len(said) > 400 and len(heard) <= 2, heard
 
 
 @pytest.mark.parametrize(
