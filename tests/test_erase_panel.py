@@ -21,7 +21,7 @@ from tests.page_calls import HOSTILE, click, request, told
 from tests.scripted_policy import ScriptedPolicy
 from tests.turns import Clock, photo
 
-PIN = "My bank PIN is 4471."
+PIN = "My bank PIN is 44 71."
 
 
 @pytest.fixture
@@ -82,12 +82,12 @@ async def test_every_kind_is_previewed_and_then_erased_with_a_receipt_without_co
 
     done = await last_of(panel.on_erase(click(kind="conversation", id=place), request(assistant)))
     assert "Erased: 1 conversation, 1 message, 1 memory, 1 photo, 1 caption, 1 name" in done and "Receipt 1" in done
-    assert not [word for word in ("4471", "PIN", "crimson", "Bank") if word in done]
+    assert not [word for word in ("44 71", "PIN", "crimson", "Bank") if word in done]
     assert [one.text for one in bank.entries()] == ["Ana lives in Lisbon."]
     again = await last_of(panel.on_erase(click(kind="conversation", id=place), request(assistant)))
     assert "Nothing was erased" in again and "There is no conversation" in again
     listed = panel.on_receipts(request(assistant))
-    assert "still on the disk" in listed and "4471" not in listed and "data-purge" in listed and "data-purge" in done
+    assert "still on the disk" in listed and "44 71" not in listed and "data-purge" in listed and "data-purge" in done
 
     assert b"bank PIN" in bytes_under(tmp_path)
     purged = await last_of(panel.on_purge(request(assistant)))
@@ -111,7 +111,7 @@ async def test_what_was_forgotten_offers_to_be_erased_and_then_nothing_brings_it
     assert 'data-erase="forgotten" data-of="1"' in history
 
     named = click(kind="forgotten", id=1)
-    assert "4471" in await last_of(panel.on_preview(named, request(assistant)))
+    assert "44 71" in await last_of(panel.on_preview(named, request(assistant)))
     assert "It is erased" in await last_of(panel.on_erase(named, request(assistant)))
     nothing = await last_of(panel.on_preview(click(kind="forgotten", id=None), request(assistant)))
     assert "Nothing forgotten is left on the disk" in nothing
@@ -133,9 +133,9 @@ async def test_the_chat_and_the_memory_show_nothing_of_it_any_more(
     )
     await last_of(panel.on_erase(click(kind="conversation", id=place), request(assistant)))
     chat = ChatPanel(assistant, Path("uploads")).on_change(place, 80, request(assistant))
-    assert chat[0] == "" and "4471" not in str(chat) and "New conversation" in str(chat)
+    assert chat[0] == "" and "44 71" not in str(chat) and "New conversation" in str(chat)
     shown = MemoryPanel(assistant).on_erased(View(memory_id=pin.memory_id, told=2).dumped(), request(assistant))
-    assert "was erased is gone for good" in str(shown) and "4471" not in str(shown)
+    assert "was erased is gone for good" in str(shown) and "44 71" not in str(shown)
     again = MemoryPanel(assistant).on_refresh(shown[0], request(assistant))
     assert again[2] == "" and "m-listed" in again[3]  # it is said once
     searching = MemoryPanel(assistant).on_erased(View(words="bank PIN").dumped(), request(assistant))
