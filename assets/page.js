@@ -378,16 +378,21 @@
   // Review: after each decision the next memory is up, and the keyboard goes on there.
 
   let reviewed = null;
+  let decided = false;
   function askReview(name, { reply, number }, more = {}, inReview = true) {
     reviewed = inReview ? document.querySelector('.m-review-card') : null;
+    decided = inReview;
     tell('m2a-review', name, { reply_id: Number(reply), number: Number(number), ...more });
   }
 
+  // A card that is drawn anew without a decision keeps the keyboard, unless that went elsewhere meanwhile.
   function showReview() {
     markWaiting();
-    if (!reviewed || reviewed.isConnected) return;
-    reviewed = null;
-    (document.querySelector('.m-review-card') || document.querySelector('.m-review > summary'))?.focus();
+    if (!reviewed || reviewed.isConnected || !document.querySelector('#m2a-review [data-waiting]')) return;
+    const isAway = !decided && document.activeElement !== document.body;
+    decided = false;
+    reviewed = isAway ? null : document.querySelector('.m-review-card');
+    if (!isAway) (reviewed || document.querySelector('.m-review > summary'))?.focus();
   }
 
   // How many memories wait stands at the place where they are reviewed, whatever else is open.
