@@ -157,7 +157,7 @@ def _other(state: TurnState, sense: Sense) -> str:
         return "I've seen the photo. Tell me who or what it shows, and I can keep it by that name."
     commands = [one.text for one in utterances(state.message.text, sense) if one.act == "command"]
     if any(map(UNMENTIONED.match, commands)):
-        return "In Memory you can open it and choose “Don’t mention”: I keep it then, and no answer uses it."
+        return "I haven’t changed anything yet. Open it in Memory and choose “Don’t mention”: I keep it, and no answer uses it."
     if commands:
         return cannot()
     return small_talk(state.message.text)
