@@ -93,6 +93,12 @@
     document.querySelector(stood.name)?.focus({ preventScroll: true });
   }
 
+  // What is drawn anew loses the focus for a moment: the keyboard is still where it stood.
+  function isWithin(id, element = document.activeElement) {
+    const isLost = element === document.body && stood && !stood.element.isConnected;
+    return Boolean(document.getElementById(id)?.contains(isLost ? document.getElementById(stood.part) : element));
+  }
+
   // Memory: the panel beside the chat. What is asked of the server goes through the list, which hands it on.
 
   const memoryOpen = () => document.body.classList.contains('m-memory-open');
@@ -123,7 +129,8 @@
   function setMemory(open, memory = '') {
     if (open === memoryOpen()) return;
     if (open) memoryOpener = document.activeElement;
-    const within = document.getElementById('m2a-memory')?.contains(document.activeElement);
+    const within = isWithin('m2a-memory');
+    memoryFocus = null;
     document.body.classList.toggle('m-memory-open', open);
     markPlace();
     if (open && !memory && listCount() === undefined) askMemory('show');
@@ -782,8 +789,8 @@
       const manage = drawerOpen() ? null : closeManage();
       if (drawerOpen()) setDrawer(false);
       else if (manage) manage.querySelector('summary').focus();
-      else if (settingsOpen() && document.getElementById('m2a-settings').contains(key.target)) goTo(null);
-      else if (memoryOpen() && document.getElementById('m2a-memory').contains(key.target)) {
+      else if (settingsOpen() && isWithin('m2a-settings', key.target)) goTo(null);
+      else if (memoryOpen() && isWithin('m2a-memory', key.target)) {
         if (document.querySelector('.m-opened')) closeOpened();
         else goTo(null);
       }
@@ -800,7 +807,7 @@
       if (!key.shiftKey && !key.isComposing) onSubmit();
     }
   });
-  document.addEventListener('focusin', ({ target }) => { stood = { element: target, name: nameOf(target) }; });
+  document.addEventListener('focusin', ({ target }) => { stood = { element: target, name: nameOf(target), part: target.closest('[id^="m2a-"]')?.id }; });
   document.addEventListener('pointerdown', () => { stood = null; }, true);
   document.addEventListener('input', (input) => {
     if (input.target === box()) onTyping(input.target.value);
