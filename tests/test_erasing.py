@@ -15,7 +15,7 @@ from m2a.memory.withheld import FORGOTTEN
 from m2a.types import Addition, ConceptMention, Erasure, Forgetting, MessageSpan, Query, Replacement
 from tests.told_memory import Memory, draft_of, jpeg
 
-PIN = "My bank PIN is 4471."
+PIN = "My bank PIN is 44k1."  # in no id, whose digits are hexadecimal
 
 
 @pytest.fixture
@@ -50,14 +50,14 @@ def erase(memory: Memory, *named) -> object:
 
 
 def test_a_message_goes_with_its_reply_and_what_rests_on_it_alone(memory):
-    pin = memory.tell(PIN, "Noted: 4471 is your PIN.")
-    tea = memory.tell("I like green tea.", "Your PIN 4471 opens no tea.")
+    pin = memory.tell(PIN, "Noted: 44k1 is your PIN.")
+    tea = memory.tell("I like green tea.", "Your PIN 44k1 opens no tea.")
     gone = erase(memory, "message", pin.evidence_ids[0].first)
     assert [m.message_id for m in gone.messages] == [1, 2] and [e.memory_id for e in gone.memories] == [pin.memory_id]
-    assert [(one.message.message_id, one.words) for one in gone.rewritten] == [(4, ("Your PIN 4471 opens no tea.",))]
-    assert "4471" not in held(memory) and "PIN" not in held(memory)
+    assert [(one.message.message_id, one.words) for one in gone.rewritten] == [(4, ("Your PIN 44k1 opens no tea.",))]
+    assert "44k1" not in held(memory) and "PIN" not in held(memory)
     assert memory.bank.messages([4])[4].text == FORGOTTEN and memory.bank.entries() == [tea]
-    assert memory.bank.find_messages("bank PIN 4471") == [] and memory.found("4471") != [1]
+    assert memory.bank.find_messages("bank PIN 44k1") == [] and memory.found("44k1") != [1]
     assert is_sound(memory)
     with memory.database.transaction() as connection, pytest.raises(Exception, match="append-only"):
         connection.execute(text("DELETE FROM message WHERE message_id = 4"))
@@ -90,7 +90,7 @@ def test_the_phrases_that_the_assistants_replies_share_tell_nothing_of_what_is_e
 
 def test_its_owner_reads_that_words_were_erased_and_that_others_were_forgotten(memory):
     tea = memory.tell("I like green tea.")
-    pin = memory.tell(PIN, "Noted. I keep your PIN 4471.")
+    pin = memory.tell(PIN, "Noted. I keep your PIN 44k1.")
     said, _ = memory.say("The boiler is new. Vera lives in Linz. It is cold.")
     vera = memory.bank.add(draft_of(said, "Vera lives in Linz."), who="test", why="")
     erase(memory, "memory", pin.memory_id)
@@ -112,7 +112,7 @@ def test_a_point_of_a_list_goes_as_a_whole_and_stays_a_point(memory):
     memory.tell("The rent is 1,240 euros.")
     memory.tell(PIN)
     listed = (
-        'You told me:\n- "The rent is 1,240 euros." (23 November 2026)\n- "My bank PIN is 4471." (23 November 2026)'
+        'You told me:\n- "The rent is 1,240 euros." (23 November 2026)\n- "My bank PIN is 44k1." (23 November 2026)'
     )
     _, reply = memory.say("What do you know?", listed)
     erase(memory, "message", 3)
@@ -182,7 +182,7 @@ def test_a_conversation_goes_whole_and_the_others_stay(memory):
     gone = erase(memory, "conversation", first)
     assert [one.conversation_id for one in gone.conversations] == [first] and gone.photo_ids == ()
     assert memory.bank.entries() == [tea] and len(memory.bank.conversations()) == 1
-    assert "4471" not in held(memory) and is_sound(memory)
+    assert "44k1" not in held(memory) and is_sound(memory)
 
 
 def test_everything_goes_and_the_numbers_go_on(memory, caplog):
@@ -193,7 +193,7 @@ def test_everything_goes_and_the_numbers_go_on(memory, caplog):
     assert memory.bank.conversations() == [] and memory.bank.entries() == [] and is_sound(memory)
     with memory.database.snapshot() as connection:
         assert connection.execute(select(ranked_record)).all() == connection.execute(select(embedding)).all() == []
-    assert "4471" not in held(memory) and "Bobo" not in held(memory)
+    assert "44k1" not in held(memory) and "Bobo" not in held(memory)
     assert memory.tell("I like green tea.").memory_id == 2 and is_sound(memory)
     assert "opened anew" not in caplog.text  # the index did not die of what came after
 
@@ -214,7 +214,7 @@ def test_what_was_forgotten_is_listed_and_erased_and_reads_as_before(memory):
     read = memory.bank.messages(range(1, 10))
     assert of_pin.forgetting_id != of_step.forgetting_id
     erase(memory, "forgotten", of_pin.forgetting_id)
-    assert memory.bank.messages(range(1, 10)) == read and "4471" not in held(memory) and "Mind the step" in held(memory)
+    assert memory.bank.messages(range(1, 10)) == read and "44k1" not in held(memory) and "Mind the step" in held(memory)
     with pytest.raises(RejectedWriteError, match="erased since; nothing brings it back"):
         memory.bank.undo(reply.message_id, 0)
     assert memory.bank.undo(other.message_id, 0)
@@ -229,9 +229,9 @@ def test_an_update_under_way_brings_nothing_back(memory):
     assert memory.bank.write([Addition(draft_of(said, PIN), "")], who="test", update_of=reply.message_id) == []
     with pytest.raises(LookupError, match="was erased before it was answered"):
         memory.bank.record_reply(
-            said.conversation_id, "4471!", speaker="M2A", steps={}, answers=said.message_id, update_pending=True
+            said.conversation_id, "44k1!", speaker="M2A", steps={}, answers=said.message_id, update_pending=True
         )
-    assert "4471" not in held(memory)
+    assert "44k1" not in held(memory)
 
 
 def test_the_receipt_holds_numbers_alone(memory):
@@ -276,7 +276,7 @@ def test_another_owner_keeps_what_is_the_same(memory, database, tmp_path: Path):
     with pytest.raises(NothingToEraseError):
         memory.bank.erase(Erasure("conversation", other.bank.conversations()[0].conversation_id))
     memory.bank.erase(Erasure("everything"))
-    assert [*other.bank.messages([1, 2]).values()] == before and 1 in other.found("4471")
+    assert [*other.bank.messages([1, 2]).values()] == before and 1 in other.found("44k1")
     assert other.bank.photos.data(before[0].photos[0]) and is_sound(memory)
 
 
@@ -285,7 +285,7 @@ def test_memories_that_are_kept_rest_on_a_message_that_says_so_and_the_rest_of_t
         "My dog Bobo loves the red ball.", photos=[jpeg("red")], concepts=(ConceptMention(name="Bobo", kind="pet"),)
     )
     memory.conversation = memory.bank.conversations()[0].conversation_id
-    said, reply = memory.say("It was 4471 that opened the safe. Vera lives in Berlin.")
+    said, reply = memory.say("It was 44k1 that opened the safe. Vera lives in Berlin.")
     berlin = memory.bank.add(draft_of(said, "Vera lives in Berlin."), who="test", why="")
     said, reply = memory.say("No, Vera lives in Linz.")
     moved = Replacement(berlin.memory_id, draft_of(said, "Vera lives in Linz."), "")
@@ -294,7 +294,7 @@ def test_memories_that_are_kept_rest_on_a_message_that_says_so_and_the_rest_of_t
     gone = erase(memory, "conversation", memory.conversation, True)
     assert [e.memory_id for e in gone.retained_memories] == [bobo.memory_id, linz.memory_id]
     assert [e.memory_id for e in gone.memories] == [berlin.memory_id] and gone.photo_ids == () and gone.names == ()
-    assert not [word for word in ("4471", "safe", "Berlin", "berlin") if word in held(memory)]
+    assert not [word for word in ("44k1", "safe", "Berlin", "berlin") if word in held(memory)]
     kept = {entry.memory_id: entry for entry in memory.bank.entries()}
     assert {one.text for one in kept.values()} == {bobo.text, linz.text}
     for one in kept.values():
@@ -340,7 +340,7 @@ def test_a_title_is_of_what_is_left_and_one_that_the_user_chose_stays_unless_it_
     memory.bank.rename_conversation(memory.conversation, "My sister Vera lives in Linz.")  # as the page would name it
     erase(memory, "message", 3)
     assert titles(memory) == [PIN]
-    memory.bank.rename_conversation(memory.conversation, "Old PIN 4471")
+    memory.bank.rename_conversation(memory.conversation, "Old PIN 44k1")
     memory.say("What is new?")
     erase(memory, "message", 5)
-    assert titles(memory) == ["What is new?"] and "4471" not in held(memory) and is_sound(memory)
+    assert titles(memory) == ["What is new?"] and "44k1" not in held(memory) and is_sound(memory)

@@ -245,6 +245,7 @@ def test_changes_and_deletions_are_told(fresh: Visitor, shoot: Shoot) -> None:
     expect(change.locator("del")).to_contain_text("four digits")
     fresh.say("forget the garage code is six digits")
     expect(page.locator(".m-change", has_text="Forgot “correct that the garage code is six digits”")).to_be_visible()
+    expect(page.locator("#m2a-live .m-change")).to_have_count(0)  # until the turn is over it is shown as it goes
     shoot(fresh, "13-changes")
     fresh.reload()
     expect(page.locator(".m-change", has_text="Forgot what you asked me to forget")).to_be_visible()
