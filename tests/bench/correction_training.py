@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 
 import numpy as np
 
@@ -16,7 +15,6 @@ from m2a.agents.offline.statements import Observation, read
 from m2a.agents.offline.text import content
 from m2a.types import Message
 from tests.bench.learning import Example
-from tests.integrity_cases import read_cases
 from tests.offline_cases import Played
 
 _NEAREST = 5  # memories of other people that lie beside the one that is meant
@@ -39,9 +37,10 @@ class Situation:
     meant: frozenset[int]
 
 
-def situations(path: Path, sets: Mapping[str, Sequence[Played]], sense: Sense) -> list[Situation]:
-    """All that there is to learn from: the cases of the file, in the order told and the other, and the stories."""
-    cases = read_cases(path)
+def situations(
+    cases: Mapping[str, Sequence[Sequence[str]]], sets: Mapping[str, Sequence[Played]], sense: Sense
+) -> list[Situation]:
+    """All that there is to learn from: the cases by section, in the order told and the other, and the stories."""
     strangers = _Strangers([case[0] for case in (*cases["corrections"], *cases["pairs"])], sense)
     found = [
         *_of_corrections(cases["corrections"], strangers, sense),

@@ -27,6 +27,8 @@ DATA = Path(__file__).parents[1] / "data"
 SHORT = DATA / "short.json"
 PAIRS = DATA / "pairs.jsonl"
 LEARNED_CASES = DATA / "learned.txt"
+CASES = (DATA / "integrity.txt", LEARNED_CASES)
+_GROUP = "cases"  # all of them are learned from together, or left out
 _TODAY = datetime(2026, 5, 4, 12, tzinfo=UTC)
 _OF_PAIR = 1.0
 _OF_SENTENCE = 0.3
@@ -40,6 +42,8 @@ _OF_ANYTHING = 0.3
 _OFTEN = 4  # requests that hold a run of words by which others may be known
 ANSWER_PENALTY = 30.0
 MEANT_PENALTY = 2.0
+Cases = Mapping[str, Sequence[Sequence[str]]]
+
 _ACTS = {"statement": "tell", "correction": "tell", "question": "ask", "never_said": "ask", "chit_chat": "chat"}
 
 
@@ -112,9 +116,8 @@ def pair_examples(path: Path, sense: Sense) -> list[Example]:
     return examples
 
 
-def forget_examples(path: Path, spoken: Mapping[str, Sequence[str]], sense: Sense) -> list[Example]:
+def forget_examples(cases: Cases, spoken: Mapping[str, Sequence[str]], sense: Sense) -> list[Example]:
     """Requests to forget something, what is near to one and what was `spoken` by set; for less, whatever else there is."""
-    cases = read_cases(path)
     asking, near = ([text for (text,) in cases[name]] for name in ("forget", "not_forget"))
     near += [case[1] for case in cases["corrections"]] + [case[2] for case in cases["lookalikes"]]
     near += [text for (talk,) in cases["talk"] for text in (talk, *sentences(plain(talk)))]
@@ -123,9 +126,9 @@ def forget_examples(path: Path, spoken: Mapping[str, Sequence[str]], sense: Sens
     weighed = [
         (plain(text), wanted, group, weight)
         for texts, wanted, group, weight in (
-            (asking, True, path.stem, 1.0),
-            (near, False, path.stem, 1.0),
-            (told, False, path.stem, _OF_ANYTHING),
+            (asking, True, _GROUP, 1.0),
+            (near, False, _GROUP, 1.0),
+            (told, False, _GROUP, _OF_ANYTHING),
             *((texts, False, group, 1.0) for group, texts in spoken.items()),
         )
         for text in dict.fromkeys(texts)
@@ -141,9 +144,8 @@ def forget_examples(path: Path, spoken: Mapping[str, Sequence[str]], sense: Sens
     ]
 
 
-def case_examples(path: Path, sense: Sense) -> dict[str, list[Example]]:
+def case_examples(cases: Cases, sense: Sense) -> dict[str, list[Example]]:
     """Single messages that tell something, ask for it, or hold nothing to keep."""
-    cases = read_cases(path)
     told = [text for case in (*cases["pairs"], *cases["corrections"]) for text in case[:2]]
     told += [case[2] for case in cases["lookalikes"]]
     asked = [case[2] for case in (*cases["pairs"], *cases["corrections"])]
@@ -151,7 +153,7 @@ def case_examples(path: Path, sense: Sense) -> dict[str, list[Example]]:
     weighed = [(told, "tell", _OF_A_CASE), (asked, "ask", _OF_A_CASE), (idle, "chat", _OF_IDLE)]
     return {
         act: [
-            Example(act_features(text), said == act, path.stem, sense.vector(text), weight)
+            Example(act_features(text), said == act, _GROUP, sense.vector(text), weight)
             for texts, said, weight in weighed
             for text in _as_typed(texts)
             if is_english(text)
@@ -165,14 +167,14 @@ def _as_typed(texts: Sequence[str]) -> list[str]:
     return [typed for text in texts for typed in dict.fromkeys((text, text.lower().rstrip(".")))]
 
 
-def crowded_examples(path: Path, sense: Sense) -> list[Example]:
+def crowded_examples(cases: Cases, sense: Sense) -> list[Example]:
     """Questions about one memory of all the pairs: what is found then lies nearer together than in a story."""
-    cases = [case for case in read_cases(path)["pairs"] if all(map(is_english, case[:3]))]
-    texts = [text for first, second, _, _ in cases for text in (first, second)]
+    pairs = [case for case in cases["pairs"] if all(map(is_english, case[:3]))]
+    texts = [text for first, second, _, _ in pairs for text in (first, second)]
     known = _memories(texts)
     vectors, words_of = sense.vectors(texts), [set(content_words(text)) for text in texts]
     examples = []
-    for number, (_first, _second, asked, keys) in enumerate(cases):
+    for number, (_first, _second, asked, keys) in enumerate(pairs):
         words = set(content_words(asked))
         near = [
             float(cosine) + _OF_A_WORD * len(words & held)
@@ -186,7 +188,7 @@ def crowded_examples(path: Path, sense: Sense) -> list[Example]:
         ]
         features = features_of(parse(asked, _TODAY.date(), context=asked), [known[index] for index in found], (), sense)
         examples += [
-            Example(one, label, path.stem, weight=_OF_CROWDED / max(1, sum(right)) if label else 0.2)
+            Example(one, label, _GROUP, weight=_OF_CROWDED / max(1, sum(right)) if label else 0.2)
             for one, label in zip(features, right, strict=True)
         ]
     return examples
@@ -214,20 +216,30 @@ def _answers(one: Played, entry: MemoryEntry) -> bool:
 def examples_of(sets: Mapping[str, Sequence[Played]], sense: Sense) -> dict[str, list[Example]]:
     """What there is to learn each decision from."""
     found: dict[str, list[Example]] = {name: [] for name in (*LEARNED_ACTS, "answers")}
+    cases = _cases()
     for act, examples in short_examples(SHORT, sense).items():
         found[act] += examples
-    for act, examples in case_examples(LEARNED_CASES, sense).items():
+    for act, examples in case_examples(cases, sense).items():
         found[act] += examples
-    found["answers"] += pair_examples(PAIRS, sense) + crowded_examples(LEARNED_CASES, sense)
+    found["answers"] += pair_examples(PAIRS, sense) + crowded_examples(cases, sense)
     for group, played in sets.items():
         for act, examples in act_examples(played, group, sense).items():
             found[act] += examples
         found["answers"] += answer_examples(played, group, sense)
-    found["forgets"] = forget_examples(LEARNED_CASES, _spoken(sets), sense)
-    told = situations(LEARNED_CASES, sets, sense)
+    found["forgets"] = forget_examples(cases, _spoken(sets), sense)
+    told = situations(cases, sets, sense)
     found["meant"] = meant_examples(told, sense)
     judging = sense.with_models(as_decisions({"meant": fit(found["meant"], penalty=MEANT_PENALTY)}))
     found["corrects"] = corrects_examples(told, judging)
+    return found
+
+
+def _cases() -> dict[str, list[list[str]]]:
+    """The cases of all files, by section."""
+    found: dict[str, list[list[str]]] = {}
+    for path in CASES:
+        for name, cases in read_cases(path).items():
+            found.setdefault(name, []).extend(cases)
     return found
 
 

@@ -79,8 +79,8 @@ _MISSPOKE = re.compile(
     re.IGNORECASE,
 )
 
-# The probability from which it is a correction; where words say so, or all but the value is said again with "now", a lower one.
-_ENOUGH, _ENOUGH_IN_WORDS = 0.6, 0.3
+# The probability from which it is a correction; where words say so, a lower one.
+_ENOUGH, _ENOUGH_IN_WORDS = 0.4, 0.3
 _CLEAR_LEAD = 4.0  # the same where the correction names the memory by one word, and gives another value
 _LEAD = 1.0  # of the logarithm of the odds, over the next memory that could be meant
 # Words that a correction such as "Scratch that about the boiler key, …" shares with the memory that it names itself.
@@ -141,11 +141,13 @@ def find_corrected(
     chosen = choose(new, observation.text, said, known, sense)
     if chosen is None:
         return None
-    claim = known[chosen.position].claim
+    claim, is_last = known[chosen.position].claim, known[chosen.position].is_last
     leaning, named = leans(said, observation.text), _words_naming(new, claim) > 0
-    if not (leaning or named or new.refuted & claim.words or _says_the_same_of_oneself(new, claim)):
+    means_it = leaning or named or bool(new.refuted & claim.words) or _says_the_same_of_oneself(new, claim)
+    if not means_it and not (is_last and corrects(said)):
         return None  # it stands alone, and of this memory it says nothing
-    if chosen.probability < _enough(said, new, claim) or not _has_a_sign(new, claim, observation.text, said):
+    enough = _enough(said) if means_it else _ENOUGH
+    if chosen.probability < enough or not _has_a_sign(new, claim, observation.text, said):
         return None
     return Correction(entries[chosen.position], not leaning and _tells_all_of(new, claim, said), named)
 
@@ -181,11 +183,8 @@ def _may_correct(observation: Observation, said: str) -> bool:
     return not says_what_stays(said) and (not _ADDS.search(observation.text) or bool(TAKES_BACK.search(said)))
 
 
-def _enough(said: str, new: Claim, old: Claim) -> float:
-    moved = MOVES.search(said) and _HOME.match(new.text) and _HOME.match(old.text) and not is_past(old.text)
-    now = LATELY.search(said) and share_a_frame(new.text, old.text)
-    is_so_now = (moved or now) and different_kinds(new, old)
-    return _ENOUGH_IN_WORDS if TAKES_BACK.search(said) or is_so_now else _ENOUGH
+def _enough(said: str) -> float:
+    return _ENOUGH_IN_WORDS if corrects(said) else _ENOUGH
 
 
 def _known(
@@ -206,13 +205,11 @@ def correcting_claim(text: str, said: str, concepts: Sequence[Concept] = ()) -> 
 
 
 def choose(new: Claim, text: str, said: str, known: Sequence[Known], sense: Sense) -> Chosen | None:
-    """The memory that stands out as meant; where the correction means nothing alone, of those that were said last."""
+    """The memory that stands out as meant, or else one of those that were said last, where no other is named better."""
     rated = rate(new, [one.claim for one in known], sense)
     leaning = leans(said, text)
     named = [_words_naming(new, one.claim) for one in known]
     able = [one for one in rated if _may_be_meant(new, known[one.position])]
-    if not able:
-        return None
     able = [one for one in able if not _is_refuted(new, known[one.position].claim)]
     if not able:
         return None
@@ -221,14 +218,11 @@ def choose(new: Claim, text: str, said: str, known: Sequence[Known], sense: Sens
     best = max(able, key=lambda one: one.score)
     is_clear = best.lead >= _CLEAR_LEAD and named[best.position] and different_kinds(new, known[best.position].claim)
     if not leaning or is_clear or named[best.position] >= _NAMED_BY_ITSELF:
-        if best.lead < _LEAD:
-            clear = _clearer_of_two(new, rated, known)
-            if clear not in able:
-                return None
-            best = clear
-        if named[best.position] < max(named):
+        standing_out = best if best.lead >= _LEAD else _clearer_of_two(new, rated, known)
+        if standing_out in able and named[standing_out.position] == max(named):
+            return _chosen(new, said, known, standing_out, leaning, sense)
+        if leaning:
             return None
-        return _chosen(new, said, known, best, leaning, sense)
     last = [one for one in able if known[one.position].is_last]
     if not last:
         return None
@@ -252,8 +246,7 @@ def doubted(new: Claim, text: str, said: str, known: Sequence[Known], sense: Sen
     ]
     if len(two) < 2 or two[0].lead >= _LEAD or not all(_words_naming(new, known[one.position].claim) for one in two):
         return []
-    enough = _enough(said, new, known[two[0].position].claim)
-    sure = _chosen(new, said, known, two[0], False, sense).probability >= enough
+    sure = _chosen(new, said, known, two[0], False, sense).probability >= _enough(said)
     return [one.position for one in two] if sure else []
 
 
