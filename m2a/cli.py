@@ -61,12 +61,10 @@ def ask(
 ) -> None:
     """Say something to the assistant, in a conversation of its own. The answer goes to standard output, and what the memory
     kept of it, and what it did not, to standard error."""
-    pieces = pieces_of("ask", text=text, photos=_readable(photo), conversation_id=None)
-    if not as_json:
-        _print_turn(pieces)
-        return
-    for piece in pieces:
-        if "turn" in piece:
+    for piece in pieces_of("ask", text=text, photos=_readable(photo), conversation_id=None):
+        if not as_json:
+            _print_piece(piece)
+        elif "turn" in piece:
             print(json.dumps(piece["turn"], ensure_ascii=False, indent=2))
 
 
@@ -96,7 +94,9 @@ def chat(
                 if not text.strip():
                     continue
                 try:
-                    conversation_id = _print_turn(pieces("ask", text=text, photos=[], conversation_id=conversation_id))
+                    for piece in pieces("ask", text=text, photos=[], conversation_id=conversation_id):
+                        conversation_id = piece.get("conversation_id", conversation_id)
+                        _print_piece(piece)
                 except UserError as error:  # the next line may fare better
                     _complain(str(error))
         finally:
@@ -112,20 +112,16 @@ def _line() -> str | None:
         return None
 
 
-def _print_turn(pieces: Iterator[dict[str, Any]]) -> str | None:
-    """Prints an answer as it comes, and then what the memory made of the turn. Returns the conversation's id."""
+def _print_piece(piece: dict[str, Any]) -> None:
+    """Prints a piece of an answer, or at its end what the memory made of the turn."""
     from m2a.printed import notices
 
-    conversation_id = None
-    for piece in pieces:
-        if "text" in piece:
-            print(piece["text"], end="", flush=True)
-        else:
-            print(flush=True)
-            conversation_id = piece["turn"]["conversation_id"]
-            for notice in notices(piece["turn"]):
-                print(notice, file=sys.stderr)
-    return conversation_id
+    if "text" in piece:
+        print(piece["text"], end="", flush=True)
+    elif "turn" in piece:
+        print(flush=True)
+        for notice in notices(piece["turn"]):
+            print(notice, file=sys.stderr)
 
 
 @memory.command("list")

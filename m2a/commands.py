@@ -26,6 +26,7 @@ from m2a.types import (
     MemoryFilter,
     MemorySearched,
     Message,
+    MessageRecorded,
     NotKept,
     Receipt,
     ReplyFinished,
@@ -40,7 +41,8 @@ Piece = dict[str, Any]
 async def ask(
     assistant: Assistant, *, text: str, photos: list[str], conversation_id: str | None
 ) -> AsyncGenerator[Piece, None]:
-    """One turn in that conversation, or one of its own: pieces of `text`, then the `turn` as a whole, or an `error`.
+    """One turn in that conversation, or one of its own: its `conversation_id`, pieces of `text`, then the `turn` as a whole,
+    or an `error`.
 
     `photos` are the paths of files: who calls is the user of this machine, and bytes would be too much for a request.
     """
@@ -48,6 +50,8 @@ async def ask(
     paths = [Path(photo) for photo in photos]
     async for event in assistant.turn(assistant.local_owner, text, paths, conversation_id):
         match event:
+            case MessageRecorded(message):
+                yield {"conversation_id": message.conversation_id}
             case TextDelta(piece):
                 yield {"text": piece}
             case MemorySearched(query, hits):

@@ -121,13 +121,12 @@ class TurnRunner:
                 )
             for event in late:
                 turn.emit(event)
-            if message.photos and not bank.is_temporary:
-                await asyncio.wait(
-                    [self._caption(bank.owner)]
-                )  # the update needs the captions, and asks for none again
+            captioning = [self._caption(bank.owner)] if message.photos and not bank.is_temporary else []
             # Its turn comes before that of any later message, which can only be answered from here on.
             async with _lock_of(self._update_locks, turn.owner):
                 if turn.reply is not None:
+                    if captioning:  # the update needs the captions, and asks for none again
+                        await asyncio.wait(captioning)
                     await agents.updates.work_off(turn.emit, after=turn.reply)
                 await in_thread(bank.index)
         except Exception as error:  # the boundary of a turn: whatever broke, the user is told and the next turn runs

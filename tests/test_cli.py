@@ -437,6 +437,14 @@ def test_a_chat_server_that_is_down_is_named_and_the_words_are_kept(tmp_path):
     assert done.code == 1 and address in done.out and "1 message, 0 memories" in done.out
 
 
+def test_a_chat_whose_answers_fail_goes_on_in_one_conversation(tmp_path):
+    down = {"M2A_CHAT_MODEL": "openai:any", "M2A_CHAT_BASE_URL": f"http://127.0.0.1:{free_port()}/v1"}
+    done = m2a(tmp_path, "chat", typed="My dog is Bobo\nHello\n", **down)
+    assert done.code == 0 and done.err.count("Cannot connect") == 2
+    [conversation] = quick(tmp_path, "erase", "conversation").out.splitlines()
+    assert "My dog is Bobo" in conversation
+
+
 def test_a_port_that_is_taken_is_named(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

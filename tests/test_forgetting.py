@@ -13,6 +13,7 @@ from m2a.types import (
     Addition,
     ConceptMention,
     EntryDraft,
+    Erasure,
     EvidenceRange,
     Forgetting,
     MessageSpan,
@@ -216,6 +217,29 @@ def test_what_was_refused_tells_nothing_that_was_forgotten_since(memory):
     assert "4471" not in str(memory.bank.replies.steps(reply.message_id))
     with pytest.raises(LookupError):
         memory.bank.review_queue.insist(reply.message_id, 1)
+
+
+def test_a_refused_forgetting_that_is_insisted_on_withholds_its_words_wherever_they_stand_by_then(memory):
+    said, reply = memory.say("My bike stands in the garage. My locker has the code 22-17-9. I like tea.")
+    bike, locker = (MessageSpan(said.message_id, 0, 29), MessageSpan(said.message_id, 30, 61))
+    refused = Refusal("Forget the code.", "Not sure.", Forgetting((), "", (locker,)))
+    memory.bank.write([Forgetting((), "", (bike,))], who="test", update_of=reply.message_id, refusals=[refused])
+    memory.bank.review_queue.insist(reply.message_id, 0)
+    assert memory.bank.messages([said.message_id])[said.message_id].text == f"{FORGOTTEN} I like tea."
+    memory.bank.undo(reply.message_id, 0)
+    memory.bank.undo(reply.message_id, 1)
+    assert memory.bank.messages([said.message_id])[said.message_id] == said
+
+
+def test_a_refused_forgetting_cannot_be_insisted_on_once_an_erasure_moved_its_words(memory):
+    said, reply = memory.say("My bike stands in the garage. My locker has the code 22-17-9. I like tea.")
+    bike, locker = (MessageSpan(said.message_id, 0, 29), MessageSpan(said.message_id, 30, 61))
+    refused = Refusal("Forget the code.", "Not sure.", Forgetting((), "", (locker,)))
+    memory.bank.write([Forgetting((), "", (bike,))], who="test", update_of=reply.message_id, refusals=[refused])
+    memory.bank.erase(Erasure("forgotten"))
+    with pytest.raises(LookupError):
+        memory.bank.review_queue.insist(reply.message_id, 0)
+    assert memory.bank.messages([said.message_id])[said.message_id].text.endswith("22-17-9. I like tea.")
 
 
 def test_words_are_cut_out_where_they_stand():

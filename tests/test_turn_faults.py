@@ -18,7 +18,17 @@ from m2a.doctor import examine
 from m2a.memory import updates
 from m2a.memory.milvus import IndexUnavailableError
 from m2a.settings import load_settings
-from m2a.types import Action, AddMemory, Failed, Finish, ReplyFinished, SearchSemanticMemories, UpdateMemory
+from m2a.types import (
+    Action,
+    AddMemory,
+    Failed,
+    Finish,
+    NotKept,
+    ReplyFinished,
+    SearchSemanticMemories,
+    TurnEvent,
+    UpdateMemory,
+)
 from models.abilities import Abilities
 from models.chat_model import (
     ChatMessage,
@@ -273,6 +283,45 @@ async def test_an_update_about_a_photo_whose_file_is_gone_holds_up_no_other(
     assert [entry.text for entry in bank.entries()] == ["Anna likes tea"]
     update = next(state for state in reversed(policy.seen) if state.message == shown)
     assert [(view.number, view.photo_id) for view in update.photos] == [(2, shown.photos[1])]
+
+
+class PausedCaptions(ScriptedChat):
+    """Captions a photo only once it is let go on."""
+
+    def __init__(self, *calls: tuple[str, Mapping[str, Any]]) -> None:
+        super().__init__(*calls)
+        self.goes_on = asyncio.Event()
+
+    async def stream(
+        self, messages: Sequence[ChatMessage], tools: Sequence[Tool] = ()
+    ) -> AsyncGenerator[str | TokenUsage, None]:
+        if any(isinstance(part, PhotoPart) and part.label == "The photo:" for m in messages for part in m.parts):
+            await self.goes_on.wait()
+        async for piece in super().stream(messages, tools):
+            yield piece
+
+
+async def test_an_update_that_waits_for_captions_is_told_in_its_own_turn(tmp_path: Path) -> None:
+    chat = PausedCaptions(("finish", {"missing": "the red pot"}))
+    async with Assistant.open(
+        load_settings(data_dir=tmp_path), policy=LanguagePolicy(chat), clock=Clock()
+    ) as assistant:
+        first = assistant.turn(assistant.local_owner, "Forget the red pot", [photo("red")])
+        told = [event async for event in until_answered(first)]
+        conversation_id = told[-1].message.conversation_id
+        second = assistant.turn(assistant.local_owner, "Hello", conversation_id=conversation_id)
+        assert [event async for event in until_answered(second)]
+        chat.goes_on.set()
+        [not_kept] = only(NotKept, [event async for event in first])
+        assert "the red pot" in not_kept.text
+        assert only(NotKept, [event async for event in second]) == []
+
+
+async def until_answered(turn: AsyncIterator[TurnEvent]) -> AsyncIterator[TurnEvent]:
+    async for event in turn:
+        yield event
+        if isinstance(event, ReplyFinished):
+            return
 
 
 async def test_photos_go_into_prompts_no_larger_than_a_model_looks_at(tmp_path: Path) -> None:

@@ -369,10 +369,14 @@ class MemoryBank:
         with self._database.write(self.owner) as unit:
             if update_of is not None and not updates.finish(unit, update_of):
                 return []
+            kept = [
+                one if one.change is None else replace(one, change=self._writer.in_log(unit, one.change))
+                for one in refusals
+            ]
             written = self._writer.apply(unit, changes, who=who, now=self._clock())
             reply_id = update_of if update_of is not None else trace_of
             if reply_id is not None:
-                change_log.append(unit, reply_id, [item.stored for item in written], refusals, unasked)
+                change_log.append(unit, reply_id, [item.stored for item in written], kept, unasked)
             return [item.changed for item in written]
 
     def add(self, draft: EntryDraft, *, who: str, why: Reason) -> MemoryEntry:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from m2a.memory.attribution import Attribution
 from m2a.memory.change_log import dump_changed
@@ -26,6 +26,8 @@ from m2a.types import (
     Supersession,
 )
 
+AnyChange = TypeVar("AnyChange", bound=Change | Keeping)
+
 
 @dataclass(frozen=True, slots=True)
 class WrittenChange:
@@ -47,16 +49,22 @@ class ChangeWriter:
         self, unit: UnitOfWork, changes: Sequence[Change | Keeping], *, who: str, now: datetime
     ) -> list[WrittenChange]:
         """Make the changes, in order. What holds already is no change."""
+        # Spans are of the messages as they are read now: what one change withholds would move those of the next.
+        return self.apply_to_log(unit, [self.in_log(unit, change) for change in changes], who=who, now=now)
+
+    def in_log(self, unit: UnitOfWork, change: AnyChange) -> AnyChange:
+        """The change with spans of the log in the place of those of messages as they are read now."""
+        if isinstance(change, Forgetting):
+            return replace(change, spans=tuple(sorted(self._forgetter.in_log(unit, change.spans))))
+        return change
+
+    def apply_to_log(
+        self, unit: UnitOfWork, changes: Sequence[Change | Keeping], *, who: str, now: datetime
+    ) -> list[WrittenChange]:
+        """As `apply`, of changes whose spans are of the log."""
         by = Attribution(who, "", now)
         written: list[WrittenChange] = []
-        # Spans are of the messages as they are read now: what one change withholds would move those of the next.
-        logged = [
-            replace(change, spans=tuple(sorted(self._forgetter.in_log(unit, change.spans))))
-            if isinstance(change, Forgetting)
-            else change
-            for change in changes
-        ]
-        for change in logged:
+        for change in changes:
             match change:
                 case Addition():
                     written.append(self._add(unit, change, by))

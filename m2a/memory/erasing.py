@@ -80,7 +80,9 @@ class _Work(ErasureRemoval):
         self._withhold_more(set() if erased.kind == "forgotten" else self._retold(telling, *places))
         changed = self._rewrite_messages()
         retitle_telling(unit, telling)
-        scrub_notes(unit, telling, set(keys), self._photos, self._forgettings)
+        scrub_notes(
+            unit, telling, set(keys), self._photos, self._forgettings, {one.message.message_id for one in changed}
+        )
         left = self._names()
         return ErasurePreview(
             erased,

@@ -7,6 +7,7 @@ nor code that may change. What needs the program's own rules (which words a forg
 
 import json
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from sqlalchemy import Connection, Row, text
 
@@ -22,192 +23,20 @@ FORGOTTEN_BEFORE_WITHHOLDING = "forgotten_before_words_were_withheld"
 
 def migrate(connection: Connection, version: int) -> None:
     """Run every migration after `version`, in order, in the caller's transaction."""
+    is_sqlite = connection.dialect.name == "sqlite"
+    types = {
+        "id": "INTEGER" if is_sqlite else "BIGINT",
+        "serial": "INTEGER" if is_sqlite else "BIGSERIAL",
+        "bytes": "BLOB" if is_sqlite else "BYTEA",
+        "false": "0" if is_sqlite else "false",
+    }
     for number in range(version + 1, SCHEMA_VERSION + 1):
-        _MIGRATIONS[number](connection)
+        statements, move = _MIGRATIONS[number]
+        for statement in statements.format(**types).split(";"):
+            connection.exec_driver_sql(statement)
+        if move is not None:
+            move(connection)
         _execute(connection, "UPDATE setting SET value = :version WHERE key = 'schema_version'", version=str(number))
-
-
-def _to_version_2(connection: Connection) -> None:
-    _add_tables_and_columns(connection)
-    _drop_update_records(connection)
-    _rewrite_history(connection)
-    _leave_entries_their_own_evidence(connection)
-    _note_what_entries_rest_on(connection)
-    _note_what_was_forgotten(connection)
-    _rewrite_traces(connection)
-    _note_answered_messages(connection)
-    last = connection.scalar(text("SELECT max(history_id) FROM entry_history"))
-    _set(connection, LAST_HISTORY_OF_VERSION_1, str(last or 0))
-
-
-def _to_version_3(connection: Connection) -> None:
-    """Users can say what a photo does not show, photos that nobody named are captioned too, and which message a reply
-    answers is a column."""
-    false = "0" if connection.dialect.name == "sqlite" else "false"
-    _execute(connection, f"ALTER TABLE concept_photo ADD COLUMN is_denied BOOLEAN DEFAULT {false} NOT NULL")
-    _execute(connection, "ALTER TABLE photo ADD COLUMN captioned_by TEXT DEFAULT '' NOT NULL")
-    _execute(connection, "UPDATE photo SET captioned_by = 'schema version 2' WHERE caption <> ''")
-    _move_answered_messages(connection)
-
-
-def _to_version_4(connection: Connection) -> None:
-    """What was erased leaves a receipt."""
-    number = "INTEGER" if connection.dialect.name == "sqlite" else "BIGSERIAL"
-    _execute(
-        connection,
-        f"""CREATE TABLE receipt (
-            receipt_id {number} NOT NULL,
-            owner VARCHAR(32) NOT NULL,
-            kind VARCHAR(12) NOT NULL,
-            erased TEXT NOT NULL,
-            erased_at BIGINT NOT NULL,
-            purged_at BIGINT,
-            PRIMARY KEY (receipt_id)
-        )""",
-    )
-
-
-def _to_version_5(connection: Connection) -> None:
-    """An owner has settings, and what was refused in past turns can be kept from one place."""
-    number = "INTEGER" if connection.dialect.name == "sqlite" else "BIGINT"
-    _execute(
-        connection,
-        """CREATE TABLE owner_setting (
-            owner VARCHAR(32) NOT NULL,
-            key VARCHAR(40) NOT NULL,
-            value TEXT NOT NULL,
-            PRIMARY KEY (owner, key)
-        )""",
-    )
-    _execute(
-        connection,
-        f"""CREATE TABLE held_memory (
-            owner VARCHAR(32) NOT NULL,
-            message_id {number} NOT NULL,
-            number INTEGER NOT NULL,
-            held VARCHAR(8) NOT NULL,
-            PRIMARY KEY (owner, message_id, number)
-        )""",
-    )
-    for row in _rows(connection, "SELECT owner, message_id, steps FROM trace"):
-        steps = json.loads(row.steps)
-        for number_of, refusal in enumerate(steps.get("refusals", ()) if isinstance(steps, dict) else ()):
-            kind = (refusal.get("change") or {}).get("kind")
-            if kind in ("Addition", "Replacement") and not refusal.get("done"):
-                _execute(
-                    connection,
-                    "INSERT INTO held_memory (owner, message_id, number, held) VALUES (:owner, :message_id, :number, 'check')",
-                    owner=row.owner,
-                    message_id=row.message_id,
-                    number=number_of,
-                )
-
-
-def _to_version_6(connection: Connection) -> None:
-    """Memories can be pinned, have a last day, and be kept without being used."""
-    number = "INTEGER" if connection.dialect.name == "sqlite" else "BIGINT"
-    for statement in (
-        "ALTER TABLE entry ADD COLUMN pinned_at BIGINT",
-        "ALTER TABLE entry ADD COLUMN used_until VARCHAR(10)",
-        "CREATE INDEX entry_by_pin ON entry (owner, pinned_at)",
-        "CREATE INDEX entry_by_last_day ON entry (owner, used_until)",
-        f"""CREATE TABLE kept_back (
-            owner VARCHAR(32) NOT NULL,
-            memory_id {number} NOT NULL,
-            forgetting_id {number} NOT NULL,
-            reason VARCHAR(11) NOT NULL,
-            kept_at BIGINT NOT NULL,
-            PRIMARY KEY (owner, memory_id)
-        )""",
-        "CREATE INDEX kept_back_by_forgetting ON kept_back (owner, forgetting_id)",
-    ):
-        _execute(connection, statement)
-
-
-def _to_version_7(connection: Connection) -> None:
-    """What a turn took is kept with its reply, and what nothing is wrong with is not found again."""
-    number = "INTEGER" if connection.dialect.name == "sqlite" else "BIGINT"
-    _execute(
-        connection,
-        f"""CREATE TABLE turn_cost (
-            owner VARCHAR(32) NOT NULL,
-            message_id {number} NOT NULL,
-            stage VARCHAR(6) NOT NULL,
-            measured_at BIGINT NOT NULL,
-            seconds FLOAT NOT NULL,
-            first_word FLOAT,
-            calls INTEGER NOT NULL,
-            input_tokens BIGINT,
-            output_tokens BIGINT,
-            dollars FLOAT,
-            PRIMARY KEY (owner, message_id, stage)
-        )""",
-    )
-    _execute(connection, "CREATE INDEX turn_cost_by_time ON turn_cost (owner, measured_at)")
-    _execute(
-        connection,
-        """CREATE TABLE dismissed_finding (
-            owner VARCHAR(32) NOT NULL,
-            kind VARCHAR(13) NOT NULL,
-            subject TEXT NOT NULL,
-            PRIMARY KEY (owner, kind, subject)
-        )""",
-    )
-
-
-def _to_version_8(connection: Connection) -> None:
-    """A search passes over what the user edited."""
-    _execute(connection, "CREATE INDEX message_by_replaced ON message (owner, replaces)")
-
-
-def _to_version_9(connection: Connection) -> None:
-    """What replies rest on, and whether a change of theirs holds, is asked of SQL; until then it stood in JSON alone."""
-    number = "INTEGER" if connection.dialect.name == "sqlite" else "BIGINT"
-    for statement in (
-        "ALTER TABLE trace ADD COLUMN changes INTEGER DEFAULT '0' NOT NULL",
-        f"""CREATE TABLE reply_source (
-            owner VARCHAR(32) NOT NULL,
-            message_id {number} NOT NULL,
-            kind VARCHAR(7) NOT NULL,
-            record_id {number} NOT NULL,
-            PRIMARY KEY (owner, message_id, kind, record_id)
-        )""",
-        "CREATE INDEX reply_source_by_record ON reply_source (owner, record_id)",
-    ):
-        _execute(connection, statement)
-    for row in _rows(connection, "SELECT owner, message_id, steps FROM trace"):
-        steps = json.loads(row.steps)
-        if not isinstance(steps, dict):
-            continue
-        this = {"owner": row.owner, "message_id": row.message_id}
-        if changes := sum(not change.get("undone") for change in steps.get("changes", ())):
-            _execute(
-                connection,
-                "UPDATE trace SET changes = :changes WHERE owner = :owner AND message_id = :message_id",
-                **this,
-                changes=changes,
-            )
-        hits = [source["hit"] for source in steps.get("sources", ())]
-        for kind, record_id in sorted({(hit["kind"], hit["id"]) for hit in hits}):
-            _execute(
-                connection,
-                "INSERT INTO reply_source (owner, message_id, kind, record_id) VALUES (:owner, :message_id, :kind, :record_id)",
-                **this,
-                kind=kind,
-                record_id=record_id,
-            )
-
-
-_MIGRATIONS: Mapping[int, Callable[[Connection], None]] = {
-    2: _to_version_2,
-    3: _to_version_3,
-    4: _to_version_4,
-    5: _to_version_5,
-    6: _to_version_6,
-    7: _to_version_7,
-    8: _to_version_8,
-    9: _to_version_9,
-}
 
 
 # Version 2: an entry says what it rests on and corrects, words can be withheld, and no update records repeat memories.
@@ -295,15 +124,113 @@ CREATE TABLE IF NOT EXISTS ranked_count (
 """
 
 
-def _add_tables_and_columns(connection: Connection) -> None:
-    is_sqlite = connection.dialect.name == "sqlite"
-    types = {
-        "id": "INTEGER" if is_sqlite else "BIGINT",
-        "bytes": "BLOB" if is_sqlite else "BYTEA",
-        "false": "0" if is_sqlite else "false",
-    }
-    for statement in (_RANKED_TABLES + ";" + _VERSION_2).format(**types).split(";"):
-        connection.exec_driver_sql(statement)
+# Users can say what a photo does not show, photos that nobody named are captioned too, and which message a reply answers is a
+# column.
+_VERSION_3 = """
+ALTER TABLE concept_photo ADD COLUMN is_denied BOOLEAN DEFAULT {false} NOT NULL;
+ALTER TABLE photo ADD COLUMN captioned_by TEXT DEFAULT '' NOT NULL;
+UPDATE photo SET captioned_by = 'schema version 2' WHERE caption <> '';
+ALTER TABLE trace ADD COLUMN answers {id} DEFAULT '0' NOT NULL
+"""
+
+# What was erased leaves a receipt.
+_VERSION_4 = """
+CREATE TABLE receipt (
+    receipt_id {serial} NOT NULL,
+    owner VARCHAR(32) NOT NULL,
+    kind VARCHAR(12) NOT NULL,
+    erased TEXT NOT NULL,
+    erased_at BIGINT NOT NULL,
+    purged_at BIGINT,
+    PRIMARY KEY (receipt_id)
+)
+"""
+
+# An owner has settings, and what was refused in past turns can be kept from one place.
+_VERSION_5 = """
+CREATE TABLE owner_setting (
+    owner VARCHAR(32) NOT NULL,
+    key VARCHAR(40) NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (owner, key)
+);
+CREATE TABLE held_memory (
+    owner VARCHAR(32) NOT NULL,
+    message_id {id} NOT NULL,
+    number INTEGER NOT NULL,
+    held VARCHAR(8) NOT NULL,
+    PRIMARY KEY (owner, message_id, number)
+)
+"""
+
+# Memories can be pinned, have a last day, and be kept without being used.
+_VERSION_6 = """
+ALTER TABLE entry ADD COLUMN pinned_at BIGINT;
+ALTER TABLE entry ADD COLUMN used_until VARCHAR(10);
+CREATE INDEX entry_by_pin ON entry (owner, pinned_at);
+CREATE INDEX entry_by_last_day ON entry (owner, used_until);
+CREATE TABLE kept_back (
+    owner VARCHAR(32) NOT NULL,
+    memory_id {id} NOT NULL,
+    forgetting_id {id} NOT NULL,
+    reason VARCHAR(11) NOT NULL,
+    kept_at BIGINT NOT NULL,
+    PRIMARY KEY (owner, memory_id)
+);
+CREATE INDEX kept_back_by_forgetting ON kept_back (owner, forgetting_id)
+"""
+
+# What a turn took is kept with its reply, and what nothing is wrong with is not found again.
+_VERSION_7 = """
+CREATE TABLE turn_cost (
+    owner VARCHAR(32) NOT NULL,
+    message_id {id} NOT NULL,
+    stage VARCHAR(6) NOT NULL,
+    measured_at BIGINT NOT NULL,
+    seconds FLOAT NOT NULL,
+    first_word FLOAT,
+    calls INTEGER NOT NULL,
+    input_tokens BIGINT,
+    output_tokens BIGINT,
+    dollars FLOAT,
+    PRIMARY KEY (owner, message_id, stage)
+);
+CREATE INDEX turn_cost_by_time ON turn_cost (owner, measured_at);
+CREATE TABLE dismissed_finding (
+    owner VARCHAR(32) NOT NULL,
+    kind VARCHAR(13) NOT NULL,
+    subject TEXT NOT NULL,
+    PRIMARY KEY (owner, kind, subject)
+)
+"""
+
+# A search passes over what the user edited.
+_VERSION_8 = "CREATE INDEX message_by_replaced ON message (owner, replaces)"
+
+# What replies rest on, and whether a change of theirs holds, is asked of SQL; until then it stood in JSON alone.
+_VERSION_9 = """
+ALTER TABLE trace ADD COLUMN changes INTEGER DEFAULT '0' NOT NULL;
+CREATE TABLE reply_source (
+    owner VARCHAR(32) NOT NULL,
+    message_id {id} NOT NULL,
+    kind VARCHAR(7) NOT NULL,
+    record_id {id} NOT NULL,
+    PRIMARY KEY (owner, message_id, kind, record_id)
+);
+CREATE INDEX reply_source_by_record ON reply_source (owner, record_id)
+"""
+
+
+def _to_version_2(connection: Connection) -> None:
+    _drop_update_records(connection)
+    _rewrite_history(connection)
+    _leave_entries_their_own_evidence(connection)
+    _note_what_entries_rest_on(connection)
+    _note_what_was_forgotten(connection)
+    _rewrite_traces(connection)
+    _note_answered_messages(connection)
+    last = connection.scalar(text("SELECT max(history_id) FROM entry_history"))
+    _set(connection, LAST_HISTORY_OF_VERSION_1, str(last or 0))
 
 
 def _drop_update_records(connection: Connection) -> None:
@@ -403,23 +330,22 @@ def _rewrite_traces(connection: Connection) -> None:
         (row.owner, row.memory_id): row.forgetting_id
         for row in _rows(connection, "SELECT owner, memory_id, forgetting_id FROM forgotten_entry WHERE was_alive")
     }
-    for row in _rows(connection, "SELECT owner, message_id, steps FROM trace"):
-        steps = json.loads(row.steps)
-        if not isinstance(steps, dict) or not steps.get("changes"):
+    for owner, message_id, steps in _traces(connection):
+        if not steps.get("changes"):
             continue
         for change in steps["changes"]:
             change["rival_ids"] = []
             if change["change"] == "deleted":
                 change["change"] = "forgotten"
-                change["forgetting_id"] = forgettings.get((row.owner, change["previous_id"]))
+                change["forgetting_id"] = forgettings.get((owner, change["previous_id"]))
             elif change["change"] == "replaced":
                 change |= {"is_new": True, "along": [change["previous_id"]]}
         _execute(
             connection,
             "UPDATE trace SET steps = :steps WHERE owner = :owner AND message_id = :message_id",
             steps=json.dumps(steps),
-            owner=row.owner,
-            message_id=row.message_id,
+            owner=owner,
+            message_id=message_id,
         )
 
 
@@ -439,24 +365,72 @@ def _note_answered_messages(connection: Connection) -> None:
         )
 
 
-# Version 3: which message a reply answers is a column of every reply's trace.
-
-
 def _move_answered_messages(connection: Connection) -> None:
-    number = "INTEGER" if connection.dialect.name == "sqlite" else "BIGINT"
-    _execute(connection, f"ALTER TABLE trace ADD COLUMN answers {number} DEFAULT '0' NOT NULL")
-    for row in _rows(connection, "SELECT owner, message_id, steps FROM trace"):
-        steps = json.loads(row.steps)
-        if isinstance(steps, dict) and "answers" in steps:
+    for owner, message_id, steps in _traces(connection):
+        if "answers" in steps:
             _execute(
                 connection,
                 "UPDATE trace SET answers = :answers, steps = :steps WHERE owner = :owner AND message_id = :message_id",
                 answers=int(steps.pop("answers")),
                 steps=json.dumps(steps),
-                owner=row.owner,
-                message_id=row.message_id,
+                owner=owner,
+                message_id=message_id,
             )
     _execute(connection, "ALTER TABLE pending_update DROP COLUMN answers")
+
+
+def _note_held_memories(connection: Connection) -> None:
+    for owner, message_id, steps in _traces(connection):
+        for number, refusal in enumerate(steps.get("refusals", ())):
+            kind = (refusal.get("change") or {}).get("kind")
+            if kind in ("Addition", "Replacement") and not refusal.get("done"):
+                _execute(
+                    connection,
+                    "INSERT INTO held_memory (owner, message_id, number, held) VALUES (:owner, :message_id, :number, 'check')",
+                    owner=owner,
+                    message_id=message_id,
+                    number=number,
+                )
+
+
+def _note_sources_and_changes(connection: Connection) -> None:
+    for owner, message_id, steps in _traces(connection):
+        this = {"owner": owner, "message_id": message_id}
+        if changes := sum(not change.get("undone") for change in steps.get("changes", ())):
+            _execute(
+                connection,
+                "UPDATE trace SET changes = :changes WHERE owner = :owner AND message_id = :message_id",
+                **this,
+                changes=changes,
+            )
+        hits = [source["hit"] for source in steps.get("sources", ())]
+        for kind, record_id in sorted({(hit["kind"], hit["id"]) for hit in hits}):
+            _execute(
+                connection,
+                "INSERT INTO reply_source (owner, message_id, kind, record_id) VALUES (:owner, :message_id, :kind, :record_id)",
+                **this,
+                kind=kind,
+                record_id=record_id,
+            )
+
+
+_MIGRATIONS: Mapping[int, tuple[str, Callable[[Connection], None] | None]] = {
+    2: (f"{_RANKED_TABLES};{_VERSION_2}", _to_version_2),
+    3: (_VERSION_3, _move_answered_messages),
+    4: (_VERSION_4, None),
+    5: (_VERSION_5, _note_held_memories),
+    6: (_VERSION_6, None),
+    7: (_VERSION_7, None),
+    8: (_VERSION_8, None),
+    9: (_VERSION_9, _note_sources_and_changes),
+}
+
+
+def _traces(connection: Connection) -> list[tuple[str, int, dict[str, Any]]]:
+    """Owner, message and how the reply came about, of every reply of which that was kept."""
+    rows = _rows(connection, "SELECT owner, message_id, steps FROM trace")
+    loaded = [(row.owner, row.message_id, json.loads(row.steps)) for row in rows]
+    return [one for one in loaded if isinstance(one[2], dict)]
 
 
 def _tell_index(connection: Connection, owner: str, memory_id: int) -> None:

@@ -91,10 +91,15 @@ def scrub_notes(
     erased: Collection[RecordKey],
     photo_ids: Collection[str],
     forgettings: Collection[int],
+    rewritten: Collection[int],
 ) -> None:
-    """Take out of traces, histories and failed updates what names or tells what is erased. Changes keep their numbers."""
+    """Take out of traces, histories and failed updates what names or tells what is erased. Changes keep their numbers.
+
+    In the messages that were `rewritten` no words stand where they stood: what was refused to be forgotten of them cannot be
+    done after all.
+    """
     for reply_id, _answers, steps in change_log.traces(unit):
-        scrubbed = _scrubbed(steps, set(telling), erased, photo_ids, forgettings)
+        scrubbed = _scrubbed(steps, set(telling), erased, photo_ids, forgettings, rewritten)
         if scrubbed != steps:
             change_log.write_steps(unit, reply_id, scrubbed)
     reply_sources.erase(unit, erased)
@@ -114,6 +119,7 @@ def _scrubbed(
     erased: Collection[RecordKey],
     photo_ids: Collection[str],
     forgettings: Collection[int],
+    rewritten: Collection[int],
 ) -> dict[str, Any]:
     memory_ids = {key.record_id for key in erased if key.kind == "entry"}
     message_ids = {key.record_id for key in erased if key.kind == "message"}
@@ -143,6 +149,8 @@ def _scrubbed(
         found["refusals"] = [
             refusal | {"text": FORGOTTEN, "reason": "", "change": None}
             if _tells(json.dumps(refusal, ensure_ascii=False), telling)
+            else refusal | {"change": None}
+            if any(message_id in rewritten for message_id, *_span in (refusal["change"] or {}).get("spans", ()))
             else refusal
             for refusal in steps["refusals"]
         ]

@@ -41,7 +41,7 @@ class ReviewQueue:
             if isinstance(change, Replacement) and refusal.held != "check":  # what it was to replace may be gone by now
                 living = self._semantic.get(unit, [change.memory_id])
                 change = change if living else Addition(change.draft, change.why)
-            written = self._writer.apply(unit, [change], who=who, now=self._clock())
+            written = self._writer.apply_to_log(unit, [change], who=who, now=self._clock())
             stored["done"] = True
             change_log.write_steps(unit, reply_id, steps)
             held_memories.settle(unit, reply_id, number)
@@ -49,7 +49,8 @@ class ReviewQueue:
             return [item.changed for item in written]
 
     def refusals(self, reply_id: int) -> list[Refusal]:
-        """What was refused in a reply's update, in order; of what was forgotten since, neither words nor the change."""
+        """What was refused in a reply's update, in order, with spans of the log; of what was forgotten since, neither words
+        nor the change."""
         with self._database.read(self._owner) as unit:
             steps = change_log.read_steps(unit, reply_id) or {}
             return change_log.load_refusals(unit, steps.get("refusals", ()), self._forgetter)

@@ -16,11 +16,22 @@ from sqlalchemy import (
     UniqueConstraint,
     false,
 )
+from sqlalchemy.schema import SchemaItem
 
 SCHEMA_VERSION = 9
 
 metadata = MetaData()
 _Id = BigInteger().with_variant(Integer, "sqlite")
+
+
+def _table(name: str, *columns: SchemaItem) -> Table:
+    """A table whose rows belong to an owner, who is the first part of their key."""
+    return Table(name, metadata, Column("owner", String(32), primary_key=True), *columns)
+
+
+def _key(name: str) -> Column[int]:
+    """A number that is a further part of the key."""
+    return Column(name, _Id, primary_key=True, autoincrement=False)
 
 
 def _owner() -> Column[str]:
@@ -48,11 +59,9 @@ conversation = Table(
     Index("conversation_of_owner", "owner", "started_at"),
 )
 
-message = Table(
+message = _table(
     "message",
-    metadata,
-    Column("owner", String(32), primary_key=True),
-    Column("message_id", _Id, primary_key=True, autoincrement=False),
+    _key("message_id"),
     Column("conversation_id", String(32), nullable=False),
     Column("role", String(9), nullable=False),
     Column("speaker", Text, nullable=False),
@@ -69,20 +78,16 @@ message = Table(
     Index("message_by_replaced", "owner", "replaces"),
 )
 
-message_photo = Table(
+message_photo = _table(
     "message_photo",
-    metadata,
-    Column("owner", String(32), primary_key=True),
-    Column("message_id", _Id, primary_key=True, autoincrement=False),
+    _key("message_id"),
     Column("position", Integer, primary_key=True),
     Column("photo_id", String(64), nullable=False),
     Index("message_photo_by_photo", "owner", "photo_id"),
 )
 
-photo = Table(
+photo = _table(
     "photo",
-    metadata,
-    Column("owner", String(32), primary_key=True),
     Column("photo_id", String(64), primary_key=True),
     Column("media_type", String(20), nullable=False),
     Column("width", Integer, nullable=False),
@@ -94,11 +99,9 @@ photo = Table(
     Column("captioned_by", Text, nullable=False, server_default=""),
 )
 
-entry = Table(
+entry = _table(
     "entry",
-    metadata,
-    Column("owner", String(32), primary_key=True),
-    Column("memory_id", _Id, primary_key=True, autoincrement=False),
+    _key("memory_id"),
     Column("version", Integer, nullable=False),
     Column("alive", Boolean, nullable=False),
     Column("kind", String(20), nullable=False),
@@ -124,21 +127,17 @@ entry = Table(
     Index("entry_by_last_day", "owner", "used_until"),
 )
 
-entry_photo = Table(
+entry_photo = _table(
     "entry_photo",
-    metadata,
-    Column("owner", String(32), primary_key=True),
-    Column("memory_id", _Id, primary_key=True, autoincrement=False),
+    _key("memory_id"),
     Column("position", Integer, primary_key=True),
     Column("photo_id", String(64), nullable=False),
     Index("entry_photo_by_photo", "owner", "photo_id"),
 )
 
-entry_evidence = Table(
+entry_evidence = _table(
     "entry_evidence",
-    metadata,
-    Column("owner", String(32), primary_key=True),
-    Column("memory_id", _Id, primary_key=True, autoincrement=False),
+    _key("memory_id"),
     Column("position", Integer, primary_key=True),
     Column("first_id", _Id, nullable=False),
     Column("last_id", _Id, nullable=False),
@@ -162,46 +161,38 @@ entry_history = Table(
     Index("entry_history_of_entry", "owner", "memory_id"),
 )
 
-concept = Table(
+concept = _table(
     "concept",
-    metadata,
-    Column("owner", String(32), primary_key=True),
-    Column("concept_id", _Id, primary_key=True, autoincrement=False),
+    _key("concept_id"),
     Column("name", Text, nullable=False),
     Column("folded_name", Text, nullable=False),
     Column("kind", String(10), nullable=False),
     UniqueConstraint("owner", "folded_name"),
 )
 
-concept_alias = Table(
+concept_alias = _table(
     "concept_alias",
-    metadata,
-    Column("owner", String(32), primary_key=True),
-    Column("concept_id", _Id, primary_key=True, autoincrement=False),
+    _key("concept_id"),
     Column("alias", Text, nullable=False),
     Column("folded_alias", String(400), primary_key=True),
     # The entry that told the alias; NULL in rows of schema version 1.
     Column("memory_id", _Id),
 )
 
-entry_concept = Table(
+entry_concept = _table(
     "entry_concept",
-    metadata,
-    Column("owner", String(32), primary_key=True),
-    Column("memory_id", _Id, primary_key=True, autoincrement=False),
-    Column("concept_id", _Id, primary_key=True, autoincrement=False),
+    _key("memory_id"),
+    _key("concept_id"),
     Index("entry_concept_by_concept", "owner", "concept_id"),
 )
 
 # Who linked a photo to a concept, and the message in which the user said so. A link holds while its entry is alive. One that
 # is denied says that the photo does not show the concept.
-concept_photo = Table(
+concept_photo = _table(
     "concept_photo",
-    metadata,
-    Column("owner", String(32), primary_key=True),
-    Column("concept_id", _Id, primary_key=True, autoincrement=False),
+    _key("concept_id"),
     Column("photo_id", String(64), primary_key=True),
-    Column("memory_id", _Id, primary_key=True, autoincrement=False),
+    _key("memory_id"),
     Column("who", Text, nullable=False),
     Column("message_id", _Id, nullable=False),
     Column("is_denied", Boolean, nullable=False, server_default=false()),
@@ -227,12 +218,10 @@ embedding = Table(
 
 # What ranking needs of a record beside its row in the index (`fusion = "best"`); made from the record, so that it can be
 # made again. Its tokens hold traces of the two messages before it.
-ranked_record = Table(
+ranked_record = _table(
     "ranked_record",
-    metadata,
-    Column("owner", String(32), primary_key=True),
     Column("kind", String(7), primary_key=True),
-    Column("record_id", _Id, primary_key=True, autoincrement=False),
+    _key("record_id"),
     Column("version", Integer, nullable=False),
     Column("conversation_id", String(32), nullable=False),
     Column("speaker", Text, nullable=False),
@@ -244,20 +233,16 @@ ranked_record = Table(
 )
 
 # How many ranked records hold a word, are said by a speaker, or are there at all; kept in step by the same transactions.
-ranked_count = Table(
+ranked_count = _table(
     "ranked_count",
-    metadata,
-    Column("owner", String(32), primary_key=True),
     Column("counted", String(15), primary_key=True),
     Column("item", Text, primary_key=True),
     Column("number", BigInteger, nullable=False),
 )
 
-pending_update = Table(
+pending_update = _table(
     "pending_update",
-    metadata,
-    Column("owner", String(32), primary_key=True),
-    Column("message_id", _Id, primary_key=True, autoincrement=False),
+    _key("message_id"),
     Column("failures", Integer, nullable=False, server_default="0"),
     Column("last_error", Text),
     # It failed too often: it waits for a repair, and keeps no other update waiting.
@@ -266,34 +251,28 @@ pending_update = Table(
 
 # Which message of the user a reply answers, and how it came about, as JSON: what was searched, the memories it
 # rests on, and what its update did. `changes` is how many of the changes are not taken back.
-trace = Table(
+trace = _table(
     "trace",
-    metadata,
-    Column("owner", String(32), primary_key=True),
-    Column("message_id", _Id, primary_key=True, autoincrement=False),
+    _key("message_id"),
     Column("steps", Text, nullable=False),
     Column("answers", _Id, nullable=False, server_default="0"),
     Column("changes", Integer, nullable=False, server_default="0"),
 )
 
 # The memories and messages that a reply rests on.
-reply_source = Table(
+reply_source = _table(
     "reply_source",
-    metadata,
-    Column("owner", String(32), primary_key=True),
-    Column("message_id", _Id, primary_key=True, autoincrement=False),
+    _key("message_id"),
     Column("kind", String(7), primary_key=True),
-    Column("record_id", _Id, primary_key=True, autoincrement=False),
+    _key("record_id"),
     Index("reply_source_by_record", "owner", "record_id"),
 )
 
 # What a reply took, and the update after it (`stage`): seconds, calls of the chat model, tokens, and dollars where the price
 # is known.
-turn_cost = Table(
+turn_cost = _table(
     "turn_cost",
-    metadata,
-    Column("owner", String(32), primary_key=True),
-    Column("message_id", _Id, primary_key=True, autoincrement=False),
+    _key("message_id"),
     Column("stage", String(6), primary_key=True),
     Column("measured_at", BigInteger, nullable=False),
     Column("seconds", Float, nullable=False),
@@ -306,22 +285,15 @@ turn_cost = Table(
 )
 
 # What the user said nothing is wrong with: memory ids, or a photo id.
-dismissed_finding = Table(
+dismissed_finding = _table(
     "dismissed_finding",
-    metadata,
-    Column("owner", String(32), primary_key=True),
     Column("kind", String(13), primary_key=True),
     Column("subject", Text, primary_key=True),
 )
 
 # The message ids whose erasure the triggers let through, written in the same transaction as the DELETE. They stay: no id is
 # given out again.
-erasure = Table(
-    "erasure",
-    metadata,
-    Column("owner", String(32), primary_key=True),
-    Column("message_id", _Id, primary_key=True, autoincrement=False),
-)
+erasure = _table("erasure", _key("message_id"))
 
 # What was erased and when, as JSON of numbers: no content. `purged_at` is NULL while the disk may still hold it.
 receipt = Table(
@@ -340,76 +312,62 @@ setting = Table(
 )
 
 # What an owner set, as JSON.
-owner_setting = Table(
+owner_setting = _table(
     "owner_setting",
-    metadata,
-    Column("owner", String(32), primary_key=True),
     Column("key", String(40), primary_key=True),
     Column("value", Text, nullable=False),
 )
 
 # What was not written and can be kept after all: refusal `number` of a reply's trace, which has its words. `held` is by whom.
-held_memory = Table(
+held_memory = _table(
     "held_memory",
-    metadata,
-    Column("owner", String(32), primary_key=True),
-    Column("message_id", _Id, primary_key=True, autoincrement=False),
+    _key("message_id"),
     Column("number", Integer, primary_key=True, autoincrement=False),
     Column("held", String(8), nullable=False),
 )
 
 # What one act of forgetting took out: entries, words of messages and photos of messages. Taking the act back deletes its rows.
-forgotten_entry = Table(
+forgotten_entry = _table(
     "forgotten_entry",
-    metadata,
-    Column("owner", String(32), primary_key=True),
-    Column("forgetting_id", _Id, primary_key=True, autoincrement=False),
-    Column("memory_id", _Id, primary_key=True, autoincrement=False),
+    _key("forgetting_id"),
+    _key("memory_id"),
     Column("was_alive", Boolean, nullable=False),
     Index("forgotten_entry_by_memory", "owner", "memory_id"),
 )
 
 # The entries that are kept and not used: what the forgetting of that id withholds, their owner is shown, and nobody else.
 # `reason` is `unmentioned` (the user asked for it) or `expired`.
-kept_back = Table(
+kept_back = _table(
     "kept_back",
-    metadata,
-    Column("owner", String(32), primary_key=True),
-    Column("memory_id", _Id, primary_key=True, autoincrement=False),
+    _key("memory_id"),
     Column("forgetting_id", _Id, nullable=False),
     Column("reason", String(11), nullable=False),
     Column("kept_at", BigInteger, nullable=False),
     Index("kept_back_by_forgetting", "owner", "forgetting_id"),
 )
 
-withheld_words = Table(
+withheld_words = _table(
     "withheld_words",
-    metadata,
-    Column("owner", String(32), primary_key=True),
-    Column("forgetting_id", _Id, primary_key=True, autoincrement=False),
-    Column("message_id", _Id, primary_key=True, autoincrement=False),
+    _key("forgetting_id"),
+    _key("message_id"),
     Column("first_character", Integer, primary_key=True, autoincrement=False),
     Column("last_character", Integer, nullable=False),
     Index("withheld_words_of_message", "owner", "message_id"),
 )
 
-withheld_photo = Table(
+withheld_photo = _table(
     "withheld_photo",
-    metadata,
-    Column("owner", String(32), primary_key=True),
-    Column("forgetting_id", _Id, primary_key=True, autoincrement=False),
-    Column("message_id", _Id, primary_key=True, autoincrement=False),
+    _key("forgetting_id"),
+    _key("message_id"),
     Column("photo_id", String(64), primary_key=True),
     Index("withheld_photo_of_message", "owner", "message_id"),
 )
 
 # How a message is read where that is not how it was logged: a version that rises with every change, and the words by which
 # it is found ("" where nothing stays, NULL where they are those of the log).
-message_reading = Table(
+message_reading = _table(
     "message_reading",
-    metadata,
-    Column("owner", String(32), primary_key=True),
-    Column("message_id", _Id, primary_key=True, autoincrement=False),
+    _key("message_id"),
     Column("version", Integer, nullable=False),
     Column("words", Text),
 )
