@@ -11,6 +11,7 @@ from m2a.benchmarks import BenchmarkError, read_memoryagentbench
 from m2a.benchmarks.compose.fact_consolidation import compose_fact_consolidation
 from m2a.benchmarks.compose.labelled_examples import compose_labelled_examples
 from m2a.benchmarks.memoryagentbench import CHARACTERS_PER_TOKEN, chunks_of
+from m2a.evaluation.provenance import hash_of_data
 from m2a.evaluation.record import QuestionRecord, read_questions
 from m2a.evaluation.runner import run
 from m2a.evaluation.selection import select
@@ -73,6 +74,19 @@ def test_chunks_end_between_lines_and_long_lines_between_sentences() -> None:
         assert all(chunk.rstrip()[-1] in ".!”" for chunk in chunks)
 
 
+def test_a_sentence_longer_than_a_chunk_is_one_and_leaves_no_empty_chunk_behind() -> None:
+    sentence = "and so on " * 60
+    for context in (
+        sentence,
+        f"{sentence}\n{sentence}",
+        f"A first one. {sentence}",
+        f"{sentence}.\n\nShort.\n",
+        f"{sentence}\n\n",
+    ):
+        chunks = chunks_of(context, 64)
+        assert "".join(chunks) == context and all(chunk.strip() for chunk in chunks)
+
+
 @pytest.mark.parametrize(
     ("broken", "told"),
     [
@@ -87,6 +101,17 @@ def test_what_is_no_row_is_told_with_its_place(tmp_path: Path, broken: dict[str,
         read_memoryagentbench(written(tmp_path, row("factconsolidation_sh_6k", **broken)))
     with pytest.raises(BenchmarkError, match="holds no MemoryAgentBench file"):
         read_memoryagentbench(tmp_path / "nowhere")
+
+
+def test_a_published_file_that_changes_is_other_data_whatever_lies_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "entity2id.json").write_text("{}")
+    file = written(tmp_path / "data", row("factconsolidation_sh_6k"))
+    for name in ("rows.json", "rows.jsonl", "split.parquet"):
+        file = file.rename(tmp_path / "data" / name)
+        before = hash_of_data(tmp_path)
+        file.write_bytes(file.read_bytes() + b" ")
+        assert hash_of_data(tmp_path) != before
 
 
 GOLD = ("Jane Roe", "J. Roe")

@@ -96,7 +96,7 @@ def chunks_of(context: str, tokens: int) -> list[str]:
     most = int(tokens * CHARACTERS_PER_TOKEN)
     chunks: list[str] = []
     for piece in _pieces(context, most):
-        if chunks and len(chunks[-1]) + len(piece) <= most:
+        if chunks and (len(chunks[-1]) + len(piece) <= most or not piece.strip()):
             chunks[-1] += piece
         else:
             chunks.append(piece)
@@ -108,7 +108,7 @@ def _pieces(context: str, most: int) -> Iterator[str]:
         if len(line) <= most:
             yield line
         else:
-            yield from re.findall(r".*?(?:[.!?]['\"”’)]*\s+|$)", line, re.DOTALL)
+            yield from re.findall(r".+?(?:[.!?]['\"”’)]*\s+|\Z)", line, re.DOTALL)
 
 
 def _files_of(path: Path) -> list[Path]:
