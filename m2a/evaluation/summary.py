@@ -27,11 +27,11 @@ Figures = dict[str, Any]
 def summarise(questions: Sequence[QuestionRecord], *, seed: int = 0) -> dict[str, Figures]:
     """`{system: {metric: value, "<metric>_ci95": [low, high], "n": int, "categories": {name: {…}}}}`.
 
-    `accuracy` is by the lenient judges where there are any, `strict_accuracy` by the strict ones beside them. Metrics are
-    fractions from 0 to 1, each with its interval; `n` counts questions. Systems and categories stand in the order of the
-    rows; the visual categories stand together once more as `visual-centric`, those of a competency under its name, and the
-    strata of a category under its name and theirs. Where an audit found gold answers to be wrong, `without_known_errors`
-    holds the figures without those questions, with categories of its own.
+    `accuracy` and `abstention` are by the lenient judges where there are any, `strict_accuracy` is by the strict ones beside
+    them. Metrics are fractions from 0 to 1, each with its interval; `n` counts questions. Systems and categories stand in the
+    order of the rows; the visual categories stand together once more as `visual-centric`, those of a competency under its
+    name, and the strata of a category under its name and theirs. Where an audit found gold answers to be wrong,
+    `without_known_errors` holds the figures without those questions, with categories of its own.
     """
     return {
         system: {
@@ -83,11 +83,11 @@ def metrics_of(rows: Sequence[QuestionRecord], judges: Sequence[str] | None = No
     if judges is None:
         judges = judges_of(rows)
     metrics: dict[str, Metric] = {}
+    main = [judge for judge in judges if not judge.endswith(STRICT)] or judges
     if judges:
-        lenient = [judge for judge in judges if not judge.endswith(STRICT)]
-        metrics["accuracy"] = _mean_of_judges(lenient or judges)
-        if lenient and len(lenient) < len(judges):
-            metrics["strict_accuracy"] = _mean_of_judges([judge for judge in judges if judge not in lenient])
+        metrics["accuracy"] = _mean_of_judges(main)
+        if len(main) < len(judges):
+            metrics["strict_accuracy"] = _mean_of_judges([judge for judge in judges if judge not in main])
         metrics |= {f"judge:{judge}": _of_judge(judge) for judge in judges}
         metrics["judge_failed"] = _judge_failed(judges)
     metrics |= {
@@ -95,7 +95,7 @@ def metrics_of(rows: Sequence[QuestionRecord], judges: Sequence[str] | None = No
         "bleu1": _of_answer(answer_metrics.bleu1),
         "exact_match": _of_answer(answer_metrics.exact_match),
         "accepted_match": _accepted,
-        "abstention": _abstention(judges),
+        "abstention": _abstention(main),
         "false_abstention": _false_abstention,
         "as_published": _as_published,
         "strict": _strict,

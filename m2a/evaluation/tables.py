@@ -108,42 +108,37 @@ def _has(summary: Summary, metric: str) -> bool:
     return any(metric in figures for figures in summary.values())
 
 
-def _accuracy(summary: Summary, facts: Summary) -> Table | None:
-    if not _has(summary, "accuracy"):
-        return None
+def rates(summary: Summary, metric: str) -> tuple[tuple[str, ...], Callable[[Mapping[str, Any]], tuple[str, ...]]]:
+    """The columns of a metric by category, by judge and in all, and what makes the cells of one system's figures."""
     categories = [category for category in categories_of(summary) if not category.startswith("visual ")]
     judges = dict.fromkeys(key for figures in summary.values() for key in figures if key.startswith("judge:"))
     judges = {key: None for key in judges if not key.endswith("_ci95")}
-    rows = [
-        (
-            system,
-            *(percent(figures["categories"].get(category, {}), "accuracy") for category in categories),
-            *(percent(figures, judge) for judge in judges),
-            percent(figures, "accuracy"),
-        )
-        for system, figures in summary.items()
-    ]
-    published_rows = [
-        (
-            f"{row.method}, {row.chat_model} (published)",
-            *(_published(row, category) for category in categories),
-            *[NONE for _ in judges],
-            f"{row.accuracy[-1]:.1f}",
-        )
-        for row in published.TABLE_1
-        if "visual-centric" in categories
-    ]
-    return Table(
-        "Accuracy by category (as table 1 of the paper), %",
-        ("system", *categories, *(key.removeprefix("judge:") for key in judges), "mean of judges"),
-        (*rows, *published_rows),
-        f"Questions without an answer are not in it. {_on_intervals(facts, 'accuracy')}"
-        + (
-            f" Published rows: {published.SOURCE}, on the authors' own set. {published.JUDGED}"
-            if published_rows
-            else ""
-        ),
-    )
+    means = {metric: "total" if metric != "accuracy" else "mean of judges"}
+    if metric == "accuracy" and _has(summary, "strict_accuracy"):
+        means = {"accuracy": "mean of lenient judges", "strict_accuracy": "mean of strict judges"}
+    columns = (*categories, *(key.removeprefix("judge:") for key in judges), *means.values())
+
+    def cells(figures: Mapping[str, Any]) -> tuple[str, ...]:
+        by_category = (percent(figures["categories"].get(category, {}), metric) for category in categories)
+        return (*by_category, *(percent(figures, key) for key in (*judges, *means)))
+
+    return columns, cells
+
+
+def _accuracy(summary: Summary, facts: Summary) -> Table | None:
+    if not _has(summary, "accuracy"):
+        return None
+    columns, cells = rates(summary, "accuracy")
+    rows = [(system, *cells(figures)) for system, figures in summary.items()]
+    note = f"Questions without an answer are not in it. {_on_intervals(facts, 'accuracy')}"
+    if "visual-centric" in columns:
+        note += f" Published rows: {published.SOURCE}, on the authors' own set. {published.JUDGED}"
+        for row in published.TABLE_1:
+            named = dict(zip(published.CATEGORIES, row.accuracy, strict=True))
+            named |= {"mean of judges": named["total"], "mean of lenient judges": named["total"]}
+            figures = (f"{named[column]:.1f}" if column in named else NONE for column in columns)
+            rows.append((f"{row.method}, {row.chat_model} (published)", *figures))
+    return Table("Accuracy by category (as table 1 of the paper), %", ("system", *columns), tuple(rows), note)
 
 
 def _published_locomo(summary: Summary) -> Table | None:
@@ -166,12 +161,6 @@ def _published_locomo(summary: Summary) -> Table | None:
     note = "Not measured here: other chat models, judges and prompts. n counts the questions of all ten conversations."
     columns = ("system", "source", *counted, "overall", "weighted mean", "note")
     return Table("Published on LoCoMo, accuracy in %", columns, rows, note)
-
-
-def _published(row: published.PublishedRow, category: str) -> str:
-    if category not in published.CATEGORIES:
-        return NONE
-    return f"{row.accuracy[published.CATEGORIES.index(category)]:.1f}"
 
 
 def _ablations(summary: Summary) -> Table | None:
