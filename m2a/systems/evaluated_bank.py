@@ -17,7 +17,8 @@ T = TypeVar("T")
 
 class EvaluatedBank(MemoryBank):
     """`search` ranks in place of the stores' retriever and finds records of the kinds `searched` alone; without a
-    `relevance_floor` nobody's search has one. Without `raw_messages` nobody finds or opens a message."""
+    `relevance_floor` nobody's search has one. Messages after `last_message` are neither opened nor found by words: of a
+    session that is being taken in the later ones are in the log already. 0 stands for a memory without a raw log."""
 
     def __init__(
         self,
@@ -27,14 +28,14 @@ class EvaluatedBank(MemoryBank):
         search: Search,
         *,
         searched: Collection[RecordKind],
-        raw_messages: bool,
+        last_message: int,
         relevance_floor: bool = True,
     ) -> None:
         super().__init__(owner, stores, clock)
         self._ranked = search
         self._floor = relevance_floor
         self._searched = frozenset(searched)
-        self._raw_messages = raw_messages
+        self._last_message = last_message
 
     def search_all(
         self,
@@ -50,13 +51,16 @@ class EvaluatedBank(MemoryBank):
         return [self._ranked(self.owner, query, kinds, k, relevance_floor=floor, before=before) for query in queries]
 
     def messages_in_ranges(self, ranges: Iterable[EvidenceRange]) -> list[Message]:
-        return super().messages_in_ranges(ranges) if self._raw_messages else []
+        return self._said(super().messages_in_ranges(ranges))
 
     def messages_between(self, start: date | datetime, end: date | datetime) -> list[Message]:
-        return super().messages_between(start, end) if self._raw_messages else []
+        return self._said(super().messages_between(start, end))
 
     def find_messages(self, query: str, limit: int = 10) -> list[Message]:
-        return super().find_messages(query, limit) if self._raw_messages else []
+        return self._said(super().find_messages(query, limit))
+
+    def _said(self, messages: Iterable[Message]) -> list[Message]:
+        return [message for message in messages if message.message_id <= self._last_message]
 
 
 @dataclass(slots=True)

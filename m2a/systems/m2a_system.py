@@ -42,6 +42,7 @@ from models.chat_model import ChatModelError, TokenUsage
 Bank = TypeVar("Bank", bound=EvaluatedBank)
 
 FAILURES_IN_A_ROW = 3
+_QUESTION_ID = 2**62 - 1  # a question comes after all that was said
 CHAT_TURNS = 5  # that the ChatAgent sees when it decides on an update, whatever goes along to the manager
 
 
@@ -99,7 +100,7 @@ class M2ASystem:
         policy = _Answering(self._policy(metered, style=question.instructions or render("style")))
         clock = ReplayClock(question.asked_at)
         variant = self._variant
-        bank = self._bank(QuestionBank, clock)
+        bank = self._bank(QuestionBank, clock, _QUESTION_ID)
         captioner = self._parts.captioner(metered)
         agent = ChatAgent(
             bank,
@@ -111,7 +112,7 @@ class M2ASystem:
             history_tokens=variant.history_tokens,
         )
         asked = Message(
-            2**62 - 1, bank.owner, "question", "user", "user", question.text, question.photos, question.asked_at
+            _QUESTION_ID, bank.owner, "question", "user", "user", question.text, question.photos, question.asked_at
         )
         events: list[TurnEvent] = []
         reply = await agent.reply(asked, question.asked_at, events.append)
@@ -145,7 +146,7 @@ class M2ASystem:
         metered = self._metered(meter)
         policy = self._policy(metered)
         clock = ReplayClock(said[-1].said_at)
-        bank = self._bank(EvaluatedBank, clock)
+        bank = self._bank(EvaluatedBank, clock, said[-1].message_id)
         try:
             update = await self._update(bank, policy, meter, said, exchange, people)
             changes = tuple(_resting_on(change, exchange) for change in update.changes)
@@ -196,8 +197,8 @@ class M2ASystem:
         context = _newest(before, self._variant.context_turns)
         return await decide_update(policy, manager, state, UsageMeter(), context=context)
 
-    def _bank(self, kind: type[Bank], clock: ReplayClock) -> Bank:
-        """The memory with what the variant leaves of it."""
+    def _bank(self, kind: type[Bank], clock: ReplayClock, last_message: int) -> Bank:
+        """The memory up to this message, with what the variant leaves of it."""
         variant = self._variant
         return kind(
             self._memory.owner,
@@ -205,7 +206,7 @@ class M2ASystem:
             clock,
             self._search(),
             searched=variant.searched,
-            raw_messages=variant.raw_messages,
+            last_message=last_message if variant.raw_messages else 0,
             relevance_floor=variant.relevance_floor,
         )
 
