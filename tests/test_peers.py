@@ -317,7 +317,7 @@ async def test_a_package_stores_and_finds_without_a_model_or_a_network(
     async with await PeerChild.open(installed, folder, encoder_folder, command=command) as child:
         assert child.about.mode == "store-only" and child.about.version[0].isdigit()
         assert await child.retrieve("Anything?", 10) == []
-        assert (await child.observe(MESSAGES)) == peers.Observed(3, (), ())
+        assert (await child.observe(MESSAGES)) == peers.Observed(3, ())
         found = await child.retrieve("What is on the cake in the photo?", 2)
     assert child.refused == ()
     assert found[0].message_ids == (7,) and "candles" in found[0].memory

@@ -75,7 +75,6 @@ class Question:
     dropped_evidence: tuple[str, ...] = ()
     evidence_sessions: tuple[str, ...] = ()
     asked_at: datetime | None = None
-    source: str = ""
     measure: Measure = ""
     stratum: str = ""
     hops: int = 1

@@ -1,7 +1,7 @@
 """LoCoMo (Maharana et al., 2024): reader and writer of its file, and of the keys that photo-grounded sets add to it.
 
 A file is a list of samples. A merged visual set is the same format with more keys: a turn may have `photos` (paths
-relative to the file), a question `question_id`, `category_name`, `photos`, `accepted_answers` and `source`.
+relative to the file), a question `question_id`, `photos` and `accepted_answers`.
 """
 
 import json
@@ -181,7 +181,7 @@ def _check_sample(sample: object, place: str) -> None:
         raise BenchmarkError(f"{place}: the conversation has no session with turns.")
 
 
-_TEXTS = ("blip_caption", "question_id", "source")
+_TEXTS = ("blip_caption", "question_id")
 _LISTS_OF_TEXT = ("photos", "img_url", "evidence", "accepted_answers")
 
 
@@ -252,5 +252,4 @@ def _question(question: Mapping[str, Any], question_id: str, known: set[str], fo
         accepted=tuple(str(one) for one in question.get("accepted_answers") or ()),
         photos=tuple(folder / path for path in question.get("photos") or ()),
         dropped_evidence=tuple(dropped),
-        source=question.get("source") or "",
     )

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from m2a.systems.prompting import ask, message_line
+from m2a.systems.prompting import ask_about, message_line
 from m2a.systems.shared import Memory, Parts
 from m2a.systems.system import Answer, Meter, Question, RetrievedMessage, Usage
 from m2a.types import Message
@@ -62,16 +62,8 @@ class Bm25:
         found = await asyncio.to_thread(self._search, question, TURNS)
         searched = time.perf_counter() - began
         messages = [message for message, _ in found]
-        return await ask(
-            self._chat_model,
-            question,
-            [message_line(message) for message in messages],
-            self._memory,
-            meter,
-            sources=[message.message_id for message in messages],
-            began=began,
-            search_seconds=searched,
-            photos=[(f"A photo of: {message_line(m)}", photo) for m in messages for photo in m.photos],
+        return await ask_about(
+            self._chat_model, question, messages, self._memory, meter, began=began, search_seconds=searched
         )
 
     async def close(self) -> None:

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any, TypeVar
 
@@ -63,42 +62,35 @@ class EvaluatedBank(MemoryBank):
         return [message for message in messages if message.message_id <= self._last_message]
 
 
-@dataclass(slots=True)
-class Spent:
-    """Seconds in retrieval."""
-
-    seconds: float = field(default=0.0)
-
-    def time(self, work: Callable[[], T]) -> T:
-        began = time.perf_counter()
-        try:
-            return work()
-        finally:
-            self.seconds += time.perf_counter() - began
-
-
 class QuestionBank(EvaluatedBank):
     """For one question: all that is read is timed, and nothing is written. Captions last as long as this."""
 
     def __init__(self, owner: str, stores: Stores, *given: Any, **options: Any) -> None:
         super().__init__(owner, stores, *given, **options)
         self.photos = _QuestionAlbum(owner, stores)
-        self.spent = Spent()
+        self.search_seconds = 0.0
 
     def index(self) -> None:
         """What was taken in is indexed."""
 
     def search_all(self, *given: Any, **options: Any) -> list[list[Hit]]:
-        return self.spent.time(lambda: super(QuestionBank, self).search_all(*given, **options))
+        return self._timed(lambda: super(QuestionBank, self).search_all(*given, **options))
 
     def messages_in_ranges(self, ranges: Iterable[EvidenceRange]) -> list[Message]:
-        return self.spent.time(lambda: super(QuestionBank, self).messages_in_ranges(ranges))
+        return self._timed(lambda: super(QuestionBank, self).messages_in_ranges(ranges))
 
     def messages_between(self, start: date | datetime, end: date | datetime) -> list[Message]:
-        return self.spent.time(lambda: super(QuestionBank, self).messages_between(start, end))
+        return self._timed(lambda: super(QuestionBank, self).messages_between(start, end))
 
     def find_messages(self, query: str, limit: int = 10) -> list[Message]:
-        return self.spent.time(lambda: super(QuestionBank, self).find_messages(query, limit))
+        return self._timed(lambda: super(QuestionBank, self).find_messages(query, limit))
+
+    def _timed(self, work: Callable[[], T]) -> T:
+        began = time.perf_counter()
+        try:
+            return work()
+        finally:
+            self.search_seconds += time.perf_counter() - began
 
     def conversation(
         self, conversation_id: str, *, newest: int | None = None, up_to: int | None = None
