@@ -52,6 +52,49 @@ def test_questions_of_one_fact_know_their_fact_and_whether_it_has_a_conflict(tmp
     assert "".join(turn.text for turn in dialogue.turns) == FACTS
 
 
+def test_json_lines_end_with_line_feeds_alone(tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    rows = [row("factconsolidation_sh_6k", context=f"{FACTS}\n5. Ada Low’s motto is “Go\u2028on”.")] * 2
+    file.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in rows))
+    assert [one.dialogue_id[-2:] for one in read_memoryagentbench(file).dialogues] == ["#1", "#2"]
+
+
+def test_a_published_parquet_file_is_read_as_the_same_rows_in_json(tmp_path: Path) -> None:
+    arrow = pytest.importorskip("pyarrow", reason="Parquet files are read with pyarrow, which no lock has.")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    rows = [row("factconsolidation_sh_6k", answers=[["Jane Roe", "J. Roe"], ["Ben Oak"]])]
+    schema = arrow.schema(  # as published: one struct of metadata for all sub-datasets, most of it null
+        {
+            "context": arrow.string(),
+            "questions": arrow.list_(arrow.string()),
+            "answers": arrow.list_(arrow.list_(arrow.string())),
+            "metadata": arrow.struct(
+                {
+                    "demo": arrow.string(),
+                    "haystack_sessions": arrow.list_(
+                        arrow.list_(arrow.list_(arrow.struct({"content": arrow.string()})))
+                    ),
+                    "keypoints": arrow.list_(arrow.string()),
+                    "previous_events": arrow.list_(arrow.string()),
+                    "qa_pair_ids": arrow.list_(arrow.string()),
+                    "question_dates": arrow.list_(arrow.string()),
+                    "question_ids": arrow.list_(arrow.string()),
+                    "question_types": arrow.list_(arrow.string()),
+                    "source": arrow.string(),
+                }
+            ),
+        }
+    )
+    (tmp_path / "data").mkdir()
+    file = tmp_path / "data" / "Conflict_Resolution-00000-of-00001.parquet"
+    parquet.write_table(arrow.Table.from_pylist(rows, schema), file)
+    (tmp_path / "entity2id.json").write_text('{"Misery (1990)": 1}')  # lies beside the published files
+    assert read_memoryagentbench(tmp_path) == read_memoryagentbench(written(tmp_path / "data", *rows))
+    file.write_bytes(b"PAR1")
+    with pytest.raises(BenchmarkError, match=r"is no parquet file: .* Download it again\."):
+        read_memoryagentbench(file)
+
+
 def test_a_chain_is_told_by_the_row(tmp_path: Path) -> None:
     chain = row(
         "own_factconsolidation_mh_6k", questions=["Where is the author of Misery from?"], answers=[["Chad"]],

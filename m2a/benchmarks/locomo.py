@@ -11,7 +11,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from m2a.benchmarks.dialogue import Benchmark, BenchmarkError, Dialogue, DialoguePhoto, Question, Session, Turn
+from m2a.benchmarks.dialogue import (
+    Benchmark,
+    BenchmarkError,
+    Dialogue,
+    DialoguePhoto,
+    Question,
+    Session,
+    Turn,
+    read_rows,
+)
 from m2a.benchmarks.folders import write_whole
 from m2a.benchmarks.photos import check_photos
 
@@ -71,14 +80,7 @@ def sample_files(path: Path) -> list[Path]:
 
 def read_samples(file: Path) -> list[Sample]:
     """The samples of one file as they are, after a check of what the readers rely on."""
-    try:
-        samples = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise BenchmarkError(f"{file} cannot be read: {error}.") from error
-    except json.JSONDecodeError as error:
-        raise BenchmarkError(f"{file} is not JSON (line {error.lineno}: {error.msg}). Download it again.") from error
-    if not isinstance(samples, list) or not samples:
-        raise BenchmarkError(f"{file} is not a LoCoMo file: it must be a list of samples, and not empty.")
+    samples: list[Sample] = read_rows(file, "LoCoMo", "samples")
     seen: set[str] = set()
     for number, sample in enumerate(samples, start=1):
         place = f"{file}: sample {number}"

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from m2a.benchmarks import longmemeval
+from m2a.benchmarks.locomo import ADVERSARIAL, CATEGORY_NAMES
 from m2a.evaluation import published
 from m2a.evaluation.answer_metrics import NORMALISATION
 from m2a.evaluation.published_locomo import LOCOMO_ROWS, QUESTIONS
@@ -14,19 +15,8 @@ from m2a.evaluation.seen import LearnedFrom, marked, note_on
 Summary = Mapping[str, Mapping[str, Any]]
 
 NONE = "–"
-_CATEGORY_ORDER = (
-    "multi-hop",
-    "temporal",
-    "open-domain",
-    "single-hop",
-    "adversarial",
-    "visual-centric",
-    "visual multi-hop",
-    "visual temporal",
-    "visual open-domain",
-    "visual single-hop",
-    "visual retrieval",
-)
+_LOCOMO = tuple(CATEGORY_NAMES.values())
+_CATEGORY_ORDER = (*_LOCOMO[:ADVERSARIAL], "visual-centric", *_LOCOMO[ADVERSARIAL:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,16 +244,11 @@ def _abilities(summary: Summary) -> Table | None:
         of = {category: figures["categories"].get(category, {}) for category in categories}
         names = {category: "abstention" if category == longmemeval.ABSTENTION else metric for category in categories}
         known = [(of[name]["n"], of[name][names[name]]) for name in categories if names[name] in of[name]]
-        total, means = sum(n for n, _ in known), [rate for _, rate in known]
-        overall = (sum(n * rate for n, rate in known) / total, sum(means) / len(means)) if known else None
-        rows.append(
-            (
-                system,
-                *(percent(of[category], names[category]) for category in categories),
-                *(f"{100 * one:.1f}" for one in overall or ()),
-                *(() if overall else (NONE, NONE)),
-            )
-        )
+        overall = [NONE, NONE]
+        if known:
+            of_questions = sum(n * rate for n, rate in known) / sum(n for n, _ in known)
+            overall = [f"{100 * mean:.1f}" for mean in (of_questions, sum(rate for _, rate in known) / len(known))]
+        rows.append((system, *(percent(of[category], names[category]) for category in categories), *overall))
     counts = next(iter(summary.values()))["categories"]
     named = (f"{category} (n = {counts.get(category, {}).get('n', 0)})" for category in categories)
     note = (
