@@ -200,7 +200,7 @@ def test_photos_of_turns_and_questions_are_found(tmp_path: Path) -> None:
     assert benchmark.name == "visual"
     (dialogue,) = benchmark.dialogues
     question = dialogue.questions[-1]
-    assert (question.question_id, question.category, question.source) == ("conv-1/g1/1", "visual single-hop", "grammar")
+    assert (question.question_id, question.category) == ("conv-1/g1/1", "visual single-hop")
     assert question.accepted == ("teapot",)
     assert question.photos == (tmp_path / "photos" / "ab.png",)
     assert list(dialogue.turns)[2].photos[0].path == tmp_path / "photos" / "ab.png"

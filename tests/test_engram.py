@@ -239,7 +239,7 @@ async def test_a_store_that_memorising_and_asking_do_not_share_is_a_failed_row(
         def add(self, *given: Any) -> None:
             Notes(self._memory.shared.memory("f" * 32), "engram").add(*given)
 
-    monkeypatch.setattr("m2a.systems.engram.engram.Notes", Elsewhere)
+    monkeypatch.setattr("m2a.systems.published_system.Notes", Elsewhere)
     (tmp_path / "data").mkdir()
     benchmark = select(read_locomo(write_dialogues(tmp_path / "data")), limit=2)
     result = await run(benchmark, ["engram"], tmp_path / "out", parts=parts_of(model_of(server)), settings={})

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,9 @@ from typer.testing import CliRunner
 
 from m2a.benchmarks import Benchmark, read_locomo
 from m2a.evaluation.command import evaluate_app
+from m2a.evaluation.estimate import estimate
 from m2a.evaluation.judge import Judge
-from m2a.evaluation.record import QuestionRecord, read_ingestion, read_questions
+from m2a.evaluation.record import QuestionRecord, read_failed_attempts, read_ingestion, read_questions
 from m2a.evaluation.run_folder import RunFolder, RunFolderError, write_json
 from m2a.evaluation.runner import RunResult, run
 from m2a.evaluation.selection import SelectionError, select
@@ -21,6 +22,7 @@ from models.chat_model import ChatModel
 from models.prices import price_of
 from tests.chat_server import ChatServer, Reply, say, status
 from tests.dialogues import model_of, parts_of, write_dialogues
+from tests.scripted_model import Prompt, ScriptedModel
 
 SETTINGS = {"benchmark": "locomo", "chat_model": None, "systems": ["m2a", "bm25"]}
 
@@ -81,6 +83,17 @@ async def test_the_same_command_goes_on_and_repeats_nothing(benchmark: Benchmark
     assert {(row.system, row.question_id): row.retrieved for row in rows_of(out)} == complete
     assert (out / "ingestion.jsonl").read_text() == ingestion
     assert (out / "work" / "memories.jsonl").read_text() == memories
+
+
+async def test_an_attempt_that_was_cut_off_in_mid_write_spoils_no_later_one(
+    benchmark: Benchmark, tmp_path: Path
+) -> None:
+    (tmp_path / "data" / "photos" / "shown.png").write_bytes(b"no photo")
+    await evaluated(benchmark, tmp_path / "out", ["bm25"])
+    failed = tmp_path / "out" / "failed_attempts.jsonl"
+    failed.write_text('{"system": "bm2')
+    assert (await evaluated(benchmark, tmp_path / "out", ["bm25"])).failed == 10
+    assert len(read_failed_attempts(failed)) == 12  # of the first start: two dialogues, and their questions
 
 
 async def test_a_memory_that_was_not_complete_is_begun_afresh(benchmark: Benchmark, tmp_path: Path) -> None:
@@ -225,6 +238,27 @@ async def test_a_dialogue_that_cannot_be_taken_in_fails_its_questions_alone(
     assert all("not taken in" in (row.error or "") for row in rows_of(tmp_path / "out"))
 
 
+async def test_what_is_said_later_is_not_there_while_a_message_is_taken_in(
+    benchmark: Benchmark, tmp_path: Path
+) -> None:
+    opened = []
+
+    def read_ahead(prompt: Prompt) -> tuple[str, Mapping[str, Any]]:
+        if prompt.stage == "update":
+            return "update_memory", {"request": "Remember it."}
+        if prompt.stage == "manage update" and not prompt.steps:
+            return "fetch_raw_messages", {"ranges": [[1, 6]]}
+        if prompt.stage == "manage update":
+            said = [words in prompt.material for words in ("I bought a canoe", "pottery course on Monday", "Lisbon")]
+            opened.append((prompt.message_id, said))
+        return "finish", {}
+
+    with ChatServer(ScriptedModel(read_ahead, lambda prompt: "Lisbon")) as server:
+        asked = select(benchmark, categories=["temporal"], limit=1)
+        await evaluated(asked, tmp_path / "out", ["m2a-paper"], model_of(server))
+    assert opened == [(2, [True, False, False]), (4, [True, True, False]), (6, [True, True, True])]
+
+
 def test_a_price_that_is_not_known_is_none() -> None:
     cheap = price_of("openai:gpt-4o-mini", None)(1_000_000, 0)
     assert cheap is not None and cheap > 0
@@ -289,6 +323,12 @@ def test_the_command_says_what_it_will_do_and_what_came_of_it(tmp_path: Path) ->
     )
     assert nobody.exit_code == 2 and "No system is named" in nobody.output
     assert not (tmp_path / "none").exists()
+
+
+def test_judges_of_answers_by_rules_are_in_the_estimate(benchmark: Benchmark) -> None:
+    by_rules, silent = estimate(benchmark, ["m2a", "bm25"], asks_model=False, judges=2, window=1000)
+    assert by_rules.calls == 2 * 10 and "20 calls" in by_rules.sentence
+    assert silent.sentence == "bm25: 12 messages, 10 questions; no language model"
 
 
 def test_a_chat_model_that_is_not_there_stops_the_run_before_it_begins(

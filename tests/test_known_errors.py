@@ -5,8 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from m2a.benchmarks import read_locomo
+from m2a.evaluation.command import evaluate_app
 from m2a.evaluation.known_errors import mark_known_errors
 from m2a.evaluation.record import QuestionRecord
 from m2a.evaluation.selection import with_long_answers
@@ -72,3 +74,14 @@ def test_figures_are_told_with_and_without_them() -> None:
 def test_long_answers_are_asked_for_where_the_benchmark_says_nothing_of_its_own(tmp_path: Path) -> None:
     benchmark = with_long_answers(read_locomo(write_dialogues(tmp_path)))
     assert all("full sentences" in question.instructions for question in benchmark.dialogues[0].questions)
+
+
+def test_a_run_does_not_go_on_with_another_list(tmp_path: Path) -> None:
+    data = write_dialogues(tmp_path)
+    command = ["--benchmark", "locomo", "--data", str(data), "--system", "bm25", "--retrieval-only"]
+    command += ["--out", str(tmp_path / "out"), "--known-errors", str(tmp_path / "errors.json")]
+    audit(tmp_path, {"question_id": "conv-1/1"})
+    assert CliRunner().invoke(evaluate_app, command).exit_code == 0
+    audit(tmp_path, {"question_id": "conv-1/2"})
+    again = CliRunner().invoke(evaluate_app, command)
+    assert again.exit_code == 2 and "another known_errors_sha256" in again.output

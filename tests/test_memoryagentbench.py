@@ -11,6 +11,7 @@ from m2a.benchmarks import BenchmarkError, read_memoryagentbench
 from m2a.benchmarks.compose.fact_consolidation import compose_fact_consolidation
 from m2a.benchmarks.compose.labelled_examples import compose_labelled_examples
 from m2a.benchmarks.memoryagentbench import CHARACTERS_PER_TOKEN, chunks_of
+from m2a.evaluation.provenance import hash_of_data
 from m2a.evaluation.record import QuestionRecord, read_questions
 from m2a.evaluation.runner import run
 from m2a.evaluation.selection import select
@@ -51,6 +52,49 @@ def test_questions_of_one_fact_know_their_fact_and_whether_it_has_a_conflict(tmp
     assert "".join(turn.text for turn in dialogue.turns) == FACTS
 
 
+def test_json_lines_end_with_line_feeds_alone(tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    rows = [row("factconsolidation_sh_6k", context=f"{FACTS}\n5. Ada Low’s motto is “Go\u2028on”.")] * 2
+    file.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in rows))
+    assert [one.dialogue_id[-2:] for one in read_memoryagentbench(file).dialogues] == ["#1", "#2"]
+
+
+def test_a_published_parquet_file_is_read_as_the_same_rows_in_json(tmp_path: Path) -> None:
+    arrow = pytest.importorskip("pyarrow", reason="Parquet files are read with pyarrow, which no lock has.")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    rows = [row("factconsolidation_sh_6k", answers=[["Jane Roe", "J. Roe"], ["Ben Oak"]])]
+    schema = arrow.schema(  # as published: one struct of metadata for all sub-datasets, most of it null
+        {
+            "context": arrow.string(),
+            "questions": arrow.list_(arrow.string()),
+            "answers": arrow.list_(arrow.list_(arrow.string())),
+            "metadata": arrow.struct(
+                {
+                    "demo": arrow.string(),
+                    "haystack_sessions": arrow.list_(
+                        arrow.list_(arrow.list_(arrow.struct({"content": arrow.string()})))
+                    ),
+                    "keypoints": arrow.list_(arrow.string()),
+                    "previous_events": arrow.list_(arrow.string()),
+                    "qa_pair_ids": arrow.list_(arrow.string()),
+                    "question_dates": arrow.list_(arrow.string()),
+                    "question_ids": arrow.list_(arrow.string()),
+                    "question_types": arrow.list_(arrow.string()),
+                    "source": arrow.string(),
+                }
+            ),
+        }
+    )
+    (tmp_path / "data").mkdir()
+    file = tmp_path / "data" / "Conflict_Resolution-00000-of-00001.parquet"
+    parquet.write_table(arrow.Table.from_pylist(rows, schema), file)
+    (tmp_path / "entity2id.json").write_text('{"Misery (1990)": 1}')  # lies beside the published files
+    assert read_memoryagentbench(tmp_path) == read_memoryagentbench(written(tmp_path / "data", *rows))
+    file.write_bytes(b"PAR1")
+    with pytest.raises(BenchmarkError, match=r"is no parquet file: .* Download it again\."):
+        read_memoryagentbench(file)
+
+
 def test_a_chain_is_told_by_the_row(tmp_path: Path) -> None:
     chain = row(
         "own_factconsolidation_mh_6k", questions=["Where is the author of Misery from?"], answers=[["Chad"]],
@@ -73,6 +117,19 @@ def test_chunks_end_between_lines_and_long_lines_between_sentences() -> None:
         assert all(chunk.rstrip()[-1] in ".!”" for chunk in chunks)
 
 
+def test_a_sentence_longer_than_a_chunk_is_one_and_leaves_no_empty_chunk_behind() -> None:
+    sentence = "and so on " * 60
+    for context in (
+        sentence,
+        f"{sentence}\n{sentence}",
+        f"A first one. {sentence}",
+        f"{sentence}.\n\nShort.\n",
+        f"{sentence}\n\n",
+    ):
+        chunks = chunks_of(context, 64)
+        assert "".join(chunks) == context and all(chunk.strip() for chunk in chunks)
+
+
 @pytest.mark.parametrize(
     ("broken", "told"),
     [
@@ -87,6 +144,17 @@ def test_what_is_no_row_is_told_with_its_place(tmp_path: Path, broken: dict[str,
         read_memoryagentbench(written(tmp_path, row("factconsolidation_sh_6k", **broken)))
     with pytest.raises(BenchmarkError, match="holds no MemoryAgentBench file"):
         read_memoryagentbench(tmp_path / "nowhere")
+
+
+def test_a_published_file_that_changes_is_other_data_whatever_lies_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "entity2id.json").write_text("{}")
+    file = written(tmp_path / "data", row("factconsolidation_sh_6k"))
+    for name in ("rows.json", "rows.jsonl", "split.parquet"):
+        file = file.rename(tmp_path / "data" / name)
+        before = hash_of_data(tmp_path)
+        file.write_bytes(file.read_bytes() + b" ")
+        assert hash_of_data(tmp_path) != before
 
 
 GOLD = ("Jane Roe", "J. Roe")

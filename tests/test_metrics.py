@@ -14,6 +14,7 @@ from m2a.evaluation.facts import facts_of
 from m2a.evaluation.record import FailedAttempt, IngestionRecord, QuestionRecord
 from m2a.evaluation.retrieval_metrics import hit_at, recall_at
 from m2a.evaluation.summary import summarise
+from m2a.evaluation.tables import tables_of
 
 WORDS = "cat dog red ball park vet shelf river lamp seven kettle lamp red".split()
 
@@ -332,3 +333,8 @@ def test_strict_judges_stand_beside_the_accuracy_and_not_in_it() -> None:
     assert (figures["accuracy"], figures["strict_accuracy"], figures["judge:judge (strict)"]) == (1, 0, 0)
     alone = summarise([replace(row, verdicts={"judge (strict)": "wrong"})])["m2a"]
     assert alone["accuracy"] == 0 and "strict_accuracy" not in alone
+    unknown = summarise([replace(both, gold=None)])["m2a"]
+    assert unknown["abstention"] == 1
+    [table] = [one for one in tables_of(summarise([both]), {}) if one.title.startswith("Accuracy")]
+    assert table.columns[-2:] == ("mean of lenient judges", "mean of strict judges")
+    assert [cell.split()[0] for cell in table.rows[0][-2:]] == ["100.0", "0.0"]

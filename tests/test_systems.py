@@ -35,6 +35,16 @@ async def test_turns_are_found_by_their_words(tmp_path: Path, retrieval: Parts, 
     assert len(await here.found("pottery course", k=1)) == 1
 
 
+async def test_a_word_that_half_of_all_turns_hold_finds_them(tmp_path: Path, retrieval: Parts) -> None:
+    memory = retrieval.stores.fresh_memory("bm25")
+    system = await registry.open_system("bm25", memory, retrieval)
+    await system.observe(
+        memory.record([Utterance(text, "user", "Ann", text, NOW) for text in ("A canoe.", "A parrot.")])
+    )
+    question = Question("Which parrot?", NOW)
+    assert [hit.message_id for hit in await system.retrieve(question, 5) or ()] == [2]
+
+
 async def test_a_turn_is_found_by_a_photo_like_the_one_it_shows(tmp_path: Path, retrieval: Parts) -> None:
     here = await place(tmp_path, "m2a", retrieval, photos=True)
     asked = tmp_path / "data" / "photos" / "asked.png"
@@ -267,7 +277,7 @@ async def test_whoever_judges_every_hit_is_not_held_to_the_floor(
         floors.append(relevance_floor)
         return retriever.search(owner, query, kinds, k, relevance_floor=relevance_floor, before=before)
 
-    bank = kind(here.memory.owner, here.memory.stores(), lambda: NOW, search, searched=["message"], raw_messages=True)
+    bank = kind(here.memory.owner, here.memory.stores(), lambda: NOW, search, searched=["message"], last_message=6)
     assert bank.search(Query("Lisbon"), {"message"})
     assert bank.search(Query("Lisbon"), {"message"}, relevance_floor=False)
     assert floors == [True, False]

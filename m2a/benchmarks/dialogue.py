@@ -1,10 +1,11 @@
 """What every benchmark is read into: dialogues in sessions, and questions about them."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from m2a.types import Role
 from m2a.types.errors import UserError
@@ -75,7 +76,6 @@ class Question:
     dropped_evidence: tuple[str, ...] = ()
     evidence_sessions: tuple[str, ...] = ()
     asked_at: datetime | None = None
-    source: str = ""
     measure: Measure = ""
     stratum: str = ""
     hops: int = 1
@@ -107,3 +107,21 @@ class Benchmark:
     name: str
     dialogues: tuple[Dialogue, ...]
     categories: tuple[str, ...]
+
+
+def read_rows(file: Path, benchmark: str, noun: str) -> list[Any]:
+    """The list that a JSON file is, or the lines of a `.jsonl`. Raises BenchmarkError where it is none, or empty."""
+    try:
+        text = file.read_text(encoding="utf-8")
+        rows = (
+            [json.loads(line) for line in text.split("\n") if line.strip()]
+            if file.suffix == ".jsonl"
+            else json.loads(text)
+        )
+    except (OSError, UnicodeDecodeError) as error:
+        raise BenchmarkError(f"{file} cannot be read: {error}. Name {benchmark}'s JSON file.") from error
+    except json.JSONDecodeError as error:
+        raise BenchmarkError(f"{file} is not JSON (line {error.lineno}: {error.msg}). Download it again.") from error
+    if not isinstance(rows, list) or not rows:
+        raise BenchmarkError(f"{file} is not a {benchmark} file: it must be a list of {noun}, and not empty.")
+    return rows

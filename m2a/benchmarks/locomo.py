@@ -1,7 +1,7 @@
 """LoCoMo (Maharana et al., 2024): reader and writer of its file, and of the keys that photo-grounded sets add to it.
 
 A file is a list of samples. A merged visual set is the same format with more keys: a turn may have `photos` (paths
-relative to the file), a question `question_id`, `category_name`, `photos`, `accepted_answers` and `source`.
+relative to the file), a question `question_id`, `photos` and `accepted_answers`.
 """
 
 import json
@@ -11,7 +11,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from m2a.benchmarks.dialogue import Benchmark, BenchmarkError, Dialogue, DialoguePhoto, Question, Session, Turn
+from m2a.benchmarks.dialogue import (
+    Benchmark,
+    BenchmarkError,
+    Dialogue,
+    DialoguePhoto,
+    Question,
+    Session,
+    Turn,
+    read_rows,
+)
 from m2a.benchmarks.folders import write_whole
 from m2a.benchmarks.photos import check_photos
 
@@ -71,14 +80,7 @@ def sample_files(path: Path) -> list[Path]:
 
 def read_samples(file: Path) -> list[Sample]:
     """The samples of one file as they are, after a check of what the readers rely on."""
-    try:
-        samples = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise BenchmarkError(f"{file} cannot be read: {error}.") from error
-    except json.JSONDecodeError as error:
-        raise BenchmarkError(f"{file} is not JSON (line {error.lineno}: {error.msg}). Download it again.") from error
-    if not isinstance(samples, list) or not samples:
-        raise BenchmarkError(f"{file} is not a LoCoMo file: it must be a list of samples, and not empty.")
+    samples: list[Sample] = read_rows(file, "LoCoMo", "samples")
     seen: set[str] = set()
     for number, sample in enumerate(samples, start=1):
         place = f"{file}: sample {number}"
@@ -181,7 +183,7 @@ def _check_sample(sample: object, place: str) -> None:
         raise BenchmarkError(f"{place}: the conversation has no session with turns.")
 
 
-_TEXTS = ("blip_caption", "question_id", "source")
+_TEXTS = ("blip_caption", "question_id")
 _LISTS_OF_TEXT = ("photos", "img_url", "evidence", "accepted_answers")
 
 
@@ -252,5 +254,4 @@ def _question(question: Mapping[str, Any], question_id: str, known: set[str], fo
         accepted=tuple(str(one) for one in question.get("accepted_answers") or ()),
         photos=tuple(folder / path for path in question.get("photos") or ()),
         dropped_evidence=tuple(dropped),
-        source=question.get("source") or "",
     )

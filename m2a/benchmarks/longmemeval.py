@@ -1,12 +1,11 @@
 """LongMemEval (Wu et al., 2025) in its official schema: each question brings its own history of chat sessions."""
 
-import json
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from m2a.benchmarks.dialogue import Benchmark, BenchmarkError, Dialogue, Question, Session, Turn
+from m2a.benchmarks.dialogue import Benchmark, BenchmarkError, Dialogue, Question, Session, Turn, read_rows
 
 ABSTENTION = "abstention"
 CATEGORIES = (
@@ -32,14 +31,7 @@ def read_longmemeval(path: Path) -> Benchmark:
     """
     if path.is_dir():
         path = _file_in(path)
-    try:
-        items = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise BenchmarkError(f"{path} cannot be read: {error}. Name LongMemEval's JSON file.") from error
-    except json.JSONDecodeError as error:
-        raise BenchmarkError(f"{path} is not JSON (line {error.lineno}: {error.msg}). Download it again.") from error
-    if not isinstance(items, list) or not items:
-        raise BenchmarkError(f"{path} is not a LongMemEval file: it must be a list of questions, and not empty.")
+    items = read_rows(path, "LongMemEval", "questions")
     dialogues = tuple(_dialogue(item, f"{path}: question {number}") for number, item in enumerate(items, start=1))
     seen: set[str] = set()
     for number, dialogue in enumerate(dialogues, start=1):

@@ -5,7 +5,6 @@ files are read where pyarrow is installed. Each row becomes a dialogue: every ch
 of the context is changed, its line breaks included. Rows of `compose` name in their metadata which facts a question rests on.
 """
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from m2a.benchmarks.dialogue import Benchmark, BenchmarkError, Dialogue, Measure, Question, Session, Turn
+from m2a.benchmarks.dialogue import Benchmark, BenchmarkError, Dialogue, Measure, Question, Session, Turn, read_rows
 
 CHARACTERS_PER_TOKEN = 4.2  # of the published FactConsolidation contexts: 26,157 characters are the 6K one
 OWN = "own_"
@@ -96,7 +95,7 @@ def chunks_of(context: str, tokens: int) -> list[str]:
     most = int(tokens * CHARACTERS_PER_TOKEN)
     chunks: list[str] = []
     for piece in _pieces(context, most):
-        if chunks and len(chunks[-1]) + len(piece) <= most:
+        if chunks and (len(chunks[-1]) + len(piece) <= most or not piece.strip()):
             chunks[-1] += piece
         else:
             chunks.append(piece)
@@ -108,7 +107,7 @@ def _pieces(context: str, most: int) -> Iterator[str]:
         if len(line) <= most:
             yield line
         else:
-            yield from re.findall(r".*?(?:[.!?]['\"”’)]*\s+|$)", line, re.DOTALL)
+            yield from re.findall(r".+?(?:[.!?]['\"”’)]*\s+|\Z)", line, re.DOTALL)
 
 
 def _files_of(path: Path) -> list[Path]:
@@ -132,23 +131,12 @@ def _is_of_rows(file: Path) -> bool:
 
 
 def _rows(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    for number, row in enumerate(_read(file), start=1):
-        yield f"{file}: row {number}", row
-
-
-def _read(file: Path) -> list[dict[str, Any]]:
-    try:
-        if file.suffix == ".parquet":
-            return _read_parquet(file)
-        text = file.read_text(encoding="utf-8")
-        rows = [json.loads(line) for line in text.splitlines() if line] if file.suffix == ".jsonl" else json.loads(text)
-    except (OSError, UnicodeDecodeError) as error:
-        raise BenchmarkError(f"{file} cannot be read: {error}.") from error
-    except json.JSONDecodeError as error:
-        raise BenchmarkError(f"{file} is not JSON (line {error.lineno}: {error.msg}). Download it again.") from error
-    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
-        raise BenchmarkError(f"{file} is not a MemoryAgentBench file: it must be a list of rows, and not empty.")
-    return rows
+    rows = _read_parquet(file) if file.suffix == ".parquet" else read_rows(file, "MemoryAgentBench", "rows")
+    for number, row in enumerate(rows, start=1):
+        place = f"{file}: row {number}"
+        if not isinstance(row, dict):
+            raise BenchmarkError(f"{place} is not an object.")
+        yield place, row
 
 
 def _read_parquet(file: Path) -> list[dict[str, Any]]:

@@ -12,18 +12,7 @@ from matplotlib.figure import Figure
 from m2a.evaluation.tables import categories_of
 
 _INK = "#123456"  # stands for the page's own ink and is replaced by it
-_COLOURS = (
-    "#2b6a5c",
-    "#c2703d",
-    "#5b6fb0",
-    "#a8892b",
-    "#8c4f86",
-    "#4c94a8",
-    "#b04d4d",
-    "#6f7a4a",
-    "#7d6a58",
-    "#3d8f5f",
-)
+_COLOURS = "#2b6a5c #c2703d #5b6fb0 #a8892b #8c4f86 #4c94a8 #b04d4d #6f7a4a #7d6a58 #3d8f5f".split()
 _MARKERS = ("o", "s", "^")  # where colours come again
 _INCHES_OF_MARK, _INCHES_OF_LETTER = 0.7, 0.085
 _LARGEST = 1.3

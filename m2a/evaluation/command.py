@@ -188,6 +188,7 @@ def _described(options: Options, settings: Settings, asked: "Benchmark", *, has_
         "system_settings": {name: registry.settings_of(name) for name in options.systems if registry.settings_of(name)},
         "learned_from": learned_from(asked, options.systems),
         "known_errors": sum(question.known_error for question in questions),
+        "known_errors_sha256": hash_of_data(options.known_errors) if options.known_errors else None,
         "dropped_evidence": sum(len(question.dropped_evidence) for question in questions),
         "versions": versions(),
         "code_sha256": hash_of_code(),

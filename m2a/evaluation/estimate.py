@@ -22,7 +22,7 @@ _PEER_CALLS_PER_MESSAGE = {"mem0": 0.5, "a-mem": 2.0}
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Of one system. Zero calls where no language model is asked. `building` is what taking the messages in makes of all."""
+    """Of one system; `building` is the part of it that taking the messages in makes. Zero calls: no language model is asked."""
 
     system: str
     messages: int
@@ -53,7 +53,7 @@ class Estimate:
 def estimate(
     benchmark: Benchmark, systems: Sequence[str], *, asks_model: bool, judges: int, window: int
 ) -> list[Estimate]:
-    """Per system, the judges' share included."""
+    """Per system, the judges' share included; without a model they judge what is answered by rules."""
     messages = sum(1 for dialogue in benchmark.dialogues for _ in dialogue.turns)
     questions = sum(len(dialogue.questions) for dialogue in benchmark.dialogues)
     history = sum(
@@ -61,24 +61,22 @@ def estimate(
         * len(dialogue.questions)
         for dialogue in benchmark.dialogues
     )
-    return [
-        _of(system, messages, questions, history, judges) if asks_model else Estimate(system, messages, questions)
-        for system in systems
-    ]
+    return [_of(system, messages, questions, history, judges, asks_model=asks_model) for system in systems]
 
 
-def _of(system: str, messages: int, questions: int, history: int, judges: int) -> Estimate:
-    if system.startswith("m2a"):
+def _of(system: str, messages: int, questions: int, history: int, judges: int, *, asks_model: bool) -> Estimate:
+    judged = judges * questions if asks_model or registry.answers_offline(system) else 0
+    taking_in = calls = tokens = building = 0
+    if asks_model and system.startswith("m2a"):
         taking_in = round(messages * _AGENT_UPDATES * _AGENT_CALLS_PER_UPDATE)
         calls = taking_in + questions * _AGENT_CALLS_PER_QUESTION
         tokens, building = calls * _AGENT_PROMPT, taking_in * (_AGENT_PROMPT + _REPLY)
-    else:
+    elif asks_model:
         taking_in = round(messages * _PEER_CALLS_PER_MESSAGE.get(system, registry.calls_per_message(system)))
         calls = taking_in + round(questions * registry.calls_per_question(system))
         found = history if system == "full-context" else questions * 10 * _MEMORY
         tokens = calls * _PROMPT + found + taking_in * 10 * _MEMORY
         building = taking_in * (_PROMPT + 10 * _MEMORY + _REPLY)
-    judged = judges * questions
     return Estimate(
         system,
         messages,

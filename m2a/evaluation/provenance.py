@@ -35,22 +35,19 @@ _CODE = (
     "m2a/wiring.py",
     "models",
 )
-_PROMPTS = ("m2a/agents/prompts", "m2a/systems/prompts", "models/prompts")
+_PROMPTS = ("m2a/agents/prompts", "m2a/systems/prompts", "models/prompts", "m2a/evaluation/prompts/long_answer.md")
+_DATA = (".json", ".jsonl", ".parquet")
 
 
 def hash_of_data(data: Path) -> str:
-    """SHA-256 of the file; of a folder with several, over the hashes of its JSON files by name, or of all files."""
+    """SHA-256 of the file; of a folder with several, over the hashes of all that a reader may read there, by name."""
     if data.is_dir() and (data / FILE_NAME).is_file():
         data = data / FILE_NAME  # its photos are named by their own hashes
-    if data.is_file():
-        return hashlib.sha256(data.read_bytes()).hexdigest()
-    files = sorted(data.glob("*.json")) or sorted(file for file in data.rglob("*") if file.is_file())
-    if len(files) == 1:
-        return hashlib.sha256(files[0].read_bytes()).hexdigest()
-    digest = hashlib.sha256()
-    for file in files:
-        digest.update(hashlib.sha256(file.read_bytes()).digest())
-    return digest.hexdigest()
+    files = [data] if data.is_file() else sorted(file for file in data.rglob("*") if file.suffix in _DATA)
+    hashes = [hashlib.sha256(file.read_bytes()) for file in files]
+    if len(hashes) == 1:
+        return hashes[0].hexdigest()
+    return hashlib.sha256(b"".join(one.digest() for one in hashes)).hexdigest()
 
 
 def hash_of_code(root: Path = _ROOT) -> str:

@@ -114,8 +114,9 @@ class FailedAttempt:
     cost: float | None = None
 
 
-_QUESTION, _INGESTION = TypeAdapter(QuestionRecord), TypeAdapter(IngestionRecord)
-_FAILED = TypeAdapter(FailedAttempt)
+_ADAPTERS: dict[type, TypeAdapter[Any]] = {
+    kind: TypeAdapter(kind) for kind in (QuestionRecord, IngestionRecord, FailedAttempt)
+}
 
 
 def read_questions(file: Path) -> list[QuestionRecord]:
@@ -123,17 +124,17 @@ def read_questions(file: Path) -> list[QuestionRecord]:
 
     Raises `RowError` for any other line that is no row.
     """
-    return _read(file, _QUESTION)
+    return _read(file, QuestionRecord)
 
 
 def read_ingestion(file: Path) -> list[IngestionRecord]:
     """The rows of an `ingestion.jsonl`, likewise."""
-    return _read(file, _INGESTION)
+    return _read(file, IngestionRecord)
 
 
 def read_failed_attempts(file: Path) -> list[FailedAttempt]:
     """The rows of a `failed_attempts.jsonl`, likewise."""
-    return _read(file, _FAILED)
+    return _read(file, FailedAttempt)
 
 
 def failed_attempt(row: QuestionRecord | IngestionRecord) -> FailedAttempt:
@@ -150,21 +151,18 @@ def failed_attempt(row: QuestionRecord | IngestionRecord) -> FailedAttempt:
     )
 
 
-def as_line(record: QuestionRecord | IngestionRecord | FailedAttempt) -> str:
+def as_line(row: QuestionRecord | IngestionRecord | FailedAttempt) -> str:
     """A row as one line of JSON, with its line end."""
-    adapters: dict[type, TypeAdapter[Any]] = {QuestionRecord: _QUESTION, IngestionRecord: _INGESTION}
-    return adapters.get(type(record), _FAILED).dump_json(record).decode() + "\n"
+    return _ADAPTERS[type(row)].dump_json(row).decode() + "\n"
 
 
-def _read(file: Path, adapter: TypeAdapter[Any]) -> list[Any]:
+def _read(file: Path, kind: type) -> list[Any]:
     if not file.is_file():
         return []
     rows = []
-    for number, line in enumerate(
-        file.read_bytes().split(b"\n")[:-1], start=1
-    ):  # the last one was cut off, or is empty
+    for number, line in enumerate(file.read_bytes().split(b"\n")[:-1], start=1):  # what was cut off has no line end
         try:
-            rows.append(adapter.validate_json(line))
+            rows.append(_ADAPTERS[kind].validate_json(line))
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             where = "".join(f"{part}: " for part in first["loc"])

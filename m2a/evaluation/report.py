@@ -15,7 +15,7 @@ from m2a.evaluation.charts import bars, charts_of, line
 from m2a.evaluation.failures import Failure, telling_failures
 from m2a.evaluation.record import read_questions
 from m2a.evaluation.seen import LearnedFrom, marked, named, note_on
-from m2a.evaluation.tables import NONE, Table, categories_of, markdown, percent, tables_of, without_empty_columns
+from m2a.evaluation.tables import NONE, Table, categories_of, markdown, rates, tables_of, without_empty_columns
 from m2a.types.errors import UserError
 
 SELECTION = ("limit", "categories", "turns")  # which questions of the benchmark
@@ -158,39 +158,16 @@ def _make_room(out: Path) -> None:
 
 def _table_1(runs: Sequence[Run], metric: str) -> Table:
     merged = {f"{number} {system}": one for number, run in enumerate(runs) for system, one in run.summary.items()}
-    categories = [category for category in categories_of(merged) if not category.startswith("visual ")]
-    judges = list(
-        dict.fromkeys(
-            key for one in merged.values() for key in one if key.startswith("judge:") and not key.endswith("_ci95")
-        )
-    )
+    columns, cells = rates(merged, metric)
     rows = tuple(
-        (
-            run.chat_model,
-            marked(system, run.learned_from),
-            run.asked,
-            str(one.get("n", NONE)),
-            *(percent(one["categories"].get(category, {}), metric) for category in categories),
-            *(percent(one, judge) for judge in judges),
-            percent(one, metric),
-        )
+        (run.chat_model, marked(system, run.learned_from), run.asked, str(one.get("n", NONE)), *cells(one))
         for run in runs
         for system, one in run.summary.items()
     )
-    total = "mean of judges" if metric == "accuracy" else "total"
-    columns = (
-        "chat model",
-        "method",
-        "benchmark",
-        "n",
-        *categories,
-        *(judge.removeprefix("judge:") for judge in judges),
-        total,
-    )
     on_seen = (note_on(list(run.summary), run.learned_from) for run in runs)
     note = " ".join(filter(None, (differences([run.settings for run in runs]), *dict.fromkeys(on_seen))))
-    table = Table(f"{metric} by chat model and method (as table 1 of the paper), %", columns, rows, note)
-    return without_empty_columns(table)
+    title = f"{metric} by chat model and method (as table 1 of the paper), %"
+    return without_empty_columns(Table(title, ("chat model", "method", "benchmark", "n", *columns), rows, note))
 
 
 def _published_tables(metric: str) -> list[Table]:

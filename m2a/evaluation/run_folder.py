@@ -16,6 +16,7 @@ from m2a.evaluation.record import (
     QuestionRecord,
     as_line,
     failed_attempt,
+    read_failed_attempts,
     read_ingestion,
     read_questions,
 )
@@ -88,6 +89,8 @@ class RunFolder:
         self._taken_in = {(row["system"], row["dialogue_id"]): row for row in _lines(self._memories)}
         # A line that was cut off, and rows that were made again, go.
         self._rewrite_rows()
+        failed = read_failed_attempts(path / "failed_attempts.jsonl")
+        write_whole(path / "failed_attempts.jsonl", "".join(map(as_line, failed)))
         write_whole(self._memories, "".join(map(_line, self._taken_in.values())))
 
     @property

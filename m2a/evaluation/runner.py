@@ -203,29 +203,32 @@ async def _take_in(work: Work, dialogue: Dialogue, name: str) -> _Opened:
 
 async def _hear(work: Work, dialogue: Dialogue, system: MemorySystem, memory: Memory) -> _Opened:
     photos = dict.fromkeys(path for question in dialogue.questions for path in question.photos)
-    sessions = [[utterance(turn) for turn in session.turns] for session in dialogue.sessions if session.turns]
-    written = [await asyncio.to_thread(memory.record, session) for session in sessions]
     ids = await asyncio.to_thread(memory.add_photos, list(photos))
     shown = {f"{q.question_id} {at}": ids[path] for q in dialogue.questions for at, path in enumerate(q.photos)}
-    taken = TakenIn(memory.owner, shown)
+    everything: list[Message] = []
     seconds, heard, encoded = 0.0, 0, work.parts.stores.encoded
     try:
-        for session in written:
+        for session in dialogue.sessions:
+            if not session.turns:
+                continue
+            # One session at a time: what is said later must not be found while this one is taken in.
+            messages = await asyncio.to_thread(memory.record, [utterance(turn) for turn in session.turns])
+            everything += messages
             began = time.perf_counter()
-            await system.observe(session)
+            await system.observe(messages)
             seconds += time.perf_counter() - began
-            heard += len(session)
-            work.progress.step(f"{system.name} takes in {dialogue.dialogue_id}", len(session))
+            heard += len(messages)
+            work.progress.step(f"{system.name} takes in {dialogue.dialogue_id}", len(messages))
     except Exception as error:
         record = ingestion_row(system, dialogue, heard, seconds, work.price)
         work.folder.add_ingestion(replace(record, error=in_a_sentence(error)), None)
         raise
     seconds += memory.spared_seconds  # as if nobody had looked at its photos before
-    everything = [message for session in written for message in session]
     if work.parts.chat_model is None:  # as if no vector had been there
         seconds += await asyncio.to_thread(memory.reused_seconds, everything, encoded)
-    work.folder.add_ingestion(ingestion_row(system, dialogue, heard, seconds, work.price), taken)
-    return _opened(system, memory, everything, taken.photos)
+    record = ingestion_row(system, dialogue, heard, seconds, work.price)
+    work.folder.add_ingestion(record, TakenIn(memory.owner, shown))
+    return _opened(system, memory, everything, shown)
 
 
 async def _ask(work: Work, dialogue: Dialogue, asked: Asked, opened: _Opened) -> None:

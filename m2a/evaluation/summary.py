@@ -27,11 +27,11 @@ Figures = dict[str, Any]
 def summarise(questions: Sequence[QuestionRecord], *, seed: int = 0) -> dict[str, Figures]:
     """`{system: {metric: value, "<metric>_ci95": [low, high], "n": int, "categories": {name: {…}}}}`.
 
-    `accuracy` is by the lenient judges where there are any, `strict_accuracy` by the strict ones beside them. Metrics are
-    fractions from 0 to 1, each with its interval; `n` counts questions. Systems and categories stand in the order of the
-    rows; the visual categories stand together once more as `visual-centric`, those of a competency under its name, and the
-    strata of a category under its name and theirs. Where an audit found gold answers to be wrong, `without_known_errors`
-    holds the figures without those questions, with categories of its own.
+    `accuracy` and `abstention` are by the lenient judges where there are any, `strict_accuracy` is by the strict ones beside
+    them. Metrics are fractions from 0 to 1, each with its interval; `n` counts questions. Systems and categories stand in the
+    order of the rows; the visual categories stand together once more as `visual-centric`, those of a competency under its
+    name, and the strata of a category under its name and theirs. Where an audit found gold answers to be wrong,
+    `without_known_errors` holds the figures without those questions, with categories of its own.
     """
     return {
         system: {
@@ -83,21 +83,21 @@ def metrics_of(rows: Sequence[QuestionRecord], judges: Sequence[str] | None = No
     if judges is None:
         judges = judges_of(rows)
     metrics: dict[str, Metric] = {}
+    main = [judge for judge in judges if not judge.endswith(STRICT)] or judges
     if judges:
-        lenient = [judge for judge in judges if not judge.endswith(STRICT)]
-        metrics["accuracy"] = _mean_of_judges(lenient or judges)
-        if lenient and len(lenient) < len(judges):
-            metrics["strict_accuracy"] = _mean_of_judges([judge for judge in judges if judge not in lenient])
+        metrics["accuracy"] = _mean_of_judges(main)
+        if len(main) < len(judges):
+            metrics["strict_accuracy"] = _mean_of_judges([judge for judge in judges if judge not in main])
         metrics |= {f"judge:{judge}": _of_judge(judge) for judge in judges}
         metrics["judge_failed"] = _judge_failed(judges)
     metrics |= {
-        "f1": _of_answer(answer_metrics.token_f1),
-        "bleu1": _of_answer(answer_metrics.bleu1),
-        "exact_match": _of_answer(answer_metrics.exact_match),
-        "accepted_match": _accepted,
-        "abstention": _abstention(judges),
-        "false_abstention": _false_abstention,
-        "as_published": _as_published,
+        "f1": _of_reply(lambda reply, row: answer_metrics.token_f1(reply, _golds(row)[0])),
+        "bleu1": _of_reply(lambda reply, row: answer_metrics.bleu1(reply, _golds(row)[0])),
+        "exact_match": _of_reply(lambda reply, row: answer_metrics.exact_match(reply, _golds(row)[0])),
+        "accepted_match": _of_reply(_is_accepted),
+        "abstention": _abstention(main),
+        "false_abstention": _of_reply(_declines_wrongly),
+        "as_published": _of_reply(lambda reply, row: as_published(row.measure, reply, _golds(row)), _is_measured),
         "strict": _strict,
         "chain_valid": _chain_valid,
         "errors": lambda row: float(row.error is not None),
@@ -165,45 +165,39 @@ def _has_words(row: QuestionRecord) -> bool:
     return row.gold is not None and row.category not in RUBRICS and _answered(row)
 
 
-def _of_answer(metric: Callable[[str, str], float]) -> Metric:
+def _is_measured(row: QuestionRecord) -> bool:
+    """Whether the benchmark has a measure of its own for the words of an answer."""
+    return row.gold is not None and bool(row.measure) and _answered(row)
+
+
+def _golds(row: QuestionRecord) -> tuple[str, ...]:
+    """The gold answer, and the others that are accepted."""
+    return (row.gold or "", *row.accepted)
+
+
+def _of_reply(
+    score: Callable[[str, QuestionRecord], float | None], applies: Callable[[QuestionRecord], bool] = _has_words
+) -> Metric:
+    """The score of a reply; 0 where there is none."""
+
     def of(row: QuestionRecord) -> float | None:
-        if row.gold is None or not _has_words(row):
+        if not applies(row):
             return None
-        return 0.0 if row.reply is None else float(metric(row.reply, row.gold))
+        return float((row.reply is not None and score(row.reply, row)) or 0)
 
     return of
 
 
-def _accepted(row: QuestionRecord) -> float | None:
-    if row.gold is None or not _has_words(row):
-        return None
-    if row.reply is None or _declines_wrongly(row.reply, row.gold):
-        return 0.0
-    return float(answer_metrics.accepted_match(row.reply, (row.gold, *row.accepted)))
+def _is_accepted(reply: str, row: QuestionRecord) -> bool:
+    return not _declines_wrongly(reply, row) and answer_metrics.accepted_match(reply, _golds(row))
 
 
-def _false_abstention(row: QuestionRecord) -> float | None:
-    """By a rule over words, whoever judges."""
-    if row.gold is None or not _has_words(row):
-        return None
-    return float(row.reply is not None and _declines_wrongly(row.reply, row.gold))
+def _declines_wrongly(reply: str, row: QuestionRecord) -> bool:
+    """A decline is no answer, whatever words stand beside it, unless the gold answer itself is one. By a rule over words."""
+    return answer_metrics.declines(reply) and not answer_metrics.declines(_golds(row)[0])
 
 
-def _declines_wrongly(reply: str, gold: str) -> bool:
-    """A decline is no answer, whatever words stand beside it, unless the gold answer itself is one."""
-    return answer_metrics.declines(reply) and not answer_metrics.declines(gold)
-
-
-def _as_published(row: QuestionRecord) -> float | None:
-    if row.gold is None or not row.measure or not _answered(row):
-        return None
-    return 0.0 if row.reply is None else as_published(row.measure, row.reply, (row.gold, *row.accepted))
-
-
-def _strict(row: QuestionRecord) -> float | None:
-    if row.gold is None or not row.measure or not _answered(row):
-        return None
-    return float(row.reply is not None and is_strictly_right(row.measure, row.reply, (row.gold, *row.accepted)))
+_strict = _of_reply(lambda reply, row: is_strictly_right(row.measure, reply, _golds(row)), _is_measured)
 
 
 def _chain_valid(row: QuestionRecord) -> float | None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from m2a.benchmarks import longmemeval
+from m2a.benchmarks.locomo import ADVERSARIAL, CATEGORY_NAMES
 from m2a.evaluation import published
 from m2a.evaluation.answer_metrics import NORMALISATION
 from m2a.evaluation.published_locomo import LOCOMO_ROWS, QUESTIONS
@@ -14,19 +15,8 @@ from m2a.evaluation.seen import LearnedFrom, marked, note_on
 Summary = Mapping[str, Mapping[str, Any]]
 
 NONE = "–"
-_CATEGORY_ORDER = (
-    "multi-hop",
-    "temporal",
-    "open-domain",
-    "single-hop",
-    "adversarial",
-    "visual-centric",
-    "visual multi-hop",
-    "visual temporal",
-    "visual open-domain",
-    "visual single-hop",
-    "visual retrieval",
-)
+_LOCOMO = tuple(CATEGORY_NAMES.values())
+_CATEGORY_ORDER = (*_LOCOMO[:ADVERSARIAL], "visual-centric", *_LOCOMO[ADVERSARIAL:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,42 +98,37 @@ def _has(summary: Summary, metric: str) -> bool:
     return any(metric in figures for figures in summary.values())
 
 
-def _accuracy(summary: Summary, facts: Summary) -> Table | None:
-    if not _has(summary, "accuracy"):
-        return None
+def rates(summary: Summary, metric: str) -> tuple[tuple[str, ...], Callable[[Mapping[str, Any]], tuple[str, ...]]]:
+    """The columns of a metric by category, by judge and in all, and what makes the cells of one system's figures."""
     categories = [category for category in categories_of(summary) if not category.startswith("visual ")]
     judges = dict.fromkeys(key for figures in summary.values() for key in figures if key.startswith("judge:"))
     judges = {key: None for key in judges if not key.endswith("_ci95")}
-    rows = [
-        (
-            system,
-            *(percent(figures["categories"].get(category, {}), "accuracy") for category in categories),
-            *(percent(figures, judge) for judge in judges),
-            percent(figures, "accuracy"),
-        )
-        for system, figures in summary.items()
-    ]
-    published_rows = [
-        (
-            f"{row.method}, {row.chat_model} (published)",
-            *(_published(row, category) for category in categories),
-            *[NONE for _ in judges],
-            f"{row.accuracy[-1]:.1f}",
-        )
-        for row in published.TABLE_1
-        if "visual-centric" in categories
-    ]
-    return Table(
-        "Accuracy by category (as table 1 of the paper), %",
-        ("system", *categories, *(key.removeprefix("judge:") for key in judges), "mean of judges"),
-        (*rows, *published_rows),
-        f"Questions without an answer are not in it. {_on_intervals(facts, 'accuracy')}"
-        + (
-            f" Published rows: {published.SOURCE}, on the authors' own set. {published.JUDGED}"
-            if published_rows
-            else ""
-        ),
-    )
+    means = {metric: "total" if metric != "accuracy" else "mean of judges"}
+    if metric == "accuracy" and _has(summary, "strict_accuracy"):
+        means = {"accuracy": "mean of lenient judges", "strict_accuracy": "mean of strict judges"}
+    columns = (*categories, *(key.removeprefix("judge:") for key in judges), *means.values())
+
+    def cells(figures: Mapping[str, Any]) -> tuple[str, ...]:
+        by_category = (percent(figures["categories"].get(category, {}), metric) for category in categories)
+        return (*by_category, *(percent(figures, key) for key in (*judges, *means)))
+
+    return columns, cells
+
+
+def _accuracy(summary: Summary, facts: Summary) -> Table | None:
+    if not _has(summary, "accuracy"):
+        return None
+    columns, cells = rates(summary, "accuracy")
+    rows = [(system, *cells(figures)) for system, figures in summary.items()]
+    note = f"Questions without an answer are not in it. {_on_intervals(facts, 'accuracy')}"
+    if "visual-centric" in columns:
+        note += f" Published rows: {published.SOURCE}, on the authors' own set. {published.JUDGED}"
+        for row in published.TABLE_1:
+            named = dict(zip(published.CATEGORIES, row.accuracy, strict=True))
+            named |= {"mean of judges": named["total"], "mean of lenient judges": named["total"]}
+            figures = (f"{named[column]:.1f}" if column in named else NONE for column in columns)
+            rows.append((f"{row.method}, {row.chat_model} (published)", *figures))
+    return Table("Accuracy by category (as table 1 of the paper), %", ("system", *columns), tuple(rows), note)
 
 
 def _published_locomo(summary: Summary) -> Table | None:
@@ -166,12 +151,6 @@ def _published_locomo(summary: Summary) -> Table | None:
     note = "Not measured here: other chat models, judges and prompts. n counts the questions of all ten conversations."
     columns = ("system", "source", *counted, "overall", "weighted mean", "note")
     return Table("Published on LoCoMo, accuracy in %", columns, rows, note)
-
-
-def _published(row: published.PublishedRow, category: str) -> str:
-    if category not in published.CATEGORIES:
-        return NONE
-    return f"{row.accuracy[published.CATEGORIES.index(category)]:.1f}"
 
 
 def _ablations(summary: Summary) -> Table | None:
@@ -265,16 +244,11 @@ def _abilities(summary: Summary) -> Table | None:
         of = {category: figures["categories"].get(category, {}) for category in categories}
         names = {category: "abstention" if category == longmemeval.ABSTENTION else metric for category in categories}
         known = [(of[name]["n"], of[name][names[name]]) for name in categories if names[name] in of[name]]
-        total, means = sum(n for n, _ in known), [rate for _, rate in known]
-        overall = (sum(n * rate for n, rate in known) / total, sum(means) / len(means)) if known else None
-        rows.append(
-            (
-                system,
-                *(percent(of[category], names[category]) for category in categories),
-                *(f"{100 * one:.1f}" for one in overall or ()),
-                *(() if overall else (NONE, NONE)),
-            )
-        )
+        overall = [NONE, NONE]
+        if known:
+            of_questions = sum(n * rate for n, rate in known) / sum(n for n, _ in known)
+            overall = [f"{100 * mean:.1f}" for mean in (of_questions, sum(rate for _, rate in known) / len(known))]
+        rows.append((system, *(percent(of[category], names[category]) for category in categories), *overall))
     counts = next(iter(summary.values()))["categories"]
     named = (f"{category} (n = {counts.get(category, {}).get('n', 0)})" for category in categories)
     note = (

@@ -18,6 +18,7 @@ FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 
 _COLUMNS = (
     "accuracy",
+    "strict_accuracy",
     "judge_failed",
     "f1",
     "accepted_match",
@@ -65,10 +66,10 @@ def print_table(summary: Mapping[str, Any], learned: LearnedFrom) -> None:
     summary = named(summary, learned)
     columns = [column for column in _COLUMNS if any(column in figures for figures in summary.values())]
     width = max(len(name) for name in summary)
-    print(f"{'':{width}}  {'n':>5}  " + "  ".join(f"{column:>14}" for column in columns))
+    print(f"{'':{width}}  {'n':>5}  " + "  ".join(f"{column:>15}" for column in columns))
     for name, figures in summary.items():
         cells = [f"{figures[column]:.3f}" if column in figures else "–" for column in columns]
-        print(f"{name:{width}}  {figures['n']:>5}  " + "  ".join(f"{cell:>14}" for cell in cells))
+        print(f"{name:{width}}  {figures['n']:>5}  " + "  ".join(f"{cell:>15}" for cell in cells))
     if note:
         print(note)
 

@@ -6,13 +6,32 @@ import time
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from m2a.systems.prompting import ask, message_line
+from m2a.systems.prompting import ask_about, message_line
 from m2a.systems.shared import Memory, Parts
 from m2a.systems.system import Answer, Meter, Question, RetrievedMessage, Usage
 from m2a.types import Message
 
 TURNS = 5
 _WORD = re.compile(r"\w+")
+
+
+class KeywordIndex:
+    """Okapi BM25 over documents, each given by its words."""
+
+    def __init__(self, documents: Sequence[Sequence[str]]) -> None:
+        from rank_bm25 import BM25Okapi
+
+        self._okapi = BM25Okapi(documents)
+
+    def __len__(self) -> int:
+        return int(self._okapi.corpus_size)
+
+    def best(self, words: Sequence[str], k: int) -> list[tuple[int, float]]:
+        """The places of the k best documents with their scores. A document without any of the words is not found; one that
+        holds some is, also where half of all documents do and the score is 0."""
+        scores = self._okapi.get_scores(words)
+        held = [place for place, counts in enumerate(self._okapi.doc_freqs) if any(word in counts for word in words)]
+        return [(place, float(scores[place])) for place in sorted(held, key=lambda place: (-scores[place], place))[:k]]
 
 
 class Bm25:
@@ -22,13 +41,10 @@ class Bm25:
     store_only = True  # turns stay as they are, whoever answers
 
     def __init__(self, memory: Memory, parts: Parts) -> None:
-        from rank_bm25 import BM25Okapi
-
         self.version = f"rank-bm25 {version('rank-bm25')}, k = {TURNS}"
         self.ingestion = Usage()
         self._memory = memory
         self._chat_model = parts.chat_model
-        self._okapi = BM25Okapi
         self._messages: list[Message] = []
         self._documents: list[list[str]] = []
         self._take(memory.messages())
@@ -37,25 +53,17 @@ class Bm25:
         self._take(session)
 
     async def retrieve(self, question: Question, k: int) -> list[RetrievedMessage] | None:
-        return await asyncio.to_thread(self._search, question, k)
+        found = await asyncio.to_thread(self._search, question, k)
+        return [RetrievedMessage(message.message_id, score) for message, score in found]
 
     async def answer(self, question: Question, meter: Meter) -> Answer:
         assert self._chat_model is not None
         began = time.perf_counter()
         found = await asyncio.to_thread(self._search, question, TURNS)
         searched = time.perf_counter() - began
-        by_id = {message.message_id: message for message in self._messages}
-        messages = [by_id[hit.message_id] for hit in found]
-        return await ask(
-            self._chat_model,
-            question,
-            [message_line(message) for message in messages],
-            self._memory,
-            meter,
-            sources=[message.message_id for message in messages],
-            began=began,
-            search_seconds=searched,
-            photos=[(f"A photo of: {message_line(m)}", photo) for m in messages for photo in m.photos],
+        messages = [message for message, _ in found]
+        return await ask_about(
+            self._chat_model, question, messages, self._memory, meter, began=began, search_seconds=searched
         )
 
     async def close(self) -> None:
@@ -66,15 +74,12 @@ class Bm25:
             return
         self._messages += messages
         self._documents += [_words(message_line(message)) for message in messages]
-        self._index = self._okapi(self._documents)
+        self._index = KeywordIndex(self._documents)
 
-    def _search(self, question: Question, k: int) -> list[RetrievedMessage]:
-        """Turns that hold none of the words are not found."""
+    def _search(self, question: Question, k: int) -> list[tuple[Message, float]]:
         if not self._messages:
             return []
-        scores = self._index.get_scores(_words(question.text))
-        order = sorted(range(len(scores)), key=lambda row: (-scores[row], row))[:k]
-        return [RetrievedMessage(self._messages[row].message_id, float(scores[row])) for row in order if scores[row]]
+        return [(self._messages[place], score) for place, score in self._index.best(_words(question.text), k)]
 
 
 def _words(text: str) -> list[str]:

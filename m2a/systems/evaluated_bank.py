@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any, TypeVar
 
@@ -17,7 +16,8 @@ T = TypeVar("T")
 
 class EvaluatedBank(MemoryBank):
     """`search` ranks in place of the stores' retriever and finds records of the kinds `searched` alone; without a
-    `relevance_floor` nobody's search has one. Without `raw_messages` nobody finds or opens a message."""
+    `relevance_floor` nobody's search has one. Messages after `last_message` are neither opened nor found by words: of a
+    session that is being taken in the later ones are in the log already. 0 stands for a memory without a raw log."""
 
     def __init__(
         self,
@@ -27,14 +27,14 @@ class EvaluatedBank(MemoryBank):
         search: Search,
         *,
         searched: Collection[RecordKind],
-        raw_messages: bool,
+        last_message: int,
         relevance_floor: bool = True,
     ) -> None:
         super().__init__(owner, stores, clock)
         self._ranked = search
         self._floor = relevance_floor
         self._searched = frozenset(searched)
-        self._raw_messages = raw_messages
+        self._last_message = last_message
 
     def search_all(
         self,
@@ -50,27 +50,16 @@ class EvaluatedBank(MemoryBank):
         return [self._ranked(self.owner, query, kinds, k, relevance_floor=floor, before=before) for query in queries]
 
     def messages_in_ranges(self, ranges: Iterable[EvidenceRange]) -> list[Message]:
-        return super().messages_in_ranges(ranges) if self._raw_messages else []
+        return self._said(super().messages_in_ranges(ranges))
 
     def messages_between(self, start: date | datetime, end: date | datetime) -> list[Message]:
-        return super().messages_between(start, end) if self._raw_messages else []
+        return self._said(super().messages_between(start, end))
 
     def find_messages(self, query: str, limit: int = 10) -> list[Message]:
-        return super().find_messages(query, limit) if self._raw_messages else []
+        return self._said(super().find_messages(query, limit))
 
-
-@dataclass(slots=True)
-class Spent:
-    """Seconds in retrieval."""
-
-    seconds: float = field(default=0.0)
-
-    def time(self, work: Callable[[], T]) -> T:
-        began = time.perf_counter()
-        try:
-            return work()
-        finally:
-            self.seconds += time.perf_counter() - began
+    def _said(self, messages: Iterable[Message]) -> list[Message]:
+        return [message for message in messages if message.message_id <= self._last_message]
 
 
 class QuestionBank(EvaluatedBank):
@@ -79,22 +68,29 @@ class QuestionBank(EvaluatedBank):
     def __init__(self, owner: str, stores: Stores, *given: Any, **options: Any) -> None:
         super().__init__(owner, stores, *given, **options)
         self.photos = _QuestionAlbum(owner, stores)
-        self.spent = Spent()
+        self.search_seconds = 0.0
 
     def index(self) -> None:
         """What was taken in is indexed."""
 
     def search_all(self, *given: Any, **options: Any) -> list[list[Hit]]:
-        return self.spent.time(lambda: super(QuestionBank, self).search_all(*given, **options))
+        return self._timed(lambda: super(QuestionBank, self).search_all(*given, **options))
 
     def messages_in_ranges(self, ranges: Iterable[EvidenceRange]) -> list[Message]:
-        return self.spent.time(lambda: super(QuestionBank, self).messages_in_ranges(ranges))
+        return self._timed(lambda: super(QuestionBank, self).messages_in_ranges(ranges))
 
     def messages_between(self, start: date | datetime, end: date | datetime) -> list[Message]:
-        return self.spent.time(lambda: super(QuestionBank, self).messages_between(start, end))
+        return self._timed(lambda: super(QuestionBank, self).messages_between(start, end))
 
     def find_messages(self, query: str, limit: int = 10) -> list[Message]:
-        return self.spent.time(lambda: super(QuestionBank, self).find_messages(query, limit))
+        return self._timed(lambda: super(QuestionBank, self).find_messages(query, limit))
+
+    def _timed(self, work: Callable[[], T]) -> T:
+        began = time.perf_counter()
+        try:
+            return work()
+        finally:
+            self.search_seconds += time.perf_counter() - began
 
     def conversation(
         self, conversation_id: str, *, newest: int | None = None, up_to: int | None = None

@@ -4,7 +4,7 @@ import time
 from collections.abc import Sequence
 
 from m2a.systems.metered import tokens_of
-from m2a.systems.prompting import ask, message_line
+from m2a.systems.prompting import ask, message_line, photos_of
 from m2a.systems.shared import Memory, Parts
 from m2a.systems.system import Answer, Meter, Question, RetrievedMessage, Usage
 from m2a.types import Message
@@ -47,7 +47,7 @@ class FullContext:
             sources=[message.message_id for message in shown],
             began=began,
             search_seconds=0.0,
-            photos=[(f"A photo of: {message_line(m)}", photo) for m in reversed(shown) for photo in m.photos],
+            photos=photos_of(reversed(shown)),
             trace=[{"turns": len(shown), "left out": first}],
         )
 

@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from datetime import datetime
 from typing import TypeVar
 
 from m2a.agents.chat_agent import ChatAgent, decide_update
@@ -20,7 +21,7 @@ from m2a.memory.semantic_memory_store import RejectedWriteError
 from m2a.systems.evaluated_bank import EvaluatedBank, QuestionBank
 from m2a.systems.metered import MeteredChatModel, tokens_of
 from m2a.systems.prompting import render
-from m2a.systems.shared import Memory, Parts, ReplayClock, Search
+from m2a.systems.shared import Memory, Parts, Search
 from m2a.systems.system import Answer, Meter, Question, RetrievedMessage, Usage
 from m2a.systems.variants import Variant
 from m2a.types import (
@@ -42,6 +43,7 @@ from models.chat_model import ChatModelError, TokenUsage
 Bank = TypeVar("Bank", bound=EvaluatedBank)
 
 FAILURES_IN_A_ROW = 3
+_QUESTION_ID = 2**62 - 1  # a question comes after all that was said
 CHAT_TURNS = 5  # that the ChatAgent sees when it decides on an update, whatever goes along to the manager
 
 
@@ -97,9 +99,8 @@ class M2ASystem:
         began = time.perf_counter()
         metered = self._metered(meter)
         policy = _Answering(self._policy(metered, style=question.instructions or render("style")))
-        clock = ReplayClock(question.asked_at)
         variant = self._variant
-        bank = self._bank(QuestionBank, clock)
+        bank = self._bank(QuestionBank, question.asked_at, _QUESTION_ID)
         captioner = self._parts.captioner(metered)
         agent = ChatAgent(
             bank,
@@ -111,7 +112,7 @@ class M2ASystem:
             history_tokens=variant.history_tokens,
         )
         asked = Message(
-            2**62 - 1, bank.owner, "question", "user", "user", question.text, question.photos, question.asked_at
+            _QUESTION_ID, bank.owner, "question", "user", "user", question.text, question.photos, question.asked_at
         )
         events: list[TurnEvent] = []
         reply = await agent.reply(asked, question.asked_at, events.append)
@@ -125,7 +126,7 @@ class M2ASystem:
             sources,
             meter.usage,
             context_tokens,
-            search_seconds=bank.spent.seconds,
+            search_seconds=bank.search_seconds,
             seconds=time.perf_counter() - began,
             trace=[
                 *(_told(event) for event in events if isinstance(event, MemorySearched | EvidenceOpened)),
@@ -144,8 +145,7 @@ class M2ASystem:
         meter = Meter()
         metered = self._metered(meter)
         policy = self._policy(metered)
-        clock = ReplayClock(said[-1].said_at)
-        bank = self._bank(EvaluatedBank, clock)
+        bank = self._bank(EvaluatedBank, said[-1].said_at, said[-1].message_id)
         try:
             update = await self._update(bank, policy, meter, said, exchange, people)
             changes = tuple(_resting_on(change, exchange) for change in update.changes)
@@ -196,16 +196,16 @@ class M2ASystem:
         context = _newest(before, self._variant.context_turns)
         return await decide_update(policy, manager, state, UsageMeter(), context=context)
 
-    def _bank(self, kind: type[Bank], clock: ReplayClock) -> Bank:
-        """The memory with what the variant leaves of it."""
+    def _bank(self, kind: type[Bank], now: datetime, last_message: int) -> Bank:
+        """The memory up to this message, with what the variant leaves of it. Its clock stands still at `now`."""
         variant = self._variant
         return kind(
             self._memory.owner,
             self._memory.stores(),
-            clock,
+            lambda: now,
             self._search(),
             searched=variant.searched,
-            raw_messages=variant.raw_messages,
+            last_message=last_message if variant.raw_messages else 0,
             relevance_floor=variant.relevance_floor,
         )
 

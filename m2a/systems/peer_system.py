@@ -47,9 +47,9 @@ class PeerSystem:
                 for m in session
             ]
             for start in range(0, len(heard), _AT_ONCE):
-                before = self._counts
+                before = self._counts.lost
                 observed = await self._child.observe(heard[start : start + _AT_ONCE])
-                lost = (self._counts - before).lost  # what failed for want of a reply is counted with that already
+                lost = self._counts.lost - before  # what failed for want of a reply is counted with that already
                 self._apart += Usage(failures=max(0, len(observed.failed) - max(0, lost)))
         finally:  # what was spent is known also where the peer failed
             self.ingestion = self._apart + _usage(self._counts)
@@ -64,7 +64,7 @@ class PeerSystem:
     async def answer(self, question: Question, meter: Meter) -> Answer:
         assert self._parts.chat_model is not None
         began = time.perf_counter()
-        before = self._counts
+        before = self._counts.lost
         found = await self._child.retrieve(question.text, MEMORIES)
         searched = time.perf_counter() - began
         answer = await ask(
@@ -77,9 +77,8 @@ class PeerSystem:
             began=began,
             search_seconds=searched,
         )
-        if (lost := (self._counts - before).lost) > 0:
-            return _with_failures(answer, lost)
-        return answer
+        lost = max(0, self._counts.lost - before)
+        return replace(answer, usage=answer.usage + Usage(failures=lost))
 
     async def close(self) -> None:
         await self._child.close()
@@ -108,7 +107,9 @@ async def open_peer(name: str, memory: Memory, parts: Parts) -> PeerSystem:
     place = parts.peers
     if place is None:
         raise PeerUnusableError(f"{name} needs the embedded text encoder.")
-    gateway = None if parts.chat_model is None else await _gateway(name, place)
+    gateway = None
+    if parts.chat_model is not None:
+        gateway = await ModelGateway(check_place(name, place), place.chat_key).__aenter__()
     try:
         child = await PeerChild.open(
             cast(PeerName, name),
@@ -132,10 +133,6 @@ def check_place(name: str, place: PeerPlace) -> str:
     return place.chat_base_url
 
 
-async def _gateway(name: str, place: PeerPlace) -> ModelGateway:
-    return await ModelGateway(check_place(name, place), place.chat_key).__aenter__()
-
-
 def _lines(found: Sequence[PeerMemory]) -> list[str]:
     """The memories, and under each what the peer itself would show beside it; each once, best first."""
     lines: dict[str, None] = {}
@@ -153,7 +150,3 @@ def _usage(counts: GatewayCounts) -> Usage:
         failures=max(0, counts.lost),
         estimated=counts.estimated > 0,
     )
-
-
-def _with_failures(answer: Answer, failures: int) -> Answer:
-    return replace(answer, usage=answer.usage + Usage(failures=failures))

@@ -30,6 +30,11 @@ def message_line(message: Message, captions: Iterable[str] = ()) -> str:
     return " ".join(piece for piece in [*pieces, *(f"[photo: {caption}]" for caption in captions)] if piece)
 
 
+def photos_of(messages: Iterable[Message]) -> list[tuple[str, str]]:
+    """Their photos as (label, photo id), as `ask` takes them."""
+    return [(f"A photo of: {message_line(message)}", photo) for message in messages for photo in message.photos]
+
+
 def answer_messages(
     question: Question,
     lines: Sequence[str],
@@ -53,6 +58,30 @@ def answer_messages(
         ChatMessage("system", (f"{system}\n\n{question.instructions or render('style')}",)),
         ChatMessage("user", tuple(parts)),
     ]
+
+
+async def ask_about(
+    chat_model: ChatModel,
+    question: Question,
+    messages: Sequence[Message],
+    memory: Memory,
+    meter: Meter,
+    *,
+    began: float,
+    search_seconds: float,
+) -> Answer:
+    """Put messages as they are, with their photos, before the model."""
+    return await ask(
+        chat_model,
+        question,
+        list(map(message_line, messages)),
+        memory,
+        meter,
+        sources=[message.message_id for message in messages],
+        began=began,
+        search_seconds=search_seconds,
+        photos=photos_of(messages),
+    )
 
 
 async def ask(

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 
-from m2a.systems.prompting import ask, message_line
+from m2a.systems.prompting import ask_about
 from m2a.systems.shared import Memory, Parts
 from m2a.systems.system import Answer, Meter, Question, RetrievedMessage, Usage
 from m2a.types import Hit, Message, Query
@@ -37,18 +37,8 @@ class Rag:
         hits = await asyncio.to_thread(self._search, question, TURNS)
         searched = time.perf_counter() - began
         found = [hit.record for hit in hits if isinstance(hit.record, Message)]
-        lines = [message_line(message) for message in found]
-        photos = [(f"A photo of: {message_line(message)}", photo) for message in found for photo in message.photos]
-        return await ask(
-            self._chat_model,
-            question,
-            lines,
-            self._memory,
-            meter,
-            sources=[message.message_id for message in found],
-            began=began,
-            search_seconds=searched,
-            photos=photos,
+        return await ask_about(
+            self._chat_model, question, found, self._memory, meter, began=began, search_seconds=searched
         )
 
     async def close(self) -> None:

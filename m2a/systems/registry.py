@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, cast
 
 from m2a.systems.bm25 import Bm25
 from m2a.systems.engram.engram import Engram
@@ -14,6 +14,7 @@ from m2a.systems.gam.variants import GAM, GamVariant
 from m2a.systems.hymem.hymem import Hymem
 from m2a.systems.hymem.variants import HYMEM, HymemVariant
 from m2a.systems.m2a_system import M2ASystem
+from m2a.systems.published_system import PublishedVariant
 from m2a.systems.rag import Rag
 from m2a.systems.shared import Memory, Parts, PeerPlace
 from m2a.systems.system import MemorySystem
@@ -21,8 +22,6 @@ from m2a.systems.variants import VARIANTS
 from m2a.types.errors import UserError
 
 if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
     from m2a.systems.peers.environment import PeerName
 
 BASELINES: Mapping[str, Callable[[Memory, Parts], MemorySystem]] = {
@@ -31,28 +30,6 @@ BASELINES: Mapping[str, Callable[[Memory, Parts], MemorySystem]] = {
     "full-context": FullContext,
 }
 PEERS = ("mem0", "a-mem")
-
-
-class PublishedVariant(Protocol):
-    """The frozen settings of a system built from its paper, or of one of its ablations.
-
-    `takes_in_by_model`: it can take in nothing without a chat model. The calls are what an estimate reckons with.
-    """
-
-    @property
-    def takes_in_by_model(self) -> bool: ...
-
-    @property
-    def photo_path(self) -> bool: ...
-
-    @property
-    def retrieves(self) -> bool: ...
-
-    @property
-    def calls_per_message(self) -> float: ...
-
-    @property
-    def calls_per_question(self) -> float: ...
 
 
 PUBLISHED: Mapping[str, PublishedVariant] = {**HYMEM, **GAM, **ENGRAM}
@@ -137,7 +114,7 @@ def has_learned_from(name: str, sessions: Sequence[Sequence[str]]) -> bool:
 def settings_of(name: str) -> Mapping[str, object]:
     """The frozen settings of a system that has any."""
     if name in PUBLISHED:
-        return asdict(cast("DataclassInstance", PUBLISHED[name]))
+        return asdict(PUBLISHED[name])
     return asdict(VARIANTS[name]) if name in VARIANTS else {}
 
 

@@ -69,16 +69,6 @@ class Utterance:
     photos: tuple[Path, ...] = ()
 
 
-@dataclass(slots=True)
-class ReplayClock:
-    """Tells the time of the benchmark: that of the message which is being taken in."""
-
-    now: datetime
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
 class SharedStores:
     """The stores in a folder that one process may have open. What needs an encoder waits until it is asked for."""
 

@@ -5,6 +5,7 @@ fact are MQuAKE's, questions of several are MQuAKE's chains over the edited fact
 """
 
 import json
+import math
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -117,7 +118,7 @@ def _asked(statements: Sequence[_Statement], draw: random.Random) -> list[_State
 
 def _chosen(source: _Source, size: int | None, draw: random.Random) -> tuple[list[_Chain], list[_Statement]]:
     """Chains, those that need fewest new facts first, then whatever else there is, up to so many characters."""
-    left = size - len(_HEADING) if size else None
+    left = size - len(_HEADING) if size else math.inf
     chosen: dict[str, _Statement] = {}
     waiting = [chain for chain in source.chains if _holds(chain, source)]
     draw.shuffle(waiting)
@@ -133,15 +134,14 @@ def _chosen(source: _Source, size: int | None, draw: random.Random) -> tuple[lis
     kept_back = draw.sample(unchanged, min(_WITHOUT_CONFLICT, len(unchanged)))
     for one in kept_back:
         chosen[one.begins] = one
-    if left is not None:
-        left -= sum(map(length, kept_back))
+    left -= sum(map(length, kept_back))
     while waiting and len(chains) < QUESTIONS:
         chain = min(waiting, key=lambda one: len(new(one)))
         waiting.remove(chain)
         takes = sum(map(length, new(chain)))
-        if left is not None and takes > left:
+        if takes > left:
             break
-        left = None if left is None else left - takes
+        left -= takes
         chosen |= {one.begins: one for one in new(chain)}
         chains.append(chain)
     others = [one for one in source.statements.values() if one.begins not in chosen]
@@ -149,10 +149,9 @@ def _chosen(source: _Source, size: int | None, draw: random.Random) -> tuple[lis
     draw.shuffle(others)
     draw.shuffle(filler)
     for one in [*others, *filler]:
-        if left is not None and length(one) > left:
-            continue
-        left = None if left is None else left - length(one)
-        chosen[one.begins] = one
+        if length(one) <= left:
+            left -= length(one)
+            chosen[one.begins] = one
     return chains, list(chosen.values())
 
 

@@ -14,13 +14,11 @@ from m2a.memory.words import finished_words
 from m2a.systems.engram.records import Record
 from m2a.systems.engram.variants import EngramVariant
 from m2a.systems.engram.writer import ModelWriter, RuleWriter, Writer, day_of
-from m2a.systems.metered import MeteredChatModel
-from m2a.systems.model_steps import Attempts
-from m2a.systems.notes import Note, Notes, in_turn, messages_of, ranked
-from m2a.systems.photos_shown import captioned_line, messages_by_photo, photos_of, question_text
+from m2a.systems.notes import Note, in_turn, messages_of, ranked
 from m2a.systems.prompting import ask
+from m2a.systems.published_system import PublishedSystem
 from m2a.systems.shared import Memory, Parts
-from m2a.systems.system import Answer, Meter, Question, RetrievedMessage, Usage
+from m2a.systems.system import Answer, Meter, Question, RetrievedMessage
 from m2a.types import Message
 
 Found = tuple[Note, float]  # with its cosine
@@ -29,48 +27,27 @@ _WHOLE = "message"  # the one store where nobody routes
 _BY_PHOTO = 2.0  # before every cosine
 
 
-class Engram:
-    """With a chat model `takes_in_by_model`; a variant that does not needs one to answer alone."""
-
+class Engram(PublishedSystem):
     def __init__(self, name: str, variant: EngramVariant, memory: Memory, parts: Parts) -> None:
-        self.name = name
+        super().__init__(name, variant, memory, parts)
         self.store_only = not variant.types
-        self.ingestion = Usage()
+        self.version = f"K = {variant.k}, records by {self._decider if variant.types else 'nobody'}"
         self._variant = variant
-        self._memory = memory
-        self._parts = parts
-        self._notes = Notes(memory, name)
-        self._meter = Meter()
-        self._attempts = Attempts(self._meter)
         self._writer = self._make_writer()
-        who = "rules" if variant.by_rules else parts.chat_model.name if parts.chat_model else "nobody"
-        self.version = f"K = {variant.k}, records by {who if variant.types else 'nobody'}"
-
-    async def observe(self, session: Sequence[Message]) -> None:
-        try:
-            for message in session:
-                line = await captioned_line(message, self._memory, self._parts, self._attempts, self._meter)
-                notes = await self._notes_of(message, line)
-                await asyncio.to_thread(self._notes.add, [message.message_id], notes)
-            if self._variant.photo_path:
-                await asyncio.to_thread(self._memory.index)
-        finally:
-            self.ingestion = self._meter.usage
 
     async def retrieve(self, question: Question, k: int) -> list[RetrievedMessage] | None:
-        words = await question_text(question, self._memory, self._parts, Meter())
+        words = await self._words_of(question, Meter())
         banks = await asyncio.to_thread(self._search, question, words)
         return ranked(_sources(banks), k)
 
     async def answer(self, question: Question, meter: Meter) -> Answer:
         assert self._parts.chat_model is not None
         began = time.perf_counter()
-        words = await question_text(question, self._memory, self._parts, meter)
+        words = await self._words_of(question, meter)
         searching = time.perf_counter()
         banks = await asyncio.to_thread(self._search, question, words)
         searched = time.perf_counter() - searching
         sources = _sources(banks)
-        photos = await asyncio.to_thread(self._photos, sources) if self._variant.photo_path else []
         return await ask(
             self._parts.chat_model,
             question,
@@ -80,11 +57,13 @@ class Engram:
             sources=sources,
             began=began,
             search_seconds=searched,
-            photos=photos,
+            photos=await asyncio.to_thread(self._photos, sources),
         )
 
-    async def close(self) -> None:
-        """Nothing is open."""
+    async def _take_in(self, session: Sequence[Message], lines: Sequence[str]) -> None:
+        for message, line in zip(session, lines, strict=True):
+            notes = await self._notes_of(message, line)
+            await asyncio.to_thread(self._notes.add, [message.message_id], notes)
 
     async def _notes_of(self, message: Message, line: str) -> list[Note]:
         if self._writer is None:
@@ -96,7 +75,7 @@ class Engram:
     def _search(self, question: Question, words: str) -> dict[str, list[Found]]:
         """What goes into the prompt, by speaker, the nearest first."""
         self._notes.check()
-        shown = messages_by_photo(question, self._memory) if self._variant.photo_path else []
+        shown = self._messages_by_photo(question)
         query, k = self._notes.vector(words), self._variant.k
         rankings: dict[str, list[list[Found]]] = {}
         for store in self._notes.stores:
@@ -106,17 +85,12 @@ class Engram:
         banks = {speaker: _distinct(in_turn(types))[:k] for speaker, types in rankings.items()}
         return {speaker: sorted(bank, key=_nearness) for speaker, bank in banks.items()}
 
-    def _photos(self, sources: Sequence[int]) -> list[tuple[str, str]]:
-        messages = {message.message_id: message for message in self._memory.messages()}
-        return photos_of(list(sources), messages)
-
     def _make_writer(self) -> Writer | None:
         if not self._variant.types:
             return None
         if self._variant.by_rules:
             return RuleWriter()
-        assert self._parts.chat_model is not None
-        return ModelWriter(MeteredChatModel(self._parts.chat_model, self._meter), self._attempts)
+        return ModelWriter(self._model, self._attempts)
 
 
 def _note(message: Message, record: Record) -> Note:

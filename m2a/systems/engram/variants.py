@@ -4,39 +4,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from m2a.systems.published_system import PublishedVariant
+
 MemoryType = Literal["episodic", "semantic", "procedural"]
 TYPES: tuple[MemoryType, ...] = ("episodic", "semantic", "procedural")
 
 
 @dataclass(frozen=True, slots=True)
-class EngramVariant:
+class EngramVariant(PublishedVariant):
     """`types` are the stores that are written and read; without any there is one store of messages as they are, and nobody
-    routes or extracts. Each store gives its `k` nearest to a question, and `k` of all go into a prompt for each speaker.
-
-    `by_rules`: rules route and extract. `photo_path`: messages that M2A's photo path finds stand first.
-    """
+    routes or extracts. Each store gives its `k` nearest to a question, and `k` of all go into a prompt for each speaker."""
 
     types: tuple[MemoryType, ...] = TYPES
     k: int = 25
-    by_rules: bool = False
-    photo_path: bool = False
 
     @property
     def takes_in_by_model(self) -> bool:
         return bool(self.types) and not self.by_rules
 
     @property
-    def retrieves(self) -> bool:
-        return True
-
-    @property
     def calls_per_message(self) -> float:
         """As played with a capable model: one to route, and an extractor for most messages."""
         return 2.0 if self.takes_in_by_model else 0.0
-
-    @property
-    def calls_per_question(self) -> float:
-        return 1.0
 
 
 FULL = EngramVariant()

@@ -3,11 +3,9 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-
-import numpy as np
 
 from m2a.memory.words import finished_words
+from m2a.systems.bm25 import KeywordIndex
 from m2a.systems.metered import tokens_of
 from m2a.systems.notes import Note, Notes
 from models.chat_model import CHARACTERS_PER_TOKEN
@@ -34,13 +32,7 @@ class PageStore:
 
     def __init__(self, notes: Notes) -> None:
         self._notes = notes
-        self._indexed = 0
-
-    @cached_property
-    def _okapi_class(self) -> type:
-        from rank_bm25 import BM25Okapi
-
-        return BM25Okapi  # type: ignore[no-any-return]
+        self._index: KeywordIndex | None = None
 
     def __len__(self) -> int:
         return len(self._notes.of(PAGES))
@@ -50,19 +42,15 @@ class PageStore:
         return Page(page_id, note.text, note.message_ids)
 
     def by_keywords(self, keywords: Sequence[str], k: int) -> list[int]:
-        """BM25 over the finished words of the pages, for all keywords as one query. Pages without any of them are not found."""
+        """BM25 over the finished words of the pages, for all keywords as one query."""
         words = finished_words(" ".join(keywords))
         notes = self._notes.of(PAGES)
         if not words or not notes:
             return []
-        if self._indexed != len(notes):
-            self._okapi = self._okapi_class([finished_words(note.text) or [""] for note in notes])
-            self._indexed = len(notes)
-        scores = np.asarray(self._okapi.get_scores(words))
-        held = [
-            row for row, frequencies in enumerate(self._okapi.doc_freqs) if any(word in frequencies for word in words)
-        ]
-        return [row + 1 for row in sorted(held, key=lambda row: (-scores[row], row))[:k]]
+        index = self._index
+        if index is None or len(index) != len(notes):
+            self._index = index = KeywordIndex([finished_words(note.text) or [""] for note in notes])
+        return [place + 1 for place, _ in index.best(words, k)]
 
     def by_vector(self, queries: Sequence[str], k: int) -> list[int]:
         """The pages with the highest sum of cosines, over the k nearest of each query. A page is as near as its nearest

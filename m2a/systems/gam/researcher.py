@@ -27,12 +27,10 @@ class Research:
     trace: list[object] = field(default_factory=list)
 
 
-async def search(
-    store: PageStore, variant: GamVariant, plan: Plan, by_photo: Callable[[], list[int]] | None = None
-) -> list[int]:
+async def search(store: PageStore, variant: GamVariant, plan: Plan, by_photo: Callable[[], list[int]]) -> list[int]:
     """The tools at once, and the best pages of them all: each tool's ranking counts the same.
 
-    `by_photo` gives the pages that M2A's photo path finds for the question, where that is one of the tools.
+    `by_photo` gives the pages that M2A's photo path finds for the question.
     """
     tools, k = variant.tools, variant.pages
     named = [page_id for page_id in dict.fromkeys(plan.page_ids) if 1 <= page_id <= len(store)]
@@ -40,7 +38,7 @@ async def search(
         asyncio.to_thread(lambda: named[:k] if "page_id" in tools else []),
         asyncio.to_thread(lambda: store.by_keywords(plan.keywords, k) if "keyword" in tools else []),
         asyncio.to_thread(lambda: store.by_vector(plan.vector_queries, k) if "vector" in tools else []),
-        asyncio.to_thread(lambda: [] if by_photo is None else by_photo()[:k]),
+        asyncio.to_thread(lambda: by_photo()[:k]),
     )
     return [page_id for page_id, _ in reciprocal_rank_fusion(rankings)][:k]
 
@@ -58,7 +56,7 @@ class Researcher:
         store: PageStore,
         window: int,
         today: str,
-        by_photo: Callable[[], list[int]] | None = None,
+        by_photo: Callable[[], list[int]],
     ) -> None:
         self._chat_model = chat_model
         self._variant = variant

@@ -4,18 +4,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from m2a.systems.published_system import PublishedVariant
+
 SearchTool = Literal["keyword", "vector", "page_id"]
 Output = Literal["integration", "pages", "extracts"]
 TOOLS: tuple[SearchTool, ...] = ("keyword", "vector", "page_id")
 
 
 @dataclass(frozen=True, slots=True)
-class GamVariant:
+class GamVariant(PublishedVariant):
     """At most `rounds` of research, `pages` in each. A page holds at most `page_tokens`.
 
     `memory`: memos and headers are made, and the planner sees the memos. `research`: pages are searched; without it the memos
-    alone answer. `output` is what the answer is given beside the integration. `by_rules`: rules write memos and headers.
-    `photo_path`: M2A's photo path is one more tool, used in every round.
+    alone answer. `output` is what the answer is given beside the integration. The photo path is one more tool, used in every
+    round.
     """
 
     tools: tuple[SearchTool, ...] = TOOLS
@@ -25,8 +27,6 @@ class GamVariant:
     rounds: int = 3
     pages: int = 5
     page_tokens: int = 2048
-    by_rules: bool = False
-    photo_path: bool = False
 
     @property
     def takes_in_by_model(self) -> bool:

@@ -8,62 +8,31 @@ from m2a.systems.hymem.recall import Recall, nearest
 from m2a.systems.hymem.units import SUMMARIES, UNITS, Divider, ModelDivider, RuleDivider, Unit, notes_of
 from m2a.systems.hymem.variants import HymemVariant
 from m2a.systems.metered import MeteredChatModel
-from m2a.systems.model_steps import Attempts, at_once
-from m2a.systems.notes import Note, Notes, messages_of, ranked
-from m2a.systems.photos_shown import captioned_line, messages_by_photo, photos_of, question_text
+from m2a.systems.model_steps import at_once
+from m2a.systems.notes import Note, messages_of, ranked
 from m2a.systems.prompting import PHOTOS_AT_MOST, day, render
+from m2a.systems.published_system import PublishedSystem
 from m2a.systems.shared import Memory, Parts
-from m2a.systems.system import Answer, Meter, Question, RetrievedMessage, Usage
+from m2a.systems.system import Answer, Meter, Question, RetrievedMessage
 from m2a.types import Message
 from models.chat_model import ChatModelError, PhotoPart
 
 
-class Hymem:
+class Hymem(PublishedSystem):
     """`retrieve` asks no model: it is the search of the light module, whose notes give the messages of their units."""
 
     store_only = False
 
     def __init__(self, name: str, variant: HymemVariant, memory: Memory, parts: Parts) -> None:
-        self.name = name
-        self.ingestion = Usage()
+        super().__init__(name, variant, memory, parts, without_vectors=(UNITS,) if variant.summaries else ())
+        self.version = f"k = {variant.k} and {variant.candidates}, {variant.rounds} rounds, units by {self._decider}"
         self._variant = variant
-        self._memory = memory
-        self._parts = parts
         self._level = SUMMARIES if variant.summaries else UNITS  # where is searched
-        self._notes = Notes(memory, name, without_vectors=(UNITS,) if variant.summaries else ())
-        self._meter = Meter()
-        self._attempts = Attempts(self._meter)
         self._divider = self._make_divider()
-        who = "rules" if variant.by_rules else parts.chat_model.name if parts.chat_model else "nobody"
-        self.version = f"k = {variant.k} and {variant.candidates}, {variant.rounds} rounds, units by {who}"
-
-    async def observe(self, session: Sequence[Message]) -> None:
-        try:
-            lines = [
-                (
-                    message.message_id,
-                    await captioned_line(message, self._memory, self._parts, self._attempts, self._meter),
-                )
-                for message in session
-            ]
-            units = await self._divider.units(lines)
-            first_id = len(self._notes.of(UNITS))
-            summaries = await at_once(map(self._summary, units))
-            on = f"{session[0].said_at:%-d %B %Y}"
-            notes = [
-                note
-                for unit_id, (unit, sentences) in enumerate(zip(units, summaries, strict=True), start=first_id)
-                for note in notes_of(unit, unit_id, sentences, on)
-            ]
-            await asyncio.to_thread(self._notes.add, [message.message_id for message in session], notes)
-            if self._variant.photo_path:
-                await asyncio.to_thread(self._memory.index)
-        finally:
-            self.ingestion = self._meter.usage
 
     async def retrieve(self, question: Question, k: int) -> list[RetrievedMessage] | None:
         await asyncio.to_thread(self._notes.check)
-        words = await question_text(question, self._memory, self._parts, Meter())
+        words = await self._words_of(question, Meter())
         first = await asyncio.to_thread(self._by_photo, question)
         found = await asyncio.to_thread(nearest, self._notes, self._level, words, self._variant.candidates, first)
         return ranked(messages_of(found), k)
@@ -72,10 +41,10 @@ class Hymem:
         assert self._parts.chat_model is not None
         began = time.perf_counter()
         await asyncio.to_thread(self._notes.check)
-        words = await question_text(question, self._memory, self._parts, meter)
+        words = await self._words_of(question, meter)
         first = await asyncio.to_thread(self._by_photo, question)
         metered = MeteredChatModel(self._parts.chat_model, meter)
-        photos = await asyncio.to_thread(self._photos, question, first) if metered.sees_photos else []
+        photos = await asyncio.to_thread(self._photo_parts, question, first) if metered.sees_photos else []
         today, style = day(question.asked_at), question.instructions or render("style")
         recall = Recall(metered, self._variant, self._notes, today, style, first=first, photos=photos)
         recalled = await recall.recall(words)
@@ -91,27 +60,33 @@ class Hymem:
             trace=recalled.trace,
         )
 
-    async def close(self) -> None:
-        """Nothing is open."""
+    async def _take_in(self, session: Sequence[Message], lines: Sequence[str]) -> None:
+        ids = [message.message_id for message in session]
+        units = await self._divider.units(list(zip(ids, lines, strict=True)))
+        summaries = await at_once(map(self._summary, units))
+        on = f"{session[0].said_at:%-d %B %Y}"
+        notes = [
+            note
+            for unit_id, (unit, sentences) in enumerate(
+                zip(units, summaries, strict=True), start=len(self._notes.of(UNITS))
+            )
+            for note in notes_of(unit, unit_id, sentences, on)
+        ]
+        await asyncio.to_thread(self._notes.add, ids, notes)
 
     async def _summary(self, unit: Unit) -> tuple[str, ...]:
         return await self._divider.summary(unit) if self._variant.summaries else ()
 
     def _by_photo(self, question: Question) -> list[Note]:
-        if not self._variant.photo_path:
-            return []
-        return self._notes.resting_on(self._level, messages_by_photo(question, self._memory))
+        return self._notes.resting_on(self._level, self._messages_by_photo(question))
 
-    def _photos(self, question: Question, first: Sequence[Note]) -> list[PhotoPart]:
+    def _photo_parts(self, question: Question, first: Sequence[Note]) -> list[PhotoPart]:
         """The photos of the question, and those of what was found by photo."""
         shown = [(f"Photo {number} of the question", photo) for number, photo in enumerate(question.photos, start=1)]
-        if first:
-            messages = {message.message_id: message for message in self._memory.messages()}
-            shown += photos_of(list(messages_of(first)), messages)[:PHOTOS_AT_MOST]
+        shown += self._photos(messages_of(first))[:PHOTOS_AT_MOST]
         return [PhotoPart(label, self._memory.photo_data(photo), "image/jpeg") for label, photo in shown]
 
     def _make_divider(self) -> Divider:
         if self._variant.by_rules:
             return RuleDivider(lambda texts: self._memory.shared.text_encoder.encode(texts))
-        assert self._parts.chat_model is not None
-        return ModelDivider(MeteredChatModel(self._parts.chat_model, self._meter), self._attempts)
+        return ModelDivider(self._model, self._attempts)

@@ -10,7 +10,7 @@ from m2a.systems.hymem.forms import Choice, DeepAnswer, LightAnswer, Review
 from m2a.systems.hymem.units import SUMMARIES, UNITS
 from m2a.systems.hymem.variants import HymemVariant
 from m2a.systems.metered import tokens_of
-from m2a.systems.model_steps import ask_for, at_once
+from m2a.systems.model_steps import Filled, ask_for, at_once
 from m2a.systems.notes import Note, Notes, messages_of
 from models.chat_model import ChatModel, PhotoPart
 
@@ -75,17 +75,8 @@ class Recall:
         store = SUMMARIES if variant.summaries else UNITS
         found = await self._nearest(store, query, variant.k)
         lines = [_dated(note) for note in found] if variant.summaries else _in_full(found)
-        prompt = "hymem/light" if variant.deep else "hymem/light_alone"
-        light = await ask_for(
-            self._chat_model,
-            LightAnswer,
-            prompt,
-            material=[*self._pooled, ("Summaries" if variant.summaries else "Conversation", lines)],
-            request=f"The question: {question}",
-            photos=self._photos,
-            style=self._style,
-            today=self._today,
-        )
+        title = "Summaries" if variant.summaries else "Conversation"
+        light = await self._answer(LightAnswer, "light" if variant.deep else "light_alone", question, (title, lines))
         is_complete = light.complete and bool(light.answer)
         self._result.trace.append({"light": [note.text for note in found], "complete": is_complete})
         if is_complete or not variant.deep:
@@ -104,17 +95,22 @@ class Recall:
         self._result.trace.append(
             {"candidates": len(candidates), "chosen": [n.text for n in kept], "units": len(units)}
         )
-        deep = await ask_for(
+        deep = await self._answer(DeepAnswer, "deep", question, ("Conversation", lines))
+        self._answered(deep.answer, units, lines)
+
+    async def _answer(self, form: type[Filled], prompt: str, question: str, found: tuple[str, Sequence[str]]) -> Filled:
+        """An answer from what was found, and from the memory pool: what earlier rounds asked and answered."""
+        pool = [("Found before", list(self._pool))] if self._pool else []
+        return await ask_for(
             self._chat_model,
-            DeepAnswer,
-            "hymem/deep",
-            material=[*self._pooled, ("Conversation", lines)],
+            form,
+            f"hymem/{prompt}",
+            material=[*pool, found],
             request=f"The question: {question}",
             photos=self._photos,
             style=self._style,
             today=self._today,
         )
-        self._answered(deep.answer, units, lines)
 
     async def _choose(self, query: str, batch: Sequence[Note], start: int) -> list[int]:
         """The places among all candidates of what is chosen from a batch, which begins at `start`."""
@@ -147,11 +143,6 @@ class Recall:
         self._result.answer = answer
         self._result.sources = messages_of(notes)
         self._result.context_tokens = sum(map(tokens_of, lines))
-
-    @property
-    def _pooled(self) -> list[tuple[str, list[str]]]:
-        """The memory pool: what earlier rounds asked and answered."""
-        return [("Found before", list(self._pool))] if self._pool else []
 
 
 def nearest(notes: Notes, store: str, query: str, k: int, first: Sequence[Note] = ()) -> list[Note]:

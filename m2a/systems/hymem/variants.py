@@ -3,14 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from m2a.systems.published_system import PublishedVariant
+
 
 @dataclass(frozen=True, slots=True)
-class HymemVariant:
+class HymemVariant(PublishedVariant):
     """`summaries` is Level 1; without it the light module looks at the raw units of Level 2 themselves, and there is no deep
     one. `light`, `deep`, `reflection`: the three modules.
 
     The light module sees `k` of Level 1, the deep one chooses among `candidates` in parallel batches of `batch`. At most
-    `rounds` in all. `by_rules`: rules divide and summarise. `photo_path`: what M2A's photo path finds comes first.
+    `rounds` in all.
     """
 
     summaries: bool = True
@@ -21,20 +23,10 @@ class HymemVariant:
     candidates: int = 30
     batch: int = 10
     rounds: int = 3
-    by_rules: bool = False
-    photo_path: bool = False
 
     def __post_init__(self) -> None:
         if not (self.light or self.deep) or (self.deep and not self.summaries):
             raise ValueError("HyMem needs the light module or the deep one, and the deep one chooses among summaries.")
-
-    @property
-    def takes_in_by_model(self) -> bool:
-        return not self.by_rules
-
-    @property
-    def retrieves(self) -> bool:
-        return True
 
     @property
     def calls_per_message(self) -> float:

@@ -6,16 +6,8 @@
             await child.observe(messages)
             memories = await child.retrieve("Where does Rex sleep?", k=10)
 
-`chat=None` is a store-only run: no language model, every message is stored as it stands, and `child.about.mode` says so.
-What a system built on this has to know:
-
-- Captions are appended to the words of a message: have them made by the same chat model before `observe`.
-- `PeerMemory.message_ids` are the messages that a memory was written from, one or (mem0 with a model) two; expand them in
-  rank order and cut at k. `PeerMemory.linked` is what a-mem shows a model beside a hit, through its links; it is not ranked.
-- A package may swallow a failed model call. `Observed.failed` holds only what the package itself reported. The gateway
-  counts the rest: after `observe`, `gateway.counts.lost` above zero means that memories are missing or empty. For a-mem
-  this is the only sign.
-- A child holds one folder. Open a fresh folder for each case.
+Without `chat` every message is stored as it stands. A package may swallow a failed model call: `Observed.failed` holds only what
+it reported, and `gateway.counts.lost` the rest. A child holds one folder; open a fresh one for each case.
 """
 
 import asyncio

@@ -12,7 +12,7 @@ import secrets
 import socket
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -41,17 +41,6 @@ class GatewayCounts:
     completion_tokens: int = 0
     estimated: int = 0
 
-    def __sub__(self, earlier: "GatewayCounts") -> "GatewayCounts":
-        """What came after `earlier`. `lost` may be negative: a later attempt of the package made good a loss."""
-        return GatewayCounts(
-            self.requests - earlier.requests,
-            dict(Counter(self.failures) - Counter(earlier.failures)),
-            self.lost - earlier.lost,
-            self.prompt_tokens - earlier.prompt_tokens,
-            self.completion_tokens - earlier.completion_tokens,
-            self.estimated - earlier.estimated,
-        )
-
 
 class ModelGateway:
     """An OpenAI-compatible chat endpoint at `base_url`, open to whoever has `key`; an async context manager.
@@ -67,21 +56,13 @@ class ModelGateway:
         self._upstream_key = upstream_key
         self._time_limit = time_limit
         self._greedy = True
-        self._failures: Counter[str] = Counter()
         self._lost: Counter[str] = Counter()
-        self._requests = self._prompt_tokens = self._completion_tokens = self._estimated = 0
+        self._counts = GatewayCounts()
 
     @property
     def counts(self) -> GatewayCounts:
-        """All that went through so far; subtract an earlier value for a part of a run."""
-        return GatewayCounts(
-            self._requests,
-            dict(self._failures),
-            self._lost.total(),
-            self._prompt_tokens,
-            self._completion_tokens,
-            self._estimated,
-        )
+        """All that went through so far."""
+        return replace(self._counts, lost=self._lost.total())
 
     @property
     def base_url(self) -> str:
@@ -131,7 +112,7 @@ class ModelGateway:
     async def _pass_on(self, request: "Request") -> "Response":
         from fastapi.responses import JSONResponse, Response
 
-        self._requests += 1
+        self._counts = replace(self._counts, requests=self._counts.requests + 1)
         body = await request.body()
         name = hashlib.sha256(body).hexdigest()
         asked = _object(body)
@@ -189,22 +170,25 @@ class ModelGateway:
         return await self._client.post(address, json=asked, headers=headers)
 
     def _fail(self, name: str, kind: str, *, is_retry: bool) -> None:
-        self._failures[kind] += 1
+        failures = Counter(self._counts.failures) + Counter([kind])
+        self._counts = replace(self._counts, failures=dict(failures))
         if not is_retry:
             self._lost[name] += 1
 
     def _count(self, asked: dict[str, Any], said: dict[str, Any], content: str) -> None:
         usage = said.get("usage")
-        figures = (
-            (usage.get("prompt_tokens"), usage.get("completion_tokens")) if isinstance(usage, dict) else (None, None)
+        usage = usage if isinstance(usage, dict) else {}
+        prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
+        is_counted = isinstance(prompt, int) and isinstance(completion, int)
+        if not is_counted:
+            prompt = tokens_of(json.dumps(asked.get("messages"), ensure_ascii=False))
+            completion = tokens_of(content)
+        self._counts = replace(
+            self._counts,
+            prompt_tokens=self._counts.prompt_tokens + prompt,
+            completion_tokens=self._counts.completion_tokens + completion,
+            estimated=self._counts.estimated + (not is_counted),
         )
-        if isinstance(figures[0], int) and isinstance(figures[1], int):
-            self._prompt_tokens += figures[0]
-            self._completion_tokens += figures[1]
-        else:
-            self._estimated += 1
-            self._prompt_tokens += tokens_of(json.dumps(asked.get("messages"), ensure_ascii=False))
-            self._completion_tokens += tokens_of(content)
 
 
 def _object(body: bytes) -> dict[str, Any] | None:

@@ -1,0 +1,128 @@
+"""What the systems built from papers have in common: notes, steps of a model that may fail, and photos.
+
+Photos reach them by captions, and beside these by M2A's photo path where a variant has it.
+"""
+
+import asyncio
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from m2a.systems.metered import MeteredChatModel
+from m2a.systems.model_steps import Attempts
+from m2a.systems.notes import Notes
+from m2a.systems.prompting import message_line, photos_of
+from m2a.systems.shared import Memory, Parts
+from m2a.systems.system import Meter, Question, Usage
+from m2a.types import Message, Query
+
+FOUND_BY_PHOTO = 5  # messages
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedVariant:
+    """The frozen settings of a system, or of one of its ablations.
+
+    `by_rules`: rules take in what a model would. `photo_path`: what M2A's photo path finds stands first.
+    """
+
+    by_rules: bool = False
+    photo_path: bool = False
+
+    @property
+    def takes_in_by_model(self) -> bool:
+        """Whether it can take in nothing without a chat model."""
+        return not self.by_rules
+
+    @property
+    def retrieves(self) -> bool:
+        """Whether a question by itself finds messages."""
+        return True
+
+    @property
+    def calls_per_message(self) -> float:
+        """Of the chat model, as an estimate reckons."""
+        return 0.0
+
+    @property
+    def calls_per_question(self) -> float:
+        """Of the chat model, as an estimate reckons."""
+        return 1.0
+
+
+class PublishedSystem:
+    """With a chat model where its variant `takes_in_by_model`; another variant needs one to answer alone."""
+
+    def __init__(
+        self,
+        name: str,
+        variant: PublishedVariant,
+        memory: Memory,
+        parts: Parts,
+        *,
+        without_vectors: Collection[str] = (),
+    ) -> None:
+        self.name = name
+        self.ingestion = Usage()
+        self._memory = memory
+        self._parts = parts
+        self._notes = Notes(memory, name, without_vectors=without_vectors)
+        self._meter = Meter()
+        self._attempts = Attempts(self._meter)
+        self._photo_path = variant.photo_path
+        self._decider = "rules" if variant.by_rules else parts.chat_model.name if parts.chat_model else "nobody"
+
+    async def observe(self, session: Sequence[Message]) -> None:
+        try:
+            await self._take_in(session, [await self._captioned(message) for message in session])
+            if self._photo_path:
+                await asyncio.to_thread(self._memory.index)
+        finally:
+            self.ingestion = self._meter.usage
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+    async def _take_in(self, session: Sequence[Message], lines: Sequence[str]) -> None:
+        """Keep notes of the messages. Each has its line, as a person would note it, with the captions of its photos."""
+        raise NotImplementedError
+
+    @property
+    def _model(self) -> MeteredChatModel:
+        """The chat model that takes in."""
+        assert self._parts.chat_model is not None
+        return MeteredChatModel(self._parts.chat_model, self._meter)
+
+    async def _captioned(self, message: Message) -> str:
+        async def caption_photos() -> list[str]:
+            return [await self._memory.caption(photo, self._parts, self._meter) for photo in message.photos]
+
+        return message_line(message, filter(None, await self._attempts.of("caption", caption_photos()) or ()))
+
+    async def _words_of(self, question: Question, meter: Meter) -> str:
+        """The question with the captions of its photos. Raises what the captioner raises."""
+        captions = [
+            (await self._parts.captions.of(photo, self._memory.photo_data(photo), self._parts.chat_model, meter))[0]
+            for photo in question.photos
+        ]
+        return " ".join([question.text, *(f"[photo: {caption}]" for caption in captions if caption)]).strip()
+
+    def _messages_by_photo(self, question: Question) -> list[int]:
+        """The messages whose photos are nearest to the photos of the question, or to its words where it shows none.
+
+        M2A's photo path alone, as `Retriever.search` ranks it; none where the variant has no photo path.
+        """
+        if not self._photo_path:
+            return []
+        retriever = self._memory.shared.retrieval(self._memory.fusion).retriever
+        query = Query(question.text, question.photos)
+        hits = retriever.search(self._memory.owner, query, frozenset({"message"}), 10 * FOUND_BY_PHOTO)
+        shown = [hit for hit in hits if "photo" in hit.ranks and isinstance(hit.record, Message)]
+        shown.sort(key=lambda hit: hit.ranks["photo"])
+        return [hit.record.message_id for hit in shown[:FOUND_BY_PHOTO] if isinstance(hit.record, Message)]
+
+    def _photos(self, message_ids: Iterable[int]) -> list[tuple[str, str]]:
+        """The photos of the messages as (label, photo id); none where the variant has no photo path."""
+        if not self._photo_path:
+            return []
+        messages = {message.message_id: message for message in self._memory.messages()}
+        return photos_of(messages[message_id] for message_id in message_ids)
