@@ -82,9 +82,8 @@ def faults_of(
     return faults
 
 
-def keeps_the_rules(group: GeneratedGroup, request: GroupRequest) -> Callable[[GeneratedQuestion], bool]:
+def keeps_the_rules(sight: Sight) -> Callable[[GeneratedQuestion], bool]:
     """Whether a question that might be asked of a group breaks no rule."""
-    sight = Sight(group, request)
     return lambda question: next(_question_faults(question, sight), None) is None
 
 

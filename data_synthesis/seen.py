@@ -159,8 +159,8 @@ class Sight:
         return about
 
     def showing(self, concept: PersonalConcept) -> list[TurnPlace]:
-        """The turns that show a concept, in the order of its photos."""
-        return [at for photo in concept.photos for at in self.shown.get(photo.path, ())]
+        """The turns that show a concept, in their order."""
+        return sorted(at for photo in concept.photos for at in self.shown.get(photo.path, ()))
 
     def words(self, place: TurnPlace) -> frozenset[str]:
         return content_of(self.turns[place].text)
