@@ -82,9 +82,8 @@ def faults_of(
     return faults
 
 
-def keeps_the_rules(group: GeneratedGroup, request: GroupRequest) -> Callable[[GeneratedQuestion], bool]:
+def keeps_the_rules(sight: Sight) -> Callable[[GeneratedQuestion], bool]:
     """Whether a question that might be asked of a group breaks no rule."""
-    sight = Sight(group, request)
     return lambda question: next(_question_faults(question, sight), None) is None
 
 
@@ -164,6 +163,8 @@ def _turn_faults(place: TurnPlace, sight: Sight) -> Found:
         if sight.first_said[sentence] != place or said.count(sentence) > 1:
             before = sight.turn_name(sight.first_said[sentence])
             yield "duplicates", f'the sentence "{sentence}" was said before ({before}); say it otherwise.'
+        elif sentence in sight.said_elsewhere:
+            yield "duplicates", f'the sentence "{sentence}" is said elsewhere in the dialogue; say it otherwise.'
     if len(set(turn.photos)) < len(turn.photos):
         yield "photos", "it shows the same photo twice."
     for photo in turn.photos:
@@ -248,7 +249,8 @@ def _retrieval_faults(question: GeneratedQuestion, sight: Sight) -> Found:
     for photo in question.photos:
         concept = next((one for one in sight.concepts if photo in (own.path for own in one.unseen)), None)
         if photo in sight.shown:
-            yield "photos", f"its photo {photo.name} is shown in the sessions; ask with one that is not."
+            told = f"which {sight.turn_name(sight.shown[photo][0])} shows; only a photo that the dialogue never shows"
+            yield "photos", f"it comes with {photo.name}, {told} asks memory."
         elif concept is None:
             yield "photos", f"its photo {photo.name} is no unseen photo of a concept of the group."
         elif not seen & {own.path for own in concept.photos}:

@@ -88,12 +88,7 @@ def _people(place: TurnPlace, sight: Sight) -> Iterator[str]:
         if named and one not in named and place in places:
             yield f"it shows a photo of {one.name}, but names {named[0].name}."
     for whose, name, kin in _relations(place, sight):
-        earlier = (
-            one
-            for at in sight.turns
-            if (at.session, at.turn) < (place.session, place.turn)
-            for one in _relations(at, sight)
-        )
+        earlier = (one for at in sight.turns if at < place for one in _relations(at, sight))
         before = next((words for *who, words in earlier if who == [whose, name]), kin)
         if not content_of(before) & content_of(kin):
             yield f"it calls {name} a {kin}, who is a {before} before."

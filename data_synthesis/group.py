@@ -113,7 +113,7 @@ class GroupRequest:
     host_texts: tuple[str, ...] = field(default=(), repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class TurnPlace:
     """A turn of a generated group: session and turn, both counted from 1 within the group."""
 

@@ -1,6 +1,6 @@
 """A model's answer as a group: from the arguments of its call to the values, with every complaint a sentence for it."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -25,7 +25,6 @@ from data_synthesis.seen import facts_of, in_words
 from data_synthesis.wording import answer_given_away, holds, words_of
 
 _MOST_TURNS = 1000  # more than any use; a longer answer is not worth checking turn by turn
-_NOWHERE = TurnPlace(0, 0)
 _LONGEST_TEXT = 2000  # characters, of a message or anything else
 
 
@@ -117,15 +116,14 @@ def read_group(arguments: Mapping[str, Any], request: GroupRequest) -> Generated
         raise AnswerFaults([f"There are more than {_MOST_TURNS} turns; write only the sessions that were asked for."])
     mendable = len(answer.sessions) == len(request.placement.times) and len(answer.questions) <= QUESTIONS
     places, twice = _places(answer)
-    names = {place: turn_id for turn_id, place in places.items()} | {_NOWHERE: "a turn that is not there"}
+    names = {place: turn_id for turn_id, place in places.items()}
     group, in_ids = _group(answer, places), with_ids(request)
     doubled = [GroupFault("schema", f"The id {one} is given to two turns; each has its own.") for one in twice]
-    own = [*doubled, *_describing(group, in_ids), *_evidence_of_nothing(answer, places)]
+    own = [*doubled, *_describing(group, in_ids)]
     faults = [*faults_of(group, in_ids, lambda place: names.get(place, in_words(place))), *own]
     told = [_in_ids(fault, names) for fault in faults]
-    group = _without(group, {fault.question for fault in own if fault.question is not None})
     group, left = delivered(group, in_ids)
-    left = [*left, *(fault for fault in own if fault.question is None)]
+    left += own
     if not left:
         group = replace(group, questions=tuple(_with_forms(question, request) for question in group.questions))
         told = told or [str(fault) for fault in faults_of(group, in_ids)]
@@ -184,25 +182,6 @@ def _describing(group: GeneratedGroup, request: GroupRequest) -> Iterator[GroupF
                     yield GroupFault("photos", sentence, TurnPlace(number, turn_number))
 
 
-def _evidence_of_nothing(answer: "_Answer", places: Mapping[str, TurnPlace]) -> Iterator[GroupFault]:
-    for number, asked in enumerate(answer.questions, start=1):
-        for turn_id in asked.evidence:
-            if turn_id not in places:
-                sentence = f"its evidence names {turn_id}, which does not exist."
-                subject = f"Question {number} ({asked.question!r})"
-                yield GroupFault("evidence", sentence, question=number, subject=subject)
-
-
-def _without(group: GeneratedGroup, left_out: Collection[int]) -> GeneratedGroup:
-    """The group without the questions of these numbers, which are noted."""
-    numbered = list(enumerate(group.questions, start=1))
-    return replace(
-        group,
-        questions=tuple(question for number, question in numbered if number not in left_out),
-        dropped=(*group.dropped, *(question.category for number, question in numbered if number in left_out)),
-    )
-
-
 def _schema_faults(error: Exception) -> list[str]:
     if not isinstance(error, ValidationError):
         return ["The answer is nested too deeply."]
@@ -218,7 +197,7 @@ def _where(path: tuple[int | str, ...]) -> str:
 
 
 def _places(answer: _Answer) -> tuple[dict[str, TurnPlace], list[str]]:
-    """Where the turn of each id stands, and the ids that two turns have."""
+    """Where the turn of each id stands, and the ids that two turns have. One that no turn has is put into session 0."""
     places: dict[str, TurnPlace] = {}
     twice = []
     for number, session in enumerate(answer.sessions, start=1):
@@ -226,6 +205,10 @@ def _places(answer: _Answer) -> tuple[dict[str, TurnPlace], list[str]]:
             if turn.id in places:
                 twice.append(turn.id)
             places.setdefault(turn.id, TurnPlace(number, turn_number))
+    for asked in answer.questions:
+        events = (asked.derivation.event, asked.derivation.since) if asked.derivation else ()
+        for turn_id in (*asked.evidence, *(event.turn for event in events if event)):
+            places.setdefault(turn_id, TurnPlace(0, len(places)))
     return places, twice
 
 
@@ -242,10 +225,8 @@ def _group(answer: _Answer, places: Mapping[str, TurnPlace]) -> GeneratedGroup:
 
 
 def _question(question: _Question, places: Mapping[str, TurnPlace]) -> GeneratedQuestion:
-    """A turn that does not exist is put at a place that does not."""
-
     def dated(event: _Event) -> DatedEvent:
-        return DatedEvent(places.get(event.turn, _NOWHERE), event.expression.strip())
+        return DatedEvent(places[event.turn], event.expression.strip())
 
     derived = question.derivation
     derivation = Derivation(dated(derived.event), dated(derived.since) if derived.since else None) if derived else None
@@ -253,7 +234,7 @@ def _question(question: _Question, places: Mapping[str, TurnPlace]) -> Generated
         category=question.category,
         text=question.question.strip(),
         answer=question.answer.strip(),
-        evidence=tuple(dict.fromkeys(places[turn_id] for turn_id in question.evidence if turn_id in places)),
+        evidence=tuple(dict.fromkeys(places[turn_id] for turn_id in question.evidence)),
         accepted=tuple(dict.fromkeys(text.strip() for text in question.accepted or () if not _useless(text))),
         derivation=derivation,
     )

@@ -63,5 +63,5 @@ def shown_copies(folder: Path, groups: Sequence[GeneratedGroup]) -> dict[Path, P
 
     shown = {photo for group in groups for session in group.sessions for turn in session for photo in turn.photos}
     asked = {photo for group in groups for question in group.questions for photo in question.photos}
-    found = copies_among(readable(asked - shown), readable(shown))
+    found = copies_among(readable(asked), readable(shown))
     return {copy.relative_to(folder): photo.relative_to(folder) for copy, photo in found.items()}

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -58,44 +58,33 @@ def _run_faults(merged: MergedFolder, locomo: Path | None) -> Iterator[str]:
     for file in sample_files(locomo) if locomo is not None else ():
         if hashes.get(file.name, sha256 := hashlib.sha256(file.read_bytes()).hexdigest()) != sha256:
             yield f"its sha256 of {file.name} is not that of the file given with --locomo."
-    generator = settings.get("generator")
-    recorded = dict(_recorded(entry, generator) for entry in entries if isinstance(entry, dict))
-    made = {
-        f"group {group['number']} of {sample['sample_id']}": {
-            "after": group["after"],
-            "times": group["times"],
-            "generator": group["generator"],
-            "concepts": [[one["subject"], one["name"], *_stems(one["photos"])] for one in group["concepts"]],
+    try:
+        recorded = {
+            f"group {one['group']} of {one['sample_id']}": _drawn(one, settings.get("generator"), dict.values)
+            for one in entries
+            if one.get("state", "made") == "made"
         }
+    except (AttributeError, KeyError, TypeError):
+        yield "its list of 'groups' is not of the form that a run writes."
+        return
+    made = {
+        f"group {group['number']} of {sample['sample_id']}": _drawn(group, group["generator"], _stems)
         for sample in merged.samples.values()
         for group in sample["groups"]
     }
     for path, found, right in differences(recorded, made):
-        if (merged.whole or right is not MISSING) and not (found == {} and right is MISSING):
+        if merged.whole or right is not MISSING:
             yield told_difference(path, found, right, "by the benchmark it must be")
 
 
-def _recorded(entry: Mapping[str, Any], generator: Any) -> tuple[str, dict[str, Any]]:
-    """A group as `run.json` has it; nothing of one that was not made."""
-    name = f"group {entry.get('group')} of {entry.get('sample_id')}"
-    if entry.get("state", "made") != "made":
-        return name, {}
-    concepts = entry.get("concepts")
-    listed = [one for one in concepts if isinstance(one, dict)] if isinstance(concepts, list) else []
-    photos = [one["photos"].values() if isinstance(one.get("photos"), dict) else () for one in listed]
-    return name, {
-        "after": entry.get("after"),
-        "times": entry.get("times"),
-        "generator": generator,
-        "concepts": [
-            [one.get("subject"), one.get("name"), *_stems(map(str, own))]
-            for one, own in zip(listed, photos, strict=True)
-        ],
-    }
+def _drawn(group: Mapping[str, Any], generator: Any, hashes: Callable[[Any], Iterable[str]]) -> dict[str, Any]:
+    """What was drawn for a group; `hashes` are those of a concept's photos."""
+    concepts = [[one["subject"], one["name"], *sorted(hashes(one["photos"]))] for one in group["concepts"]]
+    return {"after": group["after"], "times": group["times"], "generator": generator, "concepts": concepts}
 
 
-def _stems(photos: Any) -> list[str]:
-    return sorted(Path(photo).stem for photo in photos)
+def _stems(photos: Iterable[str]) -> Iterator[str]:
+    return (Path(photo).stem for photo in photos)
 
 
 def _rows(file: Path) -> dict[str, Any] | None:

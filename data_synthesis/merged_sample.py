@@ -24,7 +24,7 @@ from data_synthesis.group import (
 from data_synthesis.interpolation import MadeGroup, host_sessions, unweave, weave
 from data_synthesis.merged_folder import ID_MAP, Fault, short
 from data_synthesis.placement import session_times
-from data_synthesis.wording import long_sentences, words_of
+from data_synthesis.wording import words_of
 from m2a.benchmarks.locomo import ADVERSARIAL, Sample, evidence_references, parse_date_time, session_numbers
 
 MISSING: Any = object()
@@ -87,7 +87,7 @@ def take_apart(place: str, sample: Sample, id_map: Any, original: Sample | None)
         found = faults_of(one.group, one.request, partial(apart.turn_name, one.request), others)
         found += [GroupFault("groups", told) for told in _shape_faults(one.request.group)]
         faults += [Fault(apart.place_of(fault, one.request), fault.rule, fault.sentence) for fault in found]
-    faults += [*_question_faults(apart), *_said_again(apart)]
+    faults += _question_faults(apart)
     for before, after in zip(sample["groups"], again["groups"], strict=True):
         if before["sessions"] != after["sessions"]:
             told = f"its sessions are {short(before['sessions'])}; after its host session they must be {after['sessions']}."
@@ -198,20 +198,6 @@ def _question_faults(apart: TakenApart) -> Iterator[Fault]:
     for subject, count in subjects.items():
         if count > 1:
             yield Fault(apart.place, "groups", f"the concept {subject!r} is in {count} groups.")
-
-
-def _said_again(apart: TakenApart) -> Iterator[Fault]:
-    """A long sentence is said once in all groups of a dialogue; what is said twice within one is a fault of that group."""
-    said: dict[str, tuple[str, MadeGroup]] = {}
-    for one in apart.made:
-        for session, turns in enumerate(one.group.sessions, start=1):
-            for turn, text in enumerate((turn.text for turn in turns), start=1):
-                place = apart.turn_name(one.request, TurnPlace(session, turn))
-                for sentence in long_sentences(text):
-                    before, group = said.setdefault(sentence, (place, one))
-                    if group is not one:
-                        told = f'{place} says "{sentence}", which was said before ({before}).'
-                        yield Fault(apart.place, "duplicates", told)
 
 
 # Against what weaving gives

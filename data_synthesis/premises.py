@@ -176,7 +176,7 @@ def _order(question: GeneratedQuestion, sight: Sight) -> Found:
         given = [photo for one, photo in sight.owners.values() if one in among and sight.quoted(asked, one, photo)]
         answered = [(one, photo) for one, photo, fact in sight.answered(question) if fact.kind == "setting"]
         for known, (one, photo) in ((known, other) for known in given for other in answered if known is not other[1]):
-            places = [min(map(_at, sight.shown[path])) for path in (known.path, photo.path) if path in sight.shown]
+            places = [min(sight.shown[path]) for path in (known.path, photo.path) if path in sight.shown]
             if len(places) == 2 and (places[1] > places[0]) != (order[1] == "after"):
                 yield "truth", f"the photo of {one.name} {photo.setting!r} was not shown {order[1]} that one."
     if which and question.derivation is not None and question.derivation.since is None:
@@ -185,10 +185,6 @@ def _order(question: GeneratedQuestion, sight: Sight) -> Found:
             days = sorted(day for at in sight.showing(one) if (day := sight.day(at)))
             if days and sight.day(event) != days[0 if which[1] == "first" else -1]:
                 yield "truth", f"{sight.turn_name(event)} is not where {one.name} was {which[1]} shown."
-
-
-def _at(place: TurnPlace) -> tuple[int, int]:
-    return place.session, place.turn
 
 
 # Dates, people and what is told
@@ -239,7 +235,7 @@ def _other_names(question: GeneratedQuestion, sight: Sight) -> Found:
     """Its answer, a name, is not taken back by a later turn of its evidence, nor told otherwise by another turn."""
     if question.derivation is not None or sight.answered(question) or not names_of(f"It was {question.answer}."):
         return
-    ours, answer, evidence = _names(sight), question.answer, sorted(sight.places(question), key=_at)
+    ours, answer, evidence = _names(sight), question.answer, sorted(sight.places(question))
     known, told = set[str](), False
     for place in evidence:
         text = sight.turns[place].text

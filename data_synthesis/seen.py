@@ -25,7 +25,7 @@ from data_synthesis.group import (
     Seen,
     TurnPlace,
 )
-from data_synthesis.wording import content_of, holds, sentences, whole_words
+from data_synthesis.wording import content_of, holds, long_sentences, sentences, whole_words
 
 OPEN_DOMAIN = 8
 _NEAR = 2  # turns; so far from a photo words may still be about it
@@ -158,9 +158,14 @@ class Sight:
             about[concept.name] = [place for place in self.turns if place in places]
         return about
 
+    @cached_property
+    def said_elsewhere(self) -> frozenset[str]:
+        """The long sentences of the dialogue's other turns."""
+        return frozenset(sentence for text in self._elsewhere for sentence in long_sentences(text))
+
     def showing(self, concept: PersonalConcept) -> list[TurnPlace]:
-        """The turns that show a concept, in the order of its photos."""
-        return [at for photo in concept.photos for at in self.shown.get(photo.path, ())]
+        """The turns that show a concept, in their order."""
+        return sorted(at for photo in concept.photos for at in self.shown.get(photo.path, ()))
 
     def words(self, place: TurnPlace) -> frozenset[str]:
         return content_of(self.turns[place].text)

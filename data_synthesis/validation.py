@@ -124,11 +124,10 @@ def _said_by_others(parts: Sequence[TakenApart]) -> list[Rate]:
 def _photo_faults(merged: MergedFolder, parts: Sequence[TakenApart]) -> Iterator[Fault]:
     named: dict[str, str] = {}
     for apart in parts:
-        conversation, shown = apart.sample["conversation"], dict[str, str]()
+        conversation = apart.sample["conversation"]
         for number in session_numbers(conversation):
             for at, turn in enumerate(conversation[f"session_{number}"], start=1):
                 for photo in turn.get("photos") or ():
-                    shown.setdefault(photo, turn["dia_id"])
                     named.setdefault(photo, f"{apart.place}, session_{number}, turn {at} ({turn['dia_id']})")
         for group in apart.sample["groups"]:
             for photo in (one for own in group["concepts"] for one in (*own["photos"], *own["unseen_photos"])):
@@ -138,10 +137,7 @@ def _photo_faults(merged: MergedFolder, parts: Sequence[TakenApart]) -> Iterator
             place = f"{apart.place}, question {question['question_id']}"
             for photo in question["photos"]:
                 named.setdefault(photo, place)
-                if photo in shown:
-                    told = f"which {shown[photo]} shows; only a photo that the dialogue never shows asks memory."
-                    yield Fault(place, "photos", f"it comes with {photo!r}, {told}")
-                elif Path(photo) in copies:
+                if Path(photo) in copies:
                     same = f"which is the same picture as {copies[Path(photo)].as_posix()!r}, which the dialogue shows."
                     yield Fault(place, "photos", f"it comes with {photo!r}, {same}")
     if merged.whole:

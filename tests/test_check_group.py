@@ -181,11 +181,11 @@ FAULTS: dict[str, tuple[Callable[[], GeneratedGroup], str]] = {
     ),
     "retrieval with a photo that is shown": (
         lambda: with_question(11, photos=(PHOTOS[1][0],)),
-        "its photo 0.jpg is shown in the sessions",
+        "it comes with 0.jpg, which session",
     ),
     "another question with a photo that is shown": (
         lambda: with_question(7, photos=(PHOTOS[1][0],)),
-        "its photo 0.jpg is shown in the sessions",
+        "it comes with 0.jpg, which session",
     ),
     "retrieval with a strange photo": (lambda: with_question(11, photos=(Path("x.jpg"),)), "x.jpg is no unseen photo"),
     "retrieval that names whom its photo shows": (

@@ -14,7 +14,8 @@ from data_synthesis.group import GeneratedGroup, GroupRequest, Placement
 from data_synthesis.group_answer import read_group
 from data_synthesis.groups import choose_groups
 from data_synthesis.plan import plan_run
-from data_synthesis.retrieval_questions import by_name, retrieval_questions, showings_of
+from data_synthesis.retrieval_questions import by_name, retrieval_questions
+from data_synthesis.seen import Sight
 from data_synthesis.sources import read_concepts
 from data_synthesis.validation import validate
 from m2a.evaluation.answer_metrics import accepted_match
@@ -113,10 +114,8 @@ def test_a_name_that_tells_what_it_looks_like_is_not_asked(concepts: Path) -> No
         ({"short_description": "a glimmer of light, rosso, chime mango duchess bolt waffles blush"}, 0),
     ):
         concept = replace(request.group.concepts[0], **change)
-        showings = showings_of(concept, request, group.sessions)
-        found = list(
-            by_name(replace(concept, name="Rosso") if "class_name" in change else concept, showings, group.sessions)
-        )
+        named = replace(concept, name="Rosso") if "class_name" in change else concept
+        found = list(by_name(named, Sight(group, request)))
         assert len(found) == count, change
 
 

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import partial
 
 from data_synthesis.accepted import says_too_little
 from data_synthesis.check_group import keeps_the_rules
@@ -13,7 +14,7 @@ from data_synthesis.grammar.facts import Happened
 from data_synthesis.grammar.known import ClassFact, asked_of, class_facts
 from data_synthesis.grammar.script import Script
 from data_synthesis.grammar.visual_facts import by_looks, multi_hop, photo_places, pictures, single_hop
-from data_synthesis.grammar.visual_retrieval import PER_CONCEPT_ALONE, retrieval_questions
+from data_synthesis.grammar.visual_retrieval import PER_CONCEPT, PER_CONCEPT_ALONE, told_of
 from data_synthesis.grammar.words import data
 from data_synthesis.group import (
     LEAST_DELIVERED,
@@ -23,7 +24,8 @@ from data_synthesis.group import (
     GeneratedQuestion,
     TurnPlace,
 )
-from data_synthesis.retrieval_questions import Sessions
+from data_synthesis.retrieval_questions import Sessions, retrieval_questions
+from data_synthesis.seen import Sight
 from data_synthesis.wording import answer_given_away, words_of
 
 COUNTS = {6: 4, 7: 6, 8: 2, 9: 8}
@@ -48,8 +50,8 @@ def questions_of(script: Script, sessions: Sessions, *, retrieval_only: bool = F
     drawn = random.Random(f"{script.plan.request.seed} {script.plan.request.group.number} questions")
     request, chosen = script.plan.request, list[GeneratedQuestion]()
     if retrieval_only:
-        return tuple(retrieval_questions(script, sessions, drawn, (), per_concept=PER_CONCEPT_ALONE))
-    keeps = keeps_the_rules(GeneratedGroup(tuple(map(tuple, sessions)), ()), request)
+        return tuple(retrieval_questions(request, sessions, partial(told_of, script), per_concept=PER_CONCEPT_ALONE))
+    keeps = keeps_the_rules(Sight(GeneratedGroup(tuple(map(tuple, sessions)), ()), request))
     for category, candidates in (
         (MULTI_HOP, _candidates(MULTI_HOP, multi_hop(script, drawn))),
         (TEMPORAL, _temporal(script)),
@@ -62,8 +64,9 @@ def questions_of(script: Script, sessions: Sessions, *, retrieval_only: bool = F
     if len(chosen) < LEAST_DELIVERED * sum(COUNTS.values()):
         found = {category: [one for one in chosen if one.category == category] for category in COUNTS}
         chosen = [one for category, own in found.items() for one in own[: asked_for(chosen)[category]]]
-    told = {question.answer for question in chosen}
-    return (*chosen, *retrieval_questions(script, sessions, drawn, told))
+    answered = {question.answer for question in chosen}
+    asked = retrieval_questions(request, sessions, partial(told_of, script), answered=answered, per_concept=PER_CONCEPT)
+    return (*chosen, *asked)
 
 
 def asked_for(questions: Sequence[GeneratedQuestion]) -> dict[int, int]:
@@ -77,7 +80,7 @@ def _candidates(
     category: int, found: Iterable[tuple[str, str, str, str, Sequence[TurnPlace], Sequence[str]]]
 ) -> Iterator[Candidate]:
     for form, about, text, answer, evidence, accepted in found:
-        places = tuple(sorted(set(evidence), key=lambda place: (place.session, place.turn)))
+        places = tuple(sorted(set(evidence)))
         yield Candidate(form, about, GeneratedQuestion(category, text, answer, places, tuple(accepted)))
 
 
@@ -193,7 +196,7 @@ def _events(script: Script, event: Happened) -> Iterator[Candidate]:
         text = asked_of(event.ask, look).format(owner=owner, it="it", its="its")
         found = _dated(form, event.member.name, text, event.line.at, day, event.expression)
         places = {*photo_places(script, event.member), *(line.at for line in event.earlier), event.line.at}
-        evidence = tuple(sorted(places, key=lambda place: (place.session, place.turn)))
+        evidence = tuple(sorted(places))
         yield replace(found, question=replace(found.question, evidence=evidence))
 
 
