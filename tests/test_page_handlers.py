@@ -20,6 +20,7 @@ from m2a.memory.owners import owner_named
 from m2a.settings import load_settings
 from m2a.types import Addition, EntryDraft, EvidenceRange, Message, Refusal
 from m2a.ui.chat_panel import ChatPanel
+from m2a.ui.events import Page
 from tests.page_calls import all_of, click, request
 from tests.scripted_policy import ScriptedPolicy
 from tests.turns import Clock, photo
@@ -342,3 +343,20 @@ def test_a_bug_in_a_command_is_logged_and_not_told(
 def command(client: TestClient, data_dir: Path, name: str, body: str) -> Any:
     token = json.loads((data_dir / "lock").read_text())["token"]
     return client.post(f"/local/{name}", content=body, headers={"authorization": f"Bearer {token}"})
+
+
+def test_what_is_sent_later_changes_nothing_of_what_was_sent() -> None:
+    """Gradio's client makes the edits in the output before, which a hidden or slow tab has not shown yet."""
+    with Page() as page:
+        box, live = gr.MultimodalTextbox(), gr.HTML()
+        page.load(lambda: None, None, [box, live])
+    handler = page.fns[0]
+
+    def sent(*outputs: object) -> list[Any]:
+        return page.handle_streaming_diffs(handler, list(outputs), "tab", "run", final=False)
+
+    ready, nothing = {"__type__": "update", "stop_btn": False}, {"__type__": "update"}
+    assert sent(ready, "<p>Yes") == [ready, "<p>Yes"]
+    assert sent(nothing, "<p>Yes.") == [[["replace", [], nothing]], [["append", [], "."]]]
+    assert sent(nothing, nothing) == [[], [["replace", [], nothing]]]
+    assert page.handle_streaming_diffs(handler, [ready, ready], "tab", "run", final=True) == [nothing, nothing]

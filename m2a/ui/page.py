@@ -12,6 +12,7 @@ from m2a.ui import temporary_view, welcome
 from m2a.ui.chat_panel import ChatPanel
 from m2a.ui.conversations_panel import NEW
 from m2a.ui.erase_panel import ErasePanel
+from m2a.ui.events import Page
 from m2a.ui.memory_panel import MemoryPanel
 from m2a.ui.settings_panel import SettingsPanel
 
@@ -37,7 +38,7 @@ def build_page(assistant: "Assistant", uploads: Path) -> gr.Blocks:
     page: gr.Blocks
     chat, memory, settings = ChatPanel(assistant, uploads), MemoryPanel(assistant), SettingsPanel(assistant)
     erasing = ErasePanel(assistant)
-    with gr.Blocks(
+    with Page(
         title="M2A", analytics_enabled=False, fill_width=True, fill_height=True, delete_cache=(3600, 86400)
     ) as page:
         with gr.Row(elem_id="m2a"):
