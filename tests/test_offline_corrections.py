@@ -54,6 +54,22 @@ def corrected_by(text: str, before: list[str], sense: Sense) -> str | None:
     return None
 
 
+@pytest.mark.parametrize(
+    ("before", "text"),
+    [
+        ("My mum is in room 208 at Brookdale.", "They switched her to 131 so that she is closer to the dining room."),
+        ("The conference is in Lisbon.", "They've moved the whole thing to Ghent, something about funding."),
+        ("My dosage on the pump is 0.85 units an hour overnight.", "The diabetes nurse dropped it to 0.7 overnight."),
+        ("We are 5 for dinner on New Year's Eve.", "Numbers up, it's 8 for dinner."),
+    ],
+)
+def test_what_names_nothing_corrects_what_was_said_just_before(sense: Sense, before: str, text: str) -> None:
+    assert corrected_by(text, ["My aunt Rosi lives in Linz.", before], sense) not in (
+        None,
+        "My aunt Rosi lives in Linz.",
+    )
+
+
 def test_a_sentence_beside_one_that_names_its_memory_corrects_no_other(sense: Sense) -> None:
     before = ["Vera's allotment lease runs out on 3 May.", "My gym card is due on 3 May."]
     text = "I had it wrong. Vera's allotment lease runs out on 27 May, not on 3 May."

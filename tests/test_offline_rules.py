@@ -689,3 +689,38 @@ async def test_a_name_is_told_by_whose_it_is(talk: Talk, told: str, asked: str, 
     await talk.say(told)
     reply = await talk.say(asked)
     assert name in reply and "I don't have that" not in reply
+
+
+async def test_the_words_of_what_stays_are_not_forgotten_with_what_is_of_the_same_people(talk: Talk) -> None:
+    for said in (
+        "Nina says that the Harrisons are getting divorced, he has met somebody in Leeds.",
+        "The Harrisons' beagle is called Waffle.",
+        "The Harrisons are booked in for the 6th.",
+    ):
+        await talk.say(said)
+    await talk.say("That gossip about the Harrisons, forget it. Not my business.")
+    assert "Nina" in talk.not_kept[0].text  # offered, as it may be meant
+    assert "Waffle" in await talk.say("What is the Harrisons' beagle called?")
+    assert "6th" in await talk.say("When are the Harrisons booked in?")
+
+
+async def test_what_is_ones_own_is_not_somebody_elses(talk: Talk) -> None:
+    for said in ("My savings bank PIN is 8163.", "Ellie's school lunch PIN is 5520."):
+        await talk.say(said)
+    await talk.say("Please get rid of my card PIN, that was silly of me.")
+    assert talk.known() == ["Ellie's school lunch PIN is 5520."]
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "I've not told Brenda and I don't want it written down anywhere.",
+        "It's too early to be telling anyone.",
+        "Ola asked me not to spread it, and I don't want a note of it.",
+    ],
+)
+async def test_why_something_is_to_be_forgotten_is_not_kept(talk: Talk, reason: str) -> None:
+    await talk.say("I had a scan and they found a shadow on my kidney.")
+    await talk.say("The boiler man comes on Fridays.")
+    await talk.say(f"Delete the bit about the scan. {reason}")
+    assert talk.known() == ["The boiler man comes on Fridays."]

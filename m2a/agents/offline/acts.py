@@ -15,7 +15,7 @@ from m2a.agents.offline.languages import is_english
 from m2a.agents.offline.names import find_names, find_namings
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import plain, tokens
-from m2a.agents.offline.values import find_values
+from m2a.agents.offline.values import find_values, has_place
 from m2a.agents.offline.wishes import (
     RESTORE,
     UNMENTIONED,
@@ -284,7 +284,7 @@ def utterances(message: str, sense: Sense) -> list[Utterance]:
     if len(found) > 1 and found[0].act == "forget" and not all_words(found[0].text) and TAKES_BACK.search(parts[0]):
         found = [Utterance("tell", f"{parts[0]} {found[1].text}"), *found[2:]]  # "Scratch that. Monday."
     if any(one.act == "forget" for one in found):
-        found = [one for one in found if one.act != "tell" or not _is_a_reason(one.text)]
+        found = [one for one in found if one.act != "tell" or not _is_a_reason(one.text, sense)]
     if any(one.act == "forget" and wanted_words(one.text) for one in found):  # "Forget the code. Delete it.": one thing
         found = [one for one in found if one.act != "forget" or wanted_words(one.text)]
     elif len(typed) <= _READ_AS_ONE and not all(one.act == "command" for one in found):
@@ -299,12 +299,14 @@ def utterances(message: str, sense: Sense) -> list[Utterance]:
     return _with_question(found) if whole == "ask" and not stated else found
 
 
-def _is_a_reason(sentence: str) -> bool:
-    """Whether, beside a request to forget, it only says why: "Not mine to tell.", "She did not agree to it."."""
+def _is_a_reason(sentence: str, sense: Sense) -> bool:
+    """Whether, beside a request to forget, it only says why: "Not mine to tell.", "It's too early to tell anyone."."""
+    if forget_probability(sentence, sense) >= _FORGETS_IN_ITS_WORDS:
+        return True  # "I've not told Ana and I don't want it written down."
     subject = find_subject(sentence)
-    if re.search(r"\d", sentence) or find_names(sentence):
+    if re.search(r"\d", sentence) or find_names(sentence) or has_place(sentence):
         return False
-    return subject is None or subject.text.lower() in ("he", "she", "they", "you")
+    return subject is None or subject.text.lower() in ("he", "she", "they", "you", "it", "that", "this")
 
 
 def _with_what_is_true(one: Utterance) -> list[Utterance]:

@@ -79,8 +79,8 @@ _MISSPOKE = re.compile(
     re.IGNORECASE,
 )
 
-# The probability from which it is a correction; where words say so, a lower one.
-_ENOUGH, _ENOUGH_IN_WORDS = 0.4, 0.3
+# The probability from which it is a correction; a lower one where it gives another value of what still is, or words say so.
+_ENOUGH, _ENOUGH_WITH_A_VALUE, _ENOUGH_IN_WORDS = 0.6, 0.4, 0.3
 _CLEAR_LEAD = 4.0  # the same where the correction names the memory by one word, and gives another value
 _LEAD = 1.0  # of the logarithm of the odds, over the next memory that could be meant
 # Words that a correction such as "Scratch that about the boiler key, …" shares with the memory that it names itself.
@@ -144,10 +144,9 @@ def find_corrected(
     claim, is_last = known[chosen.position].claim, known[chosen.position].is_last
     leaning, named = leans(said, observation.text), _words_naming(new, claim) > 0
     means_it = leaning or named or bool(new.refuted & claim.words) or _says_the_same_of_oneself(new, claim)
-    if not means_it and not (is_last and corrects(said)):
+    if not means_it and not (is_last and _gives_another_value(new, claim, said)):
         return None  # it stands alone, and of this memory it says nothing
-    enough = _enough(said) if means_it else _ENOUGH
-    if chosen.probability < enough or not _has_a_sign(new, claim, observation.text, said):
+    if chosen.probability < _enough(said, new, claim) or not _has_a_sign(new, claim, observation.text, said):
         return None
     return Correction(entries[chosen.position], not leaning and _tells_all_of(new, claim, said), named)
 
@@ -183,8 +182,22 @@ def _may_correct(observation: Observation, said: str) -> bool:
     return not says_what_stays(said) and (not _ADDS.search(observation.text) or bool(TAKES_BACK.search(said)))
 
 
-def _enough(said: str) -> float:
-    return _ENOUGH_IN_WORDS if corrects(said) else _ENOUGH
+def _enough(said: str, new: Claim, old: Claim) -> float:
+    if is_past(old.text):
+        return _ENOUGH
+    if corrects(said):
+        return _ENOUGH_IN_WORDS
+    many = may_have_many(new.text) and may_have_many(old.text)
+    return _ENOUGH_WITH_A_VALUE if different_kinds(new, old) and not many else _ENOUGH
+
+
+def _gives_another_value(new: Claim, old: Claim, said: str) -> bool:
+    """Whether it tells another value of what it does not name: "They switched her to room 131".
+
+    What one says of oneself is of one thing and another: "I live in Graz", "We moved the sofa to Linz".
+    """
+    of_oneself = _OF_ONESELF.match(new.text) and _OF_ONESELF.match(old.text) and not TAKES_BACK.search(said)
+    return bool(different_kinds(new, old)) and not of_oneself and (corrects(said) or bool(_PRONOUN.search(new.text)))
 
 
 def _known(
@@ -246,7 +259,9 @@ def doubted(new: Claim, text: str, said: str, known: Sequence[Known], sense: Sen
     ]
     if len(two) < 2 or two[0].lead >= _LEAD or not all(_words_naming(new, known[one.position].claim) for one in two):
         return []
-    sure = _chosen(new, said, known, two[0], False, sense).probability >= _enough(said)
+    sure = _chosen(new, said, known, two[0], False, sense).probability >= _enough(
+        said, new, known[two[0].position].claim
+    )
     return [one.position for one in two] if sure else []
 
 

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from m2a.agents.offline.claims import Claim
 from m2a.agents.offline.clauses import PRONOUNS, Subject, find_subject, is_past, is_verb, segments
 from m2a.agents.offline.corrections import leans
 from m2a.agents.offline.relevance import entries_of, rests_on, together
@@ -17,6 +18,7 @@ from m2a.types import Hit, MemoryEntry
 _ALL = re.compile(r"\b(?:everything|all|anything)\b", re.IGNORECASE)
 # "That about Sam" is one thing that was said of him, and not all.
 _ONE_THING = re.compile(r"(?:that|this|it|the (?:thing|bit|part|story|news|matter))\b(?! i\b)", re.IGNORECASE)
+_MINE = re.compile(r"\W*(?:(?:that |what i said )?about |that |of )?(?:my|our) (?![\w' -]*'s\b)", re.IGNORECASE)
 _MET = 0.75  # of the words wanted
 # What a word counts that few of the memories hold, one that says the same, and the likeness of the whole; and by how much one
 # must be above the next to be meant.
@@ -34,20 +36,33 @@ def find_forgotten(what: str, hits: Sequence[Hit], previous: Sequence[int], sens
 
     Where none holds all the words, the one that shares what few others hold and is nearest in meaning is meant, if it stands out.
     """
-    wanted, entries = wanted_words(what), entries_of(hits)
+    wanted, entries = wanted_words(what), _of_the_owner(what, entries_of(hits))
     if not wanted and not all_words(what):
         return [entry for entry in entries if previous and rests_on(entry, previous[:1])]
     held = [entry for entry in entries if wanted and _is_of(wanted, entry.text)]
     if len(held) > 1 and _ONE_THING.match(what):
         just_said = [entry for entry in held if previous and rests_on(entry, previous[:1])]
-        return just_said or _standing_out(what, held, sense)
+        # "That gossip about Sam" says more of it than that it is of Sam.
+        return just_said if just_said and all_words(what) <= wanted else _standing_out(what, held, sense)
     return held or _standing_out(what, entries, sense)
 
 
 def may_be_forgotten(what: str, hits: Sequence[Hit], sense: Sense) -> list[MemoryEntry]:
     """The memories, likeliest first, that "forget …" may mean where none surely is meant; the user is to say which."""
-    rated = _rated(what, entries_of(hits), sense)
-    return [one.entry for one in rated if one.words >= _WORD / 2 and one.score >= max(_ENOUGH, rated[0].score - _WORD)]
+    wanted, rated = wanted_words(what), _rated(what, _of_the_owner(what, entries_of(hits)), sense)
+    return [
+        one.entry
+        for one in rated
+        if (one.words >= _WORD / 2 or _is_of(wanted, one.entry.text))
+        and one.score >= max(_ENOUGH, rated[0].score - _WORD)
+    ]
+
+
+def _of_the_owner(what: str, entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
+    """Without those of somebody else's where the user's own is to be forgotten: "my PIN" is not "Ellie's PIN"."""
+    if not _MINE.match(what):
+        return list(entries)
+    return [entry for entry in entries if Claim.of(entry.text).owner in ("", "I")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +77,8 @@ class _Rated:
 def _rated(what: str, entries: Sequence[MemoryEntry], sense: Sense) -> list[_Rated]:
     """The memories, the best first, and of those alike the newest."""
     named, gist = all_words(what), what_is_named(what)
+    if _ONE_THING.match(what) and not named <= content(gist):
+        gist = what  # "that gossip about Sam" is of the gossip
     words = [content(entry.text) for entry in entries]
     holders = Counter(word for held in words for word in held)
     found = []

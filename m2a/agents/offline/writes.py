@@ -11,6 +11,7 @@ from m2a.agents.offline.names import find_names
 from m2a.agents.offline.people import are_several, own_memories, takes_back
 from m2a.agents.offline.pictured import is_pictured
 from m2a.agents.offline.questions import content_words
+from m2a.agents.offline.relevance import entries_of
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.statements import Observation, Reading, with_concepts
 from m2a.agents.offline.text import content, plain
@@ -246,10 +247,20 @@ def _forget(
     for entry in entries:
         gone.add(entry.memory_id)
         writes += _forget_memory(state, what, entry)
+    # With a memory that goes its words go, and one that stays keeps its own.
     held = [span for entry in entries for span in entry.evidence_ids]
+    staying = [entry for entry in entries_of(found.hits) if entry.memory_id not in gone]
     return writes + [
-        one for one in _forget_words(state, what, found.messages, bool(entries)) if not _is_held(one.message_id, held)
+        one
+        for one in _forget_words(state, what, found.messages, bool(entries))
+        if not _is_held(one.message_id, held) and not any(_tells(entry, one) for entry in staying)
     ]
+
+
+def _tells(entry: MemoryEntry, words: ForgetWords) -> bool:
+    """Whether the memory is of these words of the message."""
+    said = content(words.words)
+    return _is_held(words.message_id, entry.evidence_ids) and len(said & content(entry.text)) > len(said) / 2
 
 
 def _is_held(message_id: int, evidence: Sequence[tuple[int, int]]) -> bool:
