@@ -232,30 +232,30 @@ class Assistant:
 
         Raises `RejectedWriteError` and `MessageRefusedError`.
         """
-        return memory_edits.edit(self.memory(owner), memory_id, text, happened, who=THE_USER)
+        return memory_edits.edit(self.memory(owner), memory_id, text, happened)
 
     def restore_memory(self, owner: str, memory_id: int) -> int:
         """Let an older version hold again, in the place of the newest. Returns and raises like `edit_memory`."""
-        return memory_edits.restore(self.memory(owner), memory_id, who=THE_USER)
+        return memory_edits.restore(self.memory(owner), memory_id)
 
     def forget_memory(self, owner: str, memory_id: int) -> int:
         """Forget a memory and its words. Returns and raises like `edit_memory`."""
-        return memory_edits.forget(self.memory(owner), memory_id, who=THE_USER)
+        return memory_edits.forget(self.memory(owner), memory_id)
 
     def keep_memory(self, owner: str, change: Keeping) -> int:
         """Pin a memory, give it a last day, keep it back or let it be used again. Returns and raises like `edit_memory`."""
-        return memory_edits.keep(self.memory(owner), change, who=THE_USER)
+        return memory_edits.keep(self.memory(owner), change)
 
     def undo(self, owner: str, reply_id: int, number: int) -> bool:
         """Take back a change that a turn made; False where that was done before.
 
         Raises `RejectedWriteError` where it cannot be taken back any more, and `LookupError` where there is no such change.
         """
-        return self.memory(owner).undo(reply_id, number, who=THE_USER)
+        return self.memory(owner).undo(reply_id, number)
 
     def insist(self, owner: str, reply_id: int, number: int) -> list[MemoryChanged]:
         """Do what was asked for in a turn and was not done; empty where that was done before. Raises like `undo`."""
-        return self.memory(owner).review_queue.insist(reply_id, number, who=THE_USER)
+        return self.memory(owner).review_queue.insist(reply_id, number)
 
     def review(self, owner: str, at: tuple[int, int] | None = None, *, skip: bool = False) -> Review:
         """What waits to be kept or rejected, with one of it, as `review.review` has it."""
@@ -263,7 +263,7 @@ class Assistant:
 
     def keep(self, owner: str, reply_id: int, number: int, text: str | None = None) -> int:
         """Write a memory that waited, on wish with another text. Returns and raises like `edit_memory`."""
-        return review.keep(self.memory(owner), reply_id, number, text, who=THE_USER)
+        return review.keep(self.memory(owner), reply_id, number, text)
 
     def supersede(self, owner: str, reply_id: int, number: int, memory_id: int) -> list[MemoryChanged]:
         """Put what a turn added in the place of one of its rivals, which stays as history; empty where it no longer is one.

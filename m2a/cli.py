@@ -403,7 +403,7 @@ def main() -> None:
     except BrokenPipeError:  # as in `m2a memory list | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
-    except Exception as error:
+    except Exception as error:  # raised again where no sentence says what to do
         reason = _sentence(error)
         if reason is None:
             raise

@@ -8,10 +8,7 @@ from typing import Any
 
 from m2a.agents.traces import load_trace
 from m2a.assistant import Assistant
-from m2a.memory.audit import repair as repair_stores
-from m2a.memory.audit import verify as verify_stores
 from m2a.memory.bank import MemoryBank
-from m2a.memory.index import IndexMismatchError
 from m2a.memory.purging import out_of_reach
 from m2a.printed import change_line
 from m2a.types import (
@@ -103,13 +100,13 @@ async def search(assistant: Assistant, *, text: str, limit: int) -> AsyncGenerat
 
 async def verify(assistant: Assistant) -> AsyncGenerator[Piece, None]:
     """Every fault found in the stores and the index; changes nothing."""
-    for fault in await asyncio.to_thread(verify_stores, assistant.stores):
+    for fault in await assistant.upkeep.verify():
         yield {"fault": fault}
 
 
 async def repair(assistant: Assistant) -> AsyncGenerator[Piece, None]:
     """What was mended, then the faults that are left."""
-    for mended in await asyncio.to_thread(repair_stores, assistant.stores):
+    for mended in await assistant.upkeep.repair():
         yield {"mended": mended}
     async for piece in verify(assistant):
         yield piece
@@ -117,22 +114,18 @@ async def repair(assistant: Assistant) -> AsyncGenerator[Piece, None]:
 
 async def reindex(assistant: Assistant) -> AsyncGenerator[Piece, None]:
     """Rebuild the index from the database, with the encoders of the settings."""
-    try:
-        records = await asyncio.to_thread(assistant.rebuild_index)
-    except IndexMismatchError:  # met by the opening in the background, which began before this was asked for
-        records = await asyncio.to_thread(assistant.rebuild_index)
-    yield {"records": records}
+    yield {"records": await asyncio.to_thread(assistant.rebuild_index)}
 
 
 async def preview(
-    assistant: Assistant, *, kind: ErasureKind, id: int | str | None, keep_memories: bool = False
+    assistant: Assistant, *, kind: ErasureKind, id: int | str | None, keep_memories: bool
 ) -> AsyncGenerator[Piece, None]:
     """What an erasure would take, with its words."""
     yield preview_piece(await assistant.preview_erasure(assistant.local_owner, Erasure(kind, id, keep_memories)))
 
 
 async def erase(
-    assistant: Assistant, *, kind: ErasureKind, id: int | str | None, keep_memories: bool = False
+    assistant: Assistant, *, kind: ErasureKind, id: int | str | None, keep_memories: bool
 ) -> AsyncGenerator[Piece, None]:
     """Erase it; the receipt."""
     yield receipt_piece(await assistant.erase(assistant.local_owner, Erasure(kind, id, keep_memories)))

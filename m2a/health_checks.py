@@ -12,7 +12,6 @@ from m2a.memory.health import HealthCheck
 from m2a.memory.photo_store import PhotoDamagedError, PhotoNotFoundError
 from m2a.memory.stores import Stores
 from m2a.memory.withheld import photos_left
-from m2a.speakers import THE_USER
 from m2a.types import Finding, FindingKind, Health, OpenFinding
 from m2a.types.errors import UserError
 
@@ -68,7 +67,7 @@ class HealthChecks:
 
         Raises `MendingError` and `RejectedWriteError`.
         """
-        check, finding = self._found(owner, kind, subject)
+        finding = self._found(owner, kind, subject)
         bank, ids = self._bank(owner), finding.memory_ids
         reply_id: int | None = None
         if finding.kind == "photo" and mending == "look":
@@ -76,26 +75,31 @@ class HealthChecks:
         elif finding.kind in ("duplicate", "contradiction") and mending in ("newer", "older"):
             kept = ids[-1] if mending == "newer" else ids[0]
             others = [one for one in ids if one != kept]
-            reply_id = await in_thread(memory_edits.keep_one, bank, kept, others, who=THE_USER)
+            reply_id = await in_thread(memory_edits.keep_one, bank, kept, others)
         elif finding.kind in ("injection", "unsupported") and mending == "forget":
-            reply_id = await in_thread(memory_edits.forget, bank, ids[0], who=THE_USER)
+            reply_id = await in_thread(memory_edits.forget, bank, ids[0])
         else:
             raise MendingError("This cannot be mended in that way; look through the memory again.")
-        check.findings.remove(finding)
+        self._settle(owner, finding)
         return reply_id
 
     def dismiss(self, owner: str, kind: str, subject: str) -> None:
         """Keep that nothing is wrong there: no look finds it again. Raises `MendingError`."""
-        check, finding = self._found(owner, kind, subject)
+        finding = self._found(owner, kind, subject)
         with self._stores.database.write(owner) as unit:
             health.dismiss(unit, finding)
-        check.findings.remove(finding)
+        self._settle(owner, finding)
 
-    def _found(self, owner: str, kind: str, subject: str) -> tuple[HealthCheck, Finding]:
+    def _settle(self, owner: str, finding: Finding) -> None:
+        """Count it as done, also where a second click or a new look came in between."""
+        check = self._checks[owner]
+        check.findings = [one for one in check.findings if one != finding]
+
+    def _found(self, owner: str, kind: str, subject: str) -> Finding:
         check = self._checks.get(owner)
         for finding in check.findings if check else ():
-            if check and (finding.kind, finding.subject) == (kind, subject):
-                return check, finding
+            if (finding.kind, finding.subject) == (kind, subject):
+                return finding
         raise MendingError("This was mended or dismissed already; look through the memory again.")
 
     def _holding(self, owner: str, findings: Sequence[Finding]) -> list[OpenFinding]:

@@ -1,6 +1,5 @@
 """How a command reaches the process that owns the data folder: over loopback, with the token of the lock file."""
 
-import asyncio
 import json
 import logging
 import secrets
@@ -62,8 +61,6 @@ async def _lines(pieces: AsyncIterator[dict[str, Any]]) -> AsyncIterator[str]:
     try:
         async for piece in pieces:
             yield json.dumps(piece) + "\n"
-    except asyncio.CancelledError:
-        raise
     except Exception as error:  # the status line is long sent: the error is the last piece
         sentence = sentence_of(error)
         if sentence is None:

@@ -8,7 +8,6 @@ from dataclasses import replace
 from m2a.incoming import check_message
 from m2a.memory.bank import MemoryBank
 from m2a.memory.semantic_memory_store import RejectedWriteError
-from m2a.speakers import ASSISTANT, USER
 from m2a.types import (
     Addition,
     Change,
@@ -31,7 +30,7 @@ from m2a.types import (
 _GONE = "This memory is not there any more; it was changed or forgotten meanwhile."
 
 
-def edit(bank: MemoryBank, memory_id: int, text: str, happened: DateInterval | None, *, who: str) -> int:
+def edit(bank: MemoryBank, memory_id: int, text: str, happened: DateInterval | None) -> int:
     """Let the memory say the text, and when that was; the id of the reply that tells of it.
 
     What it says now rests on the user's own words; the older one stays as history. Raises `RejectedWriteError` and
@@ -49,10 +48,10 @@ def edit(bank: MemoryBank, memory_id: int, text: str, happened: DateInterval | N
     def changes(said: EvidenceRange) -> Sequence[Change]:
         return [Replacement(memory_id, replace(draft, evidence_ids=(said,)), "the user edited it")]
 
-    return _recorded(bank, text, "I changed it in my memory.", changes, who=who)
+    return _recorded(bank, text, "I changed it in my memory.", changes)
 
 
-def restore(bank: MemoryBank, memory_id: int, *, who: str) -> int:
+def restore(bank: MemoryBank, memory_id: int) -> int:
     """Let an older version of a memory hold again, in the place of the newest; the id of the reply that tells of it.
 
     Raises `RejectedWriteError`.
@@ -70,10 +69,10 @@ def restore(bank: MemoryBank, memory_id: int, *, who: str) -> int:
     def changes(said: EvidenceRange) -> Sequence[Change]:
         return [Replacement(current_id, replace(draft, evidence_ids=(*evidence, said)), "the user brought it back")]
 
-    return _recorded(bank, f"This holds again: {older.text}", "I brought it back.", changes, who=who)
+    return _recorded(bank, f"This holds again: {older.text}", "I brought it back.", changes)
 
 
-def keep_edited(bank: MemoryBank, held: HeldMemory, text: str, *, who: str) -> int:
+def keep_edited(bank: MemoryBank, held: HeldMemory, text: str) -> int:
     """Write a memory that was held as the user puts it; the id of the reply that tells of it.
 
     It rests on what was said before and on the user's own words now. Raises `RejectedWriteError` and `MessageRefusedError`.
@@ -94,19 +93,19 @@ def keep_edited(bank: MemoryBank, held: HeldMemory, text: str, *, who: str) -> i
             return [replace(change, draft=draft)]
         return [Addition(draft, "the user edited it in the review")]
 
-    reply_id = _recorded(bank, text, "I keep it as you put it.", changes, who=who)
+    reply_id = _recorded(bank, text, "I keep it as you put it.", changes)
     bank.review_queue.settle(held.place.reply_id, held.place.number)
     return reply_id
 
 
-def forget(bank: MemoryBank, memory_id: int, *, who: str) -> int:
+def forget(bank: MemoryBank, memory_id: int) -> int:
     """Forget the memory and its words; the id of the reply that tells of it. Raises `RejectedWriteError`."""
     _living(bank, memory_id)
     forgetting = Forgetting((memory_id,), "the user chose it in the memory")
-    return _recorded(bank, "Forget a memory of mine.", "I forgot it.", lambda _said: [forgetting], who=who)
+    return _recorded(bank, "Forget a memory of mine.", "I forgot it.", lambda _said: [forgetting])
 
 
-def keep(bank: MemoryBank, change: Keeping, *, who: str) -> int:
+def keep(bank: MemoryBank, change: Keeping) -> int:
     """Pin a memory, give it a last day, keep it back or let it be used again; the id of the reply that tells of it.
 
     Raises `RejectedWriteError`. What is said tells nothing of the memory: it is no evidence, and may be read by anybody.
@@ -122,10 +121,10 @@ def keep(bank: MemoryBank, change: Keeping, *, who: str) -> int:
             said, reply = "Use a memory of mine again.", "I use it again."
         case _:
             said, reply = "Use a memory of mine for some time.", "I noted its last day."
-    return _recorded(bank, said, reply, lambda _said: [change], who=who)
+    return _recorded(bank, said, reply, lambda _said: [change])
 
 
-def keep_one(bank: MemoryBank, kept_id: int, others: Sequence[int], *, who: str) -> int:
+def keep_one(bank: MemoryBank, kept_id: int, others: Sequence[int]) -> int:
     """Put a memory in the place of the others, which stay as history; the id of the reply that tells of it.
 
     Raises `RejectedWriteError`.
@@ -133,13 +132,13 @@ def keep_one(bank: MemoryBank, kept_id: int, others: Sequence[int], *, who: str)
     kept = _living(bank, kept_id)
     replaced = [_living(bank, memory_id).memory_id for memory_id in others]
     changes: list[Change] = [Supersession(one, kept_id, "the user keeps one of them") for one in replaced]
-    return _recorded(bank, f"This one holds: {kept.text}", "I keep this one.", lambda _said: changes, who=who)
+    return _recorded(bank, f"This one holds: {kept.text}", "I keep this one.", lambda _said: changes)
 
 
 def _recorded(
-    bank: MemoryBank, said: str, reply: str, changes: Callable[[EvidenceRange], Sequence[Change | Keeping]], *, who: str
+    bank: MemoryBank, said: str, reply: str, changes: Callable[[EvidenceRange], Sequence[Change | Keeping]]
 ) -> int:
-    return bank.record_change((USER, said), (ASSISTANT, reply), changes, who=who).message_id
+    return bank.record_change(said, reply, changes).message_id
 
 
 def _living(bank: MemoryBank, memory_id: int) -> MemoryEntry:

@@ -5,7 +5,6 @@ import logging
 from collections.abc import AsyncIterator, Callable
 
 from m2a.agents.in_thread import in_thread
-from m2a.memory.index import IndexMismatchError
 from m2a.sentences import failure_sentence, log_unforeseen
 
 _LOOK_EVERY = 0.25  # seconds
@@ -33,7 +32,7 @@ class Reindexing:
 
     async def run(self, rebuild: Callable[[Callable[[], bool]], int], backlog: Callable[[], int]) -> None:
         """Build it: `backlog` tells how many records are still to be done."""
-        building = asyncio.ensure_future(in_thread(_rebuilt, rebuild, lambda: self.is_cancelled))
+        building = asyncio.ensure_future(in_thread(rebuild, lambda: self.is_cancelled))
         try:
             is_done = False
             while not is_done:
@@ -57,10 +56,3 @@ class Reindexing:
         while not self.done:
             yield self.records - self.left, self.records
             await asyncio.sleep(_LOOK_EVERY)
-
-
-def _rebuilt(rebuild: Callable[[Callable[[], bool]], int], is_cancelled: Callable[[], bool]) -> int:
-    try:
-        return rebuild(is_cancelled)
-    except IndexMismatchError:  # met by the opening in the background, which began before this was asked for
-        return rebuild(is_cancelled)

@@ -9,30 +9,27 @@ from m2a.types import Addition, EvidenceRange, HeldMemory, HeldPlace, Replacemen
 def review(bank: MemoryBank, at: tuple[int, int] | None, *, skip: bool = False) -> Review:
     """What is to be decided on, with the memory at the place `at`, or the one behind it where that was decided on or is to
     be skipped; from the last on it begins again with the first."""
-    while True:
-        places = bank.review_queue.places()
-        waiting = sum(place.held == "review" for place in places)
-        if not places:
-            return Review(0, 0)
+    places = bank.review_queue.places()
+    while places:
         position = _position(places, at, skip=skip)
         memory = _held_memory(bank, places[position])
         if memory is not None:
+            waiting = sum(place.held == "review" for place in places)
             return Review(waiting, len(places) - waiting, position + 1, memory)
-        bank.review_queue.settle(
-            places[position].reply_id, places[position].number
-        )  # forgotten since: nothing is left to decide
+        del places[position]  # its words were forgotten: it waits again where that is taken back
+    return Review(0, 0)
 
 
-def keep(bank: MemoryBank, reply_id: int, number: int, text: str | None, *, who: str) -> int:
+def keep(bank: MemoryBank, reply_id: int, number: int, text: str | None) -> int:
     """Write a memory that was held, on wish with another text; the reply that tells of it, by whose changes it is undone.
 
     Raises `RejectedWriteError`, `MessageRefusedError` and `LookupError`.
     """
     memory = _found(bank, reply_id, number)
     if text is None or text.strip() == memory.change.draft.text:
-        bank.review_queue.insist(reply_id, number, who=who)
+        bank.review_queue.insist(reply_id, number)
         return reply_id
-    return memory_edits.keep_edited(bank, memory, text, who=who)
+    return memory_edits.keep_edited(bank, memory, text)
 
 
 def _position(places: list[HeldPlace], at: tuple[int, int] | None, *, skip: bool) -> int:

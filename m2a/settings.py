@@ -118,7 +118,7 @@ def load_settings(**flags: Any) -> Settings:
     except ValidationError as error:
         fault = error.errors()[0]
         name = str(fault["loc"][0]) if fault["loc"] else "settings"
-        toml = settings_path(given.get("data_dir") or os.environ.get("M2A_DATA_DIR"))
+        toml = settings_path(given.get("data_dir"))
         origin = _origin(name, given) or str(toml)
         if fault["type"] == "extra_forbidden":
             raise SettingsError(f"{name!r} ({origin}) is not a setting of M2A; `m2a doctor` lists them.") from error
@@ -130,9 +130,7 @@ def load_settings(**flags: Any) -> Settings:
 
 def setting_origins(**flags: Any) -> dict[str, str]:
     """Where each value came from: `default`, `m2a.toml`, `environment` or `flag`."""
-    toml = TomlConfigSettingsSource(
-        Settings, toml_file=settings_path(flags.get("data_dir") or os.environ.get("M2A_DATA_DIR"))
-    )()
+    toml = TomlConfigSettingsSource(Settings, toml_file=settings_path(flags.get("data_dir")))()
     return {name: _origin(name, flags) or ("m2a.toml" if name in toml else "default") for name in Settings.model_fields}
 
 
@@ -157,7 +155,7 @@ def _unknown(variable: str) -> bool:
 
 def _toml_file(flags: PydanticBaseSettingsSource) -> Path:
     given = flags.init_kwargs if isinstance(flags, InitSettingsSource) else {}
-    file = settings_path(given.get("data_dir") or os.environ.get("M2A_DATA_DIR"))
+    file = settings_path(given.get("data_dir"))
     if file.exists() and not file.is_file():
         raise OSError(f"{file} is not a file; remove it, or put a file with the settings in its place.")
     return file
@@ -165,7 +163,7 @@ def _toml_file(flags: PydanticBaseSettingsSource) -> Path:
 
 def settings_path(data_dir: str | Path | None) -> Path:
     """`m2a.toml` of the data folder that was given, else of the default one if it has one, else of the current folder."""
-    if data_dir:
+    if data_dir := data_dir or os.environ.get("M2A_DATA_DIR"):
         return Path(data_dir) / "m2a.toml"
     in_default = Path(Settings.model_fields["data_dir"].default) / "m2a.toml"
     return in_default if in_default.exists() else Path("m2a.toml")

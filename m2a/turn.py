@@ -73,10 +73,6 @@ class Turn:
                 self.answered = True
         self._wake()
 
-    def refuse(self, error: Exception) -> None:
-        """Note that nothing was stored."""
-        self.refused = error
-
     def stop(self) -> None:
         """End the reply; what there is of it is kept, marked as partial. Nothing happens where it has ended."""
         if self.answered or self.stopped:

@@ -16,7 +16,7 @@ from m2a.costing import cost_of
 from m2a.incoming import IncomingMessage, check_message, read_photo
 from m2a.memory.bank import MemoryBank, MessageErasedError
 from m2a.sentences import failure_sentence, log_unforeseen
-from m2a.speakers import ASSISTANT, THE_USER, USER
+from m2a.speakers import ASSISTANT, USER
 from m2a.turn import ClosedError, Turn
 from m2a.types import Emit, Erasure, Failed, Message, MessageRecorded, ReplyFinished, TurnEvent
 from m2a.update_queue import UpdateQueue
@@ -105,7 +105,7 @@ class TurnRunner:
             bank = self._bank_of(turn.owner, turn.conversation_id)
             message = await self._record(turn, bank)
         except Exception as error:  # whoever follows the turn is told
-            turn.refuse(error)
+            turn.refused = error
             return
         try:
             async with _lock_of(self._reply_locks, turn.owner):
@@ -159,7 +159,7 @@ class TurnRunner:
                 replaces=sent.replaces,
             )
             if sent.replaces is not None and sent.takes_memories and not bank.is_temporary:
-                bank.take_back_memories(sent.replaces, who=THE_USER)
+                bank.take_back_memories(sent.replaces)
             return recorded
 
         recording = asyncio.get_running_loop().run_in_executor(None, record)

@@ -61,8 +61,13 @@ class RetrievalLoading(Loading[Retrieval]):
 
     def get_for_rebuilding(self) -> Retrieval:
         """As `get`, but what was built with other encoders is dropped: whoever calls fills it again."""
+        from m2a.memory.index import IndexMismatchError
+
         self._discard_mismatch = True
-        return self.get()
+        try:
+            return self.get()
+        except IndexMismatchError:  # met by an opening that had begun before
+            return self.get()
 
     def close(self) -> None:
         super().close()

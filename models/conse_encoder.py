@@ -10,7 +10,7 @@ import numpy as np
 from PIL.Image import Image
 
 from models.cached_file import write_atomically
-from models.efficientnet import EfficientNet, Tag, class_names
+from models.efficientnet import EfficientNet, class_names
 from models.text_encoder import TextEncoder
 
 _TOP_CLASSES = 10
@@ -52,10 +52,6 @@ class ConseEncoder:
 
     def encode_words(self, texts: Sequence[str]) -> np.ndarray:
         return self._text_encoder.encode(texts)
-
-    def tags(self, photo: Image, minimum_probability: float = 0.2) -> list[Tag]:
-        """As `EfficientNet.tags`."""
-        return self.network.tags(photo, minimum_probability)
 
     def _class_name_vectors(self) -> np.ndarray:
         with self._lock:

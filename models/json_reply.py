@@ -18,11 +18,8 @@ _EXAMPLE = '{"tool": "<name>", "arguments": {...}}'
 
 def instruction(tools: Sequence[Tool]) -> str:
     """What the prompt says where the server knows no tool calls."""
-    listed = "\n".join(
-        f"- {tool.name}: {tool.description}\n  arguments (JSON schema): {json.dumps(tool.parameters)}" for tool in tools
-    )
     return (
-        f"You have these tools:\n{listed}\n\n"
+        f"{_listed(tools)}\n\n"
         f"Answer with one JSON object and nothing else: {_EXAMPLE}. "
         'The value of "tool" is the name of one tool, "arguments" is an object that fits its schema.'
     )
@@ -30,13 +27,17 @@ def instruction(tools: Sequence[Tool]) -> str:
 
 def choice(tools: Sequence[Tool]) -> str:
     """What the prompt says where the server knows no tool calls, and a tool may be called or not."""
-    listed = "\n".join(
-        f"- {tool.name}: {tool.description}\n  arguments (JSON schema): {json.dumps(tool.parameters)}" for tool in tools
-    )
     return (
-        f"You have these tools:\n{listed}\n\n"
+        f"{_listed(tools)}\n\n"
         f"To call one, answer with one line and nothing else: {_EXAMPLE}. Otherwise answer in plain text."
     )
+
+
+def _listed(tools: Sequence[Tool]) -> str:
+    listed = (
+        f"- {tool.name}: {tool.description}\n  arguments (JSON schema): {json.dumps(tool.parameters)}" for tool in tools
+    )
+    return "\n".join(("You have these tools:", *listed))
 
 
 def schema(tools: Sequence[Tool]) -> dict[str, Any]:

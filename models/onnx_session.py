@@ -70,9 +70,8 @@ def _session_or_none(path: Path) -> "InferenceSession | None":
         return _session(path)
     except (InvalidArgument, InvalidGraph, InvalidProtobuf, NoSuchFile):  # the file is damaged; it is made again
         return None
-    except (
-        Exception
-    ) as error:  # onnxruntime's own types have no base; most likely memory is short, and the file is whole
+    except Exception as error:
+        # onnxruntime's own types have no base; most likely memory is short, and the file is whole.
         raise ModelFileError(
             f"The model file {path} cannot be loaded ({' '.join(str(error).split())}); free some memory and try again, "
             "or remove the file, which is then made again."

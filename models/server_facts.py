@@ -31,7 +31,7 @@ async def ask_server(client: Any, base_url: str, model_name: str) -> Abilities |
             shown = await client.post(
                 f"{root}/api/show", body={"model": model_name}, cast_to=object, options=_options()
             )
-        except Exception:
+        except Exception:  # as above; what `/models` said counts
             return said
         return of_ollama(shown).over(said)
     return said

@@ -153,7 +153,7 @@ def test_lost_and_stale_rows_are_found_and_made_again(memory, owner):
         connection.execute(update(ranked_record).where(*this, ranked_record.c.record_id == stale).values(version=7))
     problems = {(d.record_id, d.problem) for d in memory.indexer.differences(owner)}
     assert problems == {(str(lost), "missing"), (str(stale), "stale")}
-    memory.indexer.rebuild(owner)
+    memory.indexer.rebuild()
     assert memory.indexer.differences(owner) == []
     assert counts(memory, owner) == counted_anew(memory, owner)
     assert sorted(memory.found(owner, "ball")) == [lost, stale]

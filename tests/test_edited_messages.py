@@ -38,11 +38,11 @@ def test_what_rests_on_the_message_alone_is_taken_back_and_what_it_replaced_hold
     again, later = memory.say("I like tea.")
     memory.bank.add(draft_of(again, "I like tea."), who="test", why="")
     assert [one.text for one in memory.bank.resting_on(said.message_id)] == ["Vera lives in Linz now."]
-    memory.bank.take_back_memories(said.message_id, who="the user")
+    memory.bank.take_back_memories(said.message_id)
     assert {one.text for one in memory.bank.entries()} == {"Vera lives in Berlin.", "I like tea."}
     assert memory.bank.entry(tea.memory_id).evidence_ids == ((again.message_id, again.message_id),)
     assert memory.bank.replies.pending_updates() == [later.message_id]
-    memory.bank.take_back_memories(again.message_id, who="the user")
+    memory.bank.take_back_memories(again.message_id)
     assert memory.bank.replies.pending_updates() == []  # an update that is late brings nothing back
     memory.bank.index()
     assert verify(memory.stores) == []

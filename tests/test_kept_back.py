@@ -24,7 +24,7 @@ def memory(database, owner, tmp_path) -> Iterator[Memory]:
 
 def keep(memory: Memory, change: Keeping) -> int:
     """The change as the page makes it; the reply by which it is undone."""
-    reply = memory.bank.record_change(("You", "Please."), ("M2A", "Done."), lambda _: [change], who="the user")
+    reply = memory.bank.record_change("Please.", "Done.", lambda _: [change])
     return reply.message_id
 
 

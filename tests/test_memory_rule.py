@@ -252,3 +252,17 @@ async def test_the_panel_takes_what_its_script_sends_and_shows_words_as_words(as
     with pytest.raises(RejectedWriteError):
         panel.on_keep(SimpleNamespace(reply_id=reply, number=0), other)
     assert texts(assistant) == [] and panel.on_refresh("", other)[0] == ""
+
+
+async def test_what_waits_is_back_when_the_forgetting_of_its_words_is_taken_back(assistant, policy):
+    owner, bank = assistant.local_owner, assistant.memory(assistant.local_owner)
+    bank.set_rule(MemoryRule(after_review=True))
+    reply, _held = await tell(assistant, policy, "My locker has the code 22-17-9.", "Bobo swims.")
+    words = MessageSpan(reply - 1, 0, len("My locker has the code 22-17-9."))
+    later, _told = await tell(assistant, policy, "I like tea.")
+    bank.write([Forgetting((), "the user asked to forget it", (words,))], who="test", trace_of=later)
+    review = assistant.review(owner)
+    assert (review.waiting, review.memory.change.draft.text) == (2, "Bobo swims.")
+    assert assistant.undo(owner, later, 0)
+    review = assistant.review(owner)
+    assert (review.waiting, review.memory.change.draft.text) == (3, "My locker has the code 22-17-9.")

@@ -52,14 +52,11 @@ def found(memory: Opened, words: str) -> list[int]:
     return [hit.record.message_id for hit in memory.bank.search(Query(words), kinds={"message"})]
 
 
-@pytest.mark.parametrize("of_everyone", [True, False])
-def test_what_a_drain_is_about_to_cross_off_is_not_dropped(memory, of_everyone):
+def test_what_a_drain_is_about_to_cross_off_is_not_dropped(memory):
     indexer = memory.stores.retrieval().indexer
     memory.bank.record(None, role="user", speaker="You", text="The teapot", photos=[jpeg("red")])
     counts: list[int] = []
-    rebuilding = threading.Thread(
-        target=lambda: counts.append(indexer.rebuild(None if of_everyone else memory.bank.owner))
-    )
+    rebuilding = threading.Thread(target=lambda: counts.append(indexer.rebuild()))
 
     def rebuild() -> None:
         rebuilding.start()

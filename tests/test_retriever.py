@@ -208,7 +208,7 @@ def test_draining_empties_the_outbox_and_encodes_nothing_twice(memory, owner):
     assert memory.indexer.backlog(owner) == 0
     assert memory.indexer.drain(owner) == 0
     encoded, looked_at = len(memory.text_encoder.texts), memory.image_encoder.photos
-    assert memory.indexer.rebuild(owner) == 3
+    assert memory.indexer.rebuild() == 3
     # What ranking needs is made again, vectors are not.
     assert len(memory.text_encoder.texts) == encoded + (2 if memory.best else 0)
     assert memory.image_encoder.photos == looked_at
@@ -267,7 +267,7 @@ def test_a_rebuild_that_crashed_says_so_and_is_finished(memory, owner, monkeypat
     with monkeypatch.context() as patch:
         patch.setattr(memory.index, "put", lambda *_: (_ for _ in ()).throw(Crash()))
         with pytest.raises(Crash):
-            memory.indexer.rebuild(owner)
+            memory.indexer.rebuild()
     memory.restart()
     assert memory.indexer.backlog(owner) == 6
     assert sorted(memory.found(owner, "ball")) == added

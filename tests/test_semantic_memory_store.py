@@ -7,6 +7,7 @@ from sqlalchemy import insert, select
 
 from m2a.memory import conversations
 from m2a.memory.attribution import Attribution
+from m2a.memory.concept_store import concepts
 from m2a.memory.owners import owner_named
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.schema import outbox, photo
@@ -51,7 +52,7 @@ def test_an_entry_is_read_back_whole(database, owner, messages, semantic):
     with database.read(owner) as unit:
         assert semantic.all(unit) == [added]
         assert semantic.with_photos(unit, [PHOTO]) == {PHOTO: [1]}
-        assert semantic.concepts(unit) == [Concept(1, owner, "Bobo", ("Bo",), "pet", (PHOTO,))]
+        assert concepts(unit) == [Concept(1, owner, "Bobo", ("Bo",), "pet", (PHOTO,))]
         waiting = unit.execute(select(outbox.c.record, outbox.c.record_id)).all()
     assert ("entry", "1") in waiting
     draft = EntryDraft(
@@ -84,7 +85,7 @@ def test_a_wrong_draft_is_rejected_and_leaves_nothing(database, owner, messages,
         semantic.add(unit, replace(DRAFT, **change), BY)
     with database.read(owner) as unit:
         assert semantic.all(unit) == []
-        assert semantic.concepts(unit) == []
+        assert concepts(unit) == []
         assert semantic.history(unit, 1) == []
 
 
@@ -207,7 +208,7 @@ def test_a_deleted_entry_is_gone_but_its_history_stays_and_its_id_is_not_reused(
     with database.write(owner) as unit:
         assert gone.text == DRAFT.text
         assert semantic.all(unit) == []
-        assert semantic.concepts(unit) == []
+        assert concepts(unit) == []
         assert semantic.with_photos(unit, [PHOTO]) == {}
         changes = [(row.change, row.version, row.who) for row in semantic.history(unit, 1)]
         assert changes == [("added", 1, "the rules"), ("deleted", 2, "the user")]
@@ -221,10 +222,10 @@ def test_a_name_and_its_alias_are_one_concept(database, owner, messages, semanti
         semantic.add(unit, DRAFT, BY)
         alias = (ConceptMention(name="bo", kind="pet"),)
         semantic.add(unit, replace(DRAFT, text="Bo swims.", photo_ids=(), concepts=alias), BY)
-        [bobo] = semantic.concepts(unit)
+        [bobo] = concepts(unit)
         assert [entry.concept_ids for entry in semantic.all(unit)] == [(bobo.concept_id,)] * 2
         semantic.delete(unit, 1, BY)
-        assert [concept.photo_ids for concept in semantic.concepts(unit)] == [()]
+        assert [concept.photo_ids for concept in concepts(unit)] == [()]
 
 
 def test_owners_do_not_see_each_other(database, owner, messages, semantic):
@@ -234,7 +235,7 @@ def test_owners_do_not_see_each_other(database, owner, messages, semantic):
     with database.write(other) as unit:
         assert semantic.get(unit, [1]) == {}
         assert semantic.all(unit) == []
-        assert semantic.concepts(unit) == []
+        assert concepts(unit) == []
         assert semantic.history(unit, 1) == []
         assert semantic.with_photos(unit, [PHOTO]) == {}
         with pytest.raises(RejectedWriteError):

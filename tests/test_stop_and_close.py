@@ -283,7 +283,7 @@ async def test_work_that_is_not_stopped_gives_what_it_returns_and_raises_what_it
 
 async def test_what_kept_a_message_from_being_stored_is_told_to_every_follower() -> None:
     async def work(turn: Turn) -> None:
-        turn.refuse(ChatModelError("No."))
+        turn.refused = ChatModelError("No.")
 
     turn = Turn("owner", IncomingMessage("Hello"))
     turn.start(work(turn))

@@ -22,6 +22,7 @@ from m2a.agents.consent_request import ConsentRequest, Proposal, Verdicts
 from m2a.agents.material import (
     Boundary,
     day_line,
+    fields_line,
     message_line,
     numbered,
     one_line,
@@ -142,7 +143,7 @@ def proposal_line(proposal: Proposal) -> str:
             "happened": [day.isoformat() for day in draft.happened] if draft.happened else None,
             "as": "a standing preference" if draft.kind == "preference" else None,
         }
-    return json.dumps({name: value for name, value in fields.items() if value}, ensure_ascii=False)
+    return fields_line(fields)
 
 
 def _memory_line(proposal: Proposal) -> str:
@@ -153,4 +154,4 @@ def _memory_line(proposal: Proposal) -> str:
         "happened": [day.isoformat() for day in memory.happened] if memory.happened else None,
         "recorded": memory.recorded_at.date().isoformat(),
     }
-    return json.dumps({name: value for name, value in fields.items() if value}, ensure_ascii=False)
+    return fields_line(fields)

@@ -55,7 +55,8 @@ class LanguagePolicy:
 
     async def reply(self, state: TurnState) -> AsyncGenerator[str | TokenUsage | Decision, None]:
         system, *rest = reply_messages(state, await self._abilities(state), self._scope)
-        messages = [ChatMessage("system", (*system.parts, *self._style_parts)), *rest]
+        style = (f"\n\n{self._style}",) if self._style else ()
+        messages = [ChatMessage("system", (*system.parts, *style)), *rest]
         tools = stage_tools("generate", self._scope) if state.may_search else ()
         async with aclosing(self.chat_model.stream(messages, tools)) as pieces:
             async for piece in pieces:
@@ -64,10 +65,6 @@ class LanguagePolicy:
                     yield Decision(action, further=tuple(self._further(state, piece)))
                 else:
                     yield piece
-
-    @property
-    def _style_parts(self) -> tuple[str, ...]:
-        return (f"\n\n{self._style}",) if self._style else ()
 
     async def _abilities(self, state: TurnState) -> Abilities:
         return await self.chat_model.abilities(("photos",) if state.photos or state.earlier or state.recalled else ())

@@ -14,6 +14,7 @@ from string import Template
 
 from m2a.agents.budget import fitted
 from m2a.agents.state import Captions, MemoryContext, Opened, Searched, SearchScope
+from m2a.plurals import plural
 from m2a.types import Hit, MemoryChanged, MemoryEntry, Message
 from models.chat_model import ChatMessage, PhotoPart
 
@@ -55,7 +56,7 @@ def render(name: str, scope: SearchScope | None = None, **values: object) -> str
 
 def message_line(message: Message, superseded: Sequence[MemoryEntry] = (), photos: str = "") -> str:
     """A message as an agent reads it; what it says of superseded entries is marked as history. `photos` says which it shows."""
-    photos = f", with {photos or count(len(message.photos), 'photo')}" if message.photos else ""
+    photos = f", with {photos or plural(len(message.photos), 'photo')}" if message.photos else ""
     said_at = message.said_at.strftime("%A %Y-%m-%d %H:%M")
     history = "".join(f" [history, no longer holds: {one_line(entry.text)}]" for entry in superseded)
     return (
@@ -92,6 +93,11 @@ def entry_line(entry: MemoryEntry) -> str:
         "corrects": entry.corrects,
         "evidence_ids": [list(evidence) for evidence in entry.evidence_ids],
     }
+    return fields_line(fields)
+
+
+def fields_line(fields: Mapping[str, object]) -> str:
+    """The fields that say something, as JSON."""
     return json.dumps({name: value for name, value in fields.items() if value}, ensure_ascii=False)
 
 
@@ -142,7 +148,7 @@ def message_lines(messages: Sequence[Message], found: Searched | Opened | Memory
 
 def _photos_shown(message: Message, captions: Captions) -> str:
     known = [f"“{one_line(captions[photo_id])}”" for photo_id in message.photos if captions.get(photo_id)]
-    return f"{count(len(message.photos), 'photo')} ({', '.join(known)})" if known else ""
+    return f"{plural(len(message.photos), 'photo')} ({', '.join(known)})" if known else ""
 
 
 def change_lines(change: MemoryChanged) -> list[str]:
@@ -176,10 +182,6 @@ def spaced(parts: Sequence[str | PhotoPart]) -> list[str | PhotoPart]:
     return [
         part + "\n\n" if isinstance(part, str) and index < len(parts) - 1 else part for index, part in enumerate(parts)
     ]
-
-
-def count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 _PASSAGE = re.compile(r"\{(?P<no>no )?(?P<of>\w+)\? (?P<text>[^{}]*)\}")

@@ -10,7 +10,6 @@ from m2a.agents.material import (
     beside,
     change_lines,
     context_lines,
-    count,
     day_line,
     entry_line,
     hit_line,
@@ -27,6 +26,7 @@ from m2a.agents.material import (
 from m2a.agents.photo_parts import photo_parts, photos_to_see
 from m2a.agents.state import MemoryContext, SearchScope, Stage, TurnState
 from m2a.agents.step_messages import step_messages, step_needs
+from m2a.plurals import plural
 from m2a.types import Message
 from models.abilities import Abilities
 from models.chat_model import CALL_TOKENS, REPLY_TOKENS, ChatMessage, PhotoPart, ResultPart
@@ -78,7 +78,7 @@ def stage_messages(state: TurnState, abilities: Abilities, scope: SearchScope) -
     parts: list[str | PhotoPart] = []
     if recent:
         newest_first, left_out = fit(recent[::-1], budget.history)
-        lines = [f"({count(left_out, 'earlier message')} left out: there is no room.)"] if left_out else []
+        lines = [f"({plural(left_out, 'earlier message')} left out: there is no room.)"] if left_out else []
         parts.append(boundary.enclose("Recent conversation", [*lines, *newest_first[::-1]]))
         contexts = [beside(context, state.recent[left_out:]) for context in state.context]
     parts += photo_parts(state, budget.photos, abilities, boundary)
@@ -134,7 +134,7 @@ def reply_messages(state: TurnState, abilities: Abilities, scope: SearchScope) -
     ]
     parts: list[str | PhotoPart] = []
     if left_out:
-        parts.append(f"({count(left_out, 'earlier message')} of this conversation left out: there is no room.)")
+        parts.append(f"({plural(left_out, 'earlier message')} of this conversation left out: there is no room.)")
     if pinned:
         parts.append(boundary.enclose("Pinned by the user", pinned))
     if preferences:
@@ -172,7 +172,7 @@ def _turn_text(state: TurnState, message: Message) -> str:
     """An earlier message as a turn of the conversation."""
     text = message.text
     if message.photos:
-        text += f" (with {numbered(message, state.photo_numbers) or count(len(message.photos), 'photo')})"
+        text += f" (with {numbered(message, state.photo_numbers) or plural(len(message.photos), 'photo')})"
     if message.message_id in state.superseded:
         text += " (history: some of this was replaced by what was said later)"
     return text or "(nothing)"

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from sqlalchemy import Table, func, select, text
+from sqlalchemy import func, select, text
 from sqlalchemy.exc import DBAPIError
 
 from m2a.memory import updates
@@ -23,6 +23,7 @@ from m2a.memory.schema import (
 )
 from m2a.memory.stores import Stores
 from m2a.memory.unit_of_work import UnitOfWork
+from m2a.plurals import plural
 
 
 def verify(stores: Stores) -> list[str]:
@@ -64,15 +65,15 @@ def repair(stores: Stores) -> list[str]:
     if not owners_of_strays(stores) - set(all_owners(stores.database)) and (
         removed := stores.photos.remove_unreferenced()
     ):
-        done.append(f"Removed {_counted(removed, 'photo file')} that no message shows.")
+        done.append(f"Removed {plural(removed, 'photo file')} that no message shows.")
     if thumbnails := stores.photos.remove_damaged_thumbnails():
-        done.append(f"Removed {_counted(thumbnails, 'damaged thumbnail')}; they are made again when they are shown.")
+        done.append(f"Removed {plural(thumbnails, 'damaged thumbnail')}; they are made again when they are shown.")
     for owner in all_owners(stores.database):
         done += restore_wrongly_replaced(stores.database, owner, datetime.now(UTC))
         with stores.database.write(owner) as unit:
             retried = updates.retry(unit)
         if retried:
-            done.append(f"{_counted(retried, 'update')} that failed will be tried again at the next turn.")
+            done.append(f"{plural(retried, 'update')} that failed will be tried again at the next turn.")
     indexer = stores.retrieval().indexer
     if indexer.faults():
         indexer.mend()
@@ -82,17 +83,13 @@ def repair(stores: Stores) -> list[str]:
         indexer.drain(owner)
         indexer.repair(indexer.differences(owner))
         if mended := len(wrong) - len(indexer.differences(owner)):
-            done.append(f"Put {_counted(mended, 'record')} of the index right.")
+            done.append(f"Put {plural(mended, 'record')} of the index right.")
     return done
 
 
 def owners_of_strays(stores: Stores) -> set[str]:
     """Whose files there are that no row names: one whom the database does not know tells that it is the wrong one."""
     return {path.parent.name for path in stores.photos.orphans().files_without_row}
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _database_faults(database: Database) -> Iterator[str]:
@@ -160,17 +157,11 @@ def _entry_faults(unit: UnitOfWork, known_messages: set[int], known_photos: set[
             yield f"Memory {memory_id} has no evidence."
         if versions.get(memory_id) != row.version:
             yield f"The history of memory {memory_id} does not tell of its version {row.version}."
-    for table, column in ((entry_photo, "photo_id"), (entry_concept, "concept_id")):
-        yield from _dangling(unit, table, set(entries))
-        if column == "photo_id":
-            for memory_id, photo_id in unit.execute(
-                select(table.c.memory_id, table.c.photo_id).where(unit.owns(table))
-            ):
-                if photo_id not in known_photos:
-                    yield f"Memory {memory_id} holds photo {photo_id}, which is not stored."
-
-
-def _dangling(unit: UnitOfWork, table: Table, known: set[int]) -> Iterator[str]:
-    for memory_id in unit.scalars(select(table.c.memory_id).where(unit.owns(table))):
-        if memory_id not in known:
-            yield f"{table.name} names memory {memory_id}, which does not exist."
+    for table in (entry_photo, entry_concept):
+        for memory_id in unit.scalars(select(table.c.memory_id).where(unit.owns(table))):
+            if memory_id not in entries:
+                yield f"{table.name} names memory {memory_id}, which does not exist."
+    held = select(entry_photo.c.memory_id, entry_photo.c.photo_id).where(unit.owns(entry_photo))
+    for memory_id, photo_id in unit.execute(held):
+        if photo_id not in known_photos:
+            yield f"Memory {memory_id} holds photo {photo_id}, which is not stored."

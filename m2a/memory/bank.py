@@ -7,9 +7,11 @@ from typing import Any
 
 from m2a.memory import (
     change_log,
+    concept_store,
     conversations,
     costs,
     edited_messages,
+    erasing,
     kept_back,
     memory_listing,
     owner_settings,
@@ -18,7 +20,6 @@ from m2a.memory import (
     updates,
 )
 from m2a.memory.change_writer import ChangeWriter
-from m2a.memory.erasing import Eraser
 from m2a.memory.forgetting import Forgetter
 from m2a.memory.keeping import changes_in_memory
 from m2a.memory.message_recorder import MessageRecorder
@@ -27,6 +28,8 @@ from m2a.memory.reply_log import ReplyLog
 from m2a.memory.review_queue import ReviewQueue
 from m2a.memory.semantic_memory_store import RejectedWriteError
 from m2a.memory.stores import Stores
+from m2a.memory.unit_of_work import UnitOfWork
+from m2a.speakers import ASSISTANT, THE_USER, USER
 from m2a.types import (
     Addition,
     Change,
@@ -85,7 +88,6 @@ class MemoryBank:
         self._forgetter = Forgetter(stores.raw, stores.semantic)
         self._recorder = MessageRecorder(stores)
         self._writer = ChangeWriter(stores.semantic, self._forgetter)
-        self._eraser = Eraser(stores.raw, stores.semantic, self._forgetter)
         self._clock = clock
         self.photos = PhotoAlbum(owner, stores)
         self.replies = ReplyLog(owner, stores, self._forgetter, clock)
@@ -175,26 +177,21 @@ class MemoryBank:
 
     def record_change(
         self,
-        said: tuple[str, str],
-        reply: tuple[str, str],
+        said: str,
+        reply: str,
         changes: Callable[[EvidenceRange], Sequence[Change | Keeping]],
-        *,
-        who: str,
     ) -> Message:
         """Store what the user said and the reply in the conversation of changes by hand, with the changes that rest on what was
-        said, all or nothing. Returns the reply, whose trace holds the changes. Raises `RejectedWriteError`.
-
-        `said` and `reply` are speaker and words.
-        """
+        said, all or nothing. Returns the reply, whose trace holds the changes. Raises `RejectedWriteError`."""
         now = self._clock()
         with self._database.write(self.owner) as unit:
             conversation_id = changes_in_memory(unit, self._raw, now)
             place = unit, conversation_id
-            asked = self._raw.append(*place, role="user", speaker=said[0], text=said[1], said_at=now)
-            answer = self._raw.append(*place, role="assistant", speaker=reply[0], text=reply[1], said_at=now)
+            asked = self._raw.append(*place, role="user", speaker=USER, text=said, said_at=now)
+            answer = self._raw.append(*place, role="assistant", speaker=ASSISTANT, text=reply, said_at=now)
             change_log.record(unit, answer.message_id, change_log.NOTHING_SEARCHED, answers=asked.message_id)
             rests_on = EvidenceRange(asked.message_id, asked.message_id)
-            written = self._writer.apply(unit, changes(rests_on), who=who, now=now)
+            written = self._writer.apply(unit, changes(rests_on), who=THE_USER, now=now)
             change_log.append(unit, answer.message_id, [item.stored for item in written])
             return answer
 
@@ -254,11 +251,11 @@ class MemoryBank:
             place = unit, self._raw, self._semantic
             return [one for one, left in edited_messages.resting_on(*place, message_id) if not left]
 
-    def take_back_memories(self, message_id: int, *, who: str) -> None:
+    def take_back_memories(self, message_id: int) -> None:
         """Take out what `resting_on` gives: what it had taken the place of holds again. The user edited the message."""
         with self._database.write(self.owner) as unit:
             place = unit, self._raw, self._semantic
-            edited_messages.take_back(*place, message_id, who=who, now=self._clock())
+            edited_messages.take_back(*place, message_id, now=self._clock())
 
     def versions(self, memory_id: int) -> list[MemoryEntry]:
         """The entries whose place this one took, and theirs; the newest first, without what was forgotten."""
@@ -342,7 +339,7 @@ class MemoryBank:
 
     def concepts(self) -> list[Concept]:
         with self._database.read(self.owner) as unit:
-            return self._semantic.concepts(unit)
+            return concept_store.concepts(unit)
 
     def check(self, changes: Sequence[Change]) -> None:
         """Raise `RejectedWriteError` if the changes could not be written together now. Writes nothing."""
@@ -391,7 +388,7 @@ class MemoryBank:
         assert changed.previous is not None
         return changed.previous
 
-    def undo(self, reply_id: int, number: int, *, who: str = "the user") -> bool:
+    def undo(self, reply_id: int, number: int) -> bool:
         """Take back change `number`, from 0, of those that a reply's update made; False where that was done already.
 
         Raises `LookupError` where there is no such change, and `RejectedWriteError` where what came after it is in the way.
@@ -403,7 +400,7 @@ class MemoryBank:
                 raise RejectedWriteError("That was erased since; nothing brings it back.")
             if stored.get("undone"):
                 return False
-            self._writer.undo(unit, stored, who=who, now=self._clock())
+            self._writer.undo(unit, stored, who=THE_USER, now=self._clock())
             stored["undone"] = True
             change_log.write_steps(unit, reply_id, steps)
             return True
@@ -422,7 +419,7 @@ class MemoryBank:
     def preview_erasure(self, erasure: Erasure) -> ErasurePreview:
         """What `erase` would take, with its words. Changes nothing. Raises `NothingToEraseError`."""
         with self._database.write(self.owner) as unit:
-            gone, _receipt = self._eraser.erase(unit, erasure, self._clock())
+            gone, _receipt = self._erased(unit, erasure)
             unit.rollback()
         return gone
 
@@ -432,9 +429,12 @@ class MemoryBank:
         The disk still holds its bytes until a purge. Raises `NothingToEraseError`.
         """
         with self._database.write(self.owner) as unit:
-            gone, receipt = self._eraser.erase(unit, erasure, self._clock())
+            gone, receipt = self._erased(unit, erasure)
         self._photos.remove_files(self.owner, gone.photo_ids)
         return receipt
+
+    def _erased(self, unit: UnitOfWork, erasure: Erasure) -> tuple[ErasurePreview, Receipt]:
+        return erasing.erase(unit, self._raw, self._semantic, self._forgetter, erasure, self._clock())
 
     def receipts(self) -> list[Receipt]:
         """What was erased and when, in numbers; the oldest first."""

@@ -22,13 +22,12 @@ from sqlalchemy import (
     union_all,
 )
 
-from m2a.memory import concept_store
 from m2a.memory.concept_store import fold_name
 from m2a.memory.schema import entry, entry_concept, entry_evidence, entry_history, entry_photo, forgotten_entry
 from m2a.memory.sql import chunks, from_microseconds, grouped, is_listed, listed
 from m2a.memory.unit_of_work import UnitOfWork
 from m2a.memory.withheld import FORGOTTEN, is_kept_back
-from m2a.types import Concept, DateInterval, EvidenceRange, HistoryRow, MemoryEntry, MemoryKind
+from m2a.types import DateInterval, EvidenceRange, HistoryRow, MemoryEntry, MemoryKind
 
 
 class EntryReader:
@@ -163,10 +162,6 @@ class EntryReader:
             )
             for row in rows
         ]
-
-    def concepts(self, unit: UnitOfWork) -> list[Concept]:
-        """Everything that the living entries name, in the order in which it was named."""
-        return concept_store.concepts(unit)
 
     def _load(self, unit: UnitOfWork, condition: object, *, alive: bool = True) -> list[MemoryEntry]:
         rows = unit.execute(

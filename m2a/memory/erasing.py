@@ -30,22 +30,21 @@ from m2a.types import Erasure, ErasurePreview, Receipt
 _KEPT = ("owner", "erasure", "receipt", "outbox", "owner_setting")
 
 
-class Eraser:
-    """Erases; a preview is the same, rolled back."""
+def erase(
+    unit: UnitOfWork,
+    raw: RawMessageStore,
+    semantic: SemanticMemoryStore,
+    forgetter: Forgetter,
+    erased: Erasure,
+    now: datetime,
+) -> tuple[ErasurePreview, Receipt]:
+    """Take it out of every row; what went, and the receipt. The files of its photos are the caller's to remove.
 
-    def __init__(self, raw: RawMessageStore, semantic: SemanticMemoryStore, forgetter: Forgetter) -> None:
-        self._raw = raw
-        self._semantic = semantic
-        self._forgetter = forgetter
-
-    def erase(self, unit: UnitOfWork, erased: Erasure, now: datetime) -> tuple[ErasurePreview, Receipt]:
-        """Take it out of every row; what went, and the receipt. The files of its photos are the caller's to remove.
-
-        Raises `NothingToEraseError`.
-        """
-        work = _Work(self._raw, self._semantic, self._forgetter, unit, now)
-        gone = work.everything(erased) if erased.kind == "everything" else work.part(erased)
-        return gone, write_receipt(unit, gone, now)
+    Raises `NothingToEraseError`. A preview is the same, rolled back.
+    """
+    work = _Work(raw, semantic, forgetter, unit, now)
+    gone = work.everything(erased) if erased.kind == "everything" else work.part(erased)
+    return gone, write_receipt(unit, gone, now)
 
 
 class _Work(ErasureRemoval):

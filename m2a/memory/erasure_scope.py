@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Row, Select, Table, select
 
-from m2a.memory import conversations, photo_captions
+from m2a.memory import concept_store, conversations, photo_captions
 from m2a.memory.attribution import Attribution
 from m2a.memory.forgetting import Forgetter
 from m2a.memory.quotations import Span, sentence_spans
@@ -144,7 +144,7 @@ class ErasureScope:
         with the evidence that is left."""
         unit = self._unit
         resting = self._semantic.resting_on(unit, self._messages) - self._entries.keys()
-        concepts = self._semantic.concepts(unit) if resting else []
+        concepts = concept_store.concepts(unit) if resting else []
         holding = self._semantic.get(unit, resting) if keep_memories else {}
         kept = []
         for memory_id, found in self._semantic.as_recorded(unit, resting).items():
@@ -204,7 +204,7 @@ class ErasureScope:
 
     def _names(self) -> dict[int, tuple[str, bool]]:
         """The names that are known, each with whether a photo shows it."""
-        return {one.concept_id: (one.name, bool(one.photo_ids)) for one in self._semantic.concepts(self._unit)}
+        return {one.concept_id: (one.name, bool(one.photo_ids)) for one in concept_store.concepts(self._unit)}
 
     def _concepts_losing(self) -> set[int]:
         """The concepts that lose an entry or a photo."""

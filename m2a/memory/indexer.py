@@ -133,14 +133,14 @@ class Indexer:
         Raises `IndexUnavailableError` where not even that helps.
         """
         _log.warning("The index does not do its work; it is opened anew.")
-        with self._no_drains(None):
+        with self._no_drains():
             self._emptied += 1
             self._looked_for_loss = False
             self._index.mend()
 
     def faults(self) -> list[str]:
         """What is broken in the index, a sentence each; `mend` and `drain` put it right."""
-        with self._no_drains(None):
+        with self._no_drains():
             self._emptied += 1  # what it could not read of its file is missing from now on
             self._looked_for_loss = False
             return self._index.faults()
@@ -148,7 +148,7 @@ class Indexer:
     def purge(self) -> None:
         """Bring the index up to date and wipe what was deleted, from its file and from the cache of vectors."""
         self.drain()
-        with self._no_drains(None):
+        with self._no_drains():
             with self._database.transaction() as connection:
                 keep_only_vectors(connection, self._hashes_in_use(connection))
             self._index.purge()
@@ -171,26 +171,26 @@ class Indexer:
         with self._database.snapshot() as connection:
             return connection.scalar(select(func.count()).select_from(outbox).where(_of(owner))) or 0
 
-    def rebuild(self, owner: str | None = None, *, is_cancelled: Callable[[], bool] = lambda: False) -> int:
+    def rebuild(self, *, is_cancelled: Callable[[], bool] = lambda: False) -> int:
         """Empty the index and fill it from SQL; how many records. Once it `is_cancelled`, it returns before they are all in.
 
         What a crash or that leaves out, the next `drain` puts in.
         """
         # What a drain has told the index and still has in the outbox would be dropped here and crossed off there.
-        with self._no_drains(owner):
+        with self._no_drains():
             self._emptied += 1
             with self._database.transaction() as connection:
-                owners = [owner] if owner is not None else connection.scalars(select(owner_table.c.owner)).all()
-                units = [UnitOfWork(connection, one) for one in owners]
+                owners = connection.scalars(select(owner_table.c.owner)).all()
+                units = [UnitOfWork(connection, owner) for owner in owners]
                 for unit in units:
                     self._ranked.drop(unit)
                 records = sum(map(self._enqueue_all, units))
             try:
-                self._index.drop(owner)
+                self._index.drop()
             except IndexUnavailableError:
                 self._index.mend()
-                self._index.drop(owner)
-        self.drain(owner, is_cancelled=is_cancelled)
+                self._index.drop()
+        self.drain(is_cancelled=is_cancelled)
         return records
 
     def differences(self, owner: str) -> list[Difference]:
@@ -255,12 +255,8 @@ class Indexer:
             return self._owner_locks.setdefault(owner, threading.Lock())
 
     @contextmanager
-    def _no_drains(self, owner: str | None) -> Iterator[None]:
-        """Nobody tells the index anything about the owner, or about anyone, meanwhile."""
-        if owner is not None:
-            with self._lock_of(owner):
-                yield
-            return
+    def _no_drains(self) -> Iterator[None]:
+        """Nobody tells the index anything meanwhile."""
         with self._lock, ExitStack() as held:  # with `_lock` nobody gets a lock that is not there yet
             for lock in self._owner_locks.values():
                 held.enter_context(lock)
@@ -438,7 +434,7 @@ class Indexer:
 
     @staticmethod
     def _enqueue_all(unit: UnitOfWork) -> int:
-        """Let every living record of the owner wait that does not already; how many living ones there are."""
+        """Queue every live record of the owner that is not queued yet. Returns the number of live records."""
         records = 0
         sources: list[tuple[Table, ColumnElement[str], Record, list[ColumnElement[bool]]]] = [
             (entry, cast(entry.c.memory_id, String), "entry", [entry.c.alive.is_(True)]),

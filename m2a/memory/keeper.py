@@ -56,7 +56,7 @@ class Keeper:
                 found = self._living(unit, stored["memory_id"])
                 before = stored["used_until"]
                 last_day = date.fromisoformat(before) if before else None
-                self._put(unit, found, "dated", by, found.pinned_at, last_day)
+                self._semantic.keep(unit, found.memory_id, "dated", by, pinned_at=found.pinned_at, used_until=last_day)
             case _:
                 found = self._living(unit, stored["memory_id"])
                 is_pinned = stored["change"] == "unpinned"
@@ -83,7 +83,7 @@ class Keeper:
                 )
         what: EntryChange = "pinned" if change.is_pinned else "unpinned"
         since = (found.pinned_at or by.now) if change.is_pinned else None
-        kept = self._put(unit, found, what, by, since, found.used_until)
+        kept = self._semantic.keep(unit, found.memory_id, what, by, pinned_at=since, used_until=found.used_until)
         return MemoryChanged("pinned" if change.is_pinned else "unpinned", kept, found), {}
 
     def _date(self, unit: UnitOfWork, change: Dating, by: Attribution) -> tuple[MemoryChanged, dict[str, Any]]:
@@ -92,7 +92,9 @@ class Keeper:
             raise RejectedWriteError(
                 f"The last day, {change.used_until}, is past; choose today or a later day, or Don’t mention."
             )
-        kept = self._put(unit, found, "dated", by, found.pinned_at, change.used_until)
+        kept = self._semantic.keep(
+            unit, found.memory_id, "dated", by, pinned_at=found.pinned_at, used_until=change.used_until
+        )
         before = found.used_until.isoformat() if found.used_until else None
         return MemoryChanged("dated", kept, found), {"used_until": before}
 
@@ -106,19 +108,8 @@ class Keeper:
         if found is None:
             raise RejectedWriteError("Another memory says the same by now, and is used; this one stays kept back.")
         if found.used_until is not None and found.used_until < by.now.date():
-            found = self._put(unit, found, "dated", by, found.pinned_at, None)
+            found = self._semantic.keep(unit, found.memory_id, "dated", by, pinned_at=found.pinned_at, used_until=None)
         return MemoryChanged("returned", found, found), {"reason": reason}
-
-    def _put(
-        self,
-        unit: UnitOfWork,
-        found: MemoryEntry,
-        change: EntryChange,
-        by: Attribution,
-        pinned_at: datetime | None,
-        used_until: date | None,
-    ) -> MemoryEntry:
-        return self._semantic.keep(unit, found.memory_id, change, by, pinned_at=pinned_at, used_until=used_until)
 
     def _living(self, unit: UnitOfWork, memory_id: int) -> MemoryEntry:
         found = self._semantic.get(unit, [memory_id]).get(memory_id)

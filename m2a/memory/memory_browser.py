@@ -9,6 +9,7 @@ from m2a.memory.stores import Stores
 from m2a.types import FoundConversation, Hit, MemoryFilter, MemoryPage, OpenedMemory, Query, Subject, SubjectSummary
 
 MESSAGES_FOUND = 50
+MESSAGES_OPENED = 20
 CLOSEST = 3  # memories that are shown where none is near
 
 
@@ -76,8 +77,8 @@ class MemoryBrowser:
             return self._bank.search(Query(photo_ids=(photo,)), k=k)
         return self._bank.search(Query(pictures=(self._bank.photos.as_stored(photo),)), k=k)
 
-    def open(self, memory_id: int, *, messages: int = 20) -> OpenedMemory:
-        """A memory that holds, or that another took the place of, with all that belongs to it and its first `messages`.
+    def open(self, memory_id: int) -> OpenedMemory:
+        """A memory that holds, or that another took the place of, with all that belongs to it and its first messages.
 
         Raises `LookupError` for one that was forgotten or never was.
         """
@@ -89,14 +90,15 @@ class MemoryBrowser:
             raise LookupError(f"There is no memory {memory_id} any more.")
         entry = found[memory_id]
         evidence = bank.evidence_to_owner(entry.evidence_ids)
+        shown = evidence[:MESSAGES_OPENED]
         concepts = {concept.concept_id: concept for concept in bank.concepts()} if entry.concept_ids else {}
         near = [number for number in (entry.corrects, entry.superseded_by) if number is not None]
         others = bank.entries_by_id(near) | bank.replaced_entries(near)
         return OpenedMemory(
             entry,
-            tuple(evidence[:messages]),
+            tuple(shown),
             len(evidence),
-            bank.preceding([message.message_id for message in evidence[:messages]]),
+            bank.preceding([message.message_id for message in shown]),
             tuple(bank.versions(memory_id)),
             tuple(bank.history(memory_id)),
             tuple(concepts[number] for number in entry.concept_ids if number in concepts),

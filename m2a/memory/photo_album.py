@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from m2a.memory import kept_back, photo_captions
+from m2a.memory import concept_store, kept_back, photo_captions
 from m2a.memory.photo_store import PhotoNotFoundError
 from m2a.memory.stores import Stores
 from m2a.memory.withheld import forgotten_photos
@@ -16,7 +16,6 @@ class PhotoAlbum:
     def __init__(self, owner: str, stores: Stores) -> None:
         self._owner = owner
         self._database = stores.database
-        self._semantic = stores.semantic
         self._store = stores.photos
         self._retrieval = stores.retrieval
 
@@ -61,7 +60,7 @@ class PhotoAlbum:
         """What is known of a photo of the message: which named thing it shows, and when it was shown before."""
         recogniser = self._retrieval().recogniser
         with self._database.read(self._owner) as unit:
-            concepts = self._semantic.concepts(unit)
+            concepts = concept_store.concepts(unit)
         return Recognition(
             recogniser.recognise(self._owner, photo_id, concepts),
             recogniser.shown_at(self._owner, photo_id, shown),

@@ -119,7 +119,7 @@ class _Restorer:
     def _repair(self, newer: MemoryEntry, older: Sequence[MemoryEntry]) -> _Repaired | None:
         own = self._told_in([newer])
         told = [*own, *self._told_in(older)]
-        concepts = [c for c in self._concepts() if c.concept_id in newer.concept_ids]
+        concepts = [c for c in concept_store.concepts(self._unit) if c.concept_id in newer.concept_ids]
         sentences = [newer.text[slice(*span)] for span in sentence_spans(newer.text)]
         if all(is_said(sentence, told, concepts) for sentence in sentences):
             if any(_CORRECTION.search(message.text[slice(*span)]) for message in own for span in _of(newer, message)):
@@ -185,9 +185,6 @@ class _Restorer:
     def _told_in(self, entries: Sequence[MemoryEntry]) -> list[Message]:
         ranges = [span for found in entries for span in found.evidence_ids]
         return [m for m in self._raw.in_ranges(self._unit, ranges) if m.role == "user"]
-
-    def _concepts(self) -> list[Concept]:
-        return self._semantic.concepts(self._unit)
 
 
 def is_said(sentence: str, told: Sequence[Message], concepts: Sequence[Concept]) -> bool:

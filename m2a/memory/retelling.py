@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import select, update
 
-from m2a.memory import change_log, reply_sources
+from m2a.memory import change_log, held_memories, reply_sources
 from m2a.memory.quotations import Span
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.repetitions import is_code, spans_holding
@@ -102,6 +102,9 @@ def scrub_notes(
         scrubbed = _scrubbed(steps, set(telling), erased, photo_ids, forgettings, rewritten)
         if scrubbed != steps:
             change_log.write_steps(unit, reply_id, scrubbed)
+            for number, refusal in enumerate(scrubbed.get("refusals", ())):
+                if refusal["change"] is None:
+                    held_memories.settle(unit, reply_id, number)
     reply_sources.erase(unit, erased)
     for table, key, column, nothing in (
         (entry_history, entry_history.c.history_id, entry_history.c.why, ""),

@@ -7,6 +7,7 @@ from m2a.memory import change_log, held_memories
 from m2a.memory.change_writer import ChangeWriter
 from m2a.memory.forgetting import Forgetter
 from m2a.memory.stores import Stores
+from m2a.speakers import THE_USER
 from m2a.types import Addition, HeldPlace, MemoryChanged, Refusal, Replacement
 
 
@@ -23,7 +24,7 @@ class ReviewQueue:
         self._forgetter = forgetter
         self._clock = clock
 
-    def insist(self, reply_id: int, number: int, *, who: str = "the user") -> list[MemoryChanged]:
+    def insist(self, reply_id: int, number: int) -> list[MemoryChanged]:
         """Make the change after all that was refused as number `number`, from 0, in a reply's update.
 
         None where that was done already. Raises `LookupError` where there is no such refusal or nothing can be done, and
@@ -41,7 +42,7 @@ class ReviewQueue:
             if isinstance(change, Replacement) and refusal.held != "check":  # what it was to replace may be gone by now
                 living = self._semantic.get(unit, [change.memory_id])
                 change = change if living else Addition(change.draft, change.why)
-            written = self._writer.apply_to_log(unit, [change], who=who, now=self._clock())
+            written = self._writer.apply_to_log(unit, [change], who=THE_USER, now=self._clock())
             stored["done"] = True
             change_log.write_steps(unit, reply_id, steps)
             held_memories.settle(unit, reply_id, number)
@@ -68,7 +69,7 @@ class ReviewQueue:
                 held_memories.reopen(unit, reply_id, number, stored.get("held", "check"))
 
     def settle(self, reply_id: int, number: int) -> None:
-        """Note that a memory that was held is decided on: it was written in another way, or its words were forgotten."""
+        """Note that a memory that was held is decided on: it was written in another way."""
         with self._database.write(self._owner) as unit:
             steps = change_log.read_steps(unit, reply_id) or {}
             if number < len(steps.get("refusals", ())):

@@ -106,7 +106,7 @@ class Search:
                     for path, of_path in near.items()
                     if path != "bm25" and place.key in of_path
                 },
-                evidence=tuple(evidence[message_id] for message_id in place.evidence),
+                evidence=tuple(evidence[number] for number in place.evidence if number in evidence),
                 is_near=place.key in close,
             )
             for place, record in filled
@@ -257,8 +257,8 @@ class Search:
     def _evidence(self, unit: UnitOfWork, filled: Sequence[Place]) -> Mapping[int, Message]:
         """The messages that come with the places."""
         keys = [RecordKey("message", number) for place in filled for number in place.evidence]
-        records = self._load(unit, keys)
-        return {record.message_id: record for key in keys if isinstance(record := records[key], Message)}
+        records = self._load(unit, keys)  # less what was erased since it was found
+        return {record.message_id: record for key in keys if isinstance(record := records.get(key), Message)}
 
     def _load(self, unit: UnitOfWork, keys: Collection[RecordKey]) -> Mapping[RecordKey, Record]:
         """All that were asked for until now, as far as they are alive and this owner's."""

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, time
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from itertools import count, pairwise
+from typing import Any
 from uuid import uuid4
 
 from m2a.memory.bank import MemoryBank, MessageErasedError
@@ -14,9 +14,6 @@ from m2a.memory.stores import Stores
 from m2a.memory.temporary_album import TemporaryAlbum
 from m2a.memory.words import finished_words
 from m2a.types import Cost, EvidenceRange, Message, Role
-
-if TYPE_CHECKING:
-    pass
 
 FIRST_MESSAGE = 1_000_000_000_001  # above every id of the log, so that what was said before comes before it
 NOBODY = "0" * 32  # the key of no owner: nothing is remembered of it
@@ -41,6 +38,7 @@ class TemporaryBank(MemoryBank):
             retrieval=lambda: retrieval().beside(self.photos.images),
         )
         self._said: dict[int, Message] = {}
+        self._numbers = count(FIRST_MESSAGE)  # two messages may come at once, each in a thread
         super().__init__(owner if reads_memory else NOBODY, stores, clock)
         self.photos = TemporaryAlbum(self.owner, stores, clock, owner, self._said)
         self.replies = _TemporaryReplies(self.owner, stores, self._forgetter, clock)
@@ -149,7 +147,7 @@ class TemporaryBank(MemoryBank):
     def _say(
         self, role: Role, speaker: str, text: str, photos: Sequence[str], said_at: datetime | None, **more: Any
     ) -> Message:
-        number = FIRST_MESSAGE + len(self._said)
+        number = next(self._numbers)
         message = Message(
             number,
             self._speaks_for,

@@ -366,24 +366,29 @@ class ChatPanel:
 
     def on_undo(self, current: str, shown: int, event: gr.EventData, request: gr.Request) -> list[Any]:
         """Takes back a change of the memory."""
-        act = self._assistant.undo
-        return self._acted(current, shown, request, lambda owner: act(owner, *numbers_of(event, "reply_id", "number")))
+        return self._acted(current, shown, event, request, self._assistant.undo)
 
     def on_insist(self, current: str, shown: int, event: gr.EventData, request: gr.Request) -> list[Any]:
         """Does what was asked for and was not done."""
-        act = self._assistant.insist
-        return self._acted(current, shown, request, lambda owner: act(owner, *numbers_of(event, "reply_id", "number")))
+        return self._acted(current, shown, event, request, self._assistant.insist)
 
     def on_supersede(self, current: str, shown: int, event: gr.EventData, request: gr.Request) -> list[Any]:
         """Puts a memory in the place of another that it was kept beside."""
-        act, names = self._assistant.supersede, ("reply_id", "number", "memory_id")
-        return self._acted(current, shown, request, lambda owner: act(owner, *numbers_of(event, *names)))
+        return self._acted(current, shown, event, request, self._assistant.supersede, "memory_id")
 
-    def _acted(self, current: str, shown: int, request: gr.Request, act: Callable[[str], object]) -> list[Any]:
+    def _acted(
+        self,
+        current: str,
+        shown: int,
+        event: gr.EventData,
+        request: gr.Request,
+        act: Callable[..., object],
+        *further: str,
+    ) -> list[Any]:
         """The conversation after something was done to the owner's memory, or was not to be found any more."""
         owner = owner_of(request)
         try:
-            act(owner)
+            act(owner, *numbers_of(event, "reply_id", "number", *further))
         except LookupError:
             gr.Warning("This is not there any more; open the conversation anew.", title="M2A")
         return Update(history=self._view.history(owner, current or None, shown or SHOWN)).outputs()

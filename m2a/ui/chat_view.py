@@ -13,6 +13,7 @@ from m2a.ui import temporary_view, welcome
 from m2a.ui.conversations_panel import NEW, conversations_html, found_html, title_of
 from m2a.ui.edit_message import Editing
 from m2a.ui.erase_button import erase_button
+from m2a.ui.markup import menu
 from m2a.ui.markup import text as escaped
 from m2a.ui.transcript import Because, because_of, messages_html, turn_html
 
@@ -234,8 +235,7 @@ def _heading(conversation: Conversation | None) -> str:
             f"{erase}</div></div></details>"
         )
     return (
-        '<header class="m-heading"><button type="button" class="m-menu" data-menu aria-label="Conversations" '
-        'aria-expanded="false" aria-controls="m2a-side"><span aria-hidden="true">☰</span></button>'
+        f'<header class="m-heading">{menu("Conversations")}'
         f'<h1 data-conversation="{conversation_id}" dir="auto">{title}</h1>{manage}</header>'
     )
 

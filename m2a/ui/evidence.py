@@ -44,11 +44,10 @@ def message_link(message: Message) -> str:
     return f'<a href="{address}" {see}>show in the conversation</a>'
 
 
-def memory_link(entry: MemoryEntry, words: str | None = None) -> str:
-    """It opens the memory in the panel, also in a tab of its own. `words` take the place of the memory's own."""
-    shown = words or entry.text or entry.caption or "A photo"
-    name = f' aria-label="{markup.text(f"{words}: {entry.text or entry.caption}")}"' if words else ""
-    return f'<a href="/?memory={entry.memory_id}" data-memory="{entry.memory_id}" dir="auto"{name}>{markup.text(shown)}</a>'
+def memory_link(entry: MemoryEntry) -> str:
+    """It opens the memory in the panel, also in a tab of its own."""
+    shown = markup.text(entry.text or entry.caption or "A photo")
+    return f'<a href="/?memory={entry.memory_id}" data-memory="{entry.memory_id}" dir="auto">{shown}</a>'
 
 
 def correct_button(entry: MemoryEntry) -> str:

@@ -69,7 +69,7 @@ class FirstContent:
     def _content(self, request: Request) -> bytes:
         try:
             html = first_html(self._assistant, self._owner_of(request), request.query_params)
-        except Exception as error:
+        except Exception as error:  # the page works without, and its own handlers say what is wrong
             _log.error("The first content of the page failed: %s", place_of(error))
             return b""
         return html.encode("utf-8", "replace")

@@ -130,11 +130,11 @@ class _Exchange:
     async def run(self) -> None:
         try:
             await self._app(self._scope, self._counted_receive, self._guarded_send)
-        except Exception as error:
+        except Exception as error:  # Starlette would log the words of whatever broke, which may be a user's
             await self._fail(error)
 
     async def _fail(self, error: Exception) -> None:
-        """A short answer, where one has not begun, and a line in the log: a traceback could hold a user's words."""
+        """A short answer, where one has not begun, and a line in the log."""
         if not _is_of_http(error):
             _log.error("%s %s failed: %s", self._scope["method"], self._scope["path"], place_of(error))
         if self._is_answered:

@@ -18,11 +18,14 @@ from m2a.types import DateInterval
 # In a form that a `details` opens: it closes it, and what was typed goes.
 CANCEL = '<button type="button" class="m-button" data-fold>Cancel</button>'
 
-# Beside the heading of a place, where the side bar is hidden.
-MENU = (
-    '<button type="button" class="m-menu" data-menu aria-label="Places and conversations" aria-expanded="false" '
-    'aria-controls="m2a-side"><span aria-hidden="true">☰</span></button>'
-)
+
+def menu(name: str = "Places and conversations") -> str:
+    """Beside the heading of a place, where the side bar is hidden."""
+    return (
+        f'<button type="button" class="m-menu" data-menu aria-label="{name}" aria-expanded="false" '
+        'aria-controls="m2a-side"><span aria-hidden="true">☰</span></button>'
+    )
+
 
 _LINKS = re.compile(r"(https?|mailto):", re.IGNORECASE)
 

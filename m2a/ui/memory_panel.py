@@ -5,6 +5,7 @@ in another one, so each handler takes the owner from the request, and a view say
 """
 
 import json
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import date, datetime
@@ -239,22 +240,20 @@ class MemoryPanel:
         return self._shown(owner, replace(view_of(view), told=reply_id))
 
     def on_undo(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
-        owner = owner_of(request)
-        self._assistant.undo(owner, *numbers_of(event, "reply_id", "number"))
-        return self._changed(owner, view, event)
+        return self._acted(view, event, request, self._assistant.undo)
 
     def on_insist(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
-        owner = owner_of(request)
-        self._assistant.insist(owner, *numbers_of(event, "reply_id", "number"))
-        return self._changed(owner, view, event)
+        return self._acted(view, event, request, self._assistant.insist)
 
     def on_supersede(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
-        owner = owner_of(request)
-        self._assistant.supersede(owner, *numbers_of(event, "reply_id", "number", "memory_id"))
-        return self._changed(owner, view, event)
+        return self._acted(view, event, request, self._assistant.supersede, "memory_id")
 
-    def _changed(self, owner: str, view: str, event: gr.EventData) -> list[Any]:
-        return self._done(owner, view, number_of(event, "reply_id"))
+    def _acted(
+        self, view: str, event: gr.EventData, request: gr.Request, act: Callable[..., object], *further: str
+    ) -> list[Any]:
+        owner, (reply_id, *numbers) = owner_of(request), numbers_of(event, "reply_id", "number", *further)
+        act(owner, reply_id, *numbers)
+        return self._done(owner, view, reply_id)
 
     def _done(self, owner: str, view: str, reply_id: int) -> list[Any]:
         """What the reply tells of, and where a memory was open that which is in its place now."""

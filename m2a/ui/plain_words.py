@@ -2,7 +2,8 @@
 
 import inspect
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any
 
@@ -22,11 +23,9 @@ def in_plain_words(handler: Callable[..., Any]) -> Callable[..., Any]:
 
         @wraps(handler)
         async def stream(*inputs: Any) -> AsyncIterator[Any]:
-            try:
+            with _plainly():
                 async for output in handler(*inputs):
                     yield output
-            except Exception as error:
-                raise _shown(error) from None
 
         return stream
 
@@ -34,19 +33,15 @@ def in_plain_words(handler: Callable[..., Any]) -> Callable[..., Any]:
 
         @wraps(handler)
         async def run(*inputs: Any) -> Any:
-            try:
+            with _plainly():
                 return await handler(*inputs)
-            except Exception as error:
-                raise _shown(error) from None
 
         return run
 
     @wraps(handler)
     def call(*inputs: Any) -> Any:
-        try:
+        with _plainly():
             return handler(*inputs)
-        except Exception as error:
-            raise _shown(error) from None
 
     return call
 
@@ -59,7 +54,11 @@ def sentence_for(error: Exception) -> str:
     return sentence or UNEXPECTED
 
 
-def _shown(error: Exception) -> gr.Error:
-    if isinstance(error, gr.Error):
-        return error
-    return gr.Error(escaped(sentence_for(error)), title="M2A", print_exception=False)
+@contextmanager
+def _plainly() -> Iterator[None]:
+    try:
+        yield
+    except gr.Error:
+        raise
+    except Exception as error:  # whatever broke, Gradio would show its words, and its traceback in the log
+        raise gr.Error(escaped(sentence_for(error)), title="M2A", print_exception=False) from None

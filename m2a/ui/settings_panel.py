@@ -170,8 +170,8 @@ class SettingsPanel:
         yield [view.working_html("Asking the model… the first answer of a large one may take a minute."), *unchanged]
         try:
             sentences = await self._assistant.connect(wish)
-        except Exception as error:
-            yield [view.failed_html(sentence_for(error)), *unchanged]  # what was typed stays in the form
+        except Exception as error:  # told in its place, where a toast would go: what was typed stays in the form
+            yield [view.failed_html(sentence_for(error)), *unchanged]
         else:
             yield [view.report_html(sentences), *self._shown(owner)]
 

@@ -14,7 +14,7 @@ _WORKING = '<span class="m-dots" aria-hidden="true"><i></i><i></i><i></i></span>
 
 def head_html() -> str:
     return (
-        f'<div class="m-memory-head">{markup.MENU}<h2 tabindex="-1">Settings</h2><p>For this computer</p>'
+        f'<div class="m-memory-head">{markup.menu()}<h2 tabindex="-1">Settings</h2><p>For this computer</p>'
         '<button type="button" class="m-icon" data-place="chat" aria-label="Close the settings">✕</button></div>'
     )
 

@@ -23,8 +23,7 @@ def heading_html(conversation_id: str, *, reads_memory: bool) -> str:
     """The heading of a temporary chat, and the bar that says what it is."""
     reads = "It reads your memory." if reads_memory else "It does not read your memory."
     return (
-        '<header class="m-heading"><button type="button" class="m-menu" data-menu aria-label="Conversations" '
-        'aria-expanded="false" aria-controls="m2a-side"><span aria-hidden="true">☰</span></button>'
+        f'<header class="m-heading">{markup.menu("Conversations")}'
         f'<h1 data-conversation="{markup.text(conversation_id)}" data-temporary>{TITLE}</h1></header>'
         f'<div class="m-temporary" role="note" aria-label="{TITLE}"><p><strong>Nothing here is kept.</strong> {reads} '
         "Reload it, leave it or end it, and it is gone.</p>"
