@@ -22,6 +22,7 @@ from m2a.types import (
     DateInterval,
     EntryChange,
     EntryDraft,
+    EvidenceRange,
     MemoryChanged,
     Query,
     RecordedChange,
@@ -369,3 +370,20 @@ async def test_a_search_finds_by_photo_by_kind_and_all_that_a_filter_lets_throug
     with pytest.raises(LookupError):
         panel.on_filter("", click(photo=ball.photo_ids[0]), stranger)
     assert "Bobo" not in str(panel.on_refresh(by_picture.view, stranger))
+
+
+async def test_a_memory_that_another_corrects_says_so_in_the_list_and_in_a_search(
+    assistant: Assistant, bank: MemoryBank, panel: MemoryPanel
+) -> None:
+    nurse = told(bank, "Tom works as a nurse at night.")
+    said = bank.record(None, role="user", speaker="You", text="Tom works as a paramedic, not as a nurse.")
+    evidence = (EvidenceRange(said.message_id, said.message_id),)
+    bank.add(
+        EntryDraft("Tom works as a paramedic.", evidence, corrects=nurse.memory_id), who="M2A", why="the user said so"
+    )
+    words = {"words": "Tom works as", "rests_on": "", "since": "", "until": "", "photos": False}
+    whole = Shown(panel.on_refresh("", request(assistant))).listed
+    found = Shown(panel.on_filter("", click(**words), request(assistant))).listed
+    for listed in (whole, found):
+        assert listed.count("corrected since") == 1
+        assert "corrected since" in listed.partition("at night")[2].partition("</li>")[0]

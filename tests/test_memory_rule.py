@@ -136,7 +136,11 @@ def texts(assistant: Assistant) -> list[str]:
 async def test_by_default_a_card_number_is_told_as_not_kept_and_can_be_kept_anyway(assistant, policy):
     owner = assistant.local_owner
     reply, [held] = await tell(assistant, policy, "My card is 4242 4242 4242 4242.")
-    assert held.number == 0 and held.held == "category" and "I keep no card numbers as memories" in held.reason
+    assert (
+        held.number == 0
+        and held.held == "category"
+        and "Your settings keep card numbers out of my memory" in held.reason
+    )
     assert texts(assistant) == [] and assistant.explanation(owner, reply).not_kept == (held,)
     assistant.insist(owner, reply, 0)
     assert texts(assistant) == ["My card is 4242 4242 4242 4242."]

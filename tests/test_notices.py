@@ -4,8 +4,19 @@ from datetime import UTC, datetime
 
 import pytest
 
-from m2a.types import EvidenceRange, MemoryChanged, MemoryEntry, NotKept, RecordedChange, RestsOn
+from m2a.types import (
+    EvidenceRange,
+    Hit,
+    MemoryChanged,
+    MemoryEntry,
+    MemorySearched,
+    NotKept,
+    Query,
+    RecordedChange,
+    RestsOn,
+)
 from m2a.ui.notices import memory_html
+from m2a.ui.sources import HITS, searched_html
 
 
 def entry(memory_id: int, text: str, rests_on: RestsOn = "stated") -> MemoryEntry:
@@ -103,3 +114,16 @@ def test_what_waits_is_kept_or_rejected_and_what_was_rejected_says_that_the_mess
 def test_an_update_that_did_not_come_about_is_said() -> None:
     assert "Not in my memory yet" in memory_html([], waiting="later")
     assert "set it aside" in memory_html([], waiting="aside")
+
+
+def test_what_is_the_same_of_several_changes_is_said_once() -> None:
+    forgotten = [RecordedChange(n, MemoryChanged("forgotten", None, one)) for n, one in enumerate((OLD, NEW))]
+    notice = memory_html(forgotten, reply_id=12)
+    assert notice.count("I no longer find, show or use it") == 1 and notice.count(">Undo<") == 2
+
+
+def test_a_search_shows_what_is_near_to_it_and_counts_the_rest() -> None:
+    hits = tuple(Hit(entry(number, f"Fact {number}."), 1 / number, {"dense": number}) for number in range(1, HITS + 4))
+    searched = searched_html([MemorySearched(Query("facts"), hits)], key="m12")
+    assert searched.count("Fact ") == HITS and "and 3 more that are further from it" in searched
+    assert "further from it" not in searched_html([MemorySearched(Query("facts"), hits[:HITS])], key="m12")

@@ -1,6 +1,6 @@
 """The list of what is remembered: the newest first under its day, or what a search found; and the subjects of it all."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from datetime import date, datetime
 from itertools import groupby
 
@@ -58,22 +58,26 @@ def foot_html() -> str:
     )
 
 
-def page_html(page: MemoryPage, start: int, *, today: date, is_filtered: bool) -> str:
-    """A page of the list, with buttons to the pages before and after it."""
+def page_html(page: MemoryPage, start: int, corrected: Container[int], *, today: date, is_filtered: bool) -> str:
+    """A page of the list, with buttons to the pages before and after it; others correct those `corrected`."""
     if not page.total:
         return _none_html("No memory fits these filters.") if is_filtered else _empty_html()
     groups = []
     for name, members in groupby(page.entries, key=lambda entry: _group(entry, today)):
-        rows = "".join(row_html(entry) for entry in members)
+        rows = "".join(row_html(entry, is_corrected=entry.memory_id in corrected) for entry in members)
         groups.append(f'<h3>{name}</h3><ul class="m-memories">{rows}</ul>')
     return "".join(groups) + pages_html(start, len(page.entries), page.total)
 
 
-def hits_html(hits: Sequence[Hit], words: str) -> str:
+def hits_html(hits: Sequence[Hit], words: str, corrected: Container[int]) -> str:
     """What a search found, best first, each with what found it; where nothing is near, that, and what is closest."""
     if not hits:
         return _none_html(f"Nothing that I remember matches “{words}”. Try other words, or fewer.")
-    rows = "".join(row_html(hit.record, found_by(hit)) for hit in hits if isinstance(hit.record, MemoryEntry))
+    rows = "".join(
+        row_html(hit.record, found_by(hit), is_corrected=hit.record.memory_id in corrected)
+        for hit in hits
+        if isinstance(hit.record, MemoryEntry)
+    )
     if any(hit.is_near for hit in hits):
         return f'<h3>Best matches first</h3><ul class="m-memories">{rows}</ul>'
     none = _none_html(f"Nothing that I remember is close to “{words}”. Try other words, or see if one of these is it.")
@@ -124,9 +128,11 @@ def _group(entry: MemoryEntry, today: date) -> str:
     return "Pinned" if entry.pinned_at else markup.day_name(entry.recorded_at.astimezone().date(), today)
 
 
-def row_html(entry: MemoryEntry, found: str = "") -> str:
-    """A memory in a list, with what it rests on, when it was, and what `found` it."""
+def row_html(entry: MemoryEntry, found: str = "", *, is_corrected: bool = False) -> str:
+    """A memory in a list, with what it rests on, when it was, whether a newer one corrects it, and what `found` it."""
     notes = [_RESTS_ON[entry.rests_on]]
+    if is_corrected:
+        notes.append("corrected since")
     if entry.happened:
         notes.append(markup.interval(entry.happened))
     if entry.pinned_at:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import gradio as gr
 
-from m2a.types import ConceptKind, DateInterval, MemoryFilter, MemoryKind, RestsOn
+from m2a.types import ConceptKind, DateInterval, MemoryEntry, MemoryFilter, MemoryKind, RestsOn
 from m2a.ui import keeping, memory_list, memory_summary, photo_search
 from m2a.ui.chat_panel import ChatPanel
 from m2a.ui.events import connect, forwarded
@@ -305,12 +305,16 @@ class MemoryPanel:
         if words := view.words.strip():
             hits = browser.find(words, wanted, PAGE)
             kept_back = keeping.listed_html(bank.kept_back(PAGE, words=words)) if wanted == MemoryFilter() else ""
-            return head + memory_list.hits_html(hits, words) + kept_back
+            corrected = bank.corrections_of(
+                [hit.record.memory_id for hit in hits if isinstance(hit.record, MemoryEntry)]
+            )
+            return head + memory_list.hits_html(hits, words, corrected) + kept_back
         page = browser.page(wanted, start=view.start, count=PAGE)
         is_filtered = wanted != MemoryFilter()
         if not (view.start or is_filtered):
             head += memory_summary.summary_html(browser.summary(), page.total, today=today)
-        return head + memory_list.page_html(page, view.start, today=today, is_filtered=is_filtered)
+        corrected = bank.corrections_of([entry.memory_id for entry in page.entries])
+        return head + memory_list.page_html(page, view.start, corrected, today=today, is_filtered=is_filtered)
 
     @staticmethod
     def _unchanged() -> list[Any]:

@@ -33,7 +33,11 @@ def memory_html(
 
     The ids of the lines begin with `place`: the page may tell the same in two places.
     """
-    lines = [_change(recorded, reply_id, place) for recorded in _by_undo(changes)]
+    told = _by_undo(changes)
+    last = {
+        recorded.changed.change: recorded.number for recorded in told if not recorded.undone
+    }  # of a kind; it has the note
+    lines = [_change(one, reply_id, place, note=last.get(one.changed.change) == one.number) for one in told]
     lines += [_not_kept(one, reply_id) for one in not_kept]
     lines += [_rejected(one, reply_id) for one in rejected]
     if unasked:
@@ -81,14 +85,14 @@ def _by_undo(changes: Sequence[RecordedChange]) -> list[RecordedChange]:
     return list(lines.values())
 
 
-def _change(recorded: RecordedChange, reply_id: int | None, place: str) -> str:
+def _change(recorded: RecordedChange, reply_id: int | None, place: str, *, note: bool) -> str:
     changed = recorded.changed
     anchor = f' id="{place}{reply_id}-c{recorded.number}" tabindex="-1"' if reply_id else ""
     if recorded.undone:
         return f'<li class="m-change m-undone"{anchor}><div><strong>Undone</strong> {_undone(changed)}</div></li>'
     title, words = _told(changed)
-    note = _NOTES.get(changed.change) or _basis(changed.entry)
-    small = f" <small>{note}</small>" if note else ""
+    said = (_NOTES.get(changed.change) if note else "") or _basis(changed.entry)
+    small = f" <small>{said}</small>" if said else ""
     undo = _button("Undo", "undo", reply_id, recorded.number, about=changed.entry or changed.previous)
     undo += _erase(recorded, reply_id) if changed.change == "forgotten" else ""
     rivals = "".join(_rival(rival, reply_id, recorded.number) for rival in changed.rivals)

@@ -45,7 +45,7 @@ def _count(review: Review) -> str:
         parts.append(f'<b class="m-count">{review.waiting} waiting</b>')
     if review.refused:
         parts.append(f"<span>{review.refused} not kept</span>")
-    return "".join(f" {part}" for part in parts)
+    return f" <span>·</span> {' <span>·</span> '.join(parts)}" if parts else ""
 
 
 def _card(review: Review, memory: HeldMemory) -> str:

@@ -8,6 +8,7 @@ from m2a.ui import markup
 from m2a.ui.evidence import RESTS_ON, correct_button, memory_link, quote_html
 
 THUMBNAILS = 4
+HITS = 8  # of a search; the rules look at up to 25, most of which are far from it
 
 _PATHS: tuple[tuple[Path, str], ...] = (("dense", "meaning"), ("bm25", "words"), ("photo", "photo"))
 
@@ -57,9 +58,11 @@ def _search(search: MemorySearched) -> str:
         return f'<li>{label}<p class="m-nothing">Nothing relevant was found.</p></li>'
     hits = "".join(
         f'<li><span dir="auto">{markup.text(_hit_text(hit))}</span><small>{markup.text(found_by(hit))}</small></li>'
-        for hit in search.hits
+        for hit in search.hits[:HITS]
     )
-    return f'<li>{label}<ol class="m-hits">{hits}</ol></li>'
+    left_out = len(search.hits) - HITS
+    more = f'<p class="m-nothing">and {left_out} more that are further from it</p>' if left_out > 0 else ""
+    return f'<li>{label}<ol class="m-hits">{hits}</ol>{more}</li>'
 
 
 def _hit_text(hit: Hit) -> str:
