@@ -699,7 +699,7 @@ async def test_the_words_of_what_stays_are_not_forgotten_with_what_is_of_the_sam
     ):
         await talk.say(said)
     await talk.say("That gossip about the Harrisons, forget it. Not my business.")
-    assert "Nina" in talk.not_kept[0].text  # offered, as it may be meant
+    assert any("Nina" in offer.text for offer in talk.not_kept)
     assert "Waffle" in await talk.say("What is the Harrisons' beagle called?")
     assert "6th" in await talk.say("When are the Harrisons booked in?")
 
