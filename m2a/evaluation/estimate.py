@@ -35,19 +35,14 @@ class Estimate:
 
     @property
     def sentence(self) -> str:
-        work = f"{self.system}: {self.messages:,} messages, {self.questions:,} questions"
+        told = f"{self.system}: {self.messages:,} messages, {self.questions:,} questions; "
         if not self.calls:
-            return f"{work}; no language model"
-        return (
-            f"{work}; ≈ {self.calls:,} calls, ≈ {self.input_tokens:,} tokens in, ≈ {self.output_tokens:,} out"
-            + self._building
-        )
-
-    @property
-    def _building(self) -> str:
+            return f"{told}no language model"
+        told += f"≈ {self.calls:,} calls, ≈ {self.input_tokens:,} tokens in, ≈ {self.output_tokens:,} out"
         if not self.building_calls:
-            return ""
-        return f"; of them ≈ {self.building_calls:,} calls, ≈ {self.building_tokens:,} tokens to take the messages in"
+            return told
+        building = f"≈ {self.building_calls:,} calls, ≈ {self.building_tokens:,} tokens to take the messages in"
+        return f"{told}; of them {building}"
 
 
 def estimate(

@@ -179,15 +179,16 @@ class ModelGateway:
         usage = said.get("usage")
         usage = usage if isinstance(usage, dict) else {}
         prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
-        is_counted = isinstance(prompt, int) and isinstance(completion, int)
-        if not is_counted:
+        estimated = 0
+        if not isinstance(prompt, int) or not isinstance(completion, int):
+            estimated = 1
             prompt = tokens_of(json.dumps(asked.get("messages"), ensure_ascii=False))
             completion = tokens_of(content)
         self._counts = replace(
             self._counts,
             prompt_tokens=self._counts.prompt_tokens + prompt,
             completion_tokens=self._counts.completion_tokens + completion,
-            estimated=self._counts.estimated + (not is_counted),
+            estimated=self._counts.estimated + estimated,
         )
 
 
