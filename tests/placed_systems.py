@@ -27,10 +27,9 @@ class Place:
         self.references = {message.message_id: message.reference for message in messages}
 
     async def found(self, text: str, *photos: Path, k: int = 10) -> list[str | None]:
-        hits = await self.system.retrieve(self.question(text, *photos), k)
-        assert hits is not None
-        assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
-        return [self.references[hit.message_id] for hit in hits]
+        found = await self.system.retrieve(self.question(text, *photos), k)
+        assert found is not None
+        return [self.references[message_id] for message_id in found]
 
     def question(self, text: str, *photos: Path) -> Question:
         ids = self.memory.add_photos(photos)

@@ -137,12 +137,14 @@ async def test_the_papers_own_words_are_a_judge_of_their_own() -> None:
 
 
 async def test_a_strict_judge_has_a_name_and_rules_of_its_own() -> None:
-    with ChatServer(replies(say(RIGHT), say(RIGHT))) as server:
+    with ChatServer(replies(say(RIGHT), say(RIGHT), say(RIGHT))) as server:
         model = load_chat_model("openai:judge", base_url=server.base_url, api_key="none")
         strict = Judge(model, wording="strict")
         await strict.judge("When?", "7 May", "In spring.", "multi-session")
         await Judge(model).judge("When?", "7 May", "In spring.")
+        await strict.judge("Any tips?", "They would like …", "Try this.", "single-session-preference")
         prompts = [request.text for request in server.requests]
     assert strict.name == f"{model.name} (strict)"
     assert "more vaguely" in prompts[0] and "Be generous" not in prompts[0]
     assert "Be generous" in prompts[1] and "more vaguely" not in prompts[1]
+    assert "need not meet every point" in prompts[2] and "all of the gold answer" not in prompts[2]

@@ -11,6 +11,7 @@ from m2a.benchmarks import BenchmarkError, read_memoryagentbench
 from m2a.benchmarks.compose.fact_consolidation import compose_fact_consolidation
 from m2a.benchmarks.compose.labelled_examples import compose_labelled_examples
 from m2a.benchmarks.memoryagentbench import CHARACTERS_PER_TOKEN, chunks_of
+from m2a.evaluation.estimate import estimate
 from m2a.evaluation.provenance import hash_of_data
 from m2a.evaluation.record import QuestionRecord, read_questions
 from m2a.evaluation.runner import run
@@ -115,6 +116,15 @@ def test_chunks_end_between_lines_and_long_lines_between_sentences() -> None:
         assert "".join(chunks) == context and len(chunks) > 5
         assert all(len(chunk) <= 64 * CHARACTERS_PER_TOKEN for chunk in chunks)
         assert all(chunk.rstrip()[-1] in ".!”" for chunk in chunks)
+
+
+def test_an_estimate_reckons_with_chunks_that_are_longer_than_messages(tmp_path: Path) -> None:
+    context = "".join(f"They sat by the fire for the {number}th time.\n" for number in range(4000))
+    benchmark = read_memoryagentbench(written(tmp_path, row("eventqa_65536", context=context)))
+    tokens = len(context) // 4
+    for one in estimate(benchmark, ["m2a", "engram", "hymem", "rag"], asks_model=True, judges=0, window=100_000):
+        assert (one.building_tokens > 0.9 * tokens) is (one.system != "rag")
+        assert one.input_tokens - one.building_tokens > 2 * 10 * 2000  # ten chunks for each of two questions
 
 
 def test_a_sentence_longer_than_a_chunk_is_one_and_leaves_no_empty_chunk_behind() -> None:

@@ -14,7 +14,7 @@ from m2a.systems.peers import child as peers
 from m2a.systems.peers.child import PeerChat, PeerChild, PeerError
 from m2a.systems.peers.model_gateway import ModelGateway
 from m2a.systems.shared import Utterance
-from m2a.systems.system import Meter, Question, RetrievedMessage, Usage
+from m2a.systems.system import Meter, Question, Usage
 from m2a.types import Message
 from tests.chat_server import ChatServer, Reply, Script, say, status
 from tests.dialogues import model_of, paint, parts_of
@@ -61,7 +61,6 @@ class StandIn:
             {{
                 "memory": " / ".join(map(message_text, messages)),
                 "message_ids": [message["message_id"] for message in messages],
-                "score": float(len(self.calls) - rank),
                 "linked": [{{"memory": "linked to it", "message_ids": []}}] if rank == 0 else [],
             }}
             for rank, messages in enumerate(self.calls[:k])
@@ -139,8 +138,7 @@ async def test_what_a_memory_was_written_from_is_found_in_its_order_and_once(ope
         await here.system.observe(here.messages)
         ids = [message.message_id for message in here.messages]
         found = await here.system.retrieve(Question("all", MORNING), 10)
-        scores = (6.0, 6.0, 5.0, 5.0, 4.0)
-        assert found == [RetrievedMessage(one, score) for one, score in zip(ids, scores, strict=True)]
+        assert found == ids
         assert await here.system.retrieve(Question("all", MORNING), 3) == found[:3]
 
 

@@ -55,7 +55,7 @@ class StandIn:
         if question == "sleep":
             time.sleep(60)
         if question == "environment":
-            return {{"memories": [{{"memory": repr(dict(os.environ)), "message_ids": [], "score": 0.0}}]}}
+            return {{"memories": [{{"memory": repr(dict(os.environ)), "message_ids": []}}]}}
         if question == "call home":
             try:
                 socket.create_connection(("telemetry.invalid", 443))
@@ -70,7 +70,7 @@ class StandIn:
                 listener.listen()
                 socket.create_connection(listener.getsockname()).close()
         return {{"memories": [
-            {{"memory": message_text(m), "message_ids": [m["message_id"]], "score": -float(rank)}}
+            {{"memory": message_text(m), "message_ids": [m["message_id"]]}}
             for rank, m in enumerate(self.heard[:k])
         ]}}
 
@@ -104,7 +104,7 @@ async def test_a_child_hears_and_answers_whatever_it_prints(tmp_path: Path, stan
         observed = await child.observe(MESSAGES)
         assert observed == peers.Observed(3, (((9,), "too long"),))
         memories = await child.retrieve("Who?", 3)
-        assert [(memory.message_ids, memory.score) for memory in memories] == [((3,), 0.0), ((4,), -1.0), ((7,), -2.0)]
+        assert [memory.message_ids for memory in memories] == [(3,), (4,), (7,)]
         assert memories[2].memory == "Anna (8 May 2023): Look! [photo: a birthday cake with candles]"
     assert child.refused == ()
     await child.close()
@@ -321,7 +321,7 @@ async def test_a_package_stores_and_finds_without_a_model_or_a_network(
         found = await child.retrieve("What is on the cake in the photo?", 2)
     assert child.refused == ()
     assert found[0].message_ids == (7,) and "candles" in found[0].memory
-    assert len(found) == 2 and found[0].score > found[1].score
+    assert len(found) == 2
 
     async with await PeerChild.open(installed, folder, encoder_folder, command=command) as child:
         again = await child.retrieve("Which instrument does the sister play?", 10)

@@ -26,7 +26,7 @@ from m2a.memory.ranking.ranker import Ranker, fingerprint
 from m2a.systems import registry
 from m2a.systems.bm25 import Bm25
 from m2a.systems.shared import Utterance
-from m2a.systems.system import Meter, Question, RetrievedMessage, Usage
+from m2a.systems.system import Meter, Question, Usage
 from models.chat_captioner import ChatCaptioner
 from models.chat_model import ChatModel
 from tests.chat_server import ChatServer, Reply, mode_of, say, status
@@ -248,7 +248,7 @@ async def test_old_figures_are_gone_before_anything_is_asked_again(
     there: list[str] = []
 
     class Looking(Bm25):
-        async def retrieve(self, question: Question, k: int) -> list[RetrievedMessage] | None:
+        async def retrieve(self, question: Question, k: int) -> list[int] | None:
             there.extend(["asked", *(name for name in FIGURES if (out / name).exists())])
             return await super().retrieve(question, k)
 
@@ -283,7 +283,7 @@ async def test_without_a_model_one_thing_is_done_at_a_time(
     running, most = 0, 0
 
     class Watched(Bm25):
-        async def retrieve(self, question: Question, k: int) -> list[RetrievedMessage] | None:
+        async def retrieve(self, question: Question, k: int) -> list[int] | None:
             nonlocal running, most
             running += 1
             most = max(most, running)

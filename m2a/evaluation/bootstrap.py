@@ -8,26 +8,26 @@ RESAMPLES = 2000
 _Z = 1.96
 
 
-def interval(values: Sequence[float], *, seed: int = 0) -> tuple[float, float]:
+def interval(values: Sequence[float]) -> tuple[float, float]:
     """The 95 % percentile interval of the mean. Values are drawn with replacement; at least one is needed."""
     found = np.asarray(values, dtype=float)
     if found.size == 0:
         raise ValueError("An interval needs at least one value.")
     if np.all(found == found[0]):
         return float(found[0]), float(found[0])
-    draws = np.random.default_rng(seed).integers(0, found.size, size=(RESAMPLES, found.size))
+    draws = np.random.default_rng(0).integers(0, found.size, size=(RESAMPLES, found.size))
     low, high = np.percentile(found[draws].mean(axis=1), [2.5, 97.5])
     return float(low), float(high)
 
 
-def rate_interval(values: Sequence[float], *, seed: int = 0) -> tuple[float, float]:
+def rate_interval(values: Sequence[float]) -> tuple[float, float]:
     """The same of values from 0 to 1. Where all are 0, or all 1, drawing again says nothing: then by Wilson (1927)."""
     if values and set(values) in ({0.0}, {1.0}):
         doubt = _Z**2 / (len(values) + _Z**2)
         return (0.0, doubt) if values[0] == 0 else (1 - doubt, 1.0)
-    return interval(values, seed=seed)
+    return interval(values)
 
 
-def paired_interval(first: Sequence[float], second: Sequence[float], *, seed: int = 0) -> tuple[float, float]:
+def paired_interval(first: Sequence[float], second: Sequence[float]) -> tuple[float, float]:
     """The same of the mean difference second - first, over pairs of answers to the same question."""
-    return interval([after - before for before, after in zip(first, second, strict=True)], seed=seed)
+    return interval([after - before for before, after in zip(first, second, strict=True)])

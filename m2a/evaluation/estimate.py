@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from m2a.benchmarks import Benchmark
 from m2a.systems import registry
@@ -35,55 +36,65 @@ class Estimate:
 
     @property
     def sentence(self) -> str:
-        work = f"{self.system}: {self.messages:,} messages, {self.questions:,} questions"
+        told = f"{self.system}: {self.messages:,} messages, {self.questions:,} questions; "
         if not self.calls:
-            return f"{work}; no language model"
-        return (
-            f"{work}; ≈ {self.calls:,} calls, ≈ {self.input_tokens:,} tokens in, ≈ {self.output_tokens:,} out"
-            + self._building
-        )
-
-    @property
-    def _building(self) -> str:
+            return f"{told}no language model"
+        told += f"≈ {self.calls:,} calls, ≈ {self.input_tokens:,} tokens in, ≈ {self.output_tokens:,} out"
         if not self.building_calls:
-            return ""
-        return f"; of them ≈ {self.building_calls:,} calls, ≈ {self.building_tokens:,} tokens to take the messages in"
+            return told
+        building = f"≈ {self.building_calls:,} calls, ≈ {self.building_tokens:,} tokens to take the messages in"
+        return f"{told}; of them {building}"
+
+
+class _Size(NamedTuple):
+    """Of what is asked. `history` are the tokens of the dialogues, each as often as it is asked about and as much of it as a
+    window takes; `beyond` those by which all messages together are longer than usual ones, as chunks of a document are."""
+
+    messages: int
+    questions: int
+    history: int
+    beyond: int
 
 
 def estimate(
     benchmark: Benchmark, systems: Sequence[str], *, asks_model: bool, judges: int, window: int
 ) -> list[Estimate]:
     """Per system, the judges' share included; without a model they judge what is answered by rules."""
-    messages = sum(1 for dialogue in benchmark.dialogues for _ in dialogue.turns)
-    questions = sum(len(dialogue.questions) for dialogue in benchmark.dialogues)
-    history = sum(
-        min(window, sum(len(turn.text) + 60 for turn in dialogue.turns) // CHARACTERS_PER_TOKEN)
-        * len(dialogue.questions)
-        for dialogue in benchmark.dialogues
-    )
-    return [_of(system, messages, questions, history, judges, asks_model=asks_model) for system in systems]
+    messages = questions = history = said = 0
+    for dialogue in benchmark.dialogues:
+        tokens = sum(len(turn.text) + 60 for turn in dialogue.turns) // CHARACTERS_PER_TOKEN
+        messages += sum(1 for _ in dialogue.turns)
+        questions += len(dialogue.questions)
+        history += min(window, tokens) * len(dialogue.questions)
+        said += tokens
+    size = _Size(messages, questions, history, max(0, said - messages * _MEMORY))
+    return [_of(system, size, judges, asks_model=asks_model) for system in systems]
 
 
-def _of(system: str, messages: int, questions: int, history: int, judges: int, *, asks_model: bool) -> Estimate:
+def _of(system: str, size: _Size, judges: int, *, asks_model: bool) -> Estimate:
+    messages, questions, history, beyond = size
     judged = judges * questions if asks_model or registry.answers_offline(system) else 0
-    taking_in = calls = tokens = building = 0
+    taking_in = answering = tokens = building = 0
     if asks_model and system.startswith("m2a"):
         taking_in = round(messages * _AGENT_UPDATES * _AGENT_CALLS_PER_UPDATE)
-        calls = taking_in + questions * _AGENT_CALLS_PER_QUESTION
-        tokens, building = calls * _AGENT_PROMPT, taking_in * (_AGENT_PROMPT + _REPLY)
+        answering = questions * _AGENT_CALLS_PER_QUESTION
+        building, tokens = taking_in * _AGENT_PROMPT, answering * _AGENT_PROMPT
     elif asks_model:
         taking_in = round(messages * _PEER_CALLS_PER_MESSAGE.get(system, registry.calls_per_message(system)))
-        calls = taking_in + round(questions * registry.calls_per_question(system))
-        found = history if system == "full-context" else questions * 10 * _MEMORY
-        tokens = calls * _PROMPT + found + taking_in * 10 * _MEMORY
-        building = taking_in * (_PROMPT + 10 * _MEMORY + _REPLY)
+        answering = round(questions * registry.calls_per_question(system))
+        building = taking_in * (_PROMPT + 10 * _MEMORY)
+        tokens = answering * _PROMPT + (history if system == "full-context" else questions * 10 * _MEMORY)
+    if taking_in:
+        building += max(1, taking_in // messages) * beyond
+    if answering and system != "full-context":
+        tokens += questions * 10 * beyond // messages
     return Estimate(
         system,
         messages,
         questions,
-        calls + judged,
-        tokens + judged * _JUDGE,
-        calls * _REPLY + judged * _REPLY,
+        taking_in + answering + judged,
+        building + tokens + judged * _JUDGE,
+        (taking_in + answering + judged) * _REPLY,
         taking_in,
-        building,
+        building + taking_in * _REPLY,
     )

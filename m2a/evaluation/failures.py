@@ -22,7 +22,7 @@ class Failure:
         return self.rows[0][0]
 
 
-def telling_failures(rows: Sequence[QuestionRecord], shown: int = SHOWN) -> list[Failure]:
+def telling_failures(rows: Sequence[QuestionRecord]) -> list[Failure]:
     """Questions that some system got wrong, those first on which the systems differ most, taking categories by turns."""
     metrics = metrics_of(rows)
     known = [metrics[name] for name in _RATES if name in metrics]
@@ -41,4 +41,4 @@ def telling_failures(rows: Sequence[QuestionRecord], shown: int = SHOWN) -> list
         by_category[failure.question.category].append(failure)
     turns = max((len(some) for some in by_category.values()), default=0)
     mixed = [some[turn] for turn in range(turns) for some in by_category.values() if turn < len(some)]
-    return mixed[:shown]
+    return mixed[:SHOWN]

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Literal
 
+from m2a.benchmarks.longmemeval import RUBRICS
 from m2a.evaluation.record import Verdict
 from models.chat_model import ChatMessage, ChatModel, ChatModelError, TokenUsage
 from models.prices import Price, unknown
@@ -32,7 +33,9 @@ _RULES = {
     if file.name.endswith(".md")
 }
 _PAPER_PROMPT = _PROMPTS.joinpath("judge_paper.md").read_text(encoding="utf-8")
-VERSION = hashlib.sha256(json.dumps([_PROMPT, _RULES, _PAPER_PROMPT]).encode()).hexdigest()[:12]
+VERSION = hashlib.sha256(
+    json.dumps([_PROMPT, _RULES, _PAPER_PROMPT, NOTHING_SAID, sorted(RUBRICS)]).encode()
+).hexdigest()[:12]
 """Of the prompts and all rules."""
 
 Wording = Literal["lenient", "strict", "paper"]
@@ -60,8 +63,8 @@ class Judgement:
 class Judge:
     """Marks one answer at a time; calls may run side by side. `name` stands in tables and rows.
 
-    `lenient` is generous about form, as published judges are; `strict` lets nothing vague or partial pass, whatever the
-    category; `paper` has the words of the paper's appendix D.3 in place of ours.
+    `lenient` is generous about form, as published judges are; `strict` lets nothing vague or partial pass, but for gold answers
+    that are rubrics; `paper` has the words of the paper's appendix D.3 in place of ours.
     """
 
     def __init__(self, chat_model: ChatModel, price: Price = unknown, *, wording: Wording = "lenient") -> None:
@@ -80,7 +83,10 @@ class Judge:
         `gold` is None where nothing was said of it; then a reply that says so is right. `category` is that of the
         question: some have rules of their own.
         """
-        rules = _RULES["strict"] if self._wording == "strict" else _RULES.get(category, _RULES["default"])
+        is_strict = (
+            self._wording == "strict" and category not in RUBRICS
+        )  # a rubric is nothing that a reply could give whole
+        rules = _RULES["strict"] if is_strict else _RULES.get(category, _RULES["default"])
         words = {"question": question, "gold": NOTHING_SAID if gold is None else gold, "reply": reply}
         prompt = _PAPER_PROMPT.format(**words) if self._wording == "paper" else _PROMPT.format(rules=rules, **words)
         spent: list[TokenUsage] = []

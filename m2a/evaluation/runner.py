@@ -23,7 +23,7 @@ from m2a.evaluation.summary import summarise
 from m2a.evaluation.work import Work, judge_again, judged, watch
 from m2a.systems import registry
 from m2a.systems.shared import Memory, Parts
-from m2a.systems.system import MemorySystem, Meter, Question, RetrievedMessage
+from m2a.systems.system import MemorySystem, Meter, Question
 from m2a.types import Message
 from models.prices import Price, unknown
 
@@ -272,8 +272,8 @@ def _opened(system: MemorySystem, memory: Memory, messages: Sequence[Message], p
     return _Opened(system, memory, references, photos, max(message.said_at for message in messages))
 
 
-def _references(retrieved: Sequence[RetrievedMessage] | None, opened: _Opened) -> tuple[str, ...] | None:
-    return None if retrieved is None else tuple(opened.references[hit.message_id] for hit in retrieved)
+def _references(retrieved: Sequence[int] | None, opened: _Opened) -> tuple[str, ...] | None:
+    return None if retrieved is None else tuple(opened.references[message_id] for message_id in retrieved)
 
 
 def _progress(folder: RunFolder, benchmark: Benchmark, systems: Sequence[str]) -> Progress:

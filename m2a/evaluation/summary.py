@@ -24,7 +24,7 @@ Metric = Callable[[QuestionRecord], float | None]
 Figures = dict[str, Any]
 
 
-def summarise(questions: Sequence[QuestionRecord], *, seed: int = 0) -> dict[str, Figures]:
+def summarise(questions: Sequence[QuestionRecord]) -> dict[str, Figures]:
     """`{system: {metric: value, "<metric>_ci95": [low, high], "n": int, "categories": {name: {…}}}}`.
 
     `accuracy` and `abstention` are by the lenient judges where there are any, `strict_accuracy` is by the strict ones beside
@@ -33,22 +33,17 @@ def summarise(questions: Sequence[QuestionRecord], *, seed: int = 0) -> dict[str
     name, and the strata of a category under its name and theirs. Where an audit found gold answers to be wrong,
     `without_known_errors` holds the figures without those questions, with categories of its own.
     """
-    return {
-        system: {
-            **_figures(rows, seed),
-            "categories": {category: _figures(some, seed) for category, some in by_category(rows).items()},
-            **_without_known_errors(rows, seed),
-        }
-        for system, rows in by_system(questions).items()
-    }
+    return {system: _with_known_errors(rows) for system, rows in by_system(questions).items()}
 
 
-def _without_known_errors(rows: Sequence[QuestionRecord], seed: int) -> Figures:
+def _with_known_errors(rows: Sequence[QuestionRecord]) -> Figures:
     left = [row for row in rows if not row.known_error]
-    if len(left) == len(rows):
-        return {}
-    categories = {category: _figures(some, seed) for category, some in by_category(left).items()}
-    return {"without_known_errors": {**_figures(left, seed), "categories": categories}}
+    without = {} if len(left) == len(rows) else {"without_known_errors": _with_categories(left)}
+    return {**_with_categories(rows), **without}
+
+
+def _with_categories(rows: Sequence[QuestionRecord]) -> Figures:
+    return {**_figures(rows), "categories": {category: _figures(some) for category, some in by_category(rows).items()}}
 
 
 def by_system(questions: Iterable[QuestionRecord]) -> dict[str, list[QuestionRecord]]:
@@ -119,13 +114,13 @@ def has_evidence(row: QuestionRecord) -> bool:
     return bool(row.evidence) and row.gold is not None
 
 
-def _figures(rows: Sequence[QuestionRecord], seed: int) -> Figures:
+def _figures(rows: Sequence[QuestionRecord]) -> Figures:
     figures: Figures = {"n": len(rows)}
     for name, metric in metrics_of(rows).items():
         values = [value for row in rows if (value := metric(row)) is not None]
         if values:
             figures[name] = float(np.mean(values))
-            figures[f"{name}_ci95"] = list(rate_interval(values, seed=seed))
+            figures[f"{name}_ci95"] = list(rate_interval(values))
     return figures
 
 

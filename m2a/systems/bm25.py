@@ -8,7 +8,7 @@ from importlib.metadata import version
 
 from m2a.systems.prompting import ask_about, message_line
 from m2a.systems.shared import Memory, Parts
-from m2a.systems.system import Answer, Meter, Question, RetrievedMessage, Usage
+from m2a.systems.system import Answer, Meter, Question, Usage
 from m2a.types import Message
 
 TURNS = 5
@@ -26,12 +26,12 @@ class KeywordIndex:
     def __len__(self) -> int:
         return int(self._okapi.corpus_size)
 
-    def best(self, words: Sequence[str], k: int) -> list[tuple[int, float]]:
-        """The places of the k best documents with their scores. A document without any of the words is not found; one that
-        holds some is, also where half of all documents do and the score is 0."""
+    def best(self, words: Sequence[str], k: int) -> list[int]:
+        """The places of the k best documents. A document without any of the words is not found; one that holds some is, also
+        where half of all documents do and its score is 0."""
         scores = self._okapi.get_scores(words)
         held = [place for place, counts in enumerate(self._okapi.doc_freqs) if any(word in counts for word in words)]
-        return [(place, float(scores[place])) for place in sorted(held, key=lambda place: (-scores[place], place))[:k]]
+        return sorted(held, key=lambda place: (-scores[place], place))[:k]
 
 
 class Bm25:
@@ -52,18 +52,16 @@ class Bm25:
     async def observe(self, session: Sequence[Message]) -> None:
         self._take(session)
 
-    async def retrieve(self, question: Question, k: int) -> list[RetrievedMessage] | None:
-        found = await asyncio.to_thread(self._search, question, k)
-        return [RetrievedMessage(message.message_id, score) for message, score in found]
+    async def retrieve(self, question: Question, k: int) -> list[int] | None:
+        return [message.message_id for message in await asyncio.to_thread(self._search, question, k)]
 
     async def answer(self, question: Question, meter: Meter) -> Answer:
         assert self._chat_model is not None
         began = time.perf_counter()
         found = await asyncio.to_thread(self._search, question, TURNS)
         searched = time.perf_counter() - began
-        messages = [message for message, _ in found]
         return await ask_about(
-            self._chat_model, question, messages, self._memory, meter, began=began, search_seconds=searched
+            self._chat_model, question, found, self._memory, meter, began=began, search_seconds=searched
         )
 
     async def close(self) -> None:
@@ -76,10 +74,10 @@ class Bm25:
         self._documents += [_words(message_line(message)) for message in messages]
         self._index = KeywordIndex(self._documents)
 
-    def _search(self, question: Question, k: int) -> list[tuple[Message, float]]:
+    def _search(self, question: Question, k: int) -> list[Message]:
         if not self._messages:
             return []
-        return [(self._messages[place], score) for place, score in self._index.best(_words(question.text), k)]
+        return [self._messages[place] for place in self._index.best(_words(question.text), k)]
 
 
 def _words(text: str) -> list[str]:

@@ -49,6 +49,9 @@ class EvaluatedBank(MemoryBank):
         kinds, floor = self._searched.intersection(kinds), relevance_floor and self._floor
         return [self._ranked(self.owner, query, kinds, k, relevance_floor=floor, before=before) for query in queries]
 
+    def messages(self, message_ids: Collection[int]) -> dict[int, Message]:
+        return {message.message_id: message for message in self._said(super().messages(message_ids).values())}
+
     def messages_in_ranges(self, ranges: Iterable[EvidenceRange]) -> list[Message]:
         return self._said(super().messages_in_ranges(ranges))
 

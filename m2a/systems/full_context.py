@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from m2a.systems.metered import tokens_of
 from m2a.systems.prompting import ask, message_line, photos_of
 from m2a.systems.shared import Memory, Parts
-from m2a.systems.system import Answer, Meter, Question, RetrievedMessage, Usage
+from m2a.systems.system import Answer, Meter, Question, Usage
 from m2a.types import Message
 
 
@@ -27,7 +27,7 @@ class FullContext:
     async def observe(self, session: Sequence[Message]) -> None:
         self._messages += session
 
-    async def retrieve(self, question: Question, k: int) -> list[RetrievedMessage] | None:
+    async def retrieve(self, question: Question, k: int) -> list[int] | None:
         return None
 
     async def answer(self, question: Question, meter: Meter) -> Answer:

@@ -22,7 +22,7 @@ from m2a.systems.evaluated_bank import EvaluatedBank, QuestionBank
 from m2a.systems.metered import MeteredChatModel, tokens_of
 from m2a.systems.prompting import render
 from m2a.systems.shared import Memory, Parts, Search
-from m2a.systems.system import Answer, Meter, Question, RetrievedMessage, Usage
+from m2a.systems.system import Answer, Meter, Question, Usage
 from m2a.systems.variants import Variant
 from m2a.types import (
     Addition,
@@ -79,21 +79,20 @@ class M2ASystem:
             await self._take(session[: start + every], start, people)
         await asyncio.to_thread(self._memory.index)
 
-    async def retrieve(self, question: Question, k: int) -> list[RetrievedMessage] | None:
+    async def retrieve(self, question: Question, k: int) -> list[int] | None:
         """Of entries the evidence, an entry's in the order in which it was said."""
         query = Query(question.text, question.photos)
         hits = await asyncio.to_thread(
             self._search(), self._memory.owner, query, self._kinds, k, relevance_floor=self._variant.relevance_floor
         )
-        found: dict[int, float] = {}
+        found: dict[int, None] = {}
         for hit in hits:
             if isinstance(hit.record, Message):
-                found.setdefault(hit.record.message_id, hit.score)
+                found[hit.record.message_id] = None
             else:
                 for first, last in hit.record.evidence_ids:
-                    for message_id in range(first, last + 1):
-                        found.setdefault(message_id, hit.score)
-        return [RetrievedMessage(message_id, score) for message_id, score in found.items()][:k]
+                    found |= dict.fromkeys(range(first, last + 1))
+        return list(found)[:k]
 
     async def answer(self, question: Question, meter: Meter) -> Answer:
         began = time.perf_counter()

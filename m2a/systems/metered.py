@@ -28,9 +28,9 @@ def tokens_of(text: str) -> int:
 class MeteredChatModel:
     """Passes everything on, and tells the meter."""
 
-    def __init__(self, chat_model: ChatModel, meter: Meter | None = None) -> None:
+    def __init__(self, chat_model: ChatModel, meter: Meter) -> None:
         self.name = chat_model.name
-        self._meter = meter or Meter()
+        self._meter = meter
         self._chat_model = chat_model
 
     @property

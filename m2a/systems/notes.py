@@ -13,7 +13,6 @@ from pydantic import TypeAdapter
 
 from m2a.memory.embedding_cache import EmbeddingCache
 from m2a.systems.shared import Memory
-from m2a.systems.system import RetrievedMessage
 from m2a.types.errors import UserError
 
 Item = TypeVar("Item")
@@ -139,8 +138,3 @@ def in_turn(rankings: Sequence[Sequence[Item]]) -> list[Item]:
 def messages_of(notes: Iterable[Note]) -> tuple[int, ...]:
     """What the notes rest on, in their order, each message once."""
     return tuple(dict.fromkeys(message_id for note in notes for message_id in note.message_ids))
-
-
-def ranked(message_ids: Sequence[int], k: int) -> list[RetrievedMessage]:
-    """The first k, with a score that says their rank and nothing else."""
-    return [RetrievedMessage(message_id, 1 / (1 + rank)) for rank, message_id in enumerate(message_ids[:k])]

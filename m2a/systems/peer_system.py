@@ -10,7 +10,7 @@ from m2a.systems.peers.environment import PeerName
 from m2a.systems.peers.model_gateway import GatewayCounts, ModelGateway
 from m2a.systems.prompting import ask
 from m2a.systems.shared import Memory, Parts, PeerPlace
-from m2a.systems.system import Answer, Meter, Question, RetrievedMessage, Usage
+from m2a.systems.system import Answer, Meter, Question, Usage
 from m2a.types import Message
 from m2a.types.errors import UserError
 
@@ -54,12 +54,8 @@ class PeerSystem:
         finally:  # what was spent is known also where the peer failed
             self.ingestion = self._apart + _usage(self._counts)
 
-    async def retrieve(self, question: Question, k: int) -> list[RetrievedMessage] | None:
-        found: dict[int, float] = {}
-        for memory in await self._child.retrieve(question.text, k):
-            for message_id in memory.message_ids:
-                found.setdefault(message_id, memory.score)
-        return [RetrievedMessage(message_id, score) for message_id, score in found.items()][:k]
+    async def retrieve(self, question: Question, k: int) -> list[int] | None:
+        return _messages_of(await self._child.retrieve(question.text, k))[:k]
 
     async def answer(self, question: Question, meter: Meter) -> Answer:
         assert self._parts.chat_model is not None
@@ -73,7 +69,7 @@ class PeerSystem:
             _lines(found),
             self._memory,
             meter,
-            sources=list(dict.fromkeys(m for memory in found for m in memory.message_ids)),
+            sources=_messages_of(found),
             began=began,
             search_seconds=searched,
         )
@@ -131,6 +127,11 @@ def check_place(name: str, place: PeerPlace) -> str:
             f"{name} reaches its chat model over an address: serve the model OpenAI-compatibly and set chat_base_url."
         )
     return place.chat_base_url
+
+
+def _messages_of(found: Sequence[PeerMemory]) -> list[int]:
+    """What the memories were written from, in their order, each message once."""
+    return list(dict.fromkeys(message_id for memory in found for message_id in memory.message_ids))
 
 
 def _lines(found: Sequence[PeerMemory]) -> list[str]:

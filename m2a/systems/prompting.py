@@ -45,7 +45,7 @@ def answer_messages(
 ) -> list[ChatMessage]:
     """`photos` are (label, photo id) of what was found; photos that the model cannot see are left out."""
     boundary = Boundary()
-    system = render("answer", today=day(question.asked_at), boundary=_fence(boundary))
+    system = render("answer", today=day(question.asked_at), boundary=render_of_agents("boundary", fence=boundary.fence))
     parts: list[str | PhotoPart] = [boundary.enclose("Found", lines or ["nothing"]) + "\n\n"]
     if sees_photos:
         parts += [PhotoPart(label, memory.photo_data(photo), "image/jpeg") for label, photo in photos[:PHOTOS_AT_MOST]]
@@ -115,10 +115,6 @@ async def ask(
         seconds=time.perf_counter() - began,
         trace=[*trace, {"found": list(lines)}],
     )
-
-
-def _fence(boundary: Boundary) -> str:
-    return render_of_agents("boundary", fence=boundary.fence)
 
 
 def day(moment: datetime) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from m2a.systems.prompting import ask_about
 from m2a.systems.shared import Memory, Parts
-from m2a.systems.system import Answer, Meter, Question, RetrievedMessage, Usage
-from m2a.types import Hit, Message, Query
+from m2a.systems.system import Answer, Meter, Question, Usage
+from m2a.types import Message, Query
 
 TURNS = 5
 
@@ -27,16 +27,14 @@ class Rag:
     async def observe(self, session: Sequence[Message]) -> None:
         await asyncio.to_thread(self._memory.index)
 
-    async def retrieve(self, question: Question, k: int) -> list[RetrievedMessage] | None:
-        hits = await asyncio.to_thread(self._search, question, k)
-        return [RetrievedMessage(m.message_id, hit.score) for hit in hits if isinstance(m := hit.record, Message)]
+    async def retrieve(self, question: Question, k: int) -> list[int] | None:
+        return [message.message_id for message in await asyncio.to_thread(self._search, question, k)]
 
     async def answer(self, question: Question, meter: Meter) -> Answer:
         assert self._chat_model is not None
         began = time.perf_counter()
-        hits = await asyncio.to_thread(self._search, question, TURNS)
+        found = await asyncio.to_thread(self._search, question, TURNS)
         searched = time.perf_counter() - began
-        found = [hit.record for hit in hits if isinstance(hit.record, Message)]
         return await ask_about(
             self._chat_model, question, found, self._memory, meter, began=began, search_seconds=searched
         )
@@ -44,5 +42,6 @@ class Rag:
     async def close(self) -> None:
         """Nothing is open."""
 
-    def _search(self, question: Question, k: int) -> list[Hit]:
-        return self._memory.shared.dense(self._memory.owner, Query(question.text), frozenset({"message"}), k)
+    def _search(self, question: Question, k: int) -> list[Message]:
+        hits = self._memory.shared.dense(self._memory.owner, Query(question.text), frozenset({"message"}), k)
+        return [hit.record for hit in hits if isinstance(hit.record, Message)]

@@ -20,14 +20,6 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class RetrievedMessage:
-    """One message of the dialogue that was found. A higher score is better."""
-
-    message_id: int
-    score: float
-
-
-@dataclass(frozen=True, slots=True)
 class Usage:
     """Tokens and calls of the chat model. `estimated` where the server did not say.
 
@@ -91,8 +83,8 @@ class MemorySystem(Protocol):
         """Take in one session, in the order of time. The messages exist: ids, photos and times are the runner's."""
         ...
 
-    async def retrieve(self, question: Question, k: int) -> list[RetrievedMessage] | None:
-        """At most k messages, best first; an entry's evidence expands in rank order. None: it retrieves nothing."""
+    async def retrieve(self, question: Question, k: int) -> list[int] | None:
+        """The ids of at most k messages, best first; an entry's evidence expands in rank order. None: it retrieves nothing."""
         ...
 
     async def answer(self, question: Question, meter: Meter) -> Answer:

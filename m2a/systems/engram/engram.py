@@ -14,11 +14,11 @@ from m2a.memory.words import finished_words
 from m2a.systems.engram.records import Record
 from m2a.systems.engram.variants import EngramVariant
 from m2a.systems.engram.writer import ModelWriter, RuleWriter, Writer, day_of
-from m2a.systems.notes import Note, in_turn, messages_of, ranked
+from m2a.systems.notes import Note, in_turn, messages_of
 from m2a.systems.prompting import ask
 from m2a.systems.published_system import PublishedSystem
 from m2a.systems.shared import Memory, Parts
-from m2a.systems.system import Answer, Meter, Question, RetrievedMessage
+from m2a.systems.system import Answer, Meter, Question
 from m2a.types import Message
 
 Found = tuple[Note, float]  # with its cosine
@@ -35,10 +35,10 @@ class Engram(PublishedSystem):
         self._variant = variant
         self._writer = self._make_writer()
 
-    async def retrieve(self, question: Question, k: int) -> list[RetrievedMessage] | None:
+    async def retrieve(self, question: Question, k: int) -> list[int] | None:
         words = await self._words_of(question, Meter())
         banks = await asyncio.to_thread(self._search, question, words)
-        return ranked(_sources(banks), k)
+        return list(_sources(banks)[:k])
 
     async def answer(self, question: Question, meter: Meter) -> Answer:
         assert self._parts.chat_model is not None

@@ -11,11 +11,10 @@ from m2a.systems.gam.pages import MEMOS, PAGES, PageStore
 from m2a.systems.gam.researcher import Research, Researcher, search
 from m2a.systems.gam.variants import GamVariant
 from m2a.systems.metered import MeteredChatModel
-from m2a.systems.notes import ranked
 from m2a.systems.prompting import ask, day
 from m2a.systems.published_system import PublishedSystem
 from m2a.systems.shared import Memory, Parts
-from m2a.systems.system import Answer, Meter, Question, RetrievedMessage
+from m2a.systems.system import Answer, Meter, Question
 from m2a.types import Message
 
 _MEMORY_SHARE = 2  # of a prompt's window, what the memos take at most is one in so many
@@ -34,7 +33,7 @@ class Gam(PublishedSystem):
         self._window = parts.window // _MEMORY_SHARE
         self._memorizer = Memorizer(variant, self._memoist(), self._notes)
 
-    async def retrieve(self, question: Question, k: int) -> list[RetrievedMessage] | None:
+    async def retrieve(self, question: Question, k: int) -> list[int] | None:
         if not self._variant.retrieves:
             return None
         await asyncio.to_thread(self._notes.check)
@@ -42,7 +41,7 @@ class Gam(PublishedSystem):
         plan = Plan(info_needs=(), keywords=(words,), vector_queries=(words,))
         pages = await search(self._store, self._variant, plan, partial(self._by_photo, question))
         found = dict.fromkeys(message_id for page_id in pages for message_id in self._store.page(page_id).message_ids)
-        return ranked(list(found), k)
+        return list(found)[:k]
 
     async def answer(self, question: Question, meter: Meter) -> Answer:
         assert self._parts.chat_model is not None

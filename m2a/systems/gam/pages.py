@@ -50,7 +50,7 @@ class PageStore:
         index = self._index
         if index is None or len(index) != len(notes):
             self._index = index = KeywordIndex([finished_words(note.text) or [""] for note in notes])
-        return [place + 1 for place, _ in index.best(words, k)]
+        return [place + 1 for place in index.best(words, k)]
 
     def by_vector(self, queries: Sequence[str], k: int) -> list[int]:
         """The pages with the highest sum of cosines, over the k nearest of each query. A page is as near as its nearest

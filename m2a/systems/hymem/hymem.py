@@ -9,11 +9,11 @@ from m2a.systems.hymem.units import SUMMARIES, UNITS, Divider, ModelDivider, Rul
 from m2a.systems.hymem.variants import HymemVariant
 from m2a.systems.metered import MeteredChatModel
 from m2a.systems.model_steps import at_once
-from m2a.systems.notes import Note, messages_of, ranked
+from m2a.systems.notes import Note, messages_of
 from m2a.systems.prompting import PHOTOS_AT_MOST, day, render
 from m2a.systems.published_system import PublishedSystem
 from m2a.systems.shared import Memory, Parts
-from m2a.systems.system import Answer, Meter, Question, RetrievedMessage
+from m2a.systems.system import Answer, Meter, Question
 from m2a.types import Message
 from models.chat_model import ChatModelError, PhotoPart
 
@@ -30,12 +30,12 @@ class Hymem(PublishedSystem):
         self._level = SUMMARIES if variant.summaries else UNITS  # where is searched
         self._divider = self._make_divider()
 
-    async def retrieve(self, question: Question, k: int) -> list[RetrievedMessage] | None:
+    async def retrieve(self, question: Question, k: int) -> list[int] | None:
         await asyncio.to_thread(self._notes.check)
         words = await self._words_of(question, Meter())
         first = await asyncio.to_thread(self._by_photo, question)
         found = await asyncio.to_thread(nearest, self._notes, self._level, words, self._variant.candidates, first)
-        return ranked(messages_of(found), k)
+        return list(messages_of(found)[:k])
 
     async def answer(self, question: Question, meter: Meter) -> Answer:
         assert self._parts.chat_model is not None

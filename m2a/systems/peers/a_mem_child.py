@@ -65,10 +65,8 @@ class AMemPeer:
         memories: list[dict[str, Any]] = []
         for hit in found:
             note = self._system.read(hit["id"])
-            # A note reached by a link has no distance; it stands after those that have one.
-            score = -hit["score"] if "score" in hit else memories[-1]["score"]
             linked = [neighbour for link in note.links[:k] if (neighbour := self._system.read(link)) is not None]
-            memories.append({**_as_memory(note), "score": float(score), "linked": [_as_memory(n) for n in linked]})
+            memories.append({**_as_memory(note), "linked": [_as_memory(n) for n in linked]})
         return {"memories": memories}
 
     def close(self) -> None:

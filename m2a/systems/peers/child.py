@@ -73,11 +73,10 @@ class PeerMessage:
 
 @dataclass(frozen=True, slots=True)
 class PeerMemory:
-    """One memory found, in the peer's own words. A higher score is better; scores of two peers do not compare."""
+    """One memory found, in the peer's own words."""
 
     memory: str
     message_ids: tuple[int, ...]
-    score: float
     linked: tuple["PeerMemory", ...] = ()
 
 
@@ -275,10 +274,8 @@ def _as_json(message: PeerMessage) -> dict[str, Any]:
     }
 
 
-def _as_memory(memory: Mapping[str, Any], score: float = 0.0) -> PeerMemory:
-    score = memory.get("score", score)
-    linked = tuple(_as_memory(other, score) for other in memory.get("linked", ()))
-    return PeerMemory(memory["memory"], tuple(memory["message_ids"]), score, linked)
+def _as_memory(memory: Mapping[str, Any]) -> PeerMemory:
+    return PeerMemory(memory["memory"], tuple(memory["message_ids"]), tuple(map(_as_memory, memory.get("linked", ()))))
 
 
 def _readable(line: bytes) -> str:

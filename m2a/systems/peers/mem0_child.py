@@ -53,12 +53,7 @@ class Mem0Peer:
 
     def retrieve(self, question: str, k: int) -> Answer:
         found = self._memory.search(question, top_k=k, filters={"user_id": USER})["results"]
-        return {
-            "memories": [
-                {"memory": hit["memory"], "message_ids": hit["metadata"]["message_ids"], "score": float(hit["score"])}
-                for hit in found
-            ]
-        }
+        return {"memories": [{"memory": hit["memory"], "message_ids": hit["metadata"]["message_ids"]} for hit in found]}
 
     def close(self) -> None:
         self._memory.vector_store.client.close()
