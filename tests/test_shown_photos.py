@@ -105,6 +105,32 @@ async def test_one_of_several_photos_is_named_by_its_place(album):
     assert not (await album.say("", album.dog(1))).startswith("That's")
 
 
+async def test_what_is_named_after_one_of_several_photos_is_that_one(album):
+    await album.say("", album.dog(0), album.teapot(0))
+    await album.say("the second one is an heirloom of mine")
+    await album.say("Its name is Greta")
+    await album.say("that's Bobo, my neighbour's dog, in the first one")
+    greta, bobo = album.concept("Greta"), album.concept("Bobo")
+    assert len(greta.photo_ids) == len(bobo.photo_ids) == 1 and greta.photo_ids != bobo.photo_ids
+    known = [entry.text for entry in album.bank.entries()]
+    assert "The photo shows Bobo, my neighbour's dog." in known and "The photo shows Greta." in known
+
+
+@pytest.mark.parametrize(
+    "words", ["Who's this on the grass?", "and who is that handsome fellow?", "Who are these two rascals?"]
+)
+async def test_whoever_is_asked_of_under_a_photo_is_known_again(album, words):
+    await album.say("This is my dog Bobo.", album.dog(0))
+    assert (await album.say(words, album.dog(1), anew=True)).startswith("That's Bobo.")
+
+
+@pytest.mark.parametrize("words", ["Look what I bought", "see what we made!", "Check out what my aunt gave me"])
+async def test_what_is_shown_with_such_words_is_kept_and_asks_nothing(album, words):
+    assert await album.say(words, album.teapot(0)) == "Got it."
+    (entry,) = album.bank.entries()
+    assert entry.photo_ids and entry.text == f"{words.rstrip('!')[0].upper()}{words.rstrip('!')[1:]}."
+
+
 @pytest.mark.parametrize(
     ("words", "pictured", "spoken_of"),
     [

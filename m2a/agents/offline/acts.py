@@ -188,6 +188,11 @@ _GREETING = re.compile(
     r"guess what\W*$|don'?t mention it\W*$|what can you do\b|(?:who|what) are you\b|what(?:'s| is) your name\b|help\W*$)",
     re.IGNORECASE,
 )
+# It points at a photo or says that something is to come, and asks nothing: "Look what I bought".
+SHOWS = re.compile(
+    r"^\W*(?:(?:oh|hey|wow|just)\b,? )*(?:look|see|check out) (?:at )?(?:what|who|how) (?:i|we|my|our)\b[^?]*$",
+    re.IGNORECASE,
+)
 # Questions without a question mark that no form of a statement has.
 _ASKS = (
     re.compile(
@@ -230,6 +235,10 @@ _ASKS = (
     re.compile(
         rf"\b(?:can(?:'t|not| never| not)|if i can|trying to|struggling to) (?:for the life of me )?"
         rf"(?:remember|recall|think) (?:of )?{_WH}\b(?! to\b)",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        r"(?:,|;|\band) (?:so |please |can you |could you )*show (?:it|them|me|us|him|her)\b[^?.!,]{0,20}$",
         re.IGNORECASE,
     ),
     re.compile(rf"^{_OPENER}who(?:'s)? (?!knows?\b|knew\b|would\b|cares?\b)\w+ \w+", re.IGNORECASE),
@@ -295,7 +304,7 @@ def utterances(message: str, sense: Sense) -> list[Utterance]:
             surely = _FORGETS if may_ask_to_forget(typed) else _SURELY_FORGETS
             return [Utterance("forget", typed, tuple(found) if likely < surely else ())]
         found = [_forgetting(one, sense) for one in found]
-    stated = len(found) == 1 and found[0].act == "tell"
+    stated = len(found) == 1 and (found[0].act == "tell" or SHOWS.match(found[0].text))
     return _with_question(found) if whole == "ask" and not stated else found
 
 
@@ -464,7 +473,7 @@ def _is_idle(sentence: str) -> bool:
 
 def _classified(sentence: str, whole: str, sense: Sense, *, alone: bool, marked: bool) -> Utterance:
     asks = sentence.endswith("?")
-    if _GREETING.match(sentence):
+    if _GREETING.match(sentence) or SHOWS.match(sentence):
         return Utterance("chat", sentence)
     if asks and (tag := _TAG.search(sentence)):
         told = _YOU_KNOW.sub("", sentence[: tag.start()]).strip(" ,")

@@ -9,10 +9,12 @@ from collections.abc import Sequence
 from datetime import date
 
 from m2a.agents.offline.claims import Claim, exclude_each_other, puts_elsewhere, share_a_frame, tell_of_different_kinds
+from m2a.agents.offline.clauses import find_subject
 from m2a.agents.offline.dates import find_dates, number, written
 from m2a.agents.offline.questions import Question
 from m2a.agents.offline.relevance import Match, is_sure, rests_on, share_evidence, together
-from m2a.agents.offline.said import quoted
+from m2a.agents.offline.said import OF_A_DAY, quoted
+from m2a.agents.offline.showing import said_to_user
 from m2a.agents.offline.text import content, equivalents, meets, plain, stem, stems
 from m2a.agents.offline.values import amount_of
 from m2a.agents.state import FollowedFact, MemoryContext, PhotoView
@@ -25,6 +27,7 @@ DECLINED = "I don't have that in memory."
 _LISTED = 8
 _QUOTED = 2
 _MORE = 0.2  # of the best memory's probability: what is told of the same person beside it
+_A_NAME = 4  # words
 _ALIKE = 24  # what says the same of other values: all languages that somebody speaks
 _NEAREST = 3
 _LIKELY = 0.2  # the probability from which a memory is near though it shares no word with the question
@@ -118,10 +121,11 @@ def _said(question: Question, messages: Sequence[Message]) -> str:
     """What was said, by the messages: it is in no memory, or asked for by its day."""
     if question.kind.answer == "said on the day":
         days = list(dict.fromkeys(m.said_at.date() for m in messages))
+        head = (
+            "On {} you said:" if len(messages) < OF_A_DAY else "The last that you told me on {}:"
+        )  # there may be more
         return "\n".join(
-            "\n".join(
-                [f"On {_day(day)} you said:", *(f'- "{m.text.strip()}"' for m in messages if m.said_at.date() == day)]
-            )
+            "\n".join([head.format(_day(day)), *(f'- "{m.text.strip()}"' for m in messages if m.said_at.date() == day)])
             for day in days
         )
     parts = [f'on {_day(m.said_at.date())} you said: "{quoted(question.text, m)}"' for m in messages]
@@ -132,8 +136,10 @@ def nearest(found: Sequence[MemoryEntry], context: MemoryContext) -> str:
     """What comes near to an answer and may be none, so that nothing is read into it that was not said."""
     told, older = newest_of_each(found)
     kept = _kept_too(older, context.messages)
-    if len(together(told)) == 1:
-        return f"The nearest that I have: {quote(told[0], context.messages, told[1:])}{kept}"
+    groups = _told_once(together(told), context.messages)
+    if len(groups) == 1:
+        (entry, *corrections), beside = groups[0]
+        return f"The nearest that I have: {quote(entry, context.messages, corrections, beside)}{kept}"
     return f"The nearest that I have:\n{_lines(told, context.messages)}{kept}"
 
 
@@ -223,6 +229,7 @@ def _quoted(entry: MemoryEntry, messages: Sequence[Message], verb: str) -> str:
         return f"on {_told_on(entry, messages)} you {verb} something that I cannot quote"
     parts: list[str] = []
     last_day: date | None = None
+    verb = f"{verb} about {who}" if (who := _who_is_meant(entry, found)) else verb
     for quotation in found:
         day = quotation.message.said_at.date()
         words = f'"{quotation.text}"'
@@ -230,10 +237,23 @@ def _quoted(entry: MemoryEntry, messages: Sequence[Message], verb: str) -> str:
         last_day = day
     meant = [day for day in _DATE_MEANT.findall(entry.text) if not any(day in one.text for one in found)]
     meaning = f" (meaning {', '.join(dict.fromkeys(meant))})" if meant else ""
-    return " ".join(parts) + meaning
+    return " and ".join(parts) + meaning
 
 
 _DATE_MEANT = re.compile(r"\(((?:\d{1,2} )?(?:[A-Z][a-z]+ )?\d{4}(?: to [^()]*\d{4})?)\)")
+
+
+_LEANS = re.compile(r"\W*(?:he|she|they|his|her|their)\b", re.IGNORECASE)
+
+
+def _who_is_meant(entry: MemoryEntry, quoted_of_it: Sequence[Quotation]) -> str:
+    """Whom the "she" means that the quotation begins with, by the memory, which names them; "" where it begins otherwise."""
+    if not quoted_of_it or not _LEANS.match(quoted_of_it[0].text):
+        return ""
+    subject = find_subject(entry.text)
+    if subject is None or _LEANS.match(subject.text) or len(subject.text.split()) > _A_NAME:
+        return ""
+    return said_to_user(re.sub(r"'s$", "", subject.text))
 
 
 def _words_of(entry: MemoryEntry, messages: Sequence[Message]) -> list[Quotation]:
@@ -267,11 +287,13 @@ def _list(found: Sequence[MemoryEntry], messages: Sequence[Message]) -> str:
     return f"You told me:\n{_lines(found, messages)}"
 
 
-def _lines(found: Sequence[MemoryEntry], messages: Sequence[Message]) -> str:
+def _lines(chosen: Sequence[MemoryEntry], messages: Sequence[Message]) -> str:
     lines = []
-    for (entry, *corrections), beside in _told_once(together(found), messages):
-        words = " ".join(f'"{quotation.text}"' for quotation in _words_of(entry, messages))
-        line = f"- {words} ({_told_on(entry, messages)}) {_marks(entry, beside)}"
+    for (entry, *corrections), beside in _told_once(together(chosen), messages):
+        found = _words_of(entry, messages)
+        about = f"About {who}: " if (who := _who_is_meant(entry, found)) else ""
+        words = " and ".join(f'"{quotation.text}"' for quotation in found)
+        line = f"- {about}{words} ({_told_on(entry, messages)}) {_marks(entry, beside)}"
         lines.append(" ".join([line, *_since(corrections, messages)]))
     return "\n".join(lines)
 

@@ -127,7 +127,7 @@ def _animate_subject(clause: str, known: set[str]) -> str | None:
     subject = find_subject(clause)
     if subject is None or (re.match(r"(?:is|was|are|'s)\b", subject.rest) and _animate_naming(subject.rest, known)):
         return None
-    text = subject.text
+    text = re.sub(r"'s$", "", subject.text)  # "Rufus's terrified of thunder"
     if inside := _animate_naming(text, known):
         return inside
     owner = re.match(r"((?:[Mm]y |[Oo]ur )?([\w-]+))'s \w", text)  # "Grandma's birthday is in May, she …"

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
+from m2a.agents.offline import lexicon
 from m2a.agents.offline.acts import Utterance, utterances
 from m2a.agents.offline.clauses import sentences
 from m2a.agents.offline.dates import find_dates
@@ -12,7 +13,7 @@ from m2a.agents.offline.kinds import KINDS, Kind, kind_of
 from m2a.agents.offline.names import antecedent, find_names
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.statements import topic_of
-from m2a.agents.offline.text import plain, stem
+from m2a.agents.offline.text import plain, stem, tokens
 from m2a.types import Concept, DateInterval, Message
 
 # Asked of what somebody is told not to bear.
@@ -98,7 +99,8 @@ def resolve(text: str, recent: Sequence[Message], concepts: Sequence[Concept]) -
         if names:
             return said[-1].replace(names[0], follow_up["what"].strip())
     parts = [part for one in said for part in sentences(plain(one))]
-    personal = re.search(r"\b(?:he|she|him|his|her)\b", text, re.IGNORECASE) and not find_names(text)
+    pronoun = re.search(r"\b(?:he|she|him|his|her)\b", text, re.IGNORECASE)
+    personal = pronoun and not find_names(text) and not _speaks_of_somebody(text[: pronoun.start()])
     if personal and (named := antecedent(parts, concepts)):
         text = re.sub(r"\b(?:his|her)\b(?= \w)", f"{named}'s", text, flags=re.IGNORECASE)
         text = re.sub(r"\b(?:he|she|him|her)\b", named, text, flags=re.IGNORECASE)
@@ -106,6 +108,15 @@ def resolve(text: str, recent: Sequence[Message], concepts: Sequence[Concept]) -
     if loose and (topic := topic_of(parts)):
         text = re.sub(r"\b(?:it|that one)\b", topic, text, count=1, flags=re.IGNORECASE)
     return text
+
+
+def _speaks_of_somebody(text: str) -> bool:
+    """Whether whom a pronoun after it means is named there: "Where is my sister and what does she …"."""
+    words = (re.sub(r"'s$", "", token.lower) for token in tokens(plain(text)))
+    return any(word in _SOMEBODY for word in words)
+
+
+_SOMEBODY = frozenset((*lexicon.RELATIONS, *lexicon.PETS, *lexicon.JOBS))
 
 
 def parse(text: str, today: date, *, context: str = "", has_photos: bool = False) -> Question:
@@ -160,4 +171,7 @@ def _points_at_photo(text: str) -> bool:
         text,
     )
     is_it = r"(?:so )?(?:is|was) (?:this|that|it|he|she) (?:my |our )?[\w' -]{1,30}\?*"
-    return bool(asks and not content_words(shown)) or bool(re.fullmatch(is_it, text, re.IGNORECASE))
+    who = re.match(
+        r"\W*(?:and |so |but |ok |okay )*who(?:'s| is| are| was) (?:this|that|these|those)\b", text, re.IGNORECASE
+    )
+    return bool(who or (asks and not content_words(shown)) or re.fullmatch(is_it, text, re.IGNORECASE))

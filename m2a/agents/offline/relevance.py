@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from m2a.agents.offline import lexicon
 from m2a.agents.offline.answer_kinds import gives_the_name, goes_by_a_name, holds_kind, tells_the_taste
 from m2a.agents.offline.clauses import segments
 from m2a.agents.offline.kinds import KINDS
@@ -104,6 +105,7 @@ def judged(
                 is_counted=_has_one(entry.text, counted),
                 tells_taste=tells_the_taste(question, entry.text),
                 is_anothers=entry.memory_id in of_others
+                or _is_elsewhere(entry.text, counted)
                 or tells_anothers(question.text, entry.text)
                 or tells_another_thing(question, entry.text),
             ),
@@ -179,8 +181,15 @@ _OF_ALL = frozenset(
     )
 )
 # Of the household, by whoever speaks.
+_HOUSEHOLD = frozenset(
+    "boyfriend child daughter fiance fiancee girlfriend husband kid partner son spouse stepdaughter stepson wife".split()
+)
+_ELSEWHERE = (
+    rf" (?:[\w-]+ ){{0,2}}(?:{'|'.join(sorted(set(lexicon.RELATIONS) - _HOUSEHOLD))})s?['’]"  # "my neighbour's dog"
+)
 _OURS = (
-    r"\b(?:my|our|us|we|i've|have|has|had|got|adopted|bought|inherited|fostering|rescued|picked up|took in|taken in)\b|"
+    rf"\b(?:my|our)\b(?!{_ELSEWHERE})|"
+    r"\b(?:us|we|i've|have|has|had|got|adopted|bought|inherited|fostering|rescued|picked up|took in|taken in)\b|"
     r"\b(?-i:[A-Z])\w+,? the \w+"  # "Pickle the tortoise"
 )
 
@@ -188,6 +197,12 @@ _OURS = (
 def _has_one(text: str, kind: frozenset[str]) -> bool:
     """Whether it tells of having one of the kind."""
     return bool(kind) and not kind.isdisjoint(stems(text)) and bool(re.search(_OURS, text, re.IGNORECASE))
+
+
+def _is_elsewhere(text: str, kind: frozenset[str]) -> bool:
+    """Whether what it tells of the kind is in another household: the neighbour's dog is none of "our pets"."""
+    of_others = re.search(rf"\b(?:my|our){_ELSEWHERE}", text, re.IGNORECASE)
+    return bool(kind) and of_others is not None and not _has_one(text, kind)
 
 
 _MINE = re.compile(r"\bmy (?P<what>(?:[\w-]+ ){0,2}[\w-]+)(?P<more>['’])?", re.IGNORECASE)

@@ -20,7 +20,7 @@ from m2a.types import MemoryEntry, Message
 
 CONNECT = (
     "I run without a language model, so I can only remember what you tell me and look it up. "
-    "To connect one, set M2A_CHAT_MODEL (the README shows how)."
+    "You can connect one in the page's Settings."
 )
 # Small talk: what was said, and what goes well with it. The first that fits.
 _SMALL_TALK = (
@@ -132,15 +132,17 @@ def acknowledgement(reading: Reading, answered: Sequence[str] = (), *, is_tempor
     if any(sentence not in answered for sentence in reading.unread):
         which = "part of that" if reading.observations or reading.forgets else "that"
         parts.append(
-            f"I can't read {which} without a language model, so it stays in this conversation only and is no memory."
+            f"I can't read {which} without a language model, so it stays in this conversation only and is not remembered."
         )
     if any(_FORGETS_ELSEWHERE.match(sentence) for sentence in reading.unread):
         parts.append("If you asked me to forget something: I did not. In English I can.")
     if reading.left_out:
-        more = "1 more sentence stays" if reading.left_out == 1 else f"{reading.left_out} more sentences stay"
-        parts.append(
-            f"That is long: {more} in this conversation only and {'is' if reading.left_out == 1 else 'are'} no memory."
+        more, are = (
+            ("1 more sentence stays", "is")
+            if reading.left_out == 1
+            else (f"{reading.left_out} more sentences stay", "are")
         )
+        parts.append(f"That is long: {more} in this conversation only and {are} not remembered.")
     return " ".join(parts)
 
 

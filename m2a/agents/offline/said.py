@@ -18,7 +18,7 @@ _ALIKE = 0.7  # what a word counts that begins alike
 _LEAST = 2  # words
 _AS_MANY = 0.6  # of the words that the best message holds, those that another one told beside it holds
 _TOLD = 2  # messages
-_OF_A_DAY = 12
+OF_A_DAY = 12
 
 
 def find_said(question: Question, messages: Sequence[Message], state: TurnState) -> list[Message]:
@@ -57,7 +57,7 @@ def told_then(messages: Sequence[Message], state: TurnState, sense: Sense) -> li
         and message.message_id not in superseded_ids(state)
         and any(one.act in ("tell", "preference", "unread") for one in utterances(message.text, sense))
     ]
-    return told[-_OF_A_DAY:]
+    return told[-OF_A_DAY:]
 
 
 def quoted(question: str, message: Message) -> str:

@@ -18,6 +18,9 @@ _ORDINAL = re.compile(
     r"(?:photo|picture|number|no\.?) (?P<number>[1-8]))(?= ?(?:is|was|shows|isn't|wasn't|'s)\b)",
     re.IGNORECASE,
 )
+_IN_ORDINAL = re.compile(
+    rf"\b(?:in|on) the (?P<word>{'|'.join(ORDINALS)}|last) (?:one|photo|picture|pic)\b", re.IGNORECASE
+)
 _LEFT_OR_RIGHT = re.compile(
     r"\b(?:on |to )?(?:the )?(?P<side>left|right)(?: one| photo)? (?:is|shows|you see) (?P<named>.+?)"
     r"(?=,? (?:and|,) (?:on |to )?(?:the )?(?:left|right)\b|[.;!]|$)",
@@ -109,14 +112,26 @@ def said_to_user(name: str) -> str:
 
 
 def _shown_before(message: Message, recent: Sequence[Message]) -> tuple[str, ...]:
-    """The photos of the newest message that has some, unless the conversation has gone on to something else."""
+    """The photos of the newest message that has some, unless the conversation has gone on to something else.
+
+    Of several the one that was spoken of last, where the message does not say itself which it means.
+    """
     earlier = [one for one in recent if one.role == "user" and one.message_id < message.message_id]
+    says_which = _ordinal(message.text) is not None
+    newest = None
     for one in reversed(earlier[-_ANSWERED:]):
         if one.photos:
-            return one.photos
-        if len(one.text.split()) > _IDLE and not _IS_NAMED.search(one.text) and not _DENIES.search(one.text):
+            return one.photos if newest is None or says_which else _chosen(newest, one.photos)
+        newest = newest or _ordinal(one.text)
+        names = _IS_NAMED.search(one.text) or _DENIES.search(one.text) or _ordinal(one.text)
+        if len(one.text.split()) > _IDLE and not names:
             return ()
     return ()
+
+
+def _ordinal(text: str) -> re.Match[str] | None:
+    """Which of several photos is spoken of."""
+    return _ORDINAL.search(text) or _IN_ORDINAL.search(text)
 
 
 def _answer(message: Message, recent: Sequence[Message], concepts: Sequence[Concept]) -> Iterator[PhotoSaying]:
@@ -131,15 +146,15 @@ def _answer(message: Message, recent: Sequence[Message], concepts: Sequence[Conc
     named = list(_NAMED_OUTRIGHT.finditer(recent[-1].text)) if is_no else []
     for asked in (*_ASKED.finditer(recent[-1].text), *named):
         concept = next((one for one in concepts if said_to_user(one.name) == asked["name"]), None)
-        photo_ids = _chosen(asked["which"], None, shown) if asked["which"] else shown
+        photo_ids = _at(asked["which"], shown) if asked["which"] else shown
         if concept is not None and photo_ids:
             yield _saying(typed, concept.name, concept.kind, photo_ids, denied=is_no)
 
 
 def _read(sentence: str, photo_ids: tuple[str, ...], concepts: Sequence[Concept], *, under: bool) -> PhotoSaying | None:
-    ordinal = _ORDINAL.search(sentence)
+    ordinal = _ordinal(sentence)
     if ordinal is not None:
-        photo_ids = _chosen(ordinal["word"], ordinal["number"], photo_ids)
+        photo_ids = _chosen(ordinal, photo_ids)
         sentence_of_one = f"{sentence[: ordinal.start()]}this{sentence[ordinal.end() :]}"
     else:
         sentence_of_one = sentence
@@ -167,12 +182,16 @@ def _read(sentence: str, photo_ids: tuple[str, ...], concepts: Sequence[Concept]
     return None
 
 
-def _chosen(word: str | None, number: str | None, photo_ids: tuple[str, ...]) -> tuple[str, ...]:
+def _chosen(ordinal: re.Match[str], photo_ids: tuple[str, ...]) -> tuple[str, ...]:
     """The photo of that ordinal or number, in the order shown; none where there are not so many."""
-    if word is not None and word.lower() == "last":
+    return _at(ordinal["word"] or ORDINALS[int(ordinal["number"]) - 1], photo_ids)
+
+
+def _at(word: str, photo_ids: tuple[str, ...]) -> tuple[str, ...]:
+    if word.lower() == "last":
         return photo_ids[-1:]
-    position = ORDINALS.index(word.lower()) if word is not None and word.lower() in ORDINALS else int(number or 0) - 1
-    return photo_ids[position : position + 1] if position >= 0 else ()
+    position = ORDINALS.index(word.lower()) if word.lower() in ORDINALS else len(photo_ids)
+    return photo_ids[position : position + 1]
 
 
 def _saying(
@@ -184,7 +203,12 @@ def _saying(
     denied: bool = False,
     aliases: tuple[str, ...] = (),
 ) -> PhotoSaying:
-    which = "photo" if len(photo_ids) == 1 else "photos"
-    verb = ("do not show" if denied else "show") if which == "photos" else "does not show" if denied else "shows"
+    which, shows = ("photo", "shows") if len(photo_ids) == 1 else ("photos", "show")
     mention = NamedConcept.model_validate({"name": name, "kind": kind, "aliases": aliases, "denied": denied})
-    return PhotoSaying(said, f"The {which} {verb} {name}.", mention, photo_ids)
+    if name.endswith(("'s", "s'")):  # "my aunt's"
+        return PhotoSaying(said, f"What the {which} {shows} is {'not ' if denied else ''}{name}.", mention, photo_ids)
+    beside = re.search(rf"{re.escape(name)}(, (?:my|our|the) [^,.;!?]+)(?=[,.;!?]|$)", said)
+    if beside and not denied:  # "Bobo, my neighbour's dog"
+        return PhotoSaying(said, f"The {which} {shows} {name}{beside[1]}.", mention, photo_ids)
+    denies = "does not show" if which == "photo" else "do not show"
+    return PhotoSaying(said, f"The {which} {denies if denied else shows} {name}.", mention, photo_ids)

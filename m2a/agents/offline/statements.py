@@ -10,7 +10,7 @@ from datetime import date
 from typing import Literal
 
 from m2a.agents.offline import lexicon
-from m2a.agents.offline.acts import Utterance, utterances
+from m2a.agents.offline.acts import SHOWS, Utterance, utterances
 from m2a.agents.offline.change_words import TAKES_BACK, corrects
 from m2a.agents.offline.clauses import find_subject, has_verb, is_past, segments, sentences
 from m2a.agents.offline.dates import WEEKDAYS, FoundDate, annotate, find_dates
@@ -196,8 +196,9 @@ def _is_of(observation: Observation, saying: PhotoSaying) -> bool:
 
 
 def _about_photo(utterance: Utterance) -> Utterance:
-    """Idle talk by itself, but under a photo it says what the photo shows: "this is my teapot", "our kitchen"."""
-    return replace(utterance, act="tell") if utterance.act == "chat" and _OWN.match(utterance.text) else utterance
+    """Idle talk by itself, but under a photo it says what that shows: "this is my teapot", "look what I bought"."""
+    shows = utterance.act == "chat" and (_OWN.match(utterance.text) or SHOWS.match(utterance.text))
+    return replace(utterance, act="tell") if shows else utterance
 
 
 def _observations(
@@ -281,7 +282,13 @@ def _with_name(clause: str, named: str) -> str:
     if not re.match(r"(?:he|she)'", clause, re.IGNORECASE):
         return re.sub(r"^(?:he|she)\b", named, clause, flags=re.IGNORECASE)
     subject = find_subject(clause)
-    return clause if subject is None else f"{named} {subject.rest}"
+    if subject is None:
+        return clause
+    if re.match(
+        r"has (?!got\b|been\b|had\b)", subject.rest
+    ):  # "he's terrified", "he's left": is or has, nobody can tell
+        return re.sub(r"^(?:he|she)(?=')", named, clause, flags=re.IGNORECASE)
+    return f"{named} {subject.rest}"
 
 
 def dates_of(text: str, today: date) -> list[FoundDate]:
@@ -338,7 +345,10 @@ def with_concepts(
     return tuple(given.values())
 
 
+_EMOTICON = re.compile(r"^\s+|\s*[:;]['-]?[()DPp/|]*\s*$")
+
+
 def _sentence(text: str) -> str:
-    text = text.strip().strip(",;:- ")
+    text = _EMOTICON.sub("", text).strip(",;:- ")
     text = text[:1].upper() + text[1:]
     return text if text.endswith("?") else text.rstrip(".!") + "."
