@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from data_synthesis.wording import holds, words_of
+from data_synthesis.wording import content_of, holds, words_of
 
 # What people and models say when they know nothing. An accepted answer that stands in one of these makes it right.
 DECLINES = (
@@ -22,17 +22,24 @@ _NUMBER = re.compile(
 _PLURALS = ("teeth", "feet")
 
 
-def says_too_little(answer: str) -> bool:
-    """Whether it is a bare number, which stands in "2 weeks" as well as in "2 days", or stands in a refusal to answer."""
-    return bool(_NUMBER.fullmatch(answer)) or any(holds(decline, answer) for decline in DECLINES)
+def says_too_little(answer: str, question: str = "") -> bool:
+    """Whether it is a bare number, which stands in "2 weeks" as well as in "2 days", stands in a refusal to answer, or
+    says no more than how many there are of what the question names: "two eyes", if it does not ask how many."""
+    words = content_of(answer)
+    told = {word for word in words if not _NUMBER.fullmatch(word)}
+    counted = told and told != words and told <= content_of(question) and words_of(question)[:2] != ["how", "many"]
+    return bool(counted or _NUMBER.fullmatch(answer)) or any(holds(decline, answer) for decline in DECLINES)
 
 
-def too_little_fault(accepted: Iterable[str]) -> str | None:
+def too_little_fault(accepted: Iterable[str], question: str) -> str | None:
     """The first accepted answer that says too little, as a sentence; or None."""
-    found = next((answer for answer in accepted if words_of(answer) and says_too_little(answer)), None)
+    found = next((one for one in accepted if words_of(one) and says_too_little(one, question)), None)
     if found is None:
         return None
-    return f"the accepted answer {found!r} is a bare number or stands in a refusal to answer; write it out or leave it out."
+    told = "is a bare number or stands in a refusal to answer"
+    if not says_too_little(found):
+        told = "only counts what the question names"
+    return f"the accepted answer {found!r} {told}; write it out or leave it out."
 
 
 def written_out(accepted: Iterable[str], noun: str) -> tuple[str, ...]:

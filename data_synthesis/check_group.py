@@ -26,6 +26,7 @@ from data_synthesis.seen import Sight, in_words
 from data_synthesis.wording import (
     answer_given_away,
     bracketed_names,
+    content_of,
     holds,
     notes,
     options_of,
@@ -35,6 +36,12 @@ from data_synthesis.wording import (
 )
 
 TEMPORAL = 7
+# What is done by writing a turn; anything else may have been done on another day, which the turn then says.
+_SAYING = re.compile(
+    r"\b(?:shar(?:e|ed|ing)|sen[dt]|show(?:ed|n)?|posted|tell|told|mention(?:ed)?|sa(?:y|id)|ask(?:ed)?|talk(?:ed)?|wr[io]te|"
+    r"announced?|thank(?:ed)?|complain(?:ed)?)\b",
+    re.I,
+)
 Found = Iterator[tuple[str, str]]
 
 
@@ -71,15 +78,21 @@ def faults_of(
     for place in sight.turns:
         found = (*_turn_faults(place, sight), *(("truth", told) for told in claim_faults(place, sight)))
         faults += [GroupFault(*one, place, subject=in_words(place).capitalize()) for one in found]
-    asked: dict[tuple[object, ...], int] = {}
     for number, question in enumerate(group.questions, start=1):
         found = (*_question_faults(question, sight),)
-        before = asked.setdefault((*words_of(question.text), *question.photos), number)
-        if before < number:
+        same = (before for before, one in enumerate(group.questions[: number - 1], start=1) if _same(one, question))
+        if before := next(same, None):
             found += (("duplicates", f"it was asked before, as question {before}."),)
         subject = f"Question {number} ({question.text!r})"
         faults += [GroupFault(*one, question=number, subject=subject) for one in found]
     return faults
+
+
+def _same(one: GeneratedQuestion, other: GeneratedQuestion) -> bool:
+    """Whether one asks what the other asks, be it with a word more."""
+    words, others = content_of(one.text), content_of(other.text)
+    alike = (words <= others or others <= words) and (one.answer, one.evidence) == (other.answer, other.evidence)
+    return one.photos == other.photos and (alike or words_of(one.text) == words_of(other.text))
 
 
 def keeps_the_rules(sight: Sight) -> Callable[[GeneratedQuestion], bool]:
@@ -210,7 +223,7 @@ def _answer_faults(question: GeneratedQuestion) -> Iterator[str]:
         yield "the answer is empty."
     if not all(map(words_of, question.accepted)):
         yield "an accepted answer is empty."
-    if fault := too_little_fault(question.accepted):
+    if fault := too_little_fault(question.accepted, question.text):
         yield fault
     if given := answer_given_away(question.text, (question.answer, *question.accepted)):
         yield f"the answer {given!r} stands in the question."
@@ -273,6 +286,9 @@ def _derivation_faults(question: GeneratedQuestion, sight: Sight) -> Iterator[st
             return
         if event.place not in question.evidence:
             yield f"its date follows from {name}, not in its evidence."
+        told = {expression: day for expression, day in sight.dates_told(event.place) if day <= said_on and expression}
+        if not event.expression and told and said_on not in told.values() and not _SAYING.search(question.text):
+            yield f"{name} says {next(iter(told))!r}; of its own day is only what is said or shown in it."
         try:
             days.append(resolve(event.expression, said_on))
         except ValueError as error:

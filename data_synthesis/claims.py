@@ -20,6 +20,8 @@ _HAPPENED = (
 )
 _WILL = r"(?:'ll|will|shall|(?:'m|am|'re|are|'s|is) going to)"
 _PICTURE = r"\b(?:pictures?|photos?|pics?|shots?|snapshots?)\b"
+_SENT = r"(?:sent|showed|shared|posted)"
+_GOT = r"(?:bought|adopted|own|owned|inherited|raised|picked out)"
 _PLACE = r"(?:at|in|on|by|under|near|beside) (?:the|a|an|my|our|your|his|her) ([a-z][\w-]*(?: [a-z][\w-]*)?)"
 # Places of which a photo says nothing: where it is kept, seen or told of, and when it was taken.
 _NOT_THERE = content_of(
@@ -32,7 +34,12 @@ _COLOURS = (
     "violet lavender khaki navy crimson scarlet magenta cream tan"
 )
 _COLOURED = re.compile(rf"\b(?:that|those|its|his|her) (?:\w+ )?((?:{'|'.join(_COLOURS.split())}) [a-z]+)", re.I)
-_OF_OTHERS = re.compile(r"\b(?:like|same|only|but|another|want\w*|other|wish|instead|if|should|could|would)\b", re.I)
+_IS_COLOURED = re.compile(
+    rf"(\w+)(?:'s| is| are| was| were| looks?)(?: so| very| really| all| quite)? ({'|'.join(_COLOURS.split())})\b", re.I
+)
+_OF_OTHERS = re.compile(
+    r"\b(?:not|like|same|only|but|another|want\w*|other|wish|instead|if|should|could|would)\b", re.I
+)
 _KIN = (
     "brother sister cousin uncle aunt mother father mom dad mum grandma grandpa grandmother grandfather friend neighbor "
     "neighbour roommate coworker colleague boss landlord landlady hairdresser barber dentist doctor teacher husband wife son "
@@ -44,7 +51,8 @@ _RELATED = re.compile(
 _DAY_MONTH = rf"(?:\d{{1,2}}(?:st|nd|rd|th)? (?:{'|'.join(MONTHS)})|(?:{'|'.join(MONTHS)}) \d{{1,2}}(?:st|nd|rd|th)?)"
 _DATED = re.compile(rf"\b(?:is|was|are|were|'s) (?:taken |made |shot )?(?:from|on) ({_DAY_MONTH})")
 _TODAY = re.compile(
-    rf"\b(?:it's|it is|today is|today's) (?:already |just |finally |only )?({'|'.join(WEEKDAYS)})\b(?! (?:that|when|for|we|I)\b)",
+    rf"\b(?:it's|it is|today is|today's) (?:already |just |finally |only )?({'|'.join((*WEEKDAYS, *MONTHS))})\b"
+    r"(?! (?:that|when|for|we|I|\d+)\b)",
     re.I,
 )
 # What people say at some time of the year or the day alone; north of the equator, where LoCoMo's people live.
@@ -116,8 +124,9 @@ def _calendar(place: TurnPlace, sight: Sight) -> Iterator[str]:
     for words, hours in _HOURS:
         if hour not in hours and re.search(rf"(?:^|[.!?] ){words}\b", turn.text, re.I):
             yield f"it says {words!r} at {hour} o'clock."
-    if (match := _TODAY.search(turn.text)) and match[1].title() != WEEKDAYS[day.weekday()]:
-        yield f"it says {match[0]!r} on a {WEEKDAYS[day.weekday()]}."
+    now = WEEKDAYS[day.weekday()], MONTHS[day.month - 1]
+    if (match := _TODAY.search(turn.text)) and match[1].title() not in now:
+        yield f"it says {match[0]!r} on a {now[0]} in {now[1]}."
     for expression, then in sight.dates_told(place):
         words = rf"\b{re.escape(expression)}\b"
         past = rf"{words},? {_WHO} {_HAPPENED}\b|{_WHO} {_HAPPENED} [^.,;!?]{{0,60}}?{words}"
@@ -148,21 +157,48 @@ def _stated(sight: Sight, place: TurnPlace, one: PersonalConcept) -> frozenset[s
 
 
 def _pictured(place: TurnPlace, sight: Sight) -> Iterator[str]:
-    """Where a turn says that its photo was taken, it was; and a coloured thing that a reply sees on it is stated of it."""
+    """Where a turn says that its photo was taken, it was; and a colour that it or its reply sees there is stated of it."""
     turn, before = sight.turns[place], TurnPlace(place.session, place.turn - 1)
-    for one in sight.concepts:
+    at = place if turn.photos else before
+    seen = [one for one in sight.concepts if at in sight.showing(one)]
+    for one in seen if turn.photos else ():
         shown = [photo for photo in one.photos if photo.path in turn.photos]
-        said = re.search(rf"\b{re.escape(one.name)},? {_PLACE}", turn.text) if shown else None
-        if said and all(photo.setting for photo in shown):
+        alone = r"|\b(?:that|this) (?:is|was)(?: taken)?|\btaken" * (len(seen) == 1)
+        for said in re.finditer(rf"(?:\b{re.escape(one.name)},?{alone}) {_PLACE}", turn.text, re.I):
             words = content_of(said[1])
-            if not words & _NOT_THERE and not words & _stated(sight, place, one):
+            if all(photo.setting for photo in shown) and not words & (_NOT_THERE | _stated(sight, place, one)):
                 yield f"it says {said[0]!r}, but its photo is {shown[0].setting!r}."
-    seen = [one for one in sight.concepts if before in sight.showing(one)] if not turn.photos else []
-    stated = frozenset().union(*(_stated(sight, before, one) | content_of(one.name) for one in seen))
+    stated = frozenset().union(*(_stated(sight, at, one) | content_of(one.name) for one in seen))
     for sentence in sentences_of(turn.text) if stated else ():
-        match = _COLOURED.search(sentence)
-        if match and not _OF_OTHERS.search(sentence) and not content_of(match[1]) <= stated:
-            yield f"nothing that is stated of the photo before says {match[0]!r}."
+        found = [(match[0], match[1]) for match in _COLOURED.finditer(sentence)]
+        if content_of(sentence) & stated:
+            found += [(match[0], match[2]) for match in _IS_COLOURED.finditer(sentence)]
+        for phrase, colour in found if not _OF_OTHERS.search(sentence) else ():
+            if not content_of(colour) <= stated:
+                yield f"nothing that is stated of the photo {'before ' * (at != place)}says {phrase!r}."
 
 
-_CHECKS: tuple[Callable[[TurnPlace, Sight], Iterator[str]], ...] = (_people, _calendar, _pictured)
+def _recalled(place: TurnPlace, sight: Sight) -> Iterator[str]:
+    """A picture that a turn says the other has sent was shown by the other before; and nobody has bought the other's."""
+    turn = sight.turns[place]
+    for sentence in sentences_of(turn.text):
+        for one in (concept for concept in sight.concepts if holds(sentence, concept.name)):
+            places = sight.showing(one)
+            given = [at for at in places if at < place and sight.turns[at].speaker != turn.speaker]
+            given = [at for at in given if at.session == place.session or not re.search(r"\bjust\b", sentence)]
+            sent = re.search(rf"\b(?:thank|you (?:just )?{_SENT})", sentence, re.I) and re.search(
+                _PICTURE, sentence, re.I
+            )
+            if sent and not given:
+                yield f"no picture of {one.name} was shown to {turn.speaker} before."
+            others = all(sight.turns[at].speaker != turn.speaker for at in places)
+            if places and others and re.search(rf"\bI (?:\w+ )?{_GOT} {re.escape(one.name)}\b", sentence):
+                yield f"{turn.speaker} calls {one.name} their own, but {sight.turns[places[0]].speaker} shows it."
+
+
+_CHECKS: tuple[Callable[[TurnPlace, Sight], Iterator[str]], ...] = (
+    _people,
+    _calendar,
+    _pictured,
+    _recalled,
+)

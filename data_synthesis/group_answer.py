@@ -235,14 +235,16 @@ def _question(question: _Question, places: Mapping[str, TurnPlace]) -> Generated
         text=question.question.strip(),
         answer=question.answer.strip(),
         evidence=tuple(dict.fromkeys(places[turn_id] for turn_id in question.evidence)),
-        accepted=tuple(dict.fromkeys(text.strip() for text in question.accepted or () if not _useless(text))),
+        accepted=tuple(
+            dict.fromkeys(text.strip() for text in question.accepted or () if not _useless(text, question.question))
+        ),
         derivation=derivation,
     )
 
 
-def _useless(accepted: str) -> bool:
+def _useless(accepted: str, question: str) -> bool:
     """Whether an answer that a model would accept is not worth a repair of the group: it is left out."""
-    return not accepted.strip() or says_too_little(accepted)
+    return not accepted.strip() or says_too_little(accepted, question)
 
 
 def _with_paths(group: GeneratedGroup, ids: Mapping[str, Path]) -> GeneratedGroup:

@@ -10,15 +10,15 @@ from itertools import chain
 
 from data_synthesis.dates import MONTHS, written
 from data_synthesis.group import VISUAL_RETRIEVAL, ConceptPhoto, GeneratedQuestion, PersonalConcept, TurnPlace
-from data_synthesis.seen import OPEN_DOMAIN, POSES, Fact, Sight, facts_of
+from data_synthesis.seen import OPEN_DOMAIN, POSES, Fact, Sight, facts_of, plain_look
 from data_synthesis.wording import content_of, holds, names_of, sentences_of
 
 MULTI_HOP = 6
 Found = Iterator[tuple[str, str]]
 _DAY = re.compile(rf"\b\d{{1,2}} (?:{'|'.join(MONTHS)}) \d{{4}}\b")
-_SHOWS = r"(?:share|shared|sent|send|showed|shown?)"
+_SHOWS = r"(?:first |last |also )?(?:share|shared|sent|send|showed|shown?)"
 _BEFORE = re.compile(r"\b(before|after) the (?:one|picture|photo|pic)\b")
-_WHICH = re.compile(rf"\b(first|last) {_SHOWS}\b")
+_WHICH = re.compile(rf"\b(first|last) (?:{_SHOWS})\b")
 _WISH = r"\b(?:want|tri|try|hop|plan|almost|nearl|about|offer|mean|wish)\w*"
 _CORRECTS = re.compile(
     r"\b(?:wrong|turns out|mix(?:ed|ing|-up)|take (?:something|it|that) back|my fault|correct(?:ion)?|mistake|told you it was)\b",
@@ -204,6 +204,15 @@ def _foreign_dates(question: GeneratedQuestion, sight: Sight) -> Found:
             yield "truth", f"its date follows from {sight.turn_name(place)}, which shows another photo."
 
 
+def _strangers(question: GeneratedQuestion, sight: Sight) -> Found:
+    """Whom it describes by their looks, its evidence shows."""
+    shown = [one for one, *_ in sight.shown_by(question)]
+    for one in sight.concepts if not question.photos else ():
+        look = plain_look(one.short_description)
+        if look and one not in shown and holds(question.text, look):
+            yield "truth", f"it speaks of {look!r}, which nothing in its evidence shows."
+
+
 def _misplaced(question: GeneratedQuestion, sight: Sight) -> Found:
     """Days and people in the question that its evidence does not have, and what nobody did that it asks of as done."""
     places, derived = sight.places(question), question.derivation
@@ -277,7 +286,11 @@ def _answers(question: GeneratedQuestion, text: str) -> bool:
 
 def _steps(question: GeneratedQuestion, sight: Sight) -> Found:
     """Of several steps the answer in words is told apart from the photo that says who is meant, by a turn about the same."""
-    if question.category != MULTI_HOP or sight.answered(question):
+    if question.category != MULTI_HOP:
+        return
+    if len(question.evidence) < 2:
+        yield "evidence", "of several steps it names one turn; a question of category 6 needs two."
+    if sight.answered(question):
         return
     shown_in = {one.place for one in sight.seen_for(question)}
     says = [place for place in sight.places(question) if _answers(question, sight.turns[place].text)]
@@ -292,5 +305,5 @@ def _steps(question: GeneratedQuestion, sight: Sight) -> Found:
 
 
 _CHECKS: tuple[Callable[[GeneratedQuestion, Sight], Found], ...] = (
-    *(_false_forms, _settings, _order, _misplaced, _other_names, _idle, _steps),
+    *(_false_forms, _settings, _order, _strangers, _misplaced, _other_names, _idle, _steps),
 )

@@ -72,8 +72,8 @@ def facts_of(concept: PersonalConcept, photo: ConceptPhoto) -> list[Fact]:
             key = " ".join(re.split(r"[_\W]+", one.key))
             words = content_of(" ".join((one.value, *one.accepted, key)))
             question = re.sub(r"\{N\}('s)?|[\[\]|]", " ", ATTRIBUTE_QUESTIONS.get(one.key, ""))
-            topics = (content_of(key) - _ASKS_LITTLE, content_of(question) - _ASKED_OF_ANY)
-            facts.append(Fact("attribute", one.value, words, tuple(filter(None, topics)), one.accepted))
+            topics = filter(None, (content_of(key) - _ASKS_LITTLE, content_of(question) - _ASKED_OF_ANY))
+            facts.append(Fact("attribute", one.value, words, tuple(topics) or (_american(key),), one.accepted))
     if concept.short_description:
         words = content_of(f"{concept.short_description} {concept.class_name}")
         facts.append(Fact("look", concept.short_description, words))
@@ -83,6 +83,15 @@ def facts_of(concept: PersonalConcept, photo: ConceptPhoto) -> list[Fact]:
         if one.photo == photo.path
     ]
     return facts
+
+
+def plain_look(look: str) -> str:
+    """A look without its remarks in brackets."""
+    return re.sub(r"\s*\([^()]*\)", "", look)
+
+
+def _american(text: str) -> frozenset[str]:
+    return content_of(text.lower().replace("colour", "color"))
 
 
 def look_words(concept: PersonalConcept) -> frozenset[str]:
@@ -261,7 +270,8 @@ class Sight:
             return [fact for fact in facts if fact.kind == "asked" and fact.asked_by(asked)] or facts
         if whole_words(question.text)[:1] == ["where"]:
             return [fact for fact in facts if fact.kind == "setting"]
-        return [fact for fact in facts if fact.asked_by(asked - content_of(concept.name))] or facts
+        asked = (asked | _american(question.text)) - content_of(concept.name)
+        return [fact for fact in facts if fact.asked_by(asked)] or facts
 
     def _needed(
         self, question: GeneratedQuestion, concept: PersonalConcept, photo: ConceptPhoto
@@ -295,7 +305,7 @@ class Sight:
         """The words by which the question tells the concept from all others, out of what is stated of its looks."""
         others = [look_words(one) for one in self.everyone if one is not concept]
         for text in _look_texts(concept, photo):
-            text = re.sub(r"\s*\([^()]*\)", "", text)
+            text = plain_look(text)
             words = content_of(text) - content_of(concept.class_name) - POSES
             if words and words <= asked and not any(words <= other for other in others):
                 return text

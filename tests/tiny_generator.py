@@ -70,7 +70,8 @@ def _questions(request: GroupRequest) -> tuple[GeneratedQuestion, ...]:
                 derivation = Derivation(DatedEvent(told, "yesterday"))
             else:
                 text += f"what is around {concept.name} in the picture shared on {_written(day)}?"
-                answer, evidence, derivation = photo.setting or f"answer {number}", (shown,), None
+                answer, derivation = photo.setting or f"answer {number}", None
+                evidence = (told, shown) if category == 6 else (shown,)
             questions.append(GeneratedQuestion(category, text, answer, evidence, derivation=derivation))
     return tuple(questions)
 

@@ -41,10 +41,10 @@ def _session(script: Script, number: int) -> tuple[GeneratedTurn, ...]:
                 last = turns[-1][-1]
                 last.text = _WITHOUT_QUESTION.sub("", last.text)
                 if place > 1:
-                    _lead_in(script, lines[0])
+                    _lead_in(script, lines[0], sad=_mood(passage, lines) == "sad")
         elif turns:
             if passage is not None and place > 1:
-                _lead_in(script, lines[0], after_sad=before == "sad")
+                _lead_in(script, lines[0], sad=_mood(passage, lines) == "sad", after_sad=before == "sad")
             _answer(script, lines[0], before)
         before = _mood(passage, lines)
         if passage is not None and passage.member is not None:
@@ -78,7 +78,7 @@ def _turn(script: Script, lines: list[Line]) -> GeneratedTurn:
 
 
 def _mood(passage: Passage | None, lines: list[Line]) -> str:
-    """What the lines leave to be answered: "asked", "sad", "good", "told", or "" where nothing is."""
+    """What the lines leave to be answered: "asked", "sad", "mixed", "good", "told", or "" where nothing is."""
     if passage is None:
         return "asked" if lines[-1].text.endswith("?") else ""
     if lines[-1].speaker != lines[0].speaker:
@@ -101,13 +101,15 @@ def _answer(script: Script, line: Line, mood: str) -> None:
             return
 
 
-def _lead_in(script: Script, line: Line, *, after_sad: bool = False) -> None:
-    """A change of subject is announced, unless the line does so itself."""
+def _lead_in(script: Script, line: Line, *, sad: bool = False, after_sad: bool = False) -> None:
+    """A change of subject is announced, unless the line does so itself; one to something `sad` is not "by the way"."""
     if _ANNOUNCES.match(line.text):
         return
     deck = "bridges_to_ask" if "?" in line.text else "bridges"
     if after_sad and (line.photo is not None or "?" in line.text):
         deck += "_after_sad"
+    elif sad:
+        deck = "bridges_to_sad"
     line.text = script.within(script.plan.decks.draw(deck, data("text/talk.json")[deck]), line.text)
 
 

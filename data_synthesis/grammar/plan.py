@@ -197,13 +197,14 @@ def _chat(plan: Plan, number: int) -> Passage:
 
 
 def chat_for(plan: Plan, number: int) -> Any:
-    """Small talk that suits the month and the hour of a session."""
-    month, hour = plan.dates[number].month, plan.hour(number)
-    return plan.decks.draw(
-        "chat",
-        data("text/chat.json"),
-        lambda one: month in one.get("months", (month,)) and suits_hour(one["lines"], hour),
-    )
+    """Small talk that suits the month, the day of the week and the hour of a session."""
+    day, hour = plan.dates[number], plan.hour(number)
+
+    def suits(one: Any) -> bool:
+        in_season = day.month in one.get("months", (day.month,)) and day.weekday() in one.get("weekdays", range(7))
+        return in_season and suits_hour(one["lines"], hour)
+
+    return plan.decks.draw("chat", data("text/chat.json"), suits)
 
 
 def _chains(plan: Plan) -> list[list[Passage]]:

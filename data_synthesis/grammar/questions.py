@@ -142,7 +142,9 @@ def _clean(candidate: Candidate) -> Candidate | None:
         dict.fromkeys(
             one
             for one in question.accepted
-            if one != question.answer and not says_too_little(one) and not answer_given_away(question.text, (one,))
+            if one != question.answer
+            and not says_too_little(one, question.text)
+            and not answer_given_away(question.text, (one,))
         )
     )
     return replace(candidate, question=replace(question, accepted=accepted))

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterator
+from datetime import timedelta
 from itertools import pairwise
 
 from data_synthesis.grammar.dates_said import day_before
@@ -15,6 +16,7 @@ from data_synthesis.wording import holds, whole_words
 
 _WITH_STORY = 0.7  # of the photos that are told with what went on meanwhile
 _THANKED = 0.4  # of the warm words that get an answer
+_SLIP = 3  # days by which people are mistaken about a date
 _NAMELESS_KINDS = ("person", "building", UNKNOWN)
 
 
@@ -183,9 +185,7 @@ class Script(Telling):
         day = day_before(today, self._previous(passage), self.plan.drawn)
         said_day = day
         if passage.misdated:
-            said_day = day_before(today, None, self.plan.drawn)
-            while said_day == day:
-                said_day = day_before(today, None, self.plan.drawn)
+            said_day = day - timedelta(days=self.plan.drawn.randint(1, _SLIP))
         passage.day = day
         when = self._expression(passage, said_day)
         slots, lines = self._lines("", [stage["lines"]], member.owner, {"when": when}, member)
