@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import create_engine, inspect, select, text, update
 
 from m2a.memory import conversations
+from m2a.memory.concept_store import concepts
 from m2a.memory.database import Database, DatabaseError
 from m2a.memory.old_forgettings import withhold_forgotten_entries
 from m2a.memory.owners import owner_named
@@ -98,7 +99,7 @@ def test_what_lived_lives_on_and_says_what_it_rests_on(old):
         17: ("The user is allergic to all nuts.", "unchecked"),
     }
     with old.read(owner) as unit:
-        [bobo] = [concept for concept in SEMANTIC.concepts(unit) if concept.name == "Bobo"]
+        [bobo] = [concept for concept in concepts(unit) if concept.name == "Bobo"]
         messages = RawMessageStore().get(unit, range(1, 29))
     assert len(bobo.photo_ids) == 1 and messages[17].photos == bobo.photo_ids
     assert messages[25].text == "I'm allergic to peanuts and my desk is on the third floor."
@@ -173,7 +174,7 @@ def test_repair_brings_back_what_the_rules_wrongly_replaced_and_nothing_that_was
         ]
     )
     with old.read(owner) as unit:
-        [anna] = [concept for concept in SEMANTIC.concepts(unit) if concept.name == "Anna"]
+        [anna] = [concept for concept in concepts(unit) if concept.name == "Anna"]
         entries = SEMANTIC.all(unit)
         assert [entry.text for entry in entries if anna.concept_id in entry.concept_ids] == [
             "My sister Anna lives in Berlin."

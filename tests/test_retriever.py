@@ -1,6 +1,8 @@
 import random
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import date
+from pathlib import Path
 from uuid import uuid4
 
 import numpy as np
@@ -14,6 +16,7 @@ from m2a.memory.index import MemoryIndex
 from m2a.memory.index_schema import IndexEncoders
 from m2a.memory.indexer import entry_text, message_text
 from m2a.memory.milvus import IndexUnavailableError
+from m2a.memory.owners import owner_named
 from m2a.memory.photo_store import PhotoNotFoundError
 from m2a.memory.schema import embedding, entry, entry_photo
 from m2a.types import DateInterval, Query, RecordKey
@@ -21,22 +24,25 @@ from tests.encoders import COLOURS, ColourImageEncoder, HashingTextEncoder, Hash
 from tests.retrieval_memory import BOTH, ENTRIES, MESSAGES, Memory, id_of
 
 
-@pytest.fixture(scope="module", params=["paper", "best"])
-def memory(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
-    """One for the module and the fusion; tests are apart by their owners."""
-    folder = tmp_path_factory.mktemp("memory")
+@contextmanager
+def memory_in(folder: Path, fusion: str) -> Iterator[Memory]:
     database = Database(f"sqlite:///{folder / 'memory.db'}")
     text_encoder, image_encoder = HashingTokenEncoder(), ColourImageEncoder()
     index = MemoryIndex(str(folder / "index.db"), IndexEncoders.of(text_encoder, image_encoder))
-    yield Memory(database, index, text_encoder, image_encoder, best=request.param == "best")
+    yield Memory(database, index, text_encoder, image_encoder, best=fusion == "best")
     index.close()
     database.close()
 
 
+@pytest.fixture(scope="module", params=["paper", "best"])
+def memory(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
+    """One for the module and the fusion; tests are apart by their owners."""
+    with memory_in(tmp_path_factory.mktemp("memory"), request.param) as memory:
+        yield memory
+
+
 @pytest.fixture
 def owner(memory: Memory) -> str:
-    from m2a.memory.owners import owner_named
-
     return owner_named(memory.database, uuid4().hex)
 
 
@@ -107,8 +113,6 @@ def test_all_three_paths_are_equals_in_the_fusion_as_published(memory, owner):
 
 
 def test_another_owners_memories_are_never_found(memory, owner):
-    from m2a.memory.owners import owner_named
-
     other = owner_named(memory.database, uuid4().hex)
     red = memory.show(owner, "red")
     memory.add(owner, "secret of the blue ball", (red,))
@@ -200,19 +204,22 @@ def test_an_outage_raises(memory, owner, monkeypatch):
         memory.search(owner, "Bobo")
 
 
-def test_draining_empties_the_outbox_and_encodes_nothing_twice(memory, owner):
-    red = memory.show(owner, "red")
-    memory.add(owner, "Bobo loves balls", (red,))
-    assert memory.indexer.backlog(owner) == 3
-    assert memory.indexer.drain(owner) == 3
-    assert memory.indexer.backlog(owner) == 0
-    assert memory.indexer.drain(owner) == 0
-    encoded, looked_at = len(memory.text_encoder.texts), memory.image_encoder.photos
-    assert memory.indexer.rebuild() == 3
-    # What ranking needs is made again, vectors are not.
-    assert len(memory.text_encoder.texts) == encoded + (2 if memory.best else 0)
-    assert memory.image_encoder.photos == looked_at
-    assert len(memory.search(owner, "balls")) == 1
+@pytest.mark.parametrize("fusion", ["paper", "best"])
+def test_draining_empties_the_outbox_and_encodes_nothing_twice(tmp_path, fusion):
+    with memory_in(tmp_path, fusion) as memory:
+        owner = owner_named(memory.database, "ann")
+        red = memory.show(owner, "red")
+        memory.add(owner, "Bobo loves balls", (red,))
+        assert memory.indexer.backlog(owner) == 3
+        assert memory.indexer.drain(owner) == 3
+        assert memory.indexer.backlog(owner) == 0
+        assert memory.indexer.drain(owner) == 0
+        encoded, looked_at = len(memory.text_encoder.texts), memory.image_encoder.photos
+        assert memory.indexer.rebuild() == 3
+        # What ranking needs is made again, vectors are not.
+        assert len(memory.text_encoder.texts) == encoded + (2 if memory.best else 0)
+        assert memory.image_encoder.photos == looked_at
+        assert len(memory.search(owner, "balls")) == 1
 
 
 class Crash(Exception):
