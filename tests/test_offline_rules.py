@@ -782,3 +782,10 @@ async def test_of_a_day_on_which_much_was_told_the_last_is_told_as_such(talk: Ta
     assert (
         day.startswith("The last that you told me on 2 March 2026:") and "number 13 " in day and "number 1 " not in day
     )
+
+
+async def test_a_correction_of_one_value_keeps_the_other(talk: Talk) -> None:
+    await talk.say("My mum's birthday is on 12 March, she'll be 65.")
+    await talk.say("Actually, my mum's birthday is on the 13th of March, not the 12th.")
+    assert "65" in await talk.say("How old will my mum be?")
+    assert "13th of March" in await talk.say("When is my mum's birthday?")

@@ -173,6 +173,18 @@ def different_kinds(new: Claim, old: Claim) -> frozenset[str]:
     )
 
 
+def tells_several(claim: Claim, kinds: frozenset[str]) -> bool:
+    """Whether it tells more than one value of one of the kinds: "on 12 March she turns 65"."""
+    return any(len(_of_kind(claim, kind)) > 1 for kind in kinds)
+
+
+def asserted_kinds(claim: Claim) -> frozenset[str]:
+    """The kinds of its values without those that it names as no longer so: "on the 13th, not on the 12th"."""
+    denied = {_kind(value) for value in claim.values if content(value.text) <= claim.refuted}
+    told = {_kind(value) for value in claim.values if not content(value.text) <= claim.refuted}
+    return claim.kinds - (denied - told)
+
+
 def are_of_work_and_home(new: str, old: str) -> bool:
     """Where somebody works says nothing of where they live, nor the other way round."""
     lives = re.compile(r"\b(?:lives?|living|lived|stays?|moved|shifted|relocated|home|house|flat)\b", re.IGNORECASE)

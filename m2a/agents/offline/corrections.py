@@ -24,12 +24,14 @@ from m2a.agents.offline.change_words import (
 from m2a.agents.offline.claims import (
     Claim,
     are_of_work_and_home,
+    asserted_kinds,
     different_kinds,
     exclude_each_other,
     frame_words,
     may_have_many,
     of_another_number,
     share_a_frame,
+    tells_several,
     value_words,
 )
 from m2a.agents.offline.clauses import AUXILIARIES, find_subject, is_past, segments
@@ -453,9 +455,10 @@ def _tells_all_of(new: Claim, old: Claim, said: str) -> bool:
     """Whether everything that the old memory says is said anew, but for the value that no longer holds."""
     different = different_kinds(new, old)
     if (
-        len(old.places) > 1
-        or not different
-        or old.kinds - new.kinds  # "on Wednesdays now" says nothing of "at 4"
+        not different
+        or len(old.places) > 1
+        or tells_several(old, different)
+        or old.kinds - asserted_kinds(new)  # "on Wednesdays now" says nothing of "at 4"
         or not (TAKES_BACK.search(said) or MOVES.search(said) or new.refuted & old.words)
     ):
         return False
