@@ -83,6 +83,13 @@ class Forgetter:
         self.withhold(unit, forgetting_id, entries, spans, leaving)
         return forgetting_id
 
+    def taken_along(self, unit: UnitOfWork, forgetting_id: int) -> int:
+        """How many living memories that forgetting took out besides the one that was named: those that corrected it."""
+        lived = unit.count(
+            forgotten_entry, forgotten_entry.c.forgetting_id == forgetting_id, forgotten_entry.c.was_alive
+        )
+        return max(0, lived - 1)
+
     def take_back(self, unit: UnitOfWork, forgetting_id: int, by: Attribution) -> None:
         """Let everything be remembered and read again that was forgotten by that. Raises `RejectedWriteError`."""
         this = unit.owns(forgotten_entry) & (forgotten_entry.c.forgetting_id == forgetting_id)

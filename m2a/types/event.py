@@ -79,12 +79,14 @@ class MemoryChanged:
 @dataclass(frozen=True, slots=True)
 class RecordedChange:
     """A change of the memory as its turn recorded it; by its `number` among those of the turn it can be undone, and
-    what it forgot can be erased by its `forgetting_id`."""
+    what it forgot can be erased by its `forgetting_id`. `taken_along` counts the memories that were forgotten, or are no longer
+    mentioned, with the one that was named: those that corrected it."""
 
     number: int
     changed: MemoryChanged
     undone: bool = False
     forgetting_id: int | None = None
+    taken_along: int = 0
 
 
 @dataclass(frozen=True, slots=True)

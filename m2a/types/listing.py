@@ -21,6 +21,7 @@ class MemoryFilter:
     about_nobody: bool = False  # those that name no subject
     kind: MemoryKind | None = None
     subject_kind: ConceptKind | None = None  # those that name such a subject
+    unused: bool = False  # those on which no answer rested so far
 
 
 @dataclass(frozen=True, slots=True)
