@@ -1,7 +1,7 @@
-"""Embedded models run by onnxruntime, exported once from the weights inside a package.
+"""Runs the embedded models with onnxruntime. They are exported once from the weights in their packages.
 
-torch takes seconds to import and is needed for the export alone. The legacy exporter (`dynamo=False`) is used because
-the new one asks for onnxscript.
+Only the export needs torch, which takes seconds to import. It uses the legacy exporter (`dynamo=False`), because the new one
+requires onnxscript.
 """
 
 import threading
@@ -25,15 +25,15 @@ _exporting = threading.Lock()  # torch.onnx.export keeps global state
 
 
 class ModelFileError(UserError):
-    """A model cannot be loaded from its file; the message says why and what to do."""
+    """A model cannot be loaded from its file. The message says why and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """A module, the names of its inputs and outputs, and two sets of inputs of different shapes.
+    """A module, the names of its inputs and outputs, and two sets of inputs with different shapes.
 
-    The first set is traced, the second checks that the trace holds for other shapes. `dynamic_axes` names the axes
-    that vary, as `torch.onnx.export` wants them.
+    The first set is traced; the second verifies the trace for other shapes. `dynamic_axes` names the variable axes in the form
+    of `torch.onnx.export`.
     """
 
     module: "Module"
@@ -45,15 +45,15 @@ class Export:
 
 
 def open_session(path: Path, prepare: Callable[[], Export]) -> "InferenceSession":
-    """A session over the file at `path`, on one thread. The file is made first where it is missing or damaged.
+    """Returns a single-threaded session for the file at `path`, which is created first if it is missing or damaged.
 
-    Raises `ModelFileError` where it cannot be loaded for another cause, such as too little memory.
+    Raises `ModelFileError` if it cannot be loaded for another reason, such as too little memory.
     """
     session = _session_or_none(path)
     if session is not None:
         return session
     with _exporting:
-        session = _session_or_none(path)  # another thread may have made it meanwhile
+        session = _session_or_none(path)  # another thread may have created it meanwhile
         if session is None:
             exported = prepare()
             write_atomically(path, lambda temporary: _export(exported, temporary))
@@ -68,10 +68,10 @@ def _session_or_none(path: Path) -> "InferenceSession | None":
 
     try:
         return _session(path)
-    except (InvalidArgument, InvalidGraph, InvalidProtobuf, NoSuchFile):  # the file is damaged; it is made again
+    except (InvalidArgument, InvalidGraph, InvalidProtobuf, NoSuchFile):  # the file is damaged and is created again
         return None
     except Exception as error:
-        # onnxruntime's own types have no base; most likely memory is short, and the file is whole.
+        # onnxruntime's error types have no common base; most likely memory is short and the file is intact.
         raise ModelFileError(
             f"The model file {path} cannot be loaded ({' '.join(str(error).split())}); free some memory and try again, "
             "or remove the file, which is then made again."
@@ -82,7 +82,7 @@ def _session(path: Path) -> "InferenceSession":
     from onnxruntime import InferenceSession, SessionOptions
 
     options = SessionOptions()
-    # One thread per call beats two on a busy machine, and several callers still run side by side.
+    # One thread per call is faster than two on a busy machine, and several callers still run in parallel.
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.log_severity_level = 4
@@ -90,7 +90,7 @@ def _session(path: Path) -> "InferenceSession":
 
 
 def _export(export: Export, path: Path) -> None:
-    """Write the graph, then compare it with the module; raises `RuntimeError` where they differ."""
+    """Writes the graph, then compares it with the module. Raises `RuntimeError` if they differ."""
     import torch
 
     with warnings.catch_warnings(), torch.no_grad():
@@ -107,9 +107,9 @@ def _export(export: Export, path: Path) -> None:
         )
         expected = export.module(*export.checked)
     feeds = {name: tensor.numpy() for name, tensor in zip(export.inputs, export.checked, strict=True)}
-    found = _session(path).run(list(export.outputs), feeds)
-    for name, ours, theirs in zip(export.outputs, found, expected, strict=True):
-        if not np.allclose(ours, theirs.numpy(), atol=1e-4, rtol=1e-3):
+    results = _session(path).run(list(export.outputs), feeds)
+    for name, result, reference in zip(export.outputs, results, expected, strict=True):
+        if not np.allclose(result, reference.numpy(), atol=1e-4, rtol=1e-3):
             raise RuntimeError(
                 f"The ONNX export of {path.stem!r} differs from the model in {name!r}; please report it."
             )
