@@ -106,6 +106,7 @@
   const listCount = () => document.querySelector('#m2a-memory-list [data-count]')?.dataset.count;
   let countBefore = null;
   let memoryFocus = null;
+  const TOLD = '#m2a-memory-notice .m-change'; // what an act in the panel changed
 
   // Hands a click or a form to the part of the page with that id, which asks the server.
   function tell(place, name, data = {}) {
@@ -190,6 +191,10 @@
       section.scrollIntoView({ block: 'start' });
       section.focus({ preventScroll: true });
     }
+    for (const report of document.querySelectorAll('[data-connected]')) { // the key is saved, and never shown
+      document.querySelector('[data-connect]').chat_api_key.value = '';
+      report.removeAttribute('data-connected');
+    }
     for (const choice of document.querySelectorAll('[data-theme]')) choice.checked = choice.value === storedTheme();
   }
 
@@ -230,6 +235,7 @@
       countBefore = null;
       document.body.classList.remove('m-asking');
     }
+    drawAnew();
     document.querySelectorAll('[data-emptied]').forEach((list) => { // what was searched for was erased
       document.querySelector('[data-find]').words.value = '';
       list.removeAttribute('data-emptied');
@@ -251,6 +257,17 @@
     focusIn();
   }
 
+  // An update that ends draws the list of the view that it knew. What was asked for since is drawn over, and asked for again.
+  let newestCount = 0;
+  function drawAnew() {
+    if (countBefore !== null || listCount() === undefined) return;
+    const count = Number(listCount());
+    const isClosed = new URLSearchParams(location.search).get('memory') === '';
+    if (isClosed && document.querySelector('.m-opened')) askMemory('back');
+    else if (count < newestCount) askMemory('show');
+    newestCount = Math.max(newestCount, count);
+  }
+
   // The parts of the panel are drawn one after the other.
   function focusIn() {
     const place = memoryFocus && document.querySelector(memoryFocus);
@@ -262,7 +279,7 @@
 
   function filters() {
     const form = document.querySelector('[data-find]');
-    return { ...Object.fromEntries(new FormData(form)), photos: form.photos.checked };
+    return { ...Object.fromEntries(new FormData(form)), photos: form.photos.checked, unused: form.unused.checked };
   }
 
   let typing = null;
@@ -271,9 +288,17 @@
     typing = setTimeout(() => askMemory('find', filters()), soon ? 0 : 250);
   }
 
+  function showUnused() {
+    const form = document.querySelector('[data-find]');
+    form.reset();
+    form.unused.checked = true;
+    form.querySelector('.m-filters').open = true;
+    askMemory('find', { ...filters(), anew: true }, '.m-memory-head h2');
+  }
+
   // Pins a memory, gives it a last day (in so many days, or on the day of the form), keeps it back or takes it back.
   function keepMemory(asked, days, until = '') {
-    askMemory('keep', { act: asked.how || 'until', memory_id: Number(asked.of || asked.until), days, until }, '.m-told .m-change');
+    askMemory('keep', { act: asked.how || 'until', memory_id: Number(asked.of || asked.until), days, until }, TOLD);
   }
 
   function onMemoryAct(button) {
@@ -287,8 +312,8 @@
       document.querySelector('[data-find]').reset();
       askMemory('find', { photo: button.dataset.photo }, '[data-find] input');
     } else if (act === 'keep') keepMemory(button.dataset, button.dataset.days ? Number(button.dataset.days) : null);
-    else if (act === 'restore') askMemory('restore', { memory_id: Number(button.dataset.of) }, '.m-told .m-change');
-    else if (act === 'forget') askMemory('forget', { memory_id: Number(button.dataset.of) }, '.m-told .m-change');
+    else if (act === 'restore') askMemory('restore', { memory_id: Number(button.dataset.of) }, TOLD);
+    else if (act === 'forget') askMemory('forget', { memory_id: Number(button.dataset.of) }, TOLD);
     else if (act === 'clear') {
       document.querySelector('[data-find]').reset();
       askMemory('about', { about: null });
@@ -336,11 +361,11 @@
     onSettingsForm(form);
     if (form.matches('[data-find]')) search(true);
     else if (form.matches('[data-edit]')) {
-      askMemory('edit', { ...fields, memory_id: Number(form.dataset.edit) }, '.m-told .m-change');
+      askMemory('edit', { ...fields, memory_id: Number(form.dataset.edit) }, TOLD);
     } else if (form.matches('[data-until]')) keepMemory(form.dataset, null, fields.until);
     else if (form.matches('[data-tell]') && fields.text.trim()) {
       form.text.blur();
-      askMemory('tell', fields, '.m-told');
+      askMemory('tell', fields, '#m2a-memory-notice .m-told');
     }
   }
 
@@ -510,7 +535,8 @@
     const id = heading.dataset.conversation;
     if (beginning && ((isTemporary(id) && id !== shown) || document.querySelector('.toast-body.error'))) setBeginning(false);
     if (isTemporary(id)) box()?.setAttribute('autocomplete', 'off'); // else a browser may keep it to restore the tab
-    document.title = id ? `${heading.textContent} · M2A` : 'M2A';
+    const title = id ? `${heading.textContent} · M2A` : 'M2A';
+    if (document.title !== title) document.title = title;
     if (id === shown) return;
     const first = shown === null;
     const was = new URLSearchParams(location.search).get('conversation') || '';
@@ -544,6 +570,12 @@
     message.focus({ preventScroll: true });
     following = false;
     return true;
+  }
+
+  // What a click opened comes into view, a form with the keyboard in it.
+  function showOpened(details) {
+    if (details.matches('.m-edit')) details.querySelector('textarea, input')?.focus();
+    details.scrollIntoView({ block: 'nearest' });
   }
 
   // The form in which a message is edited comes into view as a whole, and the keyboard goes on in it.
@@ -581,7 +613,8 @@
       live.setAttribute('aria-live', 'polite');
       live.setAttribute('aria-label', 'Newest messages');
     }
-    live?.setAttribute('aria-busy', String(Boolean(live.querySelector('.m-thinking'))));
+    const busy = String(Boolean(live?.querySelector('.m-thinking')));
+    if (live && live.getAttribute('aria-busy') !== busy) live.setAttribute('aria-busy', busy);
     const side = document.getElementById('m2a-side');
     if (side && !side.hasAttribute('role')) {
       side.setAttribute('role', 'navigation');
@@ -727,6 +760,7 @@
       click.preventDefault();
       if (inPlace.dataset.place === 'settings') goToSettings(inPlace.dataset.at);
       else if ('place' in inPlace.dataset) goTo(inPlace.dataset.place === 'memory' ? '' : null);
+      if ('unused' in inPlace.dataset) showUnused();
       else if ('memory' in inPlace.dataset) openMemory(inPlace.dataset.memory, 'correct' in inPlace.dataset);
       else if ('see' in inPlace.dataset) seeMessage(inPlace);
       else onMemoryAct(inPlace);
@@ -741,7 +775,7 @@
       const details = summary.parentElement;
       if (details.open) opened.delete(details.dataset.key);
       else opened.add(details.dataset.key);
-      if (!details.open && details.matches('.m-edit')) requestAnimationFrame(() => details.querySelector('textarea, input')?.focus());
+      if (!details.open) requestAnimationFrame(() => showOpened(details));
       following = false;
     }
     if (target.closest('[data-new], [data-open], [data-begin], [data-end]')) navigated = true;

@@ -23,6 +23,7 @@ from m2a.health_checks import HealthChecks
 from m2a.incoming import IncomingMessage, check_message
 from m2a.loading import Loading
 from m2a.memory.bank import MemoryBank
+from m2a.memory.keeping import CHANGES_IN_MEMORY
 from m2a.memory.memory_browser import MemoryBrowser
 from m2a.memory.message_recorder import MessageRefusedError
 from m2a.memory.owners import owner_named, owners_with_pending_updates, owners_with_uncaptioned_photos
@@ -210,6 +211,13 @@ class Assistant:
         """Ends a temporary chat, stops its running reply and discards everything in it."""
         self.turns.stop(owner, conversation_id)
         self.temporary_chats.end(owner, conversation_id)
+
+    def last_continued(self, owner: str) -> str | None:
+        """The conversation that was continued last; the one that records changes by hand only where there is no other."""
+        known = self.memory(owner).conversations()
+        talks = [one for one in known if one.title != CHANGES_IN_MEMORY] or known
+        last = max(talks, key=lambda one: one.last_said_at or one.started_at, default=None)
+        return last.conversation_id if last else None
 
     def rename_conversation(self, owner: str, conversation_id: str, title: str) -> None:
         """Renames a conversation. Raises `MessageRefusedError` and `UnknownConversationError`."""

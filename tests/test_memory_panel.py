@@ -78,6 +78,18 @@ async def test_the_list_is_paged_filtered_and_searched(
     values = {"words": "", "rests_on": "agreed", "since": "", "until": "", "photos": False}
     agreed = Shown(panel.on_filter(second.view, click(**values), request(assistant)))
     assert "parcel number 3 " in agreed.listed and agreed.listed.count("data-memory=") == 1
+    asked = bank.record(None, role="user", speaker="You", text="Which ball?")
+    used = {"hit": {"kind": "entry", "id": bank.entries()[0].memory_id, "score": 1.0, "ranks": {}}, "message_ids": []}
+    bank.record_reply(
+        asked.conversation_id,
+        "The red one.",
+        speaker="M2A",
+        steps={"searches": [], "sources": [used]},
+        answers=asked.message_id,
+        update_pending=False,
+    )
+    unused = Shown(panel.on_filter("", click(**{**values, "rests_on": "", "unused": True}), request(assistant)))
+    assert "red ball" not in unused.listed and unused.listed.count("data-memory=") == PAGE
     later = Shown(panel.on_filter("", click(**{**values, "since": "2100-01-01"}), request(assistant)))
     assert "No memory fits these filters" in later.listed
     [bobo] = assistant.browser(assistant.local_owner).subjects()
@@ -86,7 +98,7 @@ async def test_the_list_is_paged_filtered_and_searched(
     found = Shown(
         panel.on_filter("", click(**{**values, "rests_on": "", "words": "what does Bobo like"}), request(assistant))
     )
-    assert found.listed.index("red ball") < found.listed.index("Found by") and "Best matches first" in found.listed
+    assert found.listed.index("red ball") < found.listed.index("found by ") and "Best matches first" in found.listed
     nothing = Shown(panel.on_filter("", click(**{**values, "rests_on": "", "words": "<b>zq"}), request(assistant)))
     assert "&lt;b&gt;zq" in nothing.listed
 
@@ -153,6 +165,7 @@ async def test_a_memory_is_opened_edited_undone_restored_and_forgotten(
     assert "Earlier versions" in edited.opened and "Bobo is my dog." in edited.opened
     [conversation] = [one for one in bank.conversations() if one.conversation_id == said.conversation_id]
     assert conversation.title == "Changes in Memory"
+    assert assistant.last_continued(bank.owner) not in (None, conversation.conversation_id)
     assert "sister" in next(hit.record.text for hit in bank.search(Query("whose dog is Bobo")))
 
     reply_id = json.loads(edited.view)["told"]
@@ -387,3 +400,12 @@ async def test_a_memory_that_another_corrects_says_so_in_the_list_and_in_a_searc
     for listed in (whole, found):
         assert listed.count("corrected since") == 1
         assert "corrected since" in listed.partition("at night")[2].partition("</li>")[0]
+    opened = Shown(panel.on_memory("", click(memory_id=nurse.memory_id), request(assistant)))
+    assert "that one goes with it" in opened.opened
+    kept_back = panel.on_keep(opened.view, click(act="withhold", memory_id=nurse.memory_id), request(assistant))
+    assert "The memory that corrected it went with it." in Shown(kept_back).notice and bank.entries() == []
+    forgotten = told(bank, "The boat is red.")
+    assert (
+        "together with"
+        not in Shown(panel.on_forget("", click(memory_id=forgotten.memory_id), request(assistant))).notice
+    )

@@ -146,6 +146,18 @@ def test_the_page_follows_an_answer_until_the_reader_scrolls_up(fresh: Visitor) 
     fresh.wait_for_answer()
 
 
+def test_a_page_at_rest_changes_nothing(fresh: Visitor) -> None:
+    """A script that answers its own changes keeps a processor busy for as long as the page is open."""
+    fresh.say("The kettle is blue")
+    fresh.remembered("kettle")
+    fresh.page.wait_for_function("""() => new Promise((done) => {
+        let changes = 0;
+        const everything = { subtree: true, childList: true, characterData: true, attributes: true };
+        new MutationObserver((some) => { changes += some.length; }).observe(document.documentElement, everything);
+        setTimeout(() => done(changes === 0), 500);
+    })""")
+
+
 def test_a_reload_in_the_middle_of_an_answer_goes_on_with_it(fresh: Visitor) -> None:
     page = fresh.page
     fresh.compose("Write slowly")
@@ -481,6 +493,7 @@ def test_a_memory_is_found_understood_corrected_and_forgotten(fresh: Visitor, sh
     page.get_by_label("Tell me a change").fill("The violin went to my cousin")
     page.keyboard.press("Enter")
     expect(told).to_contain_text("Remembered “The violin went to my cousin”")
+    expect(page.locator("#m2a-memory-notice .m-told")).to_be_focused()  # so it is in view
     page.get_by_label("Search what I remember").fill("violin cousin")
     expect(page.locator("#m2a-memory-list")).to_contain_text("Best matches first")
     expect(page.locator("#m2a-memory-list li").first).to_contain_text("cousin")
@@ -648,6 +661,14 @@ def test_the_memory_is_looked_through_and_what_is_found_is_mended(fresh: Visitor
     place.get_by_role("button", name="Check the memory again").click()
     place.get_by_role("button", name="Leave them: Mila's parcel is green!").click()
     expect(keep).to_have_count(0)
+    place.get_by_role("link", name=re.compile("^Show (it|them)$")).click()
+    listed = page.locator("#m2a-memory-list")
+    expect(page.get_by_label("Not used in an answer yet")).to_be_checked()
+    expect(listed.locator("[data-memory]", has_text="green!")).to_have_count(1)
+    # What an update that ended draws of the view before is drawn anew.
+    page.evaluate("() => { document.querySelector('.m-listed').outerHTML = '<div data-count=\"0\">Drawn late</div>'; }")
+    expect(listed.locator("[data-memory]", has_text="green!")).to_have_count(1)
+    expect(listed).not_to_contain_text("Drawn late")
 
 
 def test_the_phone_has_a_drawer_and_nothing_overflows(told: Server, visit: Visit) -> None:

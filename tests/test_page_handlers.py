@@ -92,7 +92,9 @@ async def test_two_tabs_and_a_new_conversation_may_begin_side_by_side(assistant:
 async def test_a_second_click_on_try_again_sends_once(assistant: Assistant, panel: ChatPanel) -> None:
     asked = recorded(assistant, photo("red"))
     event: Any = SimpleNamespace(message_id=asked.message_id)
-    await asyncio.gather(*(all_of(panel.on_retry(asked.conversation_id, event, request(assistant))) for _ in range(2)))
+    await asyncio.gather(
+        *(all_of(panel.resending.on_retry(asked.conversation_id, event, request(assistant))) for _ in range(2))
+    )
     messages = assistant.messages(assistant.local_owner, asked.conversation_id)
     assert [m.replaces for m in messages if m.role == "user"] == [None, asked.message_id]
 
@@ -103,7 +105,7 @@ async def test_a_message_whose_photo_is_gone_cannot_be_tried_again_and_says_so(
     asked = recorded(assistant, photo("red"))
     assistant.memory(assistant.local_owner).photos.path(asked.photos[0]).unlink()
     event: Any = SimpleNamespace(message_id=asked.message_id)
-    [update] = await all_of(panel.on_retry(asked.conversation_id, event, request(assistant)))
+    [update] = await all_of(panel.resending.on_retry(asked.conversation_id, event, request(assistant)))
     assert "send the photo again" in str(update.live)
     assert len(assistant.messages(assistant.local_owner, asked.conversation_id)) == 1
 

@@ -64,7 +64,13 @@ def load_trace(bank: MemoryBank, message_id: int, *, to_owner: bool = False) -> 
             if (hit := records.hit(source["hit"]))
         ),
         changes=tuple(
-            RecordedChange(number, change, bool(stored.get("undone")), stored.get("forgetting_id"))
+            RecordedChange(
+                number,
+                change,
+                bool(stored.get("undone")),
+                stored.get("forgetting_id"),
+                stored.get("taken_along", 0),
+            )
             for number, stored in enumerate(steps.get("changes", ()))
             if not stored.get("erased") and (change := records.change(stored)) is not None
         ),

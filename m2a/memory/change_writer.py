@@ -177,7 +177,8 @@ class ChangeWriter:
                 undo = {"forgetting_id": written[-1].stored["forgetting_id"]}
             else:
                 forgetting_id = self._forgetter.forget(unit, memory_id, change.spans, by.because(change.why))
-                undo = {"forgetting_id": forgetting_id}
+                along = self._forgetter.taken_along(unit, forgetting_id)
+                undo = {"forgetting_id": forgetting_id, "taken_along": along}
             previous = None if memory_id is None else named[memory_id]
             written.append(_written(MemoryChanged("forgotten", None, previous), undo))
         return [*written, *rest]

@@ -83,6 +83,13 @@ class Forgetter:
         self.withhold(unit, forgetting_id, entries, spans, leaving)
         return forgetting_id
 
+    def taken_along(self, unit: UnitOfWork, forgetting_id: int) -> int:
+        """Returns the number of live memories that a forgetting took out besides the named one, because they correct it."""
+        were_live = unit.count(
+            forgotten_entry, forgotten_entry.c.forgetting_id == forgetting_id, forgotten_entry.c.was_alive
+        )
+        return max(0, were_live - 1)
+
     def undo(self, unit: UnitOfWork, forgetting_id: int, by: Attribution) -> None:
         """Undoes a forgetting: revives its entries and gives back the words and photos. Raises `RejectedWriteError`."""
         this = unit.owns(forgotten_entry) & (forgotten_entry.c.forgetting_id == forgetting_id)

@@ -37,7 +37,8 @@ class Keeper:
             case KeepingBack():
                 memory = self._live_entry(unit, change.memory_id)
                 forgetting_id = self._forgetter.forget(unit, memory.memory_id, (), by, keeping="unmentioned")
-                return MemoryChanged("withheld", None, memory), {"forgetting_id": forgetting_id}
+                undo = {"forgetting_id": forgetting_id, "taken_along": self._forgetter.taken_along(unit, forgetting_id)}
+                return MemoryChanged("withheld", None, memory), undo
             case Return():
                 return self._return(unit, change, by)
 

@@ -7,6 +7,7 @@ from datetime import datetime, time, tzinfo
 
 from sqlalchemy import ColumnElement, func, select
 
+from m2a.memory import reply_sources
 from m2a.memory.naming import Naming, naming
 from m2a.memory.schema import concept, entry, entry_concept, entry_photo
 from m2a.memory.sql import from_microseconds, to_microseconds
@@ -124,6 +125,8 @@ def _conditions(
         conditions.append(
             entry.c.memory_id.not_in({memory_id for mentions in names.values() for memory_id in mentions})
         )
+    if wanted.unused:
+        conditions.append(~reply_sources.is_used())
     if wanted.with_photos:
         conditions.append(
             entry.c.memory_id.in_(select(entry_photo.c.memory_id).where(unit.owns(entry_photo)).distinct())

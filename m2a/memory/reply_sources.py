@@ -3,9 +3,9 @@
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import ColumnElement, delete, insert, select
 
-from m2a.memory.schema import reply_source
+from m2a.memory.schema import entry, reply_source
 from m2a.memory.sql import grouped
 from m2a.memory.unit_of_work import UnitOfWork
 from m2a.types import RecordKey
@@ -41,6 +41,16 @@ def used_memories(unit: UnitOfWork) -> set[int]:
     """Returns the ids of all memories that a reply rests on."""
     used = unit.owns(reply_source) & (reply_source.c.kind == "entry")
     return set(unit.scalars(select(reply_source.c.record_id).where(used).distinct()))
+
+
+def is_used() -> ColumnElement[bool]:
+    """Returns the condition that a reply rests on the entry in the row."""
+    this = (
+        reply_source.c.owner == entry.c.owner,
+        reply_source.c.kind == "entry",
+        reply_source.c.record_id == entry.c.memory_id,
+    )
+    return select(reply_source.c.message_id).where(*this).exists()
 
 
 def erase(unit: UnitOfWork, records: Collection[RecordKey]) -> None:

@@ -83,12 +83,15 @@ class RecordedChange:
     """A change to the memory as recorded with its turn.
 
     Its `number` among the changes of the turn is used to undo it, and its `forgetting_id` to erase what it forgot.
+    `taken_along` is the number of memories that were forgotten, or are no longer mentioned, together with the named one, because
+    they correct it.
     """
 
     number: int
     changed: MemoryChanged
     undone: bool = False
     forgetting_id: int | None = None
+    taken_along: int = 0
 
 
 @dataclass(frozen=True, slots=True)

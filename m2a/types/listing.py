@@ -24,6 +24,7 @@ class MemoryFilter:
     about_nobody: bool = False  # only memories about no subject
     kind: MemoryKind | None = None
     subject_kind: ConceptKind | None = None  # only memories about a subject of this kind
+    unused: bool = False  # only memories that no answer has used yet
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,10 +56,7 @@ class ChatView:
 
     def at(self, owner: str, named: str | None) -> str | None:
         """The conversation that an address names; where it names none, the one that was continued last."""
-        known = self.known(owner)
-        if named is None and known:
-            return max(known.values(), key=lambda one: one.last_said_at or one.started_at).conversation_id
-        return named
+        return self._assistant.last_continued(owner) if named is None else named
 
     def reaching(self, owner: str, conversation_id: str | None, message_id: int | None) -> int:
         """How many of a conversation's newest messages are to be shown, so that the message is among them."""

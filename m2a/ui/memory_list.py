@@ -8,7 +8,7 @@ from m2a.types import ConceptKind, Hit, MemoryEntry, MemoryKind, MemoryPage, Not
 from m2a.ui import markup
 from m2a.ui.evidence import memory_link
 from m2a.ui.notices import memory_html
-from m2a.ui.sources import found_by
+from m2a.ui.sources import found_in_short
 
 PAGE = 30
 UNNAMED = 0  # in the place of a subject's number; no subject has it
@@ -44,7 +44,8 @@ def controls_html(by_photo: str) -> str:
         '<option value="stated">what you said</option><option value="agreed">what you agreed to</option>'
         '<option value="shown">what a photo or text shows</option></select></label>'
         '<label>From <input type="date" name="since"></label><label>To <input type="date" name="until"></label>'
-        '<label class="m-check"><input type="checkbox" name="photos"> With photos</label></div></details></form>'
+        '<label class="m-check"><input type="checkbox" name="photos"> With photos</label>'
+        '<label class="m-check"><input type="checkbox" name="unused"> Not used in an answer yet</label></div></details></form>'
     )
 
 
@@ -74,7 +75,7 @@ def hits_html(hits: Sequence[Hit], words: str, corrected: Container[int]) -> str
     if not hits:
         return _none_html(f"Nothing that I remember matches “{words}”. Try other words, or fewer.")
     rows = "".join(
-        row_html(hit.record, found_by(hit), is_corrected=hit.record.memory_id in corrected)
+        row_html(hit.record, found_in_short(hit), is_corrected=hit.record.memory_id in corrected)
         for hit in hits
         if isinstance(hit.record, MemoryEntry)
     )
@@ -107,7 +108,7 @@ def notice_html(changes: Sequence[RecordedChange], not_kept: Sequence[NotKept], 
     """What was changed last, as the chat tells it, each change with its Undo."""
     told = memory_html(changes, not_kept, unasked, reply_id=reply_id, place="p")
     told = told or "<p>This changed nothing in my memory. My answer is in the chat.</p>"
-    return f'<div class="m-told" role="status" data-told="{reply_id}">{told}</div>'
+    return f'<div class="m-told" role="status" tabindex="-1" data-told="{reply_id}">{told}</div>'
 
 
 def _subject(subject: Subject, today: date, *, is_chosen: bool) -> str:

@@ -44,6 +44,7 @@ class View:
     since: str = ""
     until: str = ""
     photos: bool = False
+    unused: bool = False
     kind: str = ""
     near: list[int] | None = None
     about: int | None = None
@@ -63,7 +64,7 @@ class View:
         kind: MemoryKind | None = next((one for one in get_args(MemoryKind) if one == self.kind), None)
         subject_kind: ConceptKind | None = next((one for one in get_args(ConceptKind) if one == self.kind), None)
         days = _day(self.since), _day(self.until)
-        return MemoryFilter(rests_on, about, *days, self.photos, unnamed, kind, subject_kind)
+        return MemoryFilter(rests_on, about, *days, self.photos, unnamed, kind, subject_kind, self.unused)
 
 
 def view_of(text: str) -> View:
@@ -78,7 +79,8 @@ def view_of(text: str) -> View:
         )
         words = (view.words, view.rests_on, view.since, view.until, view.kept, view.kind)
         if all(type(one) is int and 0 <= one < 2**53 for one in numbers) and all(type(one) is str for one in words):
-            return replace(view, words=view.words[:LONGEST_SEARCH], photos=view.photos is True)
+            photos, unused = view.photos is True, view.unused is True
+            return replace(view, words=view.words[:LONGEST_SEARCH], photos=photos, unused=unused)
     return View()
 
 
@@ -133,7 +135,7 @@ class MemoryPanel:
             connect(change.then, self.on_change, self.view, self.parts)
 
     def connect_erasing(self, erased: Any) -> None:
-        """Shows the memory anew after something was erased."""
+        """Redraws the memory after something was erased."""
         connect(erased.then, self.on_erased, self.view, self.parts)
         self.review.connect_erasing(erased)
 
@@ -148,7 +150,7 @@ class MemoryPanel:
         return self._shown(owner, View(memory_id=memory_id))
 
     def on_change(self, view: str, request: gr.Request) -> list[Any]:
-        """The same anew after something was changed in the chat; nothing where the panel was never open.
+        """Redraws the panel after a change in the chat; does nothing if the panel was never open.
 
         While only the list is open, only that is sent: a memory may have been opened since, and stays so.
         """
@@ -160,8 +162,8 @@ class MemoryPanel:
         return [*self._unchanged()[:-1], self._list(owner, shown)]
 
     def on_erased(self, view: str, request: gr.Request) -> list[Any]:
-        """The same anew, without what was told last, and without search words that find nothing: they may tell of what was
-        erased."""
+        """Redraws the panel without the last notice, and without search words that find nothing any more: both may tell of what
+        was erased."""
         if not view:
             return self._unchanged()
         owner, left = owner_of(request), replace(view_of(view), told=None)
@@ -174,17 +176,20 @@ class MemoryPanel:
         return any(hit.is_near for hit in hits) or bool(kept_back)
 
     def on_refresh(self, view: str, request: gr.Request) -> list[Any]:
-        """The same anew: something may have changed."""
+        """Redraws the panel: something may have changed."""
         return self._shown(owner_of(request), view_of(view))
 
     def on_filter(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
-        """Searches for words and filters, from the first page on, or for what is near to a photo."""
+        """Searches by words and filters, or by a photo, and shows the first page; with `anew` it leaves the chosen subject."""
         if (photo := photo_search.photo_of(event)) is not None:
             hits = self._assistant.browser(owner_of(request)).find_by_photo(photo, PAGE)
             near = [hit.key.record_id for hit in hits]
             return self._shown(owner_of(request), View(near=near, count=view_of(view).count))
-        asked = {name: getattr(event, name, "") for name in ("words", "rests_on", "since", "until", "photos", "kind")}
-        handed = view_of(json.dumps({**asked, "about": view_of(view).about, "count": view_of(view).count}))
+        fields = ("words", "rests_on", "since", "until", "photos", "unused", "kind")
+        asked = {name: getattr(event, name, "") for name in fields}
+        before = view_of(view)
+        about = None if getattr(event, "anew", None) is True else before.about
+        handed = view_of(json.dumps({**asked, "about": about, "count": before.count}))
         return self._shown(owner_of(request), handed)
 
     def on_about(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:

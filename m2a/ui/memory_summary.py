@@ -12,7 +12,7 @@ KINDS: dict[ConceptKind, str] = {"person": "Person", "pet": "Pet", "place": "Pla
 
 
 def summary_html(summaries: Sequence[SubjectSummary], total: int, *, today: date) -> str:
-    """The subjects with what was told last of each; nothing where the list itself is as short."""
+    """Shows each subject with what was told last about it; empty if the whole list is just as short."""
     if total <= sum(len(one.entries) for one in summaries):
         return ""
     return (

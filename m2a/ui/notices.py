@@ -92,14 +92,22 @@ def _change(recorded: RecordedChange, reply_id: int | None, place: str, *, note:
         return f'<li class="m-change m-undone"{anchor}><div><strong>Undone</strong> {_undone(changed)}</div></li>'
     title, words = _told(changed)
     said = (_NOTES.get(changed.change) if note else "") or _basis(changed.entry)
-    small = f" <small>{said}</small>" if said else ""
+    small = _along(recorded.taken_along) + (f" <small>{said}</small>" if said else "")
     undo = _button("Undo", "undo", reply_id, recorded.number, about=changed.entry or changed.previous)
-    undo += _erase(recorded, reply_id) if changed.change == "forgotten" else ""
+    if changed.change == "forgotten" and (erase := _erase(recorded, reply_id)):
+        undo = f'<span class="m-pair">{undo}{erase}</span>'
     rivals = "".join(_rival(rival, reply_id, recorded.number) for rival in changed.rivals)
     return (
         f'<li class="m-change m-{changed.change}"{anchor}><div><strong>{title}</strong> <span dir="auto">{words}</span>'
         f"{small}</div>{undo}{rivals}</li>"
     )
+
+
+def _along(count: int) -> str:
+    if not count:
+        return ""
+    which = "The memory" if count == 1 else f"The {count} memories"
+    return f" <small>{which} that corrected it went with it.</small>"
 
 
 def _erase(recorded: RecordedChange, reply_id: int | None) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from m2a.types import EntryChange, HistoryRow, MemoryEntry, OpenedMemory, Reason
 from m2a.ui import markup
-from m2a.ui.erase_button import erasable_photos, erase_memory_button
+from m2a.ui.erase_button import erase_memory_button, large_photos
 from m2a.ui.evidence import RESTS_ON, memory_link, quote_html
 from m2a.ui.keeping import keep_html, kept_back_html
 from m2a.ui.photo_search import like_html
@@ -46,7 +46,7 @@ def opened_html(opened: OpenedMemory) -> str:
         f'<section class="m-opened" data-opened="{entry.memory_id}" aria-label="A memory">'
         '<button type="button" class="m-back" data-memory-act="back">← All memories</button>'
         f'<h2 tabindex="-1" dir="auto">{markup.text(entry.text or entry.caption or "A photo")}</h2>'
-        f"{erasable_photos(entry.photo_ids, caption=entry.caption)}{like_html(entry)}{caption}"
+        f"{large_photos(entry.photo_ids, caption=entry.caption)}{like_html(entry)}{caption}"
         f"{_facts(opened)}{_near(opened)}{acts}"
         f"{_evidence(opened)}{_versions(opened)}{_history(opened)}</section>"
     )
@@ -109,7 +109,8 @@ def _near(opened: OpenedMemory) -> str:
         lines.append(f"No longer current. Replaced by: {memory_link(opened.successor)}")
     if opened.corrects is not None:
         lines.append(f"It corrects a part of: {memory_link(opened.corrects)}")
-    lines += [f"A part of it is corrected by: {memory_link(one)}" for one in opened.corrections]
+    along = "<small>If you forget this one, or ask me not to mention it, that one goes with it.</small>"
+    lines += [f"A part of it is corrected by: {memory_link(one)} {along}" for one in opened.corrections]
     return "".join(f'<p class="m-near">{line}</p>' for line in lines)
 
 

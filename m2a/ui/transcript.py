@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Literal
 
+from m2a.temporary_chats import names_temporary
 from m2a.turn import Turn
 from m2a.types import (
     Cost,
@@ -25,7 +26,7 @@ from m2a.types import (
 from m2a.ui import markup, notices, sources
 from m2a.ui.costs import cost_html
 from m2a.ui.edit_message import Editing, edit_html
-from m2a.ui.erase_button import erasable_photos, erase_button
+from m2a.ui.erase_button import erase_button, large_photos
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,7 @@ def message_html(
     if message.role == "user":
         return _article("user", _user_body(message), message=message, may=may)
     body = markup.reply(message.text) if message.text else ""
-    body += erasable_photos(message.photos, caption="Photo from memory")
+    body += large_photos(message.photos, caption="Photo from memory")
     if message.partial:
         body += '<p class="m-partial">This reply was stopped before its end.</p>'
     below = _below(because, key=key or f"m{message.message_id}", reply_id=message.message_id if acts else None)
@@ -172,11 +173,17 @@ def _thinking(words: str) -> str:
 
 
 def _user_body(message: Message) -> str:
-    words = markup.plain(message.text) if message.text else ""
-    return erasable_photos(message.photos, caption="Your photo") + words
+    words = markup.plain(message.text, is_gone=message.is_gone) if message.text else ""
+    is_stored = not names_temporary(message.conversation_id)
+    return large_photos(message.photos, caption="Your photo", erasable=is_stored) + words
 
 
 def _below(because: Because, *, key: str, reply_id: int | None = None) -> str:
+    opening = (
+        sources.why_html(because.sources, key=key, before=because.before)
+        + sources.searched_html(because.searches, key=key)
+        + cost_html(because.costs, key=key)
+    )
     return (
         notices.failures_html(because.failures)
         + notices.memory_html(
@@ -187,9 +194,7 @@ def _below(because: Because, *, key: str, reply_id: int | None = None) -> str:
             waiting=because.waiting,
             reply_id=reply_id,
         )
-        + sources.why_html(because.sources, key=key, before=because.before)
-        + sources.searched_html(because.searches, key=key)
-        + cost_html(because.costs, key=key)
+        + (f'<div class="m-under">{opening}</div>' if opening else "")
     )
 
 
@@ -217,6 +222,9 @@ def _may(message: Message, asked: Message | None) -> str:
 
 
 def _erase(message: Message) -> str:
+    """Nothing in a temporary chat, which goes as a whole."""
+    if names_temporary(message.conversation_id):
+        return ""
     what = f"Erase this message… {message.text}"[:100]
     return erase_button("message", message.message_id, "Erase", label=what, style="m-quiet")
 
