@@ -137,7 +137,7 @@ def test_a_memory_goes_with_its_words_its_versions_and_its_photo_and_the_rest_of
     said, reply = memory.say("No, Vera lives in Linz now.", "So Vera moved to Linz.")
     moved = Replacement(berlin.memory_id, draft_of(said, "Vera lives in Linz now."), "Linz")
     [change] = memory.bank.write([moved], who="test", update_of=reply.message_id)
-    with pytest.raises(NothingToEraseError, match="goes with memory 2, which took its place"):
+    with pytest.raises(NothingToEraseError, match="is erased together with memory 2, which replaced it"):
         memory.bank.erase(Erasure("memory", berlin.memory_id))
     gone = erase(memory, "memory", change.entry.memory_id)
     assert {e.memory_id for e in gone.memories} == {1, 2} and len(gone.photo_ids) == 1
@@ -145,7 +145,7 @@ def test_a_memory_goes_with_its_words_its_versions_and_its_photo_and_the_rest_of
     assert memory.bank.messages([1])[1].text == f"The boiler is in the cellar. {FORGOTTEN}"
     assert memory.bank.messages([1])[1].photos == () and is_sound(memory)
     assert not [path for path in memory.photos_folder.rglob("*") if path.is_file()]
-    with pytest.raises(RejectedWriteError, match="erased since"):
+    with pytest.raises(RejectedWriteError, match="erased meanwhile"):
         memory.bank.undo(reply.message_id, 0)
 
 
@@ -215,7 +215,7 @@ def test_what_was_forgotten_is_listed_and_erased_and_reads_as_before(memory):
     assert of_pin.forgetting_id != of_step.forgetting_id
     erase(memory, "forgotten", of_pin.forgetting_id)
     assert memory.bank.messages(range(1, 10)) == read and "44k1" not in held(memory) and "Mind the step" in held(memory)
-    with pytest.raises(RejectedWriteError, match="erased since; nothing brings it back"):
+    with pytest.raises(RejectedWriteError, match="erased meanwhile; nothing brings it back"):
         memory.bank.undo(reply.message_id, 0)
     assert memory.bank.undo(other.message_id, 0)
     assert memory.bank.messages([1])[1].text == f"The boiler is in the cellar. {FORGOTTEN} It is dark. Mind the step."

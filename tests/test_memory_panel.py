@@ -203,8 +203,8 @@ async def test_an_edit_that_is_none_changes_and_records_nothing(assistant: Assis
     one = told(bank, "Ana lives in Lisbon.")
     conversations = bank.conversations()
     for memory_id, text, words in (
-        (one.memory_id, " ", "needs a text"),
-        (one.memory_id, one.text, "says this already"),
+        (one.memory_id, " ", "needs text"),
+        (one.memory_id, one.text, "already says this"),
         (99, "Ana lives in Porto.", "not there any more"),
     ):
         with pytest.raises(RejectedWriteError, match=words):

@@ -313,7 +313,7 @@ def test_a_long_text_that_is_pasted_is_refused_and_stays(fresh: Visitor) -> None
     )
     expect(page.locator("#m2a-composer .thumbnail-item")).to_have_count(0)
     page.get_by_label("Send", exact=True).click()
-    expect(page.get_by_role("alert")).to_contain_text("has 23,999 characters, and M2A takes up to 20,000 at once")
+    expect(page.get_by_role("alert")).to_contain_text("has 23,999 characters, and M2A accepts up to 20,000 at once")
     expect(page.get_by_label("Message to M2A").last).to_have_value(re.compile("diary"))
     fresh.say("Then a short one.")
     expect(page.get_by_role("alert")).to_have_count(0)

@@ -123,7 +123,7 @@ async def test_the_words_leave_the_box_once_they_are_stored(assistant: Assistant
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("x" * 20_001, "20,001 characters, and M2A takes up to 20,000"), ("half \ud83d", "half an emoji")],
+    [("x" * 20_001, "20,001 characters, and M2A accepts up to 20,000"), ("half \ud83d", "half an emoji")],
 )
 async def test_what_is_refused_stays_in_the_box_and_the_next_message_is_answered(
     assistant: Assistant, panel: ChatPanel, text: str, words: str
@@ -237,7 +237,7 @@ async def test_conversations_are_found_renamed_and_exported_for_their_owner_alon
     [heading] = [one for one in panel.on_rename(other, named, tab) if isinstance(one, str) and "<h1" in one]
     assert "Heating &lt;/title&gt;&lt;script&gt; work" in heading and "<script" not in heading
     assert f'data-open="{other}"' in panel.on_find("", click(words="heating"), tab)
-    with pytest.raises(MessageRefusedError, match="1 to 200 characters, and this one has 0"):
+    with pytest.raises(MessageRefusedError, match="has 0 characters; choose one with 1 to 200"):
         panel.on_rename(other, click(conversation=other, title=" "), tab)
     stranger: Any = SimpleNamespace(
         username=owner_named(assistant.stores.database, "other"), session_hash="other", query_params={}
@@ -337,7 +337,7 @@ def test_a_bug_in_a_command_is_logged_and_not_told(
     [piece] = command(
         served[1], tmp_path, "ask", '{"text": "secret", "photos": [], "conversation_id": null}'
     ).text.splitlines()
-    assert json.loads(piece) == {"error": "Something went wrong (KeyError); the log of the app has the details."}
+    assert json.loads(piece) == {"error": "Something went wrong (KeyError); see the app's log for details."}
     assert "failed: KeyError at" in caplog.text and "in __call__" in caplog.text
     clock.broken = False
 
