@@ -109,12 +109,16 @@ class MemoryBrowser:
         )
 
     def find_conversations(self, words: str) -> list[FoundConversation]:
-        """Those with the words in their title, the last used first, then those in which something said fits, best first."""
+        """Those with the words in their title, the last used first, then those in which something said fits, best first.
+
+        Each with the message that fits best, where one does.
+        """
         bank = self._bank
         known = {one.conversation_id: one for one in bank.conversations()}
         titled = [one for one in known.values() if words.casefold() in one.title.casefold()]
         found = {one.conversation_id: FoundConversation(one, None) for one in titled}
         for message in bank.find_messages(words, limit=MESSAGES_FOUND):
             place = known[message.conversation_id]
-            found.setdefault(place.conversation_id, FoundConversation(place, message))
+            if place.conversation_id not in found or found[place.conversation_id].message is None:
+                found[place.conversation_id] = FoundConversation(place, message)
         return list(found.values())
