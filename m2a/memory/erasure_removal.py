@@ -1,5 +1,6 @@
 """How what is erased goes out of every row, and out of the messages that stay."""
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -30,7 +31,7 @@ from m2a.memory.schema import (
 )
 from m2a.memory.sql import grouped
 from m2a.memory.titles import retitle, titles_following, with_automatic_title
-from m2a.memory.withheld import FORGOTTEN, masked, moved, renew, withhold, without_marks
+from m2a.memory.withheld import FORGOTTEN, masked, merged, moved, renew, withhold, without_marks
 from m2a.memory.words import message_words
 from m2a.types import Conversation, MemoryEntry, Message, MessageSpan, RecordKey, RewrittenMessage
 
@@ -112,8 +113,10 @@ class ErasureRemoval(ErasureScope):
         forget_vectors(self._unit.connection, self._hashes(logged.values()))
         for number, found in logged.items():
             self._rewrite(found, words.get(number, []), photos.get(number, []))
-            lost = sorted(set(words.get(number, [])))
-            changed.append(RewrittenMessage(found, tuple(found.text[slice(*span)] for span in lost)))
+            lost = merged(found.text, words.get(number, []))
+            changed.append(
+                RewrittenMessage(found, tuple(_with_whole_quotations(found.text[slice(*span)]) for span in lost))
+            )
         gone = self._unit.owns(withheld_photo) & withheld_photo.c.photo_id.in_(sorted(self._photos))
         self._unit.execute(delete(withheld_photo).where(gone))
         renew(self._unit, logged)
@@ -160,3 +163,11 @@ class ErasureRemoval(ErasureScope):
     def _insert(self, table: Table, rows: Iterable[Mapping[str, Any]]) -> None:
         if rows := list(rows):
             self._unit.execute(insert(table), rows)
+
+
+def _with_whole_quotations(words: str) -> str:
+    """The words with the other mark of a quotation that they begin or end in, and none around all of them."""
+    if words.count('"') % 2:
+        ends_in_it = re.search(r'(?:^|[\s(])"(?=\S)[^"]*$', words)
+        words = f'{words}"' if ends_in_it else f'"{words}'
+    return words[1:-1] if re.fullmatch(r'"[^"]*"', words) else words

@@ -5,7 +5,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from m2a.memory.quotations import Span, sentence_spans, spans_saying
+from m2a.memory.quotations import Span, sentence_spans, spans_saying, spans_telling
 from m2a.memory.words import finished_words
 from m2a.types import Role
 
@@ -14,6 +14,9 @@ _SHARE = 0.5
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _BULLET = re.compile(r"(?:[-*•]|\d+[.)])\s+")
 _IN_BRACKETS = re.compile(r"(?:[ \t]*[(\[][^()\[\]\n]*[)\]])+")
+_ASKS = re.compile(
+    r"\W*(?:and\s+|but\s+|so\s+)?(?:who|whom|whose|what|where|when|which|why|how)\b.*\?\W*", re.IGNORECASE | re.DOTALL
+)
 _CLAUSE = re.compile(r"(?<=[,;:—–])\s+|\s+(?=(?:and|but|or|und|aber|oder|et|mais|ou|y|pero|e|ma)\s)", re.IGNORECASE)
 
 
@@ -71,12 +74,20 @@ def is_code(word: str) -> bool:
 
 
 def repeating_spans(repeated: Sequence[Statement], role: Role, text: str) -> list[Span]:
-    """The sentences of a message that say any of the statements again."""
-    return [
-        (first, last) if role == "user" else _of_list(text, (first, last))
-        for first, last in sentence_spans(text)
-        if any(statement.is_repeated_by(role, set(finished_words(text[first:last]))) for statement in repeated)
-    ]
+    """The sentences of a message that say any of the statements again.
+
+    A question of the user says one again where it leaves nothing of it to ask for: "Who is allergic to peanuts?" does not tell
+    that Ines is, though "She is allergic to peanuts." is a statement, too.
+    """
+    words = [frozenset(statement.words) for statement in repeated]
+    fullest = [one for one, its in zip(repeated, words, strict=True) if not any(its < others for others in words)]
+    found = []
+    for first, last in sentence_spans(text):
+        sentence = text[first:last]
+        judged_by = fullest if role == "user" and _ASKS.fullmatch(sentence) else repeated
+        if any(statement.is_repeated_by(role, set(finished_words(sentence))) for statement in judged_by):
+            found.append((first, last) if role == "user" else _of_list(text, (first, last)))
+    return found
 
 
 def spans_holding(words: Collection[str], text: str) -> list[Span]:
@@ -101,7 +112,7 @@ def spans_of_statement(statement: str, message: str, others: Sequence[str]) -> l
     """
     said_by_others = [(other, span) for other in others for span in spans_saying(other, message)]
     found: list[Span] = []
-    for span in spans_saying(statement, message):
+    for span in spans_telling(statement, message):
         sharing = [other for other, said in said_by_others if said == span]
         if not sharing:
             found.append(span)

@@ -18,6 +18,17 @@ from m2a.types import MessageSpan, RecordKey, Role
 
 _FEW = 2  # telling words in one sentence: such a sentence is about what they tell, wherever it stands
 
+# In these words an assistant speaks of its memory and of photos, whatever was told: "show", "photo", and "name" tell nothing.
+_OF_ITS_OWN = frozenset(
+    finished_words(
+        """
+        photo picture image show shown showing recognise see seen look name named call called tell told telling say said
+        know remember memory keep kept forget forgot forgotten message conversation chat change changed near nearest sure
+        answer ask asked question note noted
+        """
+    )
+)
+
 
 def told_by(role: Role, text: str) -> str:
     """What of an erased text tells something: all that the user says, and of a reply, whose phrases recur, the codes."""
@@ -61,7 +72,7 @@ def retelling_spans(
     said = select(message.c.message_id, message.c.conversation_id, message.c.words).where(
         unit.owns(message), message.c.role == "assistant", message.c.message_id >= since
     )
-    wanted = set(telling)
+    wanted = set(telling) - _OF_ITS_OWN
     near, far = set(citing), set[int]()
     for message_id, conversation_id, words in unit.execute(said):
         shared = wanted.intersection(words.split())
