@@ -88,6 +88,23 @@ def test_the_phrases_that_the_assistants_replies_share_tell_nothing_of_what_is_e
     assert memory.shown().count("Noted.") == 2 and "vegetarian." not in memory.shown() and is_sound(memory)
 
 
+def test_what_the_assistant_says_of_photos_and_memories_tells_nothing_of_what_is_erased(memory):
+    unknown = "I don't recognise what this photo shows; tell me a name and I'll keep it with the photo."
+    memory.conversation = memory.say("That's Biscuit, our neighbour Paula's puppy. He chews shoes.")[0].conversation_id
+    memory.say("Show me the photo of Biscuit. Do you recognise him by name?", "I have no photo of that.")
+    place, memory.conversation = memory.conversation, None
+    memory.say("Who is this?", unknown)
+    quoted = "You told me: \"That's Biscuit, our neighbour Paula's puppy. He chews shoes.\" (12 March)"
+    listed = "- \"That's Biscuit, our neighbour Paula's puppy. He chews shoes.\""
+    memory.say("Which dog have I?", quoted)
+    memory.say("And more?", listed)
+    gone = memory.bank.preview_erasure(Erasure("conversation", place))
+    assert [(one.message.text, one.words) for one in gone.rewritten] == [
+        (quoted, ("You told me: \"That's Biscuit, our neighbour Paula's puppy. He chews shoes.\"",)),
+        (listed, ("That's Biscuit, our neighbour Paula's puppy. He chews shoes.",)),
+    ]
+
+
 def test_its_owner_reads_that_words_were_erased_and_that_others_were_forgotten(memory):
     tea = memory.tell("I like green tea.")
     pin = memory.tell(PIN, "Noted. I keep your PIN 44k1.")

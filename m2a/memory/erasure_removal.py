@@ -1,5 +1,6 @@
 """Removes erased content from every row, and from the messages that stay."""
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -30,7 +31,7 @@ from m2a.memory.schema import (
 )
 from m2a.memory.sql import grouped
 from m2a.memory.titles import retitle, titles_following, with_automatic_title
-from m2a.memory.withheld import FORGOTTEN, masked, moved, renew, withhold, without_marks
+from m2a.memory.withheld import FORGOTTEN, masked, merged, moved, renew, withhold, without_marks
 from m2a.memory.words import message_words
 from m2a.types import Conversation, MemoryEntry, Message, MessageSpan, RecordKey, RewrittenMessage
 
@@ -115,8 +116,12 @@ class ErasureRemoval(ErasureScope):
         forget_vectors(self._unit.connection, self._hashes(logged.values()))
         for number, original in logged.items():
             self._rewrite(original, words.get(number, []), photos.get(number, []))
-            removed = sorted(set(words.get(number, [])))
-            changed.append(RewrittenMessage(original, tuple(original.text[slice(*span)] for span in removed)))
+            removed = merged(original.text, words.get(number, []))
+            changed.append(
+                RewrittenMessage(
+                    original, tuple(_with_whole_quotations(original.text[slice(*span)]) for span in removed)
+                )
+            )
         gone = self._unit.owns(withheld_photo) & withheld_photo.c.photo_id.in_(sorted(self._photos))
         self._unit.execute(delete(withheld_photo).where(gone))
         renew(self._unit, logged)
@@ -166,3 +171,11 @@ class ErasureRemoval(ErasureScope):
     def _insert(self, table: Table, rows: Iterable[Mapping[str, Any]]) -> None:
         if rows := list(rows):
             self._unit.execute(insert(table), rows)
+
+
+def _with_whole_quotations(words: str) -> str:
+    """Returns the words with their quotation marks in pairs, and without a pair around all of them."""
+    if words.count('"') % 2:
+        ends_in_it = re.search(r'(?:^|[\s(])"(?=\S)[^"]*$', words)
+        words = f'{words}"' if ends_in_it else f'"{words}'
+    return words[1:-1] if re.fullmatch(r'"[^"]*"', words) else words

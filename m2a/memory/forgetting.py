@@ -7,7 +7,7 @@ from sqlalchemy import delete, func, insert, select
 from m2a.memory import reply_sources
 from m2a.memory.attribution import Attribution
 from m2a.memory.full_text import holding
-from m2a.memory.quotations import Span, sentence_spans, spans_saying
+from m2a.memory.quotations import Span, sentence_spans, spans_saying, spans_telling
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.repetitions import Statement, repeating_spans, spans_holding, spans_of_statement, statements
 from m2a.memory.schema import forgotten_entry, kept_back, message, message_photo, trace, withheld_words
@@ -252,7 +252,7 @@ class Forgetter:
             from_others = {word for other in others for word in finished_words(other.text)}
             sentences |= self._sentences(unit, reply_id, revealing - from_others - set(finished_words(question)))
         for source in from_user:
-            stating = [span for gone in entries for span in spans_saying(gone.text, source.text)]
+            stating = [span for gone in entries for span in spans_telling(gone.text, source.text)]
             rest = [source.text[slice(*span)] for span in sentence_spans(source.text) if span not in stating]
             reply_id = unit.scalar(
                 select(func.min(message.c.message_id)).where(

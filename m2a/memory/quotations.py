@@ -17,6 +17,7 @@ _SENTENCE_END = re.compile(r"[.!?…]+[\"'”’)\]]*(?=\s|$)|[。！？]+|\n+")
 ABBREVIATION = re.compile(
     r"\b(?:Mr|Mrs|Ms|Dr|St|Mt|Ft|Prof|Rev|Capt|Sgt|Lt|Gen|Gov|Sen|Jr|Sr|No|vs|e\.g|i\.e|approx|ca|a\.m|p\.m|[A-Z])\.$"
 )
+_NAME = re.compile(r"\b[^\W\d_a-z][^\W\d_A-Z][\w'’-]*")
 # A sentence belongs to the quotation if it adds at least this share of the memory's words.
 _SHARE = 1 / 3
 
@@ -66,6 +67,18 @@ def spans_saying(statement: str, message: str) -> list[Span]:
         chosen.append(best)
         missing -= sentence_words[best]
     return [spans[index] for index in sorted(chosen)]
+
+
+def spans_telling(statement: str, message: str) -> list[Span]:
+    """Returns `spans_saying` without the sentences that say something else and share only names with the statement."""
+    spans = spans_saying(statement, message)
+    wanted, names = set(finished_words(statement)), set(finished_words(" ".join(_NAME.findall(statement))))
+    telling = []
+    for span in spans:
+        held = set(finished_words(message[slice(*span)]))
+        if not held & wanted <= names or 2 * len(held & wanted) >= len(held):
+            telling.append(span)
+    return telling or spans
 
 
 def quotations(entry: MemoryEntry, messages: Sequence[Message]) -> list[Quotation]:

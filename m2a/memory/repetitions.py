@@ -5,7 +5,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from m2a.memory.quotations import Span, sentence_spans, spans_saying
+from m2a.memory.quotations import Span, sentence_spans, spans_saying, spans_telling
 from m2a.memory.words import finished_words
 from m2a.types import Role
 
@@ -14,6 +14,9 @@ _SHARE = 0.5
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _BULLET = re.compile(r"(?:[-*•]|\d+[.)])\s+")
 _IN_BRACKETS = re.compile(r"(?:[ \t]*[(\[][^()\[\]\n]*[)\]])+")
+_ASKS = re.compile(
+    r"\W*(?:and\s+|but\s+|so\s+)?(?:who|whom|whose|what|where|when|which|why|how)\b.*\?\W*", re.IGNORECASE | re.DOTALL
+)
 _CLAUSE = re.compile(r"(?<=[,;:—–])\s+|\s+(?=(?:and|but|or|und|aber|oder|et|mais|ou|y|pero|e|ma)\s)", re.IGNORECASE)
 
 
@@ -72,12 +75,20 @@ def is_code(word: str) -> bool:
 
 
 def repeating_spans(repeated: Sequence[Statement], role: Role, text: str) -> list[Span]:
-    """Returns the spans of the sentences in a message that repeat any of the statements."""
-    return [
-        (first, last) if role == "user" else _list_item(text, (first, last))
-        for first, last in sentence_spans(text)
-        if any(statement.is_repeated_by(role, set(finished_words(text[first:last]))) for statement in repeated)
-    ]
+    """Returns the spans of the sentences in a message that repeat any of the statements.
+
+    A question of the user repeats one only if it leaves nothing of it to ask for: "Who is allergic to peanuts?" does not reveal
+    that Ines is, though "She is allergic to peanuts." is a statement, too.
+    """
+    words = [frozenset(statement.words) for statement in repeated]
+    fullest = [one for one, its in zip(repeated, words, strict=True) if not any(its < others for others in words)]
+    repeating = []
+    for first, last in sentence_spans(text):
+        sentence = text[first:last]
+        judged_by = fullest if role == "user" and _ASKS.fullmatch(sentence) else repeated
+        if any(statement.is_repeated_by(role, set(finished_words(sentence))) for statement in judged_by):
+            repeating.append((first, last) if role == "user" else _list_item(text, (first, last)))
+    return repeating
 
 
 def spans_holding(words: Collection[str], text: str) -> list[Span]:
@@ -103,7 +114,7 @@ def spans_of_statement(statement: str, message: str, others: Sequence[str]) -> l
     """
     other_spans = [(other, span) for other in others for span in spans_saying(other, message)]
     withheld: list[Span] = []
-    for span in spans_saying(statement, message):
+    for span in spans_telling(statement, message):
         sharing = [other for other, other_span in other_spans if other_span == span]
         if not sharing:
             withheld.append(span)

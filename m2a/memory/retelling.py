@@ -18,6 +18,17 @@ from m2a.types import MessageSpan, RecordKey, Role
 
 _FEW = 2  # a sentence with this many revealing words reveals erased content, wherever it is
 
+# Words with which the assistant speaks about its memory and about photos. They reveal nothing of what the user said.
+_OF_ITS_OWN = frozenset(
+    finished_words(
+        """
+        photo picture image show shown showing recognise see seen look name named call called tell told telling say said
+        know remember memory keep kept forget forgot forgotten message conversation chat change changed near nearest sure
+        answer ask asked question note noted
+        """
+    )
+)
+
 
 def told_by(role: Role, text: str) -> str:
     """Returns the revealing part of an erased text: all of a user's text, but only the codes in a reply, whose phrases recur."""
@@ -62,7 +73,7 @@ def retelling_spans(
     messages = select(message.c.message_id, message.c.conversation_id, message.c.words).where(
         unit.owns(message), message.c.role == "assistant", message.c.message_id >= since
     )
-    revealing = set(telling)
+    revealing = set(telling) - _OF_ITS_OWN
     near, far = set(citing), set[int]()
     for message_id, conversation_id, words in unit.execute(messages):
         shared = revealing.intersection(words.split())

@@ -31,7 +31,7 @@ def masked(text: str, spans: Iterable[Span]) -> str:
     """Returns the text with `FORGOTTEN` in place of each span; only `FORGOTTEN` if no letter or digit remains."""
     kept, parts = "", list[str]()
     position = 0
-    for first, last in _merged(text, spans):
+    for first, last in merged(text, spans):
         kept += text[position:first]
         parts += [text[position:first], FORGOTTEN]
         position = last
@@ -55,7 +55,7 @@ def without_marks(text: str) -> str:
 def as_logged(span: Span, text: str, withheld: Iterable[Span]) -> Span:
     """Converts a span in the masked text to a span in the logged text."""
     runs, position, shown = list[tuple[int, int, int]](), 0, 0
-    for first, last in _merged(text, withheld):
+    for first, last in merged(text, withheld):
         runs.append((shown, position, first - position))
         shown += first - position + len(FORGOTTEN)
         position = last
@@ -72,11 +72,11 @@ def as_logged(span: Span, text: str, withheld: Iterable[Span]) -> Span:
 
 def moved(span: Span, text: str, erased: Iterable[Span]) -> list[Span]:
     """Returns the spans in `masked(text, erased)` of what remains of a span in the text."""
-    runs = _merged(text, erased)
+    runs = merged(text, erased)
     if masked(text, runs) == FORGOTTEN:
         return []
     remaining = []
-    for first, last in _outside(_merged(text, [span]), runs):
+    for first, last in _outside(merged(text, [span]), runs):
         shift = sum(len(FORGOTTEN) - (until - since) for since, until in runs if until <= first)
         remaining.append((first + shift, last + shift))
     return remaining
@@ -291,14 +291,14 @@ def nothing_stays(reading: str, text: str, photos: Sequence[str], logged_photos:
     return len(photos) < len(logged_photos) and not text.strip()
 
 
-def _merged(text: str, spans: Iterable[Span]) -> list[Span]:
+def merged(text: str, spans: Iterable[Span]) -> list[Span]:
     """Returns the spans in order and cut to the text, merging those with only spaces between them."""
-    merged: list[Span] = []
+    joined: list[Span] = []
     for first, last in sorted((max(first, 0), min(last, len(text))) for first, last in spans):
         if first >= last:
             continue
-        if merged and (first <= merged[-1][1] or not text[merged[-1][1] : first].strip()):
-            merged[-1] = (merged[-1][0], max(last, merged[-1][1]))
+        if joined and (first <= joined[-1][1] or not text[joined[-1][1] : first].strip()):
+            joined[-1] = (joined[-1][0], max(last, joined[-1][1]))
         else:
-            merged.append((first, last))
-    return merged
+            joined.append((first, last))
+    return joined

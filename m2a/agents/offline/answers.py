@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import date
 
 from m2a.agents.offline.claims import Claim, exclude_each_other, puts_elsewhere, share_a_frame, tell_of_different_kinds
-from m2a.agents.offline.clauses import find_subject
+from m2a.agents.offline.clauses import PRONOUNS, find_subject
 from m2a.agents.offline.dates import find_dates, number, written
 from m2a.agents.offline.questions import Question
 from m2a.agents.offline.relevance import Match, is_sure, rests_on, share_evidence, together
@@ -243,17 +243,34 @@ def _quoted(entry: MemoryEntry, messages: Sequence[Message], verb: str) -> str:
 _DATE_MEANT = re.compile(r"\(((?:\d{1,2} )?(?:[A-Z][a-z]+ )?\d{4}(?: to [^()]*\d{4})?)\)")
 
 
+_NOT_TOLD = re.compile(re.escape(FORGOTTEN) + r"\W*(?:(?:and|but|so)\W+)?$", re.IGNORECASE)
+# What was forgotten, with what joined it to the rest, which joins nothing any more.
+_FORGOTTEN_CLAUSE = re.compile(
+    r"(?:[\s,;:–—-]+(?:and|but|or|so|because|since|although|though|while|und|aber|oder|et|mais|y|pero|e|ma)\b){0,2}"
+    r"[\s,;:–—-]*" + re.escape(FORGOTTEN) + r"\W*(?:(?:and|but|or|so)\b\W*)?",
+    re.IGNORECASE,
+)
 _LEANS = re.compile(r"\W*(?:he|she|they|his|her|their)\b", re.IGNORECASE)
 
 
 def _who_is_meant(entry: MemoryEntry, quoted_of_it: Sequence[Quotation]) -> str:
-    """Whom the "she" means that the quotation begins with, by the memory, which names them; "" where it begins otherwise."""
-    if not quoted_of_it or not _LEANS.match(quoted_of_it[0].text):
+    """Whom the quotation is about that begins with "she", or after words that are not told: by the memory, which names them.
+
+    "" where the quotation begins otherwise.
+    """
+    if not quoted_of_it or not (_LEANS.match(quoted_of_it[0].text) or _follows_what_is_not_told(quoted_of_it[0])):
         return ""
     subject = find_subject(entry.text)
-    if subject is None or _LEANS.match(subject.text) or len(subject.text.split()) > _A_NAME:
+    if subject is None or subject.text.lower() in PRONOUNS or len(subject.text.split()) > _A_NAME:
+        return ""
+    if _LEANS.match(subject.text):
         return ""
     return said_to_user(re.sub(r"'s$", "", subject.text))
+
+
+def _follows_what_is_not_told(quotation: Quotation) -> bool:
+    before, found, _ = quotation.message.text.partition(quotation.text)
+    return bool(found) and quotation.text[:1].islower() and _NOT_TOLD.search(before) is not None
 
 
 def _words_of(entry: MemoryEntry, messages: Sequence[Message]) -> list[Quotation]:
@@ -275,7 +292,7 @@ def _what_stays(quoted: str) -> list[str]:
     """The pieces of a quotation out of which words were forgotten."""
     if FORGOTTEN not in quoted:
         return [quoted]
-    pieces = (re.sub(r"^\W*(?:(?:and|but|so)\b\W*)?|[\s,;:-]+$", "", piece) for piece in quoted.split(FORGOTTEN))
+    pieces = [piece.strip(" \n,;:-") for piece in _FORGOTTEN_CLAUSE.split(quoted)]
     return [piece for piece in pieces if len(piece.split()) > 1]
 
 

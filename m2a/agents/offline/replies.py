@@ -11,6 +11,7 @@ from m2a.agents.offline.names import mentioned
 from m2a.agents.offline.questions import Question
 from m2a.agents.offline.recognised import remarks, who_is_this
 from m2a.agents.offline.relevance import answers, is_sure
+from m2a.agents.offline.said import without_history
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.shown import asks_for_photos, photos_shown, showing
 from m2a.agents.offline.statements import Reading
@@ -77,7 +78,7 @@ def reply_parts(state: TurnState, heard: Heard, sense: Sense) -> list[str]:
     given = []
     for question in asked:
         index = heard.questions.index(question)
-        context = state.context[index] if index < len(state.context) else MemoryContext("", (), ())
+        context = without_history(state.context[index]) if index < len(state.context) else MemoryContext("", (), ())
         found = [hit.record for hit in context.hits if isinstance(hit.record, MemoryEntry)]
         sure = not context.text.startswith(NEAREST)
         if not context.complete:  # out of rounds: the memories are what was found, not what was chosen

@@ -1,0 +1,45 @@
+"""What was edited, forgotten, kept back or rejected by hand is told as it holds: no answer quotes the rest as true."""
+
+from pathlib import Path
+
+import pytest
+
+from m2a.types import MemoryEntry
+from tests.offline_talk import Talk
+
+
+@pytest.fixture
+async def talk(tmp_path: Path):  # type: ignore[no-untyped-def]
+    talk = Talk(tmp_path)
+    async with talk.assistant:
+        yield talk
+
+
+def memory_of(talk: Talk, word: str) -> MemoryEntry:
+    entries = talk.assistant.memory(talk.assistant.local_owner).entries()
+    return next(entry for entry in entries if word in entry.text)
+
+
+async def test_what_an_edit_took_the_place_of_is_quoted_as_nothing_that_holds(talk: Talk) -> None:
+    await talk.say("My sister Ines works as a nurse in Lisbon. She is allergic to peanuts.")
+    await talk.say("My brother Rui is a cook and plays chess on Sundays.")
+    for wrong, right in (("nurse", "doctor"), ("a cook", "a baker")):
+        found = memory_of(talk, wrong)
+        text = found.text.replace(wrong, right)
+        talk.assistant.edit_memory(talk.assistant.local_owner, found.memory_id, text, found.happened)
+    talk.conversation = None
+    who = await talk.say("Who is allergic to peanuts?")
+    assert 'told me about Ines: "She is allergic to peanuts."' in who and "nurse" not in who
+    job = await talk.say("What is Ines's job?")
+    assert "doctor" in job and "nurse" not in job
+    chess = await talk.say("Who plays chess?")
+    assert "chess" in chess and "a cook" not in chess
+
+
+async def test_a_quotation_ends_where_its_clause_does(talk: Talk) -> None:
+    await talk.say("Lea plays the violin and hates broccoli.")
+    await talk.say("Please forget that Lea hates broccoli.")
+    assert 'told me: "Lea plays the violin"' in await talk.say("Who plays the violin?")
+    await talk.say("Nils hates olives and plays chess on Sundays.")
+    await talk.say("Please forget that Nils hates olives.")
+    assert 'told me about Nils: "plays chess on Sundays."' in await talk.say("Who plays chess?")
