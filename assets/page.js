@@ -307,6 +307,7 @@
     if (act === 'back') closeOpened();
     else if (act === 'page') askMemory('leaf', { start: Number(button.dataset.start) }, focus);
     else if (act === 'about') askMemory('about', { about: button.dataset.about ? Number(button.dataset.about) : null, kept: button.dataset.kept || '' }, focus);
+    else if (act === 'everywhere') askMemory('find', { ...filters(), anew: true }, '[data-find] input');
     else if (act === 'like') {
       goTo('');
       document.querySelector('[data-find]').reset();
@@ -344,10 +345,19 @@
     reader.readAsDataURL(bytes);
   }
 
+  // The list is drawn whole after each turn; while words stand in the search, it goes on showing what they find.
+  function keepFound() {
+    const words = document.querySelector('[data-find-conversations]')?.words.value.trim();
+    if (words && finding === null && !document.querySelector('#m2a-conversations [data-found]')) searchConversations(words);
+  }
+
   let finding = null;
   function searchConversations(words) {
     clearTimeout(finding);
-    finding = setTimeout(() => tell('m2a-conversations', 'find', { words }), 250);
+    finding = setTimeout(() => {
+      finding = null;
+      tell('m2a-conversations', 'find', { words });
+    }, 250);
   }
 
   function onForm(form) {
@@ -358,6 +368,7 @@
       closeManage()?.querySelector('summary').focus();
     }
     if (form.matches('[data-review-edit]') && fields.text.trim()) askReview('keep', form.dataset, fields);
+    if (form.matches('[data-resend]')) follow();
     onSettingsForm(form);
     if (form.matches('[data-find]')) search(true);
     else if (form.matches('[data-edit]')) {
@@ -549,10 +560,7 @@
       history[first ? 'replaceState' : 'pushState'](null, '', address(addressed(id), memory));
     }
     following = true;
-    if (!first) {
-      setDrawer(false);
-      document.querySelector('[data-find-conversations]')?.reset(); // the list is whole again
-    }
+    if (!first) setDrawer(false);
   }
 
   function showMessage() {
@@ -696,6 +704,7 @@
     const text = box()?.value || '';
     if (!text.trim()) return;
     typed = text;
+    navigated = false; // what is shown next comes of what is sent
     sent = { text, conversation: shown || '', after: lastAsked().id };
     saveDraft(sent.conversation, text, sent.after);
   }
@@ -753,13 +762,17 @@
       if (data.kind) acted = { button: setting, line: '', list: 'm2a-set-health' };
       askSettings(settingsAct, data);
     }
+    if (target.closest('[data-new]')) document.querySelector('[data-find-conversations]').reset();
     if (target.closest('[data-new], [data-example]')) document.querySelector('#m2a-composer textarea')?.focus();
     const plain = !click.ctrlKey && !click.metaKey && !click.shiftKey && click.button === 0;
     const inPlace = plain && target.closest('[data-place], [data-memory], [data-see], [data-memory-act]');
     if (inPlace && !inPlace.matches('[data-act]')) {
       click.preventDefault();
       if (inPlace.dataset.place === 'settings') goToSettings(inPlace.dataset.at);
-      else if ('place' in inPlace.dataset) goTo(inPlace.dataset.place === 'memory' ? '' : null);
+      else if ('place' in inPlace.dataset) {
+        goTo(inPlace.dataset.place === 'memory' ? '' : null);
+        if (memoryOpen()) document.querySelector('.m-memory-head h2').focus();
+      }
       if ('unused' in inPlace.dataset) showUnused();
       else if ('memory' in inPlace.dataset) openMemory(inPlace.dataset.memory, 'correct' in inPlace.dataset);
       else if ('see' in inPlace.dataset) seeMessage(inPlace);
@@ -778,7 +791,8 @@
       if (!details.open) requestAnimationFrame(() => showOpened(details));
       following = false;
     }
-    if (target.closest('[data-new], [data-open], [data-begin], [data-end]')) navigated = true;
+    const leading = target.closest('[data-new], [data-open], [data-begin], [data-end]');
+    if (leading) navigated = (leading.dataset.open ?? ('new' in leading.dataset ? '' : null)) !== shown;
     const folded = target.closest('[data-fold]')?.closest('details');
     if (folded) {
       folded.querySelector('form').reset();
@@ -911,6 +925,7 @@
     keepOpen();
     keepDraft();
     keepFocus();
+    keepFound();
     showEditing();
     showReview();
     keepStanding();

@@ -214,10 +214,15 @@ class Assistant:
 
     def last_continued(self, owner: str) -> str | None:
         """The conversation that was continued last; the one that records changes by hand only where there is no other."""
-        known = self.memory(owner).conversations()
-        talks = [one for one in known if one.title != CHANGES_IN_MEMORY] or known
+        known, by_hand = self.memory(owner).conversations(), self.changes_by_hand(owner)
+        talks = [one for one in known if one.conversation_id != by_hand] or known
         last = max(talks, key=lambda one: one.last_said_at or one.started_at, default=None)
         return last.conversation_id if last else None
+
+    def changes_by_hand(self, owner: str) -> str | None:
+        """The conversation that records what the owner changed in the memory by hand; None before the first change."""
+        known = self.memory(owner).conversations()
+        return next((one.conversation_id for one in known if one.title == CHANGES_IN_MEMORY), None)
 
     def rename_conversation(self, owner: str, conversation_id: str, title: str) -> None:
         """Renames a conversation. Raises `MessageRefusedError` and `UnknownConversationError`."""

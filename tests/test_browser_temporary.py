@@ -63,7 +63,7 @@ def talk(playwright: Playwright, executable: str, server: Server, profile: Path,
 
     page.get_by_text("Temporary chat", exact=True).click()
     shoot(visitor, "temporary-begin")
-    page.get_by_role("button", name="Start, with my memory").click()
+    page.get_by_role("button", name="Start with memory").click()
     expect(page.locator("h1")).to_have_text("Temporary chat")
     bar = page.get_by_role("note", name="Temporary chat")
     expect(bar).to_contain_text("Nothing here is kept. I can look things up in my memory.")
@@ -97,7 +97,7 @@ def test_one_click_ends_it_and_so_does_leaving_it(server: Server, visit) -> None
     visitor.open(server.url)
     page.locator(".m-heading .m-menu").click()
     page.get_by_text("Temporary chat", exact=True).click()
-    page.get_by_role("button", name="Start, without it").click()
+    page.get_by_role("button", name="Start without memory").click()
     expect(page.get_by_role("note", name="Temporary chat")).to_contain_text("I do not look into my memory.")
     visitor.say("Hello there")
     page.get_by_role("button", name="End chat").click()

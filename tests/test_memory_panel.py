@@ -124,6 +124,21 @@ async def test_a_search_shows_what_is_near_or_says_that_nothing_is(
     assert "Nothing that I remember matches “green tea”" in none.listed and "Show everything" in none.listed
 
 
+async def test_a_search_within_a_subject_says_so_and_leads_out_of_it(
+    assistant: Assistant, bank: MemoryBank, panel: MemoryPanel
+) -> None:
+    told(bank, "Bobo likes his red ball.", name="Bobo")
+    told(bank, "Tom plays the trombone in a brass band.")
+    [bobo] = assistant.browser(bank.owner).subjects()
+    view = View(about=bobo.concept_id).dumped()
+    within = Shown(panel.on_filter(view, click(words="trombone", photos=False), request(assistant)))
+    assert "Nothing about Bobo is close to “trombone”" in within.listed and "Search everywhere" in within.listed
+    everywhere = Shown(
+        panel.on_filter(within.view, click(words="trombone", photos=False, anew=True), request(assistant))
+    )
+    assert "brass band" in everywhere.listed and "Best matches first" in everywhere.listed
+
+
 async def test_a_subject_has_the_memories_that_name_it_and_one_count_everywhere(
     assistant: Assistant, bank: MemoryBank, panel: MemoryPanel
 ) -> None:
@@ -184,6 +199,7 @@ async def test_a_memory_is_opened_edited_undone_restored_and_forgotten(
     assert "Bobo" not in forgotten.listed
     gone = Shown(panel.on_memory(forgotten.view, click(memory_id=now.memory_id), request(assistant)))
     assert "no longer there" in gone.opened and "Bobo" not in gone.opened
+    assert f'<a href="/?conversation={conversation.conversation_id}">Changes in Memory</a>' in gone.opened
     reply_id = json.loads(forgotten.view)["told"]
     back = Shown(panel.on_undo(forgotten.view, click(reply_id=reply_id, number=0), request(assistant)))
     assert [one.text for one in bank.entries()] == ["Bobo is my dog."] and "Bobo is my dog." in back.listed
@@ -280,6 +296,12 @@ async def test_the_memory_opens_with_what_is_known_in_short(
     first = Shown(panel.on_refresh("", request(assistant)))
     short = first.listed[first.listed.index("m-summary") : first.listed.index("Everything, newest first")]
     assert short.count("Last updated") == 3 and "Pet · 4 memories" in short and short.count("data-memory=") == 7
+    assert "corrected since" not in short
+    evidence = bank.entries()[-1].evidence_ids
+    ana_now = EntryDraft("Ana lives in Porto.", evidence, corrects=ana.entries[0].memory_id)
+    bank.add(ana_now, who="M2A", why="the user said so")
+    listed = Shown(panel.on_refresh("", request(assistant))).listed
+    assert "Ana lives in Lisbon.</a><small>corrected since</small>" in listed
     about = Shown(panel.on_about(first.view, click(about=0), request(assistant)))
     assert "m-summary" not in about.listed and about.listed.count("data-memory=") == 4 and "Bobo" not in about.listed
     stranger: Any = SimpleNamespace(username=owner_named(assistant.stores.database, "other"), query_params={})
@@ -406,6 +428,6 @@ async def test_a_memory_that_another_corrects_says_so_in_the_list_and_in_a_searc
     assert "The memory that corrected it went with it." in Shown(kept_back).notice and bank.entries() == []
     forgotten = told(bank, "The boat is red.")
     assert (
-        "together with"
+        "went with it"
         not in Shown(panel.on_forget("", click(memory_id=forgotten.memory_id), request(assistant))).notice
     )

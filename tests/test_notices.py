@@ -42,7 +42,7 @@ OLD, NEW = entry(1, "My PIN is <4711>."), entry(2, "My PIN is <0815>.")
     ("changed", "words"),
     [
         (MemoryChanged("added", NEW), "<strong>Remembered</strong>"),
-        (MemoryChanged("corrected", NEW, OLD), "together with “My PIN is &lt;4711&gt;.”"),
+        (MemoryChanged("corrected", NEW, OLD), "It corrects a part of “My PIN is &lt;4711&gt;.”, which I keep."),
         (MemoryChanged("replaced", NEW, OLD), "<del>“My PIN is &lt;4711&gt;.”</del>"),
         (MemoryChanged("forgotten", None, OLD), "I no longer find, show or use it"),
         (MemoryChanged("forgotten", None, None), "what you asked me to forget."),

@@ -182,6 +182,15 @@ def test_what_was_typed_survives_a_reload(fresh: Visitor) -> None:
     expect(box).to_have_value("")
 
 
+def test_what_was_sent_is_not_in_the_box_of_the_next_conversation(fresh: Visitor) -> None:
+    box, new = fresh.page.locator("#m2a-composer textarea"), fresh.page.get_by_role("button", name="New conversation")
+    new.click()  # from a new conversation, where it changes nothing
+    fresh.say("The sledge is under the stairs")
+    fresh.new_conversation()
+    expect(box).to_have_value("")
+    assert fresh.page.evaluate("Object.keys(localStorage).filter((one) => one.startsWith('m2a-draft'))") == []
+
+
 def test_the_box_is_free_before_the_memory_is_written(fresh: Visitor) -> None:
     page = fresh.page
     fresh.compose("Remember later that I like tea")
@@ -589,7 +598,7 @@ def test_a_conversation_is_renamed_and_found(fresh: Visitor) -> None:
     menu = page.locator(".m-manage > div")
     for leave in (lambda: page.keyboard.press("Escape"), page.get_by_label("Search conversations").click):
         page.get_by_label("Manage this conversation").click()
-        expect(menu.get_by_role("link", name="Export as Markdown")).to_be_visible()
+        expect(menu.get_by_role("link", name="Download as text (Markdown)")).to_be_visible()
         leave()
         expect(menu).to_be_hidden()
     page.get_by_label("Search conversations").fill("gutter")
@@ -619,7 +628,7 @@ def test_the_settings_are_a_place_of_their_own(fresh: Visitor, shoot: Shoot) -> 
     shoot(fresh, "32-settings-no-answer")
     place.get_by_role("button", name="Rebuild the search index").click()
     expect(place.get_by_text(re.compile("The search index is rebuilt"))).to_be_visible()
-    place.get_by_role("button", name="Check for problems").click()
+    place.get_by_role("button", name="Check the stored data").click()
     expect(place.get_by_text("No problems found")).to_be_visible()
     place.get_by_label("Dark").check()
     expect(page.locator("body.dark")).to_have_count(1)
@@ -645,7 +654,7 @@ def test_the_memory_is_looked_through_and_what_is_found_is_mended(fresh: Visitor
     fresh.say("Mila's parcel is green!")
     fresh.remembered("green!")
     page.get_by_role("link", name="Memory", exact=True).click()
-    page.get_by_role("link", name="Check it").click()
+    page.get_by_role("link", name="Memory health").click()
     place = page.get_by_role("region", name="Settings")
     place.get_by_role("button", name="Check the memory").click()
     keep = place.get_by_role("button", name="Keep the newest: Mila's parcel is green!")

@@ -18,7 +18,7 @@ from m2a.memory.conversations import UnknownConversationError
 from m2a.memory.message_recorder import MessageRefusedError
 from m2a.memory.owners import owner_named
 from m2a.settings import load_settings
-from m2a.types import Addition, EntryDraft, EvidenceRange, Message, Refusal
+from m2a.types import Addition, ConceptMention, EntryDraft, EvidenceRange, Message, Refusal
 from m2a.ui.chat_panel import ChatPanel
 from m2a.ui.events import Page
 from tests.page_calls import all_of, click, request
@@ -237,6 +237,9 @@ async def test_conversations_are_found_renamed_and_exported_for_their_owner_alon
     [heading] = [one for one in panel.on_rename(other, named, tab) if isinstance(one, str) and "<h1" in one]
     assert "Heating &lt;/title&gt;&lt;script&gt; work" in heading and "<script" not in heading
     assert f'data-open="{other}"' in panel.on_find("", click(words="heating"), tab)
+    assistant.rename_conversation(assistant.local_owner, other, "The valve")
+    found = panel.on_find("", click(words="valve"), tab)  # in its title, and in what was said
+    assert "The valve<small>You: The boiler needs a new valve.</small>" in found and "data-see" in found
     with pytest.raises(MessageRefusedError, match="has 0 characters; choose one with 1 to 200"):
         panel.on_rename(other, click(conversation=other, title=" "), tab)
     stranger: Any = SimpleNamespace(
@@ -251,6 +254,12 @@ def test_a_conversation_is_exported_as_markdown(served: tuple[Assistant, TestCli
     assistant, client = served
     first = recorded(assistant, photo("red"))
     bank = assistant.memory(assistant.local_owner)
+    bank.photos.set_caption(first.photos[0], "perhaps a corgi", captioner_id="test")
+    assert "*1 photo: perhaps a corgi*" in client.get(f"/conversations/{first.conversation_id}.md").text
+    evidence = (EvidenceRange(first.message_id, first.message_id),)
+    biscuit = ConceptMention("Biscuit", "pet")
+    bank.add(EntryDraft("This is Biscuit.", evidence, photo_ids=first.photos, concepts=(biscuit,)), who="M2A", why="")
+    assert "*1 photo: Biscuit*" in client.get(f"/conversations/{first.conversation_id}.md").text
     bank.record(first.conversation_id, role="user", speaker="You", text="look here", replaces=first.message_id)
     assistant.rename_conversation(assistant.local_owner, first.conversation_id, "Über “alles”/..")
     response = client.get(f"/conversations/{first.conversation_id}.md")

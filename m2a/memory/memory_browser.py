@@ -110,7 +110,7 @@ class MemoryBrowser:
 
     def find_conversations(self, words: str) -> list[FoundConversation]:
         """Returns the conversations with the words in their title, most recently used first, then those with matching messages,
-        best match first."""
+        best match first. Each comes with its best matching message, if any."""
         conversations = {conversation.conversation_id: conversation for conversation in self._bank.conversations()}
         matches = {
             conversation_id: FoundConversation(conversation, None)
@@ -119,5 +119,6 @@ class MemoryBrowser:
         }
         for message in self._bank.find_messages(words, limit=MESSAGES_FOUND):
             conversation_id = message.conversation_id
-            matches.setdefault(conversation_id, FoundConversation(conversations[conversation_id], message))
+            if conversation_id not in matches or matches[conversation_id].message is None:
+                matches[conversation_id] = FoundConversation(conversations[conversation_id], message)
         return list(matches.values())

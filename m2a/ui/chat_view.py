@@ -180,6 +180,7 @@ class ChatView:
         return messages_html(
             messages,
             because,
+            by_hand=conversation_id == self._assistant.changes_by_hand(owner),
             hidden=hidden,
             failures=failures,
             open_end=open_end,
@@ -228,8 +229,8 @@ def _heading(conversation: Conversation | None) -> str:
             f'<details class="m-manage" data-key="manage-{conversation_id}"><summary aria-label="Manage this conversation">'
             f'⋯</summary><div><form data-rename="{conversation_id}"><label>Title<input name="title" maxlength="200" '
             f'autocomplete="off" dir="auto" value="{title}"></label><button class="m-button">Rename</button></form>'
-            f'<div class="m-acts"><a class="m-button" href="/conversations/{conversation_id}.md" download>Export as Markdown</a>'
-            f"{erase}</div></div></details>"
+            f'<div class="m-acts"><a class="m-button" href="/conversations/{conversation_id}.md" download>'
+            f"Download as text (Markdown)</a>{erase}</div></div></details>"
         )
     return (
         f'<header class="m-heading">{menu("Conversations")}'

@@ -131,6 +131,7 @@ class MemoryPanel:
         kept = self.review.connect(page, [*chat.changes, *acts])
         told = chat.connect_memory(self.listed.tell, [*acts, *kept])
         connect(told.then, self.on_told, [self.view, chat.current], self.parts)
+        self.review.follow(told)
         for change in [*chat.changes, *kept]:
             connect(change.then, self.on_change, self.view, self.parts)
 
@@ -278,7 +279,7 @@ class MemoryPanel:
             try:
                 opened = opened_html(self._assistant.browser(owner).open(view.memory_id))
             except LookupError:
-                opened, view = gone_html(), replace(view, memory_id=None)
+                opened, view = gone_html(self._assistant.changes_by_hand(owner)), replace(view, memory_id=None)
         listed = self._list(owner, view, is_emptied=is_emptied)
         return [view.dumped(), self._notice(owner, view.told), opened, listed]
 
@@ -296,16 +297,17 @@ class MemoryPanel:
         today = datetime.now().astimezone().date()
         bank, browser = self._assistant.memory(owner), self._assistant.browser(owner)
         total = browser.page(MemoryFilter(), start=0, count=0).total
-        head = memory_list.summary_html(total, browser.last_updated(), today=today)
+        counts = bank.kept_back_counts()
+        head = memory_list.summary_html(total, sum(counts.values()), browser.last_updated(), today=today)
         if view.near is not None:
             found_near = bank.entries_by_id(view.near[:PAGE])
             return head + photo_search.near_html([found_near[number] for number in view.near if number in found_near])
-        counts = bank.kept_back_counts()
         head += keeping.chips_html(counts, view.kept)
         if reason := keeping.reason_of(view.kept):
             found = bank.kept_back(PAGE, reason=reason, start=view.start)
             return head + keeping.listed_html(found) + pages_html(view.start, len(found), counts.get(reason, 0))
-        head += memory_list.subjects_html(browser.subjects(), view.about, today=today)
+        subjects = browser.subjects()
+        head += memory_list.subjects_html(subjects, view.about, today=today)
         wanted = view.wanted()
         if words := view.words.strip():
             hits = browser.find(words, wanted, PAGE)
@@ -313,11 +315,14 @@ class MemoryPanel:
             corrected = bank.corrections_of(
                 [hit.record.memory_id for hit in hits if isinstance(hit.record, MemoryEntry)]
             )
-            return head + memory_list.hits_html(hits, words, corrected) + kept_back
+            about = next((one.name for one in subjects if one.concept_id == view.about), "")
+            return head + memory_list.hits_html(hits, words, corrected, about) + kept_back
         page = browser.page(wanted, start=view.start, count=PAGE)
         is_filtered = wanted != MemoryFilter()
         if not (view.start or is_filtered):
-            head += memory_summary.summary_html(browser.summary(), page.total, today=today)
+            summary = browser.summary()
+            shown = bank.corrections_of([entry.memory_id for one in summary for entry in one.entries])
+            head += memory_summary.summary_html(summary, page.total, shown, today=today)
         corrected = bank.corrections_of([entry.memory_id for entry in page.entries])
         return head + memory_list.page_html(page, view.start, corrected, today=today, is_filtered=is_filtered)
 

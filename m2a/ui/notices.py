@@ -12,7 +12,7 @@ from m2a.ui.evidence import RESTS_ON
 _NOTES = {
     "forgotten": "I no longer find, show or use it, in our conversations either. It is not erased from the disk.",
     "withheld": "I keep it: you find it in Memory under “Not mentioned”. No answer uses it, or the words it came from.",
-    "pinned": "It comes first, and a language model sees it with every message.",
+    "pinned": "It comes first in the list, and goes along with every message to a language model.",
 }
 
 # Of the message behind a memory that was rejected.
@@ -131,7 +131,7 @@ def _told(changed: MemoryChanged) -> tuple[str, str]:
             return "Remembered", entry
         case "corrected":
             return "Corrected", f"<ins>{entry}</ins>" + (
-                f" <small>together with {previous}</small>" if previous else ""
+                f" <small>It corrects a part of {previous}, which I keep.</small>" if previous else ""
             )
         case "replaced":
             before = f"<del>{previous}</del> <span aria-hidden='true'>→</span> " if previous else ""

@@ -1,6 +1,7 @@
 """One memory with all that belongs to it: what it rests on, what it was before, and what can be done with it."""
 
 from collections.abc import Mapping
+from urllib.parse import quote
 
 from m2a.types import EntryChange, HistoryRow, MemoryEntry, OpenedMemory, Reason
 from m2a.ui import markup
@@ -52,13 +53,17 @@ def opened_html(opened: OpenedMemory) -> str:
     )
 
 
-def gone_html() -> str:
-    """In the place of a memory that was forgotten, or never was."""
+def gone_html(changes_by_hand: str | None) -> str:
+    """In the place of a memory that was forgotten, or never was; `changes_by_hand` records what was forgotten in the panel."""
+    place = "the answer in the chat"
+    if changes_by_hand:
+        link = f"/?conversation={quote(changes_by_hand, safe='')}"
+        place += f' or in <a href="{link}">Changes in Memory</a>'
     return (
         '<section class="m-opened" data-opened="0" aria-label="A memory">'
         '<button type="button" class="m-back" data-memory-act="back">← All memories</button>'
         '<h2 tabindex="-1">This memory is no longer there.</h2>'
-        "<p>It was forgotten, undone or erased. Undo, below the answer in the chat, brings back what was forgotten; "
+        f'<p class="m-gone-how">It was forgotten, undone or erased. What was forgotten is brought back with Undo, below {place}; '
         "what was erased is gone for good.</p></section>"
     )
 

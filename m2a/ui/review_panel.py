@@ -32,7 +32,7 @@ class ReviewPanel:
         parts = [self.at, self.told, self.shown]
         connect(page.load, self.on_refresh, self.at, parts)
         for change in changes:
-            connect(change.then, self.on_refresh, self.at, parts)
+            self.follow(change)
         connect(self.shown.skip, self.on_skip, outputs=parts)
         return [
             connect(event, handler, outputs=parts)
@@ -42,6 +42,10 @@ class ReviewPanel:
                 (self.shown.reopen, self.on_reopen),
             )
         ]
+
+    def follow(self, change: Any) -> None:
+        """Redraws the review after the event, which may have left something to review."""
+        connect(change.then, self.on_refresh, self.at, [self.at, self.told, self.shown])
 
     def connect_erasing(self, erased: Any) -> None:
         """Redraws the review after something was erased."""

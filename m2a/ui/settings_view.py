@@ -93,7 +93,7 @@ def data_html(size: DataSize, *, is_reindexing: bool = False) -> str:
         '<section class="m-setting" aria-labelledby="m2a-set-data"><h3 id="m2a-set-data">Data</h3>'
         f'<dl class="m-facts">{facts}</dl>{waiting}<p class="m-when">Everything is stored in {markup.text(size.folder)}.</p>'
         '<div class="m-acts">'
-        '<button type="button" class="m-button" data-settings-act="verify">Check for problems</button>'
+        '<button type="button" class="m-button" data-settings-act="verify">Check the stored data</button>'
         f'<button type="button" class="m-button" data-settings-act="reindex">{reindex}</button></div>'
         "<small>Rebuilding the index loses nothing, and carries on if you leave this page. If you cancel it, the next search "
         "finishes it.</small></section>"

@@ -44,7 +44,7 @@ def found_by(hit: Hit) -> str:
         if path in hit.ranks:
             likeness = f", likeness {hit.similarity[path]:.2f}" if path in hit.similarity else ""
             found.append(f"{name} ({_ordinal(hit.ranks[path])}{likeness})")
-    return "Found by " + " · ".join(found) if found else "Read as evidence"
+    return "Found by " + " · ".join(found) if found else "Found by reading on in the conversation"
 
 
 def found_in_short(hit: Hit) -> str:

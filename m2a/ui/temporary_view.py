@@ -14,8 +14,8 @@ def begin_html() -> str:
     return (
         '<details class="m-details m-begin" data-key="begin-temporary"><summary>Temporary chat</summary>'
         "<p>Nothing in it is kept: no message, no memory, no photo.</p><div>"
-        '<button type="button" class="m-button" data-begin="with">Start, with my memory</button>'
-        '<button type="button" class="m-button" data-begin="without">Start, without it</button></div></details>'
+        '<button type="button" class="m-button" data-begin="with">Start with memory</button>'
+        '<button type="button" class="m-button" data-begin="without">Start without memory</button></div></details>'
     )
 
 

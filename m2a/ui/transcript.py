@@ -70,11 +70,12 @@ def messages_html(
     open_end: bool = True,
     editing: Editing | None = None,
     last_day: date | None = None,
+    by_hand: bool = False,
 ) -> str:
     """The stored messages, oldest first, with a line for each new day after the `last_day`. `hidden` older ones are left out.
 
     `failures` say what went wrong at the end; with `open_end` a last message without an answer may be sent again, and the last
-    answer be tried again.
+    answer be tried again. `by_hand`: they record what the user did in the memory, and nobody typed them.
     """
     parts = []
     if hidden:
@@ -95,9 +96,10 @@ def messages_html(
             continue
         is_last = open_end and place == len(stand) - 1
         asked = stand[place - 1][0] if is_last and place and message.role == "assistant" else None
-        may = _may(message, asked)
+        may = "" if by_hand else _may(message, asked)
         key = _answer_key(stand[place - 1][0]) if place and message.role == "assistant" else None
-        parts.append(message_html(message, because.get(message.message_id, Because()), may=may, key=key))
+        told = because.get(message.message_id, Because())
+        parts.append(message_html(message, told, may=may, key=key, by_hand=by_hand))
     if open_end and messages and messages[-1].role == "user":
         parts.append(unanswered_html(messages[-1], failures))
     else:
@@ -113,7 +115,13 @@ def unanswered_html(message: Message, failures: Sequence[Failed]) -> str:
 
 
 def message_html(
-    message: Message, because: Because, *, acts: bool = True, may: str = "", key: str | None = None
+    message: Message,
+    because: Because,
+    *,
+    acts: bool = True,
+    may: str = "",
+    key: str | None = None,
+    by_hand: bool = False,
 ) -> str:
     """A message with what stands below it; `acts` with the buttons that undo what was done to the memory, and that erase.
 
@@ -121,7 +129,7 @@ def message_html(
     """
     may += _erase(message) if acts else ""
     if message.role == "user":
-        return _article("user", _user_body(message), message=message, may=may)
+        return _article("user", _user_body(message), message=message, may=may, by_hand=by_hand)
     body = markup.reply(message.text) if message.text else ""
     body += large_photos(message.photos, caption="Photo from memory")
     if message.partial:
@@ -198,8 +206,8 @@ def _below(because: Because, *, key: str, reply_id: int | None = None) -> str:
     )
 
 
-def _article(role: str, body: str, *, message: Message | None = None, may: str = "") -> str:
-    name = "You" if role == "user" else "M2A"
+def _article(role: str, body: str, *, message: Message | None = None, may: str = "", by_hand: bool = False) -> str:
+    name = "M2A" if role == "assistant" else "You, in Memory" if by_hand else "You"
     anchor = f' id="m{message.message_id}" tabindex="-1"' if message else ""
     said = f" · {markup.clock_time(message.said_at)}" if message else ""
     return (
