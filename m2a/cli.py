@@ -372,6 +372,9 @@ def tune(
     out: Annotated[Path | None, typer.Option(help="Folder for the weights learned from all conversations.")] = None,
 ) -> None:
     """Learn the ranking that `fusion = best` uses from conversations with questions, and measure it."""
+    from models.availability import check_transformers
+
+    check_transformers("m2a tune")
     from m2a.benchmarks.locomo import read_locomo
     from m2a.evaluation.tune import tune as learn
     from m2a.wiring import cache_dir

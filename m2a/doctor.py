@@ -11,14 +11,15 @@ from m2a.plurals import plural
 from m2a.settings import Settings, setting_origins
 from m2a.types.errors import UserError
 from m2a.wiring import OFFLINE, chat_model, image_encoder_loading, text_encoder_loading
-from models.availability import install_command
+from models.availability import TRANSFORMERS, install_command
 
 # The packages of each feature. Installing M2A's own extras instead would let pip downgrade Pillow.
 _PACKAGES = {
     "pillow_heif": ("HEIC photos", "pillow-heif"),
     "psycopg": ("PostgreSQL", "'psycopg[binary]'"),
+    "torch": ("chat models in this process", TRANSFORMERS),
     "sentence_transformers": ("other text encoders", "sentence-transformers"),
-    "sentencepiece": ("SigLIP through transformers", "sentencepiece"),
+    "sentencepiece": ("SigLIP through transformers", f"{TRANSFORMERS} sentencepiece"),
     "open_clip": ("SigLIP through open-clip-torch", "torchvision open-clip-torch"),
 }
 

@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 
 from models.abilities import AbilityRecord
-from models.availability import ModelUnavailableError
+from models.availability import ModelUnavailableError, check_transformers
 from models.chat_model import REPLY_TOKENS, ChatModel
 from models.image_encoder import EFFICIENTNET, ImageEncoder
 from models.text_encoder import MINILM, TextEncoder
@@ -46,6 +46,7 @@ def load_image_encoder(name: str, text_encoder: TextEncoder, cache_dir: Path) ->
 
         return ConseEncoder(EfficientNet.load(cache_dir), text_encoder, cache_dir)
     if kind == "siglip" and model:
+        check_transformers(f"image_encoder {name!r}")
         from models.siglip_encoder import SiglipEncoder
 
         return SiglipEncoder(model)
@@ -77,7 +78,7 @@ def load_chat_model(
 
     `greedy` always takes the likeliest token, so that measurements are repeatable: at a provider, temperature 0 if the model
     accepts one. Otherwise, the model's or the server's own sampling applies. Does not connect or load weights yet. Raises
-    `ModelUnavailableError`.
+    `ModelUnavailableError` and `PackageMissingError`.
     """
     form, _, which = name.partition(":")
     if not form or not which:
@@ -86,6 +87,7 @@ def load_chat_model(
             "(such as openai:gpt-4o, or with chat_base_url openai:NAME_ON_YOUR_SERVER)."
         )
     if form == "transformers":
+        check_transformers(f"chat_model {name!r}")
         from models.transformers_chat_model import TransformersChatModel
 
         return TransformersChatModel(

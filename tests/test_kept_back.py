@@ -84,7 +84,7 @@ def test_it_comes_back_and_that_is_undone(memory: Memory) -> None:
         memory.bank.undo(first, 0)
     memory.bank.undo(back, 0)
     assert reaches(memory) == [] and memory.bank.kept_back_counts() == {"unmentioned": 1}
-    with pytest.raises(RejectedWriteError, match="not there any more"):
+    with pytest.raises(RejectedWriteError, match="no longer exists"):
         keep(memory, Pinning(secret.memory_id, True, ""))
     memory.tell(SECRET)  # told anew it is remembered anew
     with pytest.raises(RejectedWriteError, match="now says the same"):

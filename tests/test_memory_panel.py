@@ -221,7 +221,7 @@ async def test_an_edit_that_is_none_changes_and_records_nothing(assistant: Assis
     for memory_id, text, words in (
         (one.memory_id, " ", "needs text"),
         (one.memory_id, one.text, "already says this"),
-        (99, "Ana lives in Porto.", "not there any more"),
+        (99, "Ana lives in Porto.", "no longer exists"),
     ):
         with pytest.raises(RejectedWriteError, match=words):
             assistant.edit_memory(assistant.local_owner, memory_id, text, None)
