@@ -33,7 +33,7 @@ def controls_html(by_photo: str) -> str:
     """Heading, search, the button to search `by_photo`, and filters. They stay while the list below them changes."""
     kinds = "".join(f'<option value="{kind}">{name}</option>' for kind, name in KINDS.items())
     return (
-        f'<div class="m-memory-head">{markup.menu()}<h2 tabindex="-1">Memory</h2><p>What I know, and how I know it · '
+        f'<div class="m-memory-head">{markup.menu()}<h2 tabindex="-1">Memory</h2><p>What I know, and why · '
         '<a href="/?settings=" data-place="settings" data-at="m2a-set-health">Memory health</a></p>'
         '<button type="button" class="m-icon" data-place="chat" aria-label="Close the memory">✕</button></div>'
         '<form class="m-find" data-find role="search"><input type="search" name="words" maxlength="400" '
