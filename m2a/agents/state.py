@@ -169,7 +169,8 @@ class TurnState:
     prompt and `context` what the queries brought. In the update stages `changes` are what the turn before this one changed in
     the memory. `planned` is of no account in another stage than its own. Where several `people` talk to each other, each
     counts as the user, and `parts` are the texts of those who speak in `message`, which holds one after the other. Nothing
-    of a turn that `is_temporary` is kept.
+    of a turn that `is_temporary` is kept. Where the memory `keeps_back` something, its owner asked not to mention it: nothing
+    here tells what it is.
     """
 
     stage: Stage
@@ -193,6 +194,7 @@ class TurnState:
     people: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
     is_temporary: bool = False
+    keeps_back: bool = False
 
     @property
     def views(self) -> tuple[PhotoView, ...]:
