@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from m2a.types import MemoryEntry
+from m2a.agents.offline.answers import DECLINED, STILL_OPEN
+from m2a.agents.offline.replies import KEPT_BACK
+from m2a.types import KeepingBack, MemoryEntry
 from tests.offline_talk import Talk
 
 
@@ -43,3 +45,23 @@ async def test_a_quotation_ends_where_its_clause_does(talk: Talk) -> None:
     await talk.say("Nils hates olives and plays chess on Sundays.")
     await talk.say("Please forget that Nils hates olives.")
     assert 'told me about Nils: "plays chess on Sundays."' in await talk.say("Who plays chess?")
+
+
+async def test_what_was_only_hoped_or_thought_of_is_told_as_open(talk: Talk) -> None:
+    await talk.say("I think Daniel might get a new job in Braga.")
+    await talk.say("Rosa hopes to buy a tandem, and lives in Graz.")
+    job = await talk.say("Where does Daniel work?")
+    assert job.startswith(STILL_OPEN) and "Daniel might get a new job in Braga." in job
+    assert STILL_OPEN not in await talk.say("Where might Daniel work soon?")
+    home = await talk.say("Where does Rosa live?")
+    assert "lives in Graz" in home and STILL_OPEN not in home
+
+
+async def test_a_decline_is_true_of_what_is_kept_and_not_mentioned_and_tells_nothing_of_it(talk: Talk) -> None:
+    await talk.say("My brother Tom owes me 200 euros.")
+    assert KEPT_BACK not in await talk.say("Where are my passports?")
+    talk.assistant.keep_memory(talk.assistant.local_owner, KeepingBack(memory_of(talk, "200").memory_id, ""))
+    talk.conversation = None
+    for question in ("How much does Tom owe me?", "Where are my passports?"):
+        reply = await talk.say(question)
+        assert reply.startswith(DECLINED) and reply.endswith(KEPT_BACK) and "200" not in reply

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import date
 
 from m2a.agents.offline.claims import Claim, exclude_each_other, puts_elsewhere, share_a_frame, tell_of_different_kinds
-from m2a.agents.offline.clauses import PRONOUNS, find_subject
+from m2a.agents.offline.clauses import PRONOUNS, find_subject, segments
 from m2a.agents.offline.dates import find_dates, number, written
 from m2a.agents.offline.questions import Question
 from m2a.agents.offline.relevance import Match, is_sure, rests_on, share_evidence, together
@@ -24,6 +24,7 @@ from m2a.memory.words import finished_words
 from m2a.types import Concept, DateInterval, MemoryEntry, Message
 
 DECLINED = "I don't have that in memory."
+STILL_OPEN = "That was still open when you told me."
 _LISTED = 8
 _QUOTED = 2
 _MORE = 0.2  # of the best memory's probability: what is told of the same person beside it
@@ -54,7 +55,30 @@ def answer(
         said = [hit.record for hit in context.hits if isinstance(hit.record, Message)]
         return _said(question, said) if said else DECLINED
     told, older = newest_of_each(chosen)
-    return _answer(question, told, messages, concepts, today, recalled) + _kept_too(older, messages)
+    reply = _answer(question, told, messages, concepts, today, recalled) + _kept_too(older, messages)
+    is_open = not _ASKS_OF_PLANS.search(question.text) and all(_is_open(entry.text) for entry in told)
+    return f"{STILL_OPEN} {reply}" if is_open else reply
+
+
+_OPEN = re.compile(
+    r"\b(?:might|maybe|perhaps|possibly|hop(?:e|es|ed|ing) (?:to|that|for)|think(?:s|ing)? (?:of|about) \w+ing|considering|"
+    r"(?<!in )(?<!of )(?<!last )(?<!this )(?<!next )(?-i:may [a-z]))",
+    re.IGNORECASE,
+)
+_ON_CONDITION = re.compile(r"\W*(?:if|unless|when|once|as|because|since|although|though)\b", re.IGNORECASE)
+_ASKS_OF_PLANS = re.compile(
+    r"\b(?:might|may|hop(?:e|es|ing)|think(?:s|ing)?|considering|plan(?:s|ned|ning)?|wants?|dream(?:s|ing)?|wish(?:es)?|ideas?|"
+    r"will|would|going to|next|soon)\b|'ll\b",
+    re.IGNORECASE,
+)
+
+
+def _is_open(text: str) -> bool:
+    """Whether the text tells, clause by clause, only what may be: "Daniel might get a job in Braga"."""
+    clauses = [text[first:last] for first, last in segments(text)]
+    return _OPEN.search(clauses[0]) is not None and all(
+        _OPEN.search(clause) or _ON_CONDITION.match(clause) for clause in clauses
+    )
 
 
 def _answer(
