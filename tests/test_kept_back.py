@@ -89,7 +89,7 @@ def test_it_comes_back_and_that_is_undone(memory: Memory) -> None:
     memory.tell(SECRET)  # told anew it is remembered anew
     with pytest.raises(RejectedWriteError, match="now says the same"):
         keep(memory, Return(secret.memory_id, ""))
-    with pytest.raises(RejectedWriteError, match="not kept back"):
+    with pytest.raises(RejectedWriteError, match="no longer kept back"):
         keep(memory, Return(99, ""))
 
 
