@@ -6,7 +6,7 @@ import pytest
 
 from m2a.agents.offline.answers import DECLINED, STILL_OPEN
 from m2a.agents.offline.replies import KEPT_BACK
-from m2a.types import KeepingBack, MemoryEntry
+from m2a.types import KeepingBack, MemoryEntry, MemoryRule
 from tests.offline_talk import Talk
 
 
@@ -65,3 +65,19 @@ async def test_a_decline_is_true_of_what_is_kept_and_not_mentioned_and_tells_not
     for question in ("How much does Tom owe me?", "Where are my passports?"):
         reply = await talk.say(question)
         assert reply.startswith(DECLINED) and reply.endswith(KEPT_BACK) and "200" not in reply
+
+
+async def test_what_was_rejected_in_the_review_is_still_found_in_the_conversation(talk: Talk) -> None:
+    owner, assistant = talk.assistant.local_owner, talk.assistant
+    assistant.memory(owner).set_rule(MemoryRule(after_review=True, never=frozenset()))
+    await talk.say("My sister Ines is allergic to peanuts. She works as a doctor in Lisbon.")
+    while (held := assistant.review(owner).memory) is not None:
+        assistant.memory(owner).review_queue.reject(held.place.reply_id, held.place.number)
+    talk.conversation = None
+    assert talk.known() == []
+    assert "peanuts" in await talk.say("Who is allergic to peanuts?")
+    for question, word in (("Does Ines have any allergies?", "peanuts"), ("What is Ines's job?", "doctor")):
+        reply = await talk.say(question)
+        assert reply.startswith(DECLINED) and word in reply
+    unknown = await talk.say("Does Nora have any allergies?")
+    assert unknown.startswith(DECLINED) and "peanuts" not in unknown

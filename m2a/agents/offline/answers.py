@@ -33,6 +33,7 @@ _ALIKE = 24  # what says the same of other values: all languages that somebody s
 _NEAREST = 3
 _LIKELY = 0.2  # the probability from which a memory is near though it shares no word with the question
 _BESIDE = 2
+_WHOLE = 400  # characters up to which the nearest message is quoted as a whole
 _AS_NEAR = 0.1  # of the best memory's probability: what is told beside it as the nearest
 _LOOSELY_CLOSE = 0.3  # of the best memory's probability: what is counted or told beside it
 _CLOSE = 0.6  # the same for what is quoted beside it
@@ -156,8 +157,17 @@ def _said(question: Question, messages: Sequence[Message]) -> str:
     return _upper(", and ".join(parts))
 
 
-def nearest(found: Sequence[MemoryEntry], context: MemoryContext) -> str:
-    """What comes near to an answer and may be none, so that nothing is read into it that was not said."""
+def nearest(question: Question, found: Sequence[MemoryEntry], context: MemoryContext) -> str:
+    """What comes near to an answer and may be none, so that nothing is read into it that was not said.
+
+    Where that is no memory, it is what was said.
+    """
+    if not found:
+        parts = []
+        for said in (hit.record for hit in context.hits if isinstance(hit.record, Message)):
+            words = said.text.strip() if len(said.text) <= _WHOLE else quoted(question.text, said)
+            parts.append(f'on {_day(said.said_at.date())} you said: "{words}"')
+        return f"The nearest that I find in our conversations: {', and '.join(parts)}"
     told, older = newest_of_each(found)
     kept = _kept_too(older, context.messages)
     groups = _told_once(together(told), context.messages)

@@ -91,10 +91,10 @@ def reply_parts(state: TurnState, heard: Heard, sense: Sense) -> list[str]:
             said = who_is_this(state.photos, context, state.recalled, today, is_temporary=state.is_temporary)
         elif (shown := _shown(question, context, state)) and not found:
             said = photos_shown(shown, state.recalled, state.concepts)
-        elif sure or not found:
+        elif sure or not context.hits:
             said = answer(question, found, context, state.concepts, today, state.recalled)
         else:
-            said = f"{DECLINED} {nearest(found, context)}"
+            said = f"{DECLINED} {nearest(question, found, context)}"
         general = said == DECLINED and not question.about_self and not mentioned(question.text, state.concepts)
         given.append(f"{said} {CONNECT}" if general else said)
     answered = [said for said in given if not said.startswith(DECLINED)]

@@ -49,6 +49,15 @@ def find_said(question: Question, messages: Sequence[Message], state: TurnState)
     return newest[:_TOLD]
 
 
+def find_spoken_of(question: Question, messages: Sequence[Message], state: TurnState, sense: Sense) -> list[Message]:
+    """The newest message in which the user told something of whom the question names, where none is known to answer it."""
+    named = {word for name in question.names for word in finished_words(name)}
+    spoken = [
+        message for message in messages if named & set(finished_words(message.text)) and not _only_asks(message.text)
+    ]
+    return told_then(sorted(spoken, key=lambda message: message.message_id), state, sense)[-1:]
+
+
 def told_then(messages: Sequence[Message], state: TurnState, sense: Sense) -> list[Message]:
     """Of the messages of a day those in which the user told something, the newest of them, in order."""
     told = [
