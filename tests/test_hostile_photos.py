@@ -210,7 +210,9 @@ def test_an_incomplete_pillow_is_not_taken_for_a_damaged_photo() -> None:
 
 
 def test_a_decoder_that_cannot_be_started_is_a_refusal_that_says_why(tmp_path: Path) -> None:
-    with pytest.raises(PhotoRefusedError, match=r"cannot start its photo decoder \(No such file or directory\): close"):
+    with pytest.raises(
+        PhotoRefusedError, match=r"cannot start its photo decoder \(No such file or directory\)\. Close"
+    ):
         PhotoDecoder([str(tmp_path / "nowhere")]).decode(encode(picture(random.Random(2)), "JPEG"))
 
 
