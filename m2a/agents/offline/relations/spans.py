@@ -117,9 +117,10 @@ def _frames(keys: Words, subject: Span, beside: Iterable[Words]) -> Mapping[Span
     start, end = subject
     before, after = keys[:start], keys[end:]
     shared: Counter[Span] = Counter()
+    backwards = (after[::-1], before[::-1])
     for other in beside:
         behind = _varying(before, after, other)
-        ahead = _varying(after[::-1], before[::-1], other[::-1])
+        ahead = _varying(*backwards, other[::-1]) if not after or other[-1] == after[-1] else None
         if behind is not None and (ahead is None or behind[0] >= ahead[0]):
             shared[end + behind[1], end + behind[2]] += 1
         elif ahead is not None:
