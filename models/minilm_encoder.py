@@ -17,11 +17,12 @@ if TYPE_CHECKING:
     from onnxruntime import InferenceSession
     from tokenizers import Encoding, Tokenizer
 
-_GRAPH_VERSION = 2  # raise it when `_prepare_export` changes: the file name holds it
+_GRAPH_VERSION = 3  # raise it when `_prepare_export` changes: the file name holds it
 _MAXIMUM_TOKENS = 256  # as the model's own sentence_bert_config.json
 _BATCH = 8
 _PADDED = 8  # tokens of a batch at most: a call costs about as much beside its tokens
 _QUESTIONS = 16  # are kept
+_WORDING_LAYER = 3  # of six: the last ones tell what a text is about, and less and less whether it tells or asks
 
 
 class MiniLMEncoder:
@@ -37,7 +38,7 @@ class MiniLMEncoder:
         self.encoder_id = encoder_id
         self._session = session
         self._tokenizer = tokenizer
-        self._questions: OrderedDict[str, Future[TokenStates]] = OrderedDict()
+        self._questions: OrderedDict[str, Future[tuple[TokenStates, np.ndarray]]] = OrderedDict()
         self._lock = threading.Lock()
 
     @classmethod
@@ -58,7 +59,7 @@ class MiniLMEncoder:
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
         if len(texts) == 1:
-            return self._question(texts[0]).vector[None].copy()
+            return self._question(texts[0])[0].vector[None].copy()
         encodings = self._tokenized(texts)
         vectors = np.empty((len(encodings), self.dimensions), dtype=np.float32)
         for rows in _batches(encodings):
@@ -66,9 +67,20 @@ class MiniLMEncoder:
         return vectors
 
     def encode_tokens(self, texts: Sequence[str]) -> list[TokenStates]:
-        return [self._question(texts[0])] if len(texts) == 1 else self._encode_tokens(texts)
+        found = [self._question(texts[0])] if len(texts) == 1 else self._encode_tokens(texts)
+        return [tokens for tokens, _wording in found]
 
-    def _question(self, text: str) -> TokenStates:
+    def encode_wordings(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        if len(texts) == 1:
+            tokens, wording = self._question(texts[0])
+            return tokens.vector[None].copy(), wording[None].copy()
+        encodings = self._tokenized(texts)
+        vectors, wordings = np.empty((2, len(encodings), self.dimensions), dtype=np.float32)
+        for rows in _batches(encodings):
+            vectors[rows], wordings[rows] = self._run([encodings[row].ids for row in rows], ["vectors", "wordings"])
+        return vectors, wordings
+
+    def _question(self, text: str) -> tuple[TokenStates, np.ndarray]:
         """Encoded once, whoever asks while it is under way."""
         with self._lock:
             found = self._questions.get(text)
@@ -87,15 +99,16 @@ class MiniLMEncoder:
                     self._questions.pop(text, None)
         return found.result()
 
-    def _encode_tokens(self, texts: Sequence[str]) -> list[TokenStates]:
+    def _encode_tokens(self, texts: Sequence[str]) -> list[tuple[TokenStates, np.ndarray]]:
+        """The tokens of each text, and its wording."""
         encodings = self._tokenized(texts)
-        found: dict[int, TokenStates] = {}
+        found: dict[int, tuple[TokenStates, np.ndarray]] = {}
         for rows in _batches(encodings):
-            vectors, states = self._run([encodings[row].ids for row in rows], ["vectors", "states"])
-            for row, vector, of_text in zip(rows, vectors, states, strict=True):
+            outputs = self._run([encodings[row].ids for row in rows], ["vectors", "states", "wordings"])
+            for row, vector, of_text, wording in zip(rows, *outputs, strict=True):
                 spans = np.array(encodings[row].offsets, dtype=np.int32).reshape(-1, 2)
                 in_text = spans[:, 1] > spans[:, 0]
-                found[row] = TokenStates(vector, of_text[: len(spans)][in_text], spans[in_text])
+                found[row] = TokenStates(vector, of_text[: len(spans)][in_text], spans[in_text]), wording
         return [found[row] for row in range(len(encodings))]
 
     def _tokenized(self, texts: Sequence[str]) -> "list[Encoding]":
@@ -128,7 +141,7 @@ def _batches(encodings: "Sequence[Encoding]") -> Iterator[list[int]]:
 
 
 def _prepare_export(config_path: Path, weights: Path) -> Export:
-    """BERT with mean pooling and normalisation in the graph; the tokens' states are an output too."""
+    """BERT with mean pooling and normalisation in the graph; the tokens' states and an early layer's mean are outputs too."""
     import torch
     from safetensors.torch import load_file
     from transformers import BertConfig, BertModel
@@ -138,13 +151,18 @@ def _prepare_export(config_path: Path, weights: Path) -> Export:
             super().__init__()
             self.bert = bert
 
-        def forward(self, ids: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        def forward(self, ids: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
             weight = mask.to(torch.float32)
+
+            def mean(states: torch.Tensor) -> torch.Tensor:
+                return (states * weight[:, :, None]).sum(1) / weight.sum(1, keepdim=True).clamp(min=1e-9)
+
             # A 4-d mask passes through transformers unchanged, so that no code that depends on shapes is traced.
             bias = (1 - weight[:, None, None, :]) * torch.finfo(torch.float32).min
-            states = self.bert(input_ids=ids, attention_mask=bias, token_type_ids=torch.zeros_like(ids))[0]
-            mean = (states * weight[:, :, None]).sum(1) / weight.sum(1, keepdim=True).clamp(min=1e-9)
-            return torch.nn.functional.normalize(mean, dim=1), states
+            layers = self.bert(
+                input_ids=ids, attention_mask=bias, token_type_ids=torch.zeros_like(ids), output_hidden_states=True
+            ).hidden_states
+            return torch.nn.functional.normalize(mean(layers[-1]), dim=1), layers[-1], mean(layers[_WORDING_LAYER])
 
     config = BertConfig.from_json_file(str(config_path))
     config._attn_implementation = "eager"
@@ -157,12 +175,13 @@ def _prepare_export(config_path: Path, weights: Path) -> Export:
     return Export(
         module=Sentences(bert).eval(),
         inputs=("ids", "mask"),
-        outputs=("vectors", "states"),
+        outputs=("vectors", "states", "wordings"),
         dynamic_axes={
             "ids": {0: "texts", 1: "tokens"},
             "mask": {0: "texts", 1: "tokens"},
             "vectors": {0: "texts"},
             "states": {0: "texts", 1: "tokens"},
+            "wordings": {0: "texts"},
         },
         traced=(torch.full((2, 7), 101), torch.ones(2, 7, dtype=torch.long)),
         checked=(torch.arange(1000, 1033).reshape(3, 11), mask),

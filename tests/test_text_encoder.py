@@ -71,6 +71,14 @@ def test_tokens_are_those_behind_the_vector(encoder):
     assert [broken[start:end] for start, end in encoder.encode_tokens([broken])[0].spans][-1] == "ball"
 
 
+def test_wordings_come_with_the_vectors_alone_and_together(encoder):
+    vectors, wordings = encoder.encode_wordings(TEXTS)
+    assert np.allclose(vectors, encoder.encode(TEXTS), atol=1e-5)
+    assert wordings.dtype == np.float32 and wordings.shape == vectors.shape
+    alone = np.concatenate([encoder.encode_wordings([text])[1] for text in TEXTS])
+    assert np.allclose(wordings, alone, atol=1e-4)
+
+
 def test_only_the_embedded_encoder_shows_tokens(encoder):
     from models.sentence_transformers_encoder import SentenceTransformersEncoder
 
@@ -101,7 +109,7 @@ def test_second_load_needs_no_torch(encoder, cache_dir):
     )
     assert done.stdout.split() == [encoder.encoder_id, "[]"], done.stderr
     assert done.stderr == ""
-    assert [path.name for path in cache_dir.iterdir()] == [f"{encoder.encoder_id.replace('@', '-')}-v2.onnx"]
+    assert [path.name for path in cache_dir.iterdir()] == [f"{encoder.encoder_id.replace('@', '-')}-v3.onnx"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Other systems bound a process's memory in other ways.")
