@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from onnxruntime import InferenceSession
     from tokenizers import Encoding, Tokenizer
 
-_GRAPH_VERSION = 3  # increase it when `write_minilm` changes; it is part of the file name
+_GRAPH_VERSION = 4  # increase it when `write_minilm` changes; it is part of the file name
 _MAXIMUM_TOKENS = 256  # as in the model's own sentence_bert_config.json
 _BATCH = 8
 _PADDED = 8  # most padding tokens in a batch; that many cost about as much as another call
@@ -38,7 +38,7 @@ class MiniLMEncoder:
         self.encoder_id = encoder_id
         self._session = session
         self._tokenizer = tokenizer
-        self._questions: OrderedDict[str, Future[TokenStates]] = OrderedDict()
+        self._questions: OrderedDict[str, Future[tuple[TokenStates, np.ndarray]]] = OrderedDict()
         self._lock = threading.Lock()
 
     @classmethod
@@ -59,7 +59,7 @@ class MiniLMEncoder:
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
         if len(texts) == 1:
-            return self._question(texts[0]).vector[None].copy()
+            return self._question(texts[0])[0].vector[None].copy()
         encodings = self._tokenized(texts)
         vectors = np.empty((len(encodings), self.dimensions), dtype=np.float32)
         for rows in _batches(encodings):
@@ -67,9 +67,20 @@ class MiniLMEncoder:
         return vectors
 
     def encode_tokens(self, texts: Sequence[str]) -> list[TokenStates]:
-        return [self._question(texts[0])] if len(texts) == 1 else self._encode_tokens(texts)
+        encoded = [self._question(texts[0])] if len(texts) == 1 else self._encode_tokens(texts)
+        return [tokens for tokens, _wording in encoded]
 
-    def _question(self, text: str) -> TokenStates:
+    def encode_wordings(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        if len(texts) == 1:
+            tokens, wording = self._question(texts[0])
+            return tokens.vector[None].copy(), wording[None].copy()
+        encodings = self._tokenized(texts)
+        vectors, wordings = np.empty((2, len(encodings), self.dimensions), dtype=np.float32)
+        for rows in _batches(encodings):
+            vectors[rows], wordings[rows] = self._run([encodings[row].ids for row in rows], ["vectors", "wordings"])
+        return vectors, wordings
+
+    def _question(self, text: str) -> tuple[TokenStates, np.ndarray]:
         """Encodes a question once, also if several threads ask for it at the same time."""
         with self._lock:
             future = self._questions.get(text)
@@ -88,15 +99,16 @@ class MiniLMEncoder:
                     self._questions.pop(text, None)
         return future.result()
 
-    def _encode_tokens(self, texts: Sequence[str]) -> list[TokenStates]:
+    def _encode_tokens(self, texts: Sequence[str]) -> list[tuple[TokenStates, np.ndarray]]:
+        """Returns the tokens of each text, and its wording."""
         encodings = self._tokenized(texts)
-        results: dict[int, TokenStates] = {}
+        results: dict[int, tuple[TokenStates, np.ndarray]] = {}
         for rows in _batches(encodings):
-            vectors, states = self._run([encodings[row].ids for row in rows], ["vectors", "states"])
-            for row, vector, text_states in zip(rows, vectors, states, strict=True):
+            outputs = self._run([encodings[row].ids for row in rows], ["vectors", "states", "wordings"])
+            for row, vector, text_states, wording in zip(rows, *outputs, strict=True):
                 spans = np.array(encodings[row].offsets, dtype=np.int32).reshape(-1, 2)
                 in_text = spans[:, 1] > spans[:, 0]
-                results[row] = TokenStates(vector, text_states[: len(spans)][in_text], spans[in_text])
+                results[row] = TokenStates(vector, text_states[: len(spans)][in_text], spans[in_text]), wording
         return [results[row] for row in range(len(encodings))]
 
     def _tokenized(self, texts: Sequence[str]) -> "list[Encoding]":

@@ -9,6 +9,7 @@ from models.onnx_graph import Graph, constant, float_tensor, integer_tensor, int
 
 _HEADS, _LAYERS, _SIZE = 12, 6, 384
 _HEAD_SIZE = _SIZE // _HEADS
+_WORDING_LAYER = 3  # later layers hold what a text is about, and less and less of whether it states or asks
 _EPSILON = 1e-12
 _FLOAT = 1  # of the Cast operator
 
@@ -16,7 +17,10 @@ Weights = Mapping[str, np.ndarray]
 
 
 def write_minilm(weights_file: Path, path: Path) -> None:
-    """Writes a graph with the inputs `ids` and `mask`, and with the outputs `vectors` (of texts) and `states` (of tokens)."""
+    """Writes a graph with the inputs `ids` and `mask`.
+
+    Its outputs are `vectors` (of texts), `states` (of tokens), and `wordings` (the mean state of an early layer, by text).
+    """
     from safetensors.numpy import load_file
 
     weights, graph = load_file(weights_file), Graph()
@@ -25,19 +29,29 @@ def write_minilm(weights_file: Path, path: Path) -> None:
     bias = graph.add("Mul", masked, constant(float(np.finfo(np.float32).min)))
     states = _embedded(graph, weights)
     for number in range(_LAYERS):
+        if number == _WORDING_LAYER:
+            _mean(graph, states, mask, name="wordings")
         states = _layer(graph, states, bias, weights, f"encoder.layer.{number}")
-    states = graph.add("Identity", states, name="states")
-    weighted = graph.add("Mul", states, graph.add("Unsqueeze", mask, integers([2])))
-    count = graph.add("Max", graph.add("ReduceSum", mask, integers([1]), keepdims=1), constant([1e-9]))
-    mean = graph.add("Div", graph.add("ReduceSum", weighted, integers([1]), keepdims=0), count)
+    mean = _mean(graph, graph.add("Identity", states, name="states"), mask)
     norm = graph.add("Max", graph.add("ReduceL2", mean, axes=[1], keepdims=1), constant([1e-12]))
     graph.add("Div", mean, norm, name="vectors")
     shape = ("texts", "tokens")
     graph.write(
         path,
         [integer_tensor("ids", shape), integer_tensor("mask", shape)],
-        [float_tensor("vectors", ("texts", _SIZE)), float_tensor("states", (*shape, _SIZE))],
+        [
+            float_tensor("vectors", ("texts", _SIZE)),
+            float_tensor("states", (*shape, _SIZE)),
+            float_tensor("wordings", ("texts", _SIZE)),
+        ],
     )
+
+
+def _mean(graph: Graph, states: str, mask: str, name: str = "") -> str:
+    """Adds the mean of the states of each text's tokens."""
+    weighted = graph.add("Mul", states, graph.add("Unsqueeze", mask, integers([2])))
+    count = graph.add("Max", graph.add("ReduceSum", mask, integers([1]), keepdims=1), constant([1e-9]))
+    return graph.add("Div", graph.add("ReduceSum", weighted, integers([1]), keepdims=0), count, name=name)
 
 
 def _embedded(graph: Graph, weights: Weights) -> str:

@@ -43,6 +43,15 @@ class TokenEncoder(TextEncoder, Protocol):
         ...
 
 
+@runtime_checkable
+class WordingEncoder(TextEncoder, Protocol):
+    """A text encoder that also shows how a text is put: whether it tells, asks or bids, more than what it is about."""
+
+    def encode_wordings(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """What `encode` gives, and beside it the vectors of the wording, float32, not of unit length, in the same order."""
+        ...
+
+
 def well_formed(text: str) -> str:
     """Returns the text with question marks for lone surrogates, which no tokenizer accepts. Its length stays the same."""
     return text.encode("utf-8", "replace").decode()

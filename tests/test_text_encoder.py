@@ -59,14 +59,16 @@ def test_the_graph_agrees_with_transformers(tmp_path):
     ids, mask = torch.arange(1000, 1033).reshape(3, 11), torch.ones(3, 11, dtype=torch.long)
     mask[1, 5:] = 0
     with torch.no_grad():
-        states = BertModel.from_pretrained(get_model_path()).eval()(ids, mask).last_hidden_state
-    mean = (states * mask[:, :, None]).sum(1) / mask.sum(1, keepdim=True)
+        layers = BertModel.from_pretrained(get_model_path()).eval()(ids, mask, output_hidden_states=True).hidden_states
+    states = layers[-1]
+    mean, early = ((layer * mask[:, :, None]).sum(1) / mask.sum(1, keepdim=True) for layer in (states, layers[3]))
     write = partial(write_minilm, get_model_path() / "model.safetensors")
-    vectors, ours = open_session(tmp_path / "bert.onnx", write).run(
-        ["vectors", "states"], {"ids": ids.numpy(), "mask": mask.numpy()}
+    vectors, ours, wordings = open_session(tmp_path / "bert.onnx", write).run(
+        ["vectors", "states", "wordings"], {"ids": ids.numpy(), "mask": mask.numpy()}
     )
     assert np.allclose(vectors, torch.nn.functional.normalize(mean, dim=1).numpy(), atol=1e-4)
     assert np.allclose(ours[mask > 0], states[mask > 0].numpy(), atol=1e-4)
+    assert np.allclose(wordings, early.numpy(), atol=1e-4)
 
 
 def test_batching_and_order_change_nothing(encoder):
@@ -90,6 +92,14 @@ def test_tokens_are_those_behind_the_vector(encoder):
     assert not np.allclose(one.states[1], other.states[1], atol=0.05)
     broken = "half \ud83d a ball"
     assert [broken[start:end] for start, end in encoder.encode_tokens([broken])[0].spans][-1] == "ball"
+
+
+def test_wordings_come_with_the_vectors_alone_and_together(encoder):
+    vectors, wordings = encoder.encode_wordings(TEXTS)
+    assert np.allclose(vectors, encoder.encode(TEXTS), atol=1e-5)
+    assert wordings.dtype == np.float32 and wordings.shape == vectors.shape
+    alone = np.concatenate([encoder.encode_wordings([text])[1] for text in TEXTS])
+    assert np.allclose(wordings, alone, atol=1e-4)
 
 
 def test_only_the_embedded_encoder_shows_tokens(encoder):
@@ -122,7 +132,7 @@ def test_loading_needs_no_torch(encoder, tmp_path):
     )
     assert done.stdout.split() == [encoder.encoder_id, "[]"], done.stderr
     assert done.stderr == ""
-    assert [path.name for path in tmp_path.iterdir()] == [f"{encoder.encoder_id.replace('@', '-')}-v3.onnx"]
+    assert [path.name for path in tmp_path.iterdir()] == [f"{encoder.encoder_id.replace('@', '-')}-v4.onnx"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Other systems bound a process's memory in other ways.")
