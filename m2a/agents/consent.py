@@ -13,6 +13,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from types import MappingProxyType
 
 from m2a.agents.consent_request import ConsentCheck, ConsentRequest, Proposal, Verdict
 from m2a.agents.own_words import own_words
@@ -71,10 +72,19 @@ class _Open:
 
 
 async def consented(
-    check: ConsentCheck, state: TurnState, proposals: Sequence[Proposal], concepts: Sequence[Concept], meter: UsageMeter
+    check: ConsentCheck,
+    state: TurnState,
+    proposals: Sequence[Proposal],
+    concepts: Sequence[Concept],
+    meter: UsageMeter,
+    *,
+    introductions: Mapping[int, str] = MappingProxyType({}),
 ) -> Consent:
-    """What of the proposals is to be written. Raises `ChatModelError` where the service failed: nothing is decided then."""
-    material = _Material.of(state)
+    """What of the proposals is to be written. Raises `ChatModelError` where the service failed: nothing is decided then.
+
+    `introductions` are the words with which the user gave the names, by concept id.
+    """
+    material = _Material.of(state, introductions)
     open_proposals = [_Open(proposal) for proposal in proposals]
     for group in _groups(open_proposals):
         request = material.request(group, concepts)
@@ -124,9 +134,10 @@ class _Material:
     numbers: Mapping[str, int]
     given: tuple[Message, ...]
     people: tuple[str, ...]
+    introductions: Mapping[int, str]
 
     @classmethod
-    def of(cls, state: TurnState) -> "_Material":
+    def of(cls, state: TurnState, introductions: Mapping[int, str]) -> "_Material":
         """The user's newest messages and the assistant's before them; the reply of this turn is not among them."""
         own, pasted = list[str](), list[str]()
         for part in state.parts or (state.message.text,):  # what one pastes ends where another speaks
@@ -149,6 +160,7 @@ class _Material:
             numbers=state.photo_numbers,
             given=(*state.recent, state.message),
             people=state.people,
+            introductions=introductions,
         )
 
     def request(self, group: Sequence[_Open], concepts: Sequence[Concept]) -> ConsentRequest:
@@ -160,13 +172,13 @@ class _Material:
             before=self.before,
             proposals=proposals,
             numbers=self.numbers,
-            names=_names_used(concepts, proposals),
+            names=self._names(concepts, proposals),
             people=self.people,
         )
 
     def request_of_shown(self, group: Sequence[_Open], concepts: Sequence[Concept]) -> ConsentRequest:
-        """With the user's own words, which say of whom a photo is; it names nobody itself: the names are those of its photos."""
-        pictured = {photo.photo_id for photo in self.photos}
+        """With the user's own words, which say of whom a photo is; it names nobody itself: with a name stands which photos the
+        user gave it to."""
         proposals = tuple(replace(item.proposal, memory=None) for item in group)
         named = {number for proposal in proposals for number in proposal.photos}
         return ConsentRequest(
@@ -178,9 +190,25 @@ class _Material:
             photos=tuple(photo for photo in self.photos if photo.number in named),
             numbers=self.numbers,
             pasted=self.pasted,
-            names=_names_used([one for one in concepts if pictured.intersection(one.photo_ids)], proposals),
+            names=self._names(concepts, proposals, {photo.photo_id: photo.number for photo in self.photos}),
             people=self.people,
         )
+
+    def _names(
+        self, concepts: Sequence[Concept], proposals: Sequence[Proposal], numbers: Mapping[str, int] | None = None
+    ) -> tuple[str, ...]:
+        """The names that the proposals use, each with what the user said of it: what it is, whose it is, and, by their
+        numbers, which photos show it."""
+        lines = []
+        for concept, name in _names_used(concepts, proposals):
+            said = self.introductions.get(concept.concept_id)
+            shown = [str(numbers[photo_id]) for photo_id in concept.photo_ids if numbers and photo_id in numbers]
+            lines.append(
+                f"{name} ({concept.kind})"
+                + (f", in the user's words: “{said}”" if said else "")
+                + (f", shown in photo {', '.join(shown)}" if shown else "")
+            )
+        return tuple(lines)
 
     def holder(self, verdict: Verdict, *, in_new_message: bool) -> Message | None:
         """The message in which the words of the verdict stand, the new one first."""
@@ -337,22 +365,30 @@ def _is_change(proposal: Proposal) -> bool:
     return not isinstance(proposal.change, Addition)
 
 
-def _names_used(concepts: Iterable[Concept], proposals: Sequence[Proposal]) -> tuple[str, ...]:
-    """The names that a proposal uses, each with what it is the name of; no other is of any use to the check.
+def _names_used(concepts: Iterable[Concept], proposals: Sequence[Proposal]) -> list[tuple[Concept, str]]:
+    """The names that a proposal uses in its text, or says that it is about; no other is of any use to the check.
 
-    A name that is as long as a sentence, or makes up most of what is proposed, tells the check what to think: it is left out.
+    A text may inflect a name. A name that is as long as a sentence, or makes up most of what is proposed, tells the check what
+    to think: it is left out.
     """
-    texts = [
-        proposal.change.draft.text for proposal in proposals if isinstance(proposal.change, Addition | Replacement)
-    ]
-    return tuple(
-        f"{name} ({concept.kind})"
+    drafts = [proposal.change.draft for proposal in proposals if isinstance(proposal.change, Addition | Replacement)]
+    return [
+        (concept, name)
         for concept in concepts
         for name in (concept.name, *concept.aliases)
         if len(name) <= LONGEST_NAME
         and len(name.split()) <= _WORDS_OF_A_NAME
-        and any(_stands_in(name, text) and 2 * len(name.split()) <= len(text.split()) for text in texts)
-    )
+        and any(
+            2 * len(name.split()) <= len(draft.text.split())
+            and (_stands_in(name, draft.text) or _plain(name) in {_plain(mention.name) for mention in draft.concepts})
+            for draft in drafts
+        )
+    ]
+
+
+def concepts_used(concepts: Iterable[Concept], proposals: Sequence[Proposal]) -> list[Concept]:
+    """Those of which the check reads a name."""
+    return list({concept.concept_id: concept for concept, _name in _names_used(concepts, proposals)}.values())
 
 
 def _ranges(ids: Sequence[int], newest: Sequence[int]) -> Iterable[EvidenceRange]:

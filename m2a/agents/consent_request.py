@@ -68,7 +68,7 @@ class ConsentRequest:
     that rest on them, and nothing of the memory.
 
     `message` and `earlier` hold the user's own words alone. `numbers` are those of the photos in them, by photo
-    id, and `names` those that the user gave to what the photos show.
+    id, and `names` those that the user gave to what the proposals are about, each as a line.
     `people` are those who talk to each other, where each of several counts as the user.
     `fault` says what was wrong with the answer before.
     """

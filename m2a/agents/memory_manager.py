@@ -5,9 +5,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from m2a.agents.consent import consented, refusal_of
-from m2a.agents.consent_request import Proposal
+from m2a.agents.consent import Consent, concepts_used, consented, refusal_of
+from m2a.agents.consent_request import ConsentCheck, Proposal
 from m2a.agents.in_thread import in_thread
+from m2a.agents.introductions import introduction
 from m2a.agents.material import one_line, shorten
 from m2a.agents.photo_views import caption_photo
 from m2a.agents.policy import Policy
@@ -101,12 +102,13 @@ class MemoryManager:
             state = with_step(state, await self.look(state, action, emit))
         return await in_thread(self._unfinished, state)
 
-    async def recall(self, state: TurnState, emit: Emit, *, nearest: bool = False) -> MemoryContext:
+    async def recall(self, state: TurnState, emit: Emit, *, nearest: int) -> MemoryContext:
         """What the message finds by itself, and together with what the user said before it; without a call of a model.
 
         Also by the known names in it, and by its sentences where little was found: a message that speaks of several things
-        is near to no memory of one. Where nothing is near, on wish what is `nearest`: "27 years, not 30" shares little with
-        what it corrects.
+        is near to no memory of one. Where the message finds nothing by its own words, whatever the one before it found, the
+        `nearest` records come along as such: "27 years, not 30" shares little with what it corrects, and "the thing with the
+        archive, I don't want it to come up again" holds many words beside those that name it.
         """
         before = next((message.text for message in reversed(state.recent) if message.role == "user"), "")
         photo_ids = tuple(photo.photo_id for photo in state.photos)
@@ -116,7 +118,7 @@ class MemoryManager:
             queries.append(Query(f"{before.strip()[:RECALL_CHARACTERS]}\n{text}"))
         queries += map(Query, _names_in(text, state.concepts))
         sentences = [query for query in map(Query, _sentences_of(text)) if query not in queries]
-        searched, context = await in_thread(self._recalled, state, queries, sentences, nearest=nearest)
+        searched, context = await in_thread(self._recalled, state, queries, sentences, nearest)
         for search in searched:
             emit(search)
         return context
@@ -148,17 +150,30 @@ class MemoryManager:
         check = self._policy.consent
         if check is None:
             return Update(tuple(proposal.change for proposal in proposed.proposals), proposed.refusals)
-        concepts = await in_thread(self._bank.concepts)
-        consent = await consented(check, state, proposed.proposals, concepts, meter)
+        consent = await self._consented(check, state, proposed.proposals, meter)
         changes, refusals, unasked = consent.changes, consent.refusals, consent.unasked
         if consent.refused:
             again, state = await self._proposed(_refused(state, consent.refused), meter)
             if again.proposals:
-                consent = await consented(check, state, again.proposals, concepts, meter)
+                consent = await self._consented(check, state, again.proposals, meter)
                 changes, unasked = (*changes, *consent.changes), unasked + consent.unasked
                 refusals = (*_left(refusals, again.proposals), *consent.refusals)
         update = await in_thread(self._writable, Update(changes, refusals, unasked))
         return replace(update, refusals=(*update.refusals, *proposed.refusals))
+
+    async def _consented(
+        self, check: ConsentCheck, state: TurnState, proposals: Sequence[Proposal], meter: UsageMeter
+    ) -> Consent:
+        concepts = await in_thread(self._bank.concepts)
+        used = concepts_used(concepts, proposals)
+        introductions = await in_thread(lambda: {one.concept_id: self._introduction(one, state) for one in used})
+        return await consented(check, state, proposals, concepts, meter, introductions=introductions)
+
+    def _introduction(self, concept: Concept, state: TurnState) -> str:
+        """How the user first gave the name, in a message before this one; "" where they only ever began with it."""
+        messages = self._bank.find_messages(concept.name, MESSAGES_FOLLOWED)
+        own = [one for one in messages if one.role == "user" and one.message_id < state.message.message_id]
+        return introduction(concept.name, sorted(own, key=lambda message: message.message_id))
 
     async def _proposed(self, state: TurnState, meter: UsageMeter) -> tuple["_Proposed", TurnState]:
         """What the policy wants written, checked by code, and the state with the steps that led to it."""
@@ -235,30 +250,35 @@ class MemoryManager:
         return Step(action, observation), EvidenceOpened(ranges, shown)
 
     def _recalled(
-        self, state: TurnState, queries: Sequence[Query], sentences: Sequence[Query], *, nearest: bool
+        self, state: TurnState, queries: Sequence[Query], sentences: Sequence[Query], nearest: int
     ) -> tuple[list[MemorySearched], MemoryContext]:
-        """The searches of `recall` with what they brought, and all of that as a context."""
+        """The searches of `recall`, the message's own first, with what they brought, and all of that as a context."""
         searched: list[MemorySearched] = []
         found: dict[RecordKey, Hit] = {}
 
-        def search(some: Sequence[Query], enough: float, *, relevance_floor: bool | None = None) -> None:
-            brought = self._searched(state, some, SEARCH_HITS, relevance_floor=relevance_floor)
+        def search(some: Sequence[Query], enough: float) -> None:
+            brought = self._searched(state, some, SEARCH_HITS)
             corrections = self._corrections_of([hit for hits in brought for hit in hits])
             for query, best in zip(some, brought, strict=True):
                 if len(found) >= enough:
                     break
-                first = best if not found and relevance_floor is None else best[:FOLLOWING_HITS]
-                hits = _with_evidence(_with_corrections(first, corrections))
+                first = best if not found else best[:FOLLOWING_HITS]
+                hits = _with_evidence(_with_corrections(_worth_recalling(first), corrections))
                 searched.append(MemorySearched(query, hits))
                 for hit in hits:
                     found.setdefault(hit.key, hit)
 
         search(queries, math.inf)
-        if sentences and len(found) < FOLLOWING_HITS:
-            search(sentences, FOLLOWING_HITS)
-        if nearest and not found:
-            search(queries[:1], math.inf, relevance_floor=False)
-        return searched, self._context("", tuple(found.values()))
+        finds_itself = any(search.hits for search in searched[:1])
+        if sentences and not (finds_itself and len(found) >= FOLLOWING_HITS):
+            search(sentences, FOLLOWING_HITS if finds_itself else math.inf)
+        left: list[Hit] = []
+        if queries and not finds_itself:
+            [anything] = self._searched(state, queries[:1], nearest, relevance_floor=False)
+            left = _worth_recalling(anything)
+            for hit in left:
+                found.pop(hit.key, None)
+        return searched, self._context("", tuple(found.values()), nearest=tuple(left))
 
     def _found(self, state: TurnState, query: Query, k: int) -> tuple[Hit, ...]:
         """What a search brings, each memory with what corrects a part of it, and with the words that fit better than its own."""
@@ -315,11 +335,13 @@ class MemoryManager:
         text = "The search was not finished; this is what it had found."
         return self._context(text, hits, complete=False)
 
-    def _context(self, text: str, hits: Sequence[Hit], *, complete: bool = True) -> MemoryContext:
-        evidence = self._evidence(hits)
+    def _context(
+        self, text: str, hits: Sequence[Hit], *, nearest: tuple[Hit, ...] = (), complete: bool = True
+    ) -> MemoryContext:
+        evidence = self._evidence((*hits, *nearest))
         superseded = self._bank.superseded_in([message.message_id for message in evidence])
         captions = self._bank.photos.captions([photo_id for message in evidence for photo_id in message.photos])
-        return MemoryContext(text, tuple(hits), evidence, complete, superseded, captions)
+        return MemoryContext(text, tuple(hits), evidence, nearest, complete, superseded, captions)
 
     def _captions(self, hits: Sequence[Hit]) -> dict[str, str]:
         """Of the photos of messages; an entry has its caption with it."""
@@ -473,6 +495,20 @@ def _with_corrections(hits: Sequence[Hit], corrections: Mapping[int, Sequence[Me
             together += [Hit(entry, hit.score, {}) for entry in tied if entry.memory_id not in found]
             found |= {entry.memory_id for entry in tied}
     return tuple(together)
+
+
+def _worth_recalling(hits: Sequence[Hit]) -> list[Hit]:
+    """The hits less what the assistant said that is not near itself: it is found where something else is, and says little.
+
+    Where all that is near are words of the assistant, as in a search for "thanks!", nothing else is worth it.
+    """
+    kept = [hit for hit in hits if hit.is_near or not _is_the_assistants(hit)]
+    near = [hit for hit in kept if hit.is_near]
+    return near if near and all(map(_is_the_assistants, near)) else kept
+
+
+def _is_the_assistants(hit: Hit) -> bool:
+    return isinstance(hit.record, Message) and hit.record.role == "assistant"
 
 
 def _with_evidence(hits: Iterable[Hit]) -> tuple[Hit, ...]:

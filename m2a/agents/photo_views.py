@@ -124,7 +124,7 @@ def recognition_lines(recognition: Recognition) -> list[str]:
     lines = []
     found = recognition.recognised
     if found is not None and found.certainty == "sure":
-        lines.append(f"It shows {found.concept.name}, by the photos that the user named.")
+        lines.append(f"It looks like {found.concept.name}, whom the user named on an earlier photo.")
     elif found is not None:
         lines.append(f"It may show {found.concept.name}; ask the user before you take it as so.")
     if recognition.shown_at is not None:

@@ -112,12 +112,14 @@ Follow = Callable[[str, FindMessages], tuple[FollowedFact, ...]]
 class MemoryContext:
     """What the manager found for one query: its words, and the records that they rest on, best first.
 
+    `nearest` are records that are not near to the query, where nothing is: no reply rests on one that it does not cite.
     `complete` is False where the manager ran out of rounds. `facts` are those that lead to the answer, one by one.
     """
 
     text: str
     hits: tuple[Hit, ...]
     messages: tuple[Message, ...]
+    nearest: tuple[Hit, ...] = ()
     complete: bool = True
     superseded: Superseded = field(default_factory=dict)
     captions: Captions = field(default_factory=dict)
