@@ -1,7 +1,7 @@
-"""What was found in the memory, as lines of a prompt: each thing once, and no longer than it is of use.
+"""The results of a search as lines of a prompt, without repetition.
 
-The caption of a photo stands where its first record does. Of a long message that a memory rests on, such as a pasted mail,
-the sentences stand that say what the memory says; all of it can be fetched by its number.
+A photo's caption is with the first record that has the photo. A long message on which a memory rests, such as a pasted mail,
+is reduced to the sentences that say what the memory says; an agent can fetch all of it by its number.
 """
 
 from collections.abc import Sequence
@@ -14,10 +14,8 @@ from m2a.memory.quotations import spans_saying
 from m2a.plurals import plural
 from m2a.types import Hit, MemoryEntry, Message
 
-EVIDENCE_CHARACTERS = 400  # of a message beside a memory that rests on it
-ORIGINALS_OF = (
-    5  # the best memories, and those that are near: below others, the words that they rest on are not repeated
-)
+EVIDENCE_CHARACTERS = 400  # of a message that a memory above it rests on
+ORIGINALS_OF = 5  # best memories, besides the near ones, whose original messages are included
 NOTHING_NEAR = "Nothing was found by the new message's own words. Nearest to them, though perhaps about something else:"
 TOGETHER = "Found by its sentences alone, by names in it, or together with the message before:"
 NOTHING_FOUND = "Nothing was found by these words."
@@ -26,7 +24,7 @@ OUT_OF_ROUNDS = "(The search ran out of rounds: there may be more.)"
 
 
 def context_lines(context: MemoryContext, memories: int | None = None, fetched: int | None = None) -> list[str]:
-    """What a query brought: its words, its memories and their original messages, within so many tokens of each."""
+    """Returns the result of a query: its text, and its memories and original messages within these numbers of tokens."""
     lines = [shorten(context.text, WRITTEN_CHARACTERS)] if context.text else []
     records, originals = _records_and_originals(context)
     lines += records if memories is None else fitted(records, memories)
@@ -38,33 +36,33 @@ def context_lines(context: MemoryContext, memories: int | None = None, fetched: 
 
 
 def context_tokens(context: MemoryContext) -> tuple[int, int]:
-    """Those of the memories that a query brought, and those of their original messages."""
+    """Returns the numbers of tokens of a query's memories and of their original messages."""
     records, originals = _records_and_originals(context)
     return sum(map(tokens_of, records)), sum(map(tokens_of, originals))
 
 
-def hit_lines(hits: Sequence[Hit], found: Searched) -> list[str]:
-    """The records of the hits, best first."""
-    return _Lines(found).of(hits)
+def hit_lines(hits: Sequence[Hit], source: Searched) -> list[str]:
+    """Returns the records of the hits of a search, best first."""
+    return _Lines(source).of(hits)
 
 
-def message_lines(messages: Sequence[Message], found: Opened) -> list[str]:
-    """Messages that were fetched: all of their words, with the captions of their photos."""
-    lines = _Lines(found)
+def message_lines(messages: Sequence[Message], source: Opened) -> list[str]:
+    """Returns the messages of a fetch in full, with the captions of their photos."""
+    lines = _Lines(source)
     return [lines.of_message(message) for message in messages]
 
 
 def beside(
     context: MemoryContext, conversation: Sequence[Message], entries: Sequence[MemoryEntry] = ()
 ) -> MemoryContext:
-    """What was found less the messages and entries that the prompt holds elsewhere; a message is not repeated below its hit."""
+    """Returns the context without messages and entries that the prompt contains elsewhere, and without repeated messages."""
     held = {message.message_id for message in conversation}
     known = {entry.memory_id for entry in entries}
 
-    def left(hits: Sequence[Hit]) -> tuple[Hit, ...]:
+    def remaining(hits: Sequence[Hit]) -> tuple[Hit, ...]:
         return tuple(hit for hit in hits if hit.key.record_id not in (known if hit.key.kind == "entry" else held))
 
-    hits, nearest = left(context.hits), left(context.nearest)
+    hits, nearest = remaining(context.hits), remaining(context.nearest)
     held |= {hit.record.message_id for hit in (*hits, *nearest) if isinstance(hit.record, Message)}
     messages = tuple(message for message in context.messages if message.message_id not in held)
     had_any = bool(context.hits or context.nearest or context.messages)
@@ -77,15 +75,15 @@ def _records_and_originals(context: MemoryContext) -> tuple[list[str], list[str]
     records = [NOTHING_NEAR, *lines.of(context.nearest)] if context.nearest else []
     records += [TOGETHER] if context.nearest and context.hits else []
     records += lines.of(context.hits)
-    return records, [lines.of_message(message) for message in context.messages if _is_worth_it(message, context)]
+    return records, [lines.of_message(message) for message in context.messages if _is_included(message, context)]
 
 
-def _is_worth_it(message: Message, context: MemoryContext) -> bool:
-    """Whether a memory that ranks high or is near rests on the original message, or none does at all."""
+def _is_included(message: Message, context: MemoryContext) -> bool:
+    """Returns whether a memory that ranks high or is near rests on the original message, or no memory does."""
     entries = [hit for hit in context.hits if isinstance(hit.record, MemoryEntry)]
     others = [hit for hit in (*entries[ORIGINALS_OF:], *context.nearest) if isinstance(hit.record, MemoryEntry)]
-    worth = [*entries[:ORIGINALS_OF], *(hit for hit in others if hit.is_near)]
-    return any(_rests_on(hit, message) for hit in worth) or not any(_rests_on(hit, message) for hit in others)
+    included = [*entries[:ORIGINALS_OF], *(hit for hit in others if hit.is_near)]
+    return any(_rests_on(hit, message) for hit in included) or not any(_rests_on(hit, message) for hit in others)
 
 
 def _rests_on(hit: Hit, message: Message) -> bool:
@@ -93,10 +91,10 @@ def _rests_on(hit: Hit, message: Message) -> bool:
 
 
 class _Lines:
-    """Records as lines, one after the other, where a later one knows what stands above it."""
+    """Turns records into lines one by one, so that a line does not repeat those above it."""
 
-    def __init__(self, found: Searched | Opened | MemoryContext) -> None:
-        self._found = found
+    def __init__(self, source: Searched | Opened | MemoryContext) -> None:
+        self._source = source
         self._entries: list[MemoryEntry] = []
         self._captioned: dict[str, str] = {}
 
@@ -107,10 +105,10 @@ class _Lines:
         ]
 
     def of_message(self, message: Message) -> str:
-        """The message, or where a memory above it rests on it, what of a long one says that."""
-        superseded = self._found.superseded.get(message.message_id, ())
+        """Returns the message; if a memory above rests on it and it is long, only the sentences that say the memory."""
+        superseded = self._source.superseded.get(message.message_id, ())
         resting = [entry for entry in self._entries if entry.rests_on_message(message.message_id)]
-        text = _what_says(resting, message.text) if resting else message.text
+        text = _sentences_saying(resting, message.text) if resting else message.text
         return message_line(replace(message, text=text), superseded, self._photos_of(message))
 
     def _of_entry(self, entry: MemoryEntry) -> str:
@@ -122,7 +120,7 @@ class _Lines:
         return entry_line(entry, photos_as=above or "")
 
     def _photos_of(self, message: Message) -> str:
-        captions = self._found.captions
+        captions = self._source.captions
         above = {self._captioned.get(photo_id) for photo_id in message.photos}
         if message.photos and None not in above:
             return f"{plural(len(message.photos), 'photo')} (of {', '.join(sorted(filter(None, above)))})"
@@ -133,8 +131,8 @@ class _Lines:
         return f"{plural(len(message.photos), 'photo')} ({', '.join(known)})" if known else ""
 
 
-def _what_says(entries: Sequence[MemoryEntry], text: str) -> str:
-    """The sentences of a long text that say what the entries say, or its beginning where none does."""
+def _sentences_saying(entries: Sequence[MemoryEntry], text: str) -> str:
+    """Returns the sentences of a long text that say what the entries say, or its beginning if none does."""
     if len(text) <= EVIDENCE_CHARACTERS:
         return text
     spans = sorted({span for entry in entries for span in spans_saying(entry.text, text)})

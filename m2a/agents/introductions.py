@@ -1,7 +1,7 @@
-"""Who somebody is to the user, in the user's own words: "I'm Hanna", "my brother Tomek".
+"""Finds who somebody is to the user, in the user's own words: "I'm Hanna", "my brother Tomek".
 
-The consent check reads no memory, and in a later conversation it would take the user for somebody else. So a name comes with
-the few words that stood before it where the user first gave it: too few to say anything but whose name it is.
+The consent check reads no memory, so in a later conversation it would take the user for somebody else. It therefore gets each
+name with the few words before it where the user first gave it: too few to say anything but whose name it is.
 """
 
 import re
@@ -16,8 +16,10 @@ LONGEST = 60
 
 
 def introduction(name: str, messages: Iterable[Message]) -> str:
-    """The name with up to three words that the user wrote before it, from the first of the messages that has such; "" if none
-    has. What was pasted into a message is not the user's."""
+    """Returns the name with up to three words before it, from the first message that has any, or "" if none has.
+
+    Pasted text in a message is not the user's and is ignored.
+    """
     named = re.compile(rf"((?:[^\s,;:()]+\s+){{1,{WORDS_BEFORE}}})({re.escape(name)})(?!\w)", re.IGNORECASE)
     for message in messages:
         text = own_words(message.text).text

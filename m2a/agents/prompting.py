@@ -1,4 +1,4 @@
-"""A turn's state as a prompt. What stays the same from call to call stands first, what changes last."""
+"""Renders a turn's state as a prompt. Parts that are the same in every call come first, so that servers can cache them."""
 
 from dataclasses import replace
 
@@ -32,8 +32,10 @@ _ROUNDS: dict[Stage, str] = {"query": "queries", "manage query": "rounds", "mana
 
 
 def stage_messages(state: TurnState, abilities: Abilities, scope: SearchScope) -> list[ChatMessage]:
-    """The prompt for choosing a step of any stage but generate: the system message, what the stage is about, and the
-    steps so far, each as a tool call with its result."""
+    """Returns the prompt for choosing a step in any stage except generate.
+
+    It consists of the system message, the material of the stage, and the steps so far, each as a tool call with its result.
+    """
     boundary = _boundary(state)
     agent = "memory_manager" if state.stage.startswith("manage") else "chat_agent"
     system = system_message(agent, boundary, scope)
@@ -92,7 +94,7 @@ def stage_messages(state: TurnState, abilities: Abilities, scope: SearchScope) -
 
 
 def reply_messages(state: TurnState, abilities: Abilities, scope: SearchScope) -> list[ChatMessage]:
-    """The prompt of the generate stage: the conversation as it went, what was found, the new message."""
+    """Returns the prompt of the generate stage: the conversation, the search results and the new message."""
     boundary = _boundary(state)
     system = system_message("assistant", boundary)
     stage = render("generate") + ("\n" + render("generate_searching", scope) if state.may_search else "")
@@ -168,7 +170,7 @@ def _texts(message: ChatMessage) -> list[str]:
 
 
 def _turn_text(state: TurnState, message: Message) -> str:
-    """An earlier message as a turn of the conversation."""
+    """Returns an earlier message as a turn of the conversation."""
     text = message.text
     if message.photos:
         text += f" (with {numbered(message, state.photo_numbers) or plural(len(message.photos), 'photo')})"
@@ -178,7 +180,7 @@ def _turn_text(state: TurnState, message: Message) -> str:
 
 
 def _with_word(message: ChatMessage, word: str) -> ChatMessage:
-    """The message with a last paragraph: what changes from call to call comes after all that does not."""
+    """Returns the message with a last paragraph, since what changes from call to call must come last."""
     *parts, last = message.parts
     if isinstance(last, ResultPart):
         return replace(message, parts=(*parts, replace(last, text=f"{last.text}\n\n{word}")))

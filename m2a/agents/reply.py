@@ -1,4 +1,4 @@
-"""The ChatAgent's reply, and the draft that becomes one."""
+"""The ChatAgent's reply, and the draft that becomes it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ _EMPTY = "The chat model gave an empty reply; send your message again."
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What was answered, what was searched for it, and what it rests on.
+    """A reply with its searches and its sources.
 
-    `partial` where it was broken off. `failure` says, as a sentence for the user, why the model wrote nothing more, or
-    nothing at all. `usage` is None where no model was called.
+    `partial` is whether it was broken off. `failure` tells the user why the model stopped early or wrote nothing. `usage` is
+    None if no model was called.
     """
 
     text: str = ""
@@ -29,9 +29,9 @@ class Reply:
 
 
 class ReplyDraft:
-    """A reply while it is being written. Its words, less the marks in them, are emitted as they come.
+    """A reply that is being written. Its text is emitted as it comes, without marks.
 
-    `contexts` are what the queries brought, and `photos` what the model may show by number.
+    `contexts` are the results of its queries, and `photos` those that the model may show by number.
     """
 
     def __init__(self, emit: Emit) -> None:
@@ -52,13 +52,13 @@ class ReplyDraft:
         self._show(self._marks.feed(piece))
 
     def end_paragraph(self) -> None:
-        """What comes next has nothing to do with what was written so far."""
+        """Ends the paragraph, because what follows is not connected to what was written so far."""
         self._show(self._marks.finish().rstrip())
         if self._text.strip():
             self._show("\n\n")
 
     def finished(self, *, broken_off: bool = False, failure: str | None = None) -> Reply:
-        """The reply as it stands."""
+        """Returns the reply as it stands."""
         self._show(self._marks.finish())
         shown = {view.number: view.photo_id for view in self.photos}
         text = self._text.strip()
@@ -81,7 +81,7 @@ class ReplyDraft:
 
 
 def _sources(contexts: Sequence[MemoryContext], cited: Sequence[int]) -> tuple[Source, ...]:
-    """The records that a reply rests on: those that it cites, or all that were found if it cites none."""
+    """Returns the records that a reply rests on: those that it cites, or if it cites none, all hits."""
     found: dict[RecordKey, Source] = {}
     nearest: dict[RecordKey, Source] = {}
     for context in contexts:
