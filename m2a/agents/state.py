@@ -113,7 +113,7 @@ Follow = Callable[[str, FindMessages], tuple[FollowedFact, ...]]
 class MemoryContext:
     """The manager's result for one query: its text, and the records that this rests on, best first.
 
-    `nearest` are records that are not near to the query, if no hit is. A reply rests on one of them only if it cites it.
+    `nearest` are the records nearest to a message that finds nothing by itself. A reply rests on one only if it cites it.
     `complete` is False if the manager ran out of rounds. `facts` is the chain of facts to the answer.
     """
 
