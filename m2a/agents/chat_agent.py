@@ -14,7 +14,17 @@ from m2a.agents.memory_manager import MemoryManager
 from m2a.agents.photo_views import PhotoViews, numbered_photos
 from m2a.agents.policy import Policy
 from m2a.agents.reply import Reply, ReplyDraft
-from m2a.agents.state import Decision, MemoryContext, Opened, PhotoView, Rejected, Searched, Step, TurnState
+from m2a.agents.state import (
+    SEARCH_HITS,
+    Decision,
+    MemoryContext,
+    Opened,
+    PhotoView,
+    Rejected,
+    Searched,
+    Step,
+    TurnState,
+)
 from m2a.agents.steps import GaveUpError, UsageMeter, next_action, with_step
 from m2a.agents.traces import load_trace
 from m2a.memory.bank import MemoryBank
@@ -23,6 +33,8 @@ from models.captioner import Captioner
 from models.chat_model import CHARACTERS_PER_TOKEN, ChatModelError, MalformedReplyError, TokenUsage
 
 GAVE_UP = "The chat model gave no usable step when I looked into my memory, so this reply may miss what I remember."
+NEAREST_HITS = 3  # shown to a reply if nothing is near: enough to see what the memory is about
+PICTURED_HITS = 2  # best hits whose photos a reply sees; of the other hits, only the near ones
 MESSAGES_BEFORE = 200  # most earlier messages of the conversation in a prompt
 NOT_SEARCHED = (
     "The memory was not searched to the end: the search gave no usable step. What is not here may still be remembered."
@@ -100,12 +112,14 @@ class ChatAgent:
         else:
             rounds = self._max_queries
             known = set(state.photo_numbers)  # already in the prompt
-            draft.contexts.append(await self._manager.recall(state, draft.emit))
+            draft.contexts.append(await self._manager.recall(state, draft.emit, nearest=NEAREST_HITS))
         state = replace(
             state,
             stage="generate",
             context=tuple(draft.contexts),
-            recalled=await in_thread(self._photos.recalled, draft.contexts, _last_number(state), known),
+            recalled=await in_thread(
+                self._photos.recalled, list(map(_worth_seeing, draft.contexts)), _last_number(state), known
+            ),
             rounds_left=rounds,
         )
         draft.photos = state.views
@@ -239,10 +253,12 @@ async def decide_update(
     recent = state.recent if context is None else tuple(context)
     if not policy.published_stages:
         state = replace(state, recent=recent)
-        known = await manager.recall(state, _ignore, nearest=True)
+        known = await manager.recall(state, _ignore, nearest=SEARCH_HITS)
         if photos is not None:
             shown = set(state.photo_numbers)
-            state = replace(state, recalled=await in_thread(photos.recalled, [known], _last_number(state), shown))
+            state = replace(
+                state, recalled=await in_thread(photos.recalled, [_with_nearest(known)], _last_number(state), shown)
+            )
         return await manager.update(replace(state, context=(known,)), UNASKED_REQUEST, meter)
     action, state = await next_action(policy, state, meter)
     if not isinstance(action, UpdateMemory):
@@ -252,6 +268,17 @@ async def decide_update(
 
 def _last_number(state: TurnState) -> int:
     return max((view.number for view in state.views), default=0)
+
+
+def _with_nearest(context: MemoryContext) -> MemoryContext:
+    """Returns the context with the nearest records among its hits, because an update may name their photos too."""
+    return replace(context, hits=(*context.hits, *context.nearest))
+
+
+def _worth_seeing(context: MemoryContext) -> MemoryContext:
+    """Returns the context with only the hits whose photos a reply should see: the near ones, and the best."""
+    best = context.hits[:PICTURED_HITS]
+    return replace(context, hits=tuple(hit for hit in context.hits if hit.is_near or hit in best))
 
 
 def _ignore(_event: TurnEvent) -> None:

@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from types import MappingProxyType
 
 from m2a.agents.consent_request import ConsentCheck, ConsentRequest, Proposal, Verdict
 from m2a.agents.own_words import own_words
@@ -70,10 +71,19 @@ class _Open:
 
 
 async def consented(
-    check: ConsentCheck, state: TurnState, proposals: Sequence[Proposal], concepts: Sequence[Concept], meter: UsageMeter
+    check: ConsentCheck,
+    state: TurnState,
+    proposals: Sequence[Proposal],
+    concepts: Sequence[Concept],
+    meter: UsageMeter,
+    *,
+    introductions: Mapping[int, str] = MappingProxyType({}),
 ) -> Consent:
-    """Decides which proposals to write. Raises `ChatModelError` and decides nothing if the model's service fails."""
-    material = _Material.of(state)
+    """Decides which proposals to write. Raises `ChatModelError` and decides nothing if the model's service fails.
+
+    `introductions` are the words with which the user introduced the concepts, by concept id.
+    """
+    material = _Material.of(state, introductions)
     open_proposals = [_Open(proposal) for proposal in proposals]
     for group in _groups(open_proposals):
         request = material.request(group, concepts)
@@ -123,9 +133,10 @@ class _Material:
     numbers: Mapping[str, int]
     given: tuple[Message, ...]
     people: tuple[str, ...]
+    introductions: Mapping[int, str]
 
     @classmethod
-    def of(cls, state: TurnState) -> "_Material":
+    def of(cls, state: TurnState, introductions: Mapping[int, str]) -> "_Material":
         """Collects the user's newest messages and the assistant's last one before them, without the reply of this turn."""
         own, pasted = list[str](), list[str]()
         for part in state.parts or (state.message.text,):  # a pasted text ends where the next person speaks
@@ -148,6 +159,7 @@ class _Material:
             numbers=state.photo_numbers,
             given=(*state.recent, state.message),
             people=state.people,
+            introductions=introductions,
         )
 
     def request(self, group: Sequence[_Open], concepts: Sequence[Concept]) -> ConsentRequest:
@@ -159,17 +171,16 @@ class _Material:
             before=self.before,
             proposals=proposals,
             numbers=self.numbers,
-            names=_names_used(concepts, proposals),
+            names=self._names(concepts, proposals),
             people=self.people,
         )
 
     def request_of_shown(self, group: Sequence[_Open], concepts: Sequence[Concept]) -> ConsentRequest:
         """Returns the request for the second step.
 
-        It contains the user's own words, which say who is in a photo, and the names linked to the photos, since a photo names
-        nobody itself.
+        It contains the user's own words, which say who is in a photo, and the names with the photos that the user gave them
+        to, since a photo names nobody itself.
         """
-        pictured = {photo.photo_id for photo in self.photos}
         proposals = tuple(replace(item.proposal, memory=None) for item in group)
         named = {number for proposal in proposals for number in proposal.photos}
         return ConsentRequest(
@@ -181,9 +192,25 @@ class _Material:
             photos=tuple(photo for photo in self.photos if photo.number in named),
             numbers=self.numbers,
             pasted=self.pasted,
-            names=_names_used([concept for concept in concepts if pictured.intersection(concept.photo_ids)], proposals),
+            names=self._names(concepts, proposals, {photo.photo_id: photo.number for photo in self.photos}),
             people=self.people,
         )
+
+    def _names(
+        self, concepts: Sequence[Concept], proposals: Sequence[Proposal], numbers: Mapping[str, int] | None = None
+    ) -> tuple[str, ...]:
+        """Returns the names that the proposals use, each with its kind, the words that introduced it, and the numbers of the
+        photos that show it."""
+        lines = []
+        for concept, name in _names_used(concepts, proposals):
+            said = self.introductions.get(concept.concept_id)
+            shown = [str(numbers[photo_id]) for photo_id in concept.photo_ids if numbers and photo_id in numbers]
+            lines.append(
+                f"{name} ({concept.kind})"
+                + (f", in the user's words: “{said}”" if said else "")
+                + (f", shown in photo {', '.join(shown)}" if shown else "")
+            )
+        return tuple(lines)
 
     def holder(self, verdict: Verdict, *, in_new_message: bool) -> Message | None:
         """Returns the message that contains the words of the verdict, trying the new message first."""
@@ -349,22 +376,29 @@ def _is_change(proposal: Proposal) -> bool:
     return not isinstance(proposal.change, Addition)
 
 
-def _names_used(concepts: Iterable[Concept], proposals: Sequence[Proposal]) -> tuple[str, ...]:
-    """Returns the names that the proposals use, each with what kind of thing it names.
+def _names_used(concepts: Iterable[Concept], proposals: Sequence[Proposal]) -> list[tuple[Concept, str]]:
+    """Returns the names that the proposals use in their texts or list among their concepts, since a text may inflect a name.
 
     A name that is as long as a sentence, or is most of the proposed text, could manipulate the check and is left out.
     """
-    texts = [
-        proposal.change.draft.text for proposal in proposals if isinstance(proposal.change, Addition | Replacement)
-    ]
-    return tuple(
-        f"{name} ({concept.kind})"
+    drafts = [proposal.change.draft for proposal in proposals if isinstance(proposal.change, Addition | Replacement)]
+    return [
+        (concept, name)
         for concept in concepts
         for name in (concept.name, *concept.aliases)
         if len(name) <= LONGEST_NAME
         and len(name.split()) <= _WORDS_OF_A_NAME
-        and any(_stands_in(name, text) and 2 * len(name.split()) <= len(text.split()) for text in texts)
-    )
+        and any(
+            2 * len(name.split()) <= len(draft.text.split())
+            and (_stands_in(name, draft.text) or _plain(name) in {_plain(mention.name) for mention in draft.concepts})
+            for draft in drafts
+        )
+    ]
+
+
+def concepts_used(concepts: Iterable[Concept], proposals: Sequence[Proposal]) -> list[Concept]:
+    """Returns the concepts of which the check reads a name."""
+    return list({concept.concept_id: concept for concept, _name in _names_used(concepts, proposals)}.values())
 
 
 def _ranges(ids: Sequence[int], newest: Sequence[int]) -> Iterable[EvidenceRange]:

@@ -78,8 +78,7 @@ def consent_messages(request: ConsentRequest, abilities: Abilities) -> list[Chat
     fault = f"\nYour answer before could not be used. {one_line(request.fault)}" if request.fault else ""
     proposed: list[str | PhotoPart] = []
     if request.names:
-        of_what = "what the photos show" if request.shown else "people, pets, places and things"
-        proposed.append(boundary.enclose(f"Names that the user gave to {of_what}", request.names))
+        proposed.append(boundary.enclose("Names that the user gave", request.names))
     for number, proposal in enumerate(request.proposals, start=1):
         proposed.append(boundary.enclose(f"Proposal {number}", [proposal_line(proposal)]))
         if proposal.memory is not None:

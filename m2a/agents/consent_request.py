@@ -71,8 +71,8 @@ class ConsentRequest:
     on these, but nothing of the memory.
 
     `message` and `earlier` contain only the user's own words. `numbers` are the numbers of their photos, by photo id, and
-    `names` the names that the user has given. `people` are the names of the speakers if several count as the user. `fault`
-    says what was wrong with the previous answer.
+    `names` one line for each name that the user has given to what the proposals are about. `people` are the names of the
+    speakers if several count as the user. `fault` says what was wrong with the previous answer.
     """
 
     now: datetime

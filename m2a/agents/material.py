@@ -6,16 +6,15 @@ import json
 import re
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
 from string import Template
 
-from m2a.agents.budget import fitted
-from m2a.agents.state import Captions, MemoryContext, Opened, Searched, SearchScope
+from m2a.agents.state import SearchScope
 from m2a.plurals import plural
-from m2a.types import Hit, MemoryChanged, MemoryEntry, Message
+from m2a.types import MemoryChanged, MemoryEntry, Message
 from models.chat_model import ChatMessage, PhotoPart
 
 # The agents' own text is repeated only up to this length, so that a rambling model does not crowd out the rest.
@@ -80,14 +79,18 @@ def shorten(text: str, characters: int) -> str:
     return text if len(text) <= characters else f"{text[:characters]} … (shortened)"
 
 
-def entry_line(entry: MemoryEntry) -> str:
-    """Returns a memory as an agent reads it, with everything that an action can refer to."""
+def entry_line(entry: MemoryEntry, photos_as: str = "") -> str:
+    """Returns a memory as an agent reads it, with everything that an action can refer to.
+
+    `photos_as` names the record above that has the caption of its photos, if another line has it.
+    """
     fields = {
         "memory_id": entry.memory_id,
         "kind": entry.kind,
         "text": entry.text,
-        "caption": entry.caption,
+        "caption": entry.caption if not photos_as else None,
         "photo_count": len(entry.photo_ids),
+        "photos_as": photos_as,
         "happened": [day.isoformat() for day in entry.happened] if entry.happened else None,
         "recorded": entry.recorded_at.date().isoformat(),
         "rests_on": entry.rests_on if entry.rests_on != "stated" else None,
@@ -102,60 +105,15 @@ def fields_line(fields: Mapping[str, object]) -> str:
     return json.dumps({name: value for name, value in fields.items() if value}, ensure_ascii=False)
 
 
-def context_lines(context: MemoryContext, memories: int | None = None, fetched: int | None = None) -> list[str]:
-    """Returns the result of a query: its text, and its memories and original messages within these numbers of tokens."""
-    lines = [shorten(context.text, WRITTEN_CHARACTERS)] if context.text else []
-    hits = [hit_line(hit, context) for hit in context.hits]
-    lines += hits if memories is None else fitted(hits, memories)
-    if context.messages and fetched != 0:
-        messages = message_lines(context.messages, context)
-        lines += ["Original messages:", *(messages if fetched is None else fitted(messages, fetched))]
-    if not context.complete:
-        lines.append("(The search ran out of rounds: there may be more.)")
-    return lines or ["Nothing was found that does not stand in the conversation."]
-
-
-def beside(
-    context: MemoryContext, conversation: Sequence[Message], entries: Sequence[MemoryEntry] = ()
-) -> MemoryContext:
-    """Returns the context without messages and entries that the prompt contains elsewhere, and without repeated messages."""
-    held = {message.message_id for message in conversation}
-    known = {entry.memory_id for entry in entries}
-    hits = [
-        hit
-        for hit in context.hits
-        if (
-            hit.record.memory_id not in known
-            if isinstance(hit.record, MemoryEntry)
-            else hit.record.message_id not in held
-        )
-    ]
-    held |= {hit.record.message_id for hit in hits if isinstance(hit.record, Message)}
-    messages = tuple(message for message in context.messages if message.message_id not in held)
-    return replace(context, hits=tuple(hits), messages=messages)
-
-
-def hit_line(hit: Hit, source: Searched | MemoryContext) -> str:
-    return entry_line(hit.record) if isinstance(hit.record, MemoryEntry) else message_lines([hit.record], source)[0]
-
-
-def message_lines(messages: Sequence[Message], source: Searched | Opened | MemoryContext) -> list[str]:
-    """Returns messages of a search or a fetch, with the captions of their photos."""
-    return [
-        message_line(message, source.superseded.get(message.message_id, ()), _photos_shown(message, source.captions))
-        for message in messages
-    ]
-
-
-def _photos_shown(message: Message, captions: Captions) -> str:
-    known = [f"“{one_line(captions[photo_id])}”" for photo_id in message.photos if captions.get(photo_id)]
-    return f"{plural(len(message.photos), 'photo')} ({', '.join(known)})" if known else ""
-
-
 def change_lines(change: MemoryChanged) -> list[str]:
-    """Returns a change to a memory, with the memory's number and text; its details are among the search results if needed."""
+    """Returns a change to a memory, with the memory's number and text; its details are among the search results if needed.
+
+    A forgotten memory is reported without its number and text, since no record of a turn contains either.
+    """
     lines = [f"{change.change}: {_named(change.entry)}"] if change.entry is not None else []
-    if change.previous is not None and change.change == "replaced":
+    if change.change == "forgotten":
+        lines.insert(0, "forgotten: what the user asked to forget")
+    elif change.previous is not None and change.change == "replaced":
         lines.append(f"in the place of: {_named(change.previous)}")
     return lines
 

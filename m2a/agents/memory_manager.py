@@ -1,9 +1,10 @@
 """The MemoryManager: searches the memory, and decides on changes to it (M2A, section 4.3). The assistant writes them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from m2a.agents.consent import consented
+from m2a.agents.consent import Consent, concepts_used, consented
+from m2a.agents.consent_request import ConsentCheck, Proposal
 from m2a.agents.in_thread import in_thread
 from m2a.agents.memory_search import MemorySearch
 from m2a.agents.policy import Policy
@@ -50,12 +51,13 @@ class MemoryManager:
             state = with_step(state, await self.look(state, action, emit))
         return await in_thread(self._unfinished, state)
 
-    async def recall(self, state: TurnState, emit: Emit, *, nearest: bool = False) -> MemoryContext:
+    async def recall(self, state: TurnState, emit: Emit, *, nearest: int) -> MemoryContext:
         """Searches with the new message, by itself and together with the user's message before it, without a model call.
 
         Also searches for the known names in it, and for its sentences if little is found, because a message about several
-        things is close to no single memory. If nothing is relevant and `nearest` is set, returns the nearest records:
-        "27 years, not 30" shares little with what it corrects.
+        things is close to no single memory. If the message by itself finds nothing, the context also has the `nearest`
+        records, whatever the other searches find: "27 years, not 30" shares little with what it corrects, and "the thing with
+        the archive, I don't want it to come up again" has many words besides those that name it.
         """
         searches, context = await in_thread(self._search.recall, state, nearest=nearest)
         for search in searches:
@@ -89,17 +91,23 @@ class MemoryManager:
         check = self._policy.consent
         if check is None:
             return Update(tuple(proposal.change for proposal in proposed.proposals), proposed.refusals)
-        concepts = await in_thread(self._bank.concepts)
-        consent = await consented(check, state, proposed.proposals, concepts, meter)
+        consent = await self._consented(check, state, proposed.proposals, meter)
         changes, refusals, unasked = consent.changes, consent.refusals, consent.unasked
         if consent.refused:
             again, state = await self._proposer.propose(with_reasons(state, consent.refused), meter)
             if again.proposals:
-                consent = await consented(check, state, again.proposals, concepts, meter)
+                consent = await self._consented(check, state, again.proposals, meter)
                 changes, unasked = (*changes, *consent.changes), unasked + consent.unasked
                 refusals = (*without_repeated(refusals, again.proposals), *consent.refusals)
         update = await in_thread(self._proposer.writable, Update(changes, refusals, unasked))
         return replace(update, refusals=(*update.refusals, *proposed.refusals))
+
+    async def _consented(
+        self, check: ConsentCheck, state: TurnState, proposals: Sequence[Proposal], meter: UsageMeter
+    ) -> Consent:
+        concepts = await in_thread(self._bank.concepts)
+        introductions = await in_thread(self._search.introductions, state, concepts_used(concepts, proposals))
+        return await consented(check, state, proposals, concepts, meter, introductions=introductions)
 
     def _finish_query(self, state: TurnState, action: Finish) -> MemoryContext | Rejected:
         seen = {hit.record.memory_id: hit for hit in _hits(state) if isinstance(hit.record, MemoryEntry)}

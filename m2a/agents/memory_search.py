@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from m2a.agents.introductions import introduction
 from m2a.agents.policy import Policy
 from m2a.agents.state import SEARCH_HITS, MemoryContext, Opened, Rejected, Searched, Step, TurnState
 from m2a.memory.bank import MemoryBank
@@ -62,7 +63,7 @@ class MemorySearch:
             case _:
                 raise TypeError(f"{type(action).__name__} is neither a search nor a fetch.")
 
-    def recall(self, state: TurnState, *, nearest: bool = False) -> tuple[list[MemorySearched], MemoryContext]:
+    def recall(self, state: TurnState, *, nearest: int) -> tuple[list[MemorySearched], MemoryContext]:
         """Returns the hits for the new message, with the searches that found them; see `MemoryManager.recall`."""
         before = next((message.text for message in reversed(state.recent) if message.role == "user"), "")
         photo_ids = tuple(photo.photo_id for photo in state.photos)
@@ -75,24 +76,29 @@ class MemorySearch:
         searches: list[MemorySearched] = []
         found: dict[RecordKey, Hit] = {}
 
-        def search(queries: Sequence[Query], enough: float, *, relevance_floor: bool | None = None) -> None:
-            results = self._searched(state, queries, SEARCH_HITS, relevance_floor=relevance_floor)
+        def search(queries: Sequence[Query], enough: float) -> None:
+            results = self._searched(state, queries, SEARCH_HITS)
             corrections = self._corrections_of([hit for hits in results for hit in hits])
             for query, result in zip(queries, results, strict=True):
                 if len(found) >= enough:
                     break
-                best = result if not found and relevance_floor is None else result[:FOLLOWING_HITS]
-                hits = _with_evidence(_with_corrections(best, corrections))
+                best = result if not found else result[:FOLLOWING_HITS]
+                hits = _with_evidence(_with_corrections(_worth_recalling(best), corrections))
                 searches.append(MemorySearched(query, hits))
                 for hit in hits:
                     found.setdefault(hit.key, hit)
 
         search(queries, math.inf)
-        if sentences and len(found) < FOLLOWING_HITS:
-            search(sentences, FOLLOWING_HITS)
-        if nearest and not found:
-            search(queries[:1], math.inf, relevance_floor=False)
-        return searches, self.context("", tuple(found.values()))
+        finds_itself = any(search.hits for search in searches[:1])
+        if sentences and not (finds_itself and len(found) >= FOLLOWING_HITS):
+            search(sentences, FOLLOWING_HITS if finds_itself else math.inf)
+        nearest_hits: list[Hit] = []
+        if queries and not finds_itself:
+            [result] = self._searched(state, queries[:1], nearest, relevance_floor=False)
+            nearest_hits = _worth_recalling(result)
+            for hit in nearest_hits:
+                found.pop(hit.key, None)
+        return searches, self.context("", tuple(found.values()), nearest=nearest_hits)
 
     def follow(self, state: TurnState) -> MemoryContext | None:
         """Returns the messages of the chain of facts that leads to the answer, if the policy finds one."""
@@ -110,11 +116,27 @@ class MemorySearch:
         hits = [Hit(messages[number], 0.0, {}) for number in dict.fromkeys(fact.message_id for fact in facts)]
         return replace(self.context("", hits), facts=facts)
 
-    def context(self, text: str, hits: Sequence[Hit], *, complete: bool = True) -> MemoryContext:
-        """Returns a context of these hits, with the original messages that they rest on."""
-        evidence = self._evidence(hits)
+    def introductions(self, state: TurnState, concepts: Iterable[Concept]) -> dict[int, str]:
+        """Returns, by concept id, the words with which the user introduced each concept before the new message.
+
+        They are "" if the user wrote its name only without words before it.
+        """
+        introductions = {}
+        for concept in concepts:
+            messages = self._bank.find_messages(concept.name, MESSAGES_FOLLOWED)
+            own = [m for m in messages if m.role == "user" and m.message_id < state.message.message_id]
+            own.sort(key=lambda message: message.message_id)
+            introductions[concept.concept_id] = introduction(concept.name, own)
+        return introductions
+
+    def context(
+        self, text: str, hits: Sequence[Hit], *, nearest: Sequence[Hit] = (), complete: bool = True
+    ) -> MemoryContext:
+        """Returns a context of these hits and nearest records, with the original messages that they rest on."""
+        evidence = self._evidence((*hits, *nearest))
         superseded = self._bank.superseded_in([message.message_id for message in evidence])
-        return MemoryContext(text, tuple(hits), evidence, complete, superseded, self._captions(evidence))
+        captions = self._captions(evidence)
+        return MemoryContext(text, tuple(hits), evidence, tuple(nearest), complete, superseded, captions)
 
     def _search_memory(
         self, state: TurnState, action: SearchSemanticMemories
@@ -213,6 +235,20 @@ def _with_corrections(hits: Sequence[Hit], corrections: Mapping[int, Sequence[Me
             together += [Hit(entry, hit.score, {}) for entry in correcting if entry.memory_id not in included]
             included |= {entry.memory_id for entry in correcting}
     return tuple(together)
+
+
+def _worth_recalling(hits: Sequence[Hit]) -> list[Hit]:
+    """Returns the hits without the assistant's messages that are not near: they are found with others, and say little.
+
+    If all near hits are the assistant's, as in a search for "thanks!", returns only these.
+    """
+    kept = [hit for hit in hits if hit.is_near or not _is_the_assistants(hit)]
+    near = [hit for hit in kept if hit.is_near]
+    return near if near and all(map(_is_the_assistants, near)) else kept
+
+
+def _is_the_assistants(hit: Hit) -> bool:
+    return isinstance(hit.record, Message) and hit.record.role == "assistant"
 
 
 def _with_evidence(hits: Iterable[Hit]) -> tuple[Hit, ...]:

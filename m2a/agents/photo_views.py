@@ -124,7 +124,7 @@ def recognition_lines(recognition: Recognition) -> list[str]:
     lines = []
     recognised = recognition.recognised
     if recognised is not None and recognised.certainty == "sure":
-        lines.append(f"It shows {recognised.concept.name}, by the photos that the user named.")
+        lines.append(f"It looks like {recognised.concept.name}, whom the user named on an earlier photo.")
     elif recognised is not None:
         lines.append(f"It may show {recognised.concept.name}; ask the user before you take it as so.")
     if recognition.shown_at is not None:

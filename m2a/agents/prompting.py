@@ -4,17 +4,14 @@ from dataclasses import replace
 
 from m2a.agents.action_tools import tools_text
 from m2a.agents.budget import MESSAGE_SHARE, Budget, divide, fit, room_of, shortened, spread, tokens_of
+from m2a.agents.found_lines import beside, context_lines, context_tokens
 from m2a.agents.material import (
     WRITTEN_CHARACTERS,
     Boundary,
-    beside,
     change_lines,
-    context_lines,
     day_line,
     entry_line,
-    hit_line,
     message_line,
-    message_lines,
     numbered,
     one_line,
     people_text,
@@ -24,7 +21,7 @@ from m2a.agents.material import (
     system_message,
 )
 from m2a.agents.photo_parts import photo_parts, photos_to_see
-from m2a.agents.state import MemoryContext, SearchScope, Stage, TurnState
+from m2a.agents.state import SearchScope, Stage, TurnState
 from m2a.agents.step_messages import step_messages, step_needs
 from m2a.plurals import plural
 from m2a.types import Message
@@ -68,7 +65,7 @@ def stage_messages(state: TurnState, abilities: Abilities, scope: SearchScope) -
     ]
     needs = step_needs(state.steps)
     contexts = [beside(context, state.recent) for context in state.context]
-    found = sum(map(_memory_tokens, contexts))
+    found = sum(context_tokens(context)[0] for context in contexts)
     needs = replace(
         needs,
         memories=needs.memories + found,
@@ -85,7 +82,7 @@ def stage_messages(state: TurnState, abilities: Abilities, scope: SearchScope) -
         contexts = [beside(context, state.recent[left_out:]) for context in state.context]
     parts += photo_parts(state, budget.photos, abilities, boundary)
     parts += new
-    known_rooms = spread(budget.memories, [_memory_tokens(context) for context in contexts])
+    known_rooms = spread(budget.memories, [context_tokens(context)[0] for context in contexts])
     for context, known_room in zip(contexts, known_rooms, strict=True):
         parts.append(boundary.enclose("Found in memory", context_lines(context, known_room, 0)))
     parts += rest
@@ -116,10 +113,11 @@ def reply_messages(state: TurnState, abilities: Abilities, scope: SearchScope) -
     entries = (*state.pinned, *state.preferences)
     contexts = [beside(context, state.recent, entries) for context in state.context]
     step_budget = step_needs(state.steps)
+    found = list(map(context_tokens, contexts))
     needs = Budget(
         history=sum(map(tokens_of, turns)),
-        memories=sum(map(_memory_tokens, contexts)) + step_budget.memories,
-        fetched=sum(map(_fetched_tokens, contexts)) + step_budget.fetched,
+        memories=sum(memories for memories, _originals in found) + step_budget.memories,
+        fetched=sum(originals for _memories, originals in found) + step_budget.fetched,
         photos=photos_to_see(state, abilities),
     )
     fixed = [
@@ -142,8 +140,9 @@ def reply_messages(state: TurnState, abilities: Abilities, scope: SearchScope) -
     if preferences:
         parts.append(boundary.enclose("Standing preferences of the user", preferences))
     contexts = [beside(context, state.recent[left_out:], entries) for context in state.context]
-    memory_rooms = spread(budget.memories, [_memory_tokens(context) for context in contexts])
-    fetched_rooms = spread(budget.fetched, [_fetched_tokens(context) for context in contexts])
+    found = list(map(context_tokens, contexts))
+    memory_rooms = spread(budget.memories, [memories for memories, _originals in found])
+    fetched_rooms = spread(budget.fetched, [originals for _memories, originals in found])
     for context, memories, fetched in zip(contexts, memory_rooms, fetched_rooms, strict=True):
         parts.append(boundary.enclose("Found in memory", context_lines(context, memories, fetched)))
     parts += photo_parts(state, budget.photos, abilities, boundary)
@@ -178,14 +177,6 @@ def _turn_text(state: TurnState, message: Message) -> str:
     if message.message_id in state.superseded:
         text += " (history: some of this was replaced by what was said later)"
     return text or "(nothing)"
-
-
-def _memory_tokens(context: MemoryContext) -> int:
-    return sum(tokens_of(hit_line(hit, context)) for hit in context.hits)
-
-
-def _fetched_tokens(context: MemoryContext) -> int:
-    return sum(map(tokens_of, message_lines(context.messages, context)))
 
 
 def _with_word(message: ChatMessage, word: str) -> ChatMessage:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from m2a.agents.marks import MarkReader
 from m2a.agents.state import MemoryContext, PhotoView
 from m2a.agents.steps import UsageMeter
-from m2a.types import Emit, MemoryEntry, MemorySearched, Source, TextDelta, TurnEvent, Usage
+from m2a.types import Emit, MemoryEntry, MemorySearched, Message, RecordKey, Source, TextDelta, TurnEvent, Usage
 
 _EMPTY = "The chat model gave an empty reply; send your message again."
 
@@ -81,17 +81,19 @@ class ReplyDraft:
 
 
 def _sources(contexts: Sequence[MemoryContext], cited: Sequence[int]) -> tuple[Source, ...]:
-    """Returns the records that a reply rests on: those that it cites, or if it cites none, all that it was given."""
-    sources: dict[tuple[str, int], Source] = {}
+    """Returns the records that a reply rests on: those that it cites, or if it cites none, all hits."""
+    found: dict[RecordKey, Source] = {}
+    nearest: dict[RecordKey, Source] = {}
     for context in contexts:
-        for hit in context.hits:
-            record = hit.record
-            if isinstance(record, MemoryEntry):
-                key = ("entry", record.memory_id)
-                words = tuple(message for message in context.messages if record.rests_on_message(message.message_id))
-            else:
-                key = ("message", record.message_id)
-                words = (record,)
-            sources.setdefault(key, Source(hit, words))
-    chosen = [sources["entry", memory_id] for memory_id in cited if ("entry", memory_id) in sources]
-    return tuple(chosen or sources.values())
+        for sources, hits in ((found, context.hits), (nearest, context.nearest)):
+            for hit in hits:
+                sources.setdefault(hit.key, Source(hit, _words_of(hit.record, context)))
+    keys = [RecordKey("entry", memory_id) for memory_id in cited]
+    known = {**nearest, **found}
+    return tuple([known[key] for key in keys if key in known] or found.values())
+
+
+def _words_of(record: MemoryEntry | Message, context: MemoryContext) -> tuple[Message, ...]:
+    if isinstance(record, Message):
+        return (record,)
+    return tuple(message for message in context.messages if record.rests_on_message(message.message_id))

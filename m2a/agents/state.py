@@ -113,12 +113,14 @@ Follow = Callable[[str, FindMessages], tuple[FollowedFact, ...]]
 class MemoryContext:
     """The manager's result for one query: its text, and the records that this rests on, best first.
 
+    `nearest` are the records nearest to a message that finds nothing by itself. A reply rests on one only if it cites it.
     `complete` is False if the manager ran out of rounds. `facts` is the chain of facts to the answer.
     """
 
     text: str
     hits: tuple[Hit, ...]
     messages: tuple[Message, ...]
+    nearest: tuple[Hit, ...] = ()
     complete: bool = True
     superseded: Superseded = field(default_factory=dict)
     captions: Captions = field(default_factory=dict)

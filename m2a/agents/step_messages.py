@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from m2a.agents.action_tools import tool_name
 from m2a.agents.budget import Budget, fitted, spread, tokens_of
-from m2a.agents.material import Boundary, context_lines, hit_line, message_lines, one_line
+from m2a.agents.found_lines import NOTHING_FOUND, context_lines, hit_lines, message_lines
+from m2a.agents.material import Boundary, one_line
 from m2a.agents.state import MemoryContext, Opened, Rejected, Searched, Staged, Step
 from models.chat_model import CallPart, ChatMessage, ResultPart
 
@@ -50,7 +51,7 @@ def _result(step: Step, boundary: Boundary, room: int) -> str:
 def _lines(step: Step) -> list[str]:
     observation = step.observation
     if isinstance(observation, Searched):
-        return [hit_line(hit, observation) for hit in observation.hits] or ["nothing found"]
+        return hit_lines(observation.hits, observation) or [NOTHING_FOUND]
     if isinstance(observation, Opened):
         lines = message_lines(observation.messages, observation) or ["no messages"]
         return [*lines, f"({observation.more} more messages not shown)"] if observation.more else lines

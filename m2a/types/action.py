@@ -107,7 +107,7 @@ class AddMemory(_Write):
     evidence_ids: tuple[tuple[Id, Id], ...] = Field(
         min_length=1,
         description="Ranges of message ids that it rests on, [first, last], both included: the new message, and "
-        "earlier ones of this conversation where it needs them.",
+        "earlier ones of this conversation where it needs them, as for agreed the assistant's; others are dropped.",
     )
     rests_on: Literal["stated", "agreed", "shown"] = Field(
         default="stated",
@@ -152,8 +152,15 @@ class DeleteMemory(_Write):
     memory_id: Id
     reason: str = Field(min_length=1)
     evidence_ids: tuple[tuple[Id, Id], ...] = Field(min_length=1, description="The messages that ask for it.")
-    words: str = Field(default="", description="For a part alone: its words, exactly as in the message.")
-    rest: str = Field(default="", description="Then: what of the memory stays, in its own words.")
+    words: str = Field(
+        default="",
+        description="What of the message goes, exactly as it stands there; empty for all that says the memory.",
+    )
+    rest: str = Field(
+        default="",
+        description="What of the memory stays, in its own words: a sentence that stands alone. Empty where nothing does, or "
+        "another memory says it.",
+    )
     request: str = Field(default="", description=_REQUEST)
 
 
