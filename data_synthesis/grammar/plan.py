@@ -238,7 +238,8 @@ def _chains(plan: Plan) -> list[list[Passage]]:
     distracting = [member for member in plan.members if not member.hidden and member.kind in ("pet", *THINGS)]
     for member in distracting[:1]:
         chains.insert(4, [Passage("class distractor", 0, member.owner, member)])
-    chains.insert(5, [Passage("place distractor", 0, plan.drawn.randrange(2))])
+    last = [[Passage("place distractor", 0, plan.drawn.randrange(2))], *chains[5:]]
+    chains[5:] = plan.drawn.sample(last, len(last))  # there is rarely room for all of them
     return chains
 
 
