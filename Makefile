@@ -25,19 +25,19 @@ check: setup
 bench: setup
 	$(BIN)/python -m tests.bench
 
-# What developing needs on top of running.
+# Also installs what only development needs.
 setup: $(VENV)/.installed-dev
 
-# torch first: the machine decides between its CPU and its CUDA build, and the lock leaves it alone afterwards.
 $(VENV)/.installed: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "M2A needs Python 3.11 or newer; name one: make run PYTHON=/path/to/python3.11"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) torch==2.13.0 -c requirements.lock
 	$(PIP) --no-deps -r requirements.lock -e .
 	touch $@
 
+# torch first: the machine decides between its CPU and its CUDA build, and the lock leaves it alone afterwards.
 $(VENV)/.installed-dev: requirements-dev.lock $(VENV)/.installed
+	$(PIP) torch==2.13.0 -c requirements.lock -c requirements-dev.lock
 	$(PIP) --no-deps -r requirements-dev.lock
 	touch $@
 

@@ -1,4 +1,4 @@
-"""The web application: FastAPI with our own routes, and Gradio's page at its root. `python app.py` serves it."""
+"""The web application: FastAPI with M2A's own routes, and Gradio's page at its root. `python app.py` serves it."""
 
 import os
 import socket
@@ -8,45 +8,31 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
-    from fastapi import FastAPI
+    from fastapi import FastAPI, Request
 
     from m2a.assistant import Assistant
     from m2a.settings import Settings
 
-MAX_PHOTO_UPLOAD = "25mb"  # Our own limit is lower and says more; this one only stops what is absurd.
+MAX_PHOTO_UPLOAD = "25mb"  # Gradio's limit, a backstop: M2A's own is lower and explains itself to the user.
 
 
 def create_app(settings: "Settings", assistant: "Assistant | None" = None) -> "FastAPI":
-    """The application. It opens the assistant of these settings unless one is given, and starts and closes it."""
+    """Returns the application, which starts and closes the assistant. Opens the assistant unless one is given."""
     uploads = _prepare_environment(settings)
 
-    from m2a.ui.gradio_start import without_interface_files
-
-    # Gradio takes two seconds to import and reads the environment when it does.
-    without_interface_files()
-    import gradio as gr
-    import gradio.queueing
-    import gradio.route_utils
-    import gradio.routes
     from fastapi import FastAPI, Request
     from fastapi.staticfiles import StaticFiles
 
     from m2a import local_api
-    from m2a.log import without_tracebacks
     from m2a.ui.conversation_route import conversation_routes
     from m2a.ui.first_content import FirstContent
     from m2a.ui.guard import MAX_UPLOAD_BYTES, LocalGuard
-    from m2a.ui.page import HEAD, build_page
     from m2a.ui.photo_route import photo_routes
     from m2a.ui.temporary_route import temporary_routes
-    from m2a.ui.theme import m2a_theme
     from m2a.ui.uploads import Uploads
     from m2a.ui.welcome import ASSETS
-
-    for module in (gradio.queueing, gradio.route_utils, gradio.routes):
-        without_tracebacks(module)
 
     if assistant is None:
         from m2a.assistant import Assistant
@@ -62,7 +48,7 @@ def create_app(settings: "Settings", assistant: "Assistant | None" = None) -> "F
             await assistant.close()
 
     def owner_of(request: Request) -> str:
-        """Who asks. One user for now; a login takes this place."""
+        """Returns the owner that a request belongs to: the one local user. A login would go here."""
         return assistant.local_owner
 
     app = FastAPI(title="M2A", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
@@ -72,6 +58,32 @@ def create_app(settings: "Settings", assistant: "Assistant | None" = None) -> "F
     token = assistant.folder.serve_at(f"http://{settings.host}:{settings.port}")
     app.include_router(local_api.router(assistant, token))
     app.mount("/m2a", StaticFiles(directory=ASSETS), name="m2a")
+    _mount_page(app, settings, assistant, uploads, owner_of)
+    hosts = [f"{name}:{settings.port}" for name in ("127.0.0.1", "localhost")]
+    if settings.port == 80:
+        hosts += ["127.0.0.1", "localhost"]
+    app.add_middleware(LocalGuard, hosts=hosts, uploads=Uploads(uploads, MAX_UPLOAD_BYTES))
+    # Added after the guard, so that the guard does not see the static content that this inserts; it contains no scripts.
+    app.add_middleware(FirstContent, assistant=assistant, owner_of=owner_of)
+    return app
+
+
+def _mount_page(
+    app: "FastAPI", settings: "Settings", assistant: "Assistant", uploads: Path, owner_of: "Callable[[Request], str]"
+) -> None:
+    """Mounts Gradio's page at the root."""
+    import gradio as gr
+    import gradio.queueing
+    import gradio.route_utils
+    import gradio.routes
+
+    from m2a.log import without_tracebacks
+    from m2a.ui.page import HEAD, build_page
+    from m2a.ui.theme import m2a_theme
+    from m2a.ui.welcome import ASSETS
+
+    for module in (gradio.queueing, gradio.route_utils, gradio.routes):
+        without_tracebacks(module)
     gr.mount_gradio_app(
         app,
         build_page(assistant, uploads),
@@ -93,17 +105,10 @@ def create_app(settings: "Settings", assistant: "Assistant | None" = None) -> "F
         blocked_paths=[str(settings.data_dir.resolve() / name) for name in ("photos", "memory.db")],
         app_kwargs={"docs_url": None, "redoc_url": None, "openapi_url": None},
     )
-    hosts = [f"{name}:{settings.port}" for name in ("127.0.0.1", "localhost")]
-    if settings.port == 80:
-        hosts += ["127.0.0.1", "localhost"]
-    app.add_middleware(LocalGuard, hosts=hosts, uploads=Uploads(uploads, MAX_UPLOAD_BYTES))
-    # Outside of the guard, which lets the page's own scripts run: what is put in here holds none.
-    app.add_middleware(FirstContent, assistant=assistant, owner_of=owner_of)
-    return app
 
 
 def serve(settings: "Settings", assistant: "Assistant | None" = None) -> None:
-    """Serves until Ctrl+C. Raises `SystemExit` with one sentence where the port is taken."""
+    """Serves until Ctrl+C. Raises `SystemExit` with one sentence if the port is in use."""
     _check_port(settings)
     app = create_app(settings, assistant)
 
@@ -113,12 +118,12 @@ def serve(settings: "Settings", assistant: "Assistant | None" = None) -> None:
 
     log_to_standard_error()
     print(f"M2A is at http://{settings.host}:{settings.port} (Ctrl+C stops it).", flush=True)
-    # An open page holds its event stream for ever; Ctrl+C does not wait for it.
+    # An open page keeps its event stream open forever, so Ctrl+C must not wait for it.
     uvicorn.run(
         app,
         host=settings.host,
         port=settings.port,
-        log_config=None,  # ours, which prints no words of users
+        log_config=None,  # M2A's own, which never prints what users wrote
         log_level="warning",
         server_header=False,
         timeout_graceful_shutdown=1,
@@ -136,28 +141,33 @@ def main() -> None:
 
 
 def _prepare_environment(settings: "Settings") -> Path:
-    """No telemetry, no tunnel, uploads in a private folder, no file for others to read. Returns that folder."""
+    """Turns off telemetry and tunnels and makes all new files private. Must run before Gradio is imported, which reads this.
+
+    Returns the private folder for uploads.
+    """
     from m2a.data_folder import make_folder
+    from m2a.ui.gradio_start import without_interface_files
     from m2a.wiring import silence_telemetry
 
     if os.environ.get("GRADIO_SHARE", "").lower() in ("1", "true"):
-        raise SystemExit("GRADIO_SHARE would put M2A on a public address; unset it and start again.")
+        raise SystemExit("GRADIO_SHARE would make M2A public on the internet; unset it and start again.")
     uploads = settings.data_dir.resolve() / "uploads"
     make_folder(settings.data_dir)
     make_folder(uploads)
-    os.umask(0o077)  # Gradio's own files too
+    os.umask(0o077)  # applies to Gradio's own files too
     silence_telemetry()
-    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what it logs of Milvus Lite's connection tells a user nothing
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # its log of the connection to Milvus Lite is of no use to a user
     os.environ.update(
         GRADIO_TEMP_DIR=str(uploads),
         GRADIO_MCP_SERVER="False",
         GRADIO_SSR_MODE="False",
     )
+    without_interface_files()
     return uploads
 
 
 def _check_port(settings: "Settings") -> None:
-    """Says at once that the port is taken, before anything slow starts."""
+    """Exits with a sentence if the port is in use, before anything slow starts."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

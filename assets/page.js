@@ -106,6 +106,7 @@
   const listCount = () => document.querySelector('#m2a-memory-list [data-count]')?.dataset.count;
   let countBefore = null;
   let memoryFocus = null;
+  const TOLD = '#m2a-memory-notice .m-change'; // what an act in the panel changed
 
   // Hands a click or a form to the part of the page with that id, which asks the server.
   function tell(place, name, data = {}) {
@@ -190,6 +191,10 @@
       section.scrollIntoView({ block: 'start' });
       section.focus({ preventScroll: true });
     }
+    for (const report of document.querySelectorAll('[data-connected]')) { // the key is saved, and never shown
+      document.querySelector('[data-connect]').chat_api_key.value = '';
+      report.removeAttribute('data-connected');
+    }
     for (const choice of document.querySelectorAll('[data-theme]')) choice.checked = choice.value === storedTheme();
   }
 
@@ -230,6 +235,7 @@
       countBefore = null;
       document.body.classList.remove('m-asking');
     }
+    drawAnew();
     document.querySelectorAll('[data-emptied]').forEach((list) => { // what was searched for was erased
       document.querySelector('[data-find]').words.value = '';
       list.removeAttribute('data-emptied');
@@ -251,6 +257,17 @@
     focusIn();
   }
 
+  // An update that ends draws the list of the view that it knew. What was asked for since is drawn over, and asked for again.
+  let newestCount = 0;
+  function drawAnew() {
+    if (countBefore !== null || listCount() === undefined) return;
+    const count = Number(listCount());
+    const isClosed = new URLSearchParams(location.search).get('memory') === '';
+    if (isClosed && document.querySelector('.m-opened')) askMemory('back');
+    else if (count < newestCount) askMemory('show');
+    newestCount = Math.max(newestCount, count);
+  }
+
   // The parts of the panel are drawn one after the other.
   function focusIn() {
     const place = memoryFocus && document.querySelector(memoryFocus);
@@ -262,7 +279,7 @@
 
   function filters() {
     const form = document.querySelector('[data-find]');
-    return { ...Object.fromEntries(new FormData(form)), photos: form.photos.checked };
+    return { ...Object.fromEntries(new FormData(form)), photos: form.photos.checked, unused: form.unused.checked };
   }
 
   let typing = null;
@@ -271,9 +288,17 @@
     typing = setTimeout(() => askMemory('find', filters()), soon ? 0 : 250);
   }
 
+  function showUnused() {
+    const form = document.querySelector('[data-find]');
+    form.reset();
+    form.unused.checked = true;
+    form.querySelector('.m-filters').open = true;
+    askMemory('find', { ...filters(), anew: true }, '.m-memory-head h2');
+  }
+
   // Pins a memory, gives it a last day (in so many days, or on the day of the form), keeps it back or takes it back.
   function keepMemory(asked, days, until = '') {
-    askMemory('keep', { act: asked.how || 'until', memory_id: Number(asked.of || asked.until), days, until }, '.m-told .m-change');
+    askMemory('keep', { act: asked.how || 'until', memory_id: Number(asked.of || asked.until), days, until }, TOLD);
   }
 
   function onMemoryAct(button) {
@@ -282,13 +307,14 @@
     if (act === 'back') closeOpened();
     else if (act === 'page') askMemory('leaf', { start: Number(button.dataset.start) }, focus);
     else if (act === 'about') askMemory('about', { about: button.dataset.about ? Number(button.dataset.about) : null, kept: button.dataset.kept || '' }, focus);
+    else if (act === 'everywhere') askMemory('find', { ...filters(), anew: true }, '[data-find] input');
     else if (act === 'like') {
       goTo('');
       document.querySelector('[data-find]').reset();
       askMemory('find', { photo: button.dataset.photo }, '[data-find] input');
     } else if (act === 'keep') keepMemory(button.dataset, button.dataset.days ? Number(button.dataset.days) : null);
-    else if (act === 'restore') askMemory('restore', { memory_id: Number(button.dataset.of) }, '.m-told .m-change');
-    else if (act === 'forget') askMemory('forget', { memory_id: Number(button.dataset.of) }, '.m-told .m-change');
+    else if (act === 'restore') askMemory('restore', { memory_id: Number(button.dataset.of) }, TOLD);
+    else if (act === 'forget') askMemory('forget', { memory_id: Number(button.dataset.of) }, TOLD);
     else if (act === 'clear') {
       document.querySelector('[data-find]').reset();
       askMemory('about', { about: null });
@@ -319,10 +345,19 @@
     reader.readAsDataURL(bytes);
   }
 
+  // The list is drawn whole after each turn; while words stand in the search, it goes on showing what they find.
+  function keepFound() {
+    const words = document.querySelector('[data-find-conversations]')?.words.value.trim();
+    if (words && finding === null && !document.querySelector('#m2a-conversations [data-found]')) searchConversations(words);
+  }
+
   let finding = null;
   function searchConversations(words) {
     clearTimeout(finding);
-    finding = setTimeout(() => tell('m2a-conversations', 'find', { words }), 250);
+    finding = setTimeout(() => {
+      finding = null;
+      tell('m2a-conversations', 'find', { words });
+    }, 250);
   }
 
   function onForm(form) {
@@ -333,14 +368,15 @@
       closeManage()?.querySelector('summary').focus();
     }
     if (form.matches('[data-review-edit]') && fields.text.trim()) askReview('keep', form.dataset, fields);
+    if (form.matches('[data-resend]')) follow();
     onSettingsForm(form);
     if (form.matches('[data-find]')) search(true);
     else if (form.matches('[data-edit]')) {
-      askMemory('edit', { ...fields, memory_id: Number(form.dataset.edit) }, '.m-told .m-change');
+      askMemory('edit', { ...fields, memory_id: Number(form.dataset.edit) }, TOLD);
     } else if (form.matches('[data-until]')) keepMemory(form.dataset, null, fields.until);
     else if (form.matches('[data-tell]') && fields.text.trim()) {
       form.text.blur();
-      askMemory('tell', fields, '.m-told');
+      askMemory('tell', fields, '#m2a-memory-notice .m-told');
     }
   }
 
@@ -510,7 +546,8 @@
     const id = heading.dataset.conversation;
     if (beginning && ((isTemporary(id) && id !== shown) || document.querySelector('.toast-body.error'))) setBeginning(false);
     if (isTemporary(id)) box()?.setAttribute('autocomplete', 'off'); // else a browser may keep it to restore the tab
-    document.title = id ? `${heading.textContent} · M2A` : 'M2A';
+    const title = id ? `${heading.textContent} · M2A` : 'M2A';
+    if (document.title !== title) document.title = title;
     if (id === shown) return;
     const first = shown === null;
     const was = new URLSearchParams(location.search).get('conversation') || '';
@@ -523,10 +560,7 @@
       history[first ? 'replaceState' : 'pushState'](null, '', address(addressed(id), memory));
     }
     following = true;
-    if (!first) {
-      setDrawer(false);
-      document.querySelector('[data-find-conversations]')?.reset(); // the list is whole again
-    }
+    if (!first) setDrawer(false);
   }
 
   function showMessage() {
@@ -544,6 +578,12 @@
     message.focus({ preventScroll: true });
     following = false;
     return true;
+  }
+
+  // What a click opened comes into view, a form with the keyboard in it.
+  function showOpened(details) {
+    if (details.matches('.m-edit')) details.querySelector('textarea, input')?.focus();
+    details.scrollIntoView({ block: 'nearest' });
   }
 
   // The form in which a message is edited comes into view as a whole, and the keyboard goes on in it.
@@ -581,7 +621,8 @@
       live.setAttribute('aria-live', 'polite');
       live.setAttribute('aria-label', 'Newest messages');
     }
-    live?.setAttribute('aria-busy', String(Boolean(live.querySelector('.m-thinking'))));
+    const busy = String(Boolean(live?.querySelector('.m-thinking')));
+    if (live && live.getAttribute('aria-busy') !== busy) live.setAttribute('aria-busy', busy);
     const side = document.getElementById('m2a-side');
     if (side && !side.hasAttribute('role')) {
       side.setAttribute('role', 'navigation');
@@ -663,6 +704,7 @@
     const text = box()?.value || '';
     if (!text.trim()) return;
     typed = text;
+    navigated = false; // what is shown next comes of what is sent
     sent = { text, conversation: shown || '', after: lastAsked().id };
     saveDraft(sent.conversation, text, sent.after);
   }
@@ -720,13 +762,18 @@
       if (data.kind) acted = { button: setting, line: '', list: 'm2a-set-health' };
       askSettings(settingsAct, data);
     }
+    if (target.closest('[data-new]')) document.querySelector('[data-find-conversations]').reset();
     if (target.closest('[data-new], [data-example]')) document.querySelector('#m2a-composer textarea')?.focus();
     const plain = !click.ctrlKey && !click.metaKey && !click.shiftKey && click.button === 0;
     const inPlace = plain && target.closest('[data-place], [data-memory], [data-see], [data-memory-act]');
     if (inPlace && !inPlace.matches('[data-act]')) {
       click.preventDefault();
       if (inPlace.dataset.place === 'settings') goToSettings(inPlace.dataset.at);
-      else if ('place' in inPlace.dataset) goTo(inPlace.dataset.place === 'memory' ? '' : null);
+      else if ('place' in inPlace.dataset) {
+        goTo(inPlace.dataset.place === 'memory' ? '' : null);
+        if (memoryOpen()) document.querySelector('.m-memory-head h2').focus();
+      }
+      if ('unused' in inPlace.dataset) showUnused();
       else if ('memory' in inPlace.dataset) openMemory(inPlace.dataset.memory, 'correct' in inPlace.dataset);
       else if ('see' in inPlace.dataset) seeMessage(inPlace);
       else onMemoryAct(inPlace);
@@ -741,10 +788,11 @@
       const details = summary.parentElement;
       if (details.open) opened.delete(details.dataset.key);
       else opened.add(details.dataset.key);
-      if (!details.open && details.matches('.m-edit')) requestAnimationFrame(() => details.querySelector('textarea, input')?.focus());
+      if (!details.open) requestAnimationFrame(() => showOpened(details));
       following = false;
     }
-    if (target.closest('[data-new], [data-open], [data-begin], [data-end]')) navigated = true;
+    const leading = target.closest('[data-new], [data-open], [data-begin], [data-end]');
+    if (leading) navigated = (leading.dataset.open ?? ('new' in leading.dataset ? '' : null)) !== shown;
     const folded = target.closest('[data-fold]')?.closest('details');
     if (folded) {
       folded.querySelector('form').reset();
@@ -877,6 +925,7 @@
     keepOpen();
     keepDraft();
     keepFocus();
+    keepFound();
     showEditing();
     showReview();
     keepStanding();

@@ -9,7 +9,7 @@ __all__ = ["Assistant"]
 
 
 def __getattr__(name: str) -> Any:
-    """`Assistant` is imported when it is asked for, so that importing a value costs nothing."""
+    """Imports `Assistant` on first use, so that importing a value type stays cheap."""
     if name == "Assistant":
         from m2a.assistant import Assistant
 

@@ -1,4 +1,4 @@
-"""What the connected chat model can do, told to the user: by `m2a doctor`, and on the page."""
+"""Describes to the user what the connected chat model can do, for `m2a doctor` and for the page."""
 
 from collections.abc import Iterator
 
@@ -7,32 +7,35 @@ from models.abilities import Abilities
 
 
 def ability_sentences(abilities: Abilities, settings: Settings) -> Iterator[str]:
-    """What a chat model can do, and what follows from it, in sentences."""
-    set_here = " (as M2A_CHAT_SEES_PHOTOS says)" if settings.chat_sees_photos is not None else ""
+    """Yields sentences that say what a chat model can do and how M2A works with it."""
+    configured = " (set by M2A_CHAT_SEES_PHOTOS)" if settings.chat_sees_photos is not None else ""
     match abilities.sees_photos:
         case True:
-            yield f"It sees photos{set_here}."
+            yield f"It sees photos{configured}."
         case False:
-            yield f"It sees no photos{set_here}: it is given their captions, and says so."
+            yield f"It sees no photos{configured}: it reads their captions instead, and says so."
         case None:
-            yield "Whether it sees photos could not be found out: they are sent to it. M2A_CHAT_SEES_PHOTOS settles it."
+            yield (
+                "M2A could not find out whether it sees photos, so photos are sent to it. "
+                "Set M2A_CHAT_SEES_PHOTOS to decide this yourself."
+            )
     if abilities.photos_per_prompt is not None:
-        yield f"It takes {abilities.photos_per_prompt} photos in a prompt, at most; the newest are sent."
+        yield f"It accepts at most {abilities.photos_per_prompt} photos in a prompt; the newest are sent."
     match abilities.calls_tools, abilities.follows_schema:
         case True, _:
             yield "It calls tools."
         case False, True:
-            yield "It calls no tools: its steps are asked for as JSON, which it writes by a schema."
+            yield "It calls no tools: M2A asks for its steps as JSON that follows a schema."
         case False, _:
-            yield "It calls no tools and follows no JSON schema: its steps are read out of its text, which fails more often."
+            yield "It calls no tools and follows no JSON schema: M2A reads its steps from its text, which fails more often."
         case _:
-            yield "Whether it calls tools could not be found out; each way is tried."
+            yield "M2A could not find out whether it calls tools, so it tries each way."
     if settings.context_window is not None:
-        yield f"A prompt and its answer have {abilities.window} tokens, as M2A_CONTEXT_WINDOW says."
+        yield f"A prompt and its answer may have {abilities.window} tokens together (set by M2A_CONTEXT_WINDOW)."
     elif abilities.context_window is not None:
-        yield f"A prompt and its answer have {abilities.window} tokens, as its server says."
+        yield f"A prompt and its answer may have {abilities.window} tokens together, according to its server."
     else:
         yield (
-            f"Its server does not say how long a prompt may be: {abilities.window} tokens are assumed. "
-            "M2A_CONTEXT_WINDOW sets it."
+            f"Its server does not say how long a prompt may be, so M2A assumes {abilities.window} tokens for a prompt and "
+            "its answer. Set M2A_CONTEXT_WINDOW to change this."
         )

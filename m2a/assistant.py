@@ -1,4 +1,4 @@
-"""The assistant: one opened data folder, and everything that can be asked of it or done to it."""
+"""The assistant: one open data folder, with everything that callers can ask it or do to it."""
 
 import asyncio
 import logging
@@ -23,6 +23,7 @@ from m2a.health_checks import HealthChecks
 from m2a.incoming import IncomingMessage, check_message
 from m2a.loading import Loading
 from m2a.memory.bank import MemoryBank
+from m2a.memory.keeping import CHANGES_IN_MEMORY
 from m2a.memory.memory_browser import MemoryBrowser
 from m2a.memory.message_recorder import MessageRefusedError
 from m2a.memory.owners import owner_named, owners_with_pending_updates, owners_with_uncaptioned_photos
@@ -70,10 +71,10 @@ logger = logging.getLogger(__name__)
 
 
 class Assistant:
-    """Everything that the web app, the command line and a program do goes through one of these.
+    """The one entry point for the web app, the command line and other programs.
 
-    Every call names the owner whose memory it is about. Turns of one owner run one after another; each turn's
-    update is done before that owner's next Query.
+    Every call names the owner whose memory it works on. An owner's turns run one after another, and the memory update of
+    each turn finishes before the owner's next query.
     """
 
     def __init__(
@@ -113,10 +114,10 @@ class Assistant:
         clock: Callable[[], datetime] | None = None,
         policy: Policy | None = None,
     ) -> "Assistant":
-        """Open the memory in the data folder; models load in the background.
+        """Opens the memory in the data folder and starts loading the models in the background.
 
-        `clock` returns aware datetimes (a benchmark replays 2023); `policy` decides in place of the chat model that
-        the settings name. Raises `DataFolderInUseError`, `DatabaseError`, `SettingsError`.
+        `clock` returns aware datetimes (a benchmark may replay 2023). `policy` replaces the chat model that the settings
+        name. Raises `DataFolderInUseError`, `DatabaseError` and `SettingsError`.
         """
         silence_telemetry()
         settings = settings or load_settings()
@@ -131,12 +132,15 @@ class Assistant:
         return assistant
 
     def chat_model_sentences(self) -> list[str]:
-        """What the connected chat model can do, as far as it was found out; empty without one, and while it loads."""
+        """Returns sentences about what the connected chat model can do, as far as that is known.
+
+        The list is empty while the model loads, and where no model is connected.
+        """
         abilities = known_abilities(self._policy.get()) if self._policy.done and not self._policy.error else None
         return [] if abilities is None else list(ability_sentences(abilities, self.settings))
 
     async def start(self) -> None:
-        """Resume the updates that an earlier process left pending, the captions of photos, and what was erased and not purged."""
+        """Resumes what an earlier process left unfinished: pending updates, missing captions and due purges."""
         for owner in await in_thread(owners_with_pending_updates, self.stores.database):
             self._spawn(self._resume(owner))
         for owner in await in_thread(owners_with_uncaptioned_photos, self.stores.database):
@@ -144,12 +148,15 @@ class Assistant:
         self._spawn(self._purge_daily())
 
     async def close(self) -> None:
-        """Stop what runs and release the data folder. What was acknowledged stays; a pending update is resumed later."""
-        async with AsyncExitStack() as last:  # whatever breaks on the way, the folder is free in the end
-            last.callback(self.folder.release)
-            last.callback(self.stores.database.close)
+        """Stops all work and releases the data folder.
+
+        Nothing that was acknowledged is lost; pending updates resume at the next start.
+        """
+        async with AsyncExitStack() as cleanup:  # releases the folder even if something fails on the way
+            cleanup.callback(self.folder.release)
+            cleanup.callback(self.stores.database.close)
             for loading in self._loadings():
-                last.push_async_callback(in_thread, loading.close)
+                cleanup.push_async_callback(in_thread, loading.close)
             running = [*self.turns.close(), *self._background]
             for task in running:
                 task.cancel()
@@ -172,127 +179,155 @@ class Assistant:
         conversation_id: str | None = None,
         replaces: int | None = None,
     ) -> AsyncIterator[TurnEvent]:
-        """Record a message, answer it, and update the memory; what happens comes as events.
+        """Records a message, answers it and updates the memory, and yields what happens as events.
 
-        Leaving the iterator does not cancel the turn; `stop` does. Without a conversation a new one begins.
-        After `ReplyFinished` comes what the memory kept of this exchange (`MemoryChanged`, of which the first has number 0
-        for `undo`), and what it did not. Raises `PhotoRefusedError`, `MessageRefusedError`, `UnknownConversationError` and
-        `ClosedError` before anything is stored; what fails later comes as `Failed`.
+        Leaving the iterator does not cancel the turn; `turns.stop` does. Without a `conversation_id`, the message begins a
+        new conversation. The events after `ReplyFinished` say what the memory kept of this exchange and what it did not;
+        the first `MemoryChanged` has number 0 for `undo`. Raises `PhotoRefusedError`, `MessageRefusedError`,
+        `UnknownConversationError` and `ClosedError` before anything is stored; later failures are `Failed` events.
         """
         turn = self.turns.begin(owner, IncomingMessage(text, tuple(photos), conversation_id, replaces))
         async for event in turn.follow():
             yield event
 
     def memory(self, owner: str) -> MemoryBank:
-        """The owner's memory, to read and to write, without what is past its last day."""
+        """Returns the owner's memory for reading and writing. Memories past their last day expire first."""
         bank = self._bank(owner)
         bank.expire()
         return bank
 
     def browser(self, owner: str) -> MemoryBrowser:
-        """The owner's memory, to look through."""
+        """Returns a browser over the owner's memory."""
         return MemoryBrowser(self.memory(owner), self.stores, self._clock)
 
     def bank_of(self, owner: str, conversation_id: str | None) -> MemoryBank:
-        """The owner's memory as the conversation has it: in a temporary chat, what is said there too, and no writing."""
+        """Returns the owner's memory as this conversation sees it.
+
+        In a temporary chat, the memory is read-only and also holds what was said in that chat.
+        """
         return self.temporary_chats.find(owner, conversation_id) or self.memory(owner)
 
     def end_temporary(self, owner: str, conversation_id: str) -> None:
-        """End a temporary chat: nothing of it is left. A reply under way is stopped."""
+        """Ends a temporary chat, stops its running reply and discards everything in it."""
         self.turns.stop(owner, conversation_id)
         self.temporary_chats.end(owner, conversation_id)
 
+    def last_continued(self, owner: str) -> str | None:
+        """The conversation that was continued last; the one that records changes by hand only where there is no other."""
+        known, by_hand = self.memory(owner).conversations(), self.changes_by_hand(owner)
+        talks = [one for one in known if one.conversation_id != by_hand] or known
+        last = max(talks, key=lambda one: one.last_said_at or one.started_at, default=None)
+        return last.conversation_id if last else None
+
+    def changes_by_hand(self, owner: str) -> str | None:
+        """The conversation that records what the owner changed in the memory by hand; None before the first change."""
+        known = self.memory(owner).conversations()
+        return next((one.conversation_id for one in known if one.title == CHANGES_IN_MEMORY), None)
+
     def rename_conversation(self, owner: str, conversation_id: str, title: str) -> None:
-        """Give a conversation another title. Raises `MessageRefusedError` and `UnknownConversationError`."""
+        """Renames a conversation. Raises `MessageRefusedError` and `UnknownConversationError`."""
         title = " ".join(title.split())
         check_message(title)
         if not title or len(title) > LONGEST_TITLE:
-            raise MessageRefusedError(f"A title has 1 to {LONGEST_TITLE} characters, and this one has {len(title)}.")
+            raise MessageRefusedError(
+                f"This title has {len(title)} characters; choose one with 1 to {LONGEST_TITLE} characters."
+            )
         self.memory(owner).rename_conversation(conversation_id, title)
 
     def messages(self, owner: str, conversation_id: str) -> list[Message]:
-        """A conversation as its owner reads it, with what is kept back from answers."""
+        """Returns a conversation as its owner reads it, including what answers may not use."""
         return self.bank_of(owner, conversation_id).conversation_to_owner(conversation_id)
 
     def explanation(self, owner: str, message_id: int, conversation_id: str | None = None) -> Explanation:
-        """What was searched for a reply, what it rests on, and what was remembered after it.
+        """Returns what was searched for a reply, which sources it rests on, and what was remembered after it.
 
-        A reply in a temporary chat is found with the chat's `conversation_id`.
+        A reply in a temporary chat is only found with the chat's `conversation_id`.
         """
         return load_trace(self.bank_of(owner, conversation_id), message_id, to_owner=True)
 
     def before(
         self, owner: str, message_ids: Collection[int], conversation_id: str | None = None
     ) -> dict[int, Message]:
-        """For each of the messages the one before it in its conversation, where there is one; of a temporary chat as above."""
+        """Returns, by message id, the preceding message of the same conversation; first messages are left out.
+
+        Messages in a temporary chat are only found with the chat's `conversation_id`.
+        """
         return self.bank_of(owner, conversation_id).preceding(message_ids)
 
     def edit_memory(self, owner: str, memory_id: int, text: str, happened: DateInterval | None) -> int:
-        """Let a memory say the text, and when that was; the reply that tells of it, by whose changes it is undone.
+        """Changes the text of a memory and when it happened.
 
-        Raises `RejectedWriteError` and `MessageRefusedError`.
+        Returns the id of the reply that reports the change, for `undo`. Raises `RejectedWriteError` and
+        `MessageRefusedError`.
         """
         return memory_edits.edit(self.memory(owner), memory_id, text, happened)
 
     def restore_memory(self, owner: str, memory_id: int) -> int:
-        """Let an older version hold again, in the place of the newest. Returns and raises like `edit_memory`."""
+        """Replaces the newest version of a memory with an older one. Returns and raises like `edit_memory`."""
         return memory_edits.restore(self.memory(owner), memory_id)
 
     def forget_memory(self, owner: str, memory_id: int) -> int:
-        """Forget a memory and its words. Returns and raises like `edit_memory`."""
+        """Forgets a memory and the words that it came from. Returns and raises like `edit_memory`."""
         return memory_edits.forget(self.memory(owner), memory_id)
 
     def keep_memory(self, owner: str, change: Keeping) -> int:
-        """Pin a memory, give it a last day, keep it back or let it be used again. Returns and raises like `edit_memory`."""
+        """Pins a memory, sets its last day, or bans it from answers or allows it again. Returns and raises like `edit_memory`."""
         return memory_edits.keep(self.memory(owner), change)
 
     def undo(self, owner: str, reply_id: int, number: int) -> bool:
-        """Take back a change that a turn made; False where that was done before.
+        """Undoes a change that a turn made. Returns False if it was already undone.
 
-        Raises `RejectedWriteError` where it cannot be taken back any more, and `LookupError` where there is no such change.
+        Raises `RejectedWriteError` if it can no longer be undone, and `LookupError` if there is no such change.
         """
         return self.memory(owner).undo(reply_id, number)
 
     def insist(self, owner: str, reply_id: int, number: int) -> list[MemoryChanged]:
-        """Do what was asked for in a turn and was not done; empty where that was done before. Raises like `undo`."""
-        return self.memory(owner).review_queue.insist(reply_id, number)
-
-    def review(self, owner: str, at: tuple[int, int] | None = None, *, skip: bool = False) -> Review:
-        """What waits to be kept or rejected, with one of it, as `review.review` has it."""
-        return review.review(self.memory(owner), at, skip=skip)
-
-    def keep(self, owner: str, reply_id: int, number: int, text: str | None = None) -> int:
-        """Write a memory that waited, on wish with another text. Returns and raises like `edit_memory`."""
-        return review.keep(self.memory(owner), reply_id, number, text)
-
-    def supersede(self, owner: str, reply_id: int, number: int, memory_id: int) -> list[MemoryChanged]:
-        """Put what a turn added in the place of one of its rivals, which stays as history; empty where it no longer is one.
+        """Makes a change that was requested in a turn and refused. Returns the changes, none if already made.
 
         Raises like `undo`.
         """
-        change = next((one for one in self.explanation(owner, reply_id).changes if one.number == number), None)
+        return self.memory(owner).review_queue.insist(reply_id, number)
+
+    def review(self, owner: str, at: tuple[int, int] | None = None, *, skip: bool = False) -> Review:
+        """Returns the memories that wait for a decision, with one of them in full; see `review.review`."""
+        return review.review(self.memory(owner), at, skip=skip)
+
+    def keep(self, owner: str, reply_id: int, number: int, text: str | None = None) -> int:
+        """Writes a memory that waited for review, with `text` in place of its own if given.
+
+        Returns and raises like `edit_memory`.
+        """
+        return review.keep(self.memory(owner), reply_id, number, text)
+
+    def supersede(self, owner: str, reply_id: int, number: int, memory_id: int) -> list[MemoryChanged]:
+        """Replaces the rival `memory_id` with the memory that a turn added; the rival stays as history.
+
+        Returns the changes, none if that memory is no longer a rival. Raises like `undo`.
+        """
+        changes = self.explanation(owner, reply_id).changes
+        change = next((change for change in changes if change.number == number), None)
         if change is None or change.changed.entry is None:
-            raise LookupError("There is no such change any more.")
+            raise LookupError("This change no longer exists.")
         if change.undone or memory_id not in {rival.memory_id for rival in change.changed.rivals}:
             return []
         replacing = Supersession(memory_id, change.changed.entry.memory_id, "the user chose the newer one")
         return self.memory(owner).write([replacing], who=THE_USER, trace_of=reply_id)
 
     def waiting_updates(self, owner: str) -> dict[int, bool]:
-        """The replies after which the memory was not updated yet, and whether that is set aside."""
+        """Returns the ids of the replies whose memory update is outstanding, each with whether it was set aside."""
         bank = self.memory(owner)
         waiting, set_aside = bank.replies.pending_updates(), bank.replies.set_aside_updates()
         return dict.fromkeys(waiting, False) | dict.fromkeys(set_aside, True)
 
     async def preview_erasure(self, owner: str, erasure: Erasure) -> ErasurePreview:
-        """All that `erase` would take, with its words. Changes nothing. Raises `NothingToEraseError`."""
+        """Returns everything that `erase` would remove, with its text. Changes nothing. Raises `NothingToEraseError`."""
         return await in_thread(self.memory(owner).preview_erasure, erasure)
 
     async def erase(self, owner: str, erasure: Erasure) -> Receipt:
-        """Erase it, so that no row, file, search or prompt has it; its bytes leave the disk with the next purge.
+        """Erases something from every row, file, search and prompt; the next purge removes its bytes from the disk.
 
-        A reply to what is erased is stopped. Whatever else is under way for the owner is waited for, so that nothing of it
-        brings back what is erased. Raises `NothingToEraseError`.
+        Stops a running reply to what is erased, and waits for the owner's other running work, so that none of it brings the
+        erased content back. Raises `NothingToEraseError`.
         """
         bank = self.memory(owner)
         self.turns.stop_answering(owner, erasure)
@@ -300,14 +335,16 @@ class Assistant:
             receipt = await in_thread(bank.erase, erasure)
             try:
                 await in_thread(bank.index)
-            except Exception as error:  # no search gives what SQL does not have, and the next one tells the index
-                log_unforeseen(logger, "Telling the index of an erasure", error)
+            except (
+                Exception
+            ) as error:  # harmless: searches confirm every hit in SQL, and the next one updates the index
+                log_unforeseen(logger, "Updating the index after an erasure", error)
         return receipt
 
     async def purge(self) -> int:
-        """Take what was erased, whoever's it was, out of the bytes of every file; how many erasures that was.
+        """Removes the bytes of all owners' erased content from every file. Returns the number of erasures purged.
 
-        It is done by itself at every start, and every day, where something was erased. Raises `DatabaseError` and
+        This also happens at every start and once a day whenever something was erased. Raises `DatabaseError` and
         `IndexUnavailableError`.
         """
         async with self._purging:
@@ -315,13 +352,13 @@ class Assistant:
             return await in_thread(purge, self.stores, self._clock())
 
     def connection(self) -> ChatConnection:
-        """The chat model in use, and what of that the environment fixes."""
+        """Returns the chat model in use, and which of its settings the environment fixes."""
         return connecting.connection(self.settings)
 
     async def connect(self, wish: ConnectionWish) -> list[str]:
-        """Ask another chat model something, keep it in the settings, and use it from the next message on.
+        """Tests another chat model, saves it in the settings and uses it from the next message on.
 
-        Returns sentences that say what it can do. Raises a `UserError`, with nothing changed.
+        Returns sentences that say what it can do. Raises `UserError` and changes nothing if the model cannot be used.
         """
         async with self._connecting:
             self.settings, policy, sentences = await connecting.connect(self.settings, wish)
@@ -335,11 +372,11 @@ class Assistant:
         return sentences
 
     def rebuild_index(self, is_cancelled: Callable[[], bool] = lambda: False) -> int:
-        """Build the whole index anew, with the encoders of the settings; how many records it is to hold."""
+        """Rebuilds the whole index with the encoders in the settings. Returns the number of records to index."""
         return self._retrieval.get_for_rebuilding().indexer.rebuild(is_cancelled=is_cancelled)
 
     def loading(self) -> list[tuple[str, bool]]:
-        """The parts that load in the background, and whether each is done."""
+        """Returns the names of the parts that load in the background, each with whether it is done."""
         return [(loading.name, loading.done) for loading in self._loadings()]
 
     def _loadings(self) -> list[Loading]:  # type: ignore[type-arg]
@@ -351,11 +388,11 @@ class Assistant:
     async def _resume(self, owner: str) -> None:
         try:
             await self.turns.resume(self.memory(owner))
-        except Exception as error:  # the next turn tries again, and tells of it
+        except Exception as error:  # the next turn tries again and reports the failure
             log_unforeseen(logger, "Resuming the updates", error)
 
     async def _caption(self, owner: str) -> None:
-        """Caption the owner's photos; who shows more of them meanwhile waits for nothing."""
+        """Captions the owner's photos in the background; photos that arrive meanwhile wait for the next call."""
         async with self._caption_locks.setdefault(owner, asyncio.Lock()):
             try:
                 await caption_photos(self.memory(owner), await in_thread(self._captioner.get), self._price)
@@ -367,7 +404,7 @@ class Assistant:
             try:
                 if await in_thread(is_purge_due, self.stores.database):
                     await self.purge()
-            except Exception as error:  # the next day, or the next start, tries again
+            except Exception as error:  # tried again the next day or at the next start
                 log_unforeseen(logger, "The purge", error)
             await asyncio.sleep(PURGE_EVERY)
 

@@ -1,4 +1,4 @@
-"""Captions of photos, made off the reply's path: each photo once, the oldest first, taken up again at the next start."""
+"""Captions photos in the background, each once and the oldest first. An interrupted run continues at the next start."""
 
 import logging
 import time
@@ -17,24 +17,22 @@ logger = logging.getLogger(__name__)
 
 
 async def caption_photos(bank: MemoryBank, captioner: Captioner, price: Price) -> None:
-    """Caption the owner's photos that nobody has looked at yet, and index their messages with what was found.
+    """Captions the owner's photos that have no caption yet, and indexes their messages again.
 
-    What a chat model took for it is kept with the turn that showed the photo.
-
-    A model's service that fails ends it: what is left is captioned after the next turn or at the next start. A damaged photo
-    is passed over.
+    The cost of a chat model's captions is recorded with the turn that showed the photo. Skips damaged photos. If the
+    model's server fails, the remaining photos are captioned after the next turn or at the next start.
     """
     photo_ids = await in_thread(bank.photos.uncaptioned)
     for photo_id in photo_ids:
         if await in_thread(bank.photos.caption, photo_id):
-            continue  # an update that names it was faster
+            continue  # a memory update captioned it meanwhile
         began, meter = time.monotonic(), UsageMeter()
         try:
             await caption_photo(bank, captioner, photo_id, meter.count)
         except (PhotoDamagedError, PhotoNotFoundError, OSError) as error:
-            logger.warning("A photo is not captioned: %s", error)
+            logger.warning("A photo could not be captioned: %s", error)
         except ChatModelError as error:
-            logger.warning("Photos wait for their captions: %s", error)
+            logger.warning("The remaining photos are captioned later: %s", error)
             return
         finally:
             if meter.usage is not None:

@@ -26,25 +26,25 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-memory = typer.Typer(help="Look into the memory, and forget.", no_args_is_help=True)
+memory = typer.Typer(help="Inspect the memory, and forget.", no_args_is_help=True)
 app.add_typer(memory, name="memory")
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 ERASED = ("message", "memory", "photo", "conversation", "forgotten", "everything")
-KEEPING = ("message", "conversation")  # of which the memories can stay; named here, so that `--help` loads nothing
-# Commands with options of their own.
-_PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
+KEEPING = ("message", "conversation")  # whose memories can stay; repeated here, so that `--help` imports nothing
+# For commands that parse their own options.
+_OWN_OPTIONS = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 
 def _memory_number(value: str) -> int:
-    """A memory's number as `m2a memory list` prints it. Raises `typer.BadParameter`."""
-    if not value.isdecimal() or len(value) > 9:  # no database numbers further
-        raise typer.BadParameter(f"{value!r} is not the number of a memory; `m2a memory list` shows them.")
+    """Returns a memory's number, as `m2a memory list` prints it. Raises `typer.BadParameter`."""
+    if not value.isdecimal() or len(value) > 9:  # larger numbers do not fit into every database
+        raise typer.BadParameter(f"{value!r} is not the number of a memory; `m2a memory list` shows the numbers.")
     return int(value)
 
 
 MemoryNumber = Annotated[int, typer.Argument(parser=_memory_number, metavar="NUMBER", help="The memory's number.")]
-Photos = Annotated[list[Path] | None, typer.Option("--photo", help="A photo's file; may be given several times.")]
+Photos = Annotated[list[Path] | None, typer.Option("--photo", help="A photo file; can be given several times.")]
 
 
 @app.command()
@@ -59,8 +59,8 @@ def run(port: Annotated[int | None, typer.Option(help="Port of the web app.")] =
 def ask(
     text: Annotated[str, typer.Argument(help="What to say.")] = "", photo: Photos = None, as_json: AsJson = False
 ) -> None:
-    """Say something to the assistant, in a conversation of its own. The answer goes to standard output, and what the memory
-    kept of it, and what it did not, to standard error."""
+    """Say something to the assistant in a new conversation. Prints the answer to standard output, and what the memory kept
+    and did not keep to standard error."""
     for piece in pieces_of("ask", text=text, photos=_readable(photo), conversation_id=None):
         if not as_json:
             _print_piece(piece)
@@ -71,41 +71,41 @@ def ask(
 @app.command()
 def chat(
     is_temporary: Annotated[
-        bool, typer.Option("--temporary", help="Keep nothing of it: no message, memory, file or log line.")
+        bool, typer.Option("--temporary", help="Keep nothing of this chat: no message, memory, file or log line.")
     ] = False,
     without_memory: Annotated[
-        bool, typer.Option("--without-memory", help="Of a temporary chat: don't read the memory either.")
+        bool, typer.Option("--without-memory", help="With --temporary: don't read the memory either.")
     ] = False,
 ) -> None:
-    """Talk to the assistant, a line at a time, until the end of the input (Ctrl+D)."""
+    """Talk to the assistant, one line at a time, until the end of the input (Ctrl+D)."""
     from m2a.reach import reached
     from m2a.types.errors import UserError
 
     if without_memory and not is_temporary:
-        _fail("Only a temporary chat goes without the memory; add --temporary.")
-    with reached() as pieces:
+        _fail("Only a temporary chat can do without the memory; add --temporary.")
+    with reached() as execute:
         conversation_id = None
-        begun = pieces("temporary", reads_memory=not without_memory) if is_temporary else None
-        if begun is not None:
-            conversation_id = next(begun)["conversation_id"]
+        temporary_chat = execute("temporary", reads_memory=not without_memory) if is_temporary else None
+        if temporary_chat is not None:
+            conversation_id = next(temporary_chat)["conversation_id"]
             print("Nothing of this chat is kept.", file=sys.stderr)
         try:
             while (text := _line()) is not None:
                 if not text.strip():
                     continue
                 try:
-                    for piece in pieces("ask", text=text, photos=[], conversation_id=conversation_id):
+                    for piece in execute("ask", text=text, photos=[], conversation_id=conversation_id):
                         conversation_id = piece.get("conversation_id", conversation_id)
                         _print_piece(piece)
-                except UserError as error:  # the next line may fare better
+                except UserError as error:  # the next line may still succeed
                     _complain(str(error))
         finally:
-            if begun is not None:
-                begun.close()
+            if temporary_chat is not None:
+                temporary_chat.close()
 
 
 def _line() -> str | None:
-    """The next line of the input; None at its end."""
+    """Returns the next line of the input, or None at its end."""
     try:
         return input("> " if sys.stdin.isatty() else "")
     except EOFError:
@@ -113,7 +113,7 @@ def _line() -> str | None:
 
 
 def _print_piece(piece: dict[str, Any]) -> None:
-    """Prints a piece of an answer, or at its end what the memory made of the turn."""
+    """Prints a piece of an answer, or after the last one what the memory kept of the turn."""
     from m2a.printed import notices
 
     if "text" in piece:
@@ -126,15 +126,15 @@ def _print_piece(piece: dict[str, Any]) -> None:
 
 @memory.command("list")
 def list_memories(as_json: AsJson = False) -> None:
-    """Every memory, the oldest first; also those that are kept and not used, marked."""
+    """List all memories, oldest first. Those that answers may not use are marked."""
     from m2a.commands import entry_piece
     from m2a.printed import memory_line
 
     bank = sql_bank()
     kept_back = {kept.entry.memory_id: kept for kept in bank.kept_back(sum(bank.kept_back_counts().values()))}
-    entries = sorted([*bank.entries(), *(kept.entry for kept in kept_back.values())], key=lambda one: one.memory_id)
+    entries = sorted([*bank.entries(), *(kept.entry for kept in kept_back.values())], key=lambda entry: entry.memory_id)
     if not entries:
-        print(f"There is nothing in the memory of {load_settings().data_dir} yet.", file=sys.stderr)
+        print(f"The memory in {load_settings().data_dir} is still empty.", file=sys.stderr)
     for entry in entries:
         kept = kept_back.get(entry.memory_id)
         if as_json:
@@ -147,29 +147,29 @@ def list_memories(as_json: AsJson = False) -> None:
 @memory.command("search")
 def search_memories(
     text: Annotated[str, typer.Argument(help="Words to look for.")],
-    limit: Annotated[int, typer.Option(min=1, max=100, help="How many, at most.")] = 10,
+    limit: Annotated[int, typer.Option(min=1, max=100, help="The most memories to show.")] = 10,
     as_json: AsJson = False,
 ) -> None:
-    """Search as the assistant does: by meaning, by words, and by what photos show. Where nothing is close, the closest few."""
+    """Search as the assistant does: by meaning, by words, and by what photos show. If nothing is close, show the closest."""
     if not text.strip():
-        _fail("There are no words to look for; write some, as in `m2a memory search dog`.")
-    found = 0
+        _fail("Give some words to look for, as in `m2a memory search dog`.")
+    hits = 0
     for piece in pieces_of("search", text=text, limit=limit):
-        if not found and not piece["is_near"]:
-            print("Nothing in the memory is close to these words. The closest there is:", file=sys.stderr)
-        found += 1
+        if not hits and not piece["is_near"]:
+            print("Nothing in the memory is close to these words. The closest memories are:", file=sys.stderr)
+        hits += 1
         if as_json:
             print(json.dumps(piece, ensure_ascii=False))
         else:
             ranks = ", ".join(f"{path} {rank}" for path, rank in piece["ranks"].items())
             print(f"{piece['memory_id']:>5}  {piece['score']:.4f}  {piece['text']}  ({ranks})")
-    if not found:
+    if not hits:
         print("Nothing in the memory matches these words.", file=sys.stderr)
 
 
 @memory.command("show")
 def show_memory(memory_id: MemoryNumber, as_json: AsJson = False) -> None:
-    """One memory with what it rests on, what corrects it, and its history; also one that another took the place of."""
+    """Show one memory with its evidence, its corrections and its history. Replaced memories can be shown too."""
     from m2a.commands import entry_piece, history_piece, message_piece
     from m2a.printed import history_line, memory_lines
 
@@ -178,7 +178,7 @@ def show_memory(memory_id: MemoryNumber, as_json: AsJson = False) -> None:
     entry = bank.entry(memory_id) or bank.replaced_entries([memory_id]).get(memory_id)
     entry = kept_back.entry if kept_back else entry
     if entry is None:
-        _fail(f"There is no memory {memory_id}; `m2a memory list` shows what there is.")
+        _fail(f"There is no memory {memory_id}; `m2a memory list` shows all memories.")
     messages = bank.evidence_to_owner(entry.evidence_ids)
     corrections = bank.corrections_of([memory_id]).get(memory_id, [])
     history = bank.history(memory_id)
@@ -207,28 +207,28 @@ def show_memory(memory_id: MemoryNumber, as_json: AsJson = False) -> None:
 
 @memory.command("delete")
 def delete_memory(memory_id: MemoryNumber) -> None:
-    """Forget one memory, and the words and photos that it came from. `m2a erase` removes it from the disk, too."""
+    """Forget a memory and the words and photos that it came from. `m2a erase` also removes it from the disk."""
     from m2a.memory.semantic_memory_store import RejectedWriteError
     from m2a.types import Forgetting
 
     bank = sql_bank()
     try:
-        # Among the changes after the newest reply, where `undo` finds it.
+        # Recorded among the changes after the newest reply, where `undo` finds it.
         [forgotten, *_others] = bank.write(
             [Forgetting((memory_id,), "m2a memory delete")], who="the user", trace_of=bank.replies.newest_with_changes()
         )
     except RejectedWriteError:
         if bank.kept_back_by_id([memory_id]):
-            _fail(f"No answer uses memory {memory_id} any more; `m2a erase memory {memory_id}` erases it for good.")
-        _fail(f"There is no memory {memory_id}; `m2a memory list` shows what there is.")
+            _fail(f"Answers no longer use memory {memory_id}; `m2a erase memory {memory_id}` erases it for good.")
+        _fail(f"There is no memory {memory_id}; `m2a memory list` shows all memories.")
     assert forgotten.previous is not None
     print(f"Forgot memory {memory_id}: {forgotten.previous.text}")
-    print("Its words are no longer found, shown or used in the conversations; `m2a memory undo` brings them back.")
+    print("Its words in the conversations are no longer found, shown or used; `m2a memory undo` brings them back.")
 
 
 @memory.command("undo")
 def undo_change() -> None:
-    """Take back the last change of the memory; once more, the one before it."""
+    """Undo the latest change to the memory. Run it again to undo the one before."""
     from m2a.commands import undo_last
 
     print(undo_last(sql_bank()))
@@ -236,19 +236,19 @@ def undo_change() -> None:
 
 @app.command()
 def verify() -> None:
-    """Check that database, photos and index agree; changes nothing. Exit code 1 if they do not."""
+    """Check that database, photos and index agree. Changes nothing; the exit code is 1 if they do not agree."""
     _report("verify")
 
 
 @app.command()
 def repair() -> None:
-    """Mend what `verify` finds, where it can be mended."""
+    """Repair what `verify` finds, as far as possible."""
     _report("repair")
 
 
 @app.command()
 def reindex() -> None:
-    """Rebuild the index from the database, with the encoders of the settings."""
+    """Rebuild the index from the database, with the encoders in the settings."""
     for piece in pieces_of("reindex"):
         print(f"The index is rebuilt: {plural(piece['records'], 'record')}.")
 
@@ -256,36 +256,36 @@ def reindex() -> None:
 @app.command()
 def erase(
     kind: Annotated[str, typer.Argument(help="message, memory, photo, conversation, forgotten, or everything.")],
-    which: Annotated[str, typer.Argument(help="Its number or id; without one, what there is.")] = "",
-    yes: Annotated[bool, typer.Option("--yes", help="Erase it, instead of showing what would go.")] = False,
+    which: Annotated[str, typer.Argument(help="Its number or id; leave it out to list the choices.")] = "",
+    yes: Annotated[bool, typer.Option("--yes", help="Erase it instead of showing what would be erased.")] = False,
     keep_memories: Annotated[
-        bool, typer.Option("--keep-memories", help="Of a message or a conversation: keep what is remembered from it.")
+        bool, typer.Option("--keep-memories", help="For a message or a conversation: keep the memories from it.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Erase something with all that rests on it, for good. Without --yes it shows what would go."""
+    """Erase something and everything that rests on it, for good. Without --yes, show what would be erased."""
     from m2a.printed import erasure_lines
 
     if kind not in ERASED:
-        _fail(f"{kind!r} cannot be erased; name one of {', '.join(ERASED)}.")
+        _fail(f"{kind!r} cannot be erased; choose one of {', '.join(ERASED)}.")
     if kind in ("message", "memory", "forgotten") and which and not (which.isdecimal() and len(which) < 10):
-        _fail(f"{which!r} is no number; `m2a erase {kind}` shows what there is.")
+        _fail(f"{which!r} is not a number; `m2a erase {kind}` lists the choices.")
     if kind == "everything" and which:
-        _fail(f"“everything” takes no name; leave {which!r} out, or say what {which!r} is.")
+        _fail(f"“everything” takes no number or id; leave out {which!r}, or say what kind of thing {which!r} is.")
     if keep_memories and kind not in KEEPING:
-        _fail(f"Memories can be kept of a {' or '.join(KEEPING)}, and not of {kind!r}; leave --keep-memories out.")
+        _fail(f"--keep-memories only works with a {' or '.join(KEEPING)}, not with {kind!r}; leave it out.")
     if not which and kind not in ("forgotten", "everything"):
         if yes:
-            _fail(f"Say which {kind}; `m2a erase {kind}` shows what there is.")
+            _fail(f"Say which {kind} to erase; `m2a erase {kind}` lists the choices.")
         for line in _erasable(kind):
             print(line)
         return
-    named = {
+    erasure = {
         "kind": kind,
         "id": (int(which) if which.isdecimal() and kind not in ("photo", "conversation") else which) or None,
         "keep_memories": keep_memories,
     }
-    for piece in pieces_of("erase" if yes else "preview", **named):
+    for piece in pieces_of("erase" if yes else "preview", **erasure):
         if as_json:
             print(json.dumps(piece, ensure_ascii=False, indent=2))
             continue
@@ -295,15 +295,15 @@ def erase(
         if yes:
             print(f"Erased: {counts}. Receipt {piece['receipt']}.")
             print(
-                "Its bytes leave the disk at the next purge: within a day while the app is running, or with `m2a purge`."
+                "The next purge removes its bytes from the disk: within a day while the app runs, or now with `m2a purge`."
             )
         else:
-            print(f"This would erase: {counts}. Nothing was erased; add --yes to do it. There is no undo.")
+            print(f"This would erase: {counts}. Nothing was erased; add --yes to erase it. This cannot be undone.")
 
 
 @app.command()
 def purge() -> None:
-    """Remove what was erased from the disk: from the database, the index, the photos and the caches."""
+    """Remove erased content from the disk: from the database, the index, the photos and the caches."""
     for piece in pieces_of("purge"):
         print(f"Purged: {plural(piece['purged'], 'erasure')} removed from the disk.")
         for line in piece["out_of_reach"]:
@@ -312,12 +312,12 @@ def purge() -> None:
 
 @app.command()
 def doctor() -> None:
-    """Every setting and where it came from, which models answer, what is missing and how to get it."""
+    """Show all settings and their origins, which models work, and how to install what is missing."""
     from m2a.doctor import examine
 
     try:
         settings = load_settings()
-    except SettingsError:  # it sends people here for the names
+    except SettingsError:  # its message sends users here for the names of the settings
         print("The settings are " + ", ".join(f"M2A_{name.upper()}" for name in Settings.model_fields) + ".")
         raise
     healthy = True
@@ -328,26 +328,26 @@ def doctor() -> None:
         raise typer.Exit(1)
 
 
-@app.command(add_help_option=False, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+@app.command(add_help_option=False, context_settings=_OWN_OPTIONS)
 def synthesize(context: typer.Context) -> None:
-    """Weave photo-grounded sessions into LoCoMo's conversations; `m2a synthesize --help` has the options."""
+    """Weave photo-grounded sessions into LoCoMo's conversations; `m2a synthesize --help` shows the options."""
     from data_synthesis.command import app as synthesis
 
     settings = load_settings()
-    of_model = settings.model_dump(include={"chat_base_url", "chat_sees_photos", "chat_timeout"}, exclude_none=True)
+    defaults = settings.model_dump(include={"chat_base_url", "chat_sees_photos", "chat_timeout"}, exclude_none=True)
     key = settings.chat_api_key.get_secret_value() if settings.chat_api_key else None
-    synthesis(context.args, prog_name="m2a synthesize", default_map=of_model | {"chat_api_key": key})
+    synthesis(context.args, prog_name="m2a synthesize", default_map=defaults | {"chat_api_key": key})
 
 
-@app.command(add_help_option=False, context_settings=_PASSED_ON)
+@app.command(add_help_option=False, context_settings=_OWN_OPTIONS)
 def evaluate(context: typer.Context) -> None:
-    """Run memory systems on a benchmark; `m2a evaluate --help` has the options."""
+    """Run memory systems on a benchmark; `m2a evaluate --help` shows the options."""
     from m2a.evaluation.command import evaluate_app
 
     evaluate_app(context.args, prog_name="m2a evaluate")
 
 
-@app.command(add_help_option=False, context_settings=_PASSED_ON)
+@app.command(add_help_option=False, context_settings=_OWN_OPTIONS)
 def report(context: typer.Context) -> None:
     """Merge runs of `m2a evaluate` into one report."""
     from m2a.evaluation.command import report_app
@@ -355,9 +355,9 @@ def report(context: typer.Context) -> None:
     report_app(context.args, prog_name="m2a report")
 
 
-@app.command(add_help_option=False, context_settings=_PASSED_ON)
+@app.command(add_help_option=False, context_settings=_OWN_OPTIONS)
 def compare(context: typer.Context) -> None:
-    """Differences between two runs of `m2a evaluate`, question by question."""
+    """Show the differences between two runs of `m2a evaluate`, question by question."""
     from m2a.evaluation.command import compare_app
 
     compare_app(context.args, prog_name="m2a compare")
@@ -367,11 +367,14 @@ def compare(context: typer.Context) -> None:
 def tune(
     data: Annotated[Path, typer.Option(help="A LoCoMo file, or a folder with LoCoMo files.")],
     leave_one_out: Annotated[
-        bool, typer.Option("--leave-one-out", help="Print what each step gives, each conversation left out in turn.")
+        bool, typer.Option("--leave-one-out", help="Measure each step with leave-one-conversation-out validation.")
     ] = False,
     out: Annotated[Path | None, typer.Option(help="Folder for the weights learned from all conversations.")] = None,
 ) -> None:
-    """Learn the ranking of fusion = best from conversations with questions, and say what it is worth."""
+    """Learn the ranking that `fusion = best` uses from conversations with questions, and measure it."""
+    from models.availability import check_transformers
+
+    check_transformers("m2a tune")
     from m2a.benchmarks.locomo import read_locomo
     from m2a.evaluation.tune import tune as learn
     from m2a.wiring import cache_dir
@@ -379,7 +382,7 @@ def tune(
     from models.text_encoder import MINILM, TokenEncoder
 
     if not leave_one_out and out is None:
-        _fail("Say what to do: --leave-one-out to measure, --out FOLDER to write the weights, or both.")
+        _fail("Choose what to do: --leave-one-out to measure, --out FOLDER to write the weights, or both.")
     encoder = load_text_encoder(MINILM, cache_dir())
     assert isinstance(encoder, TokenEncoder)
     made_by = f"m2a tune --data {data}{' --leave-one-out' * leave_one_out}{f' --out {out}' if out else ''}"
@@ -391,8 +394,8 @@ def _say(line: str) -> None:
 
 
 def main() -> None:
-    """Run the command; a failure is one sentence on standard error and a non-zero exit code."""
-    handler = _Unforeseen()
+    """Runs the command. Prints a failure as one sentence on standard error and exits with a non-zero code."""
+    handler = _UnforeseenHandler()
     handler.setFormatter(WordlessFormatter())
     logging.basicConfig(handlers=[handler])
     try:
@@ -403,7 +406,7 @@ def main() -> None:
     except BrokenPipeError:  # as in `m2a memory list | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
-    except Exception as error:  # raised again where no sentence says what to do
+    except Exception as error:  # raised again if there is no sentence about what to do
         reason = _sentence(error)
         if reason is None:
             raise
@@ -412,25 +415,25 @@ def main() -> None:
 
 
 def _check_arguments(arguments: list[str]) -> None:
-    """Ends the program where an argument is no text: the shell passes on any bytes."""
+    """Exits if an argument is not valid UTF-8, since the shell passes on any bytes."""
     for argument in arguments:
         if not argument.isprintable() and any("\ud800" <= character <= "\udfff" for character in argument):
-            _complain(f"The argument {argument!r} is not written in UTF-8; write it, or name the file, in UTF-8.")
+            _complain(f"The argument {argument!r} is not valid UTF-8; type it in UTF-8, or rename the file.")
             sys.exit(2)
 
 
-class _Unforeseen(logging.Handler):
-    """Shows what is logged, but no traceback of a failure that the command says in a sentence."""
+class _UnforeseenHandler(logging.Handler):
+    """Prints log records, except those of errors that the command itself reports in a sentence."""
 
     def emit(self, record: logging.LogRecord) -> None:
         error = record.exc_info[1] if record.exc_info else None
-        said = isinstance(error, Exception) and _sentence(error) is not None
-        if not said and record.name != "root":  # Milvus Lite logs there what it raises as well
+        is_reported = isinstance(error, Exception) and _sentence(error) is not None
+        if not is_reported and record.name != "root":  # Milvus Lite logs to root the errors that it also raises
             print(self.format(record), file=sys.stderr)
 
 
 def _sentence(error: Exception) -> str | None:
-    """What to tell the user; None for a failure that nobody foresaw, whose traceback says more."""
+    """Returns the sentence that tells the user about an error, or None for an unforeseen one, which needs its traceback."""
     if (sentence := sentence_of(error)) is not None:
         return sentence
     if isinstance(error, OSError) and error.strerror:
@@ -444,12 +447,12 @@ def _fail(reason: str) -> NoReturn:
 
 
 def _complain(reason: str) -> None:
-    """On one line, whatever a driver put into the reason."""
+    """Prints the reason on one line, even if a driver's message has several."""
     print("m2a:", " ".join(reason.split()), file=sys.stderr)
 
 
 def _path_or_reason(bank: "MemoryBank", photo_id: str) -> str:
-    """Where the photo is; where its file is gone, that, since the memory can be shown all the same."""
+    """Returns the path of a photo's file, or a sentence if the file is missing."""
     try:
         return str(bank.photos.path(photo_id))
     except LookupError as error:
@@ -457,36 +460,36 @@ def _path_or_reason(bank: "MemoryBank", photo_id: str) -> str:
 
 
 def _erasable(kind: str) -> Iterator[str]:
-    """What there is of it to erase, the newest last, with the number or id that names it."""
+    """Yields a line with the number or id of each item of that kind that can be erased, newest last."""
     from m2a.printed import memory_line
 
     bank = sql_bank()
     if kind == "memory":
         yield from map(memory_line, bank.entries())
         return
-    for one in reversed(bank.conversations()):
+    for conversation in reversed(bank.conversations()):
         if kind == "conversation":
-            yield f"{one.conversation_id}  {one.started_at:%Y-%m-%d}  {one.title}"
+            yield f"{conversation.conversation_id}  {conversation.started_at:%Y-%m-%d}  {conversation.title}"
             continue
-        for message in bank.conversation(one.conversation_id):
-            said = f"{message.said_at:%Y-%m-%d %H:%M}  {message.speaker}: {' '.join(message.text.split())[:60]}"
+        for message in bank.conversation(conversation.conversation_id):
+            line = f"{message.said_at:%Y-%m-%d %H:%M}  {message.speaker}: {' '.join(message.text.split())[:60]}"
             if kind == "message":
-                yield f"{message.message_id:>5}  {said}"
+                yield f"{message.message_id:>5}  {line}"
             else:
-                yield from (f"{photo_id}  {said}" for photo_id in message.photos if message.role == "user")
+                yield from (f"{photo_id}  {line}" for photo_id in message.photos if message.role == "user")
 
 
 def _readable(photos: list[Path] | None) -> list[str]:
-    """The photos' full paths."""
+    """Returns the full paths of the photos. Exits if one is not a readable file."""
     for photo in photos or []:
         try:
-            is_file = stat.S_ISREG(photo.stat().st_mode)  # looked at first: to open a pipe may take for ever
+            is_file = stat.S_ISREG(photo.stat().st_mode)  # checked first, since opening a pipe may block forever
             if is_file:
                 photo.open("rb").close()
         except OSError as error:
-            _fail(f"The photo {photo} cannot be read: {error.strerror}.")
+            _fail(f"The photo {photo} cannot be read: {error.strerror}; choose another file.")
         if not is_file:
-            _fail(f"The photo {photo} is not a file.")
+            _fail(f"The photo {photo} is not a file; choose another.")
     return [str(photo.absolute()) for photo in photos or []]
 
 
@@ -494,9 +497,9 @@ def _report(name: str) -> None:
     faults = 0
     for piece in pieces_of(name):
         faults += "fault" in piece
-        print(f"fault: {piece['fault']}" if "fault" in piece else f"mended: {piece['mended']}")
+        print(f"fault: {piece['fault']}" if "fault" in piece else f"repaired: {piece['mended']}")
     if faults:
-        print(f"{plural(faults, 'fault')}." + (" `m2a repair` mends what can be mended." if name == "verify" else ""))
+        print(f"{plural(faults, 'fault')}." + (" `m2a repair` repairs what it can." if name == "verify" else ""))
         raise typer.Exit(1)
     print("Database, photos and index agree.")
 

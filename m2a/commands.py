@@ -1,5 +1,8 @@
-"""What the commands do on an opened assistant. They answer in JSON-able pieces, so that a running app can do them for
-a command that finds the data folder taken."""
+"""What the commands do on an open assistant.
+
+They yield pieces that can be sent as JSON, so that a running app can execute a command for a process that finds the data
+folder in use.
+"""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
@@ -38,10 +41,10 @@ Piece = dict[str, Any]
 async def ask(
     assistant: Assistant, *, text: str, photos: list[str], conversation_id: str | None
 ) -> AsyncGenerator[Piece, None]:
-    """One turn in that conversation, or one of its own: its `conversation_id`, pieces of `text`, then the `turn` as a whole,
-    or an `error`.
+    """Runs one turn, in a new conversation if no `conversation_id` is given.
 
-    `photos` are the paths of files: who calls is the user of this machine, and bytes would be too much for a request.
+    Yields the `conversation_id`, pieces of `text`, then the whole `turn`, or an `error`. `photos` are file paths: the caller
+    is a user of this machine, and the bytes would be too large for a request.
     """
     turn: Piece = {"searched": [], "changes": [], "not_kept": [], "unasked": 0}
     paths = [Path(photo) for photo in photos]
@@ -81,7 +84,7 @@ async def ask(
 
 
 async def temporary(assistant: Assistant, *, reads_memory: bool) -> AsyncGenerator[Piece, None]:
-    """Begin a temporary chat: its `conversation_id`. It is gone when whoever began it asks for no more, or is gone."""
+    """Begins a temporary chat and yields its `conversation_id`. The chat ends when the caller stops reading."""
     owner = assistant.local_owner
     conversation_id = assistant.temporary_chats.begin(owner, reads_memory=reads_memory)
     try:
@@ -92,20 +95,20 @@ async def temporary(assistant: Assistant, *, reads_memory: bool) -> AsyncGenerat
 
 
 async def search(assistant: Assistant, *, text: str, limit: int) -> AsyncGenerator[Piece, None]:
-    """The memories near to the words, best first, each with its ranks per path; where none is near, the closest."""
+    """Yields the relevant memories, best first, each with its rank per path; if none is relevant, the closest ones."""
     find = assistant.browser(assistant.local_owner).find
     for hit in await asyncio.to_thread(find, text, MemoryFilter(), limit):
         yield hit_piece(hit)
 
 
 async def verify(assistant: Assistant) -> AsyncGenerator[Piece, None]:
-    """Every fault found in the stores and the index; changes nothing."""
+    """Yields every fault found in the stores and the index. Changes nothing."""
     for fault in await assistant.upkeep.verify():
         yield {"fault": fault}
 
 
 async def repair(assistant: Assistant) -> AsyncGenerator[Piece, None]:
-    """What was mended, then the faults that are left."""
+    """Yields what was repaired, then the faults that remain."""
     for mended in await assistant.upkeep.repair():
         yield {"mended": mended}
     async for piece in verify(assistant):
@@ -113,26 +116,26 @@ async def repair(assistant: Assistant) -> AsyncGenerator[Piece, None]:
 
 
 async def reindex(assistant: Assistant) -> AsyncGenerator[Piece, None]:
-    """Rebuild the index from the database, with the encoders of the settings."""
+    """Rebuilds the index from the database with the encoders in the settings."""
     yield {"records": await asyncio.to_thread(assistant.rebuild_index)}
 
 
 async def preview(
     assistant: Assistant, *, kind: ErasureKind, id: int | str | None, keep_memories: bool
 ) -> AsyncGenerator[Piece, None]:
-    """What an erasure would take, with its words."""
+    """Yields what an erasure would remove, with its text."""
     yield preview_piece(await assistant.preview_erasure(assistant.local_owner, Erasure(kind, id, keep_memories)))
 
 
 async def erase(
     assistant: Assistant, *, kind: ErasureKind, id: int | str | None, keep_memories: bool
 ) -> AsyncGenerator[Piece, None]:
-    """Erase it; the receipt."""
+    """Erases something and yields the receipt."""
     yield receipt_piece(await assistant.erase(assistant.local_owner, Erasure(kind, id, keep_memories)))
 
 
 async def purge(assistant: Assistant) -> AsyncGenerator[Piece, None]:
-    """Take what was erased off the disk: how many erasures, and what that does not reach."""
+    """Removes erased content from the disk. Yields the number of erasures, and what the purge cannot reach."""
     purged = await assistant.purge()
     yield {"purged": purged, "out_of_reach": out_of_reach(assistant.stores)}
 
@@ -151,13 +154,15 @@ COMMANDS: dict[str, Callable[..., AsyncGenerator[Piece, None]]] = {
 
 
 def undo_last(bank: MemoryBank) -> str:
-    """Take back the memory's last change that still holds; what was done, as a sentence. Raises `RejectedWriteError`."""
+    """Undoes the latest change to the memory that still stands. Returns a sentence. Raises `RejectedWriteError`."""
     reply_id = bank.replies.newest_with_changes()
-    holding = [] if reply_id is None else [one for one in load_trace(bank, reply_id).changes if not one.undone]
-    if reply_id is None or not holding:
-        return "There is no change of the memory to take back."
-    bank.undo(reply_id, holding[-1].number)
-    return f"Undone. {change_line(change_piece(holding[-1].changed))}"
+    standing = (
+        [] if reply_id is None else [change for change in load_trace(bank, reply_id).changes if not change.undone]
+    )
+    if reply_id is None or not standing:
+        return "There is no change to the memory to undo."
+    bank.undo(reply_id, standing[-1].number)
+    return f"Undone. {change_line(change_piece(standing[-1].changed))}"
 
 
 def entry_piece(entry: MemoryEntry) -> Piece:
@@ -205,21 +210,23 @@ def message_piece(message: Message) -> Piece:
     }
 
 
-def preview_piece(gone: ErasurePreview) -> Piece:
+def preview_piece(preview: ErasurePreview) -> Piece:
     return {
-        "kind": gone.erasure.kind,
-        "id": gone.erasure.id,
-        "counts": gone.counts,
-        "messages": [message_piece(message) for message in gone.messages],
-        "rewritten": [message_piece(one.message) | {"words": list(one.words)} for one in gone.rewritten],
-        "memories": [entry_piece(entry) for entry in gone.memories],
-        "kept_memories": [entry_piece(entry) for entry in gone.kept_memories],
-        "retained_memories": [entry_piece(entry) for entry in gone.retained_memories],
-        "photos": list(gone.photo_ids),
-        "captions": list(gone.captions),
-        "names": list(gone.names),
-        "unshown_names": list(gone.unshown_names),
-        "conversations": [one.title for one in gone.conversations],
+        "kind": preview.erasure.kind,
+        "id": preview.erasure.id,
+        "counts": preview.counts,
+        "messages": [message_piece(message) for message in preview.messages],
+        "rewritten": [
+            message_piece(rewriting.message) | {"words": list(rewriting.words)} for rewriting in preview.rewritten
+        ],
+        "memories": [entry_piece(entry) for entry in preview.memories],
+        "kept_memories": [entry_piece(entry) for entry in preview.kept_memories],
+        "retained_memories": [entry_piece(entry) for entry in preview.retained_memories],
+        "photos": list(preview.photo_ids),
+        "captions": list(preview.captions),
+        "names": list(preview.names),
+        "unshown_names": list(preview.unshown_names),
+        "conversations": [conversation.title for conversation in preview.conversations],
     }
 
 

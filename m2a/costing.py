@@ -1,4 +1,4 @@
-"""What a stage of a turn took, as it is kept with the reply."""
+"""Computes the time, tokens and price of one stage of a turn."""
 
 from typing import Literal
 
@@ -13,7 +13,7 @@ def cost_of(
     price: Price,
     first_word: float | None = None,
 ) -> Cost:
-    """Without a chat model it took only seconds; a price needs both counts of tokens."""
+    """Returns the cost of a stage: only its seconds without a chat model, and a price only if both token counts are known."""
     if usage is None:
         return Cost(stage, seconds, first_word)
     tokens = usage.input_tokens, usage.output_tokens

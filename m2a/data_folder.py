@@ -1,4 +1,4 @@
-"""The folder that holds the memory. One process owns its index at a time; others reach it through that process."""
+"""The folder that holds the memory. One process at a time owns its index; others go through that process."""
 
 import fcntl
 import json
@@ -16,14 +16,14 @@ from m2a.types.errors import UserError
 
 _ATTEMPTS = 40
 _PAUSE = 0.05
-# What of a data folder is ours, and holds words or photos, or a key.
+# The parts of a data folder that M2A writes and that hold text, photos or a key.
 _FILES = ("lock", "m2a.toml", "memory.db*", "index.db*", "index.damaged.db", ".index.db.lock")
 _FOLDERS = ("photos", "uploads")
 
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """The process that owns the folder: its number, and its address and token once it serves."""
+    """The process that owns the folder: its id, and its address and token once it serves requests."""
 
     pid: int
     address: str | None = None
@@ -31,11 +31,11 @@ class Holder:
 
 
 class DataFolderError(UserError):
-    """The folder cannot be used; the message says why and what to do."""
+    """The folder cannot be used. The message says why and what to do."""
 
 
 class DataFolderInUseError(DataFolderError):
-    """Another process owns the folder. `holder` says how to reach it, where that is known."""
+    """Another process owns the folder. `holder` says how to reach it, if known."""
 
     def __init__(self, folder: Path, holder: Holder | None) -> None:
         process = f"process {holder.pid}" if holder else "another process"
@@ -46,13 +46,13 @@ class DataFolderInUseError(DataFolderError):
 
 
 class DataFolder:
-    """The lock on a data folder. It goes with the process, however that ends.
+    """The lock on a data folder. It is released when the process ends, however that happens.
 
-    What was uploaded and never sent goes too: with the process, or where that was killed, at the next opening.
+    Uploads that were never sent are deleted on release, or at the next opening if the process was killed.
     """
 
     def __init__(self, path: Path) -> None:
-        """Make the folder if need be and take it over. Raises `DataFolderError`, `DataFolderInUseError`."""
+        """Creates the folder if necessary and locks it. Raises `DataFolderError` and `DataFolderInUseError`."""
         self.path = path
         make_folder(path)
         try:
@@ -68,18 +68,18 @@ class DataFolder:
         try:
             self._write(Holder(os.getpid()))
         except OSError as error:
-            with suppress(OSError):  # it tries once more to write
+            with suppress(OSError):  # closing tries to write once more
                 self._file.close()
             raise _unusable(path, error) from error
         self.empty_uploads()
 
     @property
     def uploads(self) -> Path:
-        """Where photos lie that were attached and not sent yet."""
+        """The folder of photos that are attached and not sent yet."""
         return self.path / "uploads"
 
     def serve_at(self, address: str) -> str:
-        """Tell other commands where this process answers; returns the token that they must show."""
+        """Publishes the address of this process for other commands. Returns the token that they must present."""
         token = secrets.token_urlsafe(32)
         self._write(Holder(os.getpid(), address, token))
         return token
@@ -100,11 +100,11 @@ class DataFolder:
                 holder = holder_of(self.path)
                 if holder is not None:
                     raise DataFolderInUseError(self.path, holder) from error
-                time.sleep(_PAUSE)  # it has just ended, has just begun, or somebody looks who holds it
+                time.sleep(_PAUSE)  # the holder has just ended or just begun, or another process checks the lock
         raise DataFolderInUseError(self.path, None)
 
     def empty_uploads(self) -> None:
-        """Remove what was attached; what was not sent yet has to be attached again."""
+        """Deletes all attached photos; those that were not sent yet have to be attached again."""
         uploads = self.uploads
         with suppress(OSError):
             if uploads.is_symlink() or uploads.is_file():
@@ -123,19 +123,19 @@ class DataFolder:
 
 
 def make_folder(path: Path) -> None:
-    """Make the data folder if need be, and it and what lies in it readable to its owner alone. Raises `DataFolderError`."""
+    """Creates the data folder if necessary and makes it and M2A's files in it private. Raises `DataFolderError`."""
     try:
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise _unusable(path, error) from error
-    if not path.stat().st_mode & stat.S_ISVTX:  # a folder for everybody, such as /tmp, stays one
+    if not path.stat().st_mode & stat.S_ISVTX:  # a shared folder, such as /tmp, stays shared
         _narrow(path, 0o700)
     for item in _ours(path):
         _narrow(item, 0o700 if item.is_dir() else 0o600)
 
 
 def _ours(folder: Path) -> Iterator[Path]:
-    """Ours in a data folder, which may be one that the user keeps other things in; no links."""
+    """Yields M2A's own files and folders, without links; the user may keep other things in the data folder."""
     for pattern in _FILES:
         yield from (path for path in folder.glob(pattern) if not path.is_symlink())
     for name in _FOLDERS:
@@ -145,7 +145,7 @@ def _ours(folder: Path) -> Iterator[Path]:
 
 
 def _narrow(path: Path, mode: int) -> None:
-    """An earlier M2A, a copy or an unpacked archive may have left it readable to others."""
+    """Restricts a path that an earlier M2A, a copy or an unpacked archive left readable to others."""
     with suppress(OSError):
         if stat.S_IMODE(path.stat().st_mode) != mode:
             path.chmod(mode)
@@ -161,7 +161,7 @@ def _private(path: str, flags: int) -> int:
 
 
 def holder_of(path: Path) -> Holder | None:
-    """The process that owns the folder, None where none does (or it has only just begun)."""
+    """Returns the process that owns the folder, or None if none does or it has only just begun."""
     try:
         with open(path / "lock", encoding="utf-8") as file:
             try:

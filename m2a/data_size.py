@@ -1,4 +1,4 @@
-"""How much a memory holds, and what it takes on the disk."""
+"""Measures how much a memory holds and how much disk space it takes."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from m2a.types import DataSize
 
 
 def data_size(settings: Settings, stores: Stores, owner: str) -> DataSize:
-    """The numbers are the owner's, the bytes those of the whole data folder."""
+    """Returns the owner's record counts and the sizes of the whole data folder."""
     folder = settings.data_dir
     with stores.database.read(owner) as unit:
         counts = [unit.count(table) for table in (conversation, message, photo)]
@@ -32,19 +32,19 @@ def data_size(settings: Settings, stores: Stores, owner: str) -> DataSize:
 
 
 def index_backlog(stores: Stores) -> int:
-    """How many records, of all owners, the index does not have as they are."""
+    """Returns the number of records, of all owners, that are not up to date in the index."""
     with stores.database.snapshot() as connection:
         return _waiting(connection)
 
 
-def _waiting(connection: Connection, *these: ColumnElement[bool]) -> int:
-    """A record that changed several times waits once."""
-    records = select(outbox.c.owner, outbox.c.record, outbox.c.record_id).where(*these).distinct().subquery()
+def _waiting(connection: Connection, *conditions: ColumnElement[bool]) -> int:
+    """Returns the number of queued records, each counted once however often it changed."""
+    records = select(outbox.c.owner, outbox.c.record, outbox.c.record_id).where(*conditions).distinct().subquery()
     return connection.scalar(select(func.count()).select_from(records)) or 0
 
 
 def _bytes(*paths: Path) -> int:
-    """Of the files and of what lies in the folders; a file that goes meanwhile counts nothing."""
+    """Returns the total size of the files, and of all files in the folders; files that disappear meanwhile count as 0."""
     total = 0
     for path in paths:
         for file in path.rglob("*") if path.is_dir() else [path]:

@@ -1,4 +1,4 @@
-"""`m2a doctor`: every setting and where it came from, what answers, what is missing and how to get it."""
+"""`m2a doctor`: shows every setting and its origin, which models work, what is missing and how to install it."""
 
 import asyncio
 import importlib.util
@@ -11,20 +11,21 @@ from m2a.plurals import plural
 from m2a.settings import Settings, setting_origins
 from m2a.types.errors import UserError
 from m2a.wiring import OFFLINE, chat_model, image_encoder_loading, text_encoder_loading
-from models.availability import install_command
+from models.availability import TRANSFORMERS, install_command
 
-# What installs a feature. Installing an extra of ours instead would let pip put an older Pillow back.
+# The packages of each feature. Installing M2A's own extras instead would let pip downgrade Pillow.
 _PACKAGES = {
     "pillow_heif": ("HEIC photos", "pillow-heif"),
     "psycopg": ("PostgreSQL", "'psycopg[binary]'"),
+    "torch": ("chat models in this process", TRANSFORMERS),
     "sentence_transformers": ("other text encoders", "sentence-transformers"),
-    "sentencepiece": ("SigLIP through transformers", "sentencepiece"),
+    "sentencepiece": ("SigLIP through transformers", f"{TRANSFORMERS} sentencepiece"),
     "open_clip": ("SigLIP through open-clip-torch", "torchvision open-clip-torch"),
 }
 
 
 def examine(settings: Settings) -> Iterator[tuple[str, bool]]:
-    """Lines to print, each with whether what it tells of is in order."""
+    """Yields the lines to print, each with whether that item is in order."""
     yield "Settings (each can be set in m2a.toml, or as M2A_CHAT_MODEL and so on)", True
     origins = setting_origins()
     for name in Settings.model_fields:
@@ -49,7 +50,7 @@ def _shown(name: str, value: object) -> str:
         try:
             return make_url(str(value)).render_as_string(hide_password=True)
         except ArgumentError:
-            return "set, but no database address"
+            return "set, but not a valid database address"
     return str(value)
 
 
@@ -63,7 +64,7 @@ def _data_folder(settings: Settings) -> Iterator[tuple[str, bool]]:
 
     folder = settings.data_dir.resolve()
     if folder.exists() and not (folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)):
-        yield f"  {folder} is no folder that M2A can write to; set M2A_DATA_DIR to another", False
+        yield f"  M2A cannot write to the folder {folder}; set M2A_DATA_DIR to another", False
         return
     holder = holder_of(folder)
     if holder is not None:
@@ -75,7 +76,7 @@ def _data_folder(settings: Settings) -> Iterator[tuple[str, bool]]:
             yield f"  {error}", False
             return
     if settings.database_url is None and not (folder / "memory.db").exists():
-        yield f"  nothing in {folder} yet; `m2a run` or `m2a ask` begins a memory", True
+        yield f"  {folder} is empty; `m2a run` or `m2a ask` begins a memory", True
         return
     try:
         database = Database(settings.database_address)
@@ -97,7 +98,7 @@ def _data_folder(settings: Settings) -> Iterator[tuple[str, bool]]:
     else:
         yield f"  {folder}: {plural(messages or 0, 'message')}, {plural(memories or 0, 'memory', 'memories')}", True
         if pending:
-            yield f"  replies whose update is still to come: {pending}; the next turn, or `m2a run`, does it", True
+            yield f"  pending memory updates: {pending}; the next turn or `m2a run` performs them", True
         if failure:
             yield f"  the last attempt at such an update failed: {failure}", True
 
@@ -121,7 +122,7 @@ def _models(settings: Settings) -> Iterator[tuple[str, bool]]:
 
 
 def _photo_floor(settings: Settings, encoder_id: str) -> Iterator[tuple[str, bool]]:
-    """A line where the floor of the photo encoder was not measured: nobody knows how well it tells photos apart."""
+    """Yields a line if no relevance floor was measured for the photo encoder."""
     from m2a.memory.floor import floor_of
 
     floor = floor_of("", encoder_id, photo_floor=settings.photo_floor, photo_words_floor=settings.photo_words_floor)
@@ -129,24 +130,24 @@ def _photo_floor(settings: Settings, encoder_id: str) -> Iterator[tuple[str, boo
     if settings.relevance_floor and not floor.photos_are_measured and None in given:
         yield (
             (
-                "    its relevance floor has not been measured: photos count from a cosine of "
-                f"{floor.photo_cosine:g} to a photo and {floor.photo_to_words_cosine:g} to words; "
-                "M2A_PHOTO_FLOOR and M2A_PHOTO_WORDS_FLOOR set it"
+                "    its relevance floor has not been measured: a photo is relevant from a cosine of "
+                f"{floor.photo_cosine:g} to another photo and {floor.photo_to_words_cosine:g} to words; "
+                "set M2A_PHOTO_FLOOR and M2A_PHOTO_WORDS_FLOOR to change this"
             ),
             True,
         )
 
 
 def _chat_model(settings: Settings) -> Iterator[tuple[str, bool]]:
-    """Whether it answers, and what it can do, found out anew."""
+    """Tests the chat model and yields whether it answers and what it can do."""
     from m2a.connecting import try_chat_model
 
     try:
-        heard, abilities = asyncio.run(try_chat_model(chat_model(settings)))
+        outcome, abilities = asyncio.run(try_chat_model(chat_model(settings)))
     except UserError as error:
         yield f"  chat model: {error}", False
         return
-    yield f"  chat model: {settings.chat_model} {heard}", True
+    yield f"  chat model: {settings.chat_model} {outcome}", True
     for line in ability_sentences(abilities, settings):
         yield f"    {line}", True
 
@@ -154,9 +155,12 @@ def _chat_model(settings: Settings) -> Iterator[tuple[str, bool]]:
 def _packages() -> Iterator[tuple[str, bool]]:
     import PIL
 
-    recent = int(PIL.__version__.split(".")[0]) >= 13
-    remedy = "" if recent else ": older than 13, whose decoders have known holes; run `make run`, which installs 13"
-    yield f"  Pillow {PIL.__version__}{remedy}", recent
+    is_safe = int(PIL.__version__.split(".")[0]) >= 13
+    remedy = "" if is_safe else ": versions before 13 have known security holes; `make run` installs 13"
+    yield f"  Pillow {PIL.__version__}{remedy}", is_safe
     for module, (feature, packages) in _PACKAGES.items():
-        found = importlib.util.find_spec(module) is not None
-        yield f"  {feature}: {'installed' if found else f'not installed; {install_command(packages)} adds it'}", True
+        is_installed = importlib.util.find_spec(module) is not None
+        yield (
+            f"  {feature}: {'installed' if is_installed else f'not installed; {install_command(packages)} adds it'}",
+            True,
+        )

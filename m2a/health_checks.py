@@ -1,4 +1,4 @@
-"""The looks through owners' memories, and what the user does about what they found."""
+"""Health checks of the owners' memories, and the repairs that users choose for their findings."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from itertools import groupby
@@ -22,13 +22,13 @@ _ORDER: tuple[FindingKind, ...] = ("injection", "contradiction", "duplicate", "u
 
 
 class MendingError(UserError):
-    """It could not be mended; the message is a sentence."""
+    """The finding could not be repaired. The message says why."""
 
 
 class HealthChecks:
-    """Keeps the newest look of each owner: what it found, by number, and no words.
+    """Holds the latest health check of each owner. It stores ids and no text.
 
-    `caption` captions the photos of an owner that have no caption yet.
+    `caption` captions those of an owner's photos that have no caption yet.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class HealthChecks:
         self._checks: dict[str, HealthCheck] = {}
 
     async def look(self, owner: str) -> AsyncIterator[tuple[int, int]]:
-        """Look through the owner's memory: how many records are done, of how many. What was found counts at the end."""
+        """Checks the owner's memory. Yields (checked, total) record counts; the findings count once it is complete."""
         check = await in_thread(HealthCheck, self._stores, owner)
         steps = check.steps()
         while (step := await in_thread(next, steps, None)) is not None:
@@ -48,7 +48,7 @@ class HealthChecks:
         self._checks[owner] = check
 
     def health(self, owner: str) -> Health | None:
-        """What the newest look found and still holds; None where there was none since M2A was started."""
+        """Returns the latest check's findings that still hold, or None if M2A has not checked this memory since its start."""
         check = self._checks.get(owner)
         if check is None:
             return None
@@ -57,61 +57,64 @@ class HealthChecks:
         ordered = sorted(check.findings, key=lambda finding: _ORDER.index(finding.kind))
         for kind, group in groupby(ordered, key=lambda finding: finding.kind):
             findings = list(group)
-            shown += self._holding(owner, findings[:SHOWN])
+            shown += self._open_findings(owner, findings[:SHOWN])
             if len(findings) > SHOWN:
                 left_out.append((kind, len(findings) - SHOWN))
         return Health(check.memories, check.unused, tuple(shown), tuple(left_out))
 
     async def mend(self, owner: str, kind: str, subject: str, mending: Mending) -> int | None:
-        """Mend it; the reply that tells of it, by whose changes it is undone, None where a photo was looked at.
+        """Repairs a finding in the chosen way.
 
+        Returns the id of the reply that reports the change, for `undo`; None for a photo, where there is nothing to undo.
         Raises `MendingError` and `RejectedWriteError`.
         """
-        finding = self._found(owner, kind, subject)
+        finding = self._finding(owner, kind, subject)
         bank, ids = self._bank(owner), finding.memory_ids
         reply_id: int | None = None
         if finding.kind == "photo" and mending == "look":
             await self._look_at_photo(bank, finding.photo_id or "")
         elif finding.kind in ("duplicate", "contradiction") and mending in ("newer", "older"):
             kept = ids[-1] if mending == "newer" else ids[0]
-            others = [one for one in ids if one != kept]
+            others = [memory_id for memory_id in ids if memory_id != kept]
             reply_id = await in_thread(memory_edits.keep_one, bank, kept, others)
         elif finding.kind in ("injection", "unsupported") and mending == "forget":
             reply_id = await in_thread(memory_edits.forget, bank, ids[0])
         else:
-            raise MendingError("This cannot be mended in that way; look through the memory again.")
+            raise MendingError("This cannot be repaired in that way; check the memory again.")
         self._settle(owner, finding)
         return reply_id
 
     def dismiss(self, owner: str, kind: str, subject: str) -> None:
-        """Keep that nothing is wrong there: no look finds it again. Raises `MendingError`."""
-        finding = self._found(owner, kind, subject)
+        """Records that nothing is wrong, so that no later check reports this again. Raises `MendingError`."""
+        finding = self._finding(owner, kind, subject)
         with self._stores.database.write(owner) as unit:
             health.dismiss(unit, finding)
         self._settle(owner, finding)
 
     def _settle(self, owner: str, finding: Finding) -> None:
-        """Count it as done, also where a second click or a new look came in between."""
+        """Removes the finding, also if a second click or a new check came in between."""
         check = self._checks[owner]
-        check.findings = [one for one in check.findings if one != finding]
+        check.findings = [other for other in check.findings if other != finding]
 
-    def _found(self, owner: str, kind: str, subject: str) -> Finding:
+    def _finding(self, owner: str, kind: str, subject: str) -> Finding:
         check = self._checks.get(owner)
         for finding in check.findings if check else ():
             if (finding.kind, finding.subject) == (kind, subject):
                 return finding
-        raise MendingError("This was mended or dismissed already; look through the memory again.")
+        raise MendingError("This was already repaired or dismissed; check the memory again.")
 
-    def _holding(self, owner: str, findings: Sequence[Finding]) -> list[OpenFinding]:
-        """Those whose memories all live, as they are now, or whose photo is still there."""
-        living = self._bank(owner).entries_by_id({number for one in findings for number in one.memory_ids})
-        named = {one.photo_id for one in findings if one.photo_id}
+    def _open_findings(self, owner: str, findings: Sequence[Finding]) -> list[OpenFinding]:
+        """Returns the findings whose memories and photo all still exist, with the current entries."""
+        entries = self._bank(owner).entries_by_id(
+            {memory_id for finding in findings for memory_id in finding.memory_ids}
+        )
+        photo_ids = {finding.photo_id for finding in findings if finding.photo_id}
         with self._stores.database.read(owner) as unit:
-            photos = photos_left(unit, named) if named else set()
+            photos = photos_left(unit, photo_ids) if photo_ids else set()
         return [
-            OpenFinding(one, tuple(living[number] for number in one.memory_ids))
-            for one in findings
-            if living.keys() >= set(one.memory_ids) and (one.photo_id is None or one.photo_id in photos)
+            OpenFinding(finding, tuple(entries[memory_id] for memory_id in finding.memory_ids))
+            for finding in findings
+            if entries.keys() >= set(finding.memory_ids) and (finding.photo_id is None or finding.photo_id in photos)
         ]
 
     async def _look_at_photo(self, bank: MemoryBank, photo_id: str) -> None:
@@ -120,9 +123,9 @@ class HealthChecks:
             await in_thread(photo_vectors.of, bank.owner, [photo_id])
         except (PhotoDamagedError, PhotoNotFoundError, OSError) as error:
             raise MendingError(
-                "The file of this photo is damaged or missing: restore it from a backup, or erase the photo."
+                "The file of this photo is damaged or missing; restore it from a backup, or erase the photo."
             ) from error
         await self._caption(bank.owner)
         await in_thread(bank.index)
         if photo_id in await in_thread(bank.photos.uncaptioned):
-            raise MendingError("What captions photos did not answer; try it again later.")
+            raise MendingError("The captioning model did not answer; try again later.")

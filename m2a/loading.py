@@ -1,4 +1,4 @@
-"""Heavy parts load in the background while the page is up; who needs one waits for it."""
+"""Loads heavy parts in the background while the page is already up. Callers that need one wait for it."""
 
 import threading
 from collections.abc import Callable
@@ -9,17 +9,17 @@ T = TypeVar("T")
 
 
 class Loading(Generic[T]):
-    """A value that is being made in a thread of its own. A failed attempt is made again when it is next asked for."""
+    """A value that loads in its own thread. After a failure, the next `get` tries again."""
 
     def __init__(self, name: str, load: Callable[[], T]) -> None:
         self.name = name
         self._load = load
         self._executor = ThreadPoolExecutor(1, thread_name_prefix=f"load {name}")
         self._future: Future[T] | None = None
-        self._beginning = threading.Lock()  # several callers that meet a failed attempt begin one new one
+        self._beginning = threading.Lock()  # several callers after a failure start one new attempt, not several
 
     def start(self) -> None:
-        """Begin to load, if that has not begun."""
+        """Starts loading unless it has already started."""
         with self._beginning:
             if self._future is None:
                 self._future = self._executor.submit(self._load)
@@ -30,11 +30,11 @@ class Loading(Generic[T]):
 
     @property
     def error(self) -> BaseException | None:
-        """Why the last attempt failed."""
+        """The exception of the last attempt, or None if it succeeded or has not finished."""
         return self._future.exception() if self._future is not None and self._future.done() else None
 
     def get(self) -> T:
-        """The value; waits for it, and raises what loading it raised."""
+        """Waits for the value and returns it. Raises the exception with which loading failed."""
         with self._beginning:
             if self._future is None or self.error is not None:
                 self._future = self._executor.submit(self._load)
@@ -42,5 +42,5 @@ class Loading(Generic[T]):
         return attempt.result()
 
     def close(self) -> None:
-        """Wait for an attempt that is under way; no new one begins by itself."""
+        """Waits for a running attempt to finish and starts no new one."""
         self._executor.shutdown(wait=True)

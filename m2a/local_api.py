@@ -1,4 +1,4 @@
-"""How a command reaches the process that owns the data folder: over loopback, with the token of the lock file."""
+"""Lets a command reach the process that owns the data folder: over loopback, with the token from the lock file."""
 
 import json
 import logging
@@ -26,11 +26,11 @@ _log = logging.getLogger(__name__)
 
 
 class LocalApiError(UserError):
-    """The process that owns the data folder could not do the command; the message is a sentence."""
+    """The process that owns the data folder could not execute the command. The message says why."""
 
 
 def router(assistant: "Assistant", token: str) -> "APIRouter":
-    """POST /local/NAME with the command's arguments as JSON; the pieces come as JSON lines."""
+    """Returns the route POST /local/NAME, which takes a command's arguments as JSON and streams its pieces as JSON lines."""
     from fastapi import APIRouter, Header, HTTPException, Request
     from fastapi.responses import StreamingResponse
 
@@ -61,17 +61,17 @@ async def _lines(pieces: AsyncIterator[dict[str, Any]]) -> AsyncIterator[str]:
     try:
         async for piece in pieces:
             yield json.dumps(piece) + "\n"
-    except Exception as error:  # the status line is long sent: the error is the last piece
+    except Exception as error:  # the status line is already sent, so the error becomes the last piece
         sentence = sentence_of(error)
         if sentence is None:
-            _log.error("A command that came over /local failed: %s", place_of(error))
-            sentence = f"Something went wrong ({type(error).__name__}); the log of the app has the details."
+            _log.error("A command sent to /local failed: %s", place_of(error))
+            sentence = f"Something went wrong ({type(error).__name__}); see the app's log for details."
         yield json.dumps({"error": sentence}) + "\n"
 
 
 @cache
 def _arguments_of(name: str) -> type[BaseModel]:
-    """What a command takes besides the assistant, all of it required and nothing else."""
+    """Returns a model of the command's arguments besides the assistant: all are required, and no others are allowed."""
     from m2a.commands import COMMANDS
 
     types = get_type_hints(COMMANDS[name])
@@ -81,30 +81,30 @@ def _arguments_of(name: str) -> type[BaseModel]:
 
 
 def call(holder: Holder, name: str, arguments: dict[str, Any]) -> Generator[dict[str, Any], None, None]:
-    """Have the owning process do a command. Raises `LocalApiError` where it cannot."""
+    """Executes a command in the process that owns the data folder. Raises `LocalApiError` if that fails."""
     import httpx
 
     if holder.address is None:
-        raise LocalApiError(f"Process {holder.pid} uses the data folder and serves no commands; wait for it to end.")
+        raise LocalApiError(f"Process {holder.pid} uses the data folder and accepts no commands; wait for it to end.")
     headers = {"Authorization": f"Bearer {holder.token}"}
     try:
         with (
-            # The address is known a moment before the app listens: a connection that is refused is tried again.
+            # The address is published a moment before the app listens, so a refused connection is tried again.
             httpx.Client(
                 timeout=httpx.Timeout(10, read=None), transport=httpx.HTTPTransport(retries=5), trust_env=False
             ) as client,
             client.stream("POST", f"{holder.address}{PATH}/{name}", json=arguments, headers=headers) as response,
         ):
             if response.status_code != 200:
-                raise LocalApiError(f"The app at {holder.address} answered {_told(response)}; restart it.")
+                raise LocalApiError(f"The app at {holder.address} answered {_status_and_detail(response)}; restart it.")
             for line in response.iter_lines():
                 yield json.loads(line)
     except httpx.HTTPError as error:
         raise LocalApiError(f"The app at {holder.address} does not answer ({error}); restart it.") from error
 
 
-def _told(response: "httpx.Response") -> str:
-    """The status, and the sentence that came with it."""
+def _status_and_detail(response: "httpx.Response") -> str:
+    """Returns the status code, with the sentence in the response if there is one."""
     try:
         detail = json.loads(response.read())["detail"]
     except (ValueError, KeyError, TypeError):

@@ -1,4 +1,4 @@
-"""What the log tells: where something failed and with what kind of error, never its words, which may be a user's."""
+"""Logging that records where something failed and the type of the error, never its message, which may quote a user."""
 
 import asyncio
 import logging
@@ -12,33 +12,33 @@ _log = logging.getLogger(__name__)
 
 
 class WordlessFormatter(logging.Formatter):
-    """An error is its kind and its place."""
+    """Formats an error as its type and place, without its message."""
 
     def format(self, record: logging.LogRecord) -> str:
         message = record.getMessage()
-        if record.name == "asyncio":  # which goes on with tasks and handles, and the errors and arguments in them
+        if record.name == "asyncio":  # its messages go on with tasks and handles, which contain errors and arguments
             message = message.partition("\n")[0].partition("(")[0].partition("<")[0].strip()
         error = record.exc_info[1] if record.exc_info else None
         return f"{record.levelname}: {message}" + (f" ({place_of(error)})" if error is not None else "")
 
 
 def log_to_standard_error() -> None:
-    """Where nobody has said otherwise, as a command that runs the app does."""
+    """Logs to standard error unless logging is already configured, as it is in the `m2a` command."""
     handler = logging.StreamHandler()
     handler.setFormatter(WordlessFormatter())
     logging.basicConfig(handlers=[handler])
-    logging.getLogger("uvicorn.error").addFilter(_is_news)
+    logging.getLogger("uvicorn.error").addFilter(_is_noteworthy)
 
 
-def _is_news(record: logging.LogRecord) -> bool:
-    """An open page holds its stream of events until the server ends. That it is cut then is no error."""
-    cut = ("timeout graceful shutdown exceeded", "ASGI callable returned without completing response.")
+def _is_noteworthy(record: logging.LogRecord) -> bool:
+    """Returns False for messages about streams cut at shutdown: open pages keep theirs until then, which is no error."""
+    at_shutdown = ("timeout graceful shutdown exceeded", "ASGI callable returned without completing response.")
     error = record.exc_info[1] if record.exc_info else None
-    return not record.getMessage().endswith(cut) and not isinstance(error, asyncio.CancelledError)
+    return not record.getMessage().endswith(at_shutdown) and not isinstance(error, asyncio.CancelledError)
 
 
 def without_tracebacks(module: ModuleType) -> None:
-    """Have a library's module that prints tracebacks of what its callers sent log the place instead."""
+    """Makes a library module that prints tracebacks, which may quote users, log only the place of the failure."""
 
     def log_place() -> None:
         if error := sys.exception():

@@ -1,5 +1,8 @@
-"""Changes that the user makes in the memory by hand. Each is recorded as an exchange, so that what the memory quotes was said,
-and so that the change is told and taken back like any other."""
+"""Changes that the user makes to the memory by hand.
+
+Each is recorded as a message and a reply. So everything that the memory quotes is in the log, and the change is reported and
+undone like any other. The functions return the id of the reply that reports the change.
+"""
 
 import re
 from collections.abc import Callable, Sequence
@@ -27,68 +30,69 @@ from m2a.types import (
     Supersession,
 )
 
-_GONE = "This memory is not there any more; it was changed or forgotten meanwhile."
+_GONE = "This memory no longer exists; it was changed or forgotten meanwhile."
 
 
 def edit(bank: MemoryBank, memory_id: int, text: str, happened: DateInterval | None) -> int:
-    """Let the memory say the text, and when that was; the id of the reply that tells of it.
+    """Changes the text of a memory and when it happened.
 
-    What it says now rests on the user's own words; the older one stays as history. Raises `RejectedWriteError` and
+    The new version rests on the user's own words; the older one stays as history. Raises `RejectedWriteError` and
     `MessageRefusedError`.
     """
     text = text.strip()
-    older = _living(bank, memory_id)
+    older = _live_entry(bank, memory_id)
     if not text:
-        raise RejectedWriteError("A memory needs a text; to be rid of it, forget it.")
+        raise RejectedWriteError("A memory needs text; to remove the memory, forget it.")
     check_message(text)
     if (text, happened) == (older.text, older.happened):
-        raise RejectedWriteError("Nothing was changed: the memory says this already.")
+        raise RejectedWriteError("Nothing was changed: the memory already says this.")
     draft = _draft(bank, older, text, happened)
 
-    def changes(said: EvidenceRange) -> Sequence[Change]:
-        return [Replacement(memory_id, replace(draft, evidence_ids=(said,)), "the user edited it")]
+    def changes(message: EvidenceRange) -> Sequence[Change]:
+        return [Replacement(memory_id, replace(draft, evidence_ids=(message,)), "the user edited it")]
 
     return _recorded(bank, text, "I changed it in my memory.", changes)
 
 
 def restore(bank: MemoryBank, memory_id: int) -> int:
-    """Let an older version of a memory hold again, in the place of the newest; the id of the reply that tells of it.
-
-    Raises `RejectedWriteError`.
-    """
+    """Replaces the newest version of a memory with an older one. Raises `RejectedWriteError`."""
     older = bank.replaced_entries([memory_id]).get(memory_id)
     newest = older
     while newest is not None and newest.superseded_by is not None:
-        near = [newest.superseded_by]
-        newest = (bank.entries_by_id(near) | bank.replaced_entries(near)).get(newest.superseded_by)
+        successor_id = newest.superseded_by
+        newest = (bank.entries_by_id([successor_id]) | bank.replaced_entries([successor_id])).get(successor_id)
     if older is None or newest is None:
         raise RejectedWriteError(_GONE)
     draft, current_id = _draft(bank, older, older.text, older.happened), newest.memory_id
     evidence = older.evidence_ids
 
-    def changes(said: EvidenceRange) -> Sequence[Change]:
-        return [Replacement(current_id, replace(draft, evidence_ids=(*evidence, said)), "the user brought it back")]
+    def changes(message: EvidenceRange) -> Sequence[Change]:
+        return [Replacement(current_id, replace(draft, evidence_ids=(*evidence, message)), "the user brought it back")]
 
     return _recorded(bank, f"This holds again: {older.text}", "I brought it back.", changes)
 
 
 def keep_edited(bank: MemoryBank, held: HeldMemory, text: str) -> int:
-    """Write a memory that was held as the user puts it; the id of the reply that tells of it.
+    """Writes a memory that was held for review, with the user's text in place of its own.
 
-    It rests on what was said before and on the user's own words now. Raises `RejectedWriteError` and `MessageRefusedError`.
+    It rests on its original evidence and on the user's new words. Raises `RejectedWriteError` and `MessageRefusedError`.
     """
     text = text.strip()
     if not text:
-        raise RejectedWriteError("A memory needs a text; to be rid of it, reject it.")
+        raise RejectedWriteError("A memory needs text; to remove the memory, reject it.")
     check_message(text)
     change = held.change
     concepts = tuple(
-        one for one in change.draft.concepts if any(_names(text, name) for name in (one.name, *one.aliases))
+        concept
+        for concept in change.draft.concepts
+        if any(_contains_name(text, name) for name in (concept.name, *concept.aliases))
     )
-    older = change.draft.evidence_ids
+    evidence = change.draft.evidence_ids
 
-    def changes(said: EvidenceRange) -> Sequence[Change]:
-        draft = replace(change.draft, text=text, evidence_ids=(*older, said), concepts=concepts, rests_on="stated")
+    def changes(message: EvidenceRange) -> Sequence[Change]:
+        draft = replace(
+            change.draft, text=text, evidence_ids=(*evidence, message), concepts=concepts, rests_on="stated"
+        )
         if isinstance(change, Replacement) and held.previous is not None:
             return [replace(change, draft=draft)]
         return [Addition(draft, "the user edited it in the review")]
@@ -99,65 +103,63 @@ def keep_edited(bank: MemoryBank, held: HeldMemory, text: str) -> int:
 
 
 def forget(bank: MemoryBank, memory_id: int) -> int:
-    """Forget the memory and its words; the id of the reply that tells of it. Raises `RejectedWriteError`."""
-    _living(bank, memory_id)
+    """Forgets a memory and the words that it came from. Raises `RejectedWriteError`."""
+    _live_entry(bank, memory_id)
     forgetting = Forgetting((memory_id,), "the user chose it in the memory")
-    return _recorded(bank, "Forget a memory of mine.", "I forgot it.", lambda _said: [forgetting])
+    return _recorded(bank, "Forget a memory of mine.", "I forgot it.", lambda _message: [forgetting])
 
 
 def keep(bank: MemoryBank, change: Keeping) -> int:
-    """Pin a memory, give it a last day, keep it back or let it be used again; the id of the reply that tells of it.
+    """Pins a memory, sets its last day, or bans it from answers or allows it again.
 
-    Raises `RejectedWriteError`. What is said tells nothing of the memory: it is no evidence, and may be read by anybody.
+    The recorded message repeats nothing of the memory, so it is no evidence and reveals nothing. Raises
+    `RejectedWriteError`.
     """
     match change:
         case Pinning(is_pinned=True):
-            said, reply = "Pin a memory of mine.", "I pinned it."
+            message, reply = "Pin a memory of mine.", "I pinned it."
         case Pinning():
-            said, reply = "Unpin a memory of mine.", "I unpinned it."
+            message, reply = "Unpin a memory of mine.", "I unpinned it."
         case KeepingBack():
-            said, reply = "Do not mention a memory of mine.", "I keep it and do not mention it."
+            message, reply = "Do not mention a memory of mine.", "I keep it and do not mention it."
         case Return():
-            said, reply = "Use a memory of mine again.", "I use it again."
+            message, reply = "Use a memory of mine again.", "I use it again."
         case _:
-            said, reply = "Use a memory of mine for some time.", "I noted its last day."
-    return _recorded(bank, said, reply, lambda _said: [change])
+            message, reply = "Use a memory of mine for some time.", "I noted its last day."
+    return _recorded(bank, message, reply, lambda _message: [change])
 
 
 def keep_one(bank: MemoryBank, kept_id: int, others: Sequence[int]) -> int:
-    """Put a memory in the place of the others, which stay as history; the id of the reply that tells of it.
-
-    Raises `RejectedWriteError`.
-    """
-    kept = _living(bank, kept_id)
-    replaced = [_living(bank, memory_id).memory_id for memory_id in others]
-    changes: list[Change] = [Supersession(one, kept_id, "the user keeps one of them") for one in replaced]
-    return _recorded(bank, f"This one holds: {kept.text}", "I keep this one.", lambda _said: changes)
+    """Replaces the other memories with one of them; the others stay as history. Raises `RejectedWriteError`."""
+    kept = _live_entry(bank, kept_id)
+    replaced = [_live_entry(bank, memory_id).memory_id for memory_id in others]
+    changes: list[Change] = [Supersession(memory_id, kept_id, "the user keeps one of them") for memory_id in replaced]
+    return _recorded(bank, f"This one holds: {kept.text}", "I keep this one.", lambda _message: changes)
 
 
 def _recorded(
-    bank: MemoryBank, said: str, reply: str, changes: Callable[[EvidenceRange], Sequence[Change | Keeping]]
+    bank: MemoryBank, message: str, reply: str, changes: Callable[[EvidenceRange], Sequence[Change | Keeping]]
 ) -> int:
-    return bank.record_change(said, reply, changes).message_id
+    return bank.record_change(message, reply, changes).message_id
 
 
-def _living(bank: MemoryBank, memory_id: int) -> MemoryEntry:
-    found = bank.entry(memory_id)
-    if found is None:
+def _live_entry(bank: MemoryBank, memory_id: int) -> MemoryEntry:
+    entry = bank.entry(memory_id)
+    if entry is None:
         raise RejectedWriteError(_GONE)
-    return found
+    return entry
 
 
 def _draft(bank: MemoryBank, older: MemoryEntry, text: str, happened: DateInterval | None) -> EntryDraft:
-    """The text, without evidence, and all of the older entry that still holds: its photos, and the names in the text."""
+    """Returns a draft of the text without evidence, with the older entry's photos and those of its names in the text."""
     concepts = [concept for concept in bank.concepts() if concept.concept_id in older.concept_ids]
     mentions = [mention for concept in concepts for mention in _mentions(concept, older, text)]
     return EntryDraft(text, (), older.kind, older.caption, older.photo_ids, tuple(mentions), happened, "stated")
 
 
 def _mentions(concept: Concept, older: MemoryEntry, text: str) -> list[ConceptMention]:
-    aliases = tuple(alias for alias in concept.aliases if _names(text, alias))
-    if not aliases and not _names(text, concept.name):
+    aliases = tuple(alias for alias in concept.aliases if _contains_name(text, alias))
+    if not aliases and not _contains_name(text, concept.name):
         return []
     shown = tuple(photo_id for photo_id in older.photo_ids if photo_id in concept.photo_ids)
     denied = tuple(photo_id for photo_id in older.photo_ids if photo_id in concept.denied_photo_ids)
@@ -167,5 +169,5 @@ def _mentions(concept: Concept, older: MemoryEntry, text: str) -> list[ConceptMe
     return mentions
 
 
-def _names(text: str, name: str) -> bool:
+def _contains_name(text: str, name: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE) is not None

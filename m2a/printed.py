@@ -1,4 +1,4 @@
-"""Turns and memories in the lines that commands print."""
+"""Formats turns and memories as the lines that commands print."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -9,8 +9,8 @@ from m2a.types import HistoryRow, KeptBack, KeptBackReason, MemoryEntry
 _RESTS_ON = {
     "stated": "your own words",
     "agreed": "words of the assistant that you agreed to",
-    "shown": "what a photo or a text of yours shows",
-    "unchecked": "what a language model wrote before its writes were checked",
+    "shown": "what a photo or a text from you shows",
+    "unchecked": "what a language model wrote before M2A checked its changes",
 }
 
 
@@ -18,7 +18,7 @@ _KEPT_BACK: dict[KeptBackReason, str] = {"unmentioned": "not mentioned", "expire
 
 
 def notices(turn: Mapping[str, Any]) -> Iterator[str]:
-    """What the memory kept of a turn and what it did not, of the piece that `m2a.commands.ask` gives."""
+    """Yields what the memory kept of a turn and what it did not, from the piece that `m2a.commands.ask` yields."""
     for change in turn["changes"]:
         yield change_line(change)
         for rival in change["rivals"]:
@@ -28,11 +28,11 @@ def notices(turn: Mapping[str, Any]) -> Iterator[str]:
         yield f"{title}: {refused['text']} {refused['reason']}".rstrip()
     if turn["unasked"]:
         were = "was" if turn["unasked"] == 1 else "were"
-        yield f"{plural(turn['unasked'], 'change')} that you did not ask for {were} not made."
+        yield f"{plural(turn['unasked'], 'change')} that you had not asked for {were} not made."
 
 
 def change_line(change: Mapping[str, Any]) -> str:
-    """A change of the memory, of the piece that `m2a.commands.change_piece` gives."""
+    """Returns a line about a change to the memory, from the piece that `m2a.commands.change_piece` returns."""
     entry, previous = change["memory"], change["previous"]
     match change["change"]:
         case "added":
@@ -50,7 +50,7 @@ def change_line(change: Mapping[str, Any]) -> str:
         case "dated":
             return f"Last day noted: {_quoted(entry)}"
         case "withheld":
-            return f"Not mentioned any more: {_quoted(previous) if previous else 'a memory'}"
+            return f"No longer mentioned: {_quoted(previous) if previous else 'a memory'}"
         case "returned":
             return f"Used again: {_quoted(entry)}"
         case _:
@@ -58,7 +58,7 @@ def change_line(change: Mapping[str, Any]) -> str:
 
 
 def memory_line(entry: MemoryEntry, kept_back: KeptBack | None = None) -> str:
-    """A memory in a list; one that is kept and not used says why."""
+    """Returns the line of a memory in a list. A memory that answers may not use says why."""
     notes = [_KEPT_BACK[kept_back.reason]] if kept_back else []
     if entry.photo_ids:
         notes.append(plural(len(entry.photo_ids), "photo"))
@@ -76,12 +76,12 @@ def memory_lines(
     corrections: list[MemoryEntry],
     kept_back: KeptBack | None = None,
 ) -> Iterator[str]:
-    """A memory with what it is tied to; `corrected` is what it corrects a part of."""
+    """Yields a memory with its related memories; `corrected` is the memory that it corrects."""
     yield f"Memory {entry.memory_id} ({entry.kind}): {entry.text}"
     if kept_back:
         yield f"No answer uses it: {_KEPT_BACK[kept_back.reason]} since {kept_back.since.date()}."
     if entry.superseded_by is not None:
-        yield f"History: memory {entry.superseded_by} took its place."
+        yield f"Replaced by memory {entry.superseded_by}; kept as history."
     if entry.happened:
         first, last = entry.happened
         yield f"When: {first} to {last}" if first != last else f"When: {first}"
@@ -92,29 +92,29 @@ def memory_lines(
     yield f"Rests on {_RESTS_ON[entry.rests_on]}:"
 
 
-def erasure_lines(gone: Mapping[str, Any]) -> Iterator[str]:
-    """What an erasure takes, of the piece that `m2a.commands.preview` gives."""
-    for title in gone["conversations"]:
+def erasure_lines(preview: Mapping[str, Any]) -> Iterator[str]:
+    """Yields what an erasure removes, from the piece that `m2a.commands.preview` yields."""
+    for title in preview["conversations"]:
         yield f"Conversation: {title}"
-    for message in gone["messages"]:
+    for message in preview["messages"]:
         yield f"Message {message['message_id']}, {message['speaker']}: {message['text'] or 'a photo'}"
-    for message in gone["rewritten"]:
-        lost = ", ".join(f"“{words}”" for words in message["words"]) or "a photo"
-        yield f"Of message {message['message_id']}, {message['speaker']}, which stays: {lost}"
-    for entry in gone["memories"]:
+    for message in preview["rewritten"]:
+        removed = ", ".join(f"“{words}”" for words in message["words"]) or "a photo"
+        yield f"From message {message['message_id']}, {message['speaker']}, which otherwise stays: {removed}"
+    for entry in preview["memories"]:
         yield f"Memory {entry['memory_id']}: {entry['text'] or entry['caption']}"
-    for photo_id in gone["photos"]:
+    for photo_id in preview["photos"]:
         yield f"Photo {photo_id}"
-    for caption in gone["captions"]:
+    for caption in preview["captions"]:
         yield f"Caption: {caption}"
-    for name in gone["names"]:
+    for name in preview["names"]:
         yield f"Name: {name}"
-    for name in gone["unshown_names"]:
-        yield f"{name} will not be known by a photo any more."
-    for entry in gone["kept_memories"]:
-        yield f"Memory {entry['memory_id']} stays, on what else you said or showed: {entry['text']}"
-    for entry in gone["retained_memories"]:
-        yield f"Memory {entry['memory_id']} stays, because you keep it: {entry['text'] or entry['caption']}"
+    for name in preview["unshown_names"]:
+        yield f"{name} will no longer be recognised by a photo."
+    for entry in preview["kept_memories"]:
+        yield f"Memory {entry['memory_id']} stays, because you also said or showed it elsewhere: {entry['text']}"
+    for entry in preview["retained_memories"]:
+        yield f"Memory {entry['memory_id']} stays, because you chose to keep it: {entry['text'] or entry['caption']}"
 
 
 def history_line(row: HistoryRow) -> str:

@@ -1,4 +1,4 @@
-"""How a command reaches the memory: in this process, in the running app that has the data folder, or by SQL beside it."""
+"""Gives commands access to the memory: in this process, through the running app that owns the data folder, or by SQL alone."""
 
 import asyncio
 import time
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from m2a.assistant import Assistant
     from m2a.memory.bank import MemoryBank
 
-# How long a command waits for another that has the data folder, or for an app that is starting.
+# How long a command waits for another that uses the data folder, or for an app that is starting.
 _WAIT_SECONDS = 15
 
 
@@ -21,20 +21,21 @@ Pieces = Generator[dict[str, Any], None, None]
 
 
 class CommandError(UserError):
-    """The command failed where it was done; the message is a sentence."""
+    """The command failed. The message says why."""
 
 
 def pieces_of(name: str, **arguments: Any) -> Iterator[dict[str, Any]]:
-    """The pieces of one command. Raises `CommandError` once all of them are given."""
-    with reached() as pieces, closing(pieces(name, **arguments)) as given:
-        yield from given
+    """Yields the pieces of one command. If it failed, raises `CommandError` after the last piece."""
+    with reached() as execute, closing(execute(name, **arguments)) as pieces:
+        yield from pieces
 
 
 @contextmanager
 def reached() -> Iterator[Callable[..., Pieces]]:
-    """What does one command after another: this process, or the running app where it owns the data folder.
+    """Yields a function that executes commands, in this process or in the running app that owns the data folder.
 
-    It gives a command's pieces, and raises `CommandError` once all of them are given.
+    The function takes a command's name and arguments and yields its pieces. If the command failed, it raises `CommandError`
+    after the last piece.
     """
     from m2a.data_folder import DataFolderInUseError
     from m2a.local_api import call
@@ -49,7 +50,7 @@ def reached() -> Iterator[Callable[..., Pieces]]:
         return
     with asyncio.Runner() as runner:
         try:
-            yield lambda name, **arguments: _checked(_done_here(runner, assistant, name, arguments))
+            yield lambda name, **arguments: _checked(_executed_here(runner, assistant, name, arguments))
         finally:
             runner.run(assistant.close())
 
@@ -67,7 +68,7 @@ def _checked(pieces: Pieces) -> Pieces:
 
 
 def _opened() -> "Assistant":
-    """The assistant, once no other command has the data folder. Raises `DataFolderInUseError` if an app has it."""
+    """Returns the assistant once no other command uses the data folder. Raises `DataFolderInUseError` if an app does."""
     from m2a.assistant import Assistant
     from m2a.data_folder import DataFolderInUseError
 
@@ -81,23 +82,23 @@ def _opened() -> "Assistant":
             time.sleep(0.1)
 
 
-def _done_here(runner: asyncio.Runner, assistant: "Assistant", name: str, arguments: dict[str, Any]) -> Pieces:
-    """Updates that an earlier process left pending wait for the next turn: `verify` changes nothing."""
+def _executed_here(runner: asyncio.Runner, assistant: "Assistant", name: str, arguments: dict[str, Any]) -> Pieces:
+    """Executes a command without `Assistant.start`: pending updates wait for the next turn, so that `verify` changes nothing."""
     from m2a.commands import COMMANDS
 
-    async def following() -> dict[str, Any] | None:
+    async def next_piece() -> dict[str, Any] | None:
         return await anext(pieces, None)
 
     pieces = COMMANDS[name](assistant, **arguments)
     try:
-        while (piece := runner.run(following())) is not None:
+        while (piece := runner.run(next_piece())) is not None:
             yield piece
     finally:
         runner.run(pieces.aclose())
 
 
 def sql_bank() -> "MemoryBank":
-    """The memory, without the index: works beside a running app."""
+    """Returns the memory without its index, which also works while the app is running."""
     from datetime import datetime
 
     from m2a.assistant import LOCAL_OWNER

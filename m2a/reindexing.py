@@ -1,4 +1,4 @@
-"""The index being built anew, with its progress, for any number of followers."""
+"""A running rebuild of the index, whose progress any number of callers can follow."""
 
 import asyncio
 import logging
@@ -13,10 +13,10 @@ logger = logging.getLogger(__name__)
 
 
 class Reindexing:
-    """Runs whether anybody follows it or not. Ended half-way, by a crash too, the next search finishes it.
+    """A rebuild runs whether or not anyone follows it. If it is cut short, even by a crash, the next search finishes it.
 
-    `records` is how many records the index is to hold, and `left` how many of them are not in it yet; once it is `done`, some
-    are left where it was cancelled. `failure` says why it could not be built.
+    `records` is the number of records to index, and `left` the number not indexed yet; after a cancelled rebuild, some are
+    left when it is `done`. `failure` says why the rebuild failed.
     """
 
     def __init__(self) -> None:
@@ -27,11 +27,11 @@ class Reindexing:
         self.failure: str | None = None
 
     def cancel(self) -> None:
-        """End it, once the records that are being put in are there."""
+        """Ends the rebuild after the current batch of records."""
         self.is_cancelled = True
 
     async def run(self, rebuild: Callable[[Callable[[], bool]], int], backlog: Callable[[], int]) -> None:
-        """Build it: `backlog` tells how many records are still to be done."""
+        """Runs `rebuild` to its end; `backlog` returns the number of records still to be indexed."""
         building = asyncio.ensure_future(in_thread(rebuild, lambda: self.is_cancelled))
         try:
             is_done = False
@@ -41,18 +41,18 @@ class Reindexing:
                 self.left = await in_thread(backlog)
                 self.records = max(self.records, self.left)
             self.records = building.result()
-        except Exception as error:  # the index stays as it was, and who asked for it is told why
-            log_unforeseen(logger, "Building the index anew", error)
+        except Exception as error:  # the failure goes to whoever follows the rebuild
+            log_unforeseen(logger, "Rebuilding the index", error)
             self.failure = failure_sentence(error)
         finally:
             if not building.done():
                 self.cancel()
-            building.cancel()  # it ends with its thread: nothing is written after M2A was closed
+            building.cancel()  # waits for its thread, so that nothing is written after M2A has closed
             await asyncio.wait({building})
             self.done = True
 
     async def follow(self) -> AsyncIterator[tuple[int, int]]:
-        """How many records are done, of how many, as it goes on; nothing is known before the first are."""
+        """Yields (indexed, total) record counts until the rebuild is done; both are 0 before the first count."""
         while not self.done:
             yield self.records - self.left, self.records
             await asyncio.sleep(_LOOK_EVERY)

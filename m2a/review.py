@@ -1,4 +1,4 @@
-"""The review: memories that wait for their owner, and those that were not written, one after the other."""
+"""The review: shows the user one by one the memories that wait for a decision and those that were refused."""
 
 from m2a import memory_edits
 from m2a.memory.bank import MemoryBank
@@ -7,8 +7,10 @@ from m2a.types import Addition, EvidenceRange, HeldMemory, HeldPlace, Replacemen
 
 
 def review(bank: MemoryBank, at: tuple[int, int] | None, *, skip: bool = False) -> Review:
-    """What is to be decided on, with the memory at the place `at`, or the one behind it where that was decided on or is to
-    be skipped; from the last on it begins again with the first."""
+    """Returns the counts of undecided memories, with the one at the place `at` in full.
+
+    If that one was decided meanwhile, or with `skip`, returns the next one; the last is followed by the first.
+    """
     places = bank.review_queue.places()
     while places:
         position = _position(places, at, skip=skip)
@@ -16,16 +18,17 @@ def review(bank: MemoryBank, at: tuple[int, int] | None, *, skip: bool = False) 
         if memory is not None:
             waiting = sum(place.held == "review" for place in places)
             return Review(waiting, len(places) - waiting, position + 1, memory)
-        del places[position]  # its words were forgotten: it waits again where that is taken back
+        del places[position]  # its evidence was forgotten; it waits again if that is undone
     return Review(0, 0)
 
 
 def keep(bank: MemoryBank, reply_id: int, number: int, text: str | None) -> int:
-    """Write a memory that was held, on wish with another text; the reply that tells of it, by whose changes it is undone.
+    """Writes a memory that was held, with `text` in place of its own if given.
 
-    Raises `RejectedWriteError`, `MessageRefusedError` and `LookupError`.
+    Returns the id of the reply that reports the change, for `undo`. Raises `RejectedWriteError`, `MessageRefusedError` and
+    `LookupError`.
     """
-    memory = _found(bank, reply_id, number)
+    memory = _undecided(bank, reply_id, number)
     if text is None or text.strip() == memory.change.draft.text:
         bank.review_queue.insist(reply_id, number)
         return reply_id
@@ -47,15 +50,16 @@ def _held_memory(bank: MemoryBank, place: HeldPlace) -> HeldMemory | None:
     refusal = refusals[place.number] if place.number < len(refusals) else None
     if refusal is None or not isinstance(refusal.change, Addition | Replacement):
         return None
-    ranges = [EvidenceRange(*one) for one in refusal.change.draft.evidence_ids]
-    said = [message for message in bank.messages_in_ranges(ranges) if message.role == "user"]
+    evidence = bank.messages_in_ranges([EvidenceRange(*ids) for ids in refusal.change.draft.evidence_ids])
+    from_user = [message for message in evidence if message.role == "user"]
     previous = bank.entry(refusal.change.memory_id) if isinstance(refusal.change, Replacement) else None
-    return HeldMemory(place, refusal.change, refusal.reason, said[-1] if said else None, previous)
+    return HeldMemory(place, refusal.change, refusal.reason, from_user[-1] if from_user else None, previous)
 
 
-def _found(bank: MemoryBank, reply_id: int, number: int) -> HeldMemory:
-    place = next((one for one in bank.review_queue.places() if (one.reply_id, one.number) == (reply_id, number)), None)
+def _undecided(bank: MemoryBank, reply_id: int, number: int) -> HeldMemory:
+    places = bank.review_queue.places()
+    place = next((place for place in places if (place.reply_id, place.number) == (reply_id, number)), None)
     memory = _held_memory(bank, place) if place else None
     if memory is None:
-        raise RejectedWriteError("This was decided on meanwhile, or forgotten.")
+        raise RejectedWriteError("This memory was already decided on, or forgotten.")
     return memory

@@ -1,7 +1,7 @@
 """The settings: defaults < `m2a.toml` < `M2A_<KEY>` < flags.
 
-The file is the data folder's. The current folder's is read where no data folder was given: else a folder that the user
-only happens to stand in could say where the memory and the key are sent.
+`m2a.toml` is read from the data folder. The current folder's file counts only if no data folder is given: otherwise, any
+folder in which the user happens to start M2A could decide where the memory and the key are sent.
 """
 
 import os
@@ -23,18 +23,18 @@ from m2a.types.errors import UserError
 _EMBEDDED_TEXT_ENCODER = "all-MiniLM-L6-v2"
 
 
-def _default_fusion(set_before: dict[str, Any]) -> Literal["best", "paper"]:
-    """The learned ranking that ships knows one encoder."""
-    return "best" if set_before.get("text_encoder") == _EMBEDDED_TEXT_ENCODER else "paper"
+def _default_fusion(fields_before: dict[str, Any]) -> Literal["best", "paper"]:
+    """Returns `best` for the embedded text encoder, for which the shipped ranking was learned."""
+    return "best" if fields_before.get("text_encoder") == _EMBEDDED_TEXT_ENCODER else "paper"
 
 
 class Settings(BaseSettings):
-    """One flat object. Build it with `load_settings`, which also knows where each value came from."""
+    """All settings in one flat object. Create it with `load_settings`, which reports errors in sentences."""
 
     model_config = SettingsConfigDict(env_prefix="M2A_", extra="forbid")
 
     data_dir: Path = Field(default=Path("m2a-data"), description="Folder of the memory: database, index and photos.")
-    host: Literal["127.0.0.1"] = Field(default="127.0.0.1", description="The web app listens on this machine alone.")
+    host: Literal["127.0.0.1"] = Field(default="127.0.0.1", description="Address of the web app, always this machine.")
     port: int = Field(default=7860, ge=1, le=65535, description="Port of the web app.")
 
     chat_model: str = Field(
@@ -43,16 +43,18 @@ class Settings(BaseSettings):
     chat_base_url: str | None = Field(default=None, description="Address of an OpenAI-compatible server.")
     chat_api_key: SecretStr | None = Field(default=None, description="Key of that server; never printed.")
     chat_sees_photos: bool | None = Field(
-        default=None, description="Whether the chat model sees photos; found out where it is not set."
+        default=None, description="Whether the chat model sees photos; without it, M2A finds out."
     )
     context_window: int | None = Field(
         default=None,
         ge=1024,
-        description="Tokens that the chat model takes, prompt and answer together; asked of its server where it is not "
-        "set, else 16384.",
+        description="Tokens that the chat model accepts, prompt and answer together; without it, M2A asks its server, and "
+        "assumes 16384 if that does not say.",
     )
-    reply_tokens: int = Field(default=4096, ge=64, description="Tokens of a reply, at most.")
-    chat_timeout: float = Field(default=120, gt=0, description="Seconds without a byte before a call is given up.")
+    reply_tokens: int = Field(default=4096, ge=64, description="Most tokens in a reply.")
+    chat_timeout: float = Field(
+        default=120, gt=0, description="Seconds to wait for the next byte of the chat model's answer."
+    )
 
     text_encoder: str = Field(
         default=_EMBEDDED_TEXT_ENCODER, description="The embedded all-MiniLM-L6-v2, or a sentence-transformers model."
@@ -68,19 +70,22 @@ class Settings(BaseSettings):
 
     fusion: Literal["best", "paper"] = Field(
         default_factory=_default_fusion,
-        description="How what is found is ranked: best is a learned ranker, paper is reciprocal rank fusion.",
+        description="How search results are ranked: best is a learned ranking, paper is reciprocal rank fusion.",
     )
-    relevance_floor: bool = Field(default=True, description="Drop hits that are too far from the question.")
+    relevance_floor: bool = Field(default=True, description="Whether to drop hits that are too far from the question.")
     photo_floor: float | None = Field(
-        default=None, ge=-1, le=1, description="Least cosine of two photos alike; the photo encoder's own without it."
+        default=None,
+        ge=-1,
+        le=1,
+        description="Lowest cosine of two similar photos; without it, the photo encoder's own.",
     )
     photo_words_floor: float | None = Field(
-        default=None, ge=-1, le=1, description="Least cosine of a photo to words; the photo encoder's own without it."
+        default=None, ge=-1, le=1, description="Lowest cosine of a photo to words; without it, the photo encoder's own."
     )
-    context_turns: int = Field(default=5, ge=0, description="Newest turns that go with each memory request.")
-    max_queries: int = Field(default=5, ge=0, description="Memory requests in one turn, at most.")
-    max_rounds: int = Field(default=5, ge=1, description="Rounds of the memory manager per request, at most.")
-    history_tokens: int = Field(default=4000, ge=0, description="Newest turns in the reply's prompt, in tokens.")
+    context_turns: int = Field(default=5, ge=0, description="Latest turns included in each memory request.")
+    max_queries: int = Field(default=5, ge=0, description="Most memory requests in one turn.")
+    max_rounds: int = Field(default=5, ge=1, description="Most rounds of the memory manager per request.")
+    history_tokens: int = Field(default=4000, ge=0, description="Most tokens of earlier turns in the reply's prompt.")
 
     @classmethod
     def settings_customise_sources(
@@ -99,16 +104,16 @@ class Settings(BaseSettings):
 
     @property
     def database_address(self) -> str:
-        """The SQLAlchemy URL in force."""
+        """The SQLAlchemy URL of the database."""
         return self.database_url or f"sqlite:///{self.data_dir / 'memory.db'}"
 
 
 class SettingsError(UserError):
-    """A setting is wrong; the message names it, its value and where it came from."""
+    """A setting is wrong. The message names it, its value and its origin."""
 
 
 def load_settings(**flags: Any) -> Settings:
-    """Settings with the given flags on top; a flag of None counts as not given. Raises `SettingsError`."""
+    """Returns the settings, overridden by the flags; a flag of None counts as not given. Raises `SettingsError`."""
     given = {name: value for name, value in flags.items() if value is not None}
     unknown = [name for name in os.environ if name.startswith("M2A_") and _unknown(name)]
     if unknown:
@@ -122,20 +127,20 @@ def load_settings(**flags: Any) -> Settings:
         origin = _origin(name, given) or str(toml)
         if fault["type"] == "extra_forbidden":
             raise SettingsError(f"{name!r} ({origin}) is not a setting of M2A; `m2a doctor` lists them.") from error
-        value = "what it is" if name in _SECRET else repr(fault["input"])
+        value = "its current value" if name in _SECRET else repr(fault["input"])
         raise SettingsError(f"The setting {name} ({origin}) cannot be {value}: {fault['msg']}.") from error
     except (OSError, ValueError) as error:
         raise SettingsError(f"m2a.toml cannot be read: {error}") from error
 
 
 def setting_origins(**flags: Any) -> dict[str, str]:
-    """Where each value came from: `default`, `m2a.toml`, `environment` or `flag`."""
+    """Returns the origin of each setting: `default`, `m2a.toml`, `environment` or `flag`."""
     toml = TomlConfigSettingsSource(Settings, toml_file=settings_path(flags.get("data_dir")))()
     return {name: _origin(name, flags) or ("m2a.toml" if name in toml else "default") for name in Settings.model_fields}
 
 
 def _origin(name: str, flags: Mapping[str, Any]) -> str | None:
-    """None where neither a flag nor the environment sets it."""
+    """Returns `flag` or `environment`, or None if neither sets it."""
     if flags.get(name) is not None:
         return "flag"
     return "environment" if f"M2A_{name.upper()}" in map(str.upper, os.environ) else None
@@ -143,7 +148,7 @@ def _origin(name: str, flags: Mapping[str, Any]) -> str | None:
 
 # Their values are never printed.
 _SECRET = ("chat_api_key", "database_url")
-# Read by the evaluation and by the test suite.
+# Used by the evaluation and the test suite.
 _OUTSIDE_SETTINGS = ("M2A_JUDGE_API_KEY", "M2A_REQUIRE_ALL", "M2A_TEST_", "M2A_SCREENSHOTS")
 
 
@@ -157,12 +162,12 @@ def _toml_file(flags: PydanticBaseSettingsSource) -> Path:
     given = flags.init_kwargs if isinstance(flags, InitSettingsSource) else {}
     file = settings_path(given.get("data_dir"))
     if file.exists() and not file.is_file():
-        raise OSError(f"{file} is not a file; remove it, or put a file with the settings in its place.")
+        raise OSError(f"{file} is not a file; remove it, or replace it with a file of settings.")
     return file
 
 
 def settings_path(data_dir: str | Path | None) -> Path:
-    """`m2a.toml` of the data folder that was given, else of the default one if it has one, else of the current folder."""
+    """Returns the path of `m2a.toml`: in the given data folder, else in the default one if it exists there, else here."""
     if data_dir := data_dir or os.environ.get("M2A_DATA_DIR"):
         return Path(data_dir) / "m2a.toml"
     in_default = Path(Settings.model_fields["data_dir"].default) / "m2a.toml"

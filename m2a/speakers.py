@@ -1,4 +1,4 @@
-"""Who speaks in a conversation, as the messages name them, and who changes the memory, as its history does."""
+"""The names of speakers in messages, and of whoever changes the memory in its history."""
 
 USER = "You"
 ASSISTANT = "M2A"

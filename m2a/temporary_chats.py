@@ -1,4 +1,4 @@
-"""The temporary chats that are open: they live in this process alone, and are gone once they end."""
+"""The open temporary chats. They exist only in this process, and nothing of them is left once they end."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -9,18 +9,18 @@ from m2a.memory.message_recorder import MessageRefusedError
 from m2a.memory.stores import Stores
 from m2a.memory.temporary_bank import TemporaryBank
 
-OPEN_AT_MOST = 20  # of one owner; the one that was begun first makes room
+OPEN_AT_MOST = 20  # per owner; beyond that, the oldest chat ends
 
 _PREFIX = "temporary-"
 
 
 def names_temporary(conversation_id: str | None) -> bool:
-    """Whether this is the name of a temporary chat, of an open one or of one that has ended."""
+    """Returns whether the id is that of a temporary chat, open or ended."""
     return (conversation_id or "").startswith(_PREFIX)
 
 
 class TemporaryChats:
-    """Every owner's. What ended is named by nothing here any more."""
+    """The open temporary chats of all owners."""
 
     def __init__(self, stores: Callable[[], Stores], clock: Callable[[], datetime]) -> None:
         self._stores = stores
@@ -28,7 +28,7 @@ class TemporaryChats:
         self._open: dict[str, OrderedDict[str, TemporaryBank]] = {}
 
     def begin(self, owner: str, *, reads_memory: bool) -> str:
-        """Begin a chat; the name of its conversation."""
+        """Begins a chat. Returns its conversation id."""
         chats = self._of(owner)
         while len(chats) >= OPEN_AT_MOST:
             chats.popitem(last=False)
@@ -37,27 +37,27 @@ class TemporaryChats:
         return bank.conversation_id
 
     def end(self, owner: str, conversation_id: str) -> None:
-        """Nothing where it has ended."""
+        """Ends a chat; does nothing if it has already ended."""
         self._of(owner).pop(conversation_id, None)
 
     def find(self, owner: str, conversation_id: str | None) -> TemporaryBank | None:
-        """The chat, while it is open."""
+        """Returns the chat, or None if it is not open."""
         return self._of(owner).get(conversation_id or "")
 
     def holding(self, owner: str, photo_id: str) -> TemporaryBank | None:
-        """An open chat that has the photo."""
+        """Returns an open chat that contains the photo, if there is one."""
         return next((bank for bank in self._of(owner).values() if bank.photos.holds(photo_id)), None)
 
     def attach(self, owner: str, conversation_id: str, data: bytes) -> str:
-        """Take a photo for the next message of a chat; its id.
+        """Attaches a photo to the next message of a chat. Returns its id.
 
-        Raises `PhotoRefusedError`, `MessageRefusedError` for one too many, and `LookupError` where the chat has ended.
+        Raises `PhotoRefusedError`, `MessageRefusedError` if there are too many, and `LookupError` if the chat has ended.
         """
         bank = self.find(owner, conversation_id)
         if bank is None:
-            raise LookupError("This temporary chat has ended, and the photo was not kept.")
+            raise LookupError("This temporary chat has ended, and the photo was not kept; begin a new chat.")
         if len(bank.photos.attached) >= MOST_PHOTOS:
-            raise MessageRefusedError(f"M2A takes up to {MOST_PHOTOS} photos at once; send these first.")
+            raise MessageRefusedError(f"M2A accepts up to {MOST_PHOTOS} photos at once; send these first.")
         return bank.photos.attach(data)
 
     def _of(self, owner: str) -> OrderedDict[str, TemporaryBank]:

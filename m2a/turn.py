@@ -1,4 +1,4 @@
-"""A turn: a message of the user, the reply to it, and what the memory keeps of both, as a growing list of events."""
+"""A turn: a user's message, the reply to it and the memory update after it, as a growing list of events."""
 
 import asyncio
 import time
@@ -13,22 +13,22 @@ T = TypeVar("T")
 
 
 class ClosedError(UserError):
-    """The assistant was closed and takes nothing more."""
+    """The assistant is closed and accepts no more messages."""
 
     def __init__(self) -> None:
-        super().__init__("M2A is closed; start it again and send your message then.")
+        super().__init__("M2A is closed; start it again, then send your message.")
 
 
 class Turn:
-    """What happens in a turn stands in `events`, which only grows. Any number of followers read them, from any place on.
+    """One turn, whose `events` only ever grow. Any number of followers can read them, from any position.
 
-    Whoever follows, or stops to, changes nothing: the turn runs as a task of its own. It belongs to the event loop that
-    started it; its attributes may be read from any thread.
+    The turn runs as its own task, so following it or no longer following it changes nothing. It belongs to the event loop
+    that started it; its attributes can be read from any thread.
 
-    `recorded` is the message once it is stored, and `reply` the reply. `refused` says why the message could not be stored.
-    `answered` is whether the next message may be sent: the reply is there, or none will come. `stopped` is whether the user
-    wanted no more of the reply, and `done` whether no more events come. `first_word` is how many seconds the first word of
-    the reply took.
+    `recorded` is the user's message once it is stored, and `reply` the reply. `refused` is the error if the message could not
+    be stored. `answered` is true once the reply is complete or none will come, so that the next message may be sent;
+    `stopped` once the user has stopped the reply; and `done` once no more events will come. `first_word` is the number of
+    seconds until the first word of the reply.
     """
 
     def __init__(self, owner: str, message: IncomingMessage) -> None:
@@ -46,16 +46,16 @@ class Turn:
 
     @property
     def seconds(self) -> float:
-        """How long ago the message was sent."""
+        """The number of seconds since the message was sent."""
         return time.monotonic() - self._began
 
     @property
     def conversation_id(self) -> str | None:
-        """None while the message that begins a conversation is not stored."""
+        """The conversation's id; None until the message that begins the conversation is stored."""
         return self.recorded.conversation_id if self.recorded else self.message.conversation_id
 
     def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Do the work of the turn; the turn is done when it ends, in whichever way."""
+        """Starts the turn's work as a task; the turn is done when the task ends, in whichever way."""
         task = asyncio.create_task(work)
         task.add_done_callback(self._end)
         return task
@@ -74,7 +74,7 @@ class Turn:
         self._wake()
 
     def stop(self) -> None:
-        """End the reply; what there is of it is kept, marked as partial. Nothing happens where it has ended."""
+        """Stops the reply and keeps what there is of it, marked as partial. Does nothing if the reply is complete."""
         if self.answered or self.stopped:
             return
         self.stopped = True
@@ -83,9 +83,10 @@ class Turn:
         self.emit(StopRequested())
 
     async def until_stopped(self, work: Coroutine[Any, Any, T]) -> T | None:
-        """What the work returns, or raises. `stop` cancels it; None where it returns nothing then.
+        """Runs the work until it ends or `stop` cancels it.
 
-        Whichever way this is left, the work has ended.
+        Returns its result or raises its error; returns None if it was stopped before it had a result. The work has always
+        ended when this returns.
         """
         if self.stopped:
             work.close()
@@ -103,12 +104,12 @@ class Turn:
         return child.result()
 
     async def grows(self, beyond: int) -> None:
-        """Wait until there are more than so many events, or the turn is done."""
+        """Waits until there are more than `beyond` events, or the turn is done."""
         while len(self.events) <= beyond and not self.done:
             await self._grown.wait()
 
     async def follow(self, from_: int = 0) -> AsyncIterator[TurnEvent]:
-        """The events from that place on, as they come, to the end. Raises what kept the message from being stored."""
+        """Yields the events from the position `from_` to the end, as they come. Raises the error if the message was refused."""
         while True:
             for event in self.events[from_:]:
                 from_ += 1

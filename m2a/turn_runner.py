@@ -1,4 +1,4 @@
-"""How turns run: the message is recorded, answered, and taken into the memory."""
+"""Runs turns: records the message, answers it, and updates the memory."""
 
 import asyncio
 import logging
@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 
 class Agents(NamedTuple):
-    """Who works on one memory, and what the chat model takes."""
+    """The agents that work on one memory, and the price of the chat model's tokens."""
 
     chat: ChatAgent
     updates: UpdateQueue
@@ -36,10 +36,10 @@ class Agents(NamedTuple):
 
 
 class TurnRunner:
-    """Runs turns. Those of one owner run one after another; each turn's update is done before that owner's next Query.
+    """Runs turns. An owner's turns run one after another, and each turn's update finishes before the owner's next query.
 
-    `bank_of(owner, conversation_id)` gives the memory that a turn works on, and `agents` who works on it. `caption(owner)`
-    begins to caption the owner's photos once a message that shows some is answered.
+    `bank_of(owner, conversation_id)` returns the memory that a turn works on, and `agents` the agents for it.
+    `caption(owner)` starts captioning the owner's photos, after a message with photos has been answered.
     """
 
     def __init__(
@@ -53,14 +53,14 @@ class TurnRunner:
         self._agents = agents
         self._caption = caption
         self._clock = clock
-        # Held, by owner, while a message is answered and while the memory is updated.
+        # One lock per owner, held while a message is answered, and one while the memory is updated.
         self._reply_locks: dict[str, asyncio.Lock] = {}
         self._update_locks: dict[str, asyncio.Lock] = {}
         self._turns: dict[Turn, asyncio.Task[None]] = {}
         self._closed = False
 
     def begin(self, owner: str, message: IncomingMessage) -> Turn:
-        """Start a turn, which runs whether anybody follows it or not. Raises `ClosedError`."""
+        """Starts a turn, which runs whether or not anyone follows it. Raises `ClosedError`."""
         if self._closed:
             raise ClosedError
         turn = Turn(owner, message)
@@ -69,34 +69,33 @@ class TurnRunner:
         return turn
 
     def running(self, owner: str, conversation_id: str) -> list[Turn]:
-        """The turns of a conversation that are not done, oldest first."""
-        wanted = (owner, conversation_id)
-        return [turn for turn in list(self._turns) if (turn.owner, turn.conversation_id) == wanted]
+        """Returns the turns of a conversation that are not done, oldest first."""
+        return [turn for turn in list(self._turns) if (turn.owner, turn.conversation_id) == (owner, conversation_id)]
 
     def stop(self, owner: str, conversation_id: str) -> None:
-        """End the replies that a conversation waits for; what there is of them is kept, marked as partial."""
+        """Stops the running replies of a conversation and keeps what there is of them, marked as partial."""
         for turn in self.running(owner, conversation_id):
             turn.stop()
 
     def stop_answering(self, owner: str, erasure: Erasure) -> None:
-        """End the replies to what is to be erased."""
+        """Stops the running replies to messages that are about to be erased."""
         for turn in list(self._turns):
             if turn.owner == owner and _answers(turn, erasure):
                 turn.stop()
 
     @asynccontextmanager
     async def held(self, owner: str) -> AsyncIterator[None]:
-        """Nothing is answered and no memory is updated for the owner in the block."""
+        """Blocks the owner's replies and memory updates for the duration of the `with` block."""
         async with _lock_of(self._reply_locks, owner), _lock_of(self._update_locks, owner):
             yield
 
     async def resume(self, bank: MemoryBank) -> None:
-        """Do the updates that an earlier process left."""
+        """Performs the memory updates that an earlier process left pending."""
         async with _lock_of(self._update_locks, bank.owner):
             await (await self._agents(bank)).updates.work_off(None)
 
     def close(self) -> list[asyncio.Task[None]]:
-        """Take no more turns. Returns the tasks of those that run, which are to be cancelled."""
+        """Accepts no more turns. Returns the tasks of the running turns, which the caller must cancel."""
         self._closed = True
         return list(self._turns.values())
 
@@ -104,7 +103,7 @@ class TurnRunner:
         try:
             bank = self._bank_of(turn.owner, turn.conversation_id)
             message = await self._record(turn, bank)
-        except Exception as error:  # whoever follows the turn is told
+        except Exception as error:  # raised to whoever follows the turn
             turn.refused = error
             return
         try:
@@ -112,36 +111,36 @@ class TurnRunner:
                 if not await in_thread(bank.messages, [message.message_id]):
                     raise MessageErasedError(message.message_id)
                 agents = await self._agents(bank)
-                late: list[TurnEvent] = []
-                # A reply that is stopped queries nothing, so the updates may as well be done after it.
-                await turn.until_stopped(self._catch_up(message, agents, late.append))
+                catch_up_events: list[TurnEvent] = []
+                # A stopped reply queries nothing, so the updates can just as well run after it.
+                await turn.until_stopped(self._catch_up(message, agents, catch_up_events.append))
                 composing = agents.chat.reply(message, self._clock(), turn.emit)
                 await self._record_reply(
                     turn, bank, message, await turn.until_stopped(composing) or Reply(), agents.price
                 )
-            for event in late:
+            for event in catch_up_events:
                 turn.emit(event)
             captioning = [self._caption(bank.owner)] if message.photos and not bank.is_temporary else []
-            # Its turn comes before that of any later message, which can only be answered from here on.
+            # The reply lock was only just released, so no later message can take this lock first.
             async with _lock_of(self._update_locks, turn.owner):
                 if turn.reply is not None:
-                    if captioning:  # the update needs the captions, and asks for none again
+                    if captioning:  # the update needs the captions, and would otherwise request them a second time
                         await asyncio.wait(captioning)
                     await agents.updates.work_off(turn.emit, after=turn.reply)
                 await in_thread(bank.index)
-        except Exception as error:  # the boundary of a turn: whatever broke, the user is told and the next turn runs
+        except Exception as error:  # the boundary of a turn: the user learns of any failure, and the next turn runs
             stage: Literal["reply", "update"] = "reply" if turn.reply is None else "update"
             log_unforeseen(logger, f"The {stage}", error)
             turn.emit(Failed(stage, failure_sentence(error)))
 
     async def _catch_up(self, message: Message, agents: Agents, emit: Emit) -> None:
-        """Do the updates that the reply to the message has to wait for."""
+        """Performs the pending updates if the reply to the message needs them."""
         if await agents.chat.needs_updates(message):
             async with _lock_of(self._update_locks, message.owner):
                 await agents.updates.work_off(emit)
 
     async def _record(self, turn: Turn, bank: MemoryBank) -> Message:
-        """Store the turn's message. Where this is cancelled, that too is told to who follows the turn."""
+        """Stores the turn's message. If cancelled meanwhile, still emits the stored message and a failure."""
         sent = turn.message
 
         def record() -> Message:
@@ -173,7 +172,7 @@ class TurnRunner:
         return message
 
     async def _record_reply(self, turn: Turn, bank: MemoryBank, message: Message, reply: Reply, price: Price) -> None:
-        """Store the reply with how it came about and that its update is to come; without a word of it only say why."""
+        """Stores the reply with its trace and marks its update as pending. An empty failed reply is only reported."""
         failure = None if turn.stopped else reply.failure
         if reply.text or failure is None:
             cost = await in_thread(cost_of, "reply", turn.seconds, reply.usage, price, turn.first_word)
@@ -197,7 +196,7 @@ class TurnRunner:
 
 
 def _answers(turn: Turn, erasure: Erasure) -> bool:
-    """Whether the turn answers what is to be erased."""
+    """Returns whether the turn answers a message that is about to be erased."""
     recorded = turn.recorded
     match erasure.kind:
         case "everything":

@@ -1,4 +1,4 @@
-"""The updates of one owner's memory that are still to be done, and what becomes of one that fails."""
+"""Performs the pending updates of one owner's memory, and sets aside those that keep failing."""
 
 import logging
 import time
@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 
 class UpdateQueue:
-    """The replies after which the memory was not updated yet, in order. `who` writes, at that price."""
+    """The replies whose memory update is pending, in order. `who` is the author of the changes in the history."""
 
     def __init__(self, bank: MemoryBank, agent: ChatAgent, who: str, price: Price) -> None:
         self._bank = bank
@@ -31,11 +31,11 @@ class UpdateQueue:
         self._price = price
 
     async def work_off(self, emit: Emit | None, *, after: Message | None = None) -> None:
-        """Do the updates in order, with `after` those up to that reply's.
+        """Performs the pending updates in order, up to and including that of the reply `after` if given.
 
-        One that fails holds up those behind it, which may build on what it remembers, until it failed `SET_ASIDE_AFTER` times
-        and is set aside. What came of the update of the reply `after` is emitted, and that one was set aside; without `emit`
-        none is.
+        A failed update holds up the ones behind it, which may build on what it remembers, until it has failed
+        `SET_ASIDE_AFTER` times and is set aside. Emits the outcome of the update of the reply `after`, and each update that
+        is set aside; without `emit`, no update is set aside.
         """
         for reply_id in await in_thread(self._bank.replies.pending_updates):
             if after is not None and reply_id > after.message_id:
@@ -45,7 +45,7 @@ class UpdateQueue:
             except Exception as error:  # a broken update must not break the turn
                 log_unforeseen(logger, f"The update of reply {reply_id}", error)
                 failures = 0
-                if _is_of_the_update(error, replied=after is not None):
+                if _counts_as_failure(error, replied=after is not None):
                     failures = await in_thread(self._bank.replies.note_failed_update, reply_id, failure_sentence(error))
                 if emit is not None and failures >= SET_ASIDE_AFTER:
                     await in_thread(self._bank.replies.set_aside_update, reply_id)
@@ -53,13 +53,12 @@ class UpdateQueue:
                     emit(Failed("update", await in_thread(self._set_aside_notice, reply_id, error)))
                     continue
                 if emit is not None and after is not None:
-                    reason = f"I could not update my memory, and try it again later. {failure_sentence(error)}"
+                    reason = f"I could not update my memory and will try again later. {failure_sentence(error)}"
                     emit(Failed("update", reason))
                 return
 
     async def _update(self, reply_id: int, emit: Emit | None) -> None:
-        """One reply's update: decided first, then written in one transaction with the mark that it is done. What it took is
-        kept, also where it fails."""
+        """Performs the update of one reply and records its cost, also if it fails."""
         began, meter = time.monotonic(), UsageMeter()
         try:
             await self._decide_and_write(reply_id, meter, emit)
@@ -68,6 +67,7 @@ class UpdateQueue:
             await in_thread(self._bank.replies.note_cost, reply_id, cost)
 
     async def _decide_and_write(self, reply_id: int, meter: UsageMeter, emit: Emit | None) -> None:
+        """Decides on the changes, then writes them in one transaction with the mark that the update is done."""
         answered = await in_thread(self._bank.replies.answered, reply_id)
         messages = await in_thread(self._bank.messages, [answered, reply_id])
         message, reply = messages[answered], messages[reply_id]
@@ -92,15 +92,19 @@ class UpdateQueue:
 
     def _set_aside_notice(self, reply_id: int, error: Exception) -> str:
         answered = self._bank.replies.answered(reply_id)
-        words = " ".join(self._bank.messages([answered])[answered].text.split())
-        quoted = f"“{words[:_QUOTED]}{'…' * (len(words) > _QUOTED)}”" if words else "the photo that you sent"
+        text = " ".join(self._bank.messages([answered])[answered].text.split())
+        message = f"“{text[:_QUOTED]}{'…' * (len(text) > _QUOTED)}”" if text else "the photo that you sent"
         return (
-            f"I tried {SET_ASIDE_AFTER} times to update my memory after {quoted}, and it failed. {failure_sentence(error)} "
-            "I set it aside, so that nothing waits for it: what you said stays in the chat, and `m2a repair` tries it again."
+            f"I tried {SET_ASIDE_AFTER} times to update my memory after {message}, and each try failed. "
+            f"{failure_sentence(error)} I skip this update so that later ones can go on. Your message stays in the chat; "
+            "`m2a repair` tries the update again."
         )
 
 
-def _is_of_the_update(error: Exception, *, replied: bool) -> bool:
-    """Whether the failure is one of the update, and not that the model's server cannot be reached, which no number of
-    tries outlasts. Of what else a server answers, only a reply before it tells that the server works."""
+def _counts_as_failure(error: Exception, *, replied: bool) -> bool:
+    """Returns whether the update itself failed, rather than the chat model's server.
+
+    An unreachable server never counts, because the update may succeed once it is back. Other errors of the server count only
+    if it has just produced a reply, which shows that it works.
+    """
     return not isinstance(error, ChatModelError) or (replied and not error.unreachable)

@@ -1,4 +1,4 @@
-"""Looks after the data: how much there is, whether its parts agree, and the index built anew."""
+"""Maintenance of the data: its size, its consistency and its index."""
 
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -13,7 +13,7 @@ from m2a.types import DataSize
 
 
 class Upkeep:
-    """The work on the data as a whole that the page offers. `rebuild` builds the index anew, `spawn` runs beside all else."""
+    """The maintenance that the page offers. `rebuild` rebuilds the index; `spawn` starts a background task."""
 
     def __init__(
         self,
@@ -29,19 +29,19 @@ class Upkeep:
         self._reindexing: Reindexing | None = None
 
     def data_size(self, owner: str) -> DataSize:
-        """How much the owner's memory holds, and what the data folder takes."""
+        """Returns the owner's record counts and the sizes of the data folder."""
         return data_size(self._settings, self._stores, owner)
 
     async def verify(self) -> list[str]:
-        """Every fault found in the stores and the index, a sentence each; changes nothing."""
+        """Returns a sentence for every fault in the stores and the index. Changes nothing."""
         return await in_thread(verify, self._stores)
 
     async def repair(self) -> list[str]:
-        """Mend what can be mended without losing anything; what was done, a sentence each."""
+        """Repairs what can be repaired without losing anything. Returns a sentence for each repair."""
         return await in_thread(repair, self._stores)
 
     def reindex(self) -> Reindexing:
-        """Begin to build the whole index anew, or join the building that is under way. It goes on whoever follows it."""
+        """Starts a rebuild of the whole index, or returns the one that is already running."""
         if self._reindexing is None or self._reindexing.done:
             self._reindexing = Reindexing()
             self._spawn(self._reindexing.run(self._rebuild, lambda: index_backlog(self._stores)))
@@ -52,6 +52,6 @@ class Upkeep:
         return self._reindexing is not None and not self._reindexing.done
 
     def cancel_reindexing(self) -> None:
-        """End the building that is under way, if one is, once the records that are being put in are there."""
+        """Ends a running rebuild after its current batch of records."""
         if self._reindexing is not None:
             self._reindexing.cancel()

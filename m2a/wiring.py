@@ -1,4 +1,4 @@
-"""From settings to parts: the one place that knows which class stands for which setting."""
+"""Builds the parts that the settings name. No other module knows which class implements which setting."""
 
 import os
 from collections.abc import Callable
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 OFFLINE = "offline"
 
-# Gradio and Hugging Face would report to their makers.
+# Otherwise, Gradio and Hugging Face send usage reports to their makers.
 _NO_TELEMETRY = {
     "GRADIO_ANALYTICS_ENABLED": "False",
     "HF_HUB_DISABLE_TELEMETRY": "1",
@@ -38,12 +38,12 @@ _NO_TELEMETRY = {
 
 
 def silence_telemetry() -> None:
-    """Called before any library that would phone home is imported."""
+    """Turns off telemetry. Must be called before the libraries that send it are imported."""
     os.environ.update(_NO_TELEMETRY)
 
 
 class RetrievalLoading(Loading[Retrieval]):
-    """Opens the index with its encoders. `get` raises `IndexMismatchError` where it was built with others."""
+    """Opens the index with its encoders. `get` raises `IndexMismatchError` if it was built with different encoders."""
 
     def __init__(
         self,
@@ -60,13 +60,13 @@ class RetrievalLoading(Loading[Retrieval]):
         self._discard_mismatch = False
 
     def get_for_rebuilding(self) -> Retrieval:
-        """As `get`, but what was built with other encoders is dropped: whoever calls fills it again."""
+        """Like `get`, but empties an index that was built with different encoders; the caller must fill it again."""
         from m2a.memory.index import IndexMismatchError
 
         self._discard_mismatch = True
         try:
             return self.get()
-        except IndexMismatchError:  # met by an opening that had begun before
+        except IndexMismatchError:  # from an attempt that had started before the flag was set
             return self.get()
 
     def close(self) -> None:
@@ -104,7 +104,7 @@ class RetrievalLoading(Loading[Retrieval]):
 
 
 def cache_dir() -> Path:
-    """Where exports of the embedded models are kept: beside the installed packages, or in the user's cache."""
+    """Returns the folder for exports of the embedded models: beside the installed packages, or in the user's cache."""
     import sys
 
     beside = Path(sys.prefix) / "share" / "m2a"
@@ -118,9 +118,9 @@ def cache_dir() -> Path:
 
 
 def open_sql_stores(settings: Settings, clock: Callable[[], datetime]) -> Stores:
-    """The stores without retrieval: what reads and writes SQL alone works beside a running app.
+    """Returns the stores without retrieval; code that uses only SQL also works while an app is running.
 
-    Raises `DatabaseError`, also for a database that the photos of the data folder do not belong to.
+    Raises `DatabaseError`, also if the photos in the data folder belong to a different database.
     """
 
     def no_retrieval() -> Retrieval:
@@ -148,7 +148,7 @@ def open_sql_stores(settings: Settings, clock: Callable[[], datetime]) -> Stores
 
 
 def load_policy(settings: Settings, *, greedy: bool = False) -> Policy:
-    """Who decides the agents' steps. A model that runs in this process is loaded."""
+    """Returns the policy that decides the agents' steps, and loads its model if that runs in this process."""
     if settings.chat_model == OFFLINE:
         return offline_rules()
     from m2a.agents.language_policy import LanguagePolicy
@@ -162,7 +162,7 @@ def load_policy(settings: Settings, *, greedy: bool = False) -> Policy:
 
 @cache
 def offline_rules() -> "OfflineRules":
-    """One for all: it keeps what it encoded."""
+    """Returns the one instance of the rules, which caches its encodings."""
     from m2a.agents.offline import OfflineRules
     from models.text_encoder import MINILM
 
@@ -170,9 +170,9 @@ def offline_rules() -> "OfflineRules":
 
 
 def chat_model(settings: Settings, *, greedy: bool = False) -> ChatModel:
-    """The chat model that the settings name, which is not `offline`. `greedy` makes measurements repeatable.
+    """Returns the chat model that the settings name, which must not be `offline`.
 
-    Raises `ModelUnavailableError`.
+    `greedy` makes measurements repeatable. Raises `ModelUnavailableError`.
     """
     return load_chat_model(
         settings.chat_model,
@@ -193,7 +193,7 @@ def text_encoder_loading(settings: Settings) -> Loading["TextEncoder"]:
 
 def image_encoder_loading(settings: Settings, text_encoder: Loading["TextEncoder"]) -> Loading["ImageEncoder"]:
     def load() -> "ImageEncoder":
-        text_encoder.get()  # one of the two loads it, the other takes it from the cache
+        text_encoder.get()  # loads the text encoder once; the next line takes it from the cache
         return _image_encoder(settings.image_encoder, settings.text_encoder)
 
     return Loading("photo encoder", load)
@@ -205,7 +205,7 @@ def _text_encoder(name: str) -> "TextEncoder":
     return load_text_encoder(name, cache_dir())
 
 
-# Encoders keep nothing between calls: assistants of one process share them.
+# Encoders have no state between calls, so all assistants in a process share them.
 @cache
 def _image_encoder(name: str, text_encoder_name: str) -> "ImageEncoder":
     from models.load import load_image_encoder
@@ -222,14 +222,14 @@ def _tag_captioner() -> Captioner:
 
 
 def known_abilities(policy: Policy) -> Abilities | None:
-    """What the policy's chat model can do, as far as it was found out; None where none is connected."""
+    """Returns what the policy's chat model is known to be able to do, or None if there is no chat model."""
     from m2a.agents.language_policy import LanguagePolicy
 
     return policy.chat_model.known_abilities if isinstance(policy, LanguagePolicy) else None
 
 
 def load_captioner(policy: Policy | None) -> Captioner:
-    """The chat model when it sees; else tags, worded as a guess."""
+    """Returns a captioner: the chat model if it sees photos, else image tags that are worded as a guess."""
     from m2a.agents.language_policy import LanguagePolicy
 
     if isinstance(policy, LanguagePolicy) and policy.chat_model.sees_photos:

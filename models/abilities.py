@@ -1,4 +1,4 @@
-"""What a chat model can do. It is found out once for each model at an address, and kept in a small file."""
+"""The abilities of chat models. They are determined once per model and address, and cached in a small file."""
 
 import json
 import os
@@ -7,14 +7,14 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
-CONTEXT_WINDOW = 16_384  # tokens, where neither the server nor the user says
+CONTEXT_WINDOW = 16_384  # tokens, if neither the server nor the user specifies it
 
 Probe = Literal["photos", "tools", "schema"]
 
 
 @dataclass(frozen=True, slots=True)
 class Abilities:
-    """None is for what nobody knows yet; for `photos_per_prompt` it also means that no limit was met."""
+    """None means that an ability is unknown; for `photos_per_prompt` it may also mean that there is no limit."""
 
     sees_photos: bool | None = None
     calls_tools: bool | None = None
@@ -22,20 +22,20 @@ class Abilities:
     context_window: int | None = None
     photos_per_prompt: int | None = None
     thinks_unopened: bool | None = None
-    """Its chat template opens the thoughts, so that its text holds `</think>` alone."""
+    """Its chat template opens the thoughts, so that its text contains only `</think>`."""
 
     @property
     def window(self) -> int:
-        """The tokens that a prompt and its answer may have together."""
+        """The number of tokens that a prompt and its answer may have together."""
         return self.context_window or CONTEXT_WINDOW
 
     def over(self, earlier: "Abilities") -> Self:
-        """These, and what was known earlier where these say nothing."""
+        """Returns these abilities, with unknown ones taken from `earlier`."""
         return replace(self, **{name: value for name, value in asdict(earlier).items() if getattr(self, name) is None})
 
 
 class AbilityRecord:
-    """What was found out, by address and model. A file that is missing, damaged or not writable is as good as none."""
+    """The known abilities by address and model. A missing, damaged or read-only file counts as no file."""
 
     def __init__(self, file: Path | None = None) -> None:
         self._file = file
@@ -59,7 +59,7 @@ class AbilityRecord:
             draft.write_text(json.dumps(entries, indent=1, sort_keys=True) + "\n", "utf-8")
             draft.replace(self._file)
         except OSError:
-            pass  # it is found out again the next time
+            pass  # they are determined again next time
 
     def _entries(self) -> dict[str, Any]:
         try:

@@ -1,4 +1,4 @@
-"""Files made once and kept in the cache folder."""
+"""Writes files that are made once and kept in the cache folder."""
 
 import os
 from collections.abc import Callable
@@ -7,10 +7,9 @@ from uuid import uuid4
 
 
 def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
-    """Let `write` fill a temporary file, then move it to `path`.
+    """Has `write` fill a temporary file, then moves it to `path`. Creates the folder if necessary.
 
-    Two processes may write the same file at once: each moves a whole one, and readers see either. The folder is made
-    where it is missing.
+    Two processes may write the same file at once: each moves a complete one, and readers see one or the other.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.stem}-{uuid4().hex}{path.suffix}")

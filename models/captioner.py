@@ -1,4 +1,4 @@
-"""A few words about a photo."""
+"""Captions of photos: the protocol, and how captions are worded."""
 
 from collections.abc import Callable, Iterable
 from typing import Protocol
@@ -11,28 +11,28 @@ _PERHAPS, _OR = "perhaps ", " or "
 
 
 def uncounted(_usage: TokenUsage) -> None:
-    """For who does not ask what a caption took."""
+    """Ignores the usage, for callers that do not count it."""
 
 
 class Captioner(Protocol):
     captioner_id: str
 
     async def caption(self, photo: bytes, count: Count = uncounted) -> str:
-        """A short caption of an encoded photo, or "" where nothing can be said. A guess is worded as one.
+        """Returns a short caption of an encoded photo, or "" if nothing can be said. A guess is worded as one.
 
-        `count` is called with what each call of a chat model took.
+        Calls `count` with the usage of each chat model call.
         """
         ...
 
 
 def guess(phrases: Iterable[str]) -> str:
-    """What a photo may show, as a caption: "perhaps an otter or a mink"; "" for no phrase."""
-    said = _OR.join(phrases)
-    return f"{_PERHAPS}{said}" if said else ""
+    """Returns a caption that guesses what a photo shows: "perhaps an otter or a mink", or "" without phrases."""
+    alternatives = _OR.join(phrases)
+    return f"{_PERHAPS}{alternatives}" if alternatives else ""
 
 
 def together(captions: Iterable[str]) -> str:
-    """One caption for several photos, in their order. What an earlier one says is not said again, nor any guess."""
+    """Returns one caption for several photos, in order, without repeated captions and guesses."""
     kept: dict[str, None] = {}
     guessed: set[str] = set()
     for caption in captions:

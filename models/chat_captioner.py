@@ -1,4 +1,4 @@
-"""Captions by a chat model that sees."""
+"""Captions by a chat model that sees photos."""
 
 import hashlib
 import textwrap
@@ -17,10 +17,10 @@ _NOTHING = "unknown"
 
 
 class ChatCaptioner:
-    """Asks for one line. The prompt says that text in a photo is part of the picture and no instruction."""
+    """Asks for a caption of one line. The prompt says that text in a photo is part of the picture and not an instruction."""
 
     def __init__(self, chat_model: ChatModel) -> None:
-        """Raises `ValueError` for a chat model that sees no photos."""
+        """Raises `ValueError` if the chat model sees no photos."""
         if not chat_model.sees_photos:
             raise ValueError(
                 f"The chat model {chat_model.name!r} sees no photos: set chat_sees_photos or choose another."
@@ -31,7 +31,7 @@ class ChatCaptioner:
         self._chat_model = chat_model
 
     async def caption(self, photo: bytes, count: Count = uncounted) -> str:
-        """Raises `ChatModelError` where the service fails."""
+        """Returns a caption. Raises `ChatModelError` if the service fails."""
         messages = (
             ChatMessage("system", (self._prompt,)),
             ChatMessage("user", (PhotoPart("The photo:", photo, _media_type(photo)),)),
@@ -47,7 +47,7 @@ class ChatCaptioner:
 
 
 class BestCaptioner:
-    """A chat model where it sees, else another captioner, which is loaded when it is needed."""
+    """Captions by a chat model if it sees photos, or else by another captioner, which is loaded on demand."""
 
     def __init__(self, chat_model: ChatModel, load_other: Callable[[], Captioner]) -> None:
         self._chat_model = chat_model
@@ -56,12 +56,12 @@ class BestCaptioner:
         self.captioner_id = f"{self._chat_captioner.captioner_id}, or tags"
 
     async def caption(self, photo: bytes, count: Count = uncounted) -> str:
-        """Raises `ChatModelError` where the service fails."""
+        """Returns a caption. Raises `ChatModelError` if the service fails."""
         if (await self._chat_model.abilities(("photos",))).sees_photos is not False:
             try:
                 return await self._chat_captioner.caption(photo, count)
             except MalformedReplyError as error:
-                count(error.usage)  # a model that answers with anything but a line has no caption for it
+                count(error.usage)  # an answer of another form contains no caption
         return await self._load_other().caption(photo, count)
 
 

@@ -1,4 +1,4 @@
-"""Language models behind one protocol: choose a tool, or stream a reply."""
+"""The protocol of language models: choose a tool, or stream a reply."""
 
 import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -8,14 +8,14 @@ from typing import Any, Literal, Protocol
 from m2a.types.errors import UserError
 from models.abilities import Abilities, Probe
 
-CHARACTERS_PER_TOKEN = 4  # where nobody counts
+CHARACTERS_PER_TOKEN = 4  # an estimate
 REPLY_TOKENS = 4096
 CALL_TOKENS = 2048
 
 
 @dataclass(frozen=True, slots=True)
 class PhotoPart:
-    """Encoded bytes of a photo with the label that stands before it in the prompt."""
+    """The encoded bytes of a photo, with the label before it in the prompt."""
 
     label: str
     data: bytes
@@ -24,7 +24,7 @@ class PhotoPart:
 
 @dataclass(frozen=True, slots=True)
 class CallPart:
-    """A tool call that the model made before, in an assistant message; the next user message holds its result."""
+    """An earlier tool call, in an assistant message. The next user message contains its result."""
 
     call_id: str
     name: str
@@ -33,7 +33,7 @@ class CallPart:
 
 @dataclass(frozen=True, slots=True)
 class ResultPart:
-    """What came of a tool call, in a user message."""
+    """The result of a tool call, in a user message."""
 
     call_id: str
     name: str
@@ -42,14 +42,14 @@ class ResultPart:
 
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
-    """One message of a prompt, in order. `system` messages come first."""
+    """A message in a prompt. `system` messages come first."""
 
     role: Literal["system", "user", "assistant"]
     parts: tuple[str | PhotoPart | CallPart | ResultPart, ...]
 
 
 def in_words(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
-    """The messages for a model without tool messages: a call is the JSON that it is asked for, a result is text."""
+    """Converts the messages for a model without tool messages: calls become the requested JSON, and results become text."""
     return [ChatMessage(message.role, tuple(_in_words(part) for part in message.parts)) for message in messages]
 
 
@@ -61,10 +61,10 @@ def _in_words(part: str | PhotoPart | CallPart | ResultPart) -> str | PhotoPart:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """`parameters` is the JSON schema of the arguments (an object).
+    """A tool. `parameters` is the JSON schema of its arguments (an object).
 
-    `longest` is how many tokens a call may need; None where a short one will do. `strict` asks the server to hold the
-    model to the schema: every object of it names all of its keys as required and allows no others.
+    `longest` is the number of tokens that a call may need, or None if the default is enough. `strict` asks the server to enforce
+    the schema, in which every object must require all of its keys and allow no others.
     """
 
     name: str
@@ -76,7 +76,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class TokenUsage:
-    """Tokens of one call as the server counted them; None where it did not."""
+    """The tokens of one call as counted by the server, or None if it does not count them."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -84,9 +84,9 @@ class TokenUsage:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """The tool that the model chose. The arguments are a JSON object, not yet checked against the schema.
+    """The model's call of a tool. The arguments are a JSON object that is not yet checked against the schema.
 
-    `further` are the other calls of the same answer, in order; one that is malformed stands there as its complaint.
+    `further` are the other calls in the same answer, in order; a malformed one is the error that describes it.
     """
 
     name: str
@@ -96,10 +96,10 @@ class ToolCall:
 
 
 class ChatModelError(UserError):
-    """The service failed after retries; the message is a sentence for the user.
+    """The service failed even after retries. The message is a sentence for the user.
 
-    `unreachable` where that says nothing of the request: nobody answers, or answers nobody. `about_photos` where the
-    photos of the prompt are what was refused.
+    `unreachable` is whether the failure has nothing to do with this request, since the server answers nobody. `about_photos` is
+    whether the server refused the photos in the prompt.
     """
 
     def __init__(self, message: str, *, unreachable: bool = False, about_photos: bool = False) -> None:
@@ -109,9 +109,9 @@ class ChatModelError(UserError):
 
 
 class MalformedReplyError(Exception):
-    """The model answered with something that is no tool call; the message says what was wrong, for the model.
+    """The model's answer is not a valid tool call. The message tells the model what was wrong.
 
-    `text` is what it said instead, and `usage` what it cost, as far as they are known.
+    `text` is what it answered instead, and `usage` the cost, as far as they are known.
     """
 
     def __init__(self, message: str, *, text: str = "", usage: TokenUsage | None = None) -> None:
@@ -121,46 +121,45 @@ class MalformedReplyError(Exception):
 
 
 class ChatModel(Protocol):
-    """Service failures are retried with backoff inside the adapter, then raise `ChatModelError`."""
+    """A language model. Its adapter retries service failures with backoff before it raises `ChatModelError`."""
 
     name: str
 
     @property
     def sees_photos(self) -> bool:
-        """Whether photos are sent, by what is known so far; else a photo's label stands alone in the prompt."""
+        """Whether photos are sent, as far as is known. If not, only a photo's label is in the prompt."""
         ...
 
     @property
     def known_abilities(self) -> Abilities:
-        """What was found out so far; costs nothing."""
+        """The abilities that are known so far, without asking anyone."""
         ...
 
     async def abilities(self, probe: tuple[Probe, ...] = ()) -> Abilities:
-        """What the model can do: asked of the server, which costs no tokens, and kept.
+        """Returns the abilities that the server reports, which costs no tokens, and caches them.
 
-        Of what `probe` names and nobody knows yet, the model itself is asked, in one small call each. Never raises: what
-        cannot be found out stays None, and an outage says nothing of a model.
+        Unknown abilities that `probe` names are determined with one small model call each. Never raises: abilities that cannot
+        be determined stay None, and a server that is down does not change them.
         """
         ...
 
     async def choose(self, messages: Sequence[ChatMessage], tools: Sequence[Tool]) -> ToolCall:
-        """Make the model call the tools, one at least.
+        """Makes the model call at least one of the tools.
 
-        Tool calls where the model has them, else JSON under a schema, else a JSON object, else JSON parsed
-        out of text; what the server lacks is found out once and remembered. A finish reason is never trusted.
-        Raises `MalformedReplyError` for the model's mistake, `ChatModelError` for the service's.
+        Uses the first of these ways that the server supports, and remembers it: tool calls, JSON that follows a schema, a JSON
+        object, or JSON parsed from text. Never trusts a finish reason. Raises `MalformedReplyError` for a mistake of the
+        model, and `ChatModelError` for a failure of the service.
         """
         ...
 
     def stream(
         self, messages: Sequence[ChatMessage], tools: Sequence[Tool] = ()
     ) -> AsyncGenerator[str | ToolCall | TokenUsage]:
-        """Pieces of the reply, then one `TokenUsage`. Closing the iterator cancels the call.
+        """Yields pieces of the reply, then one `TokenUsage`. Closing the iterator cancels the call.
 
-        With tools the model may call them in place of a reply, or after some words of one: the `ToolCall` stands before the
-        usage. Where the server has no tool calls, the first line of a reply may be one. Raises `MalformedReplyError` for a
-        call that is none.
+        With tools, the model may call one instead of a reply or after some words; the `ToolCall` comes before the usage. On a
+        server without tool calls, the first line of a reply may be one. Raises `MalformedReplyError` for an invalid call.
 
-        A stream that is cut before its first piece is retried; one cut later raises `ChatModelError`.
+        A stream that breaks off before its first piece is retried; one that breaks off later raises `ChatModelError`.
         """
         ...

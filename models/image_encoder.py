@@ -1,4 +1,4 @@
-"""Photos to vectors, and words into the space where they find photos: the protocol."""
+"""The protocol of image encoders: vectors of photos, and vectors of words for finding photos."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -10,10 +10,10 @@ EFFICIENTNET = "efficientnet-lite0"
 
 
 class ImageEncoder(Protocol):
-    """All vectors are unit float32 rows in the order of the input.
+    """An image encoder. All vectors are float32 rows of unit length, in the order of the input.
 
-    `word_dimensions` is the size of the separate space in which words find photos, or None where words are
-    compared with the photo vectors themselves (SigLIP).
+    `word_dimensions` is the size of the separate space in which words and photos are compared, or None if words are compared
+    with the photo vectors themselves (SigLIP).
     """
 
     encoder_id: str
@@ -21,13 +21,13 @@ class ImageEncoder(Protocol):
     word_dimensions: int | None
 
     def encode(self, photos: Sequence[Image]) -> np.ndarray:
-        """Shape (n, dimensions): photos of the same thing lie close."""
+        """Returns vectors of shape (n, dimensions), which are close for photos of the same thing."""
         ...
 
     def encode_for_words(self, photos: Sequence[Image]) -> np.ndarray:
-        """Shape (n, word_dimensions); called only where `word_dimensions` is not None."""
+        """Returns vectors of shape (n, word_dimensions). Only called if `word_dimensions` is not None."""
         ...
 
     def encode_words(self, texts: Sequence[str]) -> np.ndarray:
-        """Words in the space that finds photos: (n, word_dimensions), or (n, dimensions) where that is None."""
+        """Returns vectors of words for finding photos: (n, word_dimensions), or (n, dimensions) if that is None."""
         ...

@@ -1,6 +1,6 @@
-"""A tool call as JSON: how to ask for one, its schema, and how to read one out of what a model wrote.
+"""Tool calls as JSON: the instructions and the schema for the model, and the parser of its answers.
 
-Every complaint is a sentence for the model, which gets it back and may try again.
+The errors are sentences for the model, which receives them and may try again.
 """
 
 import json
@@ -17,7 +17,7 @@ _EXAMPLE = '{"tool": "<name>", "arguments": {...}}'
 
 
 def instruction(tools: Sequence[Tool]) -> str:
-    """What the prompt says where the server knows no tool calls."""
+    """Returns the instruction for a model on a server without tool calls."""
     return (
         f"{_listed(tools)}\n\n"
         f"Answer with one JSON object and nothing else: {_EXAMPLE}. "
@@ -26,7 +26,7 @@ def instruction(tools: Sequence[Tool]) -> str:
 
 
 def choice(tools: Sequence[Tool]) -> str:
-    """What the prompt says where the server knows no tool calls, and a tool may be called or not."""
+    """Returns the instruction for a model on a server without tool calls that may call a tool or reply."""
     return (
         f"{_listed(tools)}\n\n"
         f"To call one, answer with one line and nothing else: {_EXAMPLE}. Otherwise answer in plain text."
@@ -41,7 +41,7 @@ def _listed(tools: Sequence[Tool]) -> str:
 
 
 def schema(tools: Sequence[Tool]) -> dict[str, Any]:
-    """The JSON schema of an answer to `instruction`. Definitions move to the root, where `$ref` looks for them."""
+    """Returns the JSON schema of an answer to `instruction`. Definitions move to the root, where `$ref` looks for them."""
     definitions: dict[str, Any] = {}
     calls = []
     for tool in tools:
@@ -64,47 +64,49 @@ def schema(tools: Sequence[Tool]) -> dict[str, Any]:
 
 
 def parse_calls(text: str, tools: Sequence[Tool]) -> list[tuple[str, dict[str, Any]]]:
-    """Name and arguments of every tool call that the text holds: the first as by `parse_call`, then the whole ones after it."""
+    """Returns name and arguments of every tool call in the text: the first like `parse_call`, then further complete ones."""
     calls = [parse_call(text, tools)]
-    named = [_named(found) for found in _objects(without_thoughts(text))]
-    for name, arguments in [one for one in named if one[0] is not None][1:]:
+    named = [_name_and_arguments(value) for value in _objects(without_thoughts(text))]
+    for name, arguments in [call for call in named if call[0] is not None][1:]:
         calls.append(check_call(name, arguments, tools))
     return calls
 
 
 def parse_call(text: str, tools: Sequence[Tool]) -> tuple[str, dict[str, Any]]:
-    """Name and arguments of the first tool call that the text holds as a JSON object.
+    """Returns name and arguments of the first tool call in the text. Raises `MalformedReplyError`.
 
-    Understands `{"tool", "arguments"}` and the forms that models were trained on: `{"name", "parameters"}`,
-    `{"function": {"name", "arguments"}}`, inside prose, code fences or `<tool_call>` tags.
+    Understands `{"tool", "arguments"}` and the forms that models were trained on (`{"name", "parameters"}` and
+    `{"function": {"name", "arguments"}}`), inside prose, code fences or `<tool_call>` tags.
     """
-    said = without_thoughts(text)
-    if not said:
+    answer = without_thoughts(text)
+    if not answer:
         raise MalformedReplyError(f"The answer was empty. {_remedy(tools)}")
     first: dict[str, Any] | None = None
-    for found in _objects(said):
-        first = found if first is None else first
-        name, arguments = _named(found)
+    for value in _objects(answer):
+        first = value if first is None else first
+        name, arguments = _name_and_arguments(value)
         if name is not None:
             return check_call(name, arguments, tools)
     if first is not None:
         raise MalformedReplyError(f'The JSON object {_quote(json.dumps(first))} names no "tool". {_remedy(tools)}')
-    if "{" in said:
-        raise MalformedReplyError(
-            f"The JSON object in the answer is broken or was cut off: {_quote(said[said.index('{') :])}. {_remedy(tools)}"
-        )
-    raise MalformedReplyError(f"The answer was text and no tool call: {_quote(said)}. {_remedy(tools)}")
+    if "{" in answer:
+        broken = _quote(answer[answer.index("{") :])
+        raise MalformedReplyError(f"The JSON object in the answer is broken or was cut off: {broken}. {_remedy(tools)}")
+    raise MalformedReplyError(f"The answer was text and no tool call: {_quote(answer)}. {_remedy(tools)}")
 
 
 def check_call(name: object, arguments: object, tools: Sequence[Tool]) -> tuple[str, dict[str, Any]]:
-    """The call if it names one of the tools and its arguments are an object, also written out as a JSON string."""
+    """Checks that the call names one of the tools and that its arguments are an object, or a JSON string of one.
+
+    Returns the name and the arguments. Raises `MalformedReplyError`.
+    """
     tool = next((tool for tool in tools if tool.name == name), None)
     if tool is None:
         raise MalformedReplyError(f"There is no tool named {name!r}. {_remedy(tools)}")
     if arguments is None or (isinstance(arguments, str) and not arguments.strip()):
         if tool.parameters.get("required"):
-            wanted = ", ".join(tool.parameters["required"])
-            raise MalformedReplyError(f"The arguments of {tool.name!r} are missing; it needs: {wanted}.")
+            required = ", ".join(tool.parameters["required"])
+            raise MalformedReplyError(f"The arguments of {tool.name!r} are missing; it needs: {required}.")
         arguments = {}
     if isinstance(arguments, str):
         try:
@@ -121,27 +123,27 @@ def check_call(name: object, arguments: object, tools: Sequence[Tool]) -> tuple[
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
-    """The complete JSON objects in a text, in order, none inside another."""
+    """Yields the complete JSON objects in a text, in order, without nested ones."""
     decoder = json.JSONDecoder(strict=False)
     start = text.find("{")
     while start >= 0:
         try:
-            found, end = decoder.raw_decode(text, start)
+            value, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
-            # What stands inside a broken object is not the call; a brace in prose is no object.
+            # An object inside a broken one is not the call, but a brace in prose does not start an object.
             if _OBJECT_START.match(text, start):
                 return
             end = start + 1
         else:
-            yield found
+            yield value
         start = text.find("{", end)
 
 
-def _named(found: Mapping[str, Any]) -> tuple[object | None, object]:
-    name = found.get("tool", found.get("name", found.get("function")))
+def _name_and_arguments(value: Mapping[str, Any]) -> tuple[object | None, object]:
+    name = value.get("tool", value.get("name", value.get("function")))
     if isinstance(name, Mapping):
-        return _named(name)
-    return name, found.get("arguments", found.get("parameters"))
+        return _name_and_arguments(name)
+    return name, value.get("arguments", value.get("parameters"))
 
 
 def _remedy(tools: Sequence[Tool]) -> str:

@@ -1,4 +1,4 @@
-"""Vectors by which one and the same thing is known again."""
+"""Likeness vectors, by which the same thing is recognised in different photos."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -16,12 +16,12 @@ class LikenessEncoder(Protocol):
     dimensions: int
 
     def encode(self, photos: Sequence[Image]) -> np.ndarray:
-        """Unit float32 rows in the order of the input, closer for photos of one thing than for those of two alike."""
+        """Returns float32 rows of unit length, in order, that are closer for photos of one thing than of two similar things."""
         ...
 
 
 class EfficientNetLikeness:
-    """The embedded network's; safe to call from threads."""
+    """The likeness vectors of the embedded network. Thread-safe."""
 
     dimensions = 1280
 
@@ -37,5 +37,5 @@ class EfficientNetLikeness:
 
 
 def likeness_of(image_encoder: ImageEncoder) -> LikenessEncoder:
-    """The image encoder's likeness; its own vectors where it has no better."""
+    """Returns the likeness encoder that belongs to an image encoder, which may be the image encoder itself."""
     return EfficientNetLikeness(image_encoder.network) if isinstance(image_encoder, ConseEncoder) else image_encoder

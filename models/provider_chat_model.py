@@ -1,7 +1,7 @@
-"""Chat models behind an address, through pydantic-ai's plumbing.
+"""Chat models on a server, through pydantic-ai.
 
-pydantic-ai and the provider's SDK transport a request and nothing else: their retries are off, no agent runs and
-nothing is instrumented. What a fault means, whether to try again and how to ask for a tool is decided here.
+pydantic-ai and the provider's SDK only transport requests: their retries are off, no agent runs, and nothing is instrumented.
+This module decides what a fault means, whether to retry, and how to ask for a tool.
 """
 
 import asyncio
@@ -47,16 +47,16 @@ _RETRIES = 3
 _LONGEST_BACKOFF = 8.0
 _CONNECT_TIMEOUT = 10.0
 _REFUSAL_STATUS = frozenset({400, 404, 422, 500, 501})
-_ANSWER_SHARE = 4  # an answer takes at most one part in four of the window, so that there is a prompt to answer
+_ANSWER_SHARE = 4  # at most one quarter of the window is for the answer, so that enough is left for the prompt
 
 
 class ProviderChatModel:
-    """`provider:name` in pydantic-ai's form; with `base_url`, any OpenAI-compatible server.
+    """The model `provider:name` in pydantic-ai's form, or with `base_url` a model on any OpenAI-compatible server.
 
-    A wrong name, a provider that is not installed and a missing key raise `ValueError` here, before any call. `backoff`
-    is the first wait in seconds, doubled each time; `Retry-After` is honoured up to `longest_retry_after`. `greedy` asks
-    for temperature 0 until the server refuses one. `sees_photos` and `context_window` of None are found out, and what is
-    found out is kept in `record`.
+    Raises `ModelUnavailableError` for a wrong name, a provider that is not installed or a missing key, before any call.
+    `backoff` is the first wait in seconds, which doubles each time; `Retry-After` is honoured up to `longest_retry_after`.
+    `greedy` requests temperature 0 unless the server refuses it. If `sees_photos` or `context_window` is None, it is
+    determined and kept in `record`.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class ProviderChatModel:
         self.name = name
         model_name = name.partition(":")[2]
         self.greedy = greedy
-        """Whether it asks for temperature 0; no more, once the server has refused one."""
+        """Whether it requests temperature 0, which ends once the server has refused it."""
         self._set_by_user = Abilities(sees_photos=sees_photos, context_window=context_window)
         self._reply_tokens = reply_tokens
         self._takes_limit = True
@@ -97,10 +97,10 @@ class ProviderChatModel:
         self._faults = FaultReader(model_name, self._address, SecretStr(api_key or ""), timeout)
         self._record = record or AbilityRecord()
         self._record_key = f"{self._address} {model_name}"
-        # Of a server of the user's own, a list of well-known models says nothing.
+        # The list of well-known models does not apply to the user's own server.
         self._published = Abilities(context_window=None if base_url else first.context_window)
         self.mode: Mode = _first_mode(self._known)
-        """The way to ask for a tool that works here, as far as is known."""
+        """The way to ask for a tool that works on this server, as far as is known."""
 
     def __repr__(self) -> str:
         return f"ProviderChatModel({self.name!r}, {self._address!r})"
@@ -110,7 +110,7 @@ class ProviderChatModel:
         return self.known_abilities.sees_photos is not False
 
     async def abilities(self, probe: tuple[Probe, ...] = ()) -> Abilities:
-        """See `ChatModel.abilities`. The server is asked once in a process, since it may be started anew with others."""
+        """See `ChatModel.abilities`. Asks the server once per process, since it may have been restarted with other options."""
         await self._ask_server()
         if "photos" in probe and self.known_abilities.sees_photos is None:
             await self._probe_photos()
@@ -121,12 +121,12 @@ class ProviderChatModel:
         return self.known_abilities
 
     def forget_abilities(self) -> None:
-        """Have everything found out anew: the server may have been started with other options."""
+        """Forgets the known abilities, since the server may have been restarted with other options."""
         self._record.keep(self._record_key, Abilities())
         self.mode, self._asked_server, self._plain_answers, self._tools_seen = "tools", False, 0, False
 
     async def choose(self, messages: Sequence[ChatMessage], tools: Sequence[Tool]) -> ToolCall:
-        """One tool call; see `ChatModel.choose`. Three retries in all, however far it goes down the ladder."""
+        """Returns one tool call; see `ChatModel.choose`. Retries three times in all, however many modes it tries."""
         retries = _RETRIES
         explained = True
         for mode in _LADDER[_LADDER.index(self.mode) :]:
@@ -146,8 +146,8 @@ class ProviderChatModel:
                     await self._wait(_RETRIES - retries, fault)
                     retries -= 1
                 elif refused:
-                    # A 500 that gives no reason may be the request's form or an outage: the form is blamed
-                    # for good only when it happens again.
+                    # A 500 without a reason may be caused by the form of the request or by an outage, so the form
+                    # is only ruled out if it happens again.
                     self._unexplained[mode] = self._unexplained.get(mode, 0) + 1
                     explained = explained and self._unexplained[mode] > 1
                     break
@@ -158,7 +158,7 @@ class ProviderChatModel:
     async def stream(
         self, messages: Sequence[ChatMessage], tools: Sequence[Tool] = ()
     ) -> AsyncGenerator[str | ToolCall | TokenUsage]:
-        """Pieces of the reply, then its usage; see `ChatModel.stream`. A reply without any text counts as a fault."""
+        """Yields the reply, then its usage; see `ChatModel.stream`. A reply without text counts as a fault."""
         native = self.mode == "tools"
         for attempt in itertools.count():
             started = False
@@ -182,7 +182,7 @@ class ProviderChatModel:
             await self._wait(attempt, fault)
 
     async def aclose(self) -> None:
-        """Close the connections of the running event loop."""
+        """Closes the connections of the running event loop."""
         model = self._models.pop(asyncio.get_running_loop(), None)
         client: Any = getattr(model, "client", None)
         if hasattr(client, "close"):
@@ -191,7 +191,7 @@ class ProviderChatModel:
     # One request
 
     async def _respond(self, messages: Sequence[ChatMessage], tools: Sequence[Tool], mode: Mode) -> "ModelResponse":
-        """The whole answer; streamed, so that a long one is not taken for a silent server."""
+        """Returns the whole answer. It is streamed, so that a long one does not look like a silent server."""
         longest = max((tool.longest or CALL_TOKENS for tool in tools), default=CALL_TOKENS)
         events = self._events(
             prompt_for(mode, messages, tools),
@@ -212,7 +212,7 @@ class ProviderChatModel:
         request = parameters(tools if native else (), "tools")
         turns = messages
         if not tools:
-            turns = in_words(messages)  # some servers take no tool messages where no tools are offered
+            turns = in_words(messages)  # some servers refuse tool messages if no tools are offered
         elif not native:
             turns = prompt_with_choice(messages, tools)
         line = RequestLine(tools)
@@ -257,9 +257,9 @@ class ProviderChatModel:
         longest: int,
         tool_choice: Literal["required"] | None = None,
     ) -> AsyncGenerator[tuple["StreamedResponse", Any]]:
-        """The events of one request, then None. Every failure of the service is a `FaultError`.
+        """Yields the events of one request, then None. Every failure of the service is a `FaultError`.
 
-        What a server takes no part of (a temperature, a limit of the answer, so many photos) is left out when it says so.
+        Leaves out what the server refuses: the temperature, the limit of the answer, or too many photos.
         """
         limit = longest if self._takes_limit else None
         while True:
@@ -298,7 +298,7 @@ class ProviderChatModel:
         from pydantic_ai.direct import model_request_stream
         from pydantic_ai.settings import ModelSettings
 
-        # pydantic-ai names the class of the older httpx in its type; the client in use is httpx2's.
+        # pydantic-ai's type names the class of the older httpx, but the client in use is httpx2's.
         timeout: Any = httpx2.Timeout(self._timeout, connect=_CONNECT_TIMEOUT)
         settings = ModelSettings(max_retries=0, timeout=timeout)
         if limit:
@@ -325,9 +325,9 @@ class ProviderChatModel:
         except FaultError as error:
             fault = error.fault
         except Exception as error:
-            # The SDKs let anything through that a server's answer can provoke in them: TypeError, AttributeError, …
+            # The SDKs raise any error that a server's answer can provoke in them: TypeError, AttributeError, …
             fault = self._faults.of(error, has_photos=photos > 0)
-        # Raised outside of the handler, without a cause: the SDK's errors carry requests, and those the key.
+        # Raised outside the handler, without a cause, because the SDK's errors contain requests with the key.
         raise FaultError(fault)
 
     def _photos_sent(self, messages: Sequence[ChatMessage]) -> int:
@@ -338,7 +338,7 @@ class ProviderChatModel:
         return count if at_most is None else min(count, at_most)
 
     def _model(self) -> "Model[Any]":
-        """The model with its connections, which belong to one event loop."""
+        """Returns the model with the connections of the running event loop."""
         loop = asyncio.get_running_loop()
         if loop not in self._models:
             self._models[loop] = self._connect()
@@ -375,7 +375,7 @@ class ProviderChatModel:
                 read.append(MalformedReplyError(str(error), text=call.args_as_json_str(), usage=TokenUsage(0, 0)))
         first, further = read[0], tuple(read[1:])
         if isinstance(first, MalformedReplyError):
-            # What follows a call that failed may rest on it.
+            # The calls after a failed one may depend on it.
             raise MalformedReplyError(str(first), text=first.text, usage=usage)
         return replace(first, usage=usage, further=further)
 
@@ -386,7 +386,7 @@ class ProviderChatModel:
         self.mode = mode
 
     def _doubt_tools(self) -> None:
-        """A server may drop the tools from the prompt without a word; then its model can only ever answer in text."""
+        """Gives up on tools after two plain answers: a server may silently drop them, and its model never sees them."""
         self._plain_answers += 1
         if self._plain_answers > 1 and not self._tools_seen:
             self._learn(calls_tools=False)
@@ -407,18 +407,18 @@ class ProviderChatModel:
         """See `ChatModel.known_abilities`."""
         return self._set_by_user.over(self._known).over(self._published)
 
-    def _learn(self, **found: bool | int) -> None:
+    def _learn(self, **abilities: bool | int) -> None:
         known = self._known
-        if any(getattr(known, name) != value for name, value in found.items()):
-            self._record.keep(self._record_key, replace(known, **found))  # type: ignore[arg-type]
+        if any(getattr(known, name) != value for name, value in abilities.items()):
+            self._record.keep(self._record_key, replace(known, **abilities))  # type: ignore[arg-type]
 
     async def _ask_server(self) -> None:
         client: Any = getattr(self._model(), "client", None)
         if self._asked_server or not hasattr(client, "chat"):
             return
-        if said := await ask_server(client, self._address, self._faults.model_name):
+        if reported := await ask_server(client, self._address, self._faults.model_name):
             self._asked_server = True
-            self._record.keep(self._record_key, said.over(self._known))
+            self._record.keep(self._record_key, reported.over(self._known))
 
     async def _probe_photos(self) -> None:
         answer = ""

@@ -1,4 +1,4 @@
-"""From the settings of a provider to pydantic-ai's model of it; nothing is sent yet."""
+"""Builds pydantic-ai's model for a provider from the settings. Nothing is sent yet."""
 
 import inspect
 import re
@@ -12,18 +12,18 @@ if TYPE_CHECKING:
     from pydantic_ai.providers import Provider
 
 _OPENAI_PREFIXES = ("openai", "openai-chat")
-# With a base URL these all mean "the OpenAI-compatible server at that address".
+# With a base URL, these all mean an OpenAI-compatible server at that address.
 _COMPATIBLE_PREFIXES = (*_OPENAI_PREFIXES, "openai-compatible", "vllm", "ollama", "litellm", "llamacpp", "lmstudio")
 _SERVER_PREFIXES = ("openai-compatible", "llamacpp", "lmstudio")
 _WANTS_KEY = re.compile(r"`([A-Z0-9_]*(?:KEY|TOKEN)[A-Z0-9_]*)` environment variable")
 _THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 
-# No chunk equals these, so pydantic-ai leaves the tags in the text to `ThoughtFilter`, which also knows cut ones.
+# These match nothing, so pydantic-ai leaves the tags in the text for `ThoughtFilter`, which also handles split tags.
 _NO_THINKING_TAGS = ("", "")
 
 
 def connect(name: str, base_url: str | None, api_key: str | None) -> "Model[Any]":
-    """The model with connections of its own, opened on first use. Raises `ModelUnavailableError`."""
+    """Returns the model with its own connections, which open on first use. Raises `ModelUnavailableError`."""
     prefix, _, model_name = name.partition(":")
     try:
         if base_url and prefix in _COMPATIBLE_PREFIXES:
@@ -41,7 +41,7 @@ def connect(name: str, base_url: str | None, api_key: str | None) -> "Model[Any]
         if prefix in _COMPATIBLE_PREFIXES:
             problem = str(error)
     except Exception as error:
-        # UserError, the SDKs' own errors and whatever a provider's constructor raises about its settings.
+        # pydantic-ai's UserError, the SDKs' own errors, and whatever a provider's constructor raises about its settings.
         problem = str(error).partition(" To try Pydantic AI")[0].rstrip(".")
         if api_key:
             problem = problem.replace(api_key, "***")
@@ -56,14 +56,14 @@ def connect(name: str, base_url: str | None, api_key: str | None) -> "Model[Any]
 
 
 def _compatible_provider(base_url: str, api_key: str | None) -> "Provider[Any]":
-    """Unlike `OpenAIProvider`, it never sends the OPENAI_API_KEY of the environment to another server."""
+    """Returns a provider that, unlike `OpenAIProvider`, never sends OPENAI_API_KEY from the environment to another server."""
     import httpx2
     from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 
     address = urlsplit(base_url)
     if address.scheme not in ("http", "https"):
         raise ValueError(f"the address {public_address(base_url)!r} must start with http:// or https://")
-    # A server on this machine is not behind the proxy that the environment may name.
+    # A server on this machine is never behind a proxy from the environment.
     client = httpx2.AsyncClient(trust_env=False) if address.hostname in _THIS_MACHINE else None
     return OpenAICompatibleProvider("openai-compatible", base_url=base_url, api_key=api_key, http_client=client)
 
@@ -77,7 +77,7 @@ def _openai_model(model_name: str, provider: "Provider[Any]", *, is_compatible: 
         supports_json_schema_output=True,
         supports_json_object_output=True,
         thinking_tags=_NO_THINKING_TAGS,
-        # Servers that copy the API know `max_tokens`; OpenAI's own newer models refuse it.
+        # Compatible servers use `max_tokens`, which OpenAI's own newer models refuse.
         openai_chat_supports_max_completion_tokens=not is_compatible,
     )
     return OpenAIChatModel(model_name, provider=provider, profile=profile)
@@ -94,7 +94,7 @@ def _other_model(name: str, base_url: str | None, api_key: str | None) -> "Model
         try:
             build = infer_provider_class(provider_name)
         except ValueError:
-            raise ValueError(f"{prefix!r} is no provider that pydantic-ai knows") from None
+            raise ValueError(f"{prefix!r} is not a provider that pydantic-ai knows") from None
         unknown = given.keys() - inspect.signature(build).parameters.keys()
         if unknown:
             raise ValueError(f"{prefix!r} takes no {' and no '.join(f'chat_{key}' for key in sorted(unknown))}")
@@ -104,7 +104,7 @@ def _other_model(name: str, base_url: str | None, api_key: str | None) -> "Model
 
 
 def public_address(url: str) -> str:
-    """The address without user, password and query."""
+    """Returns the address without user, password and query."""
     parts = urlsplit(url)
     if not parts.netloc:
         return url

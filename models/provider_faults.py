@@ -1,4 +1,4 @@
-"""Why a request to a provider failed: a sentence for the user, and what may be done about it."""
+"""Explains why a request to a provider failed: a sentence for the user, and what can be done about it."""
 
 import logging
 import re
@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """`sentence` is for the user; the rest says what may be done."""
+    """A failed request. `sentence` is for the user; the other fields say what can be done."""
 
     sentence: str
     retry: bool = False
@@ -33,16 +33,16 @@ class Fault:
     about_tools: bool = False
     about_temperature: bool = False
     about_limit: bool = False
-    """The server takes no limit of the answer, or not this one."""
+    """The server refuses a limit for the answer, or this limit."""
     about_photos: bool = False
     final: bool = False
-    """No other way to ask for a tool would help."""
+    """Asking for the tool in another way would not help."""
     unreachable: bool = False
-    """Says nothing of the request: nobody answers, or answers nobody."""
+    """The failure has nothing to do with this request: the server answers nobody."""
     context_window: int | None = None
-    """How many tokens the model takes, where the server says so."""
+    """The number of tokens that the model accepts, if the server says so."""
     photos_per_prompt: int | None = None
-    """How many photos the server takes, where it says so."""
+    """The number of photos that the server accepts, if it says so."""
 
 
 class FaultError(Exception):
@@ -53,7 +53,7 @@ class FaultError(Exception):
 
 @dataclass(frozen=True)
 class FaultReader:
-    """Reads the errors of pydantic-ai, of the SDKs and of the network, for one model at one address."""
+    """Interprets the errors of pydantic-ai, the SDKs and the network, for one model at one address."""
 
     model_name: str
     address: str
@@ -102,7 +102,7 @@ class FaultReader:
         if isinstance(error, failed.UserError):
             return Fault(f"{self.model_at} cannot take this request{self._words(error)}.", final=True)
         if not isinstance(error, failed.AgentRunError):
-            # A mistake in the SDK or here looks no different, so its place is logged; its words might hold the key.
+            # A bug in the SDK or in M2A looks the same, so its place is logged, but not its message, which may contain the key.
             place = traceback.extract_tb(error.__traceback__)[-1]
             _log.warning(
                 "%s at %s:%s, over what %s answers.", type(error).__name__, place.filename, place.lineno, where
@@ -161,7 +161,7 @@ class FaultReader:
         )
 
     def _words(self, error: Any) -> str:
-        """What the server said, as the end of a sentence; short, on one line and without the key."""
+        """Returns the server's message as the end of a sentence: short, on one line and without the key."""
         body = getattr(error, "body", None)
         while isinstance(body, Mapping):
             body = body.get("error") or body.get("message") or body.get("detail")

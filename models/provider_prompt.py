@@ -1,4 +1,4 @@
-"""Our messages and tools as pydantic-ai's, and its answers back."""
+"""Converts messages and tools to those of pydantic-ai, and its answers back."""
 
 import itertools
 import json
@@ -16,9 +16,9 @@ Mode = Literal["tools", "json_schema", "json_object", "text"]
 
 
 def prompt(messages: Sequence[ChatMessage], *, photos_at_most: int) -> "list[ModelMessage]":
-    """One system message and then turns that alternate: many chat templates take nothing else.
+    """Returns one system message followed by alternating turns, since many chat templates accept nothing else.
 
-    Of more photos the last ones are sent; of the others stands the label, with a word on that.
+    Only the last `photos_at_most` photos are sent; the others are replaced by their labels with a remark.
     """
     from pydantic_ai.messages import ModelRequest, ModelResponse, SystemPromptPart, UserPromptPart
 
@@ -33,7 +33,7 @@ def prompt(messages: Sequence[ChatMessage], *, photos_at_most: int) -> "list[Mod
             turns.append(ModelRequest(parts=[SystemPromptPart(_as_text(content))]))
         else:
             request = _results(parts)
-            # A plain string where there is no photo: some servers' templates know no list of parts.
+            # Without photos, the content is a plain string, since some servers' templates accept no list of parts.
             is_text = all(isinstance(part, str) for part in content)
             if content:
                 request.append(UserPromptPart(_as_text(content) if is_text else content))
@@ -42,14 +42,14 @@ def prompt(messages: Sequence[ChatMessage], *, photos_at_most: int) -> "list[Mod
 
 
 def prompt_for(mode: Mode, messages: Sequence[ChatMessage], tools: Sequence[Tool]) -> list[ChatMessage]:
-    """The messages as this way to ask for a tool wants them: without tool messages, the tools are named in words."""
+    """Returns the messages for a mode. In modes without tool messages, an instruction describes the tools."""
     if mode == "tools":
         return list(messages)
     return _with_instruction(json_reply.instruction(tools), messages)
 
 
 def prompt_with_choice(messages: Sequence[ChatMessage], tools: Sequence[Tool]) -> list[ChatMessage]:
-    """The same for a reply, in place of which a tool may be called in words."""
+    """Returns the messages for a reply instead of which the model may call a tool in text."""
     return _with_instruction(json_reply.choice(tools), messages)
 
 
@@ -75,7 +75,7 @@ def parameters(tools: Sequence[Tool], mode: Mode) -> "ModelRequestParameters":
     output = OutputObjectDefinition(
         json_reply.schema(tools), name="tool_call", strict=all(tool.strict for tool in tools)
     )
-    # The template is ours (`json_reply.instruction`), so pydantic-ai adds none.
+    # `json_reply.instruction` is already in the prompt, so pydantic-ai must not add its own template.
     output_mode: Literal["native", "prompted"] = "native" if mode == "json_schema" else "prompted"
     return ModelRequestParameters(output_mode=output_mode, output_object=output, prompted_output_template=False)
 
@@ -87,9 +87,9 @@ def usage_of(usage: Any) -> TokenUsage:
 
 
 def is_cut(response: "StreamedResponse") -> bool:
-    """Whether a stream of an OpenAI-compatible server ended politely before its end.
+    """Returns whether the stream of an OpenAI-compatible server ended without an error before the answer was complete.
 
-    A finish reason says nothing about the answer, but an answer with neither a reason nor a usage is not over.
+    A finish reason proves nothing about the answer, but an answer with neither a reason nor a usage is incomplete.
     """
     from pydantic_ai.models.openai import OpenAIStreamedResponse
 
@@ -127,7 +127,7 @@ def _results(parts: Sequence[object]) -> "list[ModelRequestPart]":
 
 
 def _unsent(messages: Sequence[ChatMessage], photos_at_most: int) -> dict[int, str]:
-    """What stands for the photos that are not sent, by the identity of their part."""
+    """Returns the texts that replace photos that are not sent, by the identity of their part."""
     photos = [part for message in messages for part in message.parts if isinstance(part, PhotoPart)]
     left_out = photos[: max(0, len(photos) - photos_at_most)]
     remark = " (not sent: there are more photos than the model takes)" if photos_at_most else ""

@@ -1,4 +1,4 @@
-"""A tool call in place of a reply, from a model that can only write: the first thing that it writes is a JSON object."""
+"""Detects a tool call instead of a reply from a model without tool calls: its text starts with a JSON object."""
 
 from collections.abc import Sequence
 
@@ -10,9 +10,9 @@ _MARKS = ('"tool"', "<tool_call")
 
 
 class RequestLine:
-    """Takes a reply piece by piece and gives back what may be shown; what may be a call is held until it is known.
+    """Takes a reply piece by piece and returns the text to show. What may be a call is held back until that is certain.
 
-    Once `call` is set, nothing more of the reply counts.
+    Once `call` is set, the rest of the reply does not count.
     """
 
     def __init__(self, tools: Sequence[Tool]) -> None:
@@ -22,7 +22,7 @@ class RequestLine:
         self.call: ToolCall | None = None
 
     def feed(self, piece: str) -> str:
-        """The visible text that this piece completes, perhaps none."""
+        """Returns the visible text that this piece completes, which may be empty."""
         if self._is_text:
             return piece
         self._held += piece
@@ -34,7 +34,7 @@ class RequestLine:
         return ""
 
     def finish(self) -> str:
-        """What was held back and is no call. Raises `MalformedReplyError` for a call that cannot be carried out."""
+        """Returns the text that was held back and is not a call. Raises `MalformedReplyError` for an invalid call."""
         if self.call is not None:
             return ""
         if not self._is_text and any(mark in self._held for mark in _MARKS):

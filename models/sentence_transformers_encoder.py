@@ -11,9 +11,9 @@ from models.weights import module_hash
 
 
 class SentenceTransformersEncoder:
-    """Loads what is on this machine and asks no model hub. Calls from several threads run one after the other.
+    """Loads a model from this machine, without contacting a model hub. Calls from several threads run one after another.
 
-    No prompt is put before a text: models that want "query:" and "passage:" lose some quality here.
+    Adds no prompt before a text, so models that expect "query:" and "passage:" lose some quality.
     """
 
     def __init__(self, name: str) -> None:

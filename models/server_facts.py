@@ -1,4 +1,4 @@
-"""What a server says of its model without being asked for an answer: `/models`, and `/api/show` of Ollama."""
+"""Reads what a server reports about its model: `/models`, and Ollama's `/api/show`."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -14,31 +14,31 @@ _TIMEOUT = 5.0
 
 
 async def ask_server(client: Any, base_url: str, model_name: str) -> Abilities | None:
-    """What it says, or None where it could not be asked now. `client` is the OpenAI SDK's.
+    """Returns the reported abilities, or None if the server cannot be reached now. `client` is the OpenAI SDK's.
 
-    Whatever the answer, nothing is raised: most servers say little, and many nothing.
+    Never raises, because most servers report little or nothing.
     """
     try:
         listed = await _get(client, "/models")
     except Exception as error:
-        # The SDK lets anything through that an answer can provoke in it; only a status is an answer.
+        # The SDK raises any error that an answer can provoke in it; only an error with a status is an answer.
         return Abilities() if getattr(error, "status_code", 503) < 500 else None
     entry = _entry(listed, model_name)
-    said = of_entry(entry)
+    reported = of_entry(entry)
     if entry.get("owned_by") == "library":  # Ollama's name for itself
         try:
             root = "{0.scheme}://{0.netloc}".format(urlsplit(base_url))
             shown = await client.post(
                 f"{root}/api/show", body={"model": model_name}, cast_to=object, options=_options()
             )
-        except Exception:  # as above; what `/models` said counts
-            return said
-        return of_ollama(shown).over(said)
-    return said
+        except Exception:  # as above; the report of `/models` remains
+            return reported
+        return of_ollama(shown).over(reported)
+    return reported
 
 
 def of_entry(entry: Mapping[str, Any]) -> Abilities:
-    """What an entry of `/models` says."""
+    """Returns the abilities in an entry of `/models`."""
     meta = entry.get("meta")
     places = [entry, meta if isinstance(meta, Mapping) else {}]
     windows = (place.get(name) for place in places for name in _WINDOWS)
@@ -50,7 +50,7 @@ def of_entry(entry: Mapping[str, Any]) -> Abilities:
 
 
 def of_ollama(shown: object) -> Abilities:
-    """What `/api/show` says. Its `context_length` is what the model could take; the server gives it `num_ctx`."""
+    """Returns the abilities in `/api/show`. The window is `num_ctx`, since `context_length` is only the model's maximum."""
     if not isinstance(shown, Mapping):
         return Abilities()
     capabilities = shown.get("capabilities")
@@ -65,7 +65,7 @@ def of_ollama(shown: object) -> Abilities:
 
 
 def _entry(listed: object, model_name: str) -> Mapping[str, Any]:
-    """The model's entry; that of a server with a single model, whatever it calls it."""
+    """Returns the model's entry, or the only entry if the server has a single model under another name."""
     entries = listed.get("data") if isinstance(listed, Mapping) else None
     if not isinstance(entries, Sequence):
         return {}

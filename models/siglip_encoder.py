@@ -15,7 +15,7 @@ _BATCH = 8
 
 
 class SiglipEncoder:
-    """A folder, or a model of the local cache; no model hub is asked. Safe to call from threads."""
+    """Loads a model from a folder or the local cache, without contacting a model hub. Thread-safe."""
 
     word_dimensions: int | None = None
 

@@ -1,4 +1,4 @@
-"""Captions without a language model."""
+"""Captions from image tags, without a language model."""
 
 import asyncio
 from io import BytesIO
@@ -12,7 +12,7 @@ _MINIMUM_PROBABILITY = 0.2
 
 
 class TagCaptioner:
-    """Such as "perhaps a golden retriever", "perhaps a beagle or a basset hound", or "" where no class is likely."""
+    """Makes captions such as "perhaps a golden retriever" or "perhaps a beagle or a basset hound"; "" if nothing is likely."""
 
     def __init__(self, network: EfficientNet) -> None:
         self.captioner_id = f"tags:{network.network_id}"

@@ -1,4 +1,4 @@
-"""Sentences to vectors: the protocols."""
+"""The protocols of text encoders."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,23 +10,23 @@ MINILM = "all-MiniLM-L6-v2"
 
 
 class TextEncoder(Protocol):
-    """`encoder_id` changes whenever the vectors would; an index refuses to mix two of them."""
+    """Encodes texts as vectors. `encoder_id` changes whenever the vectors change, and an index refuses to mix two encoders."""
 
     encoder_id: str
     dimensions: int
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
-        """Unit vectors, float32, shape (len(texts), dimensions), in the order of the texts."""
+        """Returns float32 vectors of unit length, in the shape (len(texts), dimensions), in the order of the texts."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class TokenStates:
-    """A text's tokens, each in the light of the whole text.
+    """The contextual states of a text's tokens.
 
-    `vector` is what `encode` gives for the text. `states` has a row for each token of the text, float32, not of unit
-    length; `spans` holds, row by row, where the token begins in the text and where it ends. What a model puts around a
-    text (as [CLS]) has no row. A text without tokens has no rows, and what is past the model's length has none either.
+    `vector` is the result of `encode`. `states` has a float32 row for each token, not of unit length, and `spans` holds the start
+    and the end of each token in the text. The tokens that a model adds (such as [CLS]) have no row, and neither does text
+    beyond the model's maximum length.
     """
 
     vector: np.ndarray
@@ -36,13 +36,22 @@ class TokenStates:
 
 @runtime_checkable
 class TokenEncoder(TextEncoder, Protocol):
-    """A text encoder that also shows the tokens behind its vectors."""
+    """A text encoder that also returns the states of single tokens."""
 
     def encode_tokens(self, texts: Sequence[str]) -> list[TokenStates]:
-        """In the order of the texts."""
+        """Returns the token states of each text, in order."""
+        ...
+
+
+@runtime_checkable
+class WordingEncoder(TextEncoder, Protocol):
+    """A text encoder that also shows how a text is put: whether it tells, asks or bids, more than what it is about."""
+
+    def encode_wordings(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """What `encode` gives, and beside it the vectors of the wording, float32, not of unit length, in the same order."""
         ...
 
 
 def well_formed(text: str) -> str:
-    """The text with lone surrogates, which no tokenizer takes, as question marks. Its length stays."""
+    """Returns the text with question marks for lone surrogates, which no tokenizer accepts. Its length stays the same."""
     return text.encode("utf-8", "replace").decode()

@@ -1,15 +1,15 @@
-"""`<think>…</think>` in a reply: what a reasoning model thinks aloud is no part of what it says."""
+"""Removes the thoughts of reasoning models (`<think>…</think>`) from replies."""
 
 _OPEN, _CLOSE = "<think>", "</think>"
 
 
 class ThoughtFilter:
-    """Takes a reply piece by piece and gives back what may be shown; a tag may be cut between two pieces.
+    """Takes a reply piece by piece and returns the text to show. A tag may be split between two pieces.
 
-    Thoughts that never end are dropped at the start of a reply (it was cut off while thinking) and kept as
-    they stand after visible text (the model wrote about the tag). `begins_thinking` is for a model whose template opens
-    the thoughts unseen: its reply begins inside of them. Where that was not known, `met_lone_end` tells it afterwards:
-    what stood before the lone `</think>` and is shown already cannot be taken back.
+    Thoughts that never end are dropped at the start of a reply, which was cut off while thinking, but kept after visible text,
+    where the model just wrote about the tag. `begins_thinking` is for models whose template already opens the thoughts, so that
+    the reply begins inside them. If this was not known, `met_lone_end` reports it afterwards; text before the lone `</think>`
+    that was already shown cannot be taken back.
     """
 
     def __init__(self, *, begins_thinking: bool = False) -> None:
@@ -20,7 +20,7 @@ class ThoughtFilter:
         self.met_lone_end = False
 
     def feed(self, piece: str) -> str:
-        """The visible text that this piece completes, perhaps none."""
+        """Returns the visible text that this piece completes, which may be empty."""
         self._held += piece
         visible = ""
         while True:
@@ -43,7 +43,7 @@ class ThoughtFilter:
         return visible
 
     def finish(self, *, cut_off: bool = False) -> str:
-        """What was held back; call it once, after the last piece. `cut_off` where the reply met its limit."""
+        """Returns the text that was held back. Call it once, at the end. `cut_off` is whether the reply hit its limit."""
         held, self._held = self._held, ""
         if not self._thinking or (self._unopened and not cut_off):
             return self._show(held)
@@ -57,19 +57,19 @@ class ThoughtFilter:
 
 
 def without_thoughts(text: str) -> str:
-    """A whole reply without its thoughts, also where the template had opened them and only `</think>` is seen."""
+    """Returns a whole reply without its thoughts, also if the template opened them and the text contains only `</think>`."""
     thoughts = ThoughtFilter()
     return (thoughts.feed(text) + thoughts.finish()).strip()
 
 
 def has_lone_end(text: str) -> bool:
-    """Whether the text ends thoughts that it did not begin."""
+    """Returns whether the text ends thoughts that it did not begin."""
     thoughts = ThoughtFilter()
     thoughts.feed(text)
     return thoughts.met_lone_end
 
 
 def _partial_tag(text: str) -> int:
-    """How many characters at the end of the text may be the beginning of a tag."""
+    """Returns the number of characters at the end of the text that may be the beginning of a tag."""
     longest = min(len(text), len(_CLOSE) - 1)
     return next((n for n in range(longest, 0, -1) if text.endswith((_OPEN[:n], _CLOSE[:n]))), 0)

@@ -1,4 +1,4 @@
-"""Chat models in this process, through transformers: from a folder, or by name from the hub or its cache."""
+"""Chat models that run in this process through transformers, from a folder or by name from the hub or its cache."""
 
 import asyncio
 import io
@@ -30,13 +30,13 @@ from models.chat_model import (
 from models.request_line import RequestLine
 from models.thoughts import ThoughtFilter, has_lone_end
 
-# The longest tool call, a memory of 2,000 characters, with room to spare: a small model that finds no end must find one.
+# Enough for the longest tool call, a memory of 2,000 characters; small models may otherwise never stop.
 _CALL_TOKENS = 768
 
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    """`reader` is the processor of a model that is given photos, else the tokenizer."""
+    """A loaded model. `reader` is its processor if it is given photos, or else its tokenizer."""
 
     model: Any
     reader: Any
@@ -75,14 +75,14 @@ class TransformersChatModel:
 
     @property
     def sees_photos(self) -> bool:
-        """Whether it is a vision model; asked of its config file, which is cheap, while it is not loaded."""
+        """Whether it is a vision model. Before it is loaded, its config file says so."""
         if self._loaded:
             return self._loaded.reads_photos
         return self._show_photos and "vision_config" in _config_on_disk(self._where)
 
     @property
     def known_abilities(self) -> Abilities:
-        """See `ChatModel.known_abilities`; all of it stands in the model's config."""
+        """See `ChatModel.known_abilities`. The model's config contains all of them."""
         return Abilities(
             sees_photos=self.sees_photos,
             calls_tools=False,
@@ -95,11 +95,11 @@ class TransformersChatModel:
         return self.known_abilities
 
     def load(self) -> None:
-        """Load the weights now. Raises `ChatModelError`."""
+        """Loads the weights now. Raises `ChatModelError`."""
         self._jobs.submit(self._load).result()
 
     async def choose(self, messages: Sequence[ChatMessage], tools: Sequence[Tool]) -> ToolCall:
-        """One tool call, read out of the model's text; see `ChatModel.choose`."""
+        """Returns one tool call, parsed from the model's text; see `ChatModel.choose`."""
         prompt = [*messages, ChatMessage("system", (json_reply.instruction(tools),))]
         text, usage = "", TokenUsage()
         longest = max((tool.longest or _CALL_TOKENS for tool in tools), default=_CALL_TOKENS)
@@ -119,7 +119,7 @@ class TransformersChatModel:
     async def stream(
         self, messages: Sequence[ChatMessage], tools: Sequence[Tool] = ()
     ) -> AsyncGenerator[str | ToolCall | TokenUsage]:
-        """Pieces of the reply, then its usage; see `ChatModel.stream`."""
+        """Yields the reply, then its usage; see `ChatModel.stream`."""
         thoughts, line = ThoughtFilter(begins_thinking=self._thinks_unopened), RequestLine(tools)
         empty = True
         prompt = [*messages, ChatMessage("system", (json_reply.choice(tools),))] if tools else messages
@@ -146,7 +146,7 @@ class TransformersChatModel:
                     yield piece
 
     async def aclose(self) -> None:
-        """Wait for the thread; what it generates should be cancelled first. The model is not usable afterwards."""
+        """Waits for the thread, whose work should be cancelled first. The model cannot be used afterwards."""
         await asyncio.to_thread(self._jobs.shutdown)
 
     # In the event loop
@@ -154,13 +154,13 @@ class TransformersChatModel:
     async def _generate(
         self, messages: Sequence[ChatMessage], *, at_most: int | None = None, **settings: Any
     ) -> AsyncGenerator[str | TokenUsage]:
-        """The raw text as it is made, then the usage. Closing it stops the thread at the next token."""
+        """Yields the raw text as it is generated, then the usage. Closing it stops the thread at the next token."""
         loop = asyncio.get_running_loop()
         made: asyncio.Queue[str | TokenUsage | Exception] = asyncio.Queue()
         stopped = threading.Event()
 
         def emit(item: str | TokenUsage | Exception) -> None:
-            with suppress(RuntimeError):  # the loop is closed: nobody listens any more
+            with suppress(RuntimeError):  # the loop is closed, so nobody is listening
                 loop.call_soon_threadsafe(made.put_nowait, item)
 
         settings["max_new_tokens"] = at_most or self._reply_tokens
@@ -192,7 +192,7 @@ class TransformersChatModel:
         except ChatModelError as error:
             emit(error)
         except Exception as error:
-            # Models bring code of their own and fail in every way; the loop waits for word from here.
+            # Models come with their own code and can raise any error; the loop waits until something is emitted.
             reason = "there is not enough memory" if _is_out_of_memory(error) else _first_line(error)
             emit(ChatModelError(f"{self._called} failed: {reason}."))
 
@@ -238,7 +238,7 @@ class TransformersChatModel:
         try:
             text = _render(loaded, turns, options)
         except TemplateError:
-            # Some templates refuse a system message; the first turn can say the same.
+            # Some templates refuse a system message, so its text moves to the first turn.
             text = _render(loaded, _without_system(turns), options)
         if not loaded.reads_photos:
             return loaded.tokenizer(text, add_special_tokens=False, return_tensors="pt")
@@ -266,7 +266,7 @@ class TransformersChatModel:
                 f"{install_command(VISION)} in the folder of M2A, or set M2A_CHAT_SEES_PHOTOS=false."
             ) from None
         except Exception as error:
-            # A damaged folder shows as OSError, ValueError, KeyError, SafetensorError or JSONDecodeError.
+            # A damaged folder causes OSError, ValueError, KeyError, SafetensorError or JSONDecodeError.
             if is_folder:
                 remedy = "is it the complete folder of a chat model?"
             else:
@@ -286,7 +286,7 @@ def _from_pretrained(where: str, is_folder: bool, show_photos: bool) -> _Loaded:
     config = AutoConfig.from_pretrained(where, local_files_only=is_folder)
     has_vision = hasattr(config, "vision_config")
     reads_photos = has_vision and show_photos
-    # The reader first: it is small, and it is what fails where torchvision is missing.
+    # Load the reader first: it is small, and it is what fails if torchvision is missing.
     if reads_photos:
         # Without torchvision this picks the image processor that runs on Pillow.
         load_processor: Any = AutoProcessor.from_pretrained
@@ -303,7 +303,7 @@ def _from_pretrained(where: str, is_folder: bool, show_photos: bool) -> _Loaded:
 
 
 def _config_on_disk(where: str) -> dict[str, Any]:
-    """The model's config.json in its folder or in the hub's cache; empty where it is in neither."""
+    """Returns the model's config.json from its folder or the hub's cache, or {} if it is in neither."""
     path: Any = Path(where) / "config.json"
     if not path.is_file():
         from huggingface_hub import try_to_load_from_cache
@@ -329,7 +329,7 @@ def _window(config: dict[str, Any]) -> int | None:
 
 
 def _streamer(tokenizer: Any, emit: Callable[[str], None]) -> Any:
-    """A streamer whose finished words go to `emit`; transformers' own iterators hang when generation fails."""
+    """Returns a streamer that passes finished words to `emit`, since transformers' own iterators hang on failures."""
     from transformers import TextStreamer
 
     class Words(TextStreamer):
@@ -344,7 +344,7 @@ _Turn = tuple[str, list[str | PhotoPart]]
 
 
 def _turns(messages: Sequence[ChatMessage]) -> list[_Turn]:
-    """One system turn first and then turns that alternate: many chat templates take nothing else."""
+    """Returns one system turn followed by alternating turns, since many chat templates accept nothing else."""
     ordered = sorted(in_words(messages), key=lambda message: message.role != "system")
     return [
         (role, [part for message in group for part in message.parts if isinstance(part, str | PhotoPart)])
@@ -374,7 +374,7 @@ def _render(loaded: _Loaded, turns: Sequence[_Turn], options: dict[str, Any]) ->
 
 
 def _parts(parts: Sequence[str | PhotoPart]) -> list[dict[str, Any]]:
-    """Content parts of a template: each photo after its label."""
+    """Returns the content parts for a template, with each photo after its label."""
     content: list[dict[str, Any]] = []
     for part in parts:
         content.append({"type": "text", "text": part if isinstance(part, str) else part.label})

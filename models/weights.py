@@ -1,4 +1,4 @@
-"""What a set of weights is: a short hash, so that vectors of different weights never mix."""
+"""Short hashes that identify weights, so that vectors of different weights never mix."""
 
 import hashlib
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ _HASH_LENGTH = 12
 
 
 def files_hash(paths: Iterable[Path]) -> str:
-    """Twelve hex digits over the bytes of the files, in the given order."""
+    """Returns a hash of the files' bytes, in the given order, as twelve hex digits."""
     digest = hashlib.sha256()
     for path in paths:
         with path.open("rb") as file:
@@ -21,7 +21,7 @@ def files_hash(paths: Iterable[Path]) -> str:
 
 
 def module_hash(module: "Module") -> str:
-    """Twelve hex digits over the names and the bytes of a torch module's tensors."""
+    """Returns a hash of the names and bytes of a torch module's tensors, as twelve hex digits."""
     import torch
 
     digest = hashlib.sha256()

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any, Literal, Self
 
 from m2a.agents.consent_prompt import TOOL
+from m2a.agents.found_lines import NOTHING_NEAR, TOGETHER
 from tests.chat_server import Reply, mode_of, say
 
 PromptStage = Literal[
@@ -106,13 +107,16 @@ class Prompt:
     @cached_property
     def memories(self) -> dict[int, dict[str, Any]]:
         """The memories among the material by id, the first met first."""
-        found: dict[int, dict[str, Any]] = {}
+        return _memories([line for block in self.blocks for line in block.body.splitlines()])
+
+    @cached_property
+    def found(self) -> dict[int, dict[str, Any]]:
+        """The memories less those that are told as the nearest alone."""
+        lines = []
         for block in self.blocks:
-            for line in block.body.splitlines():
-                if line.startswith('{"memory_id"'):
-                    memory = json.loads(line)
-                    found.setdefault(memory["memory_id"], memory)
-        return found
+            before, _, after = block.body.partition(NOTHING_NEAR)
+            lines += before.splitlines() + after.partition(TOGETHER)[2].splitlines()
+        return _memories(lines)
 
     @property
     def message_id(self) -> int:
@@ -164,6 +168,14 @@ class Prompt:
     @staticmethod
     def _block(fence: str) -> re.Pattern[str]:
         return re.compile(rf"^([^\n]*):\n<data-{fence}>\n(.*?)\n</data-{fence}>$", re.M | re.S)
+
+
+def _memories(lines: Sequence[str]) -> dict[int, dict[str, Any]]:
+    memories = [json.loads(line) for line in lines if line.startswith('{"memory_id"')]
+    found: dict[int, dict[str, Any]] = {}
+    for memory in memories:
+        found.setdefault(memory["memory_id"], memory)
+    return found
 
 
 def accept_all(prompt: Prompt) -> dict[str, Any]:

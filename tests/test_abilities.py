@@ -173,13 +173,13 @@ def test_the_doctor_says_what_the_model_can_do(serve, tmp_path):
     lines = told(server, tmp_path)
     assert "  chat model: openai:small answers" in lines
     assert {"    It sees photos.", "    It calls tools."} <= set(lines)
-    assert "    A prompt and its answer have 8192 tokens, as its server says." in lines
+    assert "    A prompt and its answer may have 8192 tokens together, according to its server." in lines
     server.script = refusing("tools", "json_schema", then=say(json.dumps({"tool": "answer", "arguments": YES})))
     server.facts.clear()
     lines = told(server, tmp_path)
-    assert "    It sees no photos: it is given their captions, and says so." in lines, "found out anew"
+    assert "    It sees no photos: it reads their captions instead, and says so." in lines, "found out anew"
     assert any("calls no tools and follows no JSON schema" in line for line in lines)
-    assert any("16384 tokens are assumed" in line for line in lines)
+    assert any("M2A assumes 16384 tokens" in line for line in lines)
 
 
 def test_the_doctor_names_an_outage_and_what_the_user_set(serve, tmp_path):
@@ -188,8 +188,8 @@ def test_the_doctor_names_an_outage_and_what_the_user_set(serve, tmp_path):
     assert "refuses the key" in line
     server.script = capable
     lines = told(server, tmp_path, chat_sees_photos=False, context_window=4096)
-    assert any("It sees no photos (as M2A_CHAT_SEES_PHOTOS says)" in line for line in lines)
-    assert any("4096 tokens, as M2A_CONTEXT_WINDOW says" in line for line in lines)
+    assert any("It sees no photos (set by M2A_CHAT_SEES_PHOTOS)" in line for line in lines)
+    assert any("4096 tokens together (set by M2A_CONTEXT_WINDOW)" in line for line in lines)
 
 
 async def test_the_page_says_what_is_known_of_the_model_and_asks_nothing_for_it(serve, tmp_path):
@@ -197,7 +197,7 @@ async def test_the_page_says_what_is_known_of_the_model_and_asks_nothing_for_it(
     async with Assistant.open(load_settings(data_dir=tmp_path), policy=LanguagePolicy(model)) as assistant:
         await turn(assistant, "Hello")
         before = welcome.model_html("openai:small", assistant.chat_model_sentences())
-        assert "Whether it sees photos could not be found out" in before and "openai:small" in before
+        assert "M2A could not find out whether it sees photos" in before and "openai:small" in before
         await model.abilities(("photos",))
         assert "It sees photos." in welcome.model_html("openai:small", assistant.chat_model_sentences())
     async with Assistant.open(load_settings(data_dir=tmp_path / "other", chat_model="offline")) as assistant:

@@ -103,11 +103,11 @@ TOLD_ONLY: dict[str, tuple[Plant, str]] = {
     ),
     "no history": (
         lambda memory: memory.sql("DELETE FROM entry_history WHERE memory_id = 3"),
-        "The history of memory 3 does not tell of its version 1.",
+        "The history of memory 3 lacks its version 1.",
     ),
     "a change without history": (
         lambda memory: memory.sql("DELETE FROM entry_history WHERE memory_id = 5 AND change = 'deleted'"),
-        "The history of memory 5 does not tell of its version 2.",
+        "The history of memory 5 lacks its version 2.",
     ),
     "a memory's photo that is not stored": (
         lambda memory: memory.sql(f"INSERT INTO entry_photo VALUES ('{memory.bank.owner}', 3, 0, '{'ef' * 32}')"),
@@ -135,7 +135,7 @@ def test_it_is_named_and_mended(memory, fault):
     plant(memory)
     assert verify(memory.stores) == [sentence.format(photo=first_photo(memory))]
     assert repair(memory.stores) in (
-        ["Put 1 record of the index right."],
+        ["Corrected 1 record in the index."],
         ["Removed 1 photo file that no message shows."],
     )
     assert verify(memory.stores) == []
@@ -165,7 +165,7 @@ def test_an_update_that_was_set_aside_is_named_and_tried_again(memory):
     assert verify(memory.stores) == [
         f"The update after message {reply.message_id} failed and was set aside; `m2a repair` retries it."
     ]
-    assert repair(memory.stores) == ["1 update that failed will be tried again at the next turn."]
+    assert repair(memory.stores) == ["1 failed update will be tried again at the next turn."]
     assert bank.replies.pending_updates() == [reply.message_id]
     assert verify(memory.stores) == []
 
@@ -186,7 +186,7 @@ def test_a_deleted_index_file_is_named_and_filled_again(folder):
         faults = verify(memory.stores)
         assert len(faults) == 10  # four messages, four memories, two photos
         assert all(fault.endswith(": missing.") for fault in faults)
-        assert repair(memory.stores) == ["Put 10 records of the index right."]
+        assert repair(memory.stores) == ["Corrected 10 records in the index."]
         assert verify(memory.stores) == []
         assert memory.found() == before
 
@@ -206,7 +206,7 @@ def test_a_damaged_database_is_named_and_no_photo_is_taken_for_a_stray(folder):
         file.write(bytes(size))
     with opened(folder) as memory:
         faults = verify(memory.stores)
-        assert faults and all(fault.startswith("The database file is damaged, restore it") for fault in faults)
+        assert faults and all(fault.startswith("The database file is damaged; restore it") for fault in faults)
         assert repair(memory.stores) == []
     assert len(list((folder / "photos").rglob("*.jpg"))) == 4
 
@@ -216,7 +216,7 @@ def test_photos_of_another_database_are_left_alone(folder):
         file.unlink()
     with opened(folder) as memory:
         faults = verify(memory.stores)
-        assert faults and all("is it the right database?" in fault for fault in faults)
+        assert faults and all("check that it is the right database" in fault for fault in faults)
         assert repair(memory.stores) == []
         assert len(list((folder / "photos").rglob("*.jpg"))) == 4
 

@@ -113,7 +113,7 @@ def test_the_damaged_file_is_put_aside_and_said(folder: Path, caplog: pytest.Log
         with open_memory(folder) as memory:
             memory.bank.index()
         assert (folder / "index.damaged.db").read_bytes() == damaged
-    assert "cannot be read; it is put aside as index.damaged.db" in caplog.text
+    assert "cannot be read and is moved aside as index.damaged.db" in caplog.text
 
 
 def test_where_no_file_can_be_opened_the_damaged_one_stays_and_it_is_said(

@@ -9,11 +9,11 @@ def test_what_waits_is_reviewed_by_keyboard(server: Server, visit, shoot) -> Non
     visitor = visit()
     page = visitor.page
     visitor.open(f"{server.url}/?settings=")
-    page.get_by_label("After you review them").check()
+    page.get_by_label("Ask me first").check()
     shoot(visitor, "review-rule")
     page.locator("[data-rule]").get_by_role("button", name="Save").click()
     expect(page.locator("#m2a-settings-body").get_by_text("Saved.")).to_be_visible()
-    expect(page.get_by_label("After you review them")).to_be_checked()
+    expect(page.get_by_label("Ask me first")).to_be_checked()
     visitor.open(f"{server.url}/?memory=")
     page.locator(".m-review > summary").click()
     visitor.say("My sister Ana lives in Graz.")

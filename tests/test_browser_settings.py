@@ -6,7 +6,31 @@ from pathlib import Path
 from playwright.sync_api import expect
 
 from tests.browser import SECONDS, Server
+from tests.chat_server import ChatServer, say, status
 from tests.panels import plant
+
+
+def test_a_model_is_tested_and_used_and_left_again(server: Server, visit, shoot) -> None:
+    visitor = visit()
+    page = visitor.page
+    with ChatServer(status(401)) as model:
+        visitor.open(f"{server.url}/?settings=")
+        body, foot = page.locator("#m2a-settings-body"), page.locator("#m2a-side-foot")
+        body.get_by_label("Model", exact=True).fill("openai:tiny")
+        body.get_by_label("Address of the server").fill(model.base_url)
+        body.locator("[name=chat_api_key]").fill("s3cret")
+        body.get_by_role("button", name="Test and use it").click()
+        expect(body.locator(".m-failure")).to_contain_text("Nothing was changed")
+        expect(body.locator("[name=chat_api_key]")).to_have_value("s3cret")
+        shoot(visitor, "model-refused")
+        model.script = lambda _request: say("Hello.")
+        body.get_by_role("button", name="Test and use it").click()
+        expect(body.get_by_text("In use: openai:tiny.")).to_be_visible()
+        expect(foot).to_contain_text("openai:tiny")
+        expect(body.locator("[name=chat_api_key]")).to_have_value("")
+        shoot(visitor, "model-connected")
+        body.get_by_role("button", name="Use no language model").click()
+        expect(foot).to_have_text(re.compile("No language model connected"))
 
 
 def test_the_rebuilding_of_the_index_is_cancelled_and_the_next_search_finishes_it(tmp_path: Path, visit, shoot) -> None:

@@ -63,10 +63,10 @@ def talk(playwright: Playwright, executable: str, server: Server, profile: Path,
 
     page.get_by_text("Temporary chat", exact=True).click()
     shoot(visitor, "temporary-begin")
-    page.get_by_role("button", name="Start, with my memory").click()
+    page.get_by_role("button", name="Start with memory").click()
     expect(page.locator("h1")).to_have_text("Temporary chat")
     bar = page.get_by_role("note", name="Temporary chat")
-    expect(bar).to_contain_text("Nothing here is kept. It reads your memory.")
+    expect(bar).to_contain_text("Nothing here is kept. I can look things up in my memory.")
     shoot(visitor, "temporary-empty")
     file: FilePayload = {"name": "qxnamezq.jpg", "mimeType": "image/jpeg", "buffer": photo}
     page.locator("[data-attach]").set_input_files([file])
@@ -84,6 +84,8 @@ def talk(playwright: Playwright, executable: str, server: Server, profile: Path,
     visitor.photos_load()
     shoot(visitor, "temporary-chat")
     page.get_by_label("Message to M2A").last.fill("qxtypedzq")
+    expect(page.locator("#m2a-main .m-user")).to_have_count(4)
+    expect(page.locator("#m2a-main [data-erase]")).to_have_count(0)  # it goes as a whole
     assert "temporary" not in page.url and page.title() == "Temporary chat · M2A"
 
     return visitor
@@ -95,8 +97,8 @@ def test_one_click_ends_it_and_so_does_leaving_it(server: Server, visit) -> None
     visitor.open(server.url)
     page.locator(".m-heading .m-menu").click()
     page.get_by_text("Temporary chat", exact=True).click()
-    page.get_by_role("button", name="Start, without it").click()
-    expect(page.get_by_role("note", name="Temporary chat")).to_contain_text("It does not read your memory.")
+    page.get_by_role("button", name="Start without memory").click()
+    expect(page.get_by_role("note", name="Temporary chat")).to_contain_text("I do not look into my memory.")
     visitor.say("Hello there")
     page.get_by_role("button", name="End chat").click()
     expect(page.locator("h1")).to_have_text("New conversation")

@@ -192,7 +192,7 @@ class TestCommands:
         assert done.code == 0 and "blue ball" not in done.out and "20,001 characters" in done.err
         assert done.out.count("\n") >= 2 and held() == before
         refused = told.quick("chat", "--without-memory").sentence
-        assert refused == "Only a temporary chat goes without the memory; add --temporary."
+        assert refused == "Only a temporary chat can do without the memory; add --temporary."
 
     def test_a_chat_goes_on_in_one_conversation(self, told):
         done = told.m2a("chat", typed="My uncle Emil lives in Brno.\nWhere does he live?\n")
@@ -254,10 +254,10 @@ class TestCommands:
         stray.write_bytes(b"left by a crash")
         done = told.quick("verify")
         assert done.code == 1
-        assert f"fault: No message shows the photo file {stray.name}.\n1 fault. `m2a repair` mends" in done.out
+        assert f"fault: No message shows the photo file {stray.name}.\n1 fault. `m2a repair` repairs" in done.out
         done = told.quick("repair")
         assert done == Done(
-            0, "mended: Removed 1 photo file that no message shows.\nDatabase, photos and index agree.\n", ""
+            0, "repaired: Removed 1 photo file that no message shows.\nDatabase, photos and index agree.\n", ""
         )
         done = told.quick("reindex")
         assert done.code == 0 and re.fullmatch(r"The index is rebuilt: \d+ records\.\n", done.out), done
@@ -270,10 +270,10 @@ class TestCommands:
         [number] = [line.split()[0] for line in listed if "You: My locker is qx17zz." in line]
         shown = told.quick("erase", "message", number)
         assert shown.code == 0 and f"Message {number}, You: My locker is qx17zz." in shown.out.splitlines()
-        assert "Memory" in shown.out and shown.out.endswith("add --yes to do it. There is no undo.\n")
+        assert "Memory" in shown.out and shown.out.endswith("add --yes to erase it. This cannot be undone.\n")
         assert "qx17zz" in told.quick("memory", "list").out
         kept = told.quick("erase", "message", number, "--keep-memories")
-        assert kept.code == 0 and "stays, because you keep it: My locker is qx17zz." in kept.out
+        assert kept.code == 0 and "stays, because you chose to keep it: My locker is qx17zz." in kept.out
         done = told.quick("erase", "message", number, "--yes")
         assert (
             done.code == 0
@@ -322,21 +322,21 @@ class TestCommands:
         (["run", "--port", "70000"], {}, "port .flag. cannot be 70000"),
         (["ask", "hello", "--photo", "nowhere.png"], {}, "photo nowhere.png cannot be read: No such file"),
         (["ask", "hello", "--photo", "{tmp}/pipe"], {}, "photo .*/pipe is not a file"),
-        (["ask", "caf\udce9"], {}, r"argument 'caf\\udce9' is not written in UTF-8"),
-        (["ask", "x" * 20_001], {}, "20,001 characters, and M2A takes up to 20,000 at once; send it in parts"),
+        (["ask", "caf\udce9"], {}, r"argument 'caf\\udce9' is not valid UTF-8"),
+        (["ask", "x" * 20_001], {}, "20,001 characters, and M2A accepts up to 20,000 at once; send it in parts"),
         (["memory", "list"], {"M2A_DATA_DIR": "{tmp}/settings"}, "m2a.toml is not a file; remove it"),
-        (["memory", "search", " "], {}, "no words to look for; write some"),
+        (["memory", "search", " "], {}, "Give some words to look for"),
         (["memory", "show", "7"], {}, "no memory 7; `m2a memory list`"),
         (["memory", "delete", "7"], {}, "no memory 7; `m2a memory list`"),
-        (["erase", "dog"], {}, "'dog' cannot be erased; name one of message, memory, photo"),
-        (["erase", "message", "x"], {}, "'x' is no number; `m2a erase message` shows what there is"),
-        (["erase", "memory", "--yes"], {}, "Say which memory; `m2a erase memory` shows what there is"),
+        (["erase", "dog"], {}, "'dog' cannot be erased; choose one of message, memory, photo"),
+        (["erase", "message", "x"], {}, "'x' is not a number; `m2a erase message` lists the choices"),
+        (["erase", "memory", "--yes"], {}, "Say which memory to erase; `m2a erase memory` lists the choices"),
         (
             ["erase", "photo", "7", "--keep-memories"],
             {},
-            "Memories can be kept of a message or conversation, and not of",
+            "--keep-memories only works with a message or conversation, not with",
         ),
-        (["erase", "everything", "7"], {}, "“everything” takes no name; leave .7. out"),
+        (["erase", "everything", "7"], {}, "“everything” takes no number or id; leave out .7."),
         (["erase", "message", "99", "--yes"], {}, "There is no message 99"),
         (["memory", "list"], {"M2A_DATABASE_URL": "rubbish"}, "'rubbish' is not a database address"),
         (
@@ -348,8 +348,8 @@ class TestCommands:
         (["verify"], {"M2A_DATA_DIR": "{tmp}/file"}, "/file cannot be used: it is a file; set M2A_DATA_DIR"),
         (["memory", "list"], {"M2A_DATA_DIR": "/proc/self/data"}, "/proc/self/data cannot be used"),
         (["memory", "list"], {"M2A_DATA_DIR": "/proc/self"}, "set M2A_DATA_DIR to a folder that you can write to"),
-        (["ask", "hello"], {"M2A_DATA_DIR": "{tmp}/broken"}, "database is damaged .file is not a database.; restore"),
-        (["verify"], {"M2A_DATA_DIR": "{tmp}/broken"}, "database is damaged .file is not a database.; restore"),
+        (["ask", "hello"], {"M2A_DATA_DIR": "{tmp}/broken"}, "is damaged .file is not a database.; restore"),
+        (["verify"], {"M2A_DATA_DIR": "{tmp}/broken"}, "is damaged .file is not a database.; restore"),
         (
             ["run", "--port", str(free_port())],
             {"M2A_DATA_DIR": "{tmp}/odd"},
@@ -381,11 +381,11 @@ def test_doctor_names_the_settings_where_one_is_wrong(tmp_path):
 def test_what_is_no_number_of_a_memory_is_named(tmp_path, command, number):
     done = quick(tmp_path / "data", "memory", command, number)
     said = " ".join(done.err.replace("│", " ").split())
-    assert done.code == 2 and f"'{number}' is not the number of a memory; `m2a memory list` shows them." in said
+    assert done.code == 2 and f"'{number}' is not the number of a memory; `m2a memory list` shows the numbers." in said
 
 
 def test_ask_says_what_the_memory_kept_and_undo_takes_it_back(tmp_path):
-    assert quick(tmp_path, "memory", "undo").out == "There is no change of the memory to take back.\n"
+    assert quick(tmp_path, "memory", "undo").out == "There is no change to the memory to undo.\n"
     done = quick(tmp_path, "ask", "My dog Bobo loves the blue ball.")
     assert done.code == 0 and "Remembered: “My dog Bobo loves the blue ball.”" in done.err.splitlines()
     assert "Remembered" not in done.out
@@ -393,7 +393,7 @@ def test_ask_says_what_the_memory_kept_and_undo_takes_it_back(tmp_path):
     assert re.fullmatch(r"  [\d-]+ [\d:]+  added, .*\n", history)
     assert quick(tmp_path, "memory", "undo").out == "Undone. Remembered: “My dog Bobo loves the blue ball.”\n"
     assert quick(tmp_path, "memory", "list").out == ""
-    assert quick(tmp_path, "memory", "undo").out == "There is no change of the memory to take back.\n"
+    assert quick(tmp_path, "memory", "undo").out == "There is no change to the memory to undo.\n"
     changes = json.loads(quick(tmp_path, "ask", "--json", "My cat is called Mia.").out)["changes"]
     assert [change["change"] for change in changes] == ["added"] and changes[0]["memory"]["rests_on"] == "stated"
 
@@ -409,12 +409,12 @@ async def test_what_is_kept_and_not_used_is_listed_and_marked(template, tmp_path
     shown = quick(tmp_path / "data", "memory", "show", "2").out
     assert "No answer uses it: not mentioned since" in shown and "You: My sister Anna plays the violin." in shown
     refused = quick(tmp_path / "data", "memory", "delete", "2").sentence
-    assert refused == "No answer uses memory 2 any more; `m2a erase memory 2` erases it for good."
+    assert refused == "Answers no longer use memory 2; `m2a erase memory 2` erases it for good."
 
 
 def test_a_failure_in_a_process_of_its_own_has_no_traceback(tmp_path):
     assert (
-        m2a(tmp_path, "memory", "show", "1").sentence == "There is no memory 1; `m2a memory list` shows what there is."
+        m2a(tmp_path, "memory", "show", "1").sentence == "There is no memory 1; `m2a memory list` shows all memories."
     )
 
 

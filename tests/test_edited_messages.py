@@ -78,7 +78,7 @@ async def test_an_edited_message_is_answered_anew_and_its_memories_go_along_or_s
     await turn(assistant, "Ana lives in Lisbon <b>.", photo("red"))
     bank, panel, tab = assistant.memory(assistant.local_owner), ChatPanel(assistant, tmp_path), request(assistant)
     [place] = [one.conversation_id for one in bank.conversations()]
-    [shown] = [one for one in panel.on_edit(place, 80, click(message_id=1), tab) if isinstance(one, str)]
+    [shown] = [one for one in panel.resending.on_edit(place, 80, click(message_id=1), tab) if isinstance(one, str)]
     assert (
         "1 memory comes from it:" in shown and 'data-resend="1"' in shown and "Ana lives in Lisbon &lt;b&gt;." in shown
     )
@@ -86,9 +86,9 @@ async def test_an_edited_message_is_answered_anew_and_its_memories_go_along_or_s
 
     for text, error in (("x" * 20_001, MessageRefusedError), ("half \ud83d", MessageRefusedError)):
         with pytest.raises(error):
-            await all_of(panel.on_resend(place, click(message_id=1, text=text), tab))
+            await all_of(panel.resending.on_resend(place, click(message_id=1, text=text), tab))
     remember(policy, of_this_turn(AddMemory, text="Ana lives in Porto."))
-    await all_of(panel.on_resend(place, click(message_id=1, text=" Ana lives in Porto. ", keep=keep), tab))
+    await all_of(panel.resending.on_resend(place, click(message_id=1, text=" Ana lives in Porto. ", keep=keep), tab))
     messages = bank.conversation(place)
     assert [m.text.strip() for m in messages] == ["Ana lives in Lisbon <b>.", "Fine.", "Ana lives in Porto.", "Fine."]
     assert (messages[2].replaces, messages[2].photos) == (1, messages[0].photos)
@@ -114,7 +114,9 @@ async def test_the_form_says_how_many_messages_an_edit_sets_aside(
     await turn(assistant, "Ivo lives in Rome.", conversation_id=place)
 
     def form(message_id: int) -> str:
-        [shown] = [one for one in panel.on_edit(place, 80, click(message_id=message_id), tab) if isinstance(one, str)]
+        [shown] = [
+            one for one in panel.resending.on_edit(place, 80, click(message_id=message_id), tab) if isinstance(one, str)
+        ]
         return shown
 
     first, last = form(1), form(3)
@@ -122,7 +124,7 @@ async def test_the_form_says_how_many_messages_an_edit_sets_aside(
     assert "Send again and set 3 messages aside" in first and "Forget the memories, too" in first
     assert "I stop using them." in first and "If one of them replaced" in first
     assert "aside" not in last and ">Send again<" in last and "Forget the memory, too" in last
-    await all_of(panel.on_resend(place, click(message_id=1, text="Ana is a cook.", keep=False), tab))
+    await all_of(panel.resending.on_resend(place, click(message_id=1, text="Ana is a cook.", keep=False), tab))
     assert "Ivo lives in Rome." in {one.text for one in bank.entries()}
 
 
@@ -134,7 +136,7 @@ async def test_an_answer_is_tried_again_and_nothing_is_taken_back(
     bank, panel, tab = assistant.memory(assistant.local_owner), ChatPanel(assistant, tmp_path), request(assistant)
     place, before = bank.conversations()[0].conversation_id, bank.entries()
     policy.text = "Another answer."
-    updates = await all_of(panel.on_retry(place, click(message_id=1), tab))
+    updates = await all_of(panel.resending.on_retry(place, click(message_id=1), tab))
     assert [m.replaces for m in bank.conversation(place)] == [None, None, 1, None]
     assert "Another answer." in str(updates[-1].history) and bank.entries() == before
 
@@ -149,10 +151,13 @@ async def test_nobody_edits_what_is_anothers_and_what_is_not_there_is_not_sent(
         username=owner_named(assistant.stores.database, "other"), session_hash="other", query_params={}
     )
     before = bank.conversation(place)
-    assert "Oslo" not in str(panel.on_edit(place, 80, click(message_id=1), stranger))
-    assert await all_of(panel.on_resend(place, click(message_id=1, text="Mine"), stranger)) == []
+    assert "Oslo" not in str(panel.resending.on_edit(place, 80, click(message_id=1), stranger))
+    assert await all_of(panel.resending.on_resend(place, click(message_id=1, text="Mine"), stranger)) == []
     for message_id in (2, 99, "1", None):  # a reply, none, and what the page's script does not send
-        assert await all_of(panel.on_resend(place, click(message_id=message_id, text="x"), request(assistant))) == []
+        assert (
+            await all_of(panel.resending.on_resend(place, click(message_id=message_id, text="x"), request(assistant)))
+            == []
+        )
     with pytest.raises(gr.Error, match="message is empty"):
-        await all_of(panel.on_resend(place, click(message_id=1, text="  "), request(assistant)))
+        await all_of(panel.resending.on_resend(place, click(message_id=1, text="  "), request(assistant)))
     assert bank.conversation(place) == before

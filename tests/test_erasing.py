@@ -88,6 +88,23 @@ def test_the_phrases_that_the_assistants_replies_share_tell_nothing_of_what_is_e
     assert memory.shown().count("Noted.") == 2 and "vegetarian." not in memory.shown() and is_sound(memory)
 
 
+def test_what_the_assistant_says_of_photos_and_memories_tells_nothing_of_what_is_erased(memory):
+    unknown = "I don't recognise what this photo shows; tell me a name and I'll keep it with the photo."
+    memory.conversation = memory.say("That's Biscuit, our neighbour Paula's puppy. He chews shoes.")[0].conversation_id
+    memory.say("Show me the photo of Biscuit. Do you recognise him by name?", "I have no photo of that.")
+    place, memory.conversation = memory.conversation, None
+    memory.say("Who is this?", unknown)
+    quoted = "You told me: \"That's Biscuit, our neighbour Paula's puppy. He chews shoes.\" (12 March)"
+    listed = "- \"That's Biscuit, our neighbour Paula's puppy. He chews shoes.\""
+    memory.say("Which dog have I?", quoted)
+    memory.say("And more?", listed)
+    gone = memory.bank.preview_erasure(Erasure("conversation", place))
+    assert [(one.message.text, one.words) for one in gone.rewritten] == [
+        (quoted, ("You told me: \"That's Biscuit, our neighbour Paula's puppy. He chews shoes.\"",)),
+        (listed, ("That's Biscuit, our neighbour Paula's puppy. He chews shoes.",)),
+    ]
+
+
 def test_its_owner_reads_that_words_were_erased_and_that_others_were_forgotten(memory):
     tea = memory.tell("I like green tea.")
     pin = memory.tell(PIN, "Noted. I keep your PIN 44k1.")
@@ -137,7 +154,7 @@ def test_a_memory_goes_with_its_words_its_versions_and_its_photo_and_the_rest_of
     said, reply = memory.say("No, Vera lives in Linz now.", "So Vera moved to Linz.")
     moved = Replacement(berlin.memory_id, draft_of(said, "Vera lives in Linz now."), "Linz")
     [change] = memory.bank.write([moved], who="test", update_of=reply.message_id)
-    with pytest.raises(NothingToEraseError, match="goes with memory 2, which took its place"):
+    with pytest.raises(NothingToEraseError, match="is erased together with memory 2, which replaced it"):
         memory.bank.erase(Erasure("memory", berlin.memory_id))
     gone = erase(memory, "memory", change.entry.memory_id)
     assert {e.memory_id for e in gone.memories} == {1, 2} and len(gone.photo_ids) == 1
@@ -145,7 +162,7 @@ def test_a_memory_goes_with_its_words_its_versions_and_its_photo_and_the_rest_of
     assert memory.bank.messages([1])[1].text == f"The boiler is in the cellar. {FORGOTTEN}"
     assert memory.bank.messages([1])[1].photos == () and is_sound(memory)
     assert not [path for path in memory.photos_folder.rglob("*") if path.is_file()]
-    with pytest.raises(RejectedWriteError, match="erased since"):
+    with pytest.raises(RejectedWriteError, match="erased meanwhile"):
         memory.bank.undo(reply.message_id, 0)
 
 
@@ -215,7 +232,7 @@ def test_what_was_forgotten_is_listed_and_erased_and_reads_as_before(memory):
     assert of_pin.forgetting_id != of_step.forgetting_id
     erase(memory, "forgotten", of_pin.forgetting_id)
     assert memory.bank.messages(range(1, 10)) == read and "44k1" not in held(memory) and "Mind the step" in held(memory)
-    with pytest.raises(RejectedWriteError, match="erased since; nothing brings it back"):
+    with pytest.raises(RejectedWriteError, match="erased meanwhile and cannot be brought back"):
         memory.bank.undo(reply.message_id, 0)
     assert memory.bank.undo(other.message_id, 0)
     assert memory.bank.messages([1])[1].text == f"The boiler is in the cellar. {FORGOTTEN} It is dark. Mind the step."
@@ -321,7 +338,7 @@ def test_a_memory_that_the_user_says_elsewhere_too_is_kept_on_that(memory):
 
 def test_memories_can_be_kept_of_what_was_said_alone():
     for kind in ("photo", "memory", "forgotten", "everything"):
-        with pytest.raises(ValueError, match=f"kept of message or conversation, and not of {kind}"):
+        with pytest.raises(ValueError, match=f"message or conversation, not for {kind}"):
             Erasure(kind, None, keep_memories=True)
 
 

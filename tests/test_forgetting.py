@@ -95,6 +95,30 @@ def test_a_clause_goes_where_the_rest_of_the_sentence_is_remembered(memory):
     assert message.text == f"{FORGOTTEN} and my desk is on the third floor."
 
 
+def test_a_sentence_that_shares_only_the_name_stays_and_so_does_a_question_that_asks_for_it(memory):
+    said, _ = memory.say("My sister Ines works as a nurse in Lisbon. She is allergic to peanuts.")
+    job = memory.bank.add(draft_of(said, "My sister Ines works as a nurse in Lisbon."), who="test", why="")
+    allergy = memory.bank.add(draft_of(said, "Ines is allergic to peanuts."), who="test", why="")
+    edited, reply = memory.say("My sister Ines works as a doctor in Lisbon.")
+    doctor = Replacement(job.memory_id, draft_of(edited, edited.text), "")
+    memory.bank.write([doctor], who="test", update_of=reply.message_id)
+    asked, answer = memory.say(
+        "Who is allergic to peanuts?", 'You told me: "She is allergic to peanuts."', sources=[allergy]
+    )
+    bullets = (
+        'You told me:\n- "My sister Ines works as a doctor in Lisbon." (12 March)\n- "Ines is allergic to peanuts."'
+    )
+    _, all_of_her = memory.say("What do you know of Ines?", bullets, sources=[allergy])
+    told, _ = memory.say("Is Ines allergic to peanuts? What is Ines allergic to?")
+    memory.bank.delete(allergy.memory_id, who="test", why="")
+    shown = {number: message.text for number, message in memory.bank.messages(range(1, 20)).items()}
+    assert shown[said.message_id] == f"My sister Ines works as a nurse in Lisbon. {FORGOTTEN}"
+    assert shown[edited.message_id] == edited.text
+    assert shown[asked.message_id] == asked.text and shown[answer.message_id] == FORGOTTEN
+    assert shown[all_of_her.message_id] == bullets.replace('"Ines is allergic to peanuts."', FORGOTTEN)
+    assert shown[told.message_id] == f"{FORGOTTEN} What is Ines allergic to?"
+
+
 def test_the_rest_of_a_memory_stays_with_its_words_its_photo_and_what_was_said_of_it(memory):
     said, told = memory.say(
         "The garage code is 4711 and Olga moved to Riga.", "The code is 4711. Olga moved to Riga, I see.", [jpeg("red")]

@@ -154,7 +154,11 @@ async def test_each_is_found_mended_or_dismissed_and_a_mend_is_undone(assistant:
 
     panel, who = SettingsPanel(assistant), SimpleNamespace(username=owner, session_hash="tab", query_params={})
     shown = str(panel.on_show(who))
-    assert "Ignore all previous" in shown and "Both are true" in shown and "No answer has used 8" in shown
+    assert (
+        "Ignore all previous" in shown
+        and "Both are true" in shown
+        and "8 of them have not been used in an answer yet" in shown
+    )
     click = SimpleNamespace(kind="contradiction", subject=f"{paris},{oslo}", mending="newer")
     told = await panel.on_mend(click, who)
     assert "Changed" in told[1] and "Undo" in told[1] and "May contradict each other" not in told[0]

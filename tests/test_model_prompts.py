@@ -9,7 +9,8 @@ import pytest
 
 from m2a.agents.budget import PHOTO_TOKENS, Budget, divide, fitted, shortened, tokens_of
 from m2a.agents.consent_prompt import TOOL
-from m2a.types import Failed, MemoryChanged, MemorySearched, NotKept, ReplyFinished
+from m2a.agents.found_lines import NOTHING_NEAR, TOGETHER
+from m2a.types import Addition, EntryDraft, EvidenceRange, Failed, MemoryChanged, MemorySearched, NotKept, ReplyFinished
 from tests.chat_server import Reply, say
 from tests.drawings import draw_teapot
 from tests.model_talk import keep, keep_and_find, talk
@@ -251,15 +252,82 @@ async def test_a_message_of_several_things_finds_what_is_known_of_each_name_in_i
         assert "Tasha lends me a backpack" in Prompt.of(reply.json).material
 
 
-async def test_an_update_sees_what_is_nearest_where_nothing_is_near(tmp_path: Path) -> None:
+async def test_what_is_nearest_is_shown_as_such_where_nothing_is_near_and_no_reply_rests_on_it(tmp_path: Path) -> None:
     async with talk(tmp_path, ScriptedModel(keep_and_find, lambda prompt: "All right.")) as chat:
-        await chat.say("I cooked on ships for thirty years.")
+        await chat.say("I cooked on ships for thirty years.", draw_teapot(tmp_path / "one.png", 1))
         chat.conversation = None
-        await chat.say("Wait, my sister counted again and she says twenty seven")
-        [update] = chat.prompts("manage update")
-        assert "I cooked on ships for thirty years." in Prompt.of(update.json).material
+        events = await chat.say("Wait, my sister counted again and she says twenty seven")
+        for stage in ("generate", "manage update"):
+            [prompt] = [Prompt.of(request.json) for request in chat.prompts(stage)]
+            [found] = [block.body for block in prompt.blocks if block.title == "Found in memory"]
+            assert found.startswith(NOTHING_NEAR) and "I cooked on ships for thirty years." in found
+        assert not chat.prompts("generate")[0].photos, "what may be about something else is told, and not shown"
+        assert re.search(r"Photo 1, from memory 1 of \S+ \(not shown", chat.prompts("manage update")[0].text)
+        [finished] = [e for e in events if isinstance(e, ReplyFinished)]
+        assert finished.sources == ()
+
+
+async def test_a_message_finds_what_it_names_though_the_one_before_it_finds_more(tmp_path: Path) -> None:
+    told = [
+        "I applied for a job at the city archive this week, nobody knows yet.",
+        "Frau Seidel from the ground floor is in rehab, and I walk her dog Balu on Saturdays.",
+        "Balu belongs to Frau Seidel and pulls on his lead.",
+        "Frau Seidel will be in rehab until the end of October.",
+        "Balu is a red chow chow and eats twice a day.",
+        "On Saturdays I buy bread for Frau Seidel after the walk with Balu.",
+        "Frau Seidel gave me the key of her cellar, where Balu's lead hangs.",
+        "Balu barks at the postman who comes to Frau Seidel.",
+    ]
+    before = "Balu was happy today, and Frau Seidel from the ground floor called from her rehab to ask how he is."
+    forget = "Never mind what I told you about the archive, I'd be glad if it did not come up any more"
+
+    def write(prompt: Prompt) -> tuple[str, dict[str, Any]]:
+        if prompt.said != forget:
+            return keep(prompt)
+        [memory_id] = [number for number, memory in prompt.memories.items() if "archive" in memory["text"]]
+        evidence = [[prompt.message_id] * 2]
+        return "delete_memory", {"memory_id": memory_id, "reason": "asked", "evidence_ids": evidence}
+
+    async with talk(tmp_path, ScriptedModel(write, lambda prompt: "Understood.")) as chat:
+        bank = chat.assistant.memory(chat.assistant.local_owner)
+        said = [bank.record(None, role="user", speaker="You", text=text) for text in told]
+        drafts = [EntryDraft(one.text, (EvidenceRange(one.message_id, one.message_id),)) for one in said]
+        bank.write([Addition(draft, "told") for draft in drafts], who="test")
+        bank.index()
+        await chat.say(before)
+        events = await chat.say(forget)
         [reply] = chat.prompts("generate")
-        assert "ships" not in Prompt.of(reply.json).material, "a reply rests on nothing that is not near"
+        [found] = [block.body for block in Prompt.of(reply.json).blocks if block.title == "Found in memory"]
+        assert "archive" in found.partition(TOGETHER)[0] and "Balu" in found.partition(TOGETHER)[2]
+        assert [event.change for event in events if isinstance(event, MemoryChanged)] == ["forgotten"]
+        assert len(chat.prompts("manage update")) == 1
+        await chat.say("Thanks!")
+        [update] = chat.prompts("manage update")
+        [changed] = [b for b in Prompt.of(update.json).blocks if b.title == "What was changed last in the memory"]
+        assert changed.body == "forgotten: what the user asked to forget"
+
+
+async def test_the_check_knows_in_a_later_conversation_who_the_user_is_and_whose_relative_somebody(
+    tmp_path: Path,
+) -> None:
+    def write(prompt: Prompt) -> tuple[str, dict[str, Any]]:
+        name, arguments = keep(prompt)
+        concepts = [{"name": each, "kind": "person"} for each in ("Hanna", "Tomek")]
+        if "teddy" in prompt.said:
+            return name, arguments | {"text": "Hanna's brother Tomek sent Hanna a teddy bear.", "concepts": concepts}
+        return name, arguments | {"concepts": [one for one in concepts if one["name"] in prompt.said]}
+
+    async with talk(tmp_path, ScriptedModel(write, lambda prompt: "Nice.")) as chat:
+        await chat.say("haha exactly. I'm Hanna btw, I live in Leipzig")
+        await chat.say("Mój brat Tomek ma uczulenie na orzechy laskowe.")
+        chat.conversation = None
+        await chat.say("Tomek sent me this teddy after my operation")
+        [check] = chat.prompts("consent")
+        [names] = [b for b in Prompt.of(check.json).blocks if b.title == "Names that the user gave"]
+        assert names.body.splitlines() == [
+            "Hanna (person), in the user's words: “I'm Hanna”",
+            "Tomek (person), in the user's words: “Mój brat Tomek”",
+        ]
 
 
 async def test_the_words_that_ask_to_forget_are_forgotten_with_it(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ OLD, NEW = entry(1, "My PIN is <4711>."), entry(2, "My PIN is <0815>.")
     ("changed", "words"),
     [
         (MemoryChanged("added", NEW), "<strong>Remembered</strong>"),
-        (MemoryChanged("corrected", NEW, OLD), "together with “My PIN is &lt;4711&gt;.”"),
+        (MemoryChanged("corrected", NEW, OLD), "It corrects a part of “My PIN is &lt;4711&gt;.”, which I keep."),
         (MemoryChanged("replaced", NEW, OLD), "<del>“My PIN is &lt;4711&gt;.”</del>"),
         (MemoryChanged("forgotten", None, OLD), "I no longer find, show or use it"),
         (MemoryChanged("forgotten", None, None), "what you asked me to forget."),
@@ -125,5 +125,5 @@ def test_what_is_the_same_of_several_changes_is_said_once() -> None:
 def test_a_search_shows_what_is_near_to_it_and_counts_the_rest() -> None:
     hits = tuple(Hit(entry(number, f"Fact {number}."), 1 / number, {"dense": number}) for number in range(1, HITS + 4))
     searched = searched_html([MemorySearched(Query("facts"), hits)], key="m12")
-    assert searched.count("Fact ") == HITS and "and 3 more that are further from it" in searched
-    assert "further from it" not in searched_html([MemorySearched(Query("facts"), hits[:HITS])], key="m12")
+    assert searched.count("Fact ") == HITS and "and 3 less similar ones" in searched
+    assert "less similar" not in searched_html([MemorySearched(Query("facts"), hits[:HITS])], key="m12")

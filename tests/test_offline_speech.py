@@ -6,13 +6,14 @@ import pytest
 
 from m2a.agents.offline.acts import utterances
 from m2a.agents.offline.answer_kinds import holds_kind
+from m2a.agents.offline.forgetting import find_forgotten
 from m2a.agents.offline.learned import learned
 from m2a.agents.offline.names import find_namings
 from m2a.agents.offline.questions import parse
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.statements import read
 from m2a.agents.offline.values import find_values
-from m2a.types import Message
+from m2a.types import EvidenceRange, Hit, MemoryEntry, Message
 from m2a.wiring import cache_dir
 from models.load import load_text_encoder
 from models.text_encoder import MINILM
@@ -100,6 +101,12 @@ def message(text: str, message_id: int = 1) -> Message:
         ("Seeing these photos of Rex makes my evening.", ["tell"]),
         ("Explain these: amortise, accrue, defer.", ["command"]),
         ("haha yes, time flies", ["chat"]),
+        ("What Jonas wants for his birthday is a kite.", ["tell"]),
+        ("Long walks are what calms my mother.", ["tell"]),
+        ("Heights bother Oskar a lot", ["tell"]),
+        ("Funny old weather, this.", ["chat"]),
+        ("Well, that's that then.", ["chat"]),
+        ("You do like your long words, machine.", ["chat"]),
     ],
 )
 def test_what_a_sentence_does(text: str, acts: list[str], sense: Sense) -> None:
@@ -224,3 +231,20 @@ def test_whether_a_memory_holds_such_an_answer(question: str, memory: str, *, ho
 )
 def test_the_values_that_a_text_holds(text: str, values: list[tuple[str, str]]) -> None:
     assert [(value.kind, value.text) for value in find_values(text)] == values
+
+
+@pytest.mark.parametrize(
+    ("what", "told"),
+    [
+        ("my mum's wifi password", "Mum moved to Hamburg in the end."),
+        ("Tom's salary", "Tom has a red canoe."),
+        ("my sister's diagnosis", "My sister plays the harp."),
+    ],
+)
+def test_a_thing_of_somebody_is_not_all_that_is_told_of_them(what: str, told: str, sense: Sense) -> None:
+    others = (told, "I like jazz.", "The boiler was serviced in May.")
+    entries = [
+        MemoryEntry(number, "owner", 1, "fact", text, "", (), (EvidenceRange(number, number),), (), NOON, None)
+        for number, text in enumerate(others, start=1)
+    ]
+    assert find_forgotten(what, [Hit(entry, 1.0, {}) for entry in entries], (), sense) == []

@@ -146,6 +146,18 @@ def test_the_page_follows_an_answer_until_the_reader_scrolls_up(fresh: Visitor) 
     fresh.wait_for_answer()
 
 
+def test_a_page_at_rest_changes_nothing(fresh: Visitor) -> None:
+    """A script that answers its own changes keeps a processor busy for as long as the page is open."""
+    fresh.say("The kettle is blue")
+    fresh.remembered("kettle")
+    fresh.page.wait_for_function("""() => new Promise((done) => {
+        let changes = 0;
+        const everything = { subtree: true, childList: true, characterData: true, attributes: true };
+        new MutationObserver((some) => { changes += some.length; }).observe(document.documentElement, everything);
+        setTimeout(() => done(changes === 0), 500);
+    })""")
+
+
 def test_a_reload_in_the_middle_of_an_answer_goes_on_with_it(fresh: Visitor) -> None:
     page = fresh.page
     fresh.compose("Write slowly")
@@ -168,6 +180,15 @@ def test_what_was_typed_survives_a_reload(fresh: Visitor) -> None:
     fresh.reload()
     expect(fresh.page.locator(".m-message")).to_have_count(2)
     expect(box).to_have_value("")
+
+
+def test_what_was_sent_is_not_in_the_box_of_the_next_conversation(fresh: Visitor) -> None:
+    box, new = fresh.page.locator("#m2a-composer textarea"), fresh.page.get_by_role("button", name="New conversation")
+    new.click()  # from a new conversation, where it changes nothing
+    fresh.say("The sledge is under the stairs")
+    fresh.new_conversation()
+    expect(box).to_have_value("")
+    assert fresh.page.evaluate("Object.keys(localStorage).filter((one) => one.startsWith('m2a-draft'))") == []
 
 
 def test_the_box_is_free_before_the_memory_is_written(fresh: Visitor) -> None:
@@ -301,7 +322,7 @@ def test_a_long_text_that_is_pasted_is_refused_and_stays(fresh: Visitor) -> None
     )
     expect(page.locator("#m2a-composer .thumbnail-item")).to_have_count(0)
     page.get_by_label("Send", exact=True).click()
-    expect(page.get_by_role("alert")).to_contain_text("has 23,999 characters, and M2A takes up to 20,000 at once")
+    expect(page.get_by_role("alert")).to_contain_text("has 23,999 characters, and M2A accepts up to 20,000 at once")
     expect(page.get_by_label("Message to M2A").last).to_have_value(re.compile("diary"))
     fresh.say("Then a short one.")
     expect(page.get_by_role("alert")).to_have_count(0)
@@ -481,6 +502,7 @@ def test_a_memory_is_found_understood_corrected_and_forgotten(fresh: Visitor, sh
     page.get_by_label("Tell me a change").fill("The violin went to my cousin")
     page.keyboard.press("Enter")
     expect(told).to_contain_text("Remembered “The violin went to my cousin”")
+    expect(page.locator("#m2a-memory-notice .m-told")).to_be_focused()  # so it is in view
     page.get_by_label("Search what I remember").fill("violin cousin")
     expect(page.locator("#m2a-memory-list")).to_contain_text("Best matches first")
     expect(page.locator("#m2a-memory-list li").first).to_contain_text("cousin")
@@ -576,7 +598,7 @@ def test_a_conversation_is_renamed_and_found(fresh: Visitor) -> None:
     menu = page.locator(".m-manage > div")
     for leave in (lambda: page.keyboard.press("Escape"), page.get_by_label("Search conversations").click):
         page.get_by_label("Manage this conversation").click()
-        expect(menu.get_by_role("link", name="Export as Markdown")).to_be_visible()
+        expect(menu.get_by_role("link", name="Download as text (Markdown)")).to_be_visible()
         leave()
         expect(menu).to_be_hidden()
     page.get_by_label("Search conversations").fill("gutter")
@@ -606,7 +628,7 @@ def test_the_settings_are_a_place_of_their_own(fresh: Visitor, shoot: Shoot) -> 
     shoot(fresh, "32-settings-no-answer")
     place.get_by_role("button", name="Rebuild the search index").click()
     expect(place.get_by_text(re.compile("The search index is rebuilt"))).to_be_visible()
-    place.get_by_role("button", name="Check for problems").click()
+    place.get_by_role("button", name="Check the stored data").click()
     expect(place.get_by_text("No problems found")).to_be_visible()
     place.get_by_label("Dark").check()
     expect(page.locator("body.dark")).to_have_count(1)
@@ -632,7 +654,7 @@ def test_the_memory_is_looked_through_and_what_is_found_is_mended(fresh: Visitor
     fresh.say("Mila's parcel is green!")
     fresh.remembered("green!")
     page.get_by_role("link", name="Memory", exact=True).click()
-    page.get_by_role("link", name="Check it").click()
+    page.get_by_role("link", name="Memory health").click()
     place = page.get_by_role("region", name="Settings")
     place.get_by_role("button", name="Check the memory").click()
     keep = place.get_by_role("button", name="Keep the newest: Mila's parcel is green!")
@@ -648,6 +670,14 @@ def test_the_memory_is_looked_through_and_what_is_found_is_mended(fresh: Visitor
     place.get_by_role("button", name="Check the memory again").click()
     place.get_by_role("button", name="Leave them: Mila's parcel is green!").click()
     expect(keep).to_have_count(0)
+    place.get_by_role("link", name=re.compile("^Show (it|them)$")).click()
+    listed = page.locator("#m2a-memory-list")
+    expect(page.get_by_label("Not used in an answer yet")).to_be_checked()
+    expect(listed.locator("[data-memory]", has_text="green!")).to_have_count(1)
+    # What an update that ended draws of the view before is drawn anew.
+    page.evaluate("() => { document.querySelector('.m-listed').outerHTML = '<div data-count=\"0\">Drawn late</div>'; }")
+    expect(listed.locator("[data-memory]", has_text="green!")).to_have_count(1)
+    expect(listed).not_to_contain_text("Drawn late")
 
 
 def test_the_phone_has_a_drawer_and_nothing_overflows(told: Server, visit: Visit) -> None:

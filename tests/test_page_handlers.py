@@ -18,7 +18,7 @@ from m2a.memory.conversations import UnknownConversationError
 from m2a.memory.message_recorder import MessageRefusedError
 from m2a.memory.owners import owner_named
 from m2a.settings import load_settings
-from m2a.types import Addition, EntryDraft, EvidenceRange, Message, Refusal
+from m2a.types import Addition, ConceptMention, EntryDraft, EvidenceRange, Message, Refusal
 from m2a.ui.chat_panel import ChatPanel
 from m2a.ui.events import Page
 from tests.page_calls import all_of, click, request
@@ -92,7 +92,9 @@ async def test_two_tabs_and_a_new_conversation_may_begin_side_by_side(assistant:
 async def test_a_second_click_on_try_again_sends_once(assistant: Assistant, panel: ChatPanel) -> None:
     asked = recorded(assistant, photo("red"))
     event: Any = SimpleNamespace(message_id=asked.message_id)
-    await asyncio.gather(*(all_of(panel.on_retry(asked.conversation_id, event, request(assistant))) for _ in range(2)))
+    await asyncio.gather(
+        *(all_of(panel.resending.on_retry(asked.conversation_id, event, request(assistant))) for _ in range(2))
+    )
     messages = assistant.messages(assistant.local_owner, asked.conversation_id)
     assert [m.replaces for m in messages if m.role == "user"] == [None, asked.message_id]
 
@@ -103,7 +105,7 @@ async def test_a_message_whose_photo_is_gone_cannot_be_tried_again_and_says_so(
     asked = recorded(assistant, photo("red"))
     assistant.memory(assistant.local_owner).photos.path(asked.photos[0]).unlink()
     event: Any = SimpleNamespace(message_id=asked.message_id)
-    [update] = await all_of(panel.on_retry(asked.conversation_id, event, request(assistant)))
+    [update] = await all_of(panel.resending.on_retry(asked.conversation_id, event, request(assistant)))
     assert "send the photo again" in str(update.live)
     assert len(assistant.messages(assistant.local_owner, asked.conversation_id)) == 1
 
@@ -121,7 +123,7 @@ async def test_the_words_leave_the_box_once_they_are_stored(assistant: Assistant
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("x" * 20_001, "20,001 characters, and M2A takes up to 20,000"), ("half \ud83d", "half an emoji")],
+    [("x" * 20_001, "20,001 characters, and M2A accepts up to 20,000"), ("half \ud83d", "half an emoji")],
 )
 async def test_what_is_refused_stays_in_the_box_and_the_next_message_is_answered(
     assistant: Assistant, panel: ChatPanel, text: str, words: str
@@ -235,7 +237,10 @@ async def test_conversations_are_found_renamed_and_exported_for_their_owner_alon
     [heading] = [one for one in panel.on_rename(other, named, tab) if isinstance(one, str) and "<h1" in one]
     assert "Heating &lt;/title&gt;&lt;script&gt; work" in heading and "<script" not in heading
     assert f'data-open="{other}"' in panel.on_find("", click(words="heating"), tab)
-    with pytest.raises(MessageRefusedError, match="1 to 200 characters, and this one has 0"):
+    assistant.rename_conversation(assistant.local_owner, other, "The valve")
+    found = panel.on_find("", click(words="valve"), tab)  # in its title, and in what was said
+    assert "The valve<small>You: The boiler needs a new valve.</small>" in found and "data-see" in found
+    with pytest.raises(MessageRefusedError, match="has 0 characters; choose one with 1 to 200"):
         panel.on_rename(other, click(conversation=other, title=" "), tab)
     stranger: Any = SimpleNamespace(
         username=owner_named(assistant.stores.database, "other"), session_hash="other", query_params={}
@@ -249,6 +254,12 @@ def test_a_conversation_is_exported_as_markdown(served: tuple[Assistant, TestCli
     assistant, client = served
     first = recorded(assistant, photo("red"))
     bank = assistant.memory(assistant.local_owner)
+    bank.photos.set_caption(first.photos[0], "perhaps a corgi", captioner_id="test")
+    assert "*1 photo: perhaps a corgi*" in client.get(f"/conversations/{first.conversation_id}.md").text
+    evidence = (EvidenceRange(first.message_id, first.message_id),)
+    biscuit = ConceptMention("Biscuit", "pet")
+    bank.add(EntryDraft("This is Biscuit.", evidence, photo_ids=first.photos, concepts=(biscuit,)), who="M2A", why="")
+    assert "*1 photo: Biscuit*" in client.get(f"/conversations/{first.conversation_id}.md").text
     bank.record(first.conversation_id, role="user", speaker="You", text="look here", replaces=first.message_id)
     assistant.rename_conversation(assistant.local_owner, first.conversation_id, "Über “alles”/..")
     response = client.get(f"/conversations/{first.conversation_id}.md")
@@ -335,7 +346,7 @@ def test_a_bug_in_a_command_is_logged_and_not_told(
     [piece] = command(
         served[1], tmp_path, "ask", '{"text": "secret", "photos": [], "conversation_id": null}'
     ).text.splitlines()
-    assert json.loads(piece) == {"error": "Something went wrong (KeyError); the log of the app has the details."}
+    assert json.loads(piece) == {"error": "Something went wrong (KeyError); see the app's log for details."}
     assert "failed: KeyError at" in caplog.text and "in __call__" in caplog.text
     clock.broken = False
 

@@ -637,8 +637,8 @@ async def test_a_password_in_the_address_is_not_said():
         ("gpt-4o", None, "'gpt-4o' is none of offline, transformers:NAME_OR_FOLDER and provider:name"),
         ("openai:", None, "'openai:' is none of"),
         (":gpt-4o", None, "':gpt-4o' is none of"),
-        ("nobody:gpt-4o", None, "'nobody' is no provider"),
-        ("nobody:gpt-4o", "http://127.0.0.1/v1", "'nobody' is no provider"),
+        ("nobody:gpt-4o", None, "'nobody' is not a provider"),
+        ("nobody:gpt-4o", "http://127.0.0.1/v1", "'nobody' is not a provider"),
         (
             "openai:gpt-4o",
             None,

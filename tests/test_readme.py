@@ -9,7 +9,17 @@ from pathlib import Path
 from m2a.settings import Settings
 from tests.drawings import draw_dog
 
-README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = [
+    ROOT / "README.md",
+    *(
+        page
+        for folder in ("data_synthesis", "m2a", "models", "tests")
+        for page in sorted((ROOT / folder).rglob("*.md"))
+        if "prompts" not in page.parts and page.name != "dataset_card.md"
+    ),
+]
 
 
 def settings_table() -> list[str]:
@@ -38,11 +48,20 @@ def test_the_python_example_runs(tmp_path):
     assert "Bobo" in done.stdout
 
 
-def test_the_commands_it_names_exist():
-    for command in set(re.findall(r"^m2a ([a-z]+(?: [a-z]+)?)", README, re.MULTILINE)):
+def test_the_commands_that_it_and_its_pages_name_exist():
+    text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+    for command in set(re.findall(r"^m2a ([a-z]+(?: [a-z]+)?)", text, re.MULTILINE)):
         words = command.split() if command.startswith("memory") else command.split()[:1]
         done = subprocess.run([sys.executable, "-m", "m2a.cli", *words, "--help"], capture_output=True, timeout=60)
         assert done.returncode == 0, command
+
+
+def test_every_link_within_the_repository_leads_somewhere():
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
+            assert target.startswith("https://") or (page.parent / target).exists(), (
+                f"{page.relative_to(ROOT)}: {target}"
+            )
 
 
 if __name__ == "__main__":

@@ -7,19 +7,22 @@ import pytest
 
 from m2a.agents.offline.learned import learned
 from m2a.agents.offline.relations import facts_that_lead
-from m2a.agents.offline.relations.told import Statements, keys_of
+from m2a.agents.offline.relations.told import Statements
 from m2a.agents.offline.relations.walk import follow
+from m2a.agents.offline.relations.words import keys_of
 from m2a.agents.offline.sense import Sense
 from m2a.types import Message
 from m2a.wiring import cache_dir
 from models.load import load_text_encoder
 from models.text_encoder import MINILM
 
+ENCODER = load_text_encoder(MINILM, cache_dir())
+DECISIONS = learned(ENCODER)
+
 
 @pytest.fixture(scope="module")
 def sense() -> Sense:
-    encoder = load_text_encoder(MINILM, cache_dir())
-    return Sense(encoder, learned(encoder))
+    return Sense(ENCODER, DECISIONS)
 
 
 def message(number: int, text: str) -> Message:
@@ -27,7 +30,8 @@ def message(number: int, text: str) -> Message:
 
 
 def told(*texts: str) -> Statements:
-    statements = Statements(lambda _: [message(number, text) for number, text in enumerate(texts, start=1)])
+    messages = [message(number, text) for number, text in enumerate(texts, start=1)]
+    statements = Statements(lambda _: messages, DECISIONS["is the value"])
     statements.look_for("")
     return statements
 
@@ -67,6 +71,37 @@ def told(*texts: str) -> Statements:
 def test_a_sentence_says_a_value_of_its_subject(sentence: str, subject: str, value: str) -> None:
     [one] = [one for one in told(sentence).about(keys_of(subject.split())) if one.belongs]
     assert one.value == value and value not in one.relation
+
+
+@pytest.mark.parametrize(
+    ("sentence", "subject", "value", "beside"),
+    [
+        (
+            "The pundits have nothing but praise for Ines Roca as outside half.",
+            *("Ines Roca", "outside half"),
+            ("The pundits have nothing but praise for Paul Lind as prop.", "Paul Lind sings in the pub."),
+        ),
+        (
+            "Night Trains, all prop and no plot, bears the stamp of Ines Roca once more.",
+            *("Night Trains", "Ines Roca"),
+            ("Day Boats, all prop and no plot, bears the stamp of Tom Berg once more.",),
+        ),
+    ],
+)
+def test_what_varies_in_a_frame_is_the_value(sentence: str, subject: str, value: str, beside: tuple[str, ...]) -> None:
+    [one] = told(*beside, sentence).about(keys_of(subject.split()))
+    assert one.value == value
+
+
+def test_a_sentence_with_a_tag_is_a_statement() -> None:
+    [one] = told("Ines Roca was born in Girona, did you know that?").about(keys_of(["Ines", "Roca"]))
+    assert one.value == "Girona"
+
+
+def test_a_value_knows_what_else_is_told_of_it() -> None:
+    statements = told("Ines Roca plays point guard.", "Ada Low is registered as point guard.", "Tom Berg sings.")
+    [one] = statements.about(keys_of(["Ines", "Roca"]))
+    assert one.elsewhere == ("it is registered as that",)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +167,9 @@ def test_each_step_looks_for_what_was_said_of_its_subject(sense: Sense) -> None:
             if "trains" in words or ("low" in words and "Low" in fact)
         ]
 
-    found = follow("Who is the spouse of the author of Night Trains?", Statements(find), sense)
+    found = follow(
+        "Who is the spouse of the author of Night Trains?", Statements(find, DECISIONS["is the value"]), sense
+    )
     assert found is not None and found.answer == "Ada Low"
     assert asked[0].startswith("Who is the spouse") and "Tom Berg" in asked
 

@@ -72,14 +72,14 @@ def no_database(file: Path) -> None:
     [
         (
             empty,
-            "memory.db is empty, and .*photos holds the photos of a memory; put the database that belongs here back",
+            "memory.db is empty, but .*photos contains the photos of a memory; put the right database back",
         ),
-        (Path.unlink, "memory.db is missing, and .*photos holds the photos of a memory; put the database"),
-        (of_no_tables, "memory.db is empty, and .*photos holds the photos of a memory; put the database"),
-        (of_nobody, "memory.db does not know whose photos are in .*photos; put the database"),
-        (of_somebody_else, "memory.db does not know whose photos are in .*photos; put the database"),
-        (of_another_application, "memory.db is the database of another application; put the database"),
-        (no_database, r"memory.db the database is damaged \(file is not a database\); restore it from a backup"),
+        (Path.unlink, "memory.db is missing, but .*photos contains the photos of a memory; put the right database"),
+        (of_no_tables, "memory.db is empty, but .*photos contains the photos of a memory; put the right database"),
+        (of_nobody, "memory.db does not know the owners of the photos in .*photos; put the right database"),
+        (of_somebody_else, "memory.db does not know the owners of the photos in .*photos; put the right database"),
+        (of_another_application, "memory.db is the database of another application; put the right database"),
+        (no_database, r"memory.db is damaged \(file is not a database\); restore it from a backup"),
     ],
 )
 def test_another_database_is_refused_and_left_as_it_is(
@@ -111,5 +111,5 @@ def test_another_application_s_database_is_refused_without_photos_too(tmp_path: 
 
 
 def test_a_server_s_database_is_asked_for_its_owners(folder: Path, postgres_url: str) -> None:
-    with pytest.raises(DatabaseError, match="M2A_DATABASE_URL does not know whose photos"):
+    with pytest.raises(DatabaseError, match="M2A_DATABASE_URL does not know the owners of the photos"):
         open_stores(folder, postgres_url)

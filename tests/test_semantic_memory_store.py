@@ -71,7 +71,7 @@ def test_an_entry_is_read_back_whole(database, owner, messages, semantic):
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"text": "  "}, "needs a text"),
+        ({"text": "  "}, "needs text"),
         ({"evidence_ids": ()}, "needs evidence"),
         ({"evidence_ids": (EvidenceRange(2, 1),)}, "ends before it starts"),
         ({"evidence_ids": (EvidenceRange(4, 5),)}, "two conversations"),
@@ -187,10 +187,10 @@ def test_what_should_not_have_been_written_is_out_and_what_it_superseded_is_back
 @pytest.mark.parametrize(
     ("memory_id", "successor_id", "reason"),
     [
-        (1, 4, "is what the user stated; what is shown cannot take its place"),
+        (1, 4, "The user stated memory 1; a memory that is only shown cannot replace it"),
         (1, 9, "no memory 9"),
         (9, 1, "no memory 9"),
-        (1, 1, "its own place"),
+        (1, 1, "cannot replace itself"),
     ],
 )
 def test_what_cannot_take_the_place_is_refused(database, owner, told, semantic, memory_id, successor_id, reason):

@@ -26,7 +26,7 @@ def test_a_locked_database_says_who_has_to_end(tmp_path: Path) -> None:
     other.execute("BEGIN EXCLUSIVE")
     locked = failing(tmp_path / "memory.db", "INSERT INTO said VALUES ('secret')")
     other.close()
-    assert "The database is locked: another program writes to it; close that program" in str(sentence_of(locked))
+    assert "The database is locked because another program writes to it; close that program" in str(sentence_of(locked))
 
 
 def test_a_full_or_damaged_database_says_what_to_do(tmp_path: Path) -> None:

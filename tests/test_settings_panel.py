@@ -88,10 +88,10 @@ async def test_a_model_is_tested_kept_and_used_from_the_next_message_on(
     ("wanted", "words"),
     [
         (ConnectionWish("openai:tiny", "http://127.0.0.1:9/v1"), "127.0.0.1:9"),
-        (ConnectionWish("tiny", ""), "'tiny' does not say where it runs.*openai:tiny for a server"),
+        (ConnectionWish("tiny", ""), "'tiny' does not say where it runs.*openai:tiny for your own"),
         (ConnectionWish("openai:tiny", "ftp://127.0.0.1/v1"), "http://"),
-        (ConnectionWish("openai:tiny", f"http://me:{KEY}@127.0.0.1/v1"), "names a user"),
-        (ConnectionWish("openai:tiny", "", "a\nb"), "a line each"),
+        (ConnectionWish("openai:tiny", f"http://me:{KEY}@127.0.0.1/v1"), "contains a user name"),
+        (ConnectionWish("openai:tiny", "", "a\nb"), "no line breaks"),
     ],
 )
 async def test_what_does_not_answer_changes_nothing_and_says_what_to_do(

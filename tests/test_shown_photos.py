@@ -253,7 +253,7 @@ async def test_a_model_names_an_earlier_photo_by_its_number_and_is_told_what_is_
         state = policy.seen[-1]
         prompt = stage_messages(state, Abilities(sees_photos=False), SearchScope())
         lines = [part for message in prompt for part in message.parts]
-        assert any("It shows Mango" in line for line in lines)
+        assert any("It looks like Mango, whom the user named" in line for line in lines)
         assert any("Photo 1, from message 1" in line for line in lines)
         assert any("Photo 2 of the user's new message" in line for line in lines)
 

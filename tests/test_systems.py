@@ -27,7 +27,7 @@ def retrieval(tmp_path: Path) -> Iterator[Parts]:
     parts.stores.close()
 
 
-@pytest.mark.parametrize("name", ["m2a", "m2a-paper", "m2a-dense-only", "rag", "bm25"])
+@pytest.mark.parametrize("name", ["m2a", "m2a-paper", "m2a-dense-only", "rag", "bm25", "hybrid"])
 async def test_turns_are_found_by_their_words(tmp_path: Path, retrieval: Parts, name: str) -> None:
     here = await place(tmp_path, name, retrieval)
     assert (await here.found("Where is the pottery course?"))[0] in ("D2:2", "D1:4")
@@ -43,6 +43,15 @@ async def test_a_word_that_half_of_all_turns_hold_finds_them(tmp_path: Path, ret
     )
     question = Question("Which parrot?", NOW)
     assert await system.retrieve(question, 5) == [2]
+
+
+async def test_hybrid_search_prefers_what_vectors_and_words_both_find(tmp_path: Path, retrieval: Parts) -> None:
+    rankings = {}
+    for name in ("rag", "bm25", "hybrid"):
+        rankings[name] = await (await place(tmp_path, name, retrieval)).found("Who takes the pottery course in Lisbon?")
+    both = set(rankings["rag"]) & set(rankings["bm25"])
+    assert set(rankings["hybrid"][: len(both)]) <= both | {rankings["rag"][0], rankings["bm25"][0]}
+    assert set(rankings["hybrid"]) == set(rankings["rag"]) | set(rankings["bm25"])
 
 
 async def test_a_turn_is_found_by_a_photo_like_the_one_it_shows(tmp_path: Path, retrieval: Parts) -> None:
@@ -65,7 +74,7 @@ async def test_memories_are_apart_and_vectors_are_shared(tmp_path: Path, retriev
 
 
 async def test_a_system_opened_again_knows_what_it_took_in(tmp_path: Path, retrieval: Parts) -> None:
-    for name in ("m2a", "rag", "bm25"):
+    for name in ("m2a", "rag", "bm25", "hybrid"):
         here = await place(tmp_path, name, retrieval)
         before = await here.found("Who moved to Lisbon?")
         again = await registry.open_system(name, retrieval.stores.memory(here.memory.owner), retrieval)

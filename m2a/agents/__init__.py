@@ -1,1 +1,1 @@
-"""ChatAgent and MemoryManager, and the two that can decide their steps: a language model, or the offline rules."""
+"""The ChatAgent and the MemoryManager, and the policies that decide their steps: a language model, or the offline rules."""

@@ -1,4 +1,4 @@
-"""The actions of a stage as a language model's tools, and its calls read back as actions."""
+"""Offers the actions of a stage to a language model as tools, and reads its calls back as actions."""
 
 import inspect
 import json
@@ -21,7 +21,7 @@ from m2a.types import (
 from models.chat_model import MalformedReplyError, Tool, ToolCall
 
 _OF_RAW_MESSAGES = (FetchRawMessages, FetchRawMessagesByTime, SearchRawMessages)
-# Where a search of the memory finds entries alone.
+# Descriptions for a scope in which a search of the memory finds only entries.
 _OF_ENTRIES_ALONE: Mapping[type[Action], str] = {
     SearchSemanticMemories: "Search the semantic memories by words, and by the attached photos where they help.",
     SearchRawMessages: "Find raw messages by exact words.",
@@ -30,25 +30,28 @@ _BY_PHOTOS = ", and by the attached photos where they help"
 
 
 def tool_name(action: type[Action]) -> str:
-    """What the action is called wherever a model reads of it: `AddMemory` is `add_memory`."""
+    """Returns the name of an action for the model: `AddMemory` is `add_memory`."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", action.__name__).lower()
 
 
 @cache
 def stage_tools(stage: Stage, scope: SearchScope) -> tuple[Tool, ...]:
-    """The actions of the stage as tools; docstrings and fields describe them."""
-    return tuple(Tool(tool_name(one), _description(one, scope), _schema(one, scope)) for one in _actions(stage, scope))
+    """Returns the actions of the stage as tools, described by their docstrings and fields."""
+    return tuple(
+        Tool(tool_name(action), _description(action, scope), _schema(action, scope))
+        for action in _actions(stage, scope)
+    )
 
 
 @cache
 def tools_text(stage: Stage, scope: SearchScope) -> str:
-    """As long as the tools are in a prompt."""
+    """Returns a text that is as long as the tools are in a prompt."""
     tools = stage_tools(stage, scope)
     return "".join(f"{tool.name}{tool.description}{json.dumps(tool.parameters)}" for tool in tools)
 
 
 def read_action(stage: Stage, scope: SearchScope, call: ToolCall) -> Action:
-    """Raises `MalformedReplyError` where the call is no action of the stage, or one that the scope leaves out."""
+    """Returns the action of a call. Raises `MalformedReplyError` if it is not an action that the stage and the scope allow."""
     actions = {tool_name(action): action for action in _actions(stage, scope)}
     action = actions.get(call.name)
     if action is None:
@@ -63,7 +66,7 @@ def read_action(stage: Stage, scope: SearchScope, call: ToolCall) -> Action:
 
 
 def _actions(stage: Stage, scope: SearchScope) -> tuple[type[Action], ...]:
-    return tuple(one for one in STAGE_ACTIONS[stage] if scope.raw_messages or one not in _OF_RAW_MESSAGES)
+    return tuple(action for action in STAGE_ACTIONS[stage] if scope.raw_messages or action not in _OF_RAW_MESSAGES)
 
 
 def _description(action: type[Action], scope: SearchScope) -> str:
@@ -77,7 +80,7 @@ def _schema(action: type[Action], scope: SearchScope) -> dict[str, object]:
     schema = action.model_json_schema()
     schema.pop("title", None)
     schema.pop("description", None)
-    if action is ReplaceMemory:  # in the same list: what a field is, add_memory says
+    if action is ReplaceMemory:  # add_memory, in the same list, already describes the shared fields
         fields = schema["properties"].items()
         schema["properties"] = {
             name: _undescribed(field) if name in AddMemory.model_fields else field for name, field in fields

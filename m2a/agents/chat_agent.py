@@ -1,5 +1,7 @@
-"""The ChatAgent: Query → Generate, then Update (M2A, section 4.3). It searches and writes through the MemoryManager, and
-looks up in the bank what goes with every prompt."""
+"""The ChatAgent: Query → Generate, then Update (M2A, section 4.3).
+
+It searches the memory and decides on changes through the MemoryManager, and reads from the bank what every prompt includes.
+"""
 
 import asyncio
 from collections.abc import Sequence
@@ -12,7 +14,17 @@ from m2a.agents.memory_manager import MemoryManager
 from m2a.agents.photo_views import PhotoViews, numbered_photos
 from m2a.agents.policy import Policy
 from m2a.agents.reply import Reply, ReplyDraft
-from m2a.agents.state import Decision, MemoryContext, Opened, PhotoView, Rejected, Searched, Step, TurnState
+from m2a.agents.state import (
+    SEARCH_HITS,
+    Decision,
+    MemoryContext,
+    Opened,
+    PhotoView,
+    Rejected,
+    Searched,
+    Step,
+    TurnState,
+)
 from m2a.agents.steps import GaveUpError, UsageMeter, next_action, with_step
 from m2a.agents.traces import load_trace
 from m2a.memory.bank import MemoryBank
@@ -21,7 +33,9 @@ from models.captioner import Captioner
 from models.chat_model import CHARACTERS_PER_TOKEN, ChatModelError, MalformedReplyError, TokenUsage
 
 GAVE_UP = "The chat model gave no usable step when I looked into my memory, so this reply may miss what I remember."
-MESSAGES_BEFORE = 200  # of the conversation, that a prompt may hold
+NEAREST_HITS = 3  # shown to a reply if nothing is near: enough to see what the memory is about
+PICTURED_HITS = 2  # best hits whose photos a reply sees; of the other hits, only the near ones
+MESSAGES_BEFORE = 200  # most earlier messages of the conversation in a prompt
 NOT_SEARCHED = (
     "The memory was not searched to the end: the search gave no usable step. What is not here may still be remembered."
 )
@@ -33,7 +47,7 @@ UNASKED_REQUEST = (
 
 
 class ChatAgent:
-    """Answers one owner's messages, and decides what is remembered of them. It records nothing itself."""
+    """Answers one owner's messages and decides what to remember of them. It writes nothing itself."""
 
     def __init__(
         self,
@@ -55,19 +69,20 @@ class ChatAgent:
         self._history_tokens = history_tokens
 
     async def needs_updates(self, message: Message) -> bool:
-        """Whether the reply to the message has to wait for updates that are pending: not for those of turns that its prompt
-        holds anyway, where the policy reads it."""
+        """Returns whether the reply to the message must wait for pending updates.
+
+        It need not wait for the updates of turns that its prompt contains anyway, if the policy reads the prompt.
+        """
         pending = await in_thread(self._bank.replies.pending_updates)
         if not pending or self._policy.published_stages:
             return bool(pending)
-        held = {earlier.message_id for earlier in self._fitting(await in_thread(self._before, message))}
-        return not held.issuperset(pending)
+        in_prompt = {earlier.message_id for earlier in self._fitting(await in_thread(self._before, message))}
+        return not in_prompt.issuperset(pending)
 
     async def reply(self, message: Message, now: datetime, emit: Emit) -> Reply:
-        """The Query and Generate stages: what is searched, and the words of the reply, are emitted as they come.
+        """Runs the Query and Generate stages, and emits the searches and the text of the reply as they come.
 
-        Where it is cancelled it still returns, with what there is of the reply. Where the model's service fails, the reply
-        says so.
+        If cancelled, it still returns what there is of the reply. If the model's service fails, the reply says so.
         """
         draft = ReplyDraft(emit)
         try:
@@ -79,9 +94,9 @@ class ChatAgent:
         return draft.finished()
 
     async def update(self, message: Message, reply: Message, now: datetime, meter: UsageMeter) -> Update:
-        """The Update stage for one exchange: the changes, checked and not yet written, and what is refused.
+        """Runs the Update stage for one exchange. Returns the checked changes, which are not written yet, and the refusals.
 
-        Raises `GaveUpError`, and `ChatModelError` where the model's service failed.
+        Raises `GaveUpError`, and `ChatModelError` if the model's service fails.
         """
         state = self._of_newest_turns(await self._state(message, now))
         changes = await in_thread(self._changes_before, state.recent)
@@ -96,44 +111,46 @@ class ChatAgent:
             await self._query(self._of_newest_turns(state), draft)
         else:
             rounds = self._max_queries
-            known = set(state.photo_numbers)  # they go along already
-            draft.contexts.append(await self._manager.recall(state, draft.emit))
+            known = set(state.photo_numbers)  # already in the prompt
+            draft.contexts.append(await self._manager.recall(state, draft.emit, nearest=NEAREST_HITS))
         state = replace(
             state,
             stage="generate",
             context=tuple(draft.contexts),
-            recalled=await in_thread(self._photos.recalled, draft.contexts, _last_number(state), known),
+            recalled=await in_thread(
+                self._photos.recalled, list(map(_worth_seeing, draft.contexts)), _last_number(state), known
+            ),
             rounds_left=rounds,
         )
         draft.photos = state.views
-        while looks := await self._written(state, draft):
+        while searches := await self._write_until_search(state, draft):
             state = replace(state, rounds_left=state.rounds_left - 1)
-            for action in looks:
-                step = await self._looked_at(state, action, draft)
+            for action in searches:
+                step = await self._look(state, action, draft)
                 state = with_step(state, step)
             state = replace(state, recalled=await self._recalled(state))
             draft.photos = state.views
 
-    async def _written(self, state: TurnState, draft: ReplyDraft) -> tuple[Action | Rejected, ...]:
-        """Write the reply as far as it comes; what the policy wants to look at first, or nothing once the reply is whole."""
-        looks: tuple[Action | Rejected, ...] = ()
+    async def _write_until_search(self, state: TurnState, draft: ReplyDraft) -> tuple[Action | Rejected, ...]:
+        """Writes the reply until it is complete or the policy wants to search. Returns the searches, none if complete."""
+        searches: tuple[Action | Rejected, ...] = ()
         try:
             async with aclosing(self._policy.reply(state)) as pieces:
                 async for piece in pieces:
                     if isinstance(piece, TokenUsage):
                         draft.meter.count(piece)
                     elif isinstance(piece, Decision):
-                        looks = (piece.action, *piece.further)
+                        searches = (piece.action, *piece.further)
                     else:
                         draft.write(piece)
         except MalformedReplyError as error:
             draft.meter.count(error.usage)
-            looks = (Rejected(str(error)),)
-        if looks:
+            searches = (Rejected(str(error)),)
+        if searches:
             draft.end_paragraph()
-        return looks if state.may_search else ()
+        return searches if state.may_search else ()
 
-    async def _looked_at(self, state: TurnState, action: Action | Rejected, draft: ReplyDraft) -> Step:
+    async def _look(self, state: TurnState, action: Action | Rejected, draft: ReplyDraft) -> Step:
         if isinstance(action, Rejected):
             return Step(None, Rejected(f"{action.reason} {OR_REPLY}"))
         step = await self._manager.look(state, action, draft.emit)
@@ -142,16 +159,16 @@ class ChatAgent:
         return step
 
     async def _recalled(self, state: TurnState) -> tuple[PhotoView, ...]:
-        """The recalled photos, and behind them those of what was found since: a number once given holds."""
-        found = []
+        """Returns the recalled photos followed by those of later hits, so that every photo keeps its number."""
+        contexts = []
         for step in state.steps:
             if isinstance(step.observation, Searched):
-                found.append(MemoryContext("", step.observation.hits, ()))
+                contexts.append(MemoryContext("", step.observation.hits, ()))
             elif isinstance(step.observation, Opened):
-                found.append(MemoryContext("", tuple(Hit(m, 0.0, {}) for m in step.observation.messages), ()))
+                contexts.append(MemoryContext("", tuple(Hit(m, 0.0, {}) for m in step.observation.messages), ()))
         known = {view.photo_id for view in state.views}
-        more = await in_thread(self._photos.recalled, found, _last_number(state), known)
-        return (*state.recalled, *more)
+        new = await in_thread(self._photos.recalled, contexts, _last_number(state), known)
+        return (*state.recalled, *new)
 
     async def _query(self, state: TurnState, draft: ReplyDraft) -> None:
         for rounds_left in range(self._max_queries, 0, -1):
@@ -168,7 +185,7 @@ class ChatAgent:
             state = with_step(state, Step(action, context))
 
     async def _state(self, message: Message, now: datetime) -> TurnState:
-        """What is there before anything is searched, with as much of the conversation as fits."""
+        """Returns the state before any search, with as much of the conversation as fits."""
         before = await in_thread(self._before, message)
         numbers = numbered_photos([*before, message])
         photos = await self._photos.of_message(message, numbers)
@@ -184,30 +201,31 @@ class ChatAgent:
             photos=photos,
             earlier=earlier,
             pinned=tuple(pinned),
-            preferences=tuple(one for one in preferences if one.pinned_at is None),
+            preferences=tuple(preference for preference in preferences if preference.pinned_at is None),
             concepts=tuple(concepts),
-            superseded=await in_thread(self._bank.superseded_in, [one.message_id for one in recent]),
+            superseded=await in_thread(self._bank.superseded_in, [earlier.message_id for earlier in recent]),
             is_temporary=self._bank.is_temporary,
+            keeps_back="unmentioned" in await in_thread(self._bank.kept_back_counts),
         )
 
     def _before(self, message: Message) -> tuple[Message, ...]:
-        """The newest messages of the conversation before this one."""
+        """Returns the newest messages of the conversation before this one."""
         newest = self._bank.conversation(message.conversation_id, newest=MESSAGES_BEFORE, up_to=message.message_id)
         return _current(newest, message)
 
     def _of_newest_turns(self, state: TurnState) -> TurnState:
-        """The state with the last `context_turns` of the conversation; a turn is two messages."""
+        """Returns the state with only the last `context_turns` of the conversation; a turn is two messages."""
         return replace(state, recent=state.recent[max(0, len(state.recent) - 2 * self._context_turns) :])
 
     def _changes_before(self, recent: Sequence[Message]) -> tuple[MemoryChanged, ...]:
-        """What the newest of the turns before this one that changed the memory did to it; what was undone is left out."""
+        """Returns the changes of the latest earlier turn that changed the memory, without those that were undone."""
         for reply in reversed([message for message in recent if message.role == "assistant"]):
             if changes := load_trace(self._bank, reply.message_id).changes:
                 return tuple(change.changed for change in changes if not change.undone)
         return ()
 
     def _fitting(self, messages: Sequence[Message]) -> tuple[Message, ...]:
-        """The newest of the messages that fit into `history_tokens`."""
+        """Returns the newest messages that fit into `history_tokens`."""
         kept: list[Message] = []
         characters = self._history_tokens * CHARACTERS_PER_TOKEN
         for earlier in reversed(messages):
@@ -227,18 +245,20 @@ async def decide_update(
     context: Sequence[Message] | None = None,
     photos: PhotoViews | None = None,
 ) -> Update:
-    """What of an exchange is to be remembered, corrected or forgotten. Raises like `ChatAgent.update`.
+    """Decides what of an exchange to remember, correct or forget. Raises like `ChatAgent.update`.
 
-    `context` are the earlier messages that go along with the request to the manager; without it those of the state. With
-    `photos` the update may name those of the memories that the message finds.
+    `context` are the earlier messages for the manager, by default those of the state. With `photos`, the update may name the
+    photos of memories that the message finds.
     """
     recent = state.recent if context is None else tuple(context)
     if not policy.published_stages:
         state = replace(state, recent=recent)
-        known = await manager.recall(state, _unheard, nearest=True)
+        known = await manager.recall(state, _ignore, nearest=SEARCH_HITS)
         if photos is not None:
             shown = set(state.photo_numbers)
-            state = replace(state, recalled=await in_thread(photos.recalled, [known], _last_number(state), shown))
+            state = replace(
+                state, recalled=await in_thread(photos.recalled, [_with_nearest(known)], _last_number(state), shown)
+            )
         return await manager.update(replace(state, context=(known,)), UNASKED_REQUEST, meter)
     action, state = await next_action(policy, state, meter)
     if not isinstance(action, UpdateMemory):
@@ -250,12 +270,23 @@ def _last_number(state: TurnState) -> int:
     return max((view.number for view in state.views), default=0)
 
 
-def _unheard(_event: TurnEvent) -> None:
-    """Nobody follows what an update searches."""
+def _with_nearest(context: MemoryContext) -> MemoryContext:
+    """Returns the context with the nearest records among its hits, because an update may name their photos too."""
+    return replace(context, hits=(*context.hits, *context.nearest))
+
+
+def _worth_seeing(context: MemoryContext) -> MemoryContext:
+    """Returns the context with only the hits whose photos a reply should see: the near ones, and the best."""
+    best = context.hits[:PICTURED_HITS]
+    return replace(context, hits=tuple(hit for hit in context.hits if hit.is_near or hit in best))
+
+
+def _ignore(_event: TurnEvent) -> None:
+    """Drops an event, since nobody follows the searches of an update."""
 
 
 def _current(messages: Sequence[Message], message: Message) -> tuple[Message, ...]:
-    """The messages before this one, less those that an edit replaced and what followed them."""
+    """Returns the messages before this one, without messages replaced by edits and everything that followed those."""
     current: list[Message] = []
     for earlier in messages:
         if earlier.replaces is not None:

@@ -1,11 +1,10 @@
-"""The consent check: before a language model's changes are written, it is asked once more whether the user wants them.
+"""The consent check: before a language model's changes are written, a model is asked whether the user wants them.
 
 The check sees little, so that little can mislead it: the user's own words, the assistant's message before them, the
-proposals, and of the memory only the one entry that a proposal changes. Additions are looked at together, each change of
-an entry alone. What only a photo or a pasted text shows is looked at in a second step, which can make it `shown` and
-nothing more: no text in a photo or a mail can speak for the user. Code holds the answer to what it may say: the words it
-names must stand where it says, shown and agreed never supersede stated, and where the user did not say that something
-changed, the old memory stays.
+proposals, and of the memory only the one entry that a proposal changes. Additions are checked together, and each change to an
+entry on its own. What only a photo or a pasted text shows is checked in a second step, which can at most mark it as `shown`: no
+text in a photo or a mail can speak for the user. Code enforces the limits of the answer: the words that it cites must be where
+it says, shown and agreed entries never supersede stated ones, and the old memory stays unless the user said that it changed.
 """
 
 import re
@@ -13,6 +12,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from types import MappingProxyType
 
 from m2a.agents.consent_request import ConsentCheck, ConsentRequest, Proposal, Verdict
 from m2a.agents.own_words import own_words
@@ -47,8 +47,8 @@ _STILL_TRUE = "Something else that is said there still holds, and would be lost.
 
 @dataclass(frozen=True, slots=True)
 class Consent:
-    """What of an update is to be written, in order; what the user told or asked for and is not, each with the reason; and how
-    many changes nobody asked for."""
+    """The changes of an update to write, in order; the refused proposals of the user, each with the reason; and the number of
+    changes that nobody asked for."""
 
     changes: tuple[Change, ...] = ()
     refused: tuple[tuple[Proposal, str], ...] = ()
@@ -61,7 +61,7 @@ class Consent:
 
 @dataclass(slots=True)
 class _Open:
-    """A proposal on its way to a decision: a change to write, or a refusal."""
+    """A proposal that is being decided on: it becomes a change to write, or a refusal."""
 
     proposal: Proposal
     decision: Change | None = None
@@ -71,10 +71,19 @@ class _Open:
 
 
 async def consented(
-    check: ConsentCheck, state: TurnState, proposals: Sequence[Proposal], concepts: Sequence[Concept], meter: UsageMeter
+    check: ConsentCheck,
+    state: TurnState,
+    proposals: Sequence[Proposal],
+    concepts: Sequence[Concept],
+    meter: UsageMeter,
+    *,
+    introductions: Mapping[int, str] = MappingProxyType({}),
 ) -> Consent:
-    """What of the proposals is to be written. Raises `ChatModelError` where the service failed: nothing is decided then."""
-    material = _Material.of(state)
+    """Decides which proposals to write. Raises `ChatModelError` and decides nothing if the model's service fails.
+
+    `introductions` are the words with which the user introduced the concepts, by concept id.
+    """
+    material = _Material.of(state, introductions)
     open_proposals = [_Open(proposal) for proposal in proposals]
     for group in _groups(open_proposals):
         request = material.request(group, concepts)
@@ -96,10 +105,10 @@ async def consented(
 
 
 def refusal_of(proposal: Proposal, reason: str) -> Refusal:
-    """For the user, with the change that is made if they have it done anyway."""
+    """Returns the refusal for the user, with the change to make if they insist."""
     change, memory = proposal.change, proposal.memory
     if isinstance(change, Replacement) and memory is not None:
-        # The user who has it done anyway says so themselves.
+        # A user who insists states it.
         insisted: Change = replace(change, draft=replace(change.draft, rests_on="stated"))
         return Refusal(f"Replace “{memory.text}” by “{change.draft.text}”", reason, insisted)
     if isinstance(change, Addition):
@@ -113,7 +122,7 @@ def refusal_of(proposal: Proposal, reason: str) -> Refusal:
 
 @dataclass(frozen=True, slots=True)
 class _Material:
-    """The words that a check may name, by where they stand."""
+    """The texts that a check may cite, by source."""
 
     now: datetime
     message: Message
@@ -124,12 +133,13 @@ class _Material:
     numbers: Mapping[str, int]
     given: tuple[Message, ...]
     people: tuple[str, ...]
+    introductions: Mapping[int, str]
 
     @classmethod
-    def of(cls, state: TurnState) -> "_Material":
-        """The user's newest messages and the assistant's before them; the reply of this turn is not among them."""
+    def of(cls, state: TurnState, introductions: Mapping[int, str]) -> "_Material":
+        """Collects the user's newest messages and the assistant's last one before them, without the reply of this turn."""
         own, pasted = list[str](), list[str]()
-        for part in state.parts or (state.message.text,):  # what one pastes ends where another speaks
+        for part in state.parts or (state.message.text,):  # a pasted text ends where the next person speaks
             words = own_words(part, first=len(pasted) + 1)
             own.append(words.text)
             pasted += words.pasted
@@ -149,6 +159,7 @@ class _Material:
             numbers=state.photo_numbers,
             given=(*state.recent, state.message),
             people=state.people,
+            introductions=introductions,
         )
 
     def request(self, group: Sequence[_Open], concepts: Sequence[Concept]) -> ConsentRequest:
@@ -160,13 +171,16 @@ class _Material:
             before=self.before,
             proposals=proposals,
             numbers=self.numbers,
-            names=_names_used(concepts, proposals),
+            names=self._names(concepts, proposals),
             people=self.people,
         )
 
     def request_of_shown(self, group: Sequence[_Open], concepts: Sequence[Concept]) -> ConsentRequest:
-        """With the user's own words, which say of whom a photo is; it names nobody itself: the names are those of its photos."""
-        pictured = {photo.photo_id for photo in self.photos}
+        """Returns the request for the second step.
+
+        It contains the user's own words, which say who is in a photo, and the names with the photos that the user gave them
+        to, since a photo names nobody itself.
+        """
         proposals = tuple(replace(item.proposal, memory=None) for item in group)
         named = {number for proposal in proposals for number in proposal.photos}
         return ConsentRequest(
@@ -178,12 +192,28 @@ class _Material:
             photos=tuple(photo for photo in self.photos if photo.number in named),
             numbers=self.numbers,
             pasted=self.pasted,
-            names=_names_used([one for one in concepts if pictured.intersection(one.photo_ids)], proposals),
+            names=self._names(concepts, proposals, {photo.photo_id: photo.number for photo in self.photos}),
             people=self.people,
         )
 
+    def _names(
+        self, concepts: Sequence[Concept], proposals: Sequence[Proposal], numbers: Mapping[str, int] | None = None
+    ) -> tuple[str, ...]:
+        """Returns the names that the proposals use, each with its kind, the words that introduced it, and the numbers of the
+        photos that show it."""
+        lines = []
+        for concept, name in _names_used(concepts, proposals):
+            said = self.introductions.get(concept.concept_id)
+            shown = [str(numbers[photo_id]) for photo_id in concept.photo_ids if numbers and photo_id in numbers]
+            lines.append(
+                f"{name} ({concept.kind})"
+                + (f", in the user's words: “{said}”" if said else "")
+                + (f", shown in photo {', '.join(shown)}" if shown else "")
+            )
+        return tuple(lines)
+
     def holder(self, verdict: Verdict, *, in_new_message: bool) -> Message | None:
-        """The message in which the words of the verdict stand, the new one first."""
+        """Returns the message that contains the words of the verdict, trying the new message first."""
         if verdict.rests_on == "agreed":
             places = [self.before] if self.before is not None else []
         else:
@@ -193,24 +223,26 @@ class _Material:
     def evidence(
         self, change: Addition | Replacement, holder: Message | None, memory: MemoryEntry | None
     ) -> tuple[EvidenceRange, ...]:
-        """What the writer named, as far as the check saw it, the new message, and the message that holds the words.
+        """Returns the evidence of a change: the new message, the message with the cited words, and what the writer named, as
+        far as the check saw it.
 
-        What the memory rests on that is changed is named along with it: the new text repeats a part of it.
+        A replacement keeps the old memory's evidence that the writer named, because its text repeats a part of that memory.
         """
         newest = [message.message_id for message in self.given]
         ids = {self.message.message_id} | ({holder.message_id} if holder else set())
         ids |= {n for n in newest if any(first <= n <= last for first, last in change.draft.evidence_ids)}
         of_memory = memory.evidence_ids if isinstance(change, Replacement) and memory is not None else ()
         named = {
-            one
-            for one in of_memory
-            if any(one.first <= last and first <= one.last for first, last in change.draft.evidence_ids)
+            span
+            for span in of_memory
+            if any(span.first <= last and first <= span.last for first, last in change.draft.evidence_ids)
         }
         return tuple(sorted({*named, *_ranges(sorted(ids), newest)}))
 
 
 def _groups(items: Sequence[_Open]) -> list[list[_Open]]:
-    """Additions together; each proposal that touches an entry or a message alone, as no other may have a say in it."""
+    """Groups the proposals: all additions together, and each change to an entry or a message alone, so that others cannot
+    influence its verdict."""
     additions = [item for item in items if _is_plain_addition(item.proposal)]
     return ([additions] if additions else []) + [[item] for item in items if not _is_plain_addition(item.proposal)]
 
@@ -222,12 +254,12 @@ def _is_plain_addition(proposal: Proposal) -> bool:
 async def _verdicts(
     check: ConsentCheck, request: ConsentRequest, meter: UsageMeter, material: _Material
 ) -> list[Verdict | str]:
-    """One verdict per proposal, in order; a sentence in the place of one that cannot be used.
+    """Returns one verdict per proposal, in order, or a sentence in place of an unusable one.
 
-    An unusable answer is asked for once more.
+    After an unusable answer, the check is asked once more.
     """
     count = len(request.proposals)
-    found: list[Verdict | str] = [_UNUSABLE] * count
+    verdicts: list[Verdict | str] = [_UNUSABLE] * count
     for _try in range(_TRIES):
         try:
             answer, usage = await check.verdicts(request)
@@ -236,23 +268,27 @@ async def _verdicts(
             request = replace(request, fault=str(error))
             continue
         meter.count(usage)
-        found, faults = [_UNUSABLE] * count, []
+        verdicts, faults = [_UNUSABLE] * count, []
         for number, proposal in enumerate(request.proposals, start=1):
-            given = [verdict for verdict in answer.verdicts if verdict.proposal == number]
-            fault = "" if len(given) == 1 else f"There must be one verdict on proposal {number}, not {len(given)}."
-            fault = fault or _fault(given[0], proposal, request, material)
+            on_proposal = [verdict for verdict in answer.verdicts if verdict.proposal == number]
+            fault = (
+                ""
+                if len(on_proposal) == 1
+                else f"There must be one verdict on proposal {number}, not {len(on_proposal)}."
+            )
+            fault = fault or _fault(on_proposal[0], proposal, request, material)
             if fault:
                 faults.append(fault)
             else:
-                found[number - 1] = given[0]
+                verdicts[number - 1] = on_proposal[0]
         if not faults:
             break
         request = replace(request, fault=" ".join(faults))
-    return found
+    return verdicts
 
 
 def _fault(verdict: Verdict, proposal: Proposal, request: ConsentRequest, material: _Material) -> str:
-    """Why a verdict cannot be used, for the check; "" where it can."""
+    """Returns why a verdict cannot be used, as feedback for the check, or "" if it can."""
     if not verdict.supported:
         return ""
     number = verdict.proposal
@@ -271,7 +307,7 @@ def _fault(verdict: Verdict, proposal: Proposal, request: ConsentRequest, materi
 
 
 def _decide(item: _Open, verdict: Verdict | str, material: _Material) -> None:
-    """What becomes of a proposal after the first step."""
+    """Decides on a proposal after the first step."""
     if isinstance(verdict, str):
         item.reason = verdict
         return
@@ -302,7 +338,10 @@ def _decide(item: _Open, verdict: Verdict | str, material: _Material) -> None:
 
 
 def _replaced(change: Replacement, memory: MemoryEntry | None, verdict: Verdict) -> Addition | Replacement:
-    """The old memory stays where the user did not say that it changed, or where something of it still holds."""
+    """Returns the replacement, or an addition if the old memory stays.
+
+    It stays if the user did not say that it changed, or if a part of it still holds.
+    """
     assert memory is not None
     if not verdict.user_says_so or (verdict.rests_on != "stated" and memory.rests_on == "stated"):
         return Addition(change.draft, "the user said so", rivals=(memory.memory_id,))
@@ -312,7 +351,7 @@ def _replaced(change: Replacement, memory: MemoryEntry | None, verdict: Verdict)
 
 
 def _can_be_seen(item: _Open, material: _Material, check: ConsentCheck) -> bool:
-    """Whether there is anything to be shown; refuses the proposal where there is not."""
+    """Returns whether the second step has anything to look at, and refuses the proposal if not."""
     if material.pasted or (item.proposal.photos and check.sees_photos):
         return True
     item.decision, item.reason = None, _NO_EYES if item.proposal.photos else _NOT_SHOWN
@@ -325,7 +364,7 @@ def _decide_shown(item: _Open, verdict: Verdict | str, material: _Material) -> N
         item.reason = verdict if isinstance(verdict, str) else verdict.reason
         return
     assert isinstance(item.decision, Addition | Replacement)
-    # A photo and a pasted text name nobody: only names that the user gave are linked.
+    # Only names that the user gave are linked, since photos and pasted texts identify nobody.
     draft = item.decision.draft
     words = " ".join(message.text for message in (material.message, *material.earlier))
     concepts = tuple(mention for mention in draft.concepts if _stands_in(mention.name, words))
@@ -333,30 +372,37 @@ def _decide_shown(item: _Open, verdict: Verdict | str, material: _Material) -> N
 
 
 def _is_change(proposal: Proposal) -> bool:
-    """Whether it takes something away or brings something back, so that the new message itself must say so."""
+    """Returns whether the proposal removes or restores something, so that the new message itself must say so."""
     return not isinstance(proposal.change, Addition)
 
 
-def _names_used(concepts: Iterable[Concept], proposals: Sequence[Proposal]) -> tuple[str, ...]:
-    """The names that a proposal uses, each with what it is the name of; no other is of any use to the check.
+def _names_used(concepts: Iterable[Concept], proposals: Sequence[Proposal]) -> list[tuple[Concept, str]]:
+    """Returns the names that the proposals use in their texts or list among their concepts, since a text may inflect a name.
 
-    A name that is as long as a sentence, or makes up most of what is proposed, tells the check what to think: it is left out.
+    A name that is as long as a sentence, or is most of the proposed text, could manipulate the check and is left out.
     """
-    texts = [
-        proposal.change.draft.text for proposal in proposals if isinstance(proposal.change, Addition | Replacement)
-    ]
-    return tuple(
-        f"{name} ({concept.kind})"
+    drafts = [proposal.change.draft for proposal in proposals if isinstance(proposal.change, Addition | Replacement)]
+    return [
+        (concept, name)
         for concept in concepts
         for name in (concept.name, *concept.aliases)
         if len(name) <= LONGEST_NAME
         and len(name.split()) <= _WORDS_OF_A_NAME
-        and any(_stands_in(name, text) and 2 * len(name.split()) <= len(text.split()) for text in texts)
-    )
+        and any(
+            2 * len(name.split()) <= len(draft.text.split())
+            and (_stands_in(name, draft.text) or _plain(name) in {_plain(mention.name) for mention in draft.concepts})
+            for draft in drafts
+        )
+    ]
+
+
+def concepts_used(concepts: Iterable[Concept], proposals: Sequence[Proposal]) -> list[Concept]:
+    """Returns the concepts of which the check reads a name."""
+    return list({concept.concept_id: concept for concept, _name in _names_used(concepts, proposals)}.values())
 
 
 def _ranges(ids: Sequence[int], newest: Sequence[int]) -> Iterable[EvidenceRange]:
-    """The ids as ranges; ids that follow each other in the conversation are one."""
+    """Yields the ids as ranges, joining ids that follow each other in the conversation."""
     first = last = ids[0]
     for number in ids[1:]:
         if newest.index(number) != newest.index(last) + 1:
@@ -367,9 +413,10 @@ def _ranges(ids: Sequence[int], newest: Sequence[int]) -> Iterable[EvidenceRange
 
 
 def _stands_in(words: str, text: str) -> bool:
-    """Whether the words stand in the text, whole and one after the other; case, spaces and kinds of marks do not matter."""
-    sought = _plain(words)
-    return bool(sought) and re.search(rf"(?<!{_SPACED}){re.escape(sought)}(?!{_SPACED})", _plain(text)) is not None
+    """Returns whether the text contains the words as whole words in this order, ignoring case, spaces and kinds of quotes."""
+    plain_words = _plain(words)
+    pattern = rf"(?<!{_SPACED}){re.escape(plain_words)}(?!{_SPACED})"
+    return bool(plain_words) and re.search(pattern, _plain(text)) is not None
 
 
 def _plain(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The consent check's prompt, and the language model behind it."""
+"""The prompt of the consent check, and the language model that answers it."""
 
 import json
 from functools import cache
@@ -38,12 +38,12 @@ from models.abilities import Abilities
 from models.chat_model import CALL_TOKENS, ChatMessage, ChatModel, MalformedReplyError, PhotoPart, TokenUsage, Tool
 
 TOOL = "say_what_is_wanted"
-# The assistant's message may be long; what the user agrees to stands in what they answered to.
+# The assistant's message before may be long, but the user can only agree to what it says.
 ASSISTANT_CHARACTERS = 4000
 
 
 class ModelConsentCheck:
-    """Asks a chat model, in the way in which it is asked for an action."""
+    """Asks a chat model, in the same way as for an action."""
 
     def __init__(self, chat_model: ChatModel) -> None:
         self._chat_model = chat_model
@@ -72,14 +72,13 @@ def consent_tool() -> Tool:
 
 
 def consent_messages(request: ConsentRequest, abilities: Abilities) -> list[ChatMessage]:
-    """The prompt of either step of the check. What there is no room for is cut, and said to be: it supports nothing."""
+    """Returns the prompt of either step of the check. Cut text is marked as cut and cannot support a proposal."""
     boundary = Boundary((request.message.owner, request.message.conversation_id))
     system = system_message("consent_check", boundary)
     fault = f"\nYour answer before could not be used. {one_line(request.fault)}" if request.fault else ""
     proposed: list[str | PhotoPart] = []
     if request.names:
-        of_what = "what the photos show" if request.shown else "people, pets, places and things"
-        proposed.append(boundary.enclose(f"Names that the user gave to {of_what}", request.names))
+        proposed.append(boundary.enclose("Names that the user gave", request.names))
     for number, proposal in enumerate(request.proposals, start=1):
         proposed.append(boundary.enclose(f"Proposal {number}", [proposal_line(proposal)]))
         if proposal.memory is not None:
@@ -89,12 +88,12 @@ def consent_messages(request: ConsentRequest, abilities: Abilities) -> list[Chat
     room -= sum(tokens_of(part) for part in (*system.parts, *proposed) if isinstance(part, str))
     shown = divide(room, Budget(photos=len(request.photos)), abilities.photos_per_prompt).photos
     room -= shown * PHOTO_TOKENS
-    message = shortened(
+    new_message = shortened(
         message_line(request.message, photos=numbered(request.message, request.numbers)),
         max(LEAST_ROOM, room // MESSAGE_SHARE),
     )
-    room -= tokens_of(message)
-    earlier = [message_line(one, photos=numbered(one, request.numbers)) for one in request.earlier]
+    room -= tokens_of(new_message)
+    earlier = [message_line(message, photos=numbered(message, request.numbers)) for message in request.earlier]
     before = [] if request.before is None else [shorten(message_line(request.before), ASSISTANT_CHARACTERS)]
     words = Budget(
         history=sum(map(tokens_of, earlier)),
@@ -108,7 +107,7 @@ def consent_messages(request: ConsentRequest, abilities: Abilities) -> list[Chat
         parts.append(boundary.enclose("The user's earlier messages", newest_first[::-1]))
     if before:
         parts.append(boundary.enclose("The assistant's message before", fitted(before, budget.memories)))
-    parts += [day_line(request.now), f"The user's new message:\n{message}"]
+    parts += [day_line(request.now), f"The user's new message:\n{new_message}"]
     if request.people:
         parts.append(people_text(request.people))
     rooms = spread(budget.fetched, [tokens_of(text) for text in request.pasted])
@@ -119,7 +118,7 @@ def consent_messages(request: ConsentRequest, abilities: Abilities) -> list[Chat
 
 
 def proposal_line(proposal: Proposal) -> str:
-    """A proposal as the check reads it: what would be written, and none of the writer's reasons."""
+    """Returns a proposal as the check reads it: what would be written, without the writer's reasons."""
     change = proposal.change
     fields: dict[str, object] = {}
     if isinstance(change, Forgetting):

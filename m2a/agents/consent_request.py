@@ -1,4 +1,4 @@
-"""What the consent check is shown, and what it answers."""
+"""The request to the consent check, and its answer."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -51,9 +51,12 @@ class Verdicts(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A change that a writer proposes. `memory` is the entry that it changes, ties to or brings back; `words` are those
-    to be forgotten of a message, `sentences` the user's own that go along and say more than the memory, and `photos` the
-    numbers of the photos that it names."""
+    """A change that a writer proposes.
+
+    `memory` is the entry that it changes, corrects or restores. `words` are the words of a message to forget, `sentences` the
+    user's sentences that would be forgotten with the memory and say more than it, and `photos` the numbers of the photos that
+    the change names.
+    """
 
     change: Change
     memory: MemoryEntry | None = None
@@ -64,13 +67,12 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class ConsentRequest:
-    """What the check sees. In the first step (`shown` is False) no photo and no pasted text; in the second the proposals
-    that rest on them, and nothing of the memory.
+    """What the check sees: in the first step no photos and no pasted texts, and in the second (`shown`) the proposals that rest
+    on these, but nothing of the memory.
 
-    `message` and `earlier` hold the user's own words alone. `numbers` are those of the photos in them, by photo
-    id, and `names` those that the user gave to what the photos show.
-    `people` are those who talk to each other, where each of several counts as the user.
-    `fault` says what was wrong with the answer before.
+    `message` and `earlier` contain only the user's own words. `numbers` are the numbers of their photos, by photo id, and
+    `names` one line for each name that the user has given to what the proposals are about. `people` are the names of the
+    speakers if several count as the user. `fault` says what was wrong with the previous answer.
     """
 
     now: datetime
@@ -88,12 +90,12 @@ class ConsentRequest:
 
 
 class ConsentCheck(Protocol):
-    """A language model that is asked. `sees_photos` says whether photos reach it."""
+    """A language model that answers consent requests. `sees_photos` is whether it sees photos."""
 
     @property
     def sees_photos(self) -> bool: ...
 
     async def verdicts(self, request: ConsentRequest) -> tuple[Verdicts, TokenUsage]:
-        """Raises `models.chat_model.MalformedReplyError` for an answer that is none, and `ChatModelError` where the service
-        failed."""
+        """Returns the verdicts. Raises `models.chat_model.MalformedReplyError` for an unusable answer, and `ChatModelError` if
+        the service fails."""
         ...

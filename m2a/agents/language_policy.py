@@ -1,4 +1,4 @@
-"""A language model as the one who decides: its tools are the actions of the stage."""
+"""The policy of a language model, whose tools are the actions of the stage."""
 
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
@@ -30,7 +30,7 @@ class LanguagePolicy:
         scope: SearchScope | None = None,
         style: str = "",
     ) -> None:
-        """`scope` is how it may look into the memory, in every way without it; `style` is a last instruction for replies."""
+        """`scope` limits how it may search the memory; `style` is a final instruction for replies."""
         self.chat_model = chat_model
         self.published_stages = published_stages
         self._scope = scope or SearchScope()

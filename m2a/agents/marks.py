@@ -1,4 +1,4 @@
-"""The marks in a reply: `[photo 2]` shows a photo, `[memory 7]` cites a memory. The reader never sees them."""
+"""The marks in a reply: `[photo 2]` shows a photo, and `[memory 7]` cites a memory. Users never see the marks."""
 
 import re
 
@@ -7,7 +7,7 @@ _LONGEST = len(" [memory 123456789]")
 
 
 class MarkReader:
-    """Takes the marks out of a streamed text, wherever the pieces break, and remembers them."""
+    """Removes the marks from a streamed text, wherever its pieces break, and remembers them."""
 
     def __init__(self) -> None:
         self._held = ""
@@ -25,7 +25,7 @@ class MarkReader:
         return list(self._memories)
 
     def feed(self, piece: str) -> str:
-        """The text that can be shown now: what may be the start of a mark is held back."""
+        """Returns the text that can be shown now, and holds back what may be the start of a mark."""
         text = _MARK.sub(self._note, self._held + piece)
         opened = text.rfind("[", -_LONGEST)
         if opened > 0 and text[opened - 1] in " \t":
@@ -37,7 +37,7 @@ class MarkReader:
         return text[:held_from]
 
     def finish(self) -> str:
-        """What was held back and turned out to be no mark."""
+        """Returns the text that was held back and is not a mark after all."""
         held, self._held = self._held, ""
         return held
 

@@ -1,4 +1,4 @@
-"""Pieces of a prompt. What is recalled stands inside a boundary that it cannot break out of."""
+"""The pieces of a prompt. Recalled text is enclosed in a boundary that it cannot break out of."""
 
 import hashlib
 import hmac
@@ -6,27 +6,26 @@ import json
 import re
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
 from string import Template
 
-from m2a.agents.budget import fitted
-from m2a.agents.state import Captions, MemoryContext, Opened, Searched, SearchScope
+from m2a.agents.state import SearchScope
 from m2a.plurals import plural
-from m2a.types import Hit, MemoryChanged, MemoryEntry, Message
+from m2a.types import MemoryChanged, MemoryEntry, Message
 from models.chat_model import ChatMessage, PhotoPart
 
-# Of what an agent wrote itself, this much is repeated; a model that rambled must not crowd out the rest.
+# The agents' own text is repeated only up to this length, so that a rambling model does not crowd out the rest.
 WRITTEN_CHARACTERS = 4000
 _SECRET = secrets.token_bytes(16)
 
 
 class Boundary:
-    """Fences data with a word that its author could not know, and defuses what looks like a fence.
+    """Fences data with a word that its author cannot know, and defuses imitations of a fence.
 
-    One conversation keeps its word as long as the process lives: prompts that begin alike are read once by a server.
+    A conversation keeps its word as long as the process runs, so that a server can cache the common beginning of its prompts.
     """
 
     def __init__(self, conversation: object = "") -> None:
@@ -39,23 +38,24 @@ class Boundary:
         return f"{title}:\n<data-{self.fence}>\n{body}\n</data-{self.fence}>"
 
 
-# Marks are the reply's own; a memory that holds one must not pass for a citation.
+# Marks belong to the reply; a mark in a memory must not look like a citation.
 _HARMLESS_MARKS = (("[memory ", "(memory "), ("[photo ", "(photo "))
 
 
 def render(name: str, scope: SearchScope | None = None, **values: object) -> str:
-    """The prompt file of that name, filled in; a missing value raises `KeyError`.
+    """Returns the prompt file of that name with its values filled in. Raises `KeyError` for a missing value.
 
-    A passage such as `{raw_messages? …}` stands in the prompt where the scope allows that, one such as `{no raw_messages? …}`
-    where it does not.
+    A passage `{raw_messages? …}` is included if the scope allows raw messages, and `{no raw_messages? …}` if it does not.
     """
     allowed = asdict(scope or SearchScope())
-    text = _PASSAGE.sub(lambda found: found["text"] if allowed[found["of"]] != bool(found["no"]) else "", _file(name))
+    text = _PASSAGE.sub(
+        lambda match: match["text"] if allowed[match["setting"]] != bool(match["no"]) else "", _file(name)
+    )
     return Template(text).substitute(values).strip()
 
 
 def message_line(message: Message, superseded: Sequence[MemoryEntry] = (), photos: str = "") -> str:
-    """A message as an agent reads it; what it says of superseded entries is marked as history. `photos` says which it shows."""
+    """Returns a message as an agent reads it, with superseded entries marked as history. `photos` describes its photos."""
     photos = f", with {photos or plural(len(message.photos), 'photo')}" if message.photos else ""
     said_at = message.said_at.strftime("%A %Y-%m-%d %H:%M")
     history = "".join(f" [history, no longer holds: {one_line(entry.text)}]" for entry in superseded)
@@ -65,13 +65,13 @@ def message_line(message: Message, superseded: Sequence[MemoryEntry] = (), photo
 
 
 def numbered(message: Message, numbers: Mapping[str, int]) -> str:
-    """The photos of a message by their numbers; empty where they have none."""
+    """Returns the numbers of the photos in a message, or "" if they have none."""
     known = [str(numbers[photo_id]) for photo_id in message.photos if photo_id in numbers]
     return f"photo{'s' if len(known) > 1 else ''} {', '.join(known)}" if known else ""
 
 
 def one_line(text: str) -> str:
-    """What an agent says itself stands outside of the fence, and may repeat data: it must not pass for other lines."""
+    """Puts an agent's own text on one line: it is outside the fence and may repeat data, so it must not imitate other lines."""
     return " ".join(text.split())
 
 
@@ -79,14 +79,18 @@ def shorten(text: str, characters: int) -> str:
     return text if len(text) <= characters else f"{text[:characters]} … (shortened)"
 
 
-def entry_line(entry: MemoryEntry) -> str:
-    """A memory as an agent reads it, with everything that an action can refer to."""
+def entry_line(entry: MemoryEntry, photos_as: str = "") -> str:
+    """Returns a memory as an agent reads it, with everything that an action can refer to.
+
+    `photos_as` names the record above that has the caption of its photos, if another line has it.
+    """
     fields = {
         "memory_id": entry.memory_id,
         "kind": entry.kind,
         "text": entry.text,
-        "caption": entry.caption,
+        "caption": entry.caption if not photos_as else None,
         "photo_count": len(entry.photo_ids),
+        "photos_as": photos_as,
         "happened": [day.isoformat() for day in entry.happened] if entry.happened else None,
         "recorded": entry.recorded_at.date().isoformat(),
         "rests_on": entry.rests_on if entry.rests_on != "stated" else None,
@@ -97,64 +101,19 @@ def entry_line(entry: MemoryEntry) -> str:
 
 
 def fields_line(fields: Mapping[str, object]) -> str:
-    """The fields that say something, as JSON."""
+    """Returns the non-empty fields as JSON."""
     return json.dumps({name: value for name, value in fields.items() if value}, ensure_ascii=False)
 
 
-def context_lines(context: MemoryContext, memories: int | None = None, fetched: int | None = None) -> list[str]:
-    """What a query brought: its words, its memories and their original messages, within so many tokens of each."""
-    lines = [shorten(context.text, WRITTEN_CHARACTERS)] if context.text else []
-    hits = [hit_line(hit, context) for hit in context.hits]
-    lines += hits if memories is None else fitted(hits, memories)
-    if context.messages and fetched != 0:
-        messages = message_lines(context.messages, context)
-        lines += ["Original messages:", *(messages if fetched is None else fitted(messages, fetched))]
-    if not context.complete:
-        lines.append("(The search ran out of rounds: there may be more.)")
-    return lines or ["Nothing was found that does not stand in the conversation."]
-
-
-def beside(
-    context: MemoryContext, conversation: Sequence[Message], entries: Sequence[MemoryEntry] = ()
-) -> MemoryContext:
-    """What was found less the messages and entries that the prompt holds elsewhere; a message is not repeated below its hit."""
-    held = {message.message_id for message in conversation}
-    known = {entry.memory_id for entry in entries}
-    hits = [
-        hit
-        for hit in context.hits
-        if (
-            hit.record.memory_id not in known
-            if isinstance(hit.record, MemoryEntry)
-            else hit.record.message_id not in held
-        )
-    ]
-    held |= {hit.record.message_id for hit in hits if isinstance(hit.record, Message)}
-    messages = tuple(message for message in context.messages if message.message_id not in held)
-    return replace(context, hits=tuple(hits), messages=messages)
-
-
-def hit_line(hit: Hit, found: Searched | MemoryContext) -> str:
-    return entry_line(hit.record) if isinstance(hit.record, MemoryEntry) else message_lines([hit.record], found)[0]
-
-
-def message_lines(messages: Sequence[Message], found: Searched | Opened | MemoryContext) -> list[str]:
-    """Messages that were found, with the captions of their photos."""
-    return [
-        message_line(message, found.superseded.get(message.message_id, ()), _photos_shown(message, found.captions))
-        for message in messages
-    ]
-
-
-def _photos_shown(message: Message, captions: Captions) -> str:
-    known = [f"“{one_line(captions[photo_id])}”" for photo_id in message.photos if captions.get(photo_id)]
-    return f"{plural(len(message.photos), 'photo')} ({', '.join(known)})" if known else ""
-
-
 def change_lines(change: MemoryChanged) -> list[str]:
-    """What was done to a memory, by its number and words: where it matters, all of it stands among what was found."""
+    """Returns a change to a memory, with the memory's number and text; its details are among the search results if needed.
+
+    A forgotten memory is reported without its number and text, since no record of a turn contains either.
+    """
     lines = [f"{change.change}: {_named(change.entry)}"] if change.entry is not None else []
-    if change.previous is not None and change.change == "replaced":
+    if change.change == "forgotten":
+        lines.insert(0, "forgotten: what the user asked to forget")
+    elif change.previous is not None and change.change == "replaced":
         lines.append(f"in the place of: {_named(change.previous)}")
     return lines
 
@@ -164,12 +123,12 @@ def _named(entry: MemoryEntry) -> str:
 
 
 def system_message(agent: str, boundary: Boundary, scope: SearchScope | None = None) -> ChatMessage:
-    """The prompt file of that name, with the fence announced: the same in each turn of a conversation."""
+    """Returns the prompt of an agent, which announces the fence. It is the same in each turn of a conversation."""
     return ChatMessage("system", (render(agent, scope, boundary=render("boundary", fence=boundary.fence)),))
 
 
 def people_text(names: Sequence[str]) -> str:
-    """That several people speak, each for themselves."""
+    """Returns the sentence that several people speak, each for themselves."""
     return render("people", names=one_line(f"{', '.join(names[:-1])} and {names[-1]}"))
 
 
@@ -178,13 +137,13 @@ def day_line(now: datetime) -> str:
 
 
 def spaced(parts: Sequence[str | PhotoPart]) -> list[str | PhotoPart]:
-    """The parts with an empty line between them."""
+    """Returns the parts with an empty line between them."""
     return [
         part + "\n\n" if isinstance(part, str) and index < len(parts) - 1 else part for index, part in enumerate(parts)
     ]
 
 
-_PASSAGE = re.compile(r"\{(?P<no>no )?(?P<of>\w+)\? (?P<text>[^{}]*)\}")
+_PASSAGE = re.compile(r"\{(?P<no>no )?(?P<setting>\w+)\? (?P<text>[^{}]*)\}")
 
 
 @cache

@@ -1,9 +1,9 @@
-"""Which words of a message are the user's own, and which were pasted into it: a mail, a web page, a chat, a quotation.
+"""Separates the user's own words in a message from texts pasted into it: a mail, a web page, a chat, a quotation.
 
-A pasted text may say anything, also what an assistant should do. Only the user's own words can speak for the user, so
-the consent check reads them without the pasted ones, in whose place a mark stands. Pasted passages are known by their
-form: quotation marks, mail headers, replies with ">", transcripts, markup, and what follows words that announce a text.
-Too much taken for pasted costs little (it is kept as shown, not as stated); a text that nothing marks stays the user's.
+A pasted text may say anything, including what an assistant should do. Only the user's own words can speak for the user, so the
+consent check reads the message with a mark in place of each pasted text. Pasted texts are recognised by their form: quotation
+marks, mail headers, replies with ">", transcripts, markup, and words that announce a text. Mistaking own words for pasted ones
+costs little (they are remembered as shown, not as stated). A text without any sign of this kind counts as the user's.
 """
 
 import re
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 _SPAN = tuple[int, int]
 
-# A quotation of so many words is somebody's text; a shorter one is a title, a name or an emphasis.
+# A quotation of at least this many words is another text; a shorter one is a title, a name or an emphasis.
 _LONG_QUOTATION = 6
 _LONGEST_ANNOUNCEMENT = 200
 _QUOTED = re.compile(
@@ -40,7 +40,7 @@ _CLOSING = {
     "[": "]",
 }
 
-# A text that somebody else made, or that stood elsewhere.
+# Words for texts that others wrote or that come from elsewhere.
 _TEXT = (
     r"e?-?mails?|letters?|sms|whatsapps?|messages?(?! \d)|texts?|texted|posts?|posted|tweets?|articles?|pages?|websites?|blogs?|"
     r"reviews?|comments?|recipes?|invitations?|invites?|invoices?|receipts?|tickets?|flyers?|leaflets?|signs?|labels?|"
@@ -61,14 +61,14 @@ _HANDLED = (
 _ANNOUNCES = re.compile(
     rf"\b(?:{_TEXT})\b|\b(?:{_HANDLED})\b(?:.*\b(?:this|these|it|following|das|dies\w*|ceci|esto|questo)\b|\s*$)", re.I
 )
-# "Can you translate this?": what follows is the text, however the sentence ends.
+# "Can you translate this?": the text follows, however the sentence ends.
 _ASKS_TO_HANDLE = re.compile(
     rf"\b(?:{_HANDLED}|what do you (?:think|make) of|meaning of)\s+(?:\w+\s+){{0,2}}"
     r"(?:this|these|that|the following|diese\w*|das|ceci|cette|esto|este|esta|questo|questa)\b[^.?!:\n]{0,60}[.?!:\n]\s*|"
     r"\bwhat (?:does|do) (?:this|these|that|it) (?:\w+ )?(?:mean|say)\b[^.?!:\n]{0,60}[.?!:\n]\s*",
     re.I,
 )
-# "Is this recipe right?": what follows is the recipe, where nobody speaks of themselves in it.
+# "Is this recipe right?": the recipe follows, unless the text is in the first person.
 _ASKS_ABOUT_THIS = re.compile(
     r"(?:^|[.!]\s+)[^.?!:\n]*\b(?:this|these|the following|like this|a valid|dies\w*|cette|ces|est[ea]s?|quest[aoe]|ten|tej)\b"
     r"[^.?!:\n]*\?\s+",
@@ -79,9 +79,9 @@ _OF_ONESELF = re.compile(
     r"nosotr\w+|nuestr\w+|io|mio|mia|miei|noi|nostr\w+)\b|\b(?:i['’]\w+|j['’]\w+)",
     re.I,
 )
-# What nobody types as a sentence: comments and calls of programs, mail and chat marks.
+# What is never part of a typed sentence: code comments, function calls, mail and chat markup.
 _CODE_LIKE = re.compile(r"/\*|(?<!\S)(?:!\w{3,}|§ |>> |-{3} ?[A-Z]{3,}|\w+_\w+\(|\w+: -? ?\w+:)")
-# Where a text speaks to an assistant, less is needed to tell that it was passed on.
+# If a text addresses an assistant, weaker signs are enough to recognise that it was passed on.
 _PASSES_ON = re.compile(
     rf"\b(?:{_TEXT}|{_HANDLED}|found|got|received|sent|saw|heard|overheard|showed|shows|stuck|printed|appeared|popped up|"
     r"wall|door|window|screen|fridge|shop|board|lists?|tv|radio|advert|search result|download\w*|gefunden|bekommen|reçu|"
@@ -108,8 +108,8 @@ _OPENING = re.compile(
     r"\{\s*\"\w+\"\s*:",
     re.I | re.M,
 )
-# Words about the user or to a machine, which nobody says of themselves: behind or before words that pass a text on, they are
-# that text's, however it is set off. Words of the memory are the user's own, too, unless a text was announced as this one.
+# Words about "the user" or to a machine, which users do not say about themselves. After or before words that pass a text on,
+# they belong to that text, however it is set off. Words about the memory may be the user's own, unless a text was announced.
 _OF_THE_USER = (
     r"\bthe users?(?:'s|’s)?\b|\b(?:ai|llm|m2a|chatbots?)\b|\b(?:dear|hey|hi|attention|note to|any|ai) (?:the )?assistants?\b|"
     r"\b(?:assistants?|assistent\w*|asistente)\s*[,:;–—-]|\bassistants? (?:should|must|please|will|has to|is to)\b|"
@@ -137,14 +137,14 @@ _CODE = "```"
 
 @dataclass(frozen=True, slots=True)
 class OwnWords:
-    """A message with a mark in the place of each pasted passage: `[pasted text 1]`."""
+    """A message with a mark in place of each pasted text: `[pasted text 1]`."""
 
     text: str
     pasted: tuple[str, ...]
 
 
 def own_words(text: str, first: int = 1) -> OwnWords:
-    """The message's own words; its pasted passages in order, the first of them with the number `first`."""
+    """Separates a message into own words and pasted texts. `first` is the number of the first pasted text."""
     own, end, pasted = "", 0, list[str]()
     for start, stop in _merged([*_quotations(text), *_announced(text), *_by_form(text), *_to_assistant(text)]):
         passage = text[start:stop].strip()
@@ -168,7 +168,7 @@ def _quotations(text: str) -> list[_SPAN]:
 
 
 def _straight_quotations(text: str) -> list[_SPAN]:
-    """What stands between straight quotation marks, with the quotations inside it."""
+    """Returns the spans between straight quotation marks, including nested quotations."""
     spans, opened = list[_SPAN](), list[int]()
     for mark in re.finditer('"+', text):
         place = mark.start()
@@ -184,7 +184,7 @@ def _straight_quotations(text: str) -> list[_SPAN]:
 
 
 def _announced(text: str) -> list[_SPAN]:
-    """What follows "look at this mail:", to the end of its quotation marks or of the message."""
+    """Returns what follows an announcement such as "look at this mail:", to its closing quotation mark or the message's end."""
     spans: list[_SPAN] = []
     for colon in re.finditer(r"[:：](?=\s|[\"“„«»「『'‘`])|\n", text):
         sentence = re.split(r"[.!?。！？\n]\s*", text[max(0, colon.start() - _LONGEST_ANNOUNCEMENT) : colon.start()])[
@@ -206,13 +206,13 @@ def _announced(text: str) -> list[_SPAN]:
         if not _OF_ONESELF.search(text, asks.end()):
             spans.append((asks.end(), len(text)))
     spans += [(code.start(), len(text)) for code in _CODE_LIKE.finditer(text)]
-    for said in re.finditer(rf"\b(?:{_TEXT})\b[^.!?\n:]{{0,40}}?\s(?=[\"“„«「『‘])", text, re.I):
-        spans.append((said.end(), _end_of_quotation(text, said.end())))
+    for announcement in re.finditer(rf"\b(?:{_TEXT})\b[^.!?\n:]{{0,40}}?\s(?=[\"“„«「『‘])", text, re.I):
+        spans.append((announcement.end(), _end_of_quotation(text, announcement.end())))
     return spans
 
 
 def _to_assistant(text: str) -> list[_SPAN]:
-    """What speaks to an assistant behind or before words that pass a text on."""
+    """Returns the spans that address an assistant after or before words that pass a text on."""
     return _passed_on(text, _PASSES_ON, _TO_ASSISTANT) or _passed_on(text, _THIS_TEXT, _TO_ASSISTANT_OR_OF_MEMORY)
 
 
@@ -220,19 +220,19 @@ def _passed_on(text: str, announcement: re.Pattern[str], sign: re.Pattern[str]) 
     announcements, first = list(announcement.finditer(text)), sign.search(text)
     if first is None or not announcements:
         return []
-    for found in announcements:
-        later = sign.search(text, found.end())
-        breaks = [] if later is None else [m.end() for m in _BREAK.finditer(text, found.end(), later.start())]
+    for match in announcements:
+        later = sign.search(text, match.end())
+        breaks = [] if later is None else [m.end() for m in _BREAK.finditer(text, match.end(), later.start())]
         if breaks:
             end = _end_of_quotation(text, breaks[0])
             return [(breaks[0], len(text) if sign.search(text, end) else end)]
-    # "… this stood in the letter": all before the last sentence that passes it on.
+    # "… this was in the letter": everything before the last sentence, which passes it on.
     before = [match.start() for match in _BREAK.finditer(text, first.end(), announcements[-1].start())]
     return [(0, before[-1])] if before else []
 
 
 def _end_of_quotation(text: str, start: int) -> int:
-    """Where the quotation that opens here ends, at its last closing mark; else the end of the text."""
+    """Returns the end of the quotation that opens at `start`, at its last closing mark, or else the end of the text."""
     if start < len(text) and text[start] in _CLOSING:
         closing = [match.end() for match in re.finditer(rf"[{_CLOSING[text[start]]}](?!\w)", text[start + 1 :])]
         if closing:
@@ -245,7 +245,7 @@ def _by_form(text: str) -> list[_SPAN]:
     if opening := _OPENING.search(text):
         spans.append((opening.start(), len(text)))
     lines = list(_SPOKEN_LINE.finditer(text))
-    if len({line[1] for line in lines}) < len(lines):  # somebody speaks twice: a conversation, and no list
+    if len({line[1] for line in lines}) < len(lines):  # someone speaks twice, so it is a conversation and not a list
         spans.append((lines[0].start(), lines[-1].end()))
     return spans
 

@@ -1,4 +1,4 @@
-"""The photos of a prompt: those that there is room for as pictures, the captions of the others."""
+"""The photos in a prompt: pictures as far as there is room, and captions of the others."""
 
 from m2a.agents.material import Boundary
 from m2a.agents.photo_views import EARLIER_PICTURES, recognition_lines
@@ -6,21 +6,21 @@ from m2a.agents.state import PhotoView, TurnState
 from models.abilities import Abilities
 from models.chat_model import PhotoPart
 
-_BEFORE_RECALLED = 2  # photos of the conversation, the newest, which nothing that was found pushes out
+_BEFORE_RECALLED = 2  # newest photos of the conversation that have priority over recalled ones
 
 
 def photos_to_see(state: TurnState, abilities: Abilities) -> int:
-    """How many photos the prompt would hold, were there room for all."""
+    """Returns the number of photos that the prompt would contain if there were room for all."""
     if abilities.sees_photos is False:
         return 0
     return len(state.photos) + len(_recalled(state)) + min(len(state.earlier), EARLIER_PICTURES)
 
 
 def photo_parts(state: TurnState, shown: int, abilities: Abilities, boundary: Boundary) -> list[str | PhotoPart]:
-    """The photos of earlier messages, then the recalled ones, then the new message's.
+    """Returns the photos of earlier messages, then the recalled ones, then those of the new message.
 
-    Of the `shown` pictures those of the new message come first, then the two newest of the conversation, then the recalled
-    ones, then others of the conversation.
+    At most `shown` are pictures, with this priority: photos of the new message, the two newest of the conversation, the
+    recalled ones, and then others of the conversation.
     """
     newest = state.earlier[::-1][:EARLIER_PICTURES]
     by_rank = (*state.photos, *newest[:_BEFORE_RECALLED], *_recalled(state), *newest[_BEFORE_RECALLED:])
@@ -38,12 +38,12 @@ def photo_parts(state: TurnState, shown: int, abilities: Abilities, boundary: Bo
 
 
 def _recalled(state: TurnState) -> tuple[PhotoView, ...]:
-    """The recalled photos that may be pictures. An update only names them, by number."""
+    """Returns the recalled photos that may be pictures; none in an update, which only refers to them by number."""
     return () if state.stage == "manage update" else state.recalled
 
 
 def photo_label(view: PhotoView) -> str:
-    """What stands before a photo in a prompt: its number, and where it comes from."""
+    """Returns the label of a photo in a prompt: its number and its origin."""
     if view.memory is not None:
         return f"Photo {view.number}, from memory {view.memory.memory_id} of {view.memory.recorded_at.date()}"
     if view.message_id is not None:

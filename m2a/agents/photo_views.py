@@ -1,7 +1,7 @@
-"""The photos of a conversation as the agents see them: numbered for actions, captioned once, and known again.
+"""The photos of a conversation as the agents see them: numbered for actions, captioned once, and recognised.
 
-The photos that the user shows in a conversation are numbered in the order in which they are first shown, so that each keeps
-its number; those of the memories that were found come behind.
+Photos are numbered in the order in which the user first shows them in the conversation, so that each keeps its number. Photos of
+recalled memories are numbered after them.
 """
 
 import io
@@ -20,16 +20,16 @@ from models.captioner import Captioner, Count, uncounted
 
 LONGEST_SIDE = 1024
 EARLIER_PHOTOS = 16
-EARLIER_PICTURES = 4  # of these, the newest stay pictures from turn to turn
+EARLIER_PICTURES = 4  # the newest of these are pictures in each prompt; the others are captions
 RECALLED_PHOTOS = 4
 
 logger = logging.getLogger(__name__)
 
 
 class PhotoViews:
-    """One owner's photos for a policy. Where it sees none, a caption is all that it has of one, so a missing one is made.
+    """One owner's photos for a policy. For a policy that sees no photos, missing captions are made.
 
-    A photo whose file is gone or damaged is left out, since words can still be answered.
+    A photo whose file is missing or damaged is left out, since the text can still be answered.
     """
 
     def __init__(self, bank: MemoryBank, captioner: Captioner, policy: Policy) -> None:
@@ -38,7 +38,7 @@ class PhotoViews:
         self._policy = policy
 
     async def of_message(self, message: Message, numbers: Mapping[str, int]) -> tuple[PhotoView, ...]:
-        """The message's photos as they stand in it, with what memory knows of each."""
+        """Returns the message's photos in order, with what is recognised in each."""
         views = []
         for photo_id in message.photos:
             view = await in_thread(self._view, numbers[photo_id], photo_id)
@@ -51,28 +51,28 @@ class PhotoViews:
         return tuple(views)
 
     def earlier(self, before: Sequence[Message], message: Message, numbers: Mapping[str, int]) -> tuple[PhotoView, ...]:
-        """The newest photos that the user showed before the message and not in it, in the order in which they did.
+        """Returns the newest photos that the user showed before the message and not in it, in order.
 
-        Of a photo shown twice it is the last time that counts. Those that are too old to be pictures are as they are stored.
+        For a photo shown twice, the last time counts. Photos too old to become pictures keep their stored size.
         """
         shown: dict[str, Message] = {}
-        for one in before:
-            for photo_id in one.photos if one.role == "user" else ():
+        for earlier in before:
+            for photo_id in earlier.photos if earlier.role == "user" else ():
                 shown.pop(photo_id, None)
-                shown[photo_id] = one
-        newest = [each for each in shown.items() if each[0] not in message.photos][-EARLIER_PHOTOS:]
+                shown[photo_id] = earlier
+        newest = [item for item in shown.items() if item[0] not in message.photos][-EARLIER_PHOTOS:]
         views = (
-            self._view(numbers[photo_id], photo_id, one, is_picture=place <= EARLIER_PICTURES)
-            for place, (photo_id, one) in zip(range(len(newest), 0, -1), newest, strict=True)
+            self._view(numbers[photo_id], photo_id, earlier, is_picture=age <= EARLIER_PICTURES)
+            for age, (photo_id, earlier) in zip(range(len(newest), 0, -1), newest, strict=True)
         )
         return tuple(view for view in views if view is not None)
 
     def recalled(
         self, contexts: Sequence[MemoryContext], numbered: int, known: Container[str] = ()
     ) -> tuple[PhotoView, ...]:
-        """Up to four photos of the records found, the best record's first, one of each record before a second; numbered on.
+        """Returns up to four photos of the hits, numbered after `numbered`, without the `known` ones.
 
-        Those that are `known` are left out.
+        The best record's photos come first, and each record's first photo before any record's second.
         """
         records = [hit.record for context in contexts for hit in context.hits]
         chosen: dict[str, MemoryEntry | Message] = {}
@@ -107,42 +107,42 @@ class PhotoViews:
 
 
 def numbered_photos(messages: Sequence[Message]) -> dict[str, int]:
-    """The number of each photo that the user showed in these messages of a conversation, by photo id."""
-    shown = dict.fromkeys(photo_id for one in messages if one.role == "user" for photo_id in one.photos)
+    """Returns, by photo id, the number of each photo that the user showed in these messages of a conversation."""
+    shown = dict.fromkeys(photo_id for message in messages if message.role == "user" for photo_id in message.photos)
     return {photo_id: number for number, photo_id in enumerate(shown, start=1)}
 
 
 async def caption_photo(bank: MemoryBank, captioner: Captioner, photo_id: str, count: Count = uncounted) -> str:
-    """The photo's caption, made and kept where there is none. Raises what the captioner raises."""
+    """Makes, stores and returns a photo's caption. Raises what the captioner raises."""
     caption = await captioner.caption(await in_thread(bank.photos.data, photo_id), count)
     await in_thread(lambda: bank.photos.set_caption(photo_id, caption, captioner_id=captioner.captioner_id))
     return caption
 
 
 def recognition_lines(recognition: Recognition) -> list[str]:
-    """What memory knows of a photo, for a language model."""
+    """Returns what is recognised in a photo, for a language model."""
     lines = []
-    found = recognition.recognised
-    if found is not None and found.certainty == "sure":
-        lines.append(f"It shows {found.concept.name}, by the photos that the user named.")
-    elif found is not None:
-        lines.append(f"It may show {found.concept.name}; ask the user before you take it as so.")
+    recognised = recognition.recognised
+    if recognised is not None and recognised.certainty == "sure":
+        lines.append(f"It looks like {recognised.concept.name}, whom the user named on an earlier photo.")
+    elif recognised is not None:
+        lines.append(f"It may show {recognised.concept.name}; ask the user before you take it as so.")
     if recognition.shown_at is not None:
         lines.append(f"The user showed the same photo on {recognition.shown_at:%A %Y-%m-%d}.")
     return lines
 
 
 def for_prompt(data: bytes) -> bytes:
-    """A stored JPEG with at most LONGEST_SIDE pixels a side; one that has no more stays as it is.
+    """Returns a stored JPEG scaled down to at most LONGEST_SIDE pixels a side.
 
-    A model looks at no more pixels than that, and each step of a turn sends them again.
+    Models use no more pixels than that, and each step of a turn sends them again.
     """
     from PIL import Image
 
     with Image.open(io.BytesIO(data), formats=["JPEG"]) as image:
         if max(image.size) <= LONGEST_SIDE:
             return data
-        image.draft("RGB", (LONGEST_SIDE, LONGEST_SIDE))  # decodes fewer pixels, and never fewer than that
+        image.draft("RGB", (LONGEST_SIDE, LONGEST_SIDE))  # decodes fewer pixels, but at least that many
         image.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
         small = io.BytesIO()
         image.save(small, "JPEG", quality=85)

@@ -1,4 +1,4 @@
-"""Who decides the steps of a turn."""
+"""The policy that decides the steps of a turn."""
 
 from collections.abc import AsyncGenerator
 from typing import Protocol
@@ -11,12 +11,13 @@ from models.chat_model import TokenUsage
 class Policy(Protocol):
     """Chooses the steps of both agents.
 
-    `first_search_hits`: how many memories the first search of a stage brings. `relevance_floor`: whether a search leaves out
-    memories that are far from its words; False for a policy that judges every hit itself. `quotes_user_alone`: whether a
-    search of the raw messages leaves out the assistant's. `searches_messages`: whether a search of the memory brings raw
-    messages too. `published_stages`: whether each stage is asked for by itself, as published: Query and the manager's rounds
-    before a reply, Update and the manager's rounds after it. Else the memory is searched with the message before the policy
-    is asked anything, a reply may be preceded by further searches, and the writes of one answer end an update.
+    `first_search_hits` is the number of memories that the first search of a stage returns. `relevance_floor` is whether a search
+    leaves out memories that are far from its words; it is False for a policy that judges each hit itself. `quotes_user_alone`
+    is whether a search of the raw messages leaves out the assistant's. `searches_messages` is whether a search of the memory
+    also returns raw messages. `published_stages` is whether the policy is asked for each stage separately, as in the paper:
+    Query and the manager's rounds before a reply, and Update and the manager's rounds after it. Otherwise, the memory is
+    searched with the message before the policy is asked anything, the policy may search further before it replies, and an
+    update ends with the writes of one answer.
     """
 
     first_search_hits: int
@@ -27,37 +28,37 @@ class Policy(Protocol):
 
     @property
     def name(self) -> str:
-        """Who writes, in the history."""
+        """The author of changes in the history."""
         ...
 
     @property
     def consent(self) -> ConsentCheck | None:
-        """Asked before an update is written, whether the user wants it. None where every change that the policy
-        decides on follows from the user's message itself."""
+        """The check that asks, before an update is written, whether the user wants it; None for a policy whose changes all
+        follow from the user's message itself."""
         ...
 
     @property
     def follow(self) -> Follow | None:
-        """Asked before the manager searches, whether facts in what the user said lead to the answer. None for a policy that
-        searches alone."""
+        """The function that looks for a chain of facts to the answer before the manager searches; None for a policy that only
+        searches."""
         ...
 
     async def sees_photos(self) -> bool:
-        """Whether photos are shown to it; else a caption is all that it has of one."""
+        """Returns whether the policy sees photos; if not, it gets their captions."""
         ...
 
     async def decide(self, state: TurnState) -> Decision:
-        """The next action of the stage.
+        """Returns the next action of the stage.
 
-        Raises `models.chat_model.MalformedReplyError` where a model's answer is no action, and
-        `models.chat_model.ChatModelError` where its service failed.
+        Raises `models.chat_model.MalformedReplyError` if a model's answer is not an action, and
+        `models.chat_model.ChatModelError` if its service fails.
         """
         ...
 
     def reply(self, state: TurnState) -> AsyncGenerator[str | TokenUsage | Decision, None]:
-        """The generate stage, in pieces; or, where it may search, a decision on what to look at first.
+        """Yields the pieces of the reply in the generate stage, or, if it may search, a decision on what to search first.
 
-        `[photo N]` shows a photo and `[memory N]` cites a memory; the ChatAgent takes both marks out of the text. Raises like
+        `[photo N]` shows a photo and `[memory N]` cites a memory; the ChatAgent removes both marks from the text. Raises like
         `decide`.
         """
         ...

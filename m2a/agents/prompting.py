@@ -1,20 +1,17 @@
-"""A turn's state as a prompt. What stays the same from call to call stands first, what changes last."""
+"""Renders a turn's state as a prompt. Parts that are the same in every call come first, so that servers can cache them."""
 
 from dataclasses import replace
 
 from m2a.agents.action_tools import tools_text
 from m2a.agents.budget import MESSAGE_SHARE, Budget, divide, fit, room_of, shortened, spread, tokens_of
+from m2a.agents.found_lines import beside, context_lines, context_tokens
 from m2a.agents.material import (
     WRITTEN_CHARACTERS,
     Boundary,
-    beside,
     change_lines,
-    context_lines,
     day_line,
     entry_line,
-    hit_line,
     message_line,
-    message_lines,
     numbered,
     one_line,
     people_text,
@@ -24,7 +21,7 @@ from m2a.agents.material import (
     system_message,
 )
 from m2a.agents.photo_parts import photo_parts, photos_to_see
-from m2a.agents.state import MemoryContext, SearchScope, Stage, TurnState
+from m2a.agents.state import SearchScope, Stage, TurnState
 from m2a.agents.step_messages import step_messages, step_needs
 from m2a.plurals import plural
 from m2a.types import Message
@@ -35,8 +32,10 @@ _ROUNDS: dict[Stage, str] = {"query": "queries", "manage query": "rounds", "mana
 
 
 def stage_messages(state: TurnState, abilities: Abilities, scope: SearchScope) -> list[ChatMessage]:
-    """The prompt for choosing a step of any stage but generate: the system message, what the stage is about, and the
-    steps so far, each as a tool call with its result."""
+    """Returns the prompt for choosing a step in any stage except generate.
+
+    It consists of the system message, the material of the stage, and the steps so far, each as a tool call with its result.
+    """
     boundary = _boundary(state)
     agent = "memory_manager" if state.stage.startswith("manage") else "chat_agent"
     system = system_message(agent, boundary, scope)
@@ -66,7 +65,7 @@ def stage_messages(state: TurnState, abilities: Abilities, scope: SearchScope) -
     ]
     needs = step_needs(state.steps)
     contexts = [beside(context, state.recent) for context in state.context]
-    found = sum(map(_memory_tokens, contexts))
+    found = sum(context_tokens(context)[0] for context in contexts)
     needs = replace(
         needs,
         memories=needs.memories + found,
@@ -83,7 +82,7 @@ def stage_messages(state: TurnState, abilities: Abilities, scope: SearchScope) -
         contexts = [beside(context, state.recent[left_out:]) for context in state.context]
     parts += photo_parts(state, budget.photos, abilities, boundary)
     parts += new
-    known_rooms = spread(budget.memories, [_memory_tokens(context) for context in contexts])
+    known_rooms = spread(budget.memories, [context_tokens(context)[0] for context in contexts])
     for context, known_room in zip(contexts, known_rooms, strict=True):
         parts.append(boundary.enclose("Found in memory", context_lines(context, known_room, 0)))
     parts += rest
@@ -95,7 +94,7 @@ def stage_messages(state: TurnState, abilities: Abilities, scope: SearchScope) -
 
 
 def reply_messages(state: TurnState, abilities: Abilities, scope: SearchScope) -> list[ChatMessage]:
-    """The prompt of the generate stage: the conversation as it went, what was found, the new message."""
+    """Returns the prompt of the generate stage: the conversation, the search results and the new message."""
     boundary = _boundary(state)
     system = system_message("assistant", boundary)
     stage = render("generate") + ("\n" + render("generate_searching", scope) if state.may_search else "")
@@ -114,10 +113,11 @@ def reply_messages(state: TurnState, abilities: Abilities, scope: SearchScope) -
     entries = (*state.pinned, *state.preferences)
     contexts = [beside(context, state.recent, entries) for context in state.context]
     step_budget = step_needs(state.steps)
+    found = list(map(context_tokens, contexts))
     needs = Budget(
         history=sum(map(tokens_of, turns)),
-        memories=sum(map(_memory_tokens, contexts)) + step_budget.memories,
-        fetched=sum(map(_fetched_tokens, contexts)) + step_budget.fetched,
+        memories=sum(memories for memories, _originals in found) + step_budget.memories,
+        fetched=sum(originals for _memories, originals in found) + step_budget.fetched,
         photos=photos_to_see(state, abilities),
     )
     fixed = [
@@ -140,8 +140,9 @@ def reply_messages(state: TurnState, abilities: Abilities, scope: SearchScope) -
     if preferences:
         parts.append(boundary.enclose("Standing preferences of the user", preferences))
     contexts = [beside(context, state.recent[left_out:], entries) for context in state.context]
-    memory_rooms = spread(budget.memories, [_memory_tokens(context) for context in contexts])
-    fetched_rooms = spread(budget.fetched, [_fetched_tokens(context) for context in contexts])
+    found = list(map(context_tokens, contexts))
+    memory_rooms = spread(budget.memories, [memories for memories, _originals in found])
+    fetched_rooms = spread(budget.fetched, [originals for _memories, originals in found])
     for context, memories, fetched in zip(contexts, memory_rooms, fetched_rooms, strict=True):
         parts.append(boundary.enclose("Found in memory", context_lines(context, memories, fetched)))
     parts += photo_parts(state, budget.photos, abilities, boundary)
@@ -169,7 +170,7 @@ def _texts(message: ChatMessage) -> list[str]:
 
 
 def _turn_text(state: TurnState, message: Message) -> str:
-    """An earlier message as a turn of the conversation."""
+    """Returns an earlier message as a turn of the conversation."""
     text = message.text
     if message.photos:
         text += f" (with {numbered(message, state.photo_numbers) or plural(len(message.photos), 'photo')})"
@@ -178,16 +179,8 @@ def _turn_text(state: TurnState, message: Message) -> str:
     return text or "(nothing)"
 
 
-def _memory_tokens(context: MemoryContext) -> int:
-    return sum(tokens_of(hit_line(hit, context)) for hit in context.hits)
-
-
-def _fetched_tokens(context: MemoryContext) -> int:
-    return sum(map(tokens_of, message_lines(context.messages, context)))
-
-
 def _with_word(message: ChatMessage, word: str) -> ChatMessage:
-    """The message with a last paragraph: what changes from call to call comes after all that does not."""
+    """Returns the message with a last paragraph, since what changes from call to call must come last."""
     *parts, last = message.parts
     if isinstance(last, ResultPart):
         return replace(message, parts=(*parts, replace(last, text=f"{last.text}\n\n{word}")))

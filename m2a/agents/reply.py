@@ -1,4 +1,4 @@
-"""The ChatAgent's reply, and the draft that becomes one."""
+"""The ChatAgent's reply, and the draft that becomes it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from m2a.agents.marks import MarkReader
 from m2a.agents.state import MemoryContext, PhotoView
 from m2a.agents.steps import UsageMeter
-from m2a.types import Emit, MemoryEntry, MemorySearched, Source, TextDelta, TurnEvent, Usage
+from m2a.types import Emit, MemoryEntry, MemorySearched, Message, RecordKey, Source, TextDelta, TurnEvent, Usage
 
 _EMPTY = "The chat model gave an empty reply; send your message again."
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What was answered, what was searched for it, and what it rests on.
+    """A reply with its searches and its sources.
 
-    `partial` where it was broken off. `failure` says, as a sentence for the user, why the model wrote nothing more, or
-    nothing at all. `usage` is None where no model was called.
+    `partial` is whether it was broken off. `failure` tells the user why the model stopped early or wrote nothing. `usage` is
+    None if no model was called.
     """
 
     text: str = ""
@@ -29,9 +29,9 @@ class Reply:
 
 
 class ReplyDraft:
-    """A reply while it is being written. Its words, less the marks in them, are emitted as they come.
+    """A reply that is being written. Its text is emitted as it comes, without marks.
 
-    `contexts` are what the queries brought, and `photos` what the model may show by number.
+    `contexts` are the results of its queries, and `photos` those that the model may show by number.
     """
 
     def __init__(self, emit: Emit) -> None:
@@ -52,13 +52,13 @@ class ReplyDraft:
         self._show(self._marks.feed(piece))
 
     def end_paragraph(self) -> None:
-        """What comes next has nothing to do with what was written so far."""
+        """Ends the paragraph, because what follows is not connected to what was written so far."""
         self._show(self._marks.finish().rstrip())
         if self._text.strip():
             self._show("\n\n")
 
     def finished(self, *, broken_off: bool = False, failure: str | None = None) -> Reply:
-        """The reply as it stands."""
+        """Returns the reply as it stands."""
         self._show(self._marks.finish())
         shown = {view.number: view.photo_id for view in self.photos}
         text = self._text.strip()
@@ -81,17 +81,19 @@ class ReplyDraft:
 
 
 def _sources(contexts: Sequence[MemoryContext], cited: Sequence[int]) -> tuple[Source, ...]:
-    """The records that a reply rests on: those that it cites, or all that it was given if it cites none."""
-    sources: dict[tuple[str, int], Source] = {}
+    """Returns the records that a reply rests on: those that it cites, or if it cites none, all hits."""
+    found: dict[RecordKey, Source] = {}
+    nearest: dict[RecordKey, Source] = {}
     for context in contexts:
-        for hit in context.hits:
-            record = hit.record
-            if isinstance(record, MemoryEntry):
-                key = ("entry", record.memory_id)
-                words = tuple(message for message in context.messages if record.rests_on_message(message.message_id))
-            else:
-                key = ("message", record.message_id)
-                words = (record,)
-            sources.setdefault(key, Source(hit, words))
-    chosen = [sources["entry", memory_id] for memory_id in cited if ("entry", memory_id) in sources]
-    return tuple(chosen or sources.values())
+        for sources, hits in ((found, context.hits), (nearest, context.nearest)):
+            for hit in hits:
+                sources.setdefault(hit.key, Source(hit, _words_of(hit.record, context)))
+    keys = [RecordKey("entry", memory_id) for memory_id in cited]
+    known = {**nearest, **found}
+    return tuple([known[key] for key in keys if key in known] or found.values())
+
+
+def _words_of(record: MemoryEntry | Message, context: MemoryContext) -> tuple[Message, ...]:
+    if isinstance(record, Message):
+        return (record,)
+    return tuple(message for message in context.messages if record.rests_on_message(message.message_id))

@@ -1,4 +1,4 @@
-"""What an agent sees when it chooses its next step."""
+"""The state from which an agent chooses its next step."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ Stage = Literal["query", "generate", "update", "manage query", "manage update"]
 
 _LOOK = (SearchSemanticMemories, FetchRawMessages, FetchRawMessagesByTime, SearchRawMessages)
 
-# What may be done where. Only the manager's update can write.
+# The actions of each stage. Only the manager's update can write.
 STAGE_ACTIONS: dict[Stage, tuple[type[Action], ...]] = {
     "query": (QueryMemory, Answer),
     "update": (UpdateMemory, Finish),
@@ -49,11 +49,12 @@ STAGE_ACTIONS: dict[Stage, tuple[type[Action], ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class PhotoView:
-    """A photo as an agent sees it. `number` is how actions and replies name it: `[photo 2]`. A conversation counts the photos
-    that the user shows in it from 1, so that one keeps its number from turn to turn; recalled ones come behind.
+    """A photo as an agent sees it.
 
-    `memory` is the entry and `message_id` the message that it was recalled with, or in which the user showed it earlier in
-    this conversation; both are None for a photo of the new message, of which `recognition` is what memory knows.
+    Actions and replies refer to it by its `number`: `[photo 2]`. The photos that the user shows in a conversation are counted
+    from 1, so that each keeps its number from turn to turn; recalled ones follow. A recalled photo has the `memory` or the
+    `message_id` with which it was recalled, and an earlier photo of the conversation the `message_id` that shows it. A photo of
+    the new message has neither, but a `recognition`.
     """
 
     number: int
@@ -66,16 +67,16 @@ class PhotoView:
     recognition: Recognition = field(default_factory=Recognition)
 
 
-# By message id: entries that no longer hold and that rest on the message. What it says of them is history.
+# By message id, the superseded entries that rest on the message.
 Superseded = Mapping[int, Sequence[MemoryEntry]]
 
-# By photo id, of the messages that go along.
+# By photo id, the captions of the photos in the messages.
 Captions = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """Observation of a search: entries, or raw messages after SearchRawMessages. Best first."""
+    """The observation of a search: entries, or after SearchRawMessages raw messages, best first."""
 
     hits: tuple[Hit, ...]
     superseded: Superseded = field(default_factory=dict)
@@ -84,7 +85,7 @@ class Searched:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """Observation of a fetch, in order of message id. `more` messages were left out."""
+    """The observation of a fetch: messages in order. `more` is the number of messages left out."""
 
     messages: tuple[Message, ...]
     more: int = 0
@@ -94,7 +95,7 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class FollowedFact:
-    """A sentence of a message, word for word, that led on to an answer, and the value that it gives."""
+    """A sentence of a message, verbatim, in a chain of facts to the answer, and the value that it gives."""
 
     message_id: int
     sentence: str
@@ -102,22 +103,24 @@ class FollowedFact:
 
 
 FindMessages = Callable[[str], Sequence[Message]]
-"""What the user said that holds words of a text."""
+"""Returns the user's messages that contain words of a text."""
 
 Follow = Callable[[str, FindMessages], tuple[FollowedFact, ...]]
-"""The facts that lead from a question's subject to its answer, in order; none where there are none that do."""
+"""Returns the chain of facts from a question's subject to its answer, or nothing if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryContext:
-    """What the manager found for one query: its words, and the records that they rest on, best first.
+    """The manager's result for one query: its text, and the records that this rests on, best first.
 
-    `complete` is False where the manager ran out of rounds. `facts` are those that lead to the answer, one by one.
+    `nearest` are the records nearest to a message that finds nothing by itself. A reply rests on one only if it cites it.
+    `complete` is False if the manager ran out of rounds. `facts` is the chain of facts to the answer.
     """
 
     text: str
     hits: tuple[Hit, ...]
     messages: tuple[Message, ...]
+    nearest: tuple[Hit, ...] = ()
     complete: bool = True
     superseded: Superseded = field(default_factory=dict)
     captions: Captions = field(default_factory=dict)
@@ -126,14 +129,14 @@ class MemoryContext:
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """Observation of a write: it is checked, and written with the others when the update finishes."""
+    """The observation of a write: it was checked, and is written with the others when the update ends."""
 
     change: Change
 
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """Observation of an action that was not carried out; `reason` tells its author what to mend."""
+    """The observation of an action that was not carried out. `reason` tells its author what to fix."""
 
     reason: str
 
@@ -143,7 +146,7 @@ Observation = Searched | Opened | MemoryContext | Staged | Rejected
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """An action and what came of it. A malformed action is None, with the reason in the observation."""
+    """An action and its observation. A malformed action is None, and the observation gives the reason."""
 
     action: Action | None
     observation: Observation
@@ -151,7 +154,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """What an answer asked for besides its first action: it is carried out before the policy is asked again."""
+    """The further actions of a policy's answer, which are carried out before the policy is asked again."""
 
     stage: Stage
     actions: tuple[Action | Rejected, ...]
@@ -159,17 +162,19 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class TurnState:
-    """Everything that a step may depend on; no owner, no store, no clock but `now`.
+    """Everything that a step may depend on. It contains no owner, no store, and no clock except `now`.
 
-    `message` is the user's message of this turn and `reply` the answer to it (from the update stage on). `recent` are the
-    messages of the newest turns before it, oldest first, and `earlier` the photos that the user showed before it in the
-    conversation, in the order in which they were shown. `pinned` are the memories that the user wants each answer to go by,
-    `preferences` others that matter on turns that trigger no query. `request` is what the ChatAgent asked of the
-    MemoryManager. `steps` are those of the current stage. In the generate stage `recalled` are the photos that go into the
-    prompt and `context` what the queries brought. In the update stages `changes` are what the turn before this one changed in
-    the memory. `planned` is of no account in another stage than its own. Where several `people` talk to each other, each
-    counts as the user, and `parts` are the texts of those who speak in `message`, which holds one after the other. Nothing
-    of a turn that `is_temporary` is kept.
+    - `message` is the user's message of this turn, and `reply` the answer to it (from the update stage on).
+    - `recent` are the messages of the latest turns before it, oldest first.
+    - `photos` are those of `message`, `earlier` those that the user showed before it in the conversation, in order, and
+      `recalled` those of search results.
+    - `pinned` are the memories that every answer must consider, and `preferences` others that matter without a query.
+    - `request` is the ChatAgent's request to the MemoryManager, and `context` the results of queries.
+    - `steps` are those of the current stage, and `planned` actions count only in their own stage.
+    - `changes` are, in the update stages, those that the previous turn made to the memory.
+    - `people` are the names of several speakers who all count as the user, and `parts` their texts in `message`.
+    - `is_temporary` is whether the turn belongs to a temporary chat, of which nothing is kept.
+    - `keeps_back` is whether the owner asked not to mention something in the memory; nothing here says what it is.
     """
 
     stage: Stage
@@ -193,28 +198,29 @@ class TurnState:
     people: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
     is_temporary: bool = False
+    keeps_back: bool = False
 
     @property
     def views(self) -> tuple[PhotoView, ...]:
-        """Every photo that has a number."""
+        """All photos with a number."""
         return (*self.photos, *self.earlier, *self.recalled)
 
     @property
     def photo_numbers(self) -> dict[str, int]:
-        """The numbers of the photos that the user showed in the conversation, by photo id."""
+        """By photo id, the numbers of the photos that the user showed in the conversation."""
         return {view.photo_id: view.number for view in (*self.photos, *self.earlier)}
 
     @property
     def may_search(self) -> bool:
-        """Whether the policy may look into the memory before it replies."""
+        """Whether the policy may search the memory before it replies."""
         return self.stage == "generate" and self.rounds_left > 0
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The next action; `usage` is None where no model was called.
+    """The next action. `usage` is None if no model was called.
 
-    `further` are to be carried out after it, in order; a malformed one is the reason why.
+    `further` are the actions to carry out after it, in order; for a malformed one, the reason.
     """
 
     action: Action
@@ -224,11 +230,11 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class SearchScope:
-    """How a policy may look into the memory; its tools and its prompts name nothing else.
+    """How a policy may search the memory. Its tools and prompts mention nothing else.
 
-    `raw_messages`: it may open and search the raw log. `finds_messages`: a search of the memory brings raw messages too.
-    `compares_photos`: a search may go by the photos of the user's message. `searches_again`: what was found may lead to
-    another search.
+    `raw_messages` is whether it may open and search the raw log, `finds_messages` whether a search of the memory also returns
+    raw messages, `compares_photos` whether a search may use the photos of the user's message, and `searches_again` whether
+    it may search again after seeing results.
     """
 
     raw_messages: bool = True

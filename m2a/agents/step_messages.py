@@ -1,10 +1,11 @@
-"""What an agent did so far as the messages of a prompt: each step is a tool call and its result."""
+"""Renders an agent's steps so far as messages of a prompt: each step is a tool call and its result."""
 
 from collections.abc import Sequence
 
 from m2a.agents.action_tools import tool_name
 from m2a.agents.budget import Budget, fitted, spread, tokens_of
-from m2a.agents.material import Boundary, context_lines, hit_line, message_lines, one_line
+from m2a.agents.found_lines import NOTHING_FOUND, context_lines, hit_lines, message_lines
+from m2a.agents.material import Boundary, one_line
 from m2a.agents.state import MemoryContext, Opened, Rejected, Searched, Staged, Step
 from models.chat_model import CallPart, ChatMessage, ResultPart
 
@@ -12,13 +13,13 @@ NO_CALL = "(an answer that was no tool call)"
 
 
 def step_needs(steps: Sequence[Step]) -> Budget:
-    """The tokens of the results."""
+    """Returns the tokens of the results."""
     memories = sum(_tokens(step) for step in steps if not isinstance(step.observation, Opened))
     return Budget(memories=memories, fetched=sum(_tokens(s) for s in steps if isinstance(s.observation, Opened)))
 
 
 def step_messages(steps: Sequence[Step], boundary: Boundary, budget: Budget) -> list[ChatMessage]:
-    """The results within the budget: where there is too much, the newest stay."""
+    """Returns the steps with as much of their results as fits the budget, newest first."""
     rooms: dict[int, int] = {}
     for is_fetch, room in ((False, budget.memories), (True, budget.fetched)):
         newest_first = [n for n in reversed(range(len(steps))) if isinstance(steps[n].observation, Opened) == is_fetch]
@@ -28,7 +29,7 @@ def step_messages(steps: Sequence[Step], boundary: Boundary, budget: Budget) -> 
         if step.action is None:
             messages += [ChatMessage("assistant", (NO_CALL,)), ChatMessage("user", (_result(step, boundary, 0),))]
             continue
-        # Mistral's templates want ids of nine letters and digits.
+        # Mistral's templates require ids of nine letters and digits.
         call_id, name = f"step{number + 1:05}", tool_name(type(step.action))
         arguments = step.action.model_dump(mode="json", exclude_defaults=True)
         messages += [
@@ -50,7 +51,7 @@ def _result(step: Step, boundary: Boundary, room: int) -> str:
 def _lines(step: Step) -> list[str]:
     observation = step.observation
     if isinstance(observation, Searched):
-        return [hit_line(hit, observation) for hit in observation.hits] or ["nothing found"]
+        return hit_lines(observation.hits, observation) or [NOTHING_FOUND]
     if isinstance(observation, Opened):
         lines = message_lines(observation.messages, observation) or ["no messages"]
         return [*lines, f"({observation.more} more messages not shown)"] if observation.more else lines

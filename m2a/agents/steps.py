@@ -1,4 +1,4 @@
-"""One step of either agent: ask the policy, give a malformed answer back, count what it cost."""
+"""Takes one step of either agent: asks the policy, returns malformed answers to it, and counts the cost."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ MALFORMED_AT_MOST = 3
 
 
 class GaveUpError(UserError):
-    """The model did not give a usable action in `MALFORMED_AT_MOST` further tries."""
+    """The model gave no usable action, not even in `MALFORMED_AT_MOST` further tries."""
 
 
 class UsageMeter:
@@ -25,7 +25,7 @@ class UsageMeter:
         self._output: int | None = 0
 
     def count(self, usage: TokenUsage | None) -> None:
-        """Add a call; None stands for none. A call that the server did not count makes the sum of tokens unknown."""
+        """Adds a call, or nothing for None. A call whose tokens are unknown makes the sum unknown."""
         if usage is None:
             return
         self._calls += 1
@@ -34,14 +34,14 @@ class UsageMeter:
 
     @property
     def usage(self) -> Usage | None:
-        """None where no model was called."""
+        """The sum of all calls, or None if no model was called."""
         return Usage(self._calls, self._input, self._output) if self._calls else None
 
 
 async def next_action(policy: Policy, state: TurnState, meter: UsageMeter) -> tuple[Action, TurnState]:
-    """The next action that the stage allows, and the state with any rejected attempts among its steps.
+    """Returns the next action that the stage allows, and the state with any rejected attempts among its steps.
 
-    Further actions of the policy's last answer come first.
+    Further actions of the policy's last answer come first. Raises `GaveUpError`.
     """
     while state.planned is not None and state.planned.stage == state.stage and state.planned.actions:
         following, *rest = state.planned.actions
@@ -68,5 +68,5 @@ def with_step(state: TurnState, step: Step) -> TurnState:
     return replace(state, steps=(*state.steps, step))
 
 
-def _sum(total: int | None, more: int | None) -> int | None:
-    return None if total is None or more is None else total + more
+def _sum(total: int | None, tokens: int | None) -> int | None:
+    return None if total is None or tokens is None else total + tokens

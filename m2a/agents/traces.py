@@ -1,4 +1,4 @@
-"""How a reply came about, in the form in which it is stored beside the reply, and read back for the page."""
+"""The trace of a reply: how it came about. It is stored with the reply as JSON and loaded for the page."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,11 +10,10 @@ from m2a.types import Hit, MemoryChanged, MemoryEntry, MemorySearched, Message, 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What was searched for a reply, what it rests on, what the memory kept after it, and what it did not.
+    """The searches and sources of a reply, what the memory kept after it, and what it did not keep.
 
-    Memories that were replaced since stand as they were. Forgotten ones are left out: of a change that names one, no words
-    are left but that it was made. What was not kept and then done all the same is among the changes; what the user
-    rejected is apart.
+    Memories that were replaced meanwhile appear as they were. Forgotten ones are left out, and a change to one only says that it
+    was made. A refusal that was carried out after all is among the changes; refusals that the user rejected are separate.
     """
 
     searches: tuple[MemorySearched, ...] = ()
@@ -43,9 +42,9 @@ def dump_trace(searches: Sequence[MemorySearched], sources: Sequence[Source]) ->
 
 
 def load_trace(bank: MemoryBank, message_id: int, *, to_owner: bool = False) -> Explanation:
-    """The explanation of a reply; empty for a message that has none.
+    """Loads the explanation of a reply, which is empty for a message without a trace.
 
-    `to_owner`: with the memories that are kept back, which only their owner is to read.
+    With `to_owner`, it includes kept-back memories, which only their owner may read.
     """
     steps = bank.replies.steps(message_id)
     if not isinstance(steps, dict):
@@ -65,7 +64,13 @@ def load_trace(bank: MemoryBank, message_id: int, *, to_owner: bool = False) -> 
             if (hit := records.hit(source["hit"]))
         ),
         changes=tuple(
-            RecordedChange(number, change, bool(stored.get("undone")), stored.get("forgetting_id"))
+            RecordedChange(
+                number,
+                change,
+                bool(stored.get("undone")),
+                stored.get("forgetting_id"),
+                stored.get("taken_along", 0),
+            )
             for number, stored in enumerate(steps.get("changes", ()))
             if not stored.get("erased") and (change := records.change(stored)) is not None
         ),
@@ -76,7 +81,7 @@ def load_trace(bank: MemoryBank, message_id: int, *, to_owner: bool = False) -> 
 
 
 def _not_kept(steps: Mapping[str, Any], *, rejected: bool) -> tuple[NotKept, ...]:
-    """What was refused and not done since: that which the user rejected, or the rest."""
+    """Returns the refusals that were not carried out after all: those that the user rejected, or the others."""
     return tuple(
         NotKept(
             stored["text"],
@@ -90,7 +95,7 @@ def _not_kept(steps: Mapping[str, Any], *, rejected: bool) -> tuple[NotKept, ...
 
 
 class _Records:
-    """The records that a trace names, loaded once."""
+    """The records that a trace refers to, loaded at once."""
 
     def __init__(self, bank: MemoryBank, steps: Mapping[str, Any], to_owner: bool) -> None:
         hits = [hit for search in steps["searches"] for hit in search["hits"]]
@@ -105,8 +110,8 @@ class _Records:
             if memory_id is not None
         }
         self._messages = bank.messages(message_ids)
-        self._living = bank.entries_by_id(memory_ids)
-        self._entries = bank.replaced_entries(memory_ids) | self._living
+        self._live = bank.entries_by_id(memory_ids)
+        self._entries = bank.replaced_entries(memory_ids) | self._live
         if to_owner and memory_ids:
             self._entries |= {number: kept.entry for number, kept in bank.kept_back_by_id(memory_ids).items()}
 
@@ -120,14 +125,14 @@ class _Records:
         return tuple(self._messages[message_id] for message_id in message_ids if message_id in self._messages)
 
     def change(self, stored: Mapping[str, Any]) -> MemoryChanged | None:
-        """None for one that is not to be shown: of an entry that was forgotten or kept back since."""
+        """Returns the change, or None if its entry was forgotten or kept back meanwhile."""
         entry = self._entries.get(stored["memory_id"])
-        told_of = self._entries.get(stored["previous_id"]) if stored["change"] == "withheld" else entry
-        if stored["change"] != "forgotten" and told_of is None and not stored.get("undone"):
+        subject = self._entries.get(stored["previous_id"]) if stored["change"] == "withheld" else entry
+        if stored["change"] != "forgotten" and subject is None and not stored.get("undone"):
             return None
         rivals: tuple[MemoryEntry, ...] = ()
-        if stored["memory_id"] in self._living:
-            rivals = tuple(self._living[rival] for rival in stored.get("rival_ids", ()) if rival in self._living)
+        if stored["memory_id"] in self._live:
+            rivals = tuple(self._live[rival] for rival in stored.get("rival_ids", ()) if rival in self._live)
         return MemoryChanged(stored["change"], entry, self._entries.get(stored["previous_id"]), rivals)
 
 

@@ -1,7 +1,7 @@
-"""An action of the update as a change, and what code alone can check of it: ids, numbers, dates, words that must be there.
+"""Turns an update's actions into changes, and checks what code can check: ids, numbers, dates, and words that must exist.
 
-Whether the user wants the change is not asked here. A language model's changes are put before the consent check; those of
-the rules without a model follow from the user's message.
+Whether the user wants a change is not checked here. The consent check decides that for a language model's changes; the changes
+of the offline rules follow from the user's message.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -47,7 +47,7 @@ _WHY_ADDED: Mapping[RestsOn, Reason] = {
 
 
 def draft_change(bank: MemoryBank, state: TurnState, action: Write) -> Change:
-    """The change that the action asks for. Raises `RejectedWriteError` with a sentence for the writer."""
+    """Returns the change that the action asks for. Raises `RejectedWriteError` with a sentence for the writer."""
     if isinstance(action, RestoreMemory):
         if action.memory_id not in bank.replaced_entries([action.memory_id]):
             raise RejectedWriteError(f"No memory {action.memory_id} was replaced by another one.")
@@ -60,10 +60,10 @@ def draft_change(bank: MemoryBank, state: TurnState, action: Write) -> Change:
         raise RejectedWriteError(f"The evidence must include the message in which the user said it: [{new}, {new}].")
     if isinstance(action, DeleteMemory):
         return _forgetting_of_memory(bank, state, action)
-    previous = _living(bank, action.memory_id) if isinstance(action, ReplaceMemory) else None
+    previous = _live_entry(bank, action.memory_id) if isinstance(action, ReplaceMemory) else None
     for memory_id in (action.corrects, *action.rivals):
         if memory_id is not None:
-            _living(bank, memory_id)
+            _live_entry(bank, memory_id)
     draft = _draft(bank, state, action, evidence, previous)
     if isinstance(action, ReplaceMemory):
         return Replacement(action.memory_id, draft, "the user said that it changed")
@@ -71,21 +71,21 @@ def draft_change(bank: MemoryBank, state: TurnState, action: Write) -> Change:
 
 
 def words_going(bank: MemoryBank, action: DeleteMemory) -> list[str]:
-    """The user's own words that are withheld with the memory, where the action names none: what of its messages says it."""
-    entry = _living(bank, action.memory_id)
+    """Returns the user's own words that would be withheld with the memory if the action names none."""
+    entry = _live_entry(bank, action.memory_id)
     others = [other for other in bank.entries() if other.memory_id != entry.memory_id]
-    found = []
+    words = []
     for message in bank.messages_in_ranges(entry.evidence_ids):
         if message.role == "user":
             beside = [other.text for other in others if other.rests_on_message(message.message_id)]
-            said = own_words(message.text).text
-            spans = spans_of_statement(entry.text, said, [*beside, *([action.rest] if action.rest else [])])
-            found += [said[first:last] for first, last in spans]
-    return found
+            own = own_words(message.text).text
+            spans = spans_of_statement(entry.text, own, [*beside, *([action.rest] if action.rest else [])])
+            words += [own[first:last] for first, last in spans]
+    return words
 
 
 def _forgetting_of_memory(bank: MemoryBank, state: TurnState, action: DeleteMemory) -> Forgetting:
-    entry = _living(bank, action.memory_id)
+    entry = _live_entry(bank, action.memory_id)
     rest = _rest(bank, entry, action)
     forgotten = action.words.strip() or entry.text
     spans: list[MessageSpan] = []
@@ -106,7 +106,7 @@ def _forgetting_of_memory(bank: MemoryBank, state: TurnState, action: DeleteMemo
 
 
 def _rest(bank: MemoryBank, entry: MemoryEntry, action: DeleteMemory) -> EntryDraft | None:
-    """What of the memory stays, as a memory of its own: a part of it, with all that it rests on."""
+    """Returns the part of the memory that stays, as a draft of its own with the same evidence."""
     text = action.rest.strip()
     if not text:
         return None
@@ -123,7 +123,7 @@ def _rest(bank: MemoryBank, entry: MemoryEntry, action: DeleteMemory) -> EntryDr
         kind=entry.kind,
         caption=entry.caption,
         photo_ids=entry.photo_ids,
-        concepts=tuple(one for one in _mentions(bank, entry) if set(finished_words(one.name)) <= words),
+        concepts=tuple(mention for mention in _mentions(bank, entry) if set(finished_words(mention.name)) <= words),
         happened=entry.happened,
         rests_on=entry.rests_on,
         corrects=entry.corrects,
@@ -145,7 +145,7 @@ def _forgetting_of_words(bank: MemoryBank, state: TurnState, action: ForgetWords
 
 
 def _spans_of(words: str, messages: Iterable[Message]) -> list[MessageSpan]:
-    """Every place where the words stand in the messages."""
+    """Returns all occurrences of the words in the messages."""
     words = words.strip()
     spans: list[MessageSpan] = []
     for message in messages:
@@ -157,9 +157,9 @@ def _spans_of(words: str, messages: Iterable[Message]) -> list[MessageSpan]:
 
 
 def _request(forgotten: str, request: str, message: Message) -> list[MessageSpan]:
-    """The sentences of the message that say again what is to be forgotten, and those that ask for it."""
-    said = [MessageSpan(message.message_id, first, last) for first, last in spans_saying(forgotten, message.text)]
-    return [*said, *_spans_of(request, [message])] if request.strip() else said
+    """Returns the sentences of the message that repeat what is to be forgotten, and those that ask for it."""
+    repeating = [MessageSpan(message.message_id, first, last) for first, last in spans_saying(forgotten, message.text)]
+    return [*repeating, *_spans_of(request, [message])] if request.strip() else repeating
 
 
 def _draft(
@@ -169,8 +169,8 @@ def _draft(
     evidence: tuple[EvidenceRange, ...],
     previous: MemoryEntry | None,
 ) -> EntryDraft:
-    shown = dict.fromkeys((*action.photos, *(number for one in action.concepts for number in one.photos or ())))
-    photo_ids = _photo_ids(state, tuple(shown))
+    of_concepts = (number for concept in action.concepts for number in concept.photos or ())
+    photo_ids = _photo_ids(state, tuple(dict.fromkeys((*action.photos, *of_concepts))))
     known = _mentions(bank, previous) if previous is not None and not photo_ids else ()
     if previous is not None and not photo_ids:
         photo_ids = previous.photo_ids
@@ -200,13 +200,14 @@ def _photo_ids(state: TurnState, numbers: Sequence[int]) -> tuple[str, ...]:
 def _mention(
     state: TurnState, named: NamedConcept, known: Sequence[ConceptMention], others: Sequence[NamedConcept]
 ) -> ConceptMention:
-    """`known` says what the photos show that are taken over from a replaced memory, and `others` all that the new one names.
+    """Returns the mention of a concept, with its photos.
 
-    Where one name is gone and this one is new, it is the new name of what had the other.
+    `known` are the mentions in a replaced memory whose photos are kept, and `others` all concepts that the new memory names. If
+    one known name is missing and this one is new, it is taken as the new name of the same concept.
     """
     photo_ids = None if named.photos is None else _photo_ids(state, named.photos)
     if photo_ids is None and known:
-        shown = {one.name: one.photo_ids for one in known if not one.denied}
+        shown = {mention.name: mention.photo_ids for mention in known if not mention.denied}
         gone = [name for name in shown if name not in {other.name for other in others}]
         before = named.name if named.name in shown or len(gone) != 1 else gone[0]
         photo_ids = shown.get(before, ())
@@ -214,7 +215,7 @@ def _mention(
 
 
 def _mentions(bank: MemoryBank, entry: MemoryEntry) -> tuple[ConceptMention, ...]:
-    """The names in an entry, with those of its photos that show each, and those that are said not to."""
+    """Returns the mentions in an entry, with those of its photos that show each concept, or that are denied to show it."""
     own = set(entry.photo_ids)
     mentions = []
     for concept in bank.concepts():
@@ -236,7 +237,7 @@ def _happened(action: AddMemory) -> DateInterval | None:
     return DateInterval(first, last)
 
 
-def _living(bank: MemoryBank, memory_id: int) -> MemoryEntry:
+def _live_entry(bank: MemoryBank, memory_id: int) -> MemoryEntry:
     entry = bank.entry(memory_id)
     if entry is None:
         raise RejectedWriteError(f"There is no memory {memory_id}.")

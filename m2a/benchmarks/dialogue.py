@@ -11,7 +11,7 @@ from m2a.types import Role
 from m2a.types.errors import UserError
 
 # How a benchmark scores the words of an answer: it must hold a gold one, hold all of them, be one, or name its label.
-Measure = Literal["", "contains", "contains all", "exact", "label"]
+Measure = Literal["", "contains", "contains all", "exact", "label", "recall@5"]
 
 
 class BenchmarkError(UserError, ValueError):

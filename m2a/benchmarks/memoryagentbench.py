@@ -3,8 +3,11 @@
 A file is a list of rows `{context, questions, answers, metadata{source, …}}`, as JSON or JSON lines; the published parquet
 files are read where pyarrow is installed. Each row becomes a dialogue: every chunk is one message of the user, and nothing
 of the context is changed, its line breaks included. Rows of `compose` name in their metadata which facts a question rests on.
+Films to recommend are given as ids: their titles are read from the authors' `entity2id.json` beside the data, and without it
+recommendations have no score.
 """
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,6 +32,10 @@ _LABEL = (
     "The examples that you were given map texts to numeric labels. Label this text as they do. Answer with “label: ” and the "
     "number, and nothing else."
 )
+_FILMS = (
+    "Recommend 20 films to the user of this conversation, by what you were given: a numbered list, one title a line, the best "
+    "first, and nothing else."
+)
 _SHORT = "Answer from what you were given, with the words asked for and nothing else."
 
 
@@ -48,7 +55,7 @@ SUBSETS: Mapping[str, Subset] = {
     "longmemeval_s": Subset("accurate retrieval", 512, "", _SHORT),
     "eventqa": Subset("accurate retrieval", 4096, "contains all", _SHORT),
     "icl_": Subset("test-time learning", 4096, "label", _LABEL),
-    "recsys_redial": Subset("test-time learning", 4096, ""),
+    "recsys_redial": Subset("test-time learning", 4096, "recall@5", _FILMS),
     "infbench_sum": Subset("long-range understanding", 4096, ""),
     "detective_qa": Subset("long-range understanding", 4096, "exact"),
     "factconsolidation": Subset("selective forgetting", 512, "contains", _NEWEST_HOLDS),
@@ -67,12 +74,13 @@ def read_memoryagentbench(path: Path) -> Benchmark:
     tells, else for questions of one fact by the facts themselves. Raises BenchmarkError with the place of the first fault.
     """
     rows = [(place, row) for file in _files_of(path) for place, row in _rows(file)]
+    titles = _titles(path if path.is_dir() else path.parent)
     counts: dict[str, int] = {}
     dialogues = []
     for place, row in rows:
         source = _source(row, place)
         counts[source] = counts.get(source, 0) + 1
-        dialogues.append(_dialogue(row, f"{source}#{counts[source]}", source, place))
+        dialogues.append(_dialogue(row, f"{source}#{counts[source]}", source, place, titles))
     categories = dict.fromkeys(question.category for dialogue in dialogues for question in dialogue.questions)
     return Benchmark("memoryagentbench", tuple(dialogues), tuple(categories))
 
@@ -166,7 +174,24 @@ def _source(row: Mapping[str, Any], place: str) -> str:
     return source
 
 
-def _dialogue(row: Mapping[str, Any], dialogue_id: str, source: str, place: str) -> Dialogue:
+def _titles(folder: Path) -> Mapping[str, str]:
+    """By id the titles of films, where the folder has the authors' file of them."""
+    file = folder / "entity2id.json"
+    if not file.is_file():
+        return {}
+    try:
+        ids = json.loads(file.read_text(encoding="utf-8"))
+        return {str(number): _title(name) for name, number in ids.items()}
+    except (ValueError, AttributeError) as error:
+        raise BenchmarkError(f"{file} is no JSON object from names to ids: {error}. Download it again.") from error
+
+
+def _title(name: str) -> str:
+    """Of an address such as `<http://dbpedia.org/resource/Heat_(1995_film)>`."""
+    return re.sub(r" \(.*\)$", "", name.strip("<>").rpartition("/")[2].replace("_", " "))
+
+
+def _dialogue(row: Mapping[str, Any], dialogue_id: str, source: str, place: str, titles: Mapping[str, str]) -> Dialogue:
     subset = subset_of(source)
     assert subset is not None
     chunks = chunks_of(row["context"], subset.chunk_tokens)
@@ -182,6 +207,8 @@ def _dialogue(row: Mapping[str, Any], dialogue_id: str, source: str, place: str)
         if not isinstance(text, str) or not isinstance(accepted, list) or not accepted:
             raise BenchmarkError(f"{place}: question {number + 1} is no text, or has no answer: {answers!r:.80}.")
         accepted = [str(one) for one in accepted]
+        has_titles = subset.measure == "recall@5" and all(one in titles for one in accepted)
+        accepted = [titles[one] for one in accepted] if has_titles else accepted
         serials = hops[number] if hops else facts.newest(text, accepted) if facts and "_sh_" in source else ()
         evidence = facts.chunks_with(serials) if facts else ()
         questions.append(
@@ -192,7 +219,7 @@ def _dialogue(row: Mapping[str, Any], dialogue_id: str, source: str, place: str)
                 answer=accepted[0],
                 accepted=tuple(accepted[1:]),
                 evidence=tuple(dict.fromkeys(turns[chunk].reference for chunk in evidence)),
-                measure=subset.measure,
+                measure="" if subset.measure == "recall@5" and not has_titles else subset.measure,
                 stratum=_stratum(facts, serials, accepted),
                 hops=max(1, len(serials)),
                 instructions=subset.instructions,

@@ -124,8 +124,9 @@ class _Watcher(LearnedRanking):
 
     found: tuple[Mapping[RecordKey, int], Sequence[RecordKey]] = ({}, ())
 
-    def ask(self, unit: UnitOfWork, kinds: Collection[RecordKind], text: str) -> RankedQuestion:
-        return _Watched(self, unit, kinds, text)
+    def ask(self, unit: UnitOfWork, kinds: Collection[RecordKind], texts: Sequence[str]) -> list[RankedQuestion]:
+        memory = self.memory(unit, kinds, texts)
+        return [_Watched(self, memory, text) for text in texts]
 
 
 class _Watched(RankedQuestion):
@@ -297,7 +298,7 @@ class Tables:
                 for at, one in enumerate(workshop.asked):
                     if one.dialogue in unseen:
                         with workshop.database.read(workshop.owners[one.dialogue]) as unit, on_one_thread():
-                            asked = ranking.ask(unit, _MESSAGES, one.text)
+                            [asked] = ranking.ask(unit, _MESSAGES, [one.text])
                             asked.encoded(one.states)
                             asked.read(unit, *found[at])
                             keys, table = asked.table(found[at][0])

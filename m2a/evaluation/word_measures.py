@@ -13,11 +13,17 @@ from m2a.benchmarks.dialogue import Measure
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _ANSWER = re.compile(r"\banswer:\s*(.*)", re.IGNORECASE)
+_LISTED = re.compile(r"^\s*\d+[.)]\s*(.+?)\s*$", re.MULTILINE)
+_YEAR = re.compile(r"\s*\(\d{4}\)")
 _LABEL = re.compile(r"\blabel:\s*(.*)", re.IGNORECASE)
 
 
 def as_published(measure: Measure, reply: str, golds: Sequence[str]) -> float | None:
-    """1 or 0 as the benchmark's authors score it: of the whole reply and of its short answer the better; None without one."""
+    """As the benchmark's authors score it, None without a measure: of the whole reply and of its short answer the better.
+
+    1 or 0, but for films to recommend: the share of them that stands among the first five of the reply. Its authors take each
+    title for the nearest film that they know; here it must be the title, but for its year and how it is written.
+    """
     score = _PUBLISHED.get(measure)
     return None if score is None else float(score(reply, golds))
 
@@ -26,6 +32,8 @@ def is_strictly_right(measure: Measure, reply: str, golds: Sequence[str]) -> boo
     """Whether the short answer, or the label, is a gold one and nothing else; where all golds are wanted, whether it has all."""
     if measure == "contains all":
         return _contains_all(reply, golds)
+    if measure == "recall@5":
+        return _recall_at_5(reply, golds) == 1.0
     short = _label(reply) if measure == "label" else short_answer(reply)
     return any(normalised(short) == normalised(gold) for gold in golds)
 
@@ -48,6 +56,12 @@ def _contains_all(reply: str, golds: Sequence[str]) -> bool:
     return all(gold.lower() in reply.lower() for gold in golds)
 
 
+def _recall_at_5(reply: str, golds: Sequence[str]) -> float:
+    listed = {normalised(_YEAR.sub("", title)) for title in _LISTED.findall(reply)[:5]}
+    wanted = {normalised(_YEAR.sub("", gold)) for gold in golds}
+    return len(listed & wanted) / len(wanted)
+
+
 def _is_one(reply: str, golds: Sequence[str]) -> bool:
     return any(normalised(gold) == normalised(text) for text in (reply, short_answer(reply)) for gold in golds)
 
@@ -61,9 +75,10 @@ def _is_label(reply: str, golds: Sequence[str]) -> bool:
     return any(normalised(_label(reply)) == normalised(gold) for gold in golds)
 
 
-_PUBLISHED: Mapping[Measure, Callable[[str, Sequence[str]], bool]] = {
+_PUBLISHED: Mapping[Measure, Callable[[str, Sequence[str]], float]] = {
     "contains": _contains,
     "contains all": _contains_all,
     "exact": _is_one,
     "label": _is_label,
+    "recall@5": _recall_at_5,
 }

@@ -1,4 +1,4 @@
-"""Which of an update's memories are written, which wait for their owner's review, and which are kept out of the memory."""
+"""Decides which memories of an update are written, which wait for the owner's review, and which are never remembered."""
 
 from dataclasses import replace
 
@@ -14,7 +14,10 @@ _NAMES: dict[Category, str] = {
 
 
 def admitted(update: Update, rule: MemoryRule) -> Update:
-    """The update as the owner's rule lets it be written. What is to be forgotten or brought back is done at once."""
+    """Returns the update with the changes that the owner's rule holds back as refusals.
+
+    Only new memories are held back; forgetting and restoring happen at once.
+    """
     changes: list[Change] = []
     held: list[Refusal] = []
     for change in update.changes:

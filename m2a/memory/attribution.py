@@ -1,4 +1,4 @@
-"""Who changes a memory, why, and when: what its history tells of the change."""
+"""The author, reason and time of a change to a memory, as its history records them."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -13,5 +13,5 @@ class Attribution:
     now: datetime
 
     def because(self, why: Reason) -> "Attribution":
-        """The same with another reason."""
+        """Returns the same attribution with another reason."""
         return replace(self, why=why)

@@ -1,4 +1,4 @@
-"""Do database, photos and index agree? `verify` says, `repair` mends."""
+"""Checks whether database, photos and index agree (`verify`), and repairs what it can (`repair`)."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -27,9 +27,9 @@ from m2a.plurals import plural
 
 
 def verify(stores: Stores) -> list[str]:
-    """Every fault, a sentence each; none means that all agrees. Changes nothing.
+    """Returns a sentence for every fault; an empty list means that everything agrees. Changes nothing.
 
-    A damaged database file is the only fault told of: nothing that is read from it can be believed.
+    If the database file is damaged, that is the only fault reported, because nothing read from it can be trusted.
     """
     if faults := list(_database_faults(stores.database)):
         return faults
@@ -45,7 +45,7 @@ def verify(stores: Stores) -> list[str]:
             f"The update after message {reply_id} failed and was set aside; `m2a repair` retries it."
             for reply_id in set_aside
         ]
-        if broken:  # what it holds cannot be compared
+        if broken:  # the contents of a broken index cannot be compared
             continue
         faults += [
             f"The index is wrong about {difference.record} {difference.record_id}: {difference.problem}."
@@ -55,9 +55,9 @@ def verify(stores: Stores) -> list[str]:
 
 
 def repair(stores: Stores) -> list[str]:
-    """Mend what can be mended without losing anything that was acknowledged; what was done, a sentence each.
+    """Repairs what can be repaired without losing acknowledged data. Returns a sentence for each repair.
 
-    Photo files stay where the database is damaged, or is not the one that they belong to.
+    Photo files stay if the database is damaged, or if it may not be the one that they belong to.
     """
     if any(_database_faults(stores.database)):
         return []
@@ -73,22 +73,22 @@ def repair(stores: Stores) -> list[str]:
         with stores.database.write(owner) as unit:
             retried = updates.retry(unit)
         if retried:
-            done.append(f"{plural(retried, 'update')} that failed will be tried again at the next turn.")
+            done.append(f"{plural(retried, 'failed update')} will be tried again at the next turn.")
     indexer = stores.retrieval().indexer
     if indexer.faults():
         indexer.mend()
-        done.append("The index was broken; it is built anew from the database.")
+        done.append("The index was broken, so it is rebuilt from the database.")
     for owner in all_owners(stores.database):
-        wrong = indexer.differences(owner)  # before the drain, which fills a lost collection by itself
+        wrong = indexer.differences(owner)  # before the drain, which refills a lost collection by itself
         indexer.drain(owner)
         indexer.repair(indexer.differences(owner))
         if mended := len(wrong) - len(indexer.differences(owner)):
-            done.append(f"Put {plural(mended, 'record')} of the index right.")
+            done.append(f"Corrected {plural(mended, 'record')} in the index.")
     return done
 
 
 def owners_of_strays(stores: Stores) -> set[str]:
-    """Whose files there are that no row names: one whom the database does not know tells that it is the wrong one."""
+    """Returns the owners of photo files without a row. An owner unknown to the database shows that it is the wrong one."""
     return {path.parent.name for path in stores.photos.orphans().files_without_row}
 
 
@@ -98,9 +98,9 @@ def _database_faults(database: Database) -> Iterator[str]:
             with database.snapshot() as connection:
                 for (line,) in connection.execute(text("PRAGMA integrity_check")):
                     if line != "ok":
-                        yield f"The database file is damaged, restore it from a backup: {line}"
+                        yield f"The database file is damaged; restore it from a backup: {line}"
         except DBAPIError as error:
-            yield f"The database file is damaged, restore it from a backup: {error.orig}"
+            yield f"The database file is damaged; restore it from a backup: {error.orig}"
 
 
 def _photo_faults(stores: Stores) -> Iterator[str]:
@@ -110,7 +110,7 @@ def _photo_faults(stores: Stores) -> Iterator[str]:
         if path.parent.name in known:
             yield f"No message shows the photo file {path.name}."
         else:
-            yield f"The photo file {path} is of an owner whom this database does not know; is it the right database?"
+            yield f"The photo file {path} belongs to an owner unknown to this database; check that it is the right database."
     for _owner, photo_id in audit.rows_without_file:
         yield f"The file of photo {photo_id} is missing."
     for _owner, photo_id in audit.rows_with_damaged_file:
@@ -156,7 +156,7 @@ def _entry_faults(unit: UnitOfWork, known_messages: set[int], known_photos: set[
         if memory_id not in supported:
             yield f"Memory {memory_id} has no evidence."
         if versions.get(memory_id) != row.version:
-            yield f"The history of memory {memory_id} does not tell of its version {row.version}."
+            yield f"The history of memory {memory_id} lacks its version {row.version}."
     for table in (entry_photo, entry_concept):
         for memory_id in unit.scalars(select(table.c.memory_id).where(unit.owns(table))):
             if memory_id not in entries:

@@ -1,4 +1,4 @@
-"""One owner's memory: the only door to the stores, the photos and the index."""
+"""One owner's memory. All access to the stores, the photos and the index goes through it."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -71,9 +71,9 @@ class MessageErasedError(UserError, LookupError):
 
 
 class MemoryBank:
-    """What one owner said, showed and is remembered by. Every call is for that owner alone.
+    """The messages, photos and memories of one owner. No call reads or changes anything of another owner.
 
-    All calls block; they may come from any thread. A write is on disk when its call returns.
+    All calls block and may come from any thread. A write is on disk when its call returns.
     """
 
     is_temporary = False
@@ -96,12 +96,12 @@ class MemoryBank:
     # Layer 1
 
     def conversations(self) -> list[Conversation]:
-        """Those that hold a message, the last used first."""
+        """Returns the conversations that have a message, most recently used first."""
         with self._database.read(self.owner) as unit:
             return conversations.listed(unit)
 
     def rename_conversation(self, conversation_id: str, title: str) -> None:
-        """Give a conversation another title. Raises `UnknownConversationError`."""
+        """Renames a conversation. Raises `UnknownConversationError`."""
         with self._database.write(self.owner) as unit:
             conversations.rename(unit, conversation_id, title)
 
@@ -119,12 +119,12 @@ class MemoryBank:
         replaces: int | None = None,
         reference: str | None = None,
     ) -> Message:
-        """Store a message with its photos in one transaction; without a conversation it starts one.
+        """Stores a message with its photos in one transaction, in a new conversation if no `conversation_id` is given.
 
-        Raises `PhotoRefusedError`, `UnknownConversationError`, and `MessageRefusedError` for a message that is empty or
-        whose `replaces` is not a message of the same role in that conversation; no photo's file stays behind then.
-        Of several photos it says which one is refused, with its name where `photo_names` has one in its place.
-        `stored_photos` are shown again as they are; raises `LookupError` for one that is not there.
+        `stored_photos` are the ids of stored photos to show again. `photo_names` may give the name of each photo, for error
+        messages. Raises `PhotoRefusedError`, `UnknownConversationError`, `LookupError` for an unknown stored photo, and
+        `MessageRefusedError` if the message is empty or if `replaces` is not a message of the same role in that
+        conversation. A failed call leaves no photo files behind.
         """
         return self._recorder.record(
             self.owner,
@@ -153,8 +153,8 @@ class MemoryBank:
         update_pending: bool,
         cost: Cost | None = None,
     ) -> Message:
-        """Store the assistant's reply to the message `answers`, how it came about, what it took, and that its update is to
-        come, in one transaction. Raises `MessageErasedError`."""
+        """Stores the assistant's reply to the message `answers`, in one transaction with its trace, its cost and the mark that
+        its memory update is pending. Raises `MessageErasedError`."""
         with self._database.write(self.owner) as unit:
             if not self._raw.as_logged(unit, [answers]):
                 raise MessageErasedError(answers)
@@ -177,159 +177,173 @@ class MemoryBank:
 
     def record_change(
         self,
-        said: str,
-        reply: str,
+        text: str,
+        reply_text: str,
         changes: Callable[[EvidenceRange], Sequence[Change | Keeping]],
     ) -> Message:
-        """Store what the user said and the reply in the conversation of changes by hand, with the changes that rest on what was
-        said, all or nothing. Returns the reply, whose trace holds the changes. Raises `RejectedWriteError`."""
+        """Stores a message and a reply in the conversation of manual changes, and makes the changes that rest on the message.
+
+        Either everything is written or nothing. `changes` takes the message as evidence. Returns the reply, whose trace
+        holds the changes. Raises `RejectedWriteError`.
+        """
         now = self._clock()
         with self._database.write(self.owner) as unit:
             conversation_id = changes_in_memory(unit, self._raw, now)
             place = unit, conversation_id
-            asked = self._raw.append(*place, role="user", speaker=USER, text=said, said_at=now)
-            answer = self._raw.append(*place, role="assistant", speaker=ASSISTANT, text=reply, said_at=now)
-            change_log.record(unit, answer.message_id, change_log.NOTHING_SEARCHED, answers=asked.message_id)
-            rests_on = EvidenceRange(asked.message_id, asked.message_id)
-            written = self._writer.apply(unit, changes(rests_on), who=THE_USER, now=now)
-            change_log.append(unit, answer.message_id, [item.stored for item in written])
-            return answer
+            message = self._raw.append(*place, role="user", speaker=USER, text=text, said_at=now)
+            reply = self._raw.append(*place, role="assistant", speaker=ASSISTANT, text=reply_text, said_at=now)
+            change_log.record(unit, reply.message_id, change_log.NOTHING_SEARCHED, answers=message.message_id)
+            evidence = EvidenceRange(message.message_id, message.message_id)
+            written = self._writer.apply(unit, changes(evidence), who=THE_USER, now=now)
+            change_log.append(unit, reply.message_id, [change.stored for change in written])
+            return reply
 
     def messages(self, message_ids: Collection[int]) -> dict[int, Message]:
+        """Returns the existing messages among the ids, by id."""
         with self._database.read(self.owner) as unit:
             return self._raw.get(unit, message_ids)
 
     def messages_in_ranges(self, ranges: Iterable[EvidenceRange]) -> list[Message]:
-        """In order; overlaps merged."""
+        """Returns the messages in the ranges, in order and each once."""
         with self._database.read(self.owner) as unit:
             return self._raw.in_ranges(unit, ranges)
 
     def messages_between(self, start: date | datetime, end: date | datetime) -> list[Message]:
-        """Both included; a date stands for its whole day in the clock's time zone."""
+        """Returns the messages from `start` to `end` inclusive; a date means its whole day in the clock's time zone."""
         with self._database.read(self.owner) as unit:
             return self._raw.between(unit, start, end, self._clock().tzinfo or UTC)
 
     def conversation(
         self, conversation_id: str, *, newest: int | None = None, up_to: int | None = None
     ) -> list[Message]:
-        """A conversation's messages in order: all, or the `newest`, none later than the message `up_to`."""
+        """Returns a conversation's messages in order, up to the message `up_to`, and only the last `newest` of them if given."""
         with self._database.read(self.owner) as unit:
             return self._raw.in_conversation(unit, conversation_id, newest=newest, up_to=up_to)
 
     def find_messages(self, query: str, limit: int = 10) -> list[Message]:
-        """Full-text search of the raw log, best first; behind it the messages whose photos' captions hold the words."""
+        """Searches the text of all messages, best match first, followed by messages whose photo captions match."""
         with self._database.read(self.owner) as unit:
-            found = self._raw.find(unit, query, limit)
+            matches = self._raw.find(unit, query, limit)
             ids = photo_captions.showing(unit, query, limit)
-            shown = self._raw.get(unit, set(ids) - {message.message_id for message in found})
-            return [*found, *(shown[message_id] for message_id in ids if message_id in shown)][:limit]
+            captioned = self._raw.get(unit, set(ids) - {message.message_id for message in matches})
+            return [*matches, *(captioned[message_id] for message_id in ids if message_id in captioned)][:limit]
 
     # Layer 2
 
     def entries(self, kinds: Collection[MemoryKind] | None = None) -> list[MemoryEntry]:
+        """Returns all live entries, or those of the given kinds."""
         with self._database.read(self.owner) as unit:
             return self._semantic.all(unit, kinds)
 
     def entry(self, memory_id: int) -> MemoryEntry | None:
+        """Returns the live entry with that id, if there is one."""
         return self.entries_by_id([memory_id]).get(memory_id)
 
     def entries_by_id(self, memory_ids: Collection[int]) -> dict[int, MemoryEntry]:
-        """The living entries among the ids."""
+        """Returns the live entries among the ids, by id."""
         with self._database.read(self.owner) as unit:
             return self._semantic.get(unit, memory_ids)
 
     def corrections_of(self, memory_ids: Collection[int]) -> dict[int, list[MemoryEntry]]:
-        """For each of the memories the living ones that correct a part of it, in order."""
+        """Returns, by memory id, the live entries that correct a part of that memory, in order."""
         if not memory_ids:
             return {}
         with self._database.read(self.owner) as unit:
             return self._semantic.corrections_of(unit, memory_ids)
 
     def resting_on(self, message_id: int) -> list[MemoryEntry]:
-        """The living entries that nothing supports but a message and the replies to it."""
+        """Returns the live entries whose only evidence is this message and the replies to it."""
         with self._database.read(self.owner) as unit:
-            place = unit, self._raw, self._semantic
-            return [one for one, left in edited_messages.resting_on(*place, message_id) if not left]
+            resting = edited_messages.resting_on(unit, self._raw, self._semantic, message_id)
+            return [entry for entry, other_evidence in resting if not other_evidence]
 
     def take_back_memories(self, message_id: int) -> None:
-        """Take out what `resting_on` gives: what it had taken the place of holds again. The user edited the message."""
+        """Withdraws the entries that `resting_on` returns, after the user has edited the message.
+
+        The entries that they had replaced come back.
+        """
         with self._database.write(self.owner) as unit:
-            place = unit, self._raw, self._semantic
-            edited_messages.take_back(*place, message_id, now=self._clock())
+            edited_messages.take_back(unit, self._raw, self._semantic, message_id, now=self._clock())
 
     def versions(self, memory_id: int) -> list[MemoryEntry]:
-        """The entries whose place this one took, and theirs; the newest first, without what was forgotten."""
+        """Returns the earlier versions of a memory, newest first, without forgotten ones."""
         with self._database.read(self.owner) as unit:
-            older = self._semantic.predecessors(unit, memory_id)
-            found = self._semantic.superseded(unit, older)
-            return [found[number] for number in older if number in found]
+            older_ids = self._semantic.predecessors(unit, memory_id)
+            entries = self._semantic.superseded(unit, older_ids)
+            return [entries[older_id] for older_id in older_ids if older_id in entries]
 
     def preceding(self, message_ids: Collection[int]) -> dict[int, Message]:
-        """For each of the messages the one before it in its conversation, where there is one."""
+        """Returns, by message id, the preceding message of the same conversation; first messages are left out."""
         with self._database.read(self.owner) as unit:
-            before = self._raw.preceding(unit, message_ids)
-            found = self._raw.get(unit, set(before.values()))
-            return {number: found[earlier] for number, earlier in before.items() if earlier in found}
+            preceding_ids = self._raw.preceding(unit, message_ids)
+            messages = self._raw.get(unit, set(preceding_ids.values()))
+            return {number: messages[earlier] for number, earlier in preceding_ids.items() if earlier in messages}
 
     def replaced_entries(self, memory_ids: Collection[int]) -> dict[int, MemoryEntry]:
-        """Those among the ids that others took the place of, as they were; forgotten ones never."""
+        """Returns the entries among the ids that were replaced by others, as they were, without forgotten ones."""
         with self._database.read(self.owner) as unit:
             return self._semantic.superseded(unit, memory_ids)
 
     def superseded_in(self, message_ids: Collection[int]) -> dict[int, list[MemoryEntry]]:
-        """For each of the messages the entries that rest on it and of which others took the place."""
+        """Returns, by message id, the replaced entries that rest on that message."""
         with self._database.read(self.owner) as unit:
             return self._semantic.superseded_in(unit, message_ids)
 
     def history(self, memory_id: int) -> list[HistoryRow]:
-        """Every change of a memory, oldest first; of a forgotten one without words, and without reasons that tell of one."""
+        """Returns all changes to a memory, oldest first.
+
+        A forgotten memory has no text, and a reason that repeats something forgotten is left out.
+        """
         with self._database.read(self.owner) as unit:
             rows = self._semantic.history(unit, memory_id)
             forgotten = self._forgetter.is_forgotten(unit, [row.why for row in rows])
-        return [replace(row, why="") if gone else row for row, gone in zip(rows, forgotten, strict=True)]
+        return [
+            replace(row, why="") if is_forgotten else row for row, is_forgotten in zip(rows, forgotten, strict=True)
+        ]
 
     def standing_preferences(self) -> list[MemoryEntry]:
-        """The newest preferences that the user stated, at most ten: they go with every prompt."""
+        """Returns the newest preferences that the user stated, at most ten. Every prompt includes them."""
         stated = [entry for entry in self.entries(kinds=["preference"]) if entry.rests_on == "stated"]
         return sorted(stated, key=lambda entry: (entry.recorded_at, entry.memory_id))[-STANDING_PREFERENCES:]
 
     def pinned(self) -> list[MemoryEntry]:
-        """What the user pinned, the oldest pin first: it goes with every prompt."""
+        """Returns the pinned entries, oldest pin first. Every prompt includes them."""
         with self._database.read(self.owner) as unit:
             ids = memory_listing.pinned(unit)
             entries = self._semantic.get(unit, ids)
-        return [entries[number] for number in ids]
+        return [entries[memory_id] for memory_id in ids]
 
-    # What is kept and not used: for its owner's page, and for nothing else
+    # Memories that are kept but not used in answers: only for the owner's own eyes
 
     def kept_back(
         self, count: int, *, reason: KeptBackReason | None = None, words: str = "", start: int = 0
     ) -> list[KeptBack]:
-        """The memories that are kept back, for that reason or any, that hold each of the words; the last kept back first."""
+        """Returns the kept-back memories that contain all the words, for one reason or any, most recently kept back first."""
         with self._database.read(self.owner) as unit:
             return kept_back.listed(unit, self._semantic, reason=reason, words=words, start=start, count=count)
 
     def kept_back_by_id(self, memory_ids: Collection[int]) -> dict[int, KeptBack]:
-        """Those of the memories that are kept back."""
+        """Returns the kept-back memories among the ids, by id."""
         with self._database.read(self.owner) as unit:
             return kept_back.among_ids(unit, self._semantic, memory_ids)
 
     def kept_back_counts(self) -> dict[KeptBackReason, int]:
+        """Returns the number of kept-back memories for each reason."""
         with self._database.read(self.owner) as unit:
             return kept_back.counts(unit)
 
     def conversation_to_owner(self, conversation_id: str) -> list[Message]:
-        """A conversation with what is kept back, in order."""
+        """Returns a conversation in order, including text and photos that are kept back."""
         with self._database.read(self.owner) as unit:
             return self._raw.in_conversation(unit, conversation_id, to_owner=True)
 
     def evidence_to_owner(self, ranges: Iterable[EvidenceRange]) -> list[Message]:
-        """The messages of the ranges with what is kept back, in order."""
+        """Returns the messages in the ranges in order, including text and photos that are kept back."""
         with self._database.read(self.owner) as unit:
             return self._raw.in_ranges(unit, ranges, to_owner=True)
 
     def expire(self) -> int:
-        """Keep back every memory whose last day is past. Returns how many."""
+        """Keeps back all memories whose last day has passed. Returns their number."""
         now = self._clock()
         with self._database.read(self.owner) as unit:
             if not kept_back.past_their_day(unit, now.date()):
@@ -338,11 +352,12 @@ class MemoryBank:
             return self._writer.keeper.expire(unit, now.date(), now)
 
     def concepts(self) -> list[Concept]:
+        """Returns the people, pets and things that live entries name, in the order in which they were named."""
         with self._database.read(self.owner) as unit:
             return concept_store.concepts(unit)
 
     def check(self, changes: Sequence[Change]) -> None:
-        """Raise `RejectedWriteError` if the changes could not be written together now. Writes nothing."""
+        """Raises `RejectedWriteError` if the changes could not be written together now. Writes nothing."""
         with self._database.write(self.owner) as unit:
             self._writer.apply(unit, changes, who="check", now=self._clock())
             unit.rollback()
@@ -357,47 +372,49 @@ class MemoryBank:
         refusals: Sequence[Refusal] = (),
         unasked: int = 0,
     ) -> list[MemoryChanged]:
-        """Write the changes together or not at all.
+        """Writes all changes in one transaction, or none. Returns the changes made.
 
-        `update_of` is the reply whose pending update this is: it counts as done in the same transaction, with what was
-        refused and how much nobody had asked for; where it was done already nothing is written and the list is empty.
-        `trace_of` is a reply to whose changes these belong although its update is done. Raises `RejectedWriteError`.
+        `update_of` is the reply whose pending update this is. The same transaction marks the update as done and records the
+        refusals and the number of unrequested changes; if the update is already done, nothing is written. `trace_of` is a
+        reply whose trace also gets the changes, although its update is done. Raises `RejectedWriteError`.
         """
         with self._database.write(self.owner) as unit:
             if update_of is not None and not updates.finish(unit, update_of):
                 return []
-            kept = [
-                one if one.change is None else replace(one, change=self._writer.in_log(unit, one.change))
-                for one in refusals
+            logged_refusals = [
+                refusal
+                if refusal.change is None
+                else replace(refusal, change=self._writer.in_log(unit, refusal.change))
+                for refusal in refusals
             ]
             written = self._writer.apply(unit, changes, who=who, now=self._clock())
             reply_id = update_of if update_of is not None else trace_of
             if reply_id is not None:
-                change_log.append(unit, reply_id, [item.stored for item in written], kept, unasked)
-            return [item.changed for item in written]
+                change_log.append(unit, reply_id, [change.stored for change in written], logged_refusals, unasked)
+            return [change.changed for change in written]
 
     def add(self, draft: EntryDraft, *, who: str, why: Reason) -> MemoryEntry:
-        """Write one entry, or renew the one that already says the same."""
+        """Writes one entry, or renews the entry that already says the same."""
         [changed] = self.write([Addition(draft, why)], who=who)
         assert changed.entry is not None
         return changed.entry
 
     def delete(self, memory_id: int, *, who: str, why: Reason) -> MemoryEntry:
-        """Forget a memory and return it as it was. Raises `RejectedWriteError` where there is none."""
+        """Forgets a memory and returns it as it was. Raises `RejectedWriteError` if there is no such memory."""
         [changed] = self.write([Forgetting((memory_id,), why)], who=who)
         assert changed.previous is not None
         return changed.previous
 
     def undo(self, reply_id: int, number: int) -> bool:
-        """Take back change `number`, from 0, of those that a reply's update made; False where that was done already.
+        """Undoes change `number`, counted from 0, of a reply's update. Returns False if it was already undone.
 
-        Raises `LookupError` where there is no such change, and `RejectedWriteError` where what came after it is in the way.
+        Raises `LookupError` if there is no such change, and `RejectedWriteError` if a later change prevents it.
         """
         with self._database.write(self.owner) as unit:
             steps = change_log.read_steps(unit, reply_id) or {}
             stored = change_log.numbered(steps, "changes", number)
             if stored.get("erased"):
-                raise RejectedWriteError("That was erased since; nothing brings it back.")
+                raise RejectedWriteError("This was erased meanwhile and cannot be brought back.")
             if stored.get("undone"):
                 return False
             self._writer.undo(unit, stored, who=THE_USER, now=self._clock())
@@ -406,7 +423,7 @@ class MemoryBank:
             return True
 
     def rule(self) -> MemoryRule:
-        """When memories are written."""
+        """Returns the owner's rule for when memories are written."""
         with self._database.read(self.owner) as unit:
             return owner_settings.memory_rule(unit)
 
@@ -417,27 +434,27 @@ class MemoryBank:
     # Erasing
 
     def preview_erasure(self, erasure: Erasure) -> ErasurePreview:
-        """What `erase` would take, with its words. Changes nothing. Raises `NothingToEraseError`."""
+        """Returns what `erase` would remove, with its text. Changes nothing. Raises `NothingToEraseError`."""
         with self._database.write(self.owner) as unit:
-            gone, _receipt = self._erased(unit, erasure)
+            preview, _receipt = self._erased(unit, erasure)
             unit.rollback()
-        return gone
+        return preview
 
     def erase(self, erasure: Erasure) -> Receipt:
-        """Take it out of every row, and its photos' files away; the index is told. Nothing brings it back.
+        """Removes something from every row, deletes its photo files and queues the change for the index.
 
-        The disk still holds its bytes until a purge. Raises `NothingToEraseError`.
+        This cannot be undone. The bytes stay on the disk until a purge. Raises `NothingToEraseError`.
         """
         with self._database.write(self.owner) as unit:
-            gone, receipt = self._erased(unit, erasure)
-        self._photos.remove_files(self.owner, gone.photo_ids)
+            preview, receipt = self._erased(unit, erasure)
+        self._photos.remove_files(self.owner, preview.photo_ids)
         return receipt
 
     def _erased(self, unit: UnitOfWork, erasure: Erasure) -> tuple[ErasurePreview, Receipt]:
         return erasing.erase(unit, self._raw, self._semantic, self._forgetter, erasure, self._clock())
 
     def receipts(self) -> list[Receipt]:
-        """What was erased and when, in numbers; the oldest first."""
+        """Returns the receipts of all erasures, oldest first."""
         with self._database.read(self.owner) as unit:
             return receipts.receipts(unit)
 
@@ -452,10 +469,11 @@ class MemoryBank:
         relevance_floor: bool = True,
         before: int | None = None,
     ) -> list[Hit]:
-        """The one retrieval of the product, of entries, messages, or both in one ranking, as `Retriever.search` has it.
+        """Searches entries, messages, or both in one ranking; see `Retriever.search`. All of M2A searches through this.
 
-        What was written before the call is found by it. Entries that a language model wrote before its writes were checked
-        stand behind all others. Without `relevance_floor` the nearest come, however far: for callers that judge every hit.
+        Everything written before the call can be found. Entries that a language model wrote before its changes were checked
+        come last. Without `relevance_floor` the nearest records are returned however far they are, for callers that judge
+        each hit themselves.
         """
         [hits] = self.search_all([query], kinds, k, relevance_floor=relevance_floor, before=before)
         return hits
@@ -469,20 +487,20 @@ class MemoryBank:
         relevance_floor: bool = True,
         before: int | None = None,
     ) -> list[list[Hit]]:
-        """What `search` finds for each of the queries, in the time of one."""
+        """Returns the hits of `search` for each query, about as fast as for one."""
         retrieval = self._retrieval()
-        found = retrieval.indexer.when_current(
+        results = retrieval.indexer.when_current(
             self.owner,
             lambda: retrieval.retriever.search_all(
                 self.owner, queries, kinds, k, relevance_floor=relevance_floor, before=before
             ),
         )
-        return [sorted(hits, key=_is_unchecked) for hits in found]
+        return [sorted(hits, key=_is_unchecked) for hits in results]
 
     def search_among(
         self, query: Query, memory_ids: Collection[int], k: int, *, relevance_floor: bool = True
     ) -> list[Hit]:
-        """The k best of these entries, as `search` finds them."""
+        """Returns the k best of these entries, ranked as by `search`."""
         retrieval = self._retrieval()
         hits = retrieval.indexer.when_current(
             self.owner,
@@ -493,7 +511,7 @@ class MemoryBank:
         return sorted(hits, key=_is_unchecked)
 
     def index(self) -> None:
-        """Bring the index up to date."""
+        """Brings the index up to date."""
         self._retrieval().indexer.drain(self.owner)
 
 

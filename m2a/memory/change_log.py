@@ -1,4 +1,4 @@
-"""What a reply's update did and did not do, in the trace of the reply: for its notice, and to take it back or do it after all."""
+"""Records in a reply's trace what its update changed and refused, so that it can be reported, undone or made after all."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ NOTHING_SEARCHED: Mapping[str, Any] = {"searches": [], "sources": []}  # the tra
 
 
 def dump_changed(changed: MemoryChanged, undo: Mapping[str, object]) -> dict[str, Any]:
-    """A change as the trace holds it: ids alone, with what it takes to undo it."""
+    """Returns a change as the trace stores it: ids only, with the data needed to undo it."""
     return {
         "change": changed.change,
         "memory_id": changed.entry.memory_id if changed.entry else None,
@@ -52,7 +52,7 @@ def _dump_refusal(refusal: Refusal) -> dict[str, Any]:
 
 
 def _load_change(stored: Mapping[str, Any]) -> Change:
-    """The inverse of how a refusal's change is kept. A reason of an older version is left out."""
+    """Loads the stored change of a refusal. A reason from an older version of M2A is dropped."""
     values = {key: value for key, value in stored.items() if key != "kind"}
     if values["why"] not in get_args(Reason):
         values["why"] = ""
@@ -65,59 +65,61 @@ def _load_refusal(stored: Mapping[str, Any]) -> Refusal:
 
 
 def load_refusals(unit: UnitOfWork, stored: Sequence[Mapping[str, Any]], forgetter: Forgetter) -> list[Refusal]:
-    """The refusals, in order; of what was forgotten since, neither words nor the change."""
-    refusals = [_load_refusal(one) for one in stored]
-    forgotten = forgetter.is_forgotten(unit, [_words_of(refusal) for refusal in refusals])
+    """Returns the refusals, in order; those that repeat something forgotten have no text and no change."""
+    refusals = [_load_refusal(item) for item in stored]
+    forgotten = forgetter.is_forgotten(unit, [_text_of(refusal) for refusal in refusals])
     return [
-        Refusal(FORGOTTEN, "", None) if gone else refusal for refusal, gone in zip(refusals, forgotten, strict=True)
+        Refusal(FORGOTTEN, "", None) if is_forgotten else refusal
+        for refusal, is_forgotten in zip(refusals, forgotten, strict=True)
     ]
 
 
 def readable(unit: UnitOfWork, steps: dict[str, Any], forgetter: Forgetter) -> dict[str, Any]:
-    """The trace without the searches, and without the words of the refusals, that tell what was forgotten since."""
+    """Returns the trace without searches that repeat something forgotten, and without the text of such refusals."""
     searches, refusals = steps.get("searches", []), steps.get("refusals", [])
     forgotten = forgetter.is_forgotten(unit, [search["text"] for search in searches])
-    left = [search for search, gone in zip(searches, forgotten, strict=True) if not gone]
     loaded = load_refusals(unit, refusals, forgetter)
     return steps | {
-        "searches": left,
+        "searches": [search for search, is_forgotten in zip(searches, forgotten, strict=True) if not is_forgotten],
         "refusals": [{**stored, **_dump_refusal(refusal)} for stored, refusal in zip(refusals, loaded, strict=True)],
     }
 
 
-def _words_of(refusal: Refusal) -> str:
-    """All the words that a refusal would tell."""
+def _text_of(refusal: Refusal) -> str:
+    """Returns all text that a refusal would reveal."""
     draft = refusal.change.draft if isinstance(refusal.change, Addition | Replacement) else None
     return f"{refusal.text}\n{refusal.reason}\n{draft.text if draft else ''}"
 
 
 def read_steps(unit: UnitOfWork, reply_id: int) -> dict[str, Any] | None:
-    """How a reply came about; None where nothing was recorded."""
-    found = unit.scalar(select(trace.c.steps).where(unit.owns(trace), trace.c.message_id == reply_id))
-    steps = None if found is None else json.loads(found)
+    """Returns the trace of a reply, or None if none was recorded."""
+    stored = unit.scalar(select(trace.c.steps).where(unit.owns(trace), trace.c.message_id == reply_id))
+    steps = None if stored is None else json.loads(stored)
     return steps if isinstance(steps, dict) else None
 
 
 def answered(unit: UnitOfWork, reply_id: int) -> int:
-    """The user's message that a reply answers. Raises `LookupError` for a message that is no reply."""
-    found: int | None = unit.scalar(select(trace.c.answers).where(unit.owns(trace), trace.c.message_id == reply_id))
-    if found is None:
-        raise LookupError(f"Message {reply_id} answers none.")
-    return found
+    """Returns the id of the user's message that a reply answers. Raises `LookupError` if the message is not a reply."""
+    message_id: int | None = unit.scalar(
+        select(trace.c.answers).where(unit.owns(trace), trace.c.message_id == reply_id)
+    )
+    if message_id is None:
+        raise LookupError(f"Message {reply_id} is not a reply.")
+    return message_id
 
 
 def record(unit: UnitOfWork, reply_id: int, steps: Mapping[str, Any], *, answers: int) -> None:
-    """Keep how a new reply to the message `answers` came about."""
+    """Stores the trace of a new reply to the message `answers`."""
     values = {"owner": unit.owner, "message_id": reply_id, "steps": json.dumps(steps), "answers": answers}
     unit.execute(insert(trace).values(values))
     reply_sources.note(unit, reply_id, steps)
 
 
 def write_steps(unit: UnitOfWork, reply_id: int, steps: Mapping[str, Any]) -> None:
-    """Keep what became of a reply's changes and refusals."""
+    """Replaces the trace of a reply after its changes or refusals have changed."""
     this = unit.owns(trace) & (trace.c.message_id == reply_id)
-    holding = sum(not change.get("undone") for change in steps.get("changes", ()))
-    unit.execute(update(trace).where(this).values(steps=json.dumps(steps), changes=holding))
+    standing = sum(not change.get("undone") for change in steps.get("changes", ()))
+    unit.execute(update(trace).where(this).values(steps=json.dumps(steps), changes=standing))
 
 
 def append(
@@ -127,21 +129,21 @@ def append(
     refusals: Sequence[Refusal] = (),
     unasked: int = 0,
 ) -> None:
-    """Add to what a reply's update did and did not do; nothing where the reply has no trace."""
+    """Adds changes and refusals to the trace of a reply; does nothing if the reply has no trace."""
     steps = read_steps(unit, reply_id)
     if steps is None or not (changes or refusals or unasked):
         return
-    more = {
+    extended = {
         "changes": [*steps.get("changes", ()), *changes],
         "refusals": [*steps.get("refusals", ()), *map(_dump_refusal, refusals)],
         "unasked": steps.get("unasked", 0) + unasked,
     }
-    write_steps(unit, reply_id, steps | more)
+    write_steps(unit, reply_id, steps | extended)
     held_memories.note(unit, reply_id, len(steps.get("refusals", ())), refusals)
 
 
 def numbered(steps: Mapping[str, Any], what: Literal["changes", "refusals"], number: int) -> dict[str, Any]:
-    """A change or a refusal of a trace by its number. Raises `LookupError`."""
+    """Returns a change or a refusal of a trace by its number. Raises `LookupError`."""
     listed: Sequence[dict[str, Any]] = steps.get(what, ())
     if not 0 <= number < len(listed):
         raise LookupError(f"That reply has no {what[:-1]} {number}.")
@@ -149,13 +151,13 @@ def numbered(steps: Mapping[str, Any], what: Literal["changes", "refusals"], num
 
 
 def newest_reply_with_changes(unit: UnitOfWork) -> int | None:
-    """The last reply whose update changed something that has not been taken back."""
+    """Returns the last reply whose update made a change that has not been undone."""
     newest: int | None = unit.scalar(select(func.max(trace.c.message_id)).where(unit.owns(trace), trace.c.changes > 0))
     return newest
 
 
 def traces(unit: UnitOfWork) -> list[tuple[int, int, dict[str, Any]]]:
-    """Every reply with the message that it answers and how it came about."""
+    """Returns the (reply id, id of the answered message, trace) of every reply with a trace."""
     rows = unit.execute(select(trace.c.message_id, trace.c.answers, trace.c.steps).where(unit.owns(trace))).all()
     loaded = [(reply_id, answers, json.loads(steps)) for reply_id, answers, steps in rows]
-    return [one for one in loaded if isinstance(one[2], dict)]
+    return [row for row in loaded if isinstance(row[2], dict)]

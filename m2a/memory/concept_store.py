@@ -1,4 +1,7 @@
-"""The people, pets and things that entries are about. A name, an alias and a photo hold as long as an entry that told them."""
+"""The people, pets and things that entries are about.
+
+A name, an alias or a photo of a concept holds as long as an entry that states it is live.
+"""
 
 from collections.abc import Collection, Iterable
 
@@ -12,16 +15,16 @@ from m2a.types import Concept, ConceptMention
 
 
 def fold_name(name: str) -> str:
-    """The form under which two spellings of a name are the same."""
+    """Returns a form that is equal for names that differ only in case and spacing."""
     return " ".join(name.casefold().split())
 
 
 def concepts(unit: UnitOfWork) -> list[Concept]:
-    """Everything that the living entries name, in the order in which it was named."""
+    """Returns the concepts that live entries name, in the order in which they were named."""
     aliases: dict[int, list[str]] = grouped(
         unit.execute(
             select(concept_alias.c.concept_id, concept_alias.c.alias)
-            .where(unit.owns(concept_alias), _is_told(concept_alias))
+            .where(unit.owns(concept_alias), _is_stated(concept_alias))
             .order_by(concept_alias.c.alias)
         )
     )
@@ -42,10 +45,10 @@ def concepts(unit: UnitOfWork) -> list[Concept]:
 
 
 def _photos(unit: UnitOfWork) -> tuple[dict[int, tuple[str, ...]], dict[int, tuple[str, ...]]]:
-    """By concept, the photos that show it and those that do not, oldest first: what was said of a photo last holds."""
+    """Returns, by concept, the photos that show it and those that do not, oldest first; the latest statement counts."""
     rows = unit.execute(
         select(concept_photo.c.concept_id, concept_photo.c.photo_id, concept_photo.c.is_denied)
-        .where(unit.owns(concept_photo), _is_told(concept_photo), _is_in_its_entry())
+        .where(unit.owns(concept_photo), _is_stated(concept_photo), _is_in_its_entry())
         .order_by(concept_photo.c.message_id, concept_photo.c.is_denied, concept_photo.c.photo_id)
     )
     is_denied: dict[int, dict[str, bool]] = {}
@@ -53,10 +56,10 @@ def _photos(unit: UnitOfWork) -> tuple[dict[int, tuple[str, ...]], dict[int, tup
         is_denied.setdefault(concept_id, {})[photo_id] = this_is_denied
     shown, denied = (
         {
-            concept_id: tuple(photo_id for photo_id, found in photos.items() if found is wanted)
+            concept_id: tuple(photo_id for photo_id, denied in photos.items() if denied is is_selected)
             for concept_id, photos in is_denied.items()
         }
-        for wanted in (False, True)
+        for is_selected in (False, True)
     )
     return shown, denied
 
@@ -64,8 +67,9 @@ def _photos(unit: UnitOfWork) -> tuple[dict[int, tuple[str, ...]], dict[int, tup
 def link(
     unit: UnitOfWork, memory_id: int, mention: ConceptMention, photo_ids: Iterable[str], who: str, message_id: int
 ) -> None:
-    """Tie an entry to the concept of that name, which is made if there is none, and the photos that the mention names, or
-    else all `photo_ids` of the entry.
+    """Links an entry to the concept that it mentions, which is created if necessary.
+
+    Also links the photos that the mention names, or without any all `photo_ids` of the entry.
     """
     concept_id = _concept_id(unit, mention)
     for alias in mention.aliases:
@@ -81,7 +85,7 @@ def link(
                     owner=unit.owner, concept_id=concept_id, alias=alias, folded_alias=folded, memory_id=memory_id
                 )
             )
-        elif unit.execute(select(concept_alias.c.alias).where(this, _is_told(concept_alias))).first() is None:
+        elif unit.execute(select(concept_alias.c.alias).where(this, _is_stated(concept_alias))).first() is None:
             unit.execute(update(concept_alias).where(this).values(alias=alias, memory_id=memory_id))
     _insert_once(unit, entry_concept, memory_id=memory_id, concept_id=concept_id)
     for photo_id in photo_ids if mention.photo_ids is None else mention.photo_ids:
@@ -96,18 +100,19 @@ def link(
 
 
 def all_names(unit: UnitOfWork, concept_ids: Collection[int]) -> list[str]:
-    """The names and aliases of the concepts, whether anything tells them any more or not."""
-    found: list[str] = []
+    """Returns all names and aliases of the concepts, whether or not a live entry still states them."""
+    names: list[str] = []
     for table, column in ((concept, concept.c.name), (concept_alias, concept_alias.c.alias)):
         these = table.c.concept_id.in_(sorted(concept_ids))
-        found += unit.scalars(select(column).where(unit.owns(table), these))
-    return found
+        names += unit.scalars(select(column).where(unit.owns(table), these))
+    return names
 
 
 def delete_unsaid(unit: UnitOfWork, concept_ids: Collection[int], unsaid: Collection[str]) -> None:
-    """Remove those of the concepts that no entry is about, and the names that hold a word which nobody says any more.
+    """Deletes the concepts that no entry is about, and the names that contain a word in `unsaid`.
 
-    Of a concept that is still spoken of, an alias that is said takes the name's place; without one it is known no more.
+    If a concept that entries are about loses its name, one of its remaining aliases becomes its name; without any, the
+    concept is deleted.
     """
 
     def is_said(name: str) -> bool:
@@ -127,12 +132,11 @@ def delete_unsaid(unit: UnitOfWork, concept_ids: Collection[int], unsaid: Collec
         is_about = unit.execute(select(entry_concept.c.memory_id).where(this[entry_concept])).first() is not None
         if name is None or (is_about and is_said(name)):
             continue
-        heir = next((alias for alias in aliases if is_said(alias)), None) if is_about else None
-        if heir is not None:
-            unit.execute(
-                delete(concept_alias).where(this[concept_alias], concept_alias.c.folded_alias == fold_name(heir))
-            )
-            unit.execute(update(concept).where(this[concept]).values(name=heir, folded_name=fold_name(heir)))
+        new_name = next((alias for alias in aliases if is_said(alias)), None) if is_about else None
+        if new_name is not None:
+            folded = fold_name(new_name)
+            unit.execute(delete(concept_alias).where(this[concept_alias], concept_alias.c.folded_alias == folded))
+            unit.execute(update(concept).where(this[concept]).values(name=new_name, folded_name=folded))
             continue
         for table, condition in this.items():
             unit.execute(delete(table).where(condition))
@@ -147,7 +151,7 @@ def _concept_id(unit: UnitOfWork, mention: ConceptMention) -> int:
         return int(by_name)
     by_alias = unit.scalar(
         select(concept_alias.c.concept_id)
-        .where(unit.owns(concept_alias), concept_alias.c.folded_alias == folded, _is_told(concept_alias))
+        .where(unit.owns(concept_alias), concept_alias.c.folded_alias == folded, _is_stated(concept_alias))
         .order_by(concept_alias.c.concept_id)
     )
     if by_alias is not None:
@@ -162,7 +166,7 @@ def _concept_id(unit: UnitOfWork, mention: ConceptMention) -> int:
 
 
 def _is_named() -> ColumnElement[bool]:
-    """Whether a living entry is about the concept of the row."""
+    """Returns the condition that a live entry is about the concept in the row."""
     return (
         select(entry.c.memory_id)
         .join(
@@ -173,8 +177,8 @@ def _is_named() -> ColumnElement[bool]:
     )
 
 
-def _is_told(table: Table) -> ColumnElement[bool]:
-    """Whether the entry that a row comes from is alive; version 1 of the schema did not note it of an alias."""
+def _is_stated(table: Table) -> ColumnElement[bool]:
+    """Returns the condition that the entry of a row is live; aliases from schema version 1 name no entry and always count."""
     alive = (
         select(entry.c.memory_id)
         .where(entry.c.owner == table.c.owner, entry.c.memory_id == table.c.memory_id, entry.c.alive)
@@ -184,7 +188,7 @@ def _is_told(table: Table) -> ColumnElement[bool]:
 
 
 def _is_in_its_entry() -> ColumnElement[bool]:
-    """Whether the entry of a photo's link still has the photo: what told it once more may have been undone."""
+    """Returns the condition that the entry of a link still has the photo, which undoing a renewal may have removed."""
     return (
         select(entry_photo.c.photo_id)
         .where(

@@ -1,4 +1,4 @@
-"""The conversations of the raw log: begun, titled, listed, and removed with their last message."""
+"""The conversations in the raw log. A conversation is removed together with its last message."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -14,11 +14,11 @@ from m2a.types.errors import UserError
 
 
 class UnknownConversationError(UserError, LookupError):
-    """The conversation is not this owner's, or does not exist."""
+    """The conversation does not exist or belongs to another owner."""
 
 
 def start(unit: UnitOfWork, started_at: datetime, *, title: str = "") -> Conversation:
-    """Begin a conversation; without a title the user's first message becomes it."""
+    """Begins a conversation. Without a title, the user's first message provides it."""
     conversation_id = uuid4().hex
     unit.execute(
         insert(conversation).values(
@@ -29,25 +29,25 @@ def start(unit: UnitOfWork, started_at: datetime, *, title: str = "") -> Convers
 
 
 def rename(unit: UnitOfWork, conversation_id: str, title: str) -> None:
-    """Give a conversation another title. Raises `UnknownConversationError`."""
+    """Renames a conversation. Raises `UnknownConversationError`."""
     this = (unit.owns(conversation), conversation.c.conversation_id == conversation_id)
     if not unit.execute(update(conversation).where(*this).values(title=title)).rowcount:
         raise UnknownConversationError(f"There is no conversation {conversation_id!r}.")
 
 
 def titled(unit: UnitOfWork, title: str) -> str | None:
-    """The id of the newest conversation with that title."""
-    found: str | None = unit.scalar(
+    """Returns the id of the newest conversation with that title, if there is one."""
+    conversation_id: str | None = unit.scalar(
         select(conversation.c.conversation_id)
         .where(unit.owns(conversation), conversation.c.title == title)
         .order_by(conversation.c.started_at.desc())
         .limit(1)
     )
-    return found
+    return conversation_id
 
 
 def listed(unit: UnitOfWork) -> list[Conversation]:
-    """The owner's conversations that hold a message, the last used first."""
+    """Returns the owner's conversations that have a message, most recently used first."""
     last = func.max(message.c.said_at).label("last")
     rows = unit.execute(
         select(conversation, last)
@@ -80,11 +80,11 @@ def exists(unit: UnitOfWork, conversation_id: str) -> bool:
 
 
 def remove_empty(unit: UnitOfWork, conversation_ids: Collection[str]) -> set[str]:
-    """Remove those of the conversations that hold no message any more; which they were."""
+    """Removes those of the conversations that have no messages left. Returns their ids."""
     emptied = set()
     for conversation_id in conversation_ids:
-        left = unit.owns(message) & (message.c.conversation_id == conversation_id)
-        if unit.scalar(select(func.min(message.c.message_id)).where(left)) is None:
+        remaining = unit.owns(message) & (message.c.conversation_id == conversation_id)
+        if unit.scalar(select(func.min(message.c.message_id)).where(remaining)) is None:
             this = unit.owns(conversation) & (conversation.c.conversation_id == conversation_id)
             unit.execute(delete(conversation).where(this))
             emptied.add(conversation_id)

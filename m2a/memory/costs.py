@@ -1,6 +1,6 @@
-"""What replies and the updates after them took.
+"""The costs of replies and of the memory updates after them.
 
-A row belongs to its reply and is erased with it: the sums are of what is there.
+A row belongs to its reply and is erased with it, so sums cover only the replies that still exist.
 """
 
 from collections.abc import Collection, Sequence
@@ -15,12 +15,12 @@ from m2a.memory.sql import from_microseconds, grouped, to_microseconds
 from m2a.memory.unit_of_work import UnitOfWork
 from m2a.types import Cost, CostSum
 
-_QUARTER = 15 * 60 * 1_000_000  # every time zone is whole quarters of an hour from UTC
+_QUARTER = 15 * 60 * 1_000_000  # microseconds; every time zone differs from UTC by whole quarters of an hour
 _COST = tuple(turn_cost.c[name] for name in Cost.__slots__)
 
 
 def note(unit: UnitOfWork, reply_id: int, cost: Cost, now: datetime) -> None:
-    """Keep what a stage took; what an earlier attempt at it took is added."""
+    """Records the cost of a stage, added to the cost of earlier attempts at it."""
     this = unit.owns(turn_cost) & (turn_cost.c.message_id == reply_id) & (turn_cost.c.stage == cost.stage)
     before = unit.execute(select(*_COST).where(this)).first()
     if before is not None:
@@ -32,13 +32,13 @@ def note(unit: UnitOfWork, reply_id: int, cost: Cost, now: datetime) -> None:
 
 
 def costs_of(unit: UnitOfWork, reply_ids: Collection[int]) -> dict[int, list[Cost]]:
-    """What was noted of each of the replies, the reply before its update."""
+    """Returns, by reply id, the recorded costs: of the reply first, then of its update."""
     rows = unit.rows_among((turn_cost.c.message_id, *_COST), reply_ids)
     return grouped(sorted(((row[0], Cost(*row[1:])) for row in rows), key=lambda row: (row[0], row[1].stage)))
 
 
 def by_day(unit: UnitOfWork, zone: tzinfo, *, since: date) -> list[CostSum]:
-    """The sums of the days from `since` on, the newest first; a day on which nothing was answered is left out."""
+    """Returns the sums per day from `since` on, newest first, without days that have no costs."""
     start = to_microseconds(datetime.combine(since, datetime.min.time(), zone))
     quarter = (turn_cost.c.measured_at - turn_cost.c.measured_at % _QUARTER).label("quarter")
     rows = unit.execute(
@@ -56,7 +56,7 @@ def by_day(unit: UnitOfWork, zone: tzinfo, *, since: date) -> list[CostSum]:
 
 
 def total(unit: UnitOfWork) -> CostSum:
-    """The sum of everything."""
+    """Returns the sum of all recorded costs."""
     row = unit.execute(select(*_SUMS).where(unit.owns(turn_cost))).one()
     return _cost_sum(None, row)
 
@@ -89,16 +89,16 @@ def _together(before: Cost, now: Cost) -> Cost:
         now,
         seconds=before.seconds + now.seconds,
         calls=before.calls + now.calls,
-        input_tokens=_both(before.input_tokens, now.input_tokens),
-        output_tokens=_both(before.output_tokens, now.output_tokens),
+        input_tokens=_sum_if_known(before.input_tokens, now.input_tokens),
+        output_tokens=_sum_if_known(before.output_tokens, now.output_tokens),
         dollars=None if not dollars or None in dollars else sum(filter(None, dollars)),
     )
 
 
-def _both(one: int | None, other: int | None) -> int | None:
-    return None if one is None or other is None else one + other
+def _sum_if_known(first: int | None, second: int | None) -> int | None:
+    return None if first is None or second is None else first + second
 
 
-def _added(one: CostSum, other: CostSum) -> CostSum:
+def _added(first: CostSum, second: CostSum) -> CostSum:
     names = [name for name in CostSum.__slots__ if name != "day"]
-    return replace(one, **{name: getattr(one, name) + getattr(other, name) for name in names})
+    return replace(first, **{name: getattr(first, name) + getattr(second, name) for name in names})

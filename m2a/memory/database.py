@@ -1,4 +1,4 @@
-"""The SQL database and how to open it. SQL is the truth; everything else can be rebuilt."""
+"""The SQL database, which holds all data. Everything outside it can be rebuilt from it, except photo files."""
 
 import os
 from collections.abc import Iterator
@@ -23,18 +23,18 @@ V = TypeVar("V")
 
 
 class DatabaseError(UserError):
-    """The database cannot be opened; the message says why and what to do."""
+    """The database cannot be opened. The message says why and what to do."""
 
 
 class ReadOnlyError(UserError):
-    """Something was to be written by what may only read."""
+    """A write was attempted on a read-only database."""
 
     def __init__(self) -> None:
-        super().__init__("Nothing is written here; do it in a conversation that is kept.")
+        super().__init__("Nothing can be saved here; use a conversation that is kept.")
 
 
 class Database:
-    """An opened database, SQLite or PostgreSQL. Reads see one snapshot; writes are serialised and durable."""
+    """An open SQLite or PostgreSQL database. Reads see one snapshot; writes are serialised and durable."""
 
     def __init__(self, url: str) -> None:
         address = _address(url)
@@ -53,12 +53,12 @@ class Database:
 
     def _remedy(self, reason: str) -> str:
         if not self.is_sqlite:
-            return "check M2A_DATABASE_URL, and that the server runs."
+            return "check M2A_DATABASE_URL, and that the server is running."
         if "locked" in reason:
-            return "another program is writing to it, try again when it has ended."
+            return "another program is writing to it; try again when that has finished."
         if "unable to open" in reason or "readonly" in reason:
             return "set M2A_DATA_DIR to a folder that you can write to."
-        return "is the disk full or damaged?"
+        return "check whether the disk is full or damaged."
 
     @staticmethod
     def _open_sqlite(url: str) -> Engine:
@@ -67,7 +67,7 @@ class Database:
 
         @event.listens_for(engine, "connect")
         def _configure(connection: Any, _record: Any) -> None:
-            connection.isolation_level = None  # we say BEGIN ourselves: a write must take its lock at once
+            connection.isolation_level = None  # `_begin` sends BEGIN, so that a write takes its lock at once
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA secure_delete = ON")
@@ -77,7 +77,7 @@ class Database:
         def _begin(connection: Connection) -> None:
             if connection.get_execution_options().get("m2a_write", False):
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
-            else:  # it waits for nobody, and a search begins often
+            else:  # the plain cursor saves time, since every search begins a transaction
                 connection.connection.cursor().execute("BEGIN")
 
         return engine
@@ -93,34 +93,34 @@ class Database:
             version = connection.scalar(select(setting.c.value).where(setting.c.key == "schema_version")) or "0"
             if version not in {str(number) for number in range(1, SCHEMA_VERSION + 1)}:
                 raise DatabaseError(
-                    f"The database has schema version {version}, this M2A knows versions 1 to {SCHEMA_VERSION}; "
-                    "open it with the M2A that wrote it, or a newer one."
+                    f"The database has schema version {version}, but this M2A only knows versions 1 to {SCHEMA_VERSION}; "
+                    "open it with the version of M2A that wrote it, or a newer one."
                 )
             migrate(connection, int(version))
 
     @contextmanager
     def read(self, owner: str) -> Iterator[UnitOfWork]:
-        """A unit of work for reading what is the owner's; what it sees does not change under it (SQLite)."""
+        """Opens a unit of work that reads the owner's data. On SQLite, it sees one unchanging snapshot."""
         with self.snapshot() as connection:
             yield UnitOfWork(connection, owner)
 
     @contextmanager
     def write(self, owner: str) -> Iterator[UnitOfWork]:
-        """A unit of work for changing what is the owner's, as one `transaction`."""
+        """Opens a unit of work that changes the owner's data, in one `transaction`."""
         with self.transaction() as connection:
             yield UnitOfWork(connection, owner)
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
-        """As `read`, for what is bound to no owner."""
+        """Like `read`, for data of no particular owner."""
         with self._engine.connect() as connection:
             yield connection
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
-        """A transaction that is bound to no owner: committed (and on disk) when the block ends, rolled back when it raises.
+        """Opens a transaction on data of no particular owner. Commits when the block ends, and rolls back if it raises.
 
-        It waits for the one before it, so that what it reads holds until it writes.
+        Transactions run one at a time, so nothing that one has read changes before it writes.
         """
         with self._engine.connect().execution_options(m2a_write=True) as connection, connection.begin():
             if not self.is_sqlite:
@@ -128,27 +128,29 @@ class Database:
             yield connection
 
     def purge(self) -> None:
-        """Write all tables anew, so that the database's files hold no byte of what was deleted. Others wait meanwhile.
+        """Rewrites all tables, so that the database files contain no deleted bytes. Other access waits meanwhile.
 
-        Raises `DatabaseError` where a reader keeps SQLite from emptying its write-ahead log. PostgreSQL's own log, and its
-        backups, are not reached.
+        Raises `DatabaseError` if a reader keeps SQLite from emptying its write-ahead log. Does not reach PostgreSQL's own log
+        and its backups.
         """
         if not self.is_sqlite:
             with self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
                 for table in metadata.tables:
                     connection.exec_driver_sql(f"VACUUM (FULL, ANALYZE) {table}")
-                connection.exec_driver_sql("VACUUM (FULL) pg_catalog.pg_statistic")  # it samples what columns hold
+                connection.exec_driver_sql("VACUUM (FULL) pg_catalog.pg_statistic")  # contains samples of column values
             return
         with closing(self._engine.raw_connection()) as raw:
-            # A deletion leaves words in the segments of the full-text index, and copies on pages that were split.
+            # Deleting leaves words in segments of the full-text index, and copies on split pages.
             raw.cursor().execute("INSERT INTO message_words (message_words) VALUES ('rebuild')")
             raw.cursor().execute("VACUUM")
             [(is_busy, *_pages)] = raw.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         if is_busy:
-            raise DatabaseError("The database is being read by another program; close it and run `m2a purge` again.")
+            raise DatabaseError(
+                "Another program is reading the database; close that program and run `m2a purge` again."
+            )
 
     def read_only(self) -> "Database":
-        """The same database for what may write nothing: every `write` raises `ReadOnlyError`. It closes with this one."""
+        """Returns a view of this database whose `write` raises `ReadOnlyError`. It closes with this one."""
         return _ReadOnlyDatabase(self)
 
     def close(self) -> None:
@@ -170,32 +172,32 @@ class _ReadOnlyDatabase(Database):
 
 
 def _address(url: str) -> URL:
-    """The address in parts. Raises `DatabaseError`, which tells no password."""
+    """Parses the address. Raises `DatabaseError`, whose message contains no password."""
     try:
         address = make_url(url)
-        with suppress(ModuleNotFoundError):  # the driver's: what to install is said when it is opened
+        with suppress(ModuleNotFoundError):  # for the driver; opening the database says what to install
             address.get_dialect()
         if address.get_backend_name() in ("postgresql", "sqlite"):
             return address
         fault = f"names {address.drivername!r}, which is neither PostgreSQL nor SQLite"
     except NoSuchModuleError as error:
         fault = f"names a database that M2A does not know ({error})"
-    except (ArgumentError, ValueError):  # the latter for a port that is no number
+    except (ArgumentError, ValueError):  # the latter for a port that is not a number
         fault = f"{'' if set(url) & set(':@?') else f'{url!r} '}is not a database address"
-    raise DatabaseError(f"database_url {fault}; write postgresql+psycopg://user@host/name.")
+    raise DatabaseError(f"The setting database_url {fault}; write it as postgresql+psycopg://user@host/name.")
 
 
 def _engine(url: str, **options: Any) -> Engine:
-    """Its errors name statements without the values, which are what people said."""
+    """Creates an engine whose errors contain statements without their values, which may quote users."""
     return create_engine(url, hide_parameters=True, **options)
 
 
 def _make_private(file: str | None) -> None:
-    """Readable to its owner alone, before anything is in it: SQLite makes its other files as this one is."""
+    """Makes the file private before anything is in it; SQLite gives its other files the same permissions."""
     if not file or file == ":memory:":
         return
-    with suppress(OSError):  # what is wrong with the place, SQLite says
+    with suppress(OSError):  # SQLite itself reports what is wrong with the place
         try:
             os.close(os.open(file, os.O_CREAT | os.O_EXCL, 0o600))
-        except FileExistsError:  # not opened: to close it would end the locks that this process has on it
+        except FileExistsError:  # chmod without opening it, since closing a file drops this process's locks on it
             os.chmod(file, 0o600)

@@ -1,5 +1,4 @@
-"""Messages that the user edited: the older version stays in the log, and the memories that rest on it alone are kept, or taken
-back."""
+"""Messages that the user edited. The older version stays in the log; the memories that rest on it alone can be withdrawn."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -21,34 +20,36 @@ from m2a.types import EvidenceRange, MemoryEntry
 def resting_on(
     unit: UnitOfWork, raw: RawMessageStore, semantic: SemanticMemoryStore, message_id: int
 ) -> list[tuple[MemoryEntry, tuple[EvidenceRange, ...]]]:
-    """The living entries that rest on a message or on the replies to it, each with the evidence that says the same elsewhere."""
+    """Returns the live entries that rest on a message or its replies, each with its other evidence that says the same."""
     ids = {message_id, *replies_to(unit, message_id)}
-    living = semantic.get(unit, semantic.resting_on(unit, ids))
-    named = concepts(unit) if living else []
-    found = []
-    for one in living.values():
-        left = tuple(without(one.evidence_ids, ids))
-        is_supported = is_said_in(one, raw.in_ranges(unit, left), named)
-        found.append((one, left if is_supported else ()))
-    return found
+    entries = semantic.get(unit, semantic.resting_on(unit, ids))
+    all_concepts = concepts(unit) if entries else []
+    resting = []
+    for entry in entries.values():
+        other_evidence = tuple(without(entry.evidence_ids, ids))
+        is_supported = is_said_in(entry, raw.in_ranges(unit, other_evidence), all_concepts)
+        resting.append((entry, other_evidence if is_supported else ()))
+    return resting
 
 
 def take_back(
     unit: UnitOfWork, raw: RawMessageStore, semantic: SemanticMemoryStore, message_id: int, *, now: datetime
 ) -> None:
-    """Take out the entries that nothing but the message supports: what they had taken the place of holds again. The others
-    rest on less. An update after a reply to it that is still to come does not."""
+    """Withdraws the entries that only this message supports, and revives those that they had replaced.
+
+    Entries with other evidence lose this message as evidence. Cancels the pending updates of the replies to the message.
+    """
     by = Attribution(THE_USER, "the user edited what it came from", now)
-    for one, left in resting_on(unit, raw, semantic, message_id):
-        if left:
-            semantic.reduce(unit, replace(one, evidence_ids=left), by)
+    for entry, other_evidence in resting_on(unit, raw, semantic, message_id):
+        if other_evidence:
+            semantic.reduce(unit, replace(entry, evidence_ids=other_evidence), by)
         else:
-            semantic.withdraw(unit, one.memory_id, by)
+            semantic.withdraw(unit, entry.memory_id, by)
     for reply_id in replies_to(unit, message_id):
         updates.finish(unit, reply_id)
 
 
 def replies_to(unit: UnitOfWork, message_id: int) -> list[int]:
-    """The ids of the replies to a message, the oldest first."""
+    """Returns the ids of the replies to a message, oldest first."""
     answers = unit.owns(trace) & (trace.c.answers == message_id)
     return list(unit.scalars(select(trace.c.message_id).where(answers).order_by(trace.c.message_id)))

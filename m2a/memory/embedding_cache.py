@@ -1,4 +1,4 @@
-"""Vectors once computed, kept in SQL: rebuilds, repeated writes and evaluations encode nothing twice."""
+"""Caches computed vectors in SQL, so that rebuilds, repeated writes and evaluations encode nothing twice."""
 
 import hashlib
 from collections.abc import Callable, Collection, Sequence
@@ -14,18 +14,18 @@ from models.text_encoder import TextEncoder
 
 
 def content_hash(text: str) -> str:
-    """The key of a text. A photo's is its photo id."""
+    """Returns the cache key of a text. The key of a photo is its photo id."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class EmbeddingCache:
-    """The `embedding` table. Vectors of deleted content stay until `forget`."""
+    """The `embedding` table. Vectors of deleted content stay until `forget_vectors`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def texts(self, encoder: TextEncoder, texts: Sequence[str]) -> np.ndarray:
-        """The texts' vectors, one row each, in their order."""
+        """Returns the vectors of the texts, one row each, in order."""
         return self.vectors(
             encoder.encoder_id,
             encoder.dimensions,
@@ -40,7 +40,7 @@ class EmbeddingCache:
         hashes: Sequence[str],
         compute: Callable[[list[int]], np.ndarray],
     ) -> np.ndarray:
-        """A row per hash. `compute` is called once at most, with the positions of the hashes that are not known."""
+        """Returns one row per hash. Calls `compute` at most once, with the positions of the hashes that are not cached."""
         known = self._read(encoder_id, hashes)
         first_position: dict[str, int] = {}
         for position, key in enumerate(hashes):
@@ -50,7 +50,7 @@ class EmbeddingCache:
             computed = np.asarray(compute(list(first_position.values())), dtype=np.float32)
             if computed.shape != (len(first_position), dimensions):
                 raise ValueError(
-                    f"Encoder {encoder_id!r} gave vectors of shape {computed.shape}, "
+                    f"Encoder {encoder_id!r} returned vectors of shape {computed.shape}, "
                     f"expected {(len(first_position), dimensions)}."
                 )
             new = dict(zip(first_position, computed, strict=True))
@@ -62,11 +62,11 @@ class EmbeddingCache:
         return vectors
 
     def missing(self, encoder_id: str, hashes: Sequence[str]) -> set[str]:
-        """The hashes that there is no vector of."""
+        """Returns the hashes that have no cached vector."""
         return set(hashes) - self._read(encoder_id, hashes).keys()
 
     def _read(self, encoder_id: str, hashes: Sequence[str]) -> dict[str, np.ndarray]:
-        found: dict[str, np.ndarray] = {}
+        vectors: dict[str, np.ndarray] = {}
         with self._database.snapshot() as connection:
             for chunk in chunks(sorted(set(hashes))):
                 rows = connection.execute(
@@ -74,8 +74,8 @@ class EmbeddingCache:
                         embedding.c.encoder_id == encoder_id, embedding.c.content_hash.in_(chunk)
                     )
                 )
-                found |= {key: np.frombuffer(vector, dtype="<f4") for key, vector in rows}
-        return found
+                vectors |= {key: np.frombuffer(vector, dtype="<f4") for key, vector in rows}
+        return vectors
 
     def _write(self, encoder_id: str, vectors: dict[str, np.ndarray]) -> None:
         dialect = sqlite if self._database.is_sqlite else postgresql
@@ -88,12 +88,12 @@ class EmbeddingCache:
 
 
 def forget_vectors(connection: Connection, hashes: Collection[str]) -> None:
-    """Remove the vectors of erased content, of every encoder."""
+    """Deletes the vectors of erased content, for all encoders."""
     for chunk in chunks(sorted(set(hashes))):
         connection.execute(delete(embedding).where(embedding.c.content_hash.in_(chunk)))
 
 
 def keep_only_vectors(connection: Connection, hashes: Collection[str]) -> None:
-    """Remove the vectors of all other content, whoever's it was."""
-    known = set(connection.scalars(select(embedding.c.content_hash).distinct()))
-    forget_vectors(connection, known.difference(hashes))
+    """Deletes the vectors of all other content, of all owners."""
+    cached = set(connection.scalars(select(embedding.c.content_hash).distinct()))
+    forget_vectors(connection, cached.difference(hashes))

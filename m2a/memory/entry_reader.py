@@ -1,4 +1,4 @@
-"""Reads what is remembered: the entries that live, those of which others took the place, and their history."""
+"""Reads the memories: live entries, superseded ones, and their history."""
 
 import hashlib
 from bisect import bisect_left, bisect_right
@@ -31,28 +31,28 @@ from m2a.types import DateInterval, EvidenceRange, HistoryRow, MemoryEntry, Memo
 
 
 class EntryReader:
-    """Entries, their history and the concepts they are about, per owner.
+    """Reads the entries of each owner and their history.
 
-    Entries come in order of memory id, and only living ones where nothing else is said.
+    Methods return entries in order of memory id, and only live ones unless they say otherwise.
     """
 
     def get(self, unit: UnitOfWork, memory_ids: Collection[int]) -> dict[int, MemoryEntry]:
-        """The living entries among the ids, by id."""
+        """Returns the live entries among the ids, by id."""
         rows = unit.rows_among(_COLUMNS, set(memory_ids)) if memory_ids else ()
         return {e.memory_id: e for e in self._whole(unit, [row for row in rows if row.alive])}
 
     def evidence(self, unit: UnitOfWork, memory_ids: Collection[int]) -> dict[int, list[EvidenceRange]]:
-        """Of each of the entries the messages that it rests on."""
+        """Returns, by memory id, the ranges of messages that the entry rests on."""
         columns = (entry_evidence.c.memory_id, entry_evidence.c.first_id, entry_evidence.c.last_id)
         rows = unit.rows_among(columns, memory_ids)
         return grouped((memory_id, EvidenceRange(first, last)) for memory_id, first, last in rows)
 
     def all(self, unit: UnitOfWork, kinds: Collection[MemoryKind] | None = None) -> list[MemoryEntry]:
-        """Every living entry, of the given kinds if there are any."""
+        """Returns all live entries, or those of the given kinds."""
         return self._load(unit, entry.c.kind.in_(list(kinds)) if kinds else entry.c.alive)
 
     def saying(self, unit: UnitOfWork, text: str) -> MemoryEntry | None:
-        """The living entry that says the same in the same words."""
+        """Returns the live entry with the same text, ignoring case and spacing, if there is one."""
         memory_id = unit.scalar(
             select(entry.c.memory_id).where(
                 unit.owns(entry), entry.c.alive, entry.c.folded_hash == folded_hash(text.strip())
@@ -61,15 +61,15 @@ class EntryReader:
         return None if memory_id is None else self.get(unit, [memory_id])[memory_id]
 
     def superseded(self, unit: UnitOfWork, memory_ids: Collection[int]) -> dict[int, MemoryEntry]:
-        """The entries among the ids of which others took the place, as they were. Forgotten ones are not among them."""
-        found: dict[int, MemoryEntry] = {}
+        """Returns the superseded entries among the ids, as they were, without forgotten ones."""
+        entries: dict[int, MemoryEntry] = {}
         for chunk in chunks(sorted(set(memory_ids))):
             these = entry.c.memory_id.in_(chunk) & entry.c.successor_id.is_not(None) & ~is_forgotten(entry)
-            found |= {e.memory_id: e for e in self._load(unit, these, alive=False)}
-        return found
+            entries |= {e.memory_id: e for e in self._load(unit, these, alive=False)}
+        return entries
 
     def superseded_in(self, unit: UnitOfWork, message_ids: Collection[int]) -> dict[int, list[MemoryEntry]]:
-        """For each message the superseded entries that rest on it."""
+        """Returns, by message id, the superseded entries that rest on that message."""
         if not message_ids:
             return {}
         ids = {"owner": unit.owner, "first": min(message_ids), "last": max(message_ids)}
@@ -84,65 +84,67 @@ class EntryReader:
         )
 
     def gone(self, unit: UnitOfWork, memory_ids: Collection[int]) -> list[MemoryEntry]:
-        """Those among the ids that are not alive, forgotten ones too: to take a change back, and for nothing else."""
+        """Returns the entries among the ids that are not live, including forgotten ones. Use it only to undo changes."""
         return self._load(unit, entry.c.memory_id.in_(list(memory_ids)), alive=False)
 
     def resting_with(self, unit: UnitOfWork, entries: Collection[MemoryEntry]) -> list[MemoryEntry]:
-        """The living entries of which a range of evidence begins as one of these does."""
-        firsts = {first for found in entries for first, _ in found.evidence_ids}
+        """Returns the live entries with a range of evidence that starts at the same message as one of these entries'."""
+        firsts = {first for entry in entries for first, _ in entry.evidence_ids}
         if not firsts:
             return []
         columns = (entry_evidence.c.first_id, entry_evidence.c.memory_id)
-        ids = {number for _, number in unit.rows_among(columns, firsts)}
+        ids = {memory_id for _, memory_id in unit.rows_among(columns, firsts)}
         return list(self.get(unit, ids).values())
 
     def as_recorded(self, unit: UnitOfWork, memory_ids: Collection[int]) -> dict[int, MemoryEntry]:
-        """The entries among the ids, alive or not, forgotten ones too: to erase them, and for nothing else."""
+        """Returns the entries among the ids, live or not, including forgotten ones. Do not use them in answers."""
         rows = unit.rows_among(_COLUMNS, set(memory_ids)) if memory_ids else ()
         return {e.memory_id: e for e in self._whole(unit, rows)}
 
     def resting_on(self, unit: UnitOfWork, message_ids: Collection[int]) -> set[int]:
-        """The entries, alive or not, with any of the messages in their evidence."""
+        """Returns the ids of the entries, live or not, that have any of the messages in their evidence."""
         if not message_ids:
             return set()
-        wanted = sorted(message_ids)
+        ordered = sorted(message_ids)
         rows = unit.execute(
             select(entry_evidence.c.memory_id, entry_evidence.c.first_id, entry_evidence.c.last_id).where(
                 unit.owns(entry_evidence),
-                entry_evidence.c.first_id <= wanted[-1],
-                entry_evidence.c.last_id >= wanted[0],
+                entry_evidence.c.first_id <= ordered[-1],
+                entry_evidence.c.last_id >= ordered[0],
             )
         )
-        return {memory_id for memory_id, first, last in rows if bisect_left(wanted, first) < bisect_right(wanted, last)}
+        return {
+            memory_id for memory_id, first, last in rows if bisect_left(ordered, first) < bisect_right(ordered, last)
+        }
 
     def corrections_of(self, unit: UnitOfWork, memory_ids: Collection[int]) -> dict[int, list[MemoryEntry]]:
-        """For each entry the living ones that correct a part of it."""
-        ids = {number for _, number in unit.rows_among((entry.c.corrects, entry.c.memory_id), memory_ids)}
-        return grouped((found.corrects or 0, found) for found in self.get(unit, ids).values())
+        """Returns, by memory id, the live entries that correct a part of that entry."""
+        ids = {memory_id for _, memory_id in unit.rows_among((entry.c.corrects, entry.c.memory_id), memory_ids)}
+        return grouped((correction.corrects or 0, correction) for correction in self.get(unit, ids).values())
 
     def predecessors(self, unit: UnitOfWork, memory_id: int) -> list[int]:
-        """What the entry superseded, what that had superseded, and so on; the newest first."""
-        found = [memory_id]
-        for number in found:
-            found += unit.scalars(
+        """Returns the ids of the entries that this one superseded, of those that they superseded, and so on, newest first."""
+        ids = [memory_id]
+        for successor_id in ids:  # grows in the loop
+            ids += unit.scalars(
                 select(entry.c.memory_id)
-                .where(unit.owns(entry), entry.c.successor_id == number)
+                .where(unit.owns(entry), entry.c.successor_id == successor_id)
                 .order_by(entry.c.memory_id.desc())
             ).all()
-        return found[1:]
+        return ids[1:]
 
     def with_photos(self, unit: UnitOfWork, photo_ids: Collection[str]) -> dict[str, list[int]]:
-        """For each photo the ids of the living entries that hold it, ascending."""
+        """Returns, by photo id, the ids of the live entries with that photo, ascending."""
         rows = unit.execute(
             select(entry_photo.c.photo_id, entry_photo.c.memory_id)
             .join(entry, (entry.c.owner == entry_photo.c.owner) & (entry.c.memory_id == entry_photo.c.memory_id))
             .where(unit.owns(entry_photo), entry_photo.c.photo_id.in_(list(photo_ids)), entry.c.alive)
-            .order_by(entry_photo.c.photo_id, entry_photo.c.memory_id)  # the order of the index, not of every row
+            .order_by(entry_photo.c.photo_id, entry_photo.c.memory_id)  # the order of an index, so no sorting
         )
         return grouped(rows)
 
     def history(self, unit: UnitOfWork, memory_id: int) -> list[HistoryRow]:
-        """Every change of one memory, oldest first; of a forgotten one without words, unless it is only kept back."""
+        """Returns all changes to a memory, oldest first. A forgotten memory has no text, unless it is only kept back."""
         rows = unit.execute(
             select(entry_history, is_forgotten(entry_history, for_good=True).label("is_forgotten"))
             .where(unit.owns(entry_history), entry_history.c.memory_id == memory_id)
@@ -170,7 +172,7 @@ class EntryReader:
         return self._whole(unit, rows)
 
     def _whole(self, unit: UnitOfWork, rows: Sequence[Row]) -> list[MemoryEntry]:  # type: ignore[type-arg]
-        """The rows of entries, in any order, with their parts."""
+        """Returns entries for the rows, which may be in any order, with their photos, evidence and concepts."""
         if not rows:
             return []
         dialect = unit.dialect
@@ -194,7 +196,7 @@ class EntryReader:
 _COLUMNS = (entry.c.memory_id, *(column for column in entry.c if column.name != "memory_id"))
 
 
-# The few superseded entries first: a join makes SQLite go through the evidence of all.
+# Starts from the few superseded entries, because with a join SQLite reads the evidence of all entries.
 _SUPERSEDED_BETWEEN = (
     select(entry_evidence.c.memory_id, entry_evidence.c.first_id, entry_evidence.c.last_id)
     .where(
@@ -213,7 +215,7 @@ _SUPERSEDED_BETWEEN = (
 
 @cache
 def _parts(dialect: str) -> CompoundSelect[Any]:
-    """What entries hold several of, in one statement: a photo, else the first and last message of a range, else a concept."""
+    """Returns one statement for the parts of entries. A row is a photo, or a range of messages, or else a concept."""
     no_number, no_photo = cast(null(), BigInteger), cast(null(), String)
 
     def part(table: Table, position: ColumnElement[int], *columns: ColumnElement[Any]) -> Select[Any]:
@@ -228,12 +230,12 @@ def _parts(dialect: str) -> CompoundSelect[Any]:
 
 
 def folded_hash(text: str) -> str:
-    """The same for two texts that say the same in the same words."""
+    """Returns a hash that is equal for texts that differ only in case and spacing."""
     return hashlib.sha256(fold_name(text).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def is_forgotten(table: Table, *, for_good: bool = False) -> ColumnElement[bool]:
-    """Whether the entry of the row is forgotten or kept back; with `for_good` only the former."""
+    """Returns the condition that the entry in the row is forgotten or kept back; with `for_good`, only forgotten."""
     return (
         select(forgotten_entry.c.memory_id)
         .where(

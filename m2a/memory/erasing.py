@@ -1,13 +1,14 @@
-"""Erasing: what goes with a message, a memory, a photo, a conversation, or everything, and how it goes from every row.
+"""Erases a message, a memory, a photo, a conversation or everything, from every row.
 
-What is erased is not withheld, it is no more. Messages that are named go whole, with their earlier versions and the replies to
-them. Where a message stays and words of it go (what a memory says, what a reply tells of what is erased), its row is written
-anew without them, under its own id. The user's other messages stay as they are, and so do the phrases in which the assistant
-words all its replies: what is looked for are the user's own words, and those of memories, captions and names.
+Erased content is not just withheld: it no longer exists. A message that the user names is erased as a whole, with its earlier
+versions and the replies to it. A message that only repeats erased content (the text of a memory, or what a reply says about
+it) stays: its row is rewritten under the same id without those words. The user's other messages stay as they are, and so do
+the stock phrases of the assistant's replies, because the search for repetitions looks for the words of the user's messages,
+of memories, of captions and of names.
 
-A memory that rests on an erased message stays where the user says the same in another message that it rests on, and rests on
-that alone from then on; else it goes, with what it had taken the place of. Where the user keeps the memories, it rests on a
-message of that day which says so.
+A memory that rests on an erased message stays if the user says the same in other evidence, and from then on rests on that
+alone. Otherwise it is erased, with the entries that it had superseded. If the user chooses to keep memories, each gets a new
+message as its evidence, which says that the user keeps it.
 """
 
 from datetime import datetime
@@ -26,7 +27,7 @@ from m2a.memory.titles import retitle_telling
 from m2a.memory.unit_of_work import UnitOfWork
 from m2a.types import Erasure, ErasurePreview, Receipt
 
-# What stays of an owner of whom everything is erased: the name, the numbers given out, and what the act leaves.
+# The tables that survive erasing everything: the owner's name and last ids, and what the erasure itself leaves.
 _KEPT = ("owner", "erasure", "receipt", "outbox", "owner_setting")
 
 
@@ -35,26 +36,26 @@ def erase(
     raw: RawMessageStore,
     semantic: SemanticMemoryStore,
     forgetter: Forgetter,
-    erased: Erasure,
+    erasure: Erasure,
     now: datetime,
 ) -> tuple[ErasurePreview, Receipt]:
-    """Take it out of every row; what went, and the receipt. The files of its photos are the caller's to remove.
+    """Erases something from every row. Returns what was removed, and the receipt.
 
-    Raises `NothingToEraseError`. A preview is the same, rolled back.
+    The caller must delete the photo files. To preview an erasure, roll it back. Raises `NothingToEraseError`.
     """
     work = _Work(raw, semantic, forgetter, unit, now)
-    gone = work.everything(erased) if erased.kind == "everything" else work.part(erased)
-    return gone, write_receipt(unit, gone, now)
+    removed = work.everything(erasure) if erasure.kind == "everything" else work.part(erasure)
+    return removed, write_receipt(unit, removed, now)
 
 
 class _Work(ErasureRemoval):
-    """One erasure of one owner. What is found to go is noted first, then taken out."""
+    """One erasure for one owner: first determines everything to be erased, then removes it."""
 
-    def part(self, erased: Erasure) -> ErasurePreview:
+    def part(self, erasure: Erasure) -> ErasurePreview:
         unit = self._unit
-        known = self._names()
-        self._note_what_is_named(erased)
-        kept = self._note_entries(keep_memories=erased.keep_memories)
+        names_before = self._names()
+        self._note_what_is_named(erasure)
+        kept = self._note_entries(keep_memories=erasure.keep_memories)
         retained = self._keep()
         withheld = self._withheld_texts()
         self._note_photos()
@@ -75,38 +76,47 @@ class _Work(ErasureRemoval):
         telling = words_left_alone(unit, texts)
         concept_store.delete_unsaid(unit, losing, telling)
         keys = self._keys()
-        # What tells of something forgotten was withheld with it.
-        self._withhold_more(set() if erased.kind == "forgotten" else self._retold(telling, *places))
+        # Forgetting already withheld everything that repeats the forgotten content.
+        self._withhold_more(set() if erasure.kind == "forgotten" else self._retold(telling, *places))
         changed = self._rewrite_messages()
         retitle_telling(unit, telling)
         scrub_notes(
-            unit, telling, set(keys), self._photos, self._forgettings, {one.message.message_id for one in changed}
+            unit,
+            telling,
+            set(keys),
+            self._photos,
+            self._forgettings,
+            {rewritten.message.message_id for rewritten in changed},
         )
-        left = self._names()
+        names_after = self._names()
         return ErasurePreview(
-            erased,
+            erasure,
             tuple(self._messages.values()),
             tuple(changed),
             tuple(self._entries.values()),
-            tuple(one for one in kept if one.memory_id not in self._retained),
+            tuple(memory for memory in kept if memory.memory_id not in self._retained),
             tuple(sorted(self._photos)),
             tuple(captions),
-            tuple(name for key, (name, _) in known.items() if key not in left or left[key][0] != name),
-            tuple(name for key, (name, shown) in known.items() if shown and left.get(key) == (name, False)),
+            tuple(
+                name for key, (name, _) in names_before.items() if key not in names_after or names_after[key][0] != name
+            ),
+            tuple(
+                name for key, (name, shown) in names_before.items() if shown and names_after.get(key) == (name, False)
+            ),
             tuple(emptied),
             records,
-            tuple(one for one in kept if one.memory_id in self._retained),
+            tuple(memory for memory in kept if memory.memory_id in self._retained),
         )
 
-    def everything(self, erased: Erasure) -> ErasurePreview:
+    def everything(self, erasure: Erasure) -> ErasurePreview:
         unit = self._unit
         self._messages = self._logged(select(message.c.message_id).where(unit.owns(message)))
         self._entries = self._recorded(select(entry.c.memory_id).where(unit.owns(entry)))
         photos = unit.execute(select(photo.c.photo_id, photo.c.caption).where(unit.owns(photo))).all()
         self._photos = {row.photo_id for row in photos}
         names = unit.scalars(select(concept.c.name).where(unit.owns(concept)).order_by(concept.c.concept_id))
-        gone = ErasurePreview(
-            erased,
+        removed = ErasurePreview(
+            erasure,
             tuple(self._messages.values()),
             memories=tuple(self._entries.values()),
             photo_ids=tuple(sorted(self._photos)),
@@ -123,4 +133,4 @@ class _Work(ErasureRemoval):
         unit.tell_index("message", self._messages)
         unit.tell_index("entry", self._entries)
         unit.tell_index("photo", self._photos)
-        return gone
+        return removed

@@ -1,5 +1,6 @@
-"""How what is erased goes out of every row, and out of the messages that stay."""
+"""Removes erased content from every row, and from the messages that stay."""
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -30,7 +31,7 @@ from m2a.memory.schema import (
 )
 from m2a.memory.sql import grouped
 from m2a.memory.titles import retitle, titles_following, with_automatic_title
-from m2a.memory.withheld import FORGOTTEN, masked, moved, renew, withhold, without_marks
+from m2a.memory.withheld import FORGOTTEN, masked, merged, moved, renew, withhold, without_marks
 from m2a.memory.words import message_words
 from m2a.types import Conversation, MemoryEntry, Message, MessageSpan, RecordKey, RewrittenMessage
 
@@ -41,33 +42,36 @@ _OF_MESSAGE = (
 
 
 class ErasureRemoval(ErasureScope):
-    """Takes out what was noted."""
+    """Removes everything that `ErasureScope` has noted."""
 
     def _keep(self) -> list[MemoryEntry]:
-        """The memories that the user keeps, with the message that says so as evidence."""
-        said = keep(self._unit, self._raw, list(self._retained.values()), self._by.now)
-        return [replace(one, evidence_ids=(*one.evidence_ids, said[one.memory_id])) for one in self._retained.values()]
+        """Returns the memories that the user keeps, with a new message as evidence that says so."""
+        evidence = keep(self._unit, self._raw, list(self._retained.values()), self._by.now)
+        return [
+            replace(memory, evidence_ids=(*memory.evidence_ids, evidence[memory_id]))
+            for memory_id, memory in self._retained.items()
+        ]
 
     def _forget_vectors(self) -> None:
-        """Out of the cache of vectors, and out of what ranking keeps; those of earlier readings go with the purge."""
+        """Deletes the cached vectors and the ranking's data. The purge removes the vectors of earlier versions."""
         from m2a.memory.indexer import entry_text
 
-        hashes = [content_hash(entry_text(found)) for found in self._entries.values()]
+        hashes = [content_hash(entry_text(entry)) for entry in self._entries.values()]
         hashes += [*self._hashes(self._messages.values()), *self._photos]
         forget_vectors(self._unit.connection, hashes)
         self._ranked.forget(self._unit, self._keys())
 
     def _hashes(self, messages: Iterable[Message]) -> list[str]:
-        """Of what the messages' vectors are of, with and without the captions of their photos."""
+        """Returns the hashes of the encoded texts of the messages, with and without the captions of their photos."""
         from m2a.memory.indexer import message_text
 
         logged = list(messages)
         captioned = photo_captions.with_captions(self._unit, logged)
-        return [content_hash(message_text(one)) for one in (*logged, *captioned)]
+        return [content_hash(message_text(message)) for message in (*logged, *captioned)]
 
     def _delete_messages(self) -> list[Conversation]:
-        """Returns the conversations that go with them."""
-        known = {c.conversation_id: c for c in conversations.listed(self._unit)}
+        """Deletes the messages. Returns the conversations that disappear with them."""
+        listed = {c.conversation_id: c for c in conversations.listed(self._unit)}
         self._touched |= {m.conversation_id for m in self._messages.values()}
         automatic = with_automatic_title(self._unit, self._touched)
         self._let_go(self._messages)
@@ -77,7 +81,7 @@ class ErasureRemoval(ErasureScope):
         self._unit.tell_index("message", self._messages)
         emptied = conversations.remove_empty(self._unit, self._touched)
         retitle(self._unit, automatic - emptied)
-        return [known[conversation_id] for conversation_id in sorted(emptied) if conversation_id in known]
+        return [listed[conversation_id] for conversation_id in sorted(emptied) if conversation_id in listed]
 
     def _retold(self, telling: Collection[str], conversation_ids: Collection[str], since: int) -> set[MessageSpan]:
         citing = reply_sources.replies_on(self._unit, set(self._keys()))
@@ -91,7 +95,7 @@ class ErasureRemoval(ErasureScope):
         )
 
     def _withhold_more(self, spans: Collection[MessageSpan]) -> None:
-        """Withhold the spans, and the photos wherever they are shown, in a forgetting of their own."""
+        """Withholds the spans, and the photos in every message that shows them, as a forgetting of their own."""
         photos = {(number, photo_id) for number, photo_id, _ in self._showing(self._photos)}
         if spans or photos:
             forgetting_id = self._unit.next_id("forgetting")
@@ -101,7 +105,7 @@ class ErasureRemoval(ErasureScope):
             self._forgettings.add(forgetting_id)
 
     def _rewrite_messages(self) -> list[RewrittenMessage]:
-        """Write the messages anew without what the forgettings withhold of them; as they were, with what they lost."""
+        """Rewrites messages without what the erased forgettings withhold. Returns them as they were, with the removed words."""
         words = self._withheld()
         photos = grouped((row.message_id, row.photo_id) for row in self._of_forgettings(withheld_photo))
         logged = self._raw.as_logged(self._unit, words.keys() | photos.keys())
@@ -110,34 +114,41 @@ class ErasureRemoval(ErasureScope):
             self._unit.execute(delete(table).where(self._unit.owns(table), these))
         changed = []
         forget_vectors(self._unit.connection, self._hashes(logged.values()))
-        for number, found in logged.items():
-            self._rewrite(found, words.get(number, []), photos.get(number, []))
-            lost = sorted(set(words.get(number, [])))
-            changed.append(RewrittenMessage(found, tuple(found.text[slice(*span)] for span in lost)))
+        for number, original in logged.items():
+            self._rewrite(original, words.get(number, []), photos.get(number, []))
+            removed = merged(original.text, words.get(number, []))
+            changed.append(
+                RewrittenMessage(
+                    original, tuple(_with_whole_quotations(original.text[slice(*span)]) for span in removed)
+                )
+            )
         gone = self._unit.owns(withheld_photo) & withheld_photo.c.photo_id.in_(sorted(self._photos))
         self._unit.execute(delete(withheld_photo).where(gone))
         renew(self._unit, logged)
         self._ranked.forget(self._unit, [RecordKey("message", number) for number in logged])
         return changed
 
-    def _rewrite(self, found: Message, spans: Collection[Span], photo_ids: Collection[str]) -> None:
-        """Layer 1 takes no change of a row: it is let go, and comes back under its id with less in it."""
-        unit, number = self._unit, found.message_id
+    def _rewrite(self, original: Message, spans: Collection[Span], photo_ids: Collection[str]) -> None:
+        """Deletes the row of a message and inserts it again with less content, since Layer 1 allows no updates."""
+        unit, number = self._unit, original.message_id
         [row] = self._rows(message, number)
-        photos = [one for one in self._rows(message_photo, number) if one["photo_id"] not in photo_ids]
-        text = masked(found.text, spans)
+        photos = [
+            photo_row for photo_row in self._rows(message_photo, number) if photo_row["photo_id"] not in photo_ids
+        ]
+        text = masked(original.text, spans)
         if not text.strip() and not photos:
             text = FORGOTTEN
         longest: dict[tuple[int, int], dict[str, Any]] = {}
-        for one in self._rows(withheld_words, number):
-            for first, last in moved((one["first_character"], one["last_character"]), found.text, spans):
-                place = (one["forgetting_id"], first)
-                if place not in longest or longest[place]["last_character"] < last:
-                    longest[place] = one | {"first_character": first, "last_character": last}
+        for withheld in self._rows(withheld_words, number):
+            span = (withheld["first_character"], withheld["last_character"])
+            for first, last in moved(span, original.text, spans):
+                key = (withheld["forgetting_id"], first)
+                if key not in longest or longest[key]["last_character"] < last:
+                    longest[key] = withheld | {"first_character": first, "last_character": last}
         self._let_go([number])
         for table in (message_photo, message, withheld_words):
             unit.execute(delete(table).where(self._unit.owns(table), table.c.message_id == number))
-        words = " ".join(message_words(found.speaker, without_marks(text)))
+        words = " ".join(message_words(original.speaker, without_marks(text)))
         self._insert(message, [row | {"text": text, "words": words}])
         self._insert(message_photo, photos)
         self._insert(withheld_words, longest.values())
@@ -151,12 +162,20 @@ class ErasureRemoval(ErasureScope):
         self._unit.tell_index("photo", self._photos)
 
     def _let_go(self, message_ids: Collection[int]) -> None:
-        """Have the triggers let the messages' rows go."""
-        listed = self._unit.among(erasure.c.message_id, message_ids)
-        known = set(self._unit.scalars(select(erasure.c.message_id).where(self._unit.owns(erasure), listed)))
-        new = sorted(set(message_ids) - known)
+        """Allows the database triggers to let these messages be deleted."""
+        these = self._unit.among(erasure.c.message_id, message_ids)
+        allowed = set(self._unit.scalars(select(erasure.c.message_id).where(self._unit.owns(erasure), these)))
+        new = sorted(set(message_ids) - allowed)
         self._insert(erasure, [{"owner": self._unit.owner, "message_id": number} for number in new])
 
     def _insert(self, table: Table, rows: Iterable[Mapping[str, Any]]) -> None:
         if rows := list(rows):
             self._unit.execute(insert(table), rows)
+
+
+def _with_whole_quotations(words: str) -> str:
+    """Returns the words with their quotation marks in pairs, and without a pair around all of them."""
+    if words.count('"') % 2:
+        ends_in_it = re.search(r'(?:^|[\s(])"(?=\S)[^"]*$', words)
+        words = f'{words}"' if ends_in_it else f'"{words}'
+    return words[1:-1] if re.fullmatch(r'"[^"]*"', words) else words

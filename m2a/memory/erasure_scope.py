@@ -1,4 +1,4 @@
-"""What goes with what is erased: the messages, entries and photos of it, and what stays and loses a part of it."""
+"""Determines the scope of an erasure: the messages, entries and photos that are erased, and those that lose a part."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
@@ -39,11 +39,11 @@ OF_FORGETTING = (forgotten_entry, withheld_words, withheld_photo, kept_back)
 
 
 class NothingToEraseError(UserError, LookupError):
-    """There is no such thing to erase; the message names it."""
+    """There is nothing to erase under that name. The message repeats the name."""
 
 
 class ErasureScope:
-    """What goes in one erasure of one owner: it is noted first, and then taken out."""
+    """The scope of one erasure for one owner. The `_note` methods collect everything to be erased before it is removed."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class ErasureScope:
         unit: UnitOfWork,
         now: datetime,
     ) -> None:
-        from m2a.memory.ranking.record_store import RankedRecordStore  # it loads what only an index needs
+        from m2a.memory.ranking.record_store import RankedRecordStore  # imports libraries that only an index needs
 
         self._raw = raw
         self._semantic = semantic
@@ -66,12 +66,12 @@ class ErasureScope:
         self._photos: set[str] = set()
         self._forgettings: set[int] = set()
         self._touched: set[str] = set()  # conversations that lose messages
-        self._retained: dict[int, MemoryEntry] = {}  # with the evidence that is left of them
+        self._retained: dict[int, MemoryEntry] = {}  # memories that the user keeps, with their remaining evidence
 
-    # What goes
+    # Determining the scope
 
-    def _note_what_is_named(self, erased: Erasure) -> None:
-        match erased:
+    def _note_what_is_named(self, erasure: Erasure) -> None:
+        match erasure:
             case Erasure("message", int(message_id)):
                 self._messages = self._with_versions(message_id)
             case Erasure("conversation", str(conversation_id)):
@@ -87,23 +87,23 @@ class ErasureScope:
             case Erasure("forgotten", None | int() as forgetting_id):
                 self._note_forgotten(forgetting_id)
             case _:
-                raise NothingToEraseError(f"There is no {erased.kind} {erased.id!r}.")
+                raise NothingToEraseError(f"There is no {erasure.kind} {erasure.id!r}.")
 
     def _with_versions(self, message_id: int) -> dict[int, Message]:
-        """A message with the versions before it, and the replies to them."""
-        found: dict[int, Message] = {}
+        """Returns a message with its earlier versions and the replies to all of them."""
+        versions: dict[int, Message] = {}
         number: int | None = message_id
-        while number is not None and number not in found:
+        while number is not None and number not in versions:
             version = self._raw.as_logged(self._unit, [number])
-            if not version and not found:
+            if not version and not versions:
                 raise NothingToEraseError(f"There is no message {message_id}.")
-            found |= version
+            versions |= version
             number = version[number].replaces if version else None
-        answers = self._unit.among(trace.c.answers, found)
-        return found | self._logged(select(trace.c.message_id).where(self._unit.owns(trace), answers))
+        answers = self._unit.among(trace.c.answers, versions)
+        return versions | self._logged(select(trace.c.message_id).where(self._unit.owns(trace), answers))
 
     def _forgotten_now(self, memory_id: int) -> int:
-        """Forget a memory, with all that is forgotten with it; one that is kept back went out of use before."""
+        """Forgets a memory with everything that belongs to it, unless it is kept back. Returns the id of the forgetting."""
         this = self._unit.owns(kept_back) & (kept_back.c.memory_id == memory_id)
         forgetting_id = self._unit.scalar(select(kept_back.c.forgetting_id).where(this))
         if forgetting_id is not None:
@@ -111,7 +111,7 @@ class ErasureScope:
         past = self._semantic.superseded(self._unit, [memory_id]).get(memory_id)
         if past is not None:
             raise NothingToEraseError(
-                f"Memory {memory_id} is history; it goes with memory {past.superseded_by}, which took its place."
+                f"Memory {memory_id} is history; it is erased together with memory {past.superseded_by}, which replaced it."
             )
         if memory_id not in self._semantic.get(self._unit, [memory_id]):
             raise NothingToEraseError(f"There is no memory {memory_id}.")
@@ -125,12 +125,12 @@ class ErasureScope:
         if forgetting_id is not None and not self._forgettings:
             raise NothingToEraseError(f"Nothing is forgotten under number {forgetting_id}.")
         these = self._unit.among(forgotten_entry.c.forgetting_id, self._forgettings)
-        found = self._recorded(select(forgotten_entry.c.memory_id).where(self._unit.owns(forgotten_entry), these))
-        living = self._semantic.get(self._unit, found)
-        self._entries = {number: one for number, one in found.items() if number not in living}
+        forgotten = self._recorded(select(forgotten_entry.c.memory_id).where(self._unit.owns(forgotten_entry), these))
+        live = self._semantic.get(self._unit, forgotten)
+        self._entries = {memory_id: memory for memory_id, memory in forgotten.items() if memory_id not in live}
 
     def _note_photo(self, photo_id: str) -> None:
-        """A photo, and the memories that it alone supports."""
+        """Notes a photo and the memories that only it supports."""
         this = self._unit.owns(photo) & (photo.c.photo_id == photo_id)
         if self._unit.scalar(select(photo.c.photo_id).where(this)) is None:
             raise NothingToEraseError(f"There is no photo {photo_id!r}.")
@@ -140,31 +140,33 @@ class ErasureScope:
         self._entries = self._recorded(select(entry.c.memory_id).join(entry_photo, held).where(these))
 
     def _note_entries(self, *, keep_memories: bool) -> list[MemoryEntry]:
-        """Note the entries that go with the messages, or that the user keeps. Returns those that stay on what else was said,
-        with the evidence that is left."""
+        """Notes the entries that are erased with the messages, or that the user keeps.
+
+        Returns the entries that stay because of other evidence, with that evidence.
+        """
         unit = self._unit
         resting = self._semantic.resting_on(unit, self._messages) - self._entries.keys()
         concepts = concept_store.concepts(unit) if resting else []
-        holding = self._semantic.get(unit, resting) if keep_memories else {}
+        to_retain = self._semantic.get(unit, resting) if keep_memories else {}
         kept = []
-        for memory_id, found in self._semantic.as_recorded(unit, resting).items():
-            left = without(found.evidence_ids, self._messages)
-            if is_said_in(found, self._raw.in_ranges(unit, left), concepts):
-                kept.append(replace(found, evidence_ids=tuple(left)))
-            elif memory_id in holding:
-                self._retained[memory_id] = replace(found, evidence_ids=tuple(left))
+        for memory_id, memory in self._semantic.as_recorded(unit, resting).items():
+            remaining = without(memory.evidence_ids, self._messages)
+            if is_said_in(memory, self._raw.in_ranges(unit, remaining), concepts):
+                kept.append(replace(memory, evidence_ids=tuple(remaining)))
+            elif memory_id in to_retain:
+                self._retained[memory_id] = replace(memory, evidence_ids=tuple(remaining))
             else:
-                self._entries[memory_id] = found
-        living = self._semantic.get(unit, self._entries)
-        older = {number for memory_id in living for number in self._semantic.predecessors(unit, memory_id)}
+                self._entries[memory_id] = memory
+        live = self._semantic.get(unit, self._entries)
+        older = {number for memory_id in live for number in self._semantic.predecessors(unit, memory_id)}
         self._entries |= self._semantic.as_recorded(unit, older - self._entries.keys())
-        return [found for found in kept if found.memory_id not in self._entries]
+        return [memory for memory in kept if memory.memory_id not in self._entries]
 
     def _note_photos(self) -> None:
-        """Note the photos that no message of the user shows any more."""
+        """Notes the photos that no remaining message of the user shows."""
         hidden = {(row.message_id, row.photo_id) for row in self._of_forgettings(withheld_photo)}
         candidates = {photo_id for m in self._messages.values() for photo_id in m.photos}
-        candidates |= {photo_id for found in self._entries.values() for photo_id in found.photo_ids}
+        candidates |= {photo_id for memory in self._entries.values() for photo_id in memory.photo_ids}
         candidates |= {photo_id for _, photo_id in hidden}
         shown = {
             photo_id
@@ -174,50 +176,55 @@ class ErasureScope:
         self._photos |= candidates - shown
 
     def _without_photos(self, kept: Iterable[MemoryEntry]) -> list[MemoryEntry]:
-        """The entries that stay, and all others that hold one of the photos, as they are to be from now on."""
-        reduced = {found.memory_id: found for found in kept}
-        lost = self._unit.owns(entry_photo) & entry_photo.c.photo_id.in_(sorted(self._photos))
-        holding = set(self._unit.scalars(select(entry_photo.c.memory_id).where(lost))) - self._entries.keys()
+        """Returns the kept entries, and all others with one of the photos, without the erased photos."""
+        reduced = {memory.memory_id: memory for memory in kept}
+        with_photo = self._unit.owns(entry_photo) & entry_photo.c.photo_id.in_(sorted(self._photos))
+        holding = set(self._unit.scalars(select(entry_photo.c.memory_id).where(with_photo))) - self._entries.keys()
         others = self._semantic.as_recorded(self._unit, holding)
-        for found in [reduced.get(number, others[number]) for number in sorted(holding)]:
-            left = tuple(photo_id for photo_id in found.photo_ids if photo_id not in self._photos)
-            captions = photo_captions.captions_of(self._unit, left)
-            caption = together(captions.get(photo_id, "") for photo_id in left) if found.caption else ""
-            reduced[found.memory_id] = replace(found, photo_ids=left, caption=caption)
+        for memory in [reduced.get(number, others[number]) for number in sorted(holding)]:
+            remaining = tuple(photo_id for photo_id in memory.photo_ids if photo_id not in self._photos)
+            captions = photo_captions.captions_of(self._unit, remaining)
+            caption = together(captions.get(photo_id, "") for photo_id in remaining) if memory.caption else ""
+            reduced[memory.memory_id] = replace(memory, photo_ids=remaining, caption=caption)
         return [reduced[number] for number in sorted(reduced)]
 
     def _withheld_texts(self) -> list[str]:
         spans = self._withheld()
         logged = self._raw.as_logged(self._unit, spans)
-        return [told_by(one.role, one.text[slice(*span)]) for number, one in logged.items() for span in spans[number]]
+        return [
+            told_by(message.role, message.text[slice(*span)])
+            for number, message in logged.items()
+            for span in spans[number]
+        ]
 
     def _places(self) -> tuple[set[str], int]:
-        """The conversations in which it was said or shown, and the first message that did."""
-        ids = {number for found in self._entries.values() for number in found.evidence_message_ids()}
+        """Returns the conversations that contain the erased content, and the id of the first message that does."""
+        ids = {number for memory in self._entries.values() for number in memory.evidence_message_ids()}
         ids |= {number for number, photo_id, role in self._showing(self._photos) if role == "user"}
-        said = self._raw.as_logged(self._unit, ids) | self._messages
-        return {m.conversation_id for m in said.values()}, min(said, default=0)
+        sources = self._raw.as_logged(self._unit, ids) | self._messages
+        return {m.conversation_id for m in sources.values()}, min(sources, default=0)
 
     def _captions(self) -> list[str]:
         rows = select(photo.c.caption).where(self._unit.owns(photo), photo.c.photo_id.in_(sorted(self._photos)))
         return list(self._unit.scalars(rows.where(photo.c.caption != "").order_by(photo.c.photo_id)))
 
     def _names(self) -> dict[int, tuple[str, bool]]:
-        """The names that are known, each with whether a photo shows it."""
-        return {one.concept_id: (one.name, bool(one.photo_ids)) for one in concept_store.concepts(self._unit)}
+        """Returns the known names by concept id, each with whether a photo shows the concept."""
+        concepts = concept_store.concepts(self._unit)
+        return {concept.concept_id: (concept.name, bool(concept.photo_ids)) for concept in concepts}
 
     def _concepts_losing(self) -> set[int]:
-        """The concepts that lose an entry or a photo."""
+        """Returns the ids of the concepts that lose an entry or a photo."""
         of_photos = select(concept_photo.c.concept_id).where(
             self._unit.owns(concept_photo), concept_photo.c.photo_id.in_(sorted(self._photos))
         )
-        of_entries = {number for found in self._entries.values() for number in found.concept_ids}
+        of_entries = {number for memory in self._entries.values() for number in memory.concept_ids}
         return of_entries | set(self._unit.scalars(of_photos))
 
     def _number_of_records(self) -> int:
-        told = [found for found in self._entries.values() if found.superseded_by is None]
+        indexed = [memory for memory in self._entries.values() if memory.superseded_by is None]
         messages = self._raw.versions(self._unit, self._messages)
-        return len(told) + len(messages) + len(self._photos)
+        return len(indexed) + len(messages) + len(self._photos)
 
     # Reading
 
@@ -226,7 +233,7 @@ class ErasureScope:
         return [dict(row) for row in self._unit.execute(select(table).where(these)).mappings()]
 
     def _withheld(self) -> dict[int, list[Span]]:
-        """What the forgettings that are erased withhold of each message."""
+        """Returns, by message id, the spans that the erased forgettings withhold."""
         rows = self._of_forgettings(withheld_words)
         return grouped((row.message_id, (row.first_character, row.last_character)) for row in rows)
 
@@ -235,7 +242,7 @@ class ErasureScope:
         return self._unit.execute(select(table).where(self._unit.owns(table), these)).all()
 
     def _showing(self, photo_ids: Collection[str]) -> list[tuple[int, str, str]]:
-        """Which messages show any of the photos: (message id, photo id, role)."""
+        """Returns (message id, photo id, role) for every message that shows one of the photos."""
         its = (message.c.owner == message_photo.c.owner) & (message.c.message_id == message_photo.c.message_id)
         rows = select(message_photo.c.message_id, message_photo.c.photo_id, message.c.role).join(message, its)
         these = self._unit.owns(message_photo) & message_photo.c.photo_id.in_(sorted(photo_ids))
@@ -254,21 +261,21 @@ class ErasureScope:
         ]
 
 
-def is_said_in(found: MemoryEntry, messages: Sequence[Message], concepts: Sequence[Concept]) -> bool:
-    """Whether the user says in the messages all that the entry says."""
-    told = [message for message in messages if message.role == "user"]
-    named = [one for one in concepts if one.concept_id in found.concept_ids]
-    sentences = [found.text[slice(*span)] for span in sentence_spans(found.text)]
-    return bool(told and sentences) and all(is_said(sentence, told, named) for sentence in sentences)
+def is_said_in(entry: MemoryEntry, messages: Sequence[Message], concepts: Sequence[Concept]) -> bool:
+    """Returns whether the user says in the messages everything that the entry says."""
+    from_user = [message for message in messages if message.role == "user"]
+    entry_concepts = [concept for concept in concepts if concept.concept_id in entry.concept_ids]
+    sentences = [entry.text[slice(*span)] for span in sentence_spans(entry.text)]
+    return bool(from_user and sentences) and all(is_said(sentence, from_user, entry_concepts) for sentence in sentences)
 
 
 def without(evidence: Iterable[EvidenceRange], message_ids: Collection[int]) -> list[EvidenceRange]:
-    """The ranges less the messages: they split where one is taken out."""
-    left: list[EvidenceRange] = []
+    """Returns the ranges without the messages; a range is split where a message is taken out."""
+    remaining: list[EvidenceRange] = []
     for first, last in evidence:
         start = first
         for number in sorted(number for number in message_ids if first <= number <= last):
-            left += [EvidenceRange(start, number - 1)] if start < number else []
+            remaining += [EvidenceRange(start, number - 1)] if start < number else []
             start = number + 1
-        left += [EvidenceRange(start, last)] if start <= last else []
-    return merge_ranges(left, adjoining=False)
+        remaining += [EvidenceRange(start, last)] if start <= last else []
+    return merge_ranges(remaining, adjoining=False)

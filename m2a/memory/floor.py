@@ -1,13 +1,16 @@
-"""How close a record must be to a query to count as found. Applied per path before fusion, whose scores cannot say it.
+"""The relevance floor: how close a record must be to a query to count as a hit.
 
-With a learned ranking it is asked of the question instead: whether any record at all is that close. That loses less, as
-evidence that is near on no path stays in where other records are near; so it can be higher. And a question is near that names
-what several records name (`names.holds_a_name`): "which species is Mango?" shares one word with what was told of Mango.
+It is applied to each path before fusion, because fused scores no longer say how close a record is.
 
-The figures come from `python -m tests.bench floor`, which chooses them on one half of the data and shows them on the other.
-They hold for the embedded encoders alone; another encoder's similarities mean something else. Another text encoder gets no floor.
-Another photo encoder gets a cautious one, which has not been measured, unless the settings give one: without any, every photo
-would be near to every question.
+With a learned ranking, the floor applies to the question instead: if any record is close enough, all records stay. This loses
+less, because evidence that is not close on any path stays if other records are close, so the floor can be higher. A question
+also passes if it contains a name that several records contain (`names.known_names`): "which species is Mango?" shares only one
+word with the records about Mango.
+
+The values come from `python -m tests.bench floor`, which chooses them on one half of the data and evaluates them on the other.
+They hold only for the embedded encoders, since the similarities of another encoder mean something else. Another text encoder
+has no floor. Another photo encoder has a cautious, unmeasured one unless the settings give one: without any floor, every photo
+would be close to every question.
 """
 
 from collections.abc import Mapping
@@ -18,7 +21,7 @@ from m2a.types import Path, RecordKind
 
 @dataclass(frozen=True, slots=True)
 class RelevanceFloor:
-    """The least cosine on the dense path, share of the query's words on the BM25 path, and cosine on the photo path."""
+    """The lowest cosine on the dense path, share of the query's words on the BM25 path, and cosine on the photo path."""
 
     entry_cosine: float = -1.0
     message_cosine: float = -1.0
@@ -35,7 +38,7 @@ class RelevanceFloor:
         return self.entry_words if kind == "entry" else self.message_words
 
     def admits(self, path: Path, kind: RecordKind, score: float, matched: float, *, by_photo: bool) -> bool:
-        """Whether a record with that score, or share of the query's words, is near enough on that path."""
+        """Returns whether a record is close enough on a path, given its score or its share of the query's words."""
         if path == "dense":
             return score >= self.cosine(kind)
         if path == "bm25":
@@ -44,17 +47,17 @@ class RelevanceFloor:
 
     @property
     def beside_a_near_photo(self) -> "RelevanceFloor":
-        """For the other photos where one is near to a photo of the query: of the same thing, they lie a little further off."""
+        """The floor for further photos once one is close to the query's photo, since photos of one thing vary."""
         return replace(self, photo_cosine=self.photo_cosine - _FURTHER)
 
     def agrees(self, kind: RecordKind, photo: float, words: float | None) -> bool:
-        """Whether words are near to what a photo shows, or to what is said beside it."""
+        """Returns whether words are close to what a photo shows or to the text beside it."""
         return photo >= self.photo_to_words_cosine or (words is not None and words >= self.cosine(kind))
 
 
 NO_FLOOR = RelevanceFloor()
 
-# Chosen on a visual set (RETRIEVAL.md). At 0.41 the embedded encoder admits 6 % of the photos of other things.
+# Chosen on a visual data set (RETRIEVAL.md). At 0.41, the embedded encoder admits 6 % of the photos of other things.
 _FURTHER = 0.1
 
 _TEXT_FLOORS = {
@@ -64,7 +67,7 @@ _TEXT_FLOORS_OF_QUESTIONS = {
     "all-MiniLM-L6-v2@": {"entry_cosine": 0.55, "entry_words": 0.4, "message_cosine": 0.45, "message_words": 0.5}
 }
 _PHOTO_FLOORS = {"efficientnet-lite0@": {"photo_cosine": 0.51, "photo_to_words_cosine": 0.26}}
-# In spaces like CLIP's, photos of one thing are closer than this, and a photo and its own caption about as close.
+# In spaces like CLIP's, photos of one thing are closer than this, and a photo is about as close to its caption.
 _CAUTIOUS = {"photo_cosine": 0.8, "photo_to_words_cosine": 0.3}
 
 
@@ -76,10 +79,10 @@ def floor_of(
     photo_floor: float | None = None,
     photo_words_floor: float | None = None,
 ) -> RelevanceFloor:
-    """The floor for these encoders, of each record or of the question: as measured, and for photos as given or cautious.
+    """Returns the floor for these encoders, for single records or, with `by_question`, for the whole question.
 
-    `photo_floor` is the least cosine of a photo to a photo, `photo_words_floor` of a photo to words; given, they go before
-    what was measured.
+    `photo_floor` is the lowest cosine of a photo to a photo, and `photo_words_floor` that of a photo to words. Both override
+    the measured or cautious values.
     """
     floors = _TEXT_FLOORS_OF_QUESTIONS if by_question else _TEXT_FLOORS
     text = _of_encoder(floors, text_encoder_id) or {}

@@ -1,4 +1,4 @@
-"""Looks through one owner's memory for what may be wrong with it, a part at a time: never all of it is loaded."""
+"""Checks one owner's memory for possible problems, part by part, so that it is never loaded as a whole."""
 
 import hashlib
 import json
@@ -31,15 +31,15 @@ _CONTRACTIONS = (
     (re.compile(r"['’]ve\b"), " have"),
     (re.compile(r"['’]ll\b"), " will"),
 )
-# Words that change nothing of a statement. All others do: "not", "my", "from", "was".
+# Words that do not change the meaning of a statement. All others may: "not", "my", "from", "was".
 _EMPTY = frozenset("a an the just really very also too please so that and".split())
 
 
 class HealthCheck:
-    """One look through a memory. `findings` holds what was found so far, less what the user dismissed.
+    """One check of a memory. `findings` holds what was found so far, except what the user has dismissed.
 
-    `memories` counts those that were looked through, `unused` those of them on which no answer rested so far, once all of it
-    was looked through.
+    Once the check is complete, `memories` is the number of memories checked, and `unused` the number of those that no answer
+    has used yet.
     """
 
     def __init__(self, stores: Stores, owner: str) -> None:
@@ -49,41 +49,41 @@ class HealthCheck:
         self._stores = stores
         self._database = stores.database
         self._owner = owner
-        self._living: set[int] = set()
-        self._saying: dict[bytes, list[int]] = {}
+        self._live: set[int] = set()
+        self._by_statement: dict[bytes, list[int]] = {}
         with self._database.read(owner) as unit:
             self._dismissed = _dismissed(unit)
 
     def steps(self) -> Iterator[tuple[int, int]]:
-        """How many records are looked through, of how many; each step looks through some more."""
+        """Runs the check step by step. Yields (checked, total) record counts."""
         parts = (
-            (_ENTRY_PAGES, self._look_at_entries),
-            (_TRACE_PAGES, self._look_at_changes),
-            (_PHOTO_PAGES, self._photos),
+            (_ENTRY_PAGES, self._check_entries),
+            (_TRACE_PAGES, self._check_changes),
+            (_PHOTO_PAGES, self._check_photos),
         )
         with self._database.read(self._owner) as unit:
             total, done = sum(_count(unit, page, column) for (page, column, _), _ in parts), 0
             used = reply_sources.used_memories(unit)
-        for (page, column, size), look in parts:
+        for (page, column, size), check in parts:
             after: Any = "" if column is photo.c.photo_id else 0
             while rows := self._page(page, column, after, size):
                 after = rows[-1][0]
-                look(rows)
+                check(rows)
                 done += len(rows)
                 yield min(done, total), total
-        for memory_ids in self._saying.values():
+        for memory_ids in self._by_statement.values():
             if len(memory_ids) > 1:
                 self._note(Finding("duplicate", tuple(memory_ids)))
-        self.memories, self.unused = len(self._living), len(self._living - used)
+        self.memories, self.unused = len(self._live), len(self._live - used)
 
     def _page(self, page: Select[Any], column: Column[Any], after: object, size: int) -> list[Row[Any]]:
         with self._database.read(self._owner) as unit:
             rows = page.where(unit.owns(column.table), column > after).order_by(column).limit(size)
             return list(unit.execute(rows).all())
 
-    def _look_at_entries(self, rows: list[Row[Any]]) -> None:
+    def _check_entries(self, rows: list[Row[Any]]) -> None:
         ids = [row.memory_id for row in rows]
-        self._living |= set(ids)
+        self._live |= set(ids)
         with self._database.read(self._owner) as unit:
             evidence = unit.rows_among(_EVIDENCE, ids)
             photos = unit.rows_among(_PHOTOS_OF, ids)
@@ -100,23 +100,22 @@ class HealthCheck:
             if any(reads_like_an_instruction(text, row.rests_on) for text in (row.text, row.caption)):
                 self._note(Finding("injection", (row.memory_id,)))
             if statement := same_words(row.text):
-                said = json.dumps(
-                    [statement, row.happened_first, row.happened_last, sorted(shown.get(row.memory_id, ()))]
-                )
-                self._saying.setdefault(hashlib.sha256(said.encode()).digest(), []).append(row.memory_id)
+                photo_ids = sorted(shown.get(row.memory_id, ()))
+                content = json.dumps([statement, row.happened_first, row.happened_last, photo_ids])
+                self._by_statement.setdefault(hashlib.sha256(content.encode()).digest(), []).append(row.memory_id)
 
-    def _look_at_changes(self, rows: list[Row[Any]]) -> None:
-        """Which new memories were kept beside what they may contradict."""
+    def _check_changes(self, rows: list[Row[Any]]) -> None:
+        """Notes memories that were added although they may contradict others, which were kept too."""
         pairs: list[tuple[int, int]] = []
         for row in rows:
             for change in json.loads(row.steps)["changes"]:
                 if not change.get("undone") and change.get("memory_id"):
                     pairs += [(rival, change["memory_id"]) for rival in change.get("rival_ids", ())]
         for older, newer in pairs:
-            if {older, newer} <= self._living:
+            if {older, newer} <= self._live:
                 self._note(Finding("contradiction", (older, newer)))
 
-    def _photos(self, rows: list[Row[Any]]) -> None:
+    def _check_photos(self, rows: list[Row[Any]]) -> None:
         ids = [row.photo_id for row in rows]
         with self._database.read(self._owner) as unit:
             forgotten = forgotten_photos(unit, ids)
@@ -131,7 +130,10 @@ class HealthCheck:
 
 
 def same_words(text: str) -> list[str]:
-    """What a text says: two with the same differ in nothing but inflections, articles, contractions and punctuation."""
+    """Returns the significant words of a text.
+
+    They are equal for texts that differ only in inflections, articles, contractions and punctuation.
+    """
     folded = text.casefold()
     for contraction, written_out in _CONTRACTIONS:
         folded = contraction.sub(written_out, folded)
@@ -143,13 +145,13 @@ def same_words(text: str) -> list[str]:
 
 
 def dismiss(unit: UnitOfWork, finding: Finding) -> None:
-    """Keep that nothing is wrong there: it is not found again."""
+    """Records that a finding is not a problem, so that later checks do not report it again."""
     if (finding.kind, finding.subject) not in _dismissed(unit):
         unit.execute(insert(dismissed_finding).values(owner=unit.owner, kind=finding.kind, subject=finding.subject))
 
 
 def forget_dismissed_photos(unit: UnitOfWork, photo_ids: Collection[str]) -> None:
-    """A photo's id is the hash of what it shows: it goes with the photo."""
+    """Deletes the dismissed findings about erased photos, because a photo's id is a hash of its content."""
     these = dismissed_finding.c.subject.in_(sorted(photo_ids))
     unit.execute(delete(dismissed_finding).where(unit.owns(dismissed_finding), these))
 

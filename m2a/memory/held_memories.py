@@ -1,6 +1,7 @@
-"""What was not written and can be kept after all: it waits for a review, is of a category that is not remembered, or was refused.
+"""Memories that were not written but can still be kept: those that wait for review, those of a category that the owner never
+wants remembered, and those that were refused.
 
-Its words stand in the trace of the reply; here stands where to find them.
+The table stores only their places; their text is in the traces of the replies.
 """
 
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ _ORDER: dict[Held, int] = {"review": 0, "category": 1, "check": 2}
 
 
 def note(unit: UnitOfWork, reply_id: int, first: int, refusals: Sequence[Refusal]) -> None:
-    """Note those of the refusals, numbered from `first` on, that would have been memories."""
+    """Stores the places of the refusals, numbered from `first`, that would have become memories."""
     rows = [
         {"owner": unit.owner, "message_id": reply_id, "number": number, "held": refusal.held}
         for number, refusal in enumerate(refusals, start=first)
@@ -27,7 +28,7 @@ def note(unit: UnitOfWork, reply_id: int, first: int, refusals: Sequence[Refusal
 
 
 def places(unit: UnitOfWork) -> list[HeldPlace]:
-    """Where to find them: first what waits for a review, then what was withheld, then what was refused; each in order."""
+    """Returns the places: first those that wait for review, then those of excluded categories, then the refused ones."""
     rows = unit.execute(
         select(held_memory.c.message_id, held_memory.c.number, held_memory.c.held)
         .where(unit.owns(held_memory))
@@ -38,12 +39,12 @@ def places(unit: UnitOfWork) -> list[HeldPlace]:
 
 
 def settle(unit: UnitOfWork, reply_id: int, number: int) -> None:
-    """It was decided on."""
+    """Removes a place after the owner's decision."""
     unit.execute(delete(held_memory).where(_this(unit, reply_id, number)))
 
 
 def reopen(unit: UnitOfWork, reply_id: int, number: int, held: Held) -> None:
-    """It is to be decided on again."""
+    """Adds a place back, so that the owner decides again."""
     settle(unit, reply_id, number)
     unit.execute(insert(held_memory).values(owner=unit.owner, message_id=reply_id, number=number, held=held))
 

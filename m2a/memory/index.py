@@ -249,8 +249,21 @@ class MemoryIndex:
         memory_ids: Collection[int] | None = None,
     ) -> list[IndexHit]:
         """By cosine; of entries `memory_ids` alone, where they are given."""
-        found = self._search("text", owner, "vector", [vector], limit, _filter(kinds, memory_ids), ["version"])
-        return [hit for rows in found for hit in _hits(rows)]
+        [hits] = self.search_dense_all(owner, vector[None], kinds, limit, memory_ids)
+        return hits
+
+    def search_dense_all(
+        self,
+        owner: str,
+        vectors: np.ndarray,
+        kinds: Collection[RecordKind],
+        limit: int,
+        memory_ids: Collection[int] | None = None,
+    ) -> list[list[IndexHit]]:
+        """What `search_dense` finds for each of the vectors, which takes less than one after the other."""
+        condition = _filter(kinds, memory_ids)
+        found = self._search("text", owner, "vector", list(vectors), limit, condition, ["version"])
+        return [_hits(rows) for rows in found] or [[] for _ in vectors]
 
     def search_bm25(
         self,
@@ -261,17 +274,31 @@ class MemoryIndex:
         memory_ids: Collection[int] | None = None,
     ) -> list[IndexHit]:
         """By BM25; each different word of the query counts once. Of entries `memory_ids` alone, where they are given."""
-        wanted = list(dict.fromkeys(words))
-        if not wanted:
-            return []
-        condition, query = _filter(kinds, memory_ids), " ".join(wanted)
+        [hits] = self.search_bm25_all(owner, [words], kinds, limit, memory_ids)
+        return hits
+
+    def search_bm25_all(
+        self,
+        owner: str,
+        queries: Sequence[Sequence[str]],
+        kinds: Collection[RecordKind],
+        limit: int,
+        memory_ids: Collection[int] | None = None,
+    ) -> list[list[IndexHit]]:
+        """What `search_bm25` finds for the words of each of the queries, which takes less than one after the other."""
+        condition = _filter(kinds, memory_ids)
+        wanted = [dict.fromkeys(words) for words in queries]
+        texts = [" ".join(words) for words in wanted if words]
         try:
-            found = self._search("text", owner, "sparse", [query], limit, condition, ["version", "words"])
+            found = (
+                self._search("text", owner, "sparse", texts, limit, condition, ["version", "words"]) if texts else []
+            )
         except IndexUnavailableError:
             if self._some_words(owner):
                 raise
-            return []  # Milvus Lite fails where the average length is 0: no rows, or none with a word
-        return [hit for rows in found for hit in _hits(rows, frozenset(wanted))]
+            found = []  # Milvus Lite fails where the average length is 0: no rows, or none with a word
+        rows = iter(found)
+        return [_hits(next(rows), frozenset(words)) if found and words else [] for words in wanted]
 
     def search_photos(self, owner: str, vectors: np.ndarray, limit: int) -> list[PhotoHit]:
         """Photos by cosine to the nearest of the given photos' vectors."""

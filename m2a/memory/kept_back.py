@@ -1,4 +1,7 @@
-"""What is kept and used in no answer: what its owner asked not to mention, and what is past its day. For their page alone."""
+"""Memories that are kept but used in no answer: those that the owner asked not to mention, and those that have expired.
+
+Only the owner's own page may show them.
+"""
 
 from collections.abc import Collection
 from datetime import date
@@ -13,7 +16,7 @@ from m2a.types import KeptBack, KeptBackReason
 
 
 def counts(unit: UnitOfWork) -> dict[KeptBackReason, int]:
-    """How many entries are kept back for each reason."""
+    """Returns the number of kept-back entries for each reason."""
     rows = select(kept_back.c.reason, func.count()).where(unit.owns(kept_back)).group_by(kept_back.c.reason)
     return {row[0]: row[1] for row in unit.execute(rows)}
 
@@ -27,7 +30,7 @@ def listed(
     start: int = 0,
     count: int,
 ) -> list[KeptBack]:
-    """The entries that are kept back, for that reason or any, that hold each of the words; the last kept back first."""
+    """Returns the kept-back entries that contain all the words, for one reason or any, most recently kept back first."""
     conditions: list[ColumnElement[bool]] = [unit.owns(kept_back)]
     if reason is not None:
         conditions.append(kept_back.c.reason == reason)
@@ -46,7 +49,7 @@ def listed(
 
 
 def among_ids(unit: UnitOfWork, reader: EntryReader, memory_ids: Collection[int]) -> dict[int, KeptBack]:
-    """Those of the entries that are kept back, by id."""
+    """Returns the kept-back entries among the ids, by id."""
     these = (unit.owns(kept_back), unit.among(kept_back.c.memory_id, memory_ids))
     rows = unit.execute(select(kept_back.c.memory_id, kept_back.c.reason, kept_back.c.kept_at).where(*these)).all()
     entries = reader.as_recorded(unit, [row.memory_id for row in rows])
@@ -54,20 +57,20 @@ def among_ids(unit: UnitOfWork, reader: EntryReader, memory_ids: Collection[int]
 
 
 def has_photo(unit: UnitOfWork, photo_id: str) -> bool:
-    """Whether an entry that is kept back holds the photo."""
+    """Returns whether a kept-back entry has the photo."""
     its = (entry_photo.c.owner == kept_back.c.owner) & (entry_photo.c.memory_id == kept_back.c.memory_id)
     held = select(kept_back.c.memory_id).join(entry_photo, its)
     return unit.scalar(held.where(unit.owns(kept_back), entry_photo.c.photo_id == photo_id).limit(1)) is not None
 
 
 def forgetting_of(unit: UnitOfWork, memory_id: int) -> tuple[int, KeptBackReason] | None:
-    """By what the entry is kept back, and why; None where it is not."""
+    """Returns the forgetting that keeps an entry back, and its reason; None if the entry is not kept back."""
     this = unit.owns(kept_back) & (kept_back.c.memory_id == memory_id)
     row = unit.execute(select(kept_back.c.forgetting_id, kept_back.c.reason).where(this)).first()
     return None if row is None else (row.forgetting_id, row.reason)
 
 
 def past_their_day(unit: UnitOfWork, today: date) -> list[int]:
-    """The living entries whose last day is before today."""
+    """Returns the ids of the live entries whose last day is before today."""
     past = (unit.owns(entry), entry.c.used_until < today.isoformat(), entry.c.alive)
     return list(unit.scalars(select(entry.c.memory_id).where(*past).order_by(entry.c.memory_id)))

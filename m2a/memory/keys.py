@@ -1,4 +1,4 @@
-"""What the keys that we make look like. Nothing else gets into a path or into the name of a collection."""
+"""Validates the keys that M2A generates. Only valid keys may become part of a path or of a collection's name."""
 
 import re
 
@@ -15,7 +15,7 @@ def is_photo_id(key: str) -> bool:
 
 
 def checked_owner(key: str) -> str:
-    """The key. Raises `ValueError` for what is no owner key."""
+    """Returns the key. Raises `ValueError` if it is not an owner key."""
     if not is_owner_key(key):
         raise ValueError(f"{key!r} is not an owner key of 32 hexadecimal digits.")
     return key

@@ -1,4 +1,4 @@
-"""The file of Milvus Lite: whether it can be read, and how one that cannot is put aside for a new one."""
+"""Checks the file of Milvus Lite, and moves a damaged one aside to make room for a new one."""
 
 import logging
 import os
@@ -14,7 +14,7 @@ _log = logging.getLogger(__name__)
 
 
 def is_sound(file: Path) -> bool:
-    """Whether SQLite can read every page of it; so can it where there is none. Nobody else may have it open."""
+    """Returns whether SQLite can read every page of the file, or there is no file. No other process may have it open."""
     if not file.exists():
         return True
     try:
@@ -25,7 +25,7 @@ def is_sound(file: Path) -> bool:
 
 
 def row_count(file: Path, table: str) -> int | None:
-    """How many rows a collection's table holds; None where that cannot be read."""
+    """Returns the number of rows in a collection's table, or None if it cannot be read."""
     try:
         with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as database:
             [(rows,)] = database.execute(f'SELECT COUNT(*) FROM "{table}"')
@@ -35,21 +35,21 @@ def row_count(file: Path, table: str) -> int | None:
 
 
 def put_aside(file: Path) -> Path | None:
-    """Give it another name, in place of one put aside before; None where there is nothing. Raises `OSError`."""
+    """Moves the file aside, replacing one moved before. Returns its new path, or None if there is no file. Raises `OSError`."""
     if not os.path.lexists(file):
         return None
     aside = _aside(file)
     if aside.is_dir() and not aside.is_symlink():
         shutil.rmtree(aside)
     os.replace(file, aside)
-    for ending in _JOURNALS:  # a new file must not be taken for the one that they belong to
+    for ending in _JOURNALS:  # SQLite would apply them to the new file of the same name
         Path(f"{file}{ending}").unlink(missing_ok=True)
-    _log.warning("The index file %s cannot be read; it is put aside as %s.", file, aside.name)
+    _log.warning("The index file %s cannot be read and is moved aside as %s.", file, aside.name)
     return aside
 
 
 def remove_aside(file: Path) -> None:
-    """Delete what was put aside: it holds what it held then."""
+    """Deletes the file that was moved aside, which still contains its old data."""
     aside = _aside(file)
     if aside.is_dir() and not aside.is_symlink():
         shutil.rmtree(aside)
@@ -62,6 +62,6 @@ def _aside(file: Path) -> Path:
 
 
 def bring_back(file: Path, aside: Path) -> None:
-    """Undo `put_aside`, as far as that goes."""
+    """Undoes `put_aside` as far as possible."""
     with suppress(OSError):
         os.replace(aside, file)

@@ -1,4 +1,4 @@
-"""One owner's memory as they look through it on the page: listed, filtered, found and opened."""
+"""Lists, filters, searches and opens one owner's memory for the page."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -10,11 +10,11 @@ from m2a.types import FoundConversation, Hit, MemoryFilter, MemoryPage, OpenedMe
 
 MESSAGES_FOUND = 50
 MESSAGES_OPENED = 20
-CLOSEST = 3  # memories that are shown where none is near
+CLOSEST = 3  # memories to show if none is relevant
 
 
 class MemoryBrowser:
-    """Reads what `bank` holds, and writes nothing. Every call blocks."""
+    """A read-only view of a bank. Every call blocks."""
 
     def __init__(self, bank: MemoryBank, stores: Stores, clock: Callable[[], datetime]) -> None:
         self._bank = bank
@@ -24,7 +24,7 @@ class MemoryBrowser:
         self._clock = clock
 
     def page(self, wanted: MemoryFilter, *, start: int, count: int) -> MemoryPage:
-        """A part of the living entries that the filter lets through, the last told first."""
+        """Returns `count` of the live entries that pass the filter, from `start`, newest first."""
         zone = self._clock().tzinfo or UTC
         with self._database.read(self._owner) as unit:
             ids = memory_listing.newest_first(unit, wanted, zone, start=start, count=count)
@@ -33,24 +33,24 @@ class MemoryBrowser:
         return MemoryPage(tuple(entries[number] for number in ids), total)
 
     def last_updated(self) -> datetime | None:
-        """When the newest memory was told; None where there is none."""
+        """Returns when the newest memory was recorded, or None if there are none."""
         with self._database.read(self._owner) as unit:
             return memory_listing.last_updated(unit)
 
     def subjects(self, limit: int = 100) -> list[Subject]:
-        """What the living entries are about, the most told first."""
+        """Returns the subjects of the live entries, those with the most entries first."""
         with self._database.read(self._owner) as unit:
             return memory_listing.subjects(unit, limit)
 
     def summary(self) -> list[SubjectSummary]:
-        """What was told last of the subjects that are told of most, and of none."""
+        """Returns the newest memories about the most frequent subjects, and about none."""
         with self._database.read(self._owner) as unit:
             return memory_summary.summary(unit, self._semantic, self._clock().tzinfo or UTC)
 
     def find(self, words: str, wanted: MemoryFilter, k: int) -> list[Hit]:
-        """The memories near to the words among those that the filter lets through, best first, `k` at most.
+        """Returns at most `k` memories that are relevant to the words and pass the filter, best first.
 
-        Where none is near, the `CLOSEST` that there are, of which no hit `is_near`.
+        If none is relevant, returns the `CLOSEST` few, whose `is_near` is False.
         """
         within = None
         if wanted != MemoryFilter():
@@ -59,41 +59,41 @@ class MemoryBrowser:
             if not within:
                 return []
 
-        def found(*, relevance_floor: bool) -> list[Hit]:
+        def search(*, relevance_floor: bool) -> list[Hit]:
             if within is None:
                 return self._bank.search(Query(words), k=k, relevance_floor=relevance_floor)
             return self._bank.search_among(Query(words), within, k, relevance_floor=relevance_floor)
 
-        hits = found(relevance_floor=True)
+        hits = search(relevance_floor=True)
         near = [hit for hit in hits if hit.is_near]
-        return near or (hits or found(relevance_floor=False))[:CLOSEST]
+        return near or (hits or search(relevance_floor=False))[:CLOSEST]
 
     def find_by_photo(self, photo: str | bytes, k: int) -> list[Hit]:
-        """The memories with a photo that is near to a stored one, by its id, or to a picture, which is kept nowhere.
+        """Returns the memories whose photos are similar to a photo, most similar first.
 
-        The nearest first. Raises `PhotoRefusedError` and `LookupError`.
+        The photo is the id of a stored one, or the bytes of a picture, which is not kept. Raises `PhotoRefusedError` and
+        `LookupError`.
         """
         if isinstance(photo, str):
             return self._bank.search(Query(photo_ids=(photo,)), k=k)
         return self._bank.search(Query(pictures=(self._bank.photos.as_stored(photo),)), k=k)
 
     def open(self, memory_id: int) -> OpenedMemory:
-        """A memory that holds, or that another took the place of, with all that belongs to it and its first messages.
+        """Returns a live or superseded memory with everything that belongs to it, and the first messages it rests on.
 
-        Raises `LookupError` for one that was forgotten or never was.
+        Raises `LookupError` if there is no such memory, or if it was forgotten.
         """
         bank = self._bank
         kept_back = bank.kept_back_by_id([memory_id]).get(memory_id)
-        found = bank.entries_by_id([memory_id]) or bank.replaced_entries([memory_id])
-        found |= {memory_id: kept_back.entry} if kept_back else {}
-        if memory_id not in found:
-            raise LookupError(f"There is no memory {memory_id} any more.")
-        entry = found[memory_id]
+        entries = bank.entries_by_id([memory_id]) or bank.replaced_entries([memory_id])
+        entry = kept_back.entry if kept_back else entries.get(memory_id)
+        if entry is None:
+            raise LookupError(f"Memory {memory_id} no longer exists.")
         evidence = bank.evidence_to_owner(entry.evidence_ids)
         shown = evidence[:MESSAGES_OPENED]
         concepts = {concept.concept_id: concept for concept in bank.concepts()} if entry.concept_ids else {}
-        near = [number for number in (entry.corrects, entry.superseded_by) if number is not None]
-        others = bank.entries_by_id(near) | bank.replaced_entries(near)
+        related_ids = [related for related in (entry.corrects, entry.superseded_by) if related is not None]
+        related_entries = bank.entries_by_id(related_ids) | bank.replaced_entries(related_ids)
         return OpenedMemory(
             entry,
             tuple(shown),
@@ -103,18 +103,22 @@ class MemoryBrowser:
             tuple(bank.history(memory_id)),
             tuple(concepts[number] for number in entry.concept_ids if number in concepts),
             tuple(bank.corrections_of([memory_id]).get(memory_id, ())),
-            others.get(entry.corrects or 0),
-            others.get(entry.superseded_by or 0),
+            related_entries.get(entry.corrects or 0),
+            related_entries.get(entry.superseded_by or 0),
             kept_back,
         )
 
     def find_conversations(self, words: str) -> list[FoundConversation]:
-        """Those with the words in their title, the last used first, then those in which something said fits, best first."""
-        bank = self._bank
-        known = {one.conversation_id: one for one in bank.conversations()}
-        titled = [one for one in known.values() if words.casefold() in one.title.casefold()]
-        found = {one.conversation_id: FoundConversation(one, None) for one in titled}
-        for message in bank.find_messages(words, limit=MESSAGES_FOUND):
-            place = known[message.conversation_id]
-            found.setdefault(place.conversation_id, FoundConversation(place, message))
-        return list(found.values())
+        """Returns the conversations with the words in their title, most recently used first, then those with matching messages,
+        best match first. Each comes with its best matching message, if any."""
+        conversations = {conversation.conversation_id: conversation for conversation in self._bank.conversations()}
+        matches = {
+            conversation_id: FoundConversation(conversation, None)
+            for conversation_id, conversation in conversations.items()
+            if words.casefold() in conversation.title.casefold()
+        }
+        for message in self._bank.find_messages(words, limit=MESSAGES_FOUND):
+            conversation_id = message.conversation_id
+            if conversation_id not in matches or matches[conversation_id].message is None:
+                matches[conversation_id] = FoundConversation(conversations[conversation_id], message)
+        return list(matches.values())

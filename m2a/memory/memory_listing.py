@@ -1,12 +1,13 @@
-"""Lists what is remembered, a page at a time. A memory is about a subject that it is tied to, or that it names.
+"""Lists memories, one page at a time. A memory is about a subject if it is linked to it or mentions its name.
 
-Nothing here reads all of it but the names in it: whoever lists more than once hands them in.
+Only finding the mentioned names (`naming`) reads all memories, so callers that list several times pass them as `names`.
 """
 
 from datetime import datetime, time, tzinfo
 
 from sqlalchemy import ColumnElement, func, select
 
+from m2a.memory import reply_sources
 from m2a.memory.naming import Naming, naming
 from m2a.memory.schema import concept, entry, entry_concept, entry_photo
 from m2a.memory.sql import from_microseconds, to_microseconds
@@ -23,7 +24,7 @@ def newest_first(
     count: int,
     names: Naming | None = None,
 ) -> list[int]:
-    """The ids of the living entries that the filter lets through, pinned ones first, then the last told: `count` from `start`."""
+    """Returns the ids of `count` live entries that pass the filter, from `start`: pinned ones first, then the newest."""
     return list(
         unit.scalars(
             select(entry.c.memory_id)
@@ -36,30 +37,30 @@ def newest_first(
 
 
 def count(unit: UnitOfWork, wanted: MemoryFilter, zone: tzinfo, names: Naming | None = None) -> int:
-    """How many living entries the filter lets through."""
+    """Returns the number of live entries that pass the filter."""
     these = _conditions(unit, wanted, zone, names)
     return unit.scalar(select(func.count()).select_from(entry).where(*these)) or 0
 
 
 def last_updated(unit: UnitOfWork) -> datetime | None:
-    """When the newest of the living entries was told."""
+    """Returns when the newest live entry was recorded, or None if there are none."""
     last = unit.scalar(select(func.max(entry.c.recorded_at)).where(unit.owns(entry), entry.c.alive))
     return None if last is None else from_microseconds(last)
 
 
 def all_passing(unit: UnitOfWork, wanted: MemoryFilter, zone: tzinfo) -> set[int]:
-    """The ids of all living entries that the filter lets through."""
+    """Returns the ids of all live entries that pass the filter."""
     return set(unit.scalars(select(entry.c.memory_id).where(*_conditions(unit, wanted, zone))))
 
 
 def pinned(unit: UnitOfWork) -> list[int]:
-    """The living entries that are pinned, the oldest pin first."""
+    """Returns the ids of the pinned live entries, oldest pin first."""
     these = (unit.owns(entry), entry.c.pinned_at.is_not(None), entry.c.alive)
     return list(unit.scalars(select(entry.c.memory_id).where(*these).order_by(entry.c.pinned_at)))
 
 
 def subjects(unit: UnitOfWork, limit: int, names: Naming | None = None) -> list[Subject]:
-    """What the living entries are about, the most told first."""
+    """Returns the subjects of the live entries, those with the most entries first."""
     names = naming(unit) if names is None else names
     number, last = func.count().label("number"), func.max(entry.c.recorded_at).label("last")
     rows = unit.execute(
@@ -72,14 +73,14 @@ def subjects(unit: UnitOfWork, limit: int, names: Naming | None = None) -> list[
         .where(unit.owns(concept), entry.c.alive)
         .group_by(concept.c.concept_id, concept.c.name, concept.c.kind)
     )
-    found = []
+    ranked = []
     for row in rows:
-        named = names.get(row.concept_id, {}).values()
-        found.append((row.number + len(named), max([row.last, *named]), row))
-    found.sort(key=lambda one: (-one[0], -one[1], one[2].concept_id))
+        mentioned_at = names.get(row.concept_id, {}).values()
+        ranked.append((row.number + len(mentioned_at), max([row.last, *mentioned_at]), row))
+    ranked.sort(key=lambda item: (-item[0], -item[1], item[2].concept_id))
     return [
-        Subject(row.concept_id, row.name, row.kind, total, from_microseconds(told))
-        for total, told, row in found[:limit]
+        Subject(row.concept_id, row.name, row.kind, total, from_microseconds(last_recorded))
+        for total, last_recorded, row in ranked[:limit]
     ]
 
 
@@ -121,7 +122,11 @@ def _conditions(
             .where(entry_concept.c.owner == entry.c.owner, entry_concept.c.memory_id == entry.c.memory_id)
             .exists()
         )
-        conditions.append(entry.c.memory_id.not_in({number for of_one in names.values() for number in of_one}))
+        conditions.append(
+            entry.c.memory_id.not_in({memory_id for mentions in names.values() for memory_id in mentions})
+        )
+    if wanted.unused:
+        conditions.append(~reply_sources.is_used())
     if wanted.with_photos:
         conditions.append(
             entry.c.memory_id.in_(select(entry_photo.c.memory_id).where(unit.owns(entry_photo)).distinct())

@@ -1,4 +1,4 @@
-"""What is known, by subject: of each of those told of most the newest memories, in their own words. Nothing here reads all."""
+"""Summarises the memory: the newest memories about each of the most frequent subjects, in their own words."""
 
 from datetime import tzinfo
 
@@ -8,26 +8,28 @@ from m2a.memory.naming import naming
 from m2a.memory.unit_of_work import UnitOfWork
 from m2a.types import MemoryFilter, SubjectSummary
 
-SUBJECTS = 6  # most that are summed up; behind them the memories that name none
-LINES = 3  # memories of each
+SUBJECTS = 6  # at most; memories about no subject follow them
+LINES = 3  # memories about each subject
 
 
 def summary(unit: UnitOfWork, reader: EntryReader, zone: tzinfo) -> list[SubjectSummary]:
-    """The subjects that are told of most, and at last what names none. Each memory stands under one subject alone."""
-    told: list[int] = []
-    found = []
+    """Returns the most frequent subjects with their newest memories, and last the memories about no subject.
+
+    A memory appears under one subject only.
+    """
+    listed: list[int] = []
+    summaries = []
     names = naming(unit)
-    named = memory_listing.subjects(unit, SUBJECTS, names)
-    for subject in [*named, None]:
-        wanted = MemoryFilter(concept_id=subject.concept_id) if subject else MemoryFilter(about_nobody=True)
-        count = LINES + len(told)
-        newest = memory_listing.newest_first(unit, wanted, zone, start=0, count=count, names=names)
-        ids = [number for number in newest if number not in told][:LINES]
+    for subject in [*memory_listing.subjects(unit, SUBJECTS, names), None]:
+        of_subject = MemoryFilter(concept_id=subject.concept_id) if subject else MemoryFilter(about_nobody=True)
+        count = LINES + len(listed)
+        newest = memory_listing.newest_first(unit, of_subject, zone, start=0, count=count, names=names)
+        ids = [memory_id for memory_id in newest if memory_id not in listed][:LINES]
         if not ids:
             continue
-        told += ids
+        listed += ids
         entries = reader.get(unit, ids)
-        number = subject.memories if subject else memory_listing.count(unit, wanted, zone, names)
-        last = subject.last_updated if subject else max(one.recorded_at for one in entries.values())
-        found.append(SubjectSummary(subject, tuple(entries[i] for i in ids), number, last))
-    return found
+        total = subject.memories if subject else memory_listing.count(unit, of_subject, zone, names)
+        last = subject.last_updated if subject else max(entry.recorded_at for entry in entries.values())
+        summaries.append(SubjectSummary(subject, tuple(entries[memory_id] for memory_id in ids), total, last))
+    return summaries

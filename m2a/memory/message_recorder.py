@@ -1,4 +1,4 @@
-"""Takes a message in, with its photos: both are stored, or neither is."""
+"""Stores a message together with its photos, or neither."""
 
 import logging
 from collections.abc import Sequence
@@ -18,11 +18,11 @@ logger = logging.getLogger(__name__)
 
 
 class MessageRefusedError(UserError, ValueError):
-    """A message is not taken; the message is a sentence for the user."""
+    """A message cannot be accepted. The error's text tells the user why."""
 
 
 class MessageRecorder:
-    """Stores what is said and shown, in one transaction after the photos' files are on disk."""
+    """Stores messages, each in one transaction that commits after the files of its photos are on disk."""
 
     def __init__(self, stores: Stores) -> None:
         self._database = stores.database
@@ -52,10 +52,10 @@ class MessageRecorder:
         decoded = self._decoded(photos, photo_names)
         stored: list[Photo] = []
         try:
-            # The files come after the lock, so that a database that is locked leaves none behind, and before the rows.
+            # Files are written after the lock is taken, so that a locked database leaves none behind, and before the rows.
             with self._database.write(owner) as unit:
                 for photo in decoded:
-                    stored.append(self._photos.write_blob(owner, photo))  # one by one: the second may not fit the disk
+                    stored.append(self._photos.write_blob(owner, photo))  # noted one by one, as a later one may fail
                 if conversation_id is None:
                     conversation_id = conversations.start(unit, said_at).conversation_id
                 if replaces is not None:
@@ -93,14 +93,14 @@ class MessageRecorder:
         replaced = self._raw.get(unit, [message_id]).get(message_id)
         if replaced is None or replaced.conversation_id != conversation_id or replaced.role != role:
             raise MessageRefusedError(
-                f"Message {message_id} cannot be replaced: it is not a {role} message of this chat."
+                f"Message {message_id} cannot be replaced, because it is not a {role} message in this conversation."
             )
 
     def _take_back(self, owner: str, photos: Sequence[Photo]) -> None:
-        """Remove the files of photos that no row names, after a transaction that failed."""
+        """Deletes the photo files of a failed transaction, unless other rows use them."""
         if not photos:
             return
         try:
             self._photos.remove_files(owner, [photo.photo_id for photo in photos])
-        except (SQLAlchemyError, OSError):  # the caller is told of what failed first; `m2a repair` removes the files
-            logger.warning("The files of a refused message's photos stay behind.", exc_info=True)
+        except (SQLAlchemyError, OSError):  # the caller gets the first error; `m2a repair` removes the files
+            logger.warning("The photo files of a refused message could not be removed.", exc_info=True)

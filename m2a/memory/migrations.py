@@ -1,8 +1,8 @@
-"""Brings a database of an older schema version to the newest. No version of M2A refuses an older memory.
+"""Migrates a database from an older schema version to the newest. M2A opens the databases of all its earlier versions.
 
-A migration is frozen: it says in SQL what its version changed, and uses neither the tables of `schema`, which are the newest,
-nor code that may change. What needs the program's own rules (which words a forgotten memory held) is left to
-`old_forgettings.withhold_forgotten_entries`, which runs when the schema is the newest.
+A migration never changes: it states in SQL what its version changed, and uses neither the tables in `schema`, which are the
+newest, nor other code that may change. Work that needs the program's current rules (finding the words of a forgotten memory)
+is left to `old_forgettings.withhold_forgotten_entries`, which runs once the schema is up to date.
 """
 
 import json
@@ -13,16 +13,16 @@ from sqlalchemy import Connection, Row, text
 
 from m2a.memory.schema import SCHEMA_VERSION
 
-# Who wrote entries under schema version 1 other than a language model: whatever else is a model's name.
+# The authors of entries under schema version 1 that are not language models; every other name is that of a model.
 _CHECKED_WRITERS = ("offline rules", "the user", "M2A")
 
-# What `old_forgettings` and `restoration` have to know of what schema version 1 left.
+# Settings that tell `old_forgettings` and `restoration` what schema version 1 left behind.
 LAST_HISTORY_OF_VERSION_1 = "last_history_of_schema_1"
 FORGOTTEN_BEFORE_WITHHOLDING = "forgotten_before_words_were_withheld"
 
 
 def migrate(connection: Connection, version: int) -> None:
-    """Run every migration after `version`, in order, in the caller's transaction."""
+    """Runs all migrations after `version`, in order, in the caller's transaction."""
     is_sqlite = connection.dialect.name == "sqlite"
     types = {
         "id": "INTEGER" if is_sqlite else "BIGINT",
@@ -39,7 +39,7 @@ def migrate(connection: Connection, version: int) -> None:
         _execute(connection, "UPDATE setting SET value = :version WHERE key = 'schema_version'", version=str(number))
 
 
-# Version 2: an entry says what it rests on and corrects, words can be withheld, and no update records repeat memories.
+# Version 2: entries record what they rest on and what they correct, words can be withheld, and update records are gone.
 
 _VERSION_2 = """
 ALTER TABLE owner ADD COLUMN last_forgetting_id {id} DEFAULT '0' NOT NULL;
@@ -98,7 +98,7 @@ CREATE TABLE message_reading (
 )
 """
 
-# Made by databases of version 1 when they were opened, some never.
+# Version 1 created these tables when a database was opened, so some databases lack them.
 _RANKED_TABLES = """
 CREATE TABLE IF NOT EXISTS ranked_record (
     owner VARCHAR(32) NOT NULL,
@@ -124,8 +124,8 @@ CREATE TABLE IF NOT EXISTS ranked_count (
 """
 
 
-# Users can say what a photo does not show, photos that nobody named are captioned too, and which message a reply answers is a
-# column.
+# Version 3: users can say what a photo does not show, photos without a name are captioned too, and a column says which message
+# a reply answers.
 _VERSION_3 = """
 ALTER TABLE concept_photo ADD COLUMN is_denied BOOLEAN DEFAULT {false} NOT NULL;
 ALTER TABLE photo ADD COLUMN captioned_by TEXT DEFAULT '' NOT NULL;
@@ -133,7 +133,7 @@ UPDATE photo SET captioned_by = 'schema version 2' WHERE caption <> '';
 ALTER TABLE trace ADD COLUMN answers {id} DEFAULT '0' NOT NULL
 """
 
-# What was erased leaves a receipt.
+# Version 4: erasures leave receipts.
 _VERSION_4 = """
 CREATE TABLE receipt (
     receipt_id {serial} NOT NULL,
@@ -146,7 +146,7 @@ CREATE TABLE receipt (
 )
 """
 
-# An owner has settings, and what was refused in past turns can be kept from one place.
+# Version 5: owners have settings, and refused memories of past turns are listed in one place.
 _VERSION_5 = """
 CREATE TABLE owner_setting (
     owner VARCHAR(32) NOT NULL,
@@ -163,7 +163,7 @@ CREATE TABLE held_memory (
 )
 """
 
-# Memories can be pinned, have a last day, and be kept without being used.
+# Version 6: memories can be pinned, can have a last day, and can be kept without being used.
 _VERSION_6 = """
 ALTER TABLE entry ADD COLUMN pinned_at BIGINT;
 ALTER TABLE entry ADD COLUMN used_until VARCHAR(10);
@@ -180,7 +180,7 @@ CREATE TABLE kept_back (
 CREATE INDEX kept_back_by_forgetting ON kept_back (owner, forgetting_id)
 """
 
-# What a turn took is kept with its reply, and what nothing is wrong with is not found again.
+# Version 7: the cost of a turn is stored with its reply, and dismissed findings are stored.
 _VERSION_7 = """
 CREATE TABLE turn_cost (
     owner VARCHAR(32) NOT NULL,
@@ -204,10 +204,10 @@ CREATE TABLE dismissed_finding (
 )
 """
 
-# A search passes over what the user edited.
+# Version 8: an index for searches, which skip messages that the user has edited.
 _VERSION_8 = "CREATE INDEX message_by_replaced ON message (owner, replaces)"
 
-# What replies rest on, and whether a change of theirs holds, is asked of SQL; until then it stood in JSON alone.
+# Version 9: columns say what replies rest on and how many of their changes stand, which was only in JSON before.
 _VERSION_9 = """
 ALTER TABLE trace ADD COLUMN changes INTEGER DEFAULT '0' NOT NULL;
 CREATE TABLE reply_source (
@@ -234,7 +234,7 @@ def _to_version_2(connection: Connection) -> None:
 
 
 def _drop_update_records(connection: Connection) -> None:
-    """They hold the words of the memories whose change they record; that it changed stands in the history."""
+    """Deletes update records, which repeat the text of changed memories; the history already records the changes."""
     records = _rows(connection, "SELECT owner, memory_id FROM entry WHERE kind = 'update record'")
     for row in records:
         this = {"owner": row.owner, "memory_id": row.memory_id}
@@ -244,7 +244,7 @@ def _drop_update_records(connection: Connection) -> None:
 
 
 def _rewrite_history(connection: Connection) -> None:
-    """A replaced entry's last row names its successor. Reasons quoted the user and other memories: they are emptied."""
+    """Names the successor in the last row of a replaced entry, and empties reasons, which quoted the user and other memories."""
     _execute(
         connection,
         """UPDATE entry_history SET change = 'superseded', successor_id = (
@@ -258,7 +258,7 @@ def _rewrite_history(connection: Connection) -> None:
 
 
 def _leave_entries_their_own_evidence(connection: Connection) -> None:
-    """The evidence of what was replaced had been put before that of what took its place."""
+    """Removes from an entry the evidence of the entry that it replaced, which version 1 had added."""
     _execute(
         connection,
         """DELETE FROM entry_evidence WHERE EXISTS (
@@ -289,7 +289,7 @@ def _note_what_entries_rest_on(connection: Connection) -> None:
 
 
 def _note_what_was_forgotten(connection: Connection) -> None:
-    """Each entry that was deleted for good is a forgetting of its own, with all that it had superseded."""
+    """Turns each entry that was deleted for good into a forgetting of its own, with everything that it had superseded."""
     gone = _rows(
         connection,
         "SELECT owner, memory_id FROM entry WHERE NOT alive AND successor_id IS NULL ORDER BY owner, memory_id",
@@ -300,9 +300,9 @@ def _note_what_was_forgotten(connection: Connection) -> None:
             "UPDATE owner SET last_forgetting_id = last_forgetting_id + 1 WHERE owner = :owner",
             owner=row.owner,
         )
-        waiting = [row.memory_id]
-        while waiting:
-            memory_id = waiting.pop()
+        pending = [row.memory_id]
+        while pending:
+            memory_id = pending.pop()
             _execute(
                 connection,
                 """INSERT INTO forgotten_entry (owner, forgetting_id, memory_id, was_alive)
@@ -311,7 +311,7 @@ def _note_what_was_forgotten(connection: Connection) -> None:
                 owner=row.owner,
                 memory_id=memory_id,
             )
-            waiting += [
+            pending += [
                 older.memory_id
                 for older in _rows(
                     connection,
@@ -325,7 +325,7 @@ def _note_what_was_forgotten(connection: Connection) -> None:
 
 
 def _rewrite_traces(connection: Connection) -> None:
-    """The changes that a reply made, as version 2 tells them; with a forgetting goes its id, by which it is taken back."""
+    """Converts the changes of replies to the form of version 2, with the id of each forgetting for undoing it."""
     forgettings = {
         (row.owner, row.memory_id): row.forgetting_id
         for row in _rows(connection, "SELECT owner, memory_id, forgetting_id FROM forgotten_entry WHERE was_alive")
@@ -427,10 +427,10 @@ _MIGRATIONS: Mapping[int, tuple[str, Callable[[Connection], None] | None]] = {
 
 
 def _traces(connection: Connection) -> list[tuple[str, int, dict[str, Any]]]:
-    """Owner, message and how the reply came about, of every reply of which that was kept."""
+    """Returns (owner, message id, trace) for every reply with a trace."""
     rows = _rows(connection, "SELECT owner, message_id, steps FROM trace")
     loaded = [(row.owner, row.message_id, json.loads(row.steps)) for row in rows]
-    return [one for one in loaded if isinstance(one[2], dict)]
+    return [row for row in loaded if isinstance(row[2], dict)]
 
 
 def _tell_index(connection: Connection, owner: str, memory_id: int) -> None:

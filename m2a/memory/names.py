@@ -1,11 +1,11 @@
-"""The names in a question: capitalised words that do not begin a sentence."""
+"""Finds the names in a question: capitalised words that do not begin a sentence."""
 
 import re
 from collections.abc import Collection, Mapping
 
 from m2a.memory.words import finished_words
 
-# A name in fewer records may be a common word there: "Little Women" asks for none of the records with little in them.
+# In fewer records, a name may just be a common word: "Little Women" does not ask for records that contain "little".
 _HELD = 5
 
 _RUN = re.compile(r"[A-Z][\w'’-]*(?:\s+[A-Z][\w'’-]*)*")
@@ -19,21 +19,24 @@ _CALENDAR = frozenset(
 
 
 def names_in(text: str) -> list[frozenset[str]]:
-    """The finished words of each name, in order. Capitalised words in a row are one name; months and weekdays are none."""
-    found = []
+    """Returns the finished words of each name, in order.
+
+    Consecutive capitalised words are one name. Months and weekdays are not names.
+    """
+    names = []
     for run in _RUN.finditer(text):
         before = text[: run.start()].rstrip()
         begins = not before or before.endswith(_SENTENCE_END)
         name = run[0].partition(" ")[2] if begins else run[0]
         if words := frozenset(finished_words(name)) - _CALENDAR:
-            found.append(words)
-    return found
+            names.append(words)
+    return names
 
 
 def known_names(text: str, holding: Mapping[str, int], speakers: Collection[str]) -> list[frozenset[str]]:
-    """The names in the question that the memory knows: several records hold each of their words, and they are no speaker's.
+    """Returns the names in the question that the memory knows: several records contain each word, and it is not a speaker's.
 
-    `holding` says how many records hold a finished word; `speakers` are the finished words of the speakers' names.
+    `holding` gives the number of records that contain a finished word; `speakers` are the finished words of speakers' names.
     """
     return [
         name

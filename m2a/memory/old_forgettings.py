@@ -1,4 +1,4 @@
-"""What was forgotten under schema version 1, when no words were withheld: they are withheld once the schema is the newest."""
+"""Withholds the words of entries that were forgotten under schema version 1, which did not withhold words."""
 
 from sqlalchemy import Connection, delete, select
 
@@ -16,16 +16,16 @@ from m2a.types import MessageSpan
 
 
 def withhold_forgotten_entries(database: Database) -> None:
-    """Withhold what entries held that were forgotten under schema version 1, and the requests to forget them.
+    """Withholds the words of entries that were forgotten under schema version 1, and of the requests to forget them.
 
-    Does nothing once that is done.
+    Does nothing if this is already done.
     """
-    owed = setting.c.key == FORGOTTEN_BEFORE_WITHHOLDING
+    is_due = setting.c.key == FORGOTTEN_BEFORE_WITHHOLDING
     with database.snapshot() as connection:
-        if connection.scalar(select(setting.c.value).where(owed)) is None:
+        if connection.scalar(select(setting.c.value).where(is_due)) is None:
             return
     with database.transaction() as connection:
-        if connection.execute(delete(setting).where(owed)).rowcount:
+        if connection.execute(delete(setting).where(is_due)).rowcount:
             _withhold_forgotten_entries(connection)
 
 
@@ -47,6 +47,6 @@ def _withhold_forgotten_entries(connection: Connection) -> None:
             if any(change.get("forgetting_id") == forgetting_id for change in steps.get("changes", ()))
         ]
         for request in raw.as_logged(unit, asking).values():
-            said = {span for gone in entries for span in spans_saying(gone.text, request.text)}
-            requests |= {MessageSpan(request.message_id, *span) for span in said}
+            spans = {span for gone in entries for span in spans_saying(gone.text, request.text)}
+            requests |= {MessageSpan(request.message_id, *span) for span in spans}
         forgetter.withhold(unit, forgetting_id, entries, requests)

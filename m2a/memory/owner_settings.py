@@ -1,4 +1,4 @@
-"""What an owner set."""
+"""The settings of an owner."""
 
 import json
 from typing import get_args
@@ -13,12 +13,12 @@ _RULE = "memory_rule"
 
 
 def memory_rule(unit: UnitOfWork) -> MemoryRule:
-    """When memories are written; by default at once, and no card numbers, passwords and keys."""
-    found = read(unit, _RULE)
-    if found is None:
+    """Returns the rule for when memories are written; by default at once, but no card numbers, passwords or keys."""
+    value = read(unit, _RULE)
+    if value is None:
         return MemoryRule()
-    stored = json.loads(found)
-    never = frozenset(one for one in get_args(Category) if one in stored["never"])
+    stored = json.loads(value)
+    never = frozenset(category for category in get_args(Category) if category in stored["never"])
     return MemoryRule(bool(stored["after_review"]), never)
 
 

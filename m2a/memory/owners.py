@@ -1,4 +1,4 @@
-"""Whose memory it is. Keys are made by us (32 hex digits); names come from the login."""
+"""The owners of memories. M2A generates their keys (32 hex digits); their names come from the login."""
 
 from uuid import uuid4
 
@@ -10,7 +10,7 @@ from m2a.memory.schema import owner, pending_update
 
 
 def owner_named(database: Database, name: str) -> str:
-    """The key of the owner of that name, who is made if there is none."""
+    """Returns the key of the owner with that name, who is created if necessary."""
     with database.transaction() as connection:
         key = connection.scalar(select(owner.c.owner).where(owner.c.name == name))
         if key is None:
@@ -20,19 +20,19 @@ def owner_named(database: Database, name: str) -> str:
 
 
 def all_owners(database: Database) -> list[str]:
-    """Every owner's key, in the order of the names."""
+    """Returns the keys of all owners, ordered by name."""
     with database.snapshot() as connection:
         return list(connection.scalars(select(owner.c.owner).order_by(owner.c.name)))
 
 
 def owners_with_pending_updates(database: Database) -> list[str]:
-    """The owners of whom updates are to be done; those that were set aside do not count."""
-    waiting = select(pending_update.c.owner).where(~pending_update.c.set_aside).distinct()
+    """Returns the owners with pending updates, not counting updates that were set aside."""
+    pending = select(pending_update.c.owner).where(~pending_update.c.set_aside).distinct()
     with database.snapshot() as connection:
-        return list(connection.scalars(waiting))
+        return list(connection.scalars(pending))
 
 
 def owners_with_uncaptioned_photos(database: Database) -> list[str]:
-    """The owners of photos that nobody has looked at for a caption yet."""
+    """Returns the owners of photos that were never captioned."""
     with database.snapshot() as connection:
         return photo_captions.owners_with_uncaptioned_photos(connection)

@@ -1,8 +1,8 @@
 """One path of a search: the hits of the index, and which records SQL confirms behind them."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from itertools import islice
 
 from m2a.memory.index import IndexHit, PhotoHit
 from m2a.memory.raw_message_store import RawMessageStore
@@ -22,42 +22,41 @@ _SPARE_OF_TIES = 0.5
 _MORE = 8  # times as many where that was not enough
 
 
-class Candidate(NamedTuple):
-    """A record as a path found it; `version` is None where a photo led to it."""
-
-    score: float
-    matched: float
-    version: int | None
-
-
 @dataclass(slots=True)
 class PathSearch:
-    """One path's hits so far, and how to get more of them."""
+    """What one path found so far: of `limit` hits of the index those that SQL confirms, best first."""
 
-    fetch: Callable[[int], Fetched]
     last_limit: int
     depth: int
     has_ties: bool = False
     limit: int = 0
     hits: Fetched = ()
-    ranking: dict[RecordKey, Candidate] = field(default_factory=dict)
+    ranking: dict[RecordKey, IndexHit] = field(default_factory=dict)
 
-    def fetch_more(self) -> None:
+    def raise_limit(self) -> int:
+        """Ask for more than before; for how many."""
         spare = max(_SPARE, round(_SPARE_OF_TIES * self.depth)) if self.has_ties else _SPARE
         self.limit = min(self.limit * _MORE, self.last_limit) if self.limit else self.depth + spare
-        self.hits = self.fetch(self.limit)
+        return self.limit
+
+    @property
+    def first(self) -> Iterable[RecordKey]:
+        """Those of the ranking that count, as deep as the path goes."""
+        return islice(self.ranking, self.depth)
 
     @property
     def is_settled(self) -> bool:
         """Nothing further down can get among the first: enough of them are confirmed, and no tie goes on unseen."""
         if len(self.hits) < self.limit or self.limit >= self.last_limit:
             return True
-        confirmed = list(self.ranking.values())
-        return len(confirmed) >= self.depth and confirmed[self.depth - 1].score > self.hits[-1].score
+        if len(self.ranking) < self.depth:
+            return False
+        last = next(islice(self.ranking.values(), self.depth - 1, None))
+        return last.score > self.hits[-1].score
 
 
 class Confirmation:
-    """Confirms the hits of one search: a record that is this owner's, alive, and of the version that was found.
+    """Confirms the hits of searches side by side: a record that is this owner's, alive, and of the version that was found.
 
     Of messages only those before the message `before` are confirmed, where that is given, of entries those `within`. A
     message that the user edited is not: another has taken its place.
@@ -67,48 +66,47 @@ class Confirmation:
         self,
         raw: RawMessageStore,
         semantic: SemanticMemoryStore,
-        owner: str,
         kinds: Collection[RecordKind],
         before: int | None,
         within: Collection[int] | None = None,
     ) -> None:
         self._raw = raw
         self._semantic = semantic
-        self._owner = owner
         self._kinds = kinds
         self._before = before
         self._within = None if within is None else frozenset(within)
         self._versions: dict[RecordKey, int] = {}
+        self._looked_up: set[RecordKey] = set()
         self._edited: frozenset[int] | None = None
 
-    def confirm(self, unit: UnitOfWork, search: PathSearch) -> None:
-        """Fill the path's ranking with what is confirmed of its hits."""
-        found = self._candidates(unit, search.hits)
-        self._look_up(unit, found.keys() - self._versions.keys())
+    def confirm(self, unit: UnitOfWork, searches: Sequence[PathSearch], fetched: Sequence[Fetched]) -> None:
+        """Give each of the searches what the index fetched for it, and fill its ranking with what is confirmed of that."""
+        holders = self._holders(unit, {hit.photo_id for hits in fetched for hit in hits if isinstance(hit, PhotoHit)})
+        keys = {hit.key for hits in fetched for hit in hits if isinstance(hit, IndexHit)}
+        self._look_up(unit, keys.union(*holders.values()))
         versions = self._versions
-        search.ranking = {
-            key: candidate._replace(version=versions[key]) if candidate.version is None else candidate
-            for key, candidate in found.items()
-            if key in versions and candidate.version in (None, versions[key])
-        }
+        for search, hits in zip(searches, fetched, strict=True):
+            search.hits = hits
+            search.ranking = {}
+            for hit in hits:
+                if isinstance(hit, IndexHit):
+                    if versions.get(hit.key) == hit.version:
+                        search.ranking[hit.key] = hit
+                    continue
+                for key in holders.get(hit.photo_id, ()):
+                    if key in versions:
+                        search.ranking.setdefault(key, IndexHit(key, versions[key], hit.score))
 
-    def _candidates(self, unit: UnitOfWork, hits: Fetched) -> dict[RecordKey, Candidate]:
-        """Records in the order of the hits; a photo stands for all that hold it, oldest first."""
-        photo_ids = [hit.photo_id for hit in hits if isinstance(hit, PhotoHit)]
-        holders: dict[RecordKind, dict[str, list[int]]] = {}
+    def _holders(self, unit: UnitOfWork, photo_ids: Collection[str]) -> Mapping[str, list[RecordKey]]:
+        """The records that a photo stands for: all that hold it, oldest first."""
+        holders: dict[str, list[RecordKey]] = {}
         if photo_ids and "entry" in self._kinds:
-            holders["entry"] = self._semantic.with_photos(unit, photo_ids)
+            for photo_id, memory_ids in self._semantic.with_photos(unit, photo_ids).items():
+                holders.setdefault(photo_id, []).extend(RecordKey("entry", number) for number in memory_ids)
         if photo_ids and "message" in self._kinds:
-            holders["message"] = self._raw.with_photos(unit, photo_ids)
-        found: dict[RecordKey, Candidate] = {}
-        for hit in hits:
-            if isinstance(hit, IndexHit):
-                found[hit.key] = Candidate(hit.score, hit.matched, hit.version)
-                continue
-            for kind, of_photo in holders.items():
-                for record_id in of_photo.get(hit.photo_id, ()):
-                    found.setdefault(RecordKey(kind, record_id), Candidate(hit.score, 1.0, None))
-        return found
+            for photo_id, message_ids in self._raw.with_photos(unit, photo_ids).items():
+                holders.setdefault(photo_id, []).extend(RecordKey("message", number) for number in message_ids)
+        return holders
 
     def within_reach(self, unit: UnitOfWork, keys: Iterable[RecordKey]) -> list[RecordKey]:
         """Those among the keys that this search may find, if they are there."""
@@ -127,6 +125,7 @@ class Confirmation:
 
     def _look_up(self, unit: UnitOfWork, keys: Iterable[RecordKey]) -> None:
         """The versions of those among the keys that are alive and this owner's."""
-        keys = self.within_reach(unit, keys)
-        if keys:
-            self._versions |= record_versions(unit, keys)
+        new = set(keys) - self._looked_up
+        self._looked_up |= new
+        if reachable := self.within_reach(unit, new):
+            self._versions |= record_versions(unit, reachable)

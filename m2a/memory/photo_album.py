@@ -1,4 +1,4 @@
-"""One owner's photos, with their captions and what is known of them."""
+"""One owner's photos, with their captions and what is recognised in them."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +11,7 @@ from m2a.types import Message, Photo, Recognition
 
 
 class PhotoAlbum:
-    """Every call blocks, and raises `LookupError` for a photo that is not this owner's, and for one that was forgotten."""
+    """The photos of one owner. Every call blocks; raises `LookupError` for another owner's photo or a forgotten one."""
 
     def __init__(self, owner: str, stores: Stores) -> None:
         self._owner = owner
@@ -36,28 +36,28 @@ class PhotoAlbum:
         return self._store.thumbnail(self._owner, photo_id)
 
     def caption(self, photo_id: str) -> str:
-        """The photo's caption, "" where none was made."""
+        """Returns the photo's caption, or "" if it has none."""
         return self.captions([photo_id]).get(photo_id, "")
 
     def captions(self, photo_ids: Sequence[str]) -> dict[str, str]:
-        """The captions of those photos that have one."""
+        """Returns, by photo id, the captions of the photos that have one."""
         if not photo_ids:
             return {}
         with self._database.read(self._owner) as unit:
             return photo_captions.captions_of(unit, photo_ids)
 
     def set_caption(self, photo_id: str, caption: str, *, captioner_id: str = "unknown") -> None:
-        """Keep a photo's caption, "" where there is nothing to say; the messages that show it are found by it."""
+        """Stores a photo's caption, which may be empty, and has the messages that show the photo indexed with it."""
         with self._database.write(self._owner) as unit:
             photo_captions.set_caption(unit, photo_id, caption, captioner_id)
 
     def uncaptioned(self) -> list[str]:
-        """The photos that nobody has looked at for a caption yet, the oldest first."""
+        """Returns the ids of the photos that were never captioned, oldest first."""
         with self._database.read(self._owner) as unit:
             return photo_captions.uncaptioned(unit)
 
     def recognition(self, photo_id: str, shown: Message) -> Recognition:
-        """What is known of a photo of the message: which named thing it shows, and when it was shown before."""
+        """Returns which named thing a photo of the message shows, and when the photo was shown before."""
         recogniser = self._retrieval().recogniser
         with self._database.read(self._owner) as unit:
             concepts = concept_store.concepts(unit)
@@ -67,11 +67,11 @@ class PhotoAlbum:
         )
 
     def as_stored(self, picture: bytes) -> bytes:
-        """A picture re-encoded as it would be stored; nothing is. Raises `PhotoRefusedError`."""
+        """Returns a picture re-encoded as for storage, without storing it. Raises `PhotoRefusedError`."""
         return self._store.decode(picture).data
 
     def _check(self, photo_id: str) -> None:
         with self._database.read(self._owner) as unit:
-            gone = forgotten_photos(unit, [photo_id])
-            if gone and not kept_back.has_photo(unit, photo_id):
+            forgotten = forgotten_photos(unit, [photo_id])
+            if forgotten and not kept_back.has_photo(unit, photo_id):
                 raise PhotoNotFoundError(f"There is no photo {photo_id!r}.")

@@ -1,4 +1,4 @@
-"""The captions of an owner's photos: made once per photo, and found with the messages that show it."""
+"""The captions of an owner's photos. Each is made once per photo and indexed with the messages that show it."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
@@ -14,24 +14,24 @@ from m2a.types import Message
 
 
 def captions_of(unit: UnitOfWork, photo_ids: Iterable[str]) -> dict[str, str]:
-    """The captions that were made of the photos and say something; none of a photo that was forgotten."""
-    found: dict[str, str] = {}
-    for some in chunks(sorted(set(photo_ids))):
+    """Returns, by photo id, the captions that are not empty, except those of forgotten photos."""
+    captions: dict[str, str] = {}
+    for chunk in chunks(sorted(set(photo_ids))):
         rows = select(photo.c.photo_id, photo.c.caption).where(
-            unit.owns(photo), photo.c.photo_id.in_(some), photo.c.caption != ""
+            unit.owns(photo), photo.c.photo_id.in_(chunk), photo.c.caption != ""
         )
-        found |= dict(unit.execute(rows).all())
-    for photo_id in forgotten_photos(unit, found):
-        del found[photo_id]
-    return found
+        captions |= dict(unit.execute(rows).all())
+    for photo_id in forgotten_photos(unit, captions):
+        del captions[photo_id]
+    return captions
 
 
 def uncaptioned(unit: UnitOfWork) -> list[str]:
-    """The photos that nobody has looked at for a caption yet, the oldest first; none that was forgotten."""
+    """Returns the ids of the photos that were never captioned, oldest first, without forgotten ones."""
     rows = select(photo.c.photo_id).where(unit.owns(photo), photo.c.captioned_by == "")
-    found = list(unit.scalars(rows.order_by(photo.c.added_at, photo.c.photo_id)))
-    gone = forgotten_photos(unit, found)
-    return [photo_id for photo_id in found if photo_id not in gone]
+    photo_ids = list(unit.scalars(rows.order_by(photo.c.added_at, photo.c.photo_id)))
+    forgotten = forgotten_photos(unit, photo_ids)
+    return [photo_id for photo_id in photo_ids if photo_id not in forgotten]
 
 
 def owners_with_uncaptioned_photos(connection: Connection) -> list[str]:
@@ -39,7 +39,7 @@ def owners_with_uncaptioned_photos(connection: Connection) -> list[str]:
 
 
 def set_caption(unit: UnitOfWork, photo_id: str, caption: str, captioner_id: str) -> None:
-    """Keep the caption, "" where there is nothing to say, and have the messages that show the photo indexed with it."""
+    """Stores the caption, which may be empty, and has the messages that show the photo indexed with it."""
     this = unit.owns(photo) & (photo.c.photo_id == photo_id)
     unit.execute(update(photo).where(this).values(caption=caption, captioned_by=captioner_id))
     shown_in = select(message_photo.c.message_id).where(unit.owns(message_photo), message_photo.c.photo_id == photo_id)
@@ -48,32 +48,34 @@ def set_caption(unit: UnitOfWork, photo_id: str, caption: str, captioner_id: str
 
 
 def with_captions(unit: UnitOfWork, messages: Sequence[Message]) -> list[Message]:
-    """The messages as they are found: the captions of their photos stand behind their words."""
-    captions = captions_of(unit, (photo_id for one in messages for photo_id in one.photos))
+    """Returns the messages as they are indexed, with the captions of their photos appended to their text."""
+    captions = captions_of(unit, (photo_id for message in messages for photo_id in message.photos))
     return [
-        replace(one, text=" ".join(filter(None, (one.text, *_said_of(one, captions))))) if one.photos else one
-        for one in messages
+        replace(message, text=" ".join(filter(None, (message.text, *_captions_in(message, captions)))))
+        if message.photos
+        else message
+        for message in messages
     ]
 
 
 def showing(unit: UnitOfWork, query: str, limit: int) -> list[int]:
-    """The messages of the user whose photos' captions hold words of the query, most words first, then the newest."""
-    wanted = set(finished_words(query))
+    """Returns the ids of messages with photos whose captions contain words of the query, most words first, then newest."""
+    query_words = set(finished_words(query))
     captioned = select(photo.c.photo_id, photo.c.caption).where(unit.owns(photo), photo.c.caption != "")
-    met = {
+    matches = {
         photo_id: len(words)
         for photo_id, caption in unit.execute(captioned)
-        if (words := wanted & set(finished_words(caption)))
+        if (words := query_words & set(finished_words(caption)))
     }
-    found: dict[int, int] = {}
-    for some in chunks(sorted(met)):
+    scores: dict[int, int] = {}
+    for chunk in chunks(sorted(matches)):
         rows = select(message_photo.c.message_id, message_photo.c.photo_id).where(
-            unit.owns(message_photo), message_photo.c.photo_id.in_(some)
+            unit.owns(message_photo), message_photo.c.photo_id.in_(chunk)
         )
         for message_id, photo_id in unit.execute(rows):
-            found[message_id] = max(found.get(message_id, 0), met[photo_id])
-    return sorted(found, key=lambda message_id: (-found[message_id], -message_id))[:limit]
+            scores[message_id] = max(scores.get(message_id, 0), matches[photo_id])
+    return sorted(scores, key=lambda message_id: (-scores[message_id], -message_id))[:limit]
 
 
-def _said_of(message: Message, captions: dict[str, str]) -> Collection[str]:
+def _captions_in(message: Message, captions: dict[str, str]) -> Collection[str]:
     return dict.fromkeys(captions[photo_id] for photo_id in message.photos if photo_id in captions)

@@ -1,6 +1,6 @@
-"""Decoding photos that strangers may have made: each in a child process of its own, with limits, its reply not trusted.
+"""Decodes untrusted photos, each in its own child process with limits, whose reply is not trusted either.
 
-A fresh child costs about 0.05 s; a child kept for the next photo would let one photo tamper with another owner's.
+Starting a child costs about 0.05 s. Reusing it would let one photo tamper with the next, which may be another owner's.
 """
 
 import json
@@ -26,31 +26,33 @@ _AS_JPEG = "open it in a photo program, save it as a JPEG, and send that"
 
 SENTENCES = {
     "damaged": f"This photo is damaged: it cannot be read to its end. Send the original again, or {_AS_JPEG}.",
-    "side": f"This photo measures {{width:,}} × {{height:,}} pixels; M2A takes up to {MAX_SIDE:,} a side: {_SMALLER}.",
+    "side": (
+        f"This photo measures {{width:,}} × {{height:,}} pixels, and M2A accepts up to {MAX_SIDE:,} a side; {_SMALLER}."
+    ),
     "pixels": (
-        f"This photo measures {{width:,}} × {{height:,}} pixels; M2A takes up to {MAX_PIXELS // 1_000_000} million "
-        f"pixels: {_SMALLER}."
+        f"This photo measures {{width:,}} × {{height:,}} pixels, and M2A accepts up to {MAX_PIXELS // 1_000_000} million "
+        f"pixels; {_SMALLER}."
     ),
     "memory": (
-        f"This photo unpacks to far more than the {MAX_PIXELS // 1_000_000} million pixels that M2A takes: {_SMALLER}."
+        f"This photo unpacks to far more than the {MAX_PIXELS // 1_000_000} million pixels that M2A accepts; {_SMALLER}."
     ),
-    "complex": f"This photo has too much detail to be kept in {MAX_BYTES // 1_000_000} MB: {_SMALLER}.",
+    "complex": f"This photo has too much detail to fit into {MAX_BYTES // 1_000_000} MB; {_SMALLER}.",
     "heic": (
-        "This is a HEIC photo, which M2A reads once pillow-heif is installed (`m2a doctor` says how); or "
+        "This is a HEIC photo, which M2A can only read once pillow-heif is installed (`m2a doctor` says how). You can also "
         "export it as a JPEG (on an iPhone: Settings › Camera › Formats › Most Compatible) and send that."
     ),
     "broken": (
-        "M2A cannot read photos here, since a part of Pillow is missing or broken: install it again "
+        "M2A cannot read photos here, because a part of Pillow is missing or broken. Install it again "
         "(`.venv/bin/pip install --force-reinstall pillow`), and send the photo once more."
     ),
     "unstarted": (
-        "M2A cannot start its photo decoder ({reason}): close other programs or start M2A again, and send the photo once "
+        "M2A cannot start its photo decoder ({reason}). Close other programs or start M2A again, and send the photo once "
         "more."
     ),
-    "stopped": f"This photo made the decoder stop; it may be damaged or too complex: {_AS_JPEG}.",
+    "stopped": f"This photo stopped the decoder, so it may be damaged or too complex; {_AS_JPEG}.",
 }
 
-# What else people send, by its first bytes.
+# Other kinds of files that people send, by their first bytes.
 _OTHER_KINDS = (
     (b"%PDF", "a PDF"),
     (b"II*\0", "a TIFF or raw camera file"),
@@ -70,12 +72,12 @@ _OTHER_KINDS = (
 
 
 class PhotoRefusedError(UserError, ValueError):
-    """A photo is not taken. The message is one sentence for the user: what is wrong, and what to do."""
+    """A photo cannot be accepted. The message tells the user what is wrong and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class DecodedPhoto:
-    """Our own JPEG of a photo and of its thumbnail: pixels, and nothing that came with them."""
+    """A photo and its thumbnail as JPEGs that M2A has encoded: only pixels, without metadata."""
 
     data: bytes
     thumbnail: bytes
@@ -84,7 +86,7 @@ class DecodedPhoto:
 
 
 class PhotoDecoder:
-    """Decodes photos, a few at once; may be called from any thread. Every failure is a `PhotoRefusedError`."""
+    """Decodes photos, a few at a time, from any thread. Every failure is a `PhotoRefusedError`."""
 
     def __init__(self, command: Sequence[str] | None = None, *, seconds: float = 20, at_once: int = 2) -> None:
         self._command = list(command or (sys.executable, "-I", photo_decoder_child.__file__))
@@ -103,13 +105,13 @@ class PhotoDecoder:
                 return _exchange(child, data, time.monotonic() + self._seconds)
             finally:
                 try:
-                    os.killpg(child.pid, signal.SIGKILL)  # not reaped yet, so the number is still this child's
-                except (ProcessLookupError, PermissionError):  # macOS answers so for a process that has ended
+                    os.killpg(child.pid, signal.SIGKILL)  # not reaped yet, so the id is still this child's
+                except (ProcessLookupError, PermissionError):  # macOS raises the latter for a process that has ended
                     child.kill()
 
     def _start_child(self) -> subprocess.Popen[bytes]:
         try:
-            # A session of its own, so that whatever the child started ends with it; no secrets of ours in its environment.
+            # In a session of its own, so that its own children end with it, and without M2A's secrets in its environment.
             return subprocess.Popen(
                 self._command,
                 stdin=subprocess.PIPE,
@@ -120,7 +122,7 @@ class PhotoDecoder:
                 env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
                 start_new_session=True,
             )
-        except OSError as error:  # no memory, no more open files, no program
+        except OSError as error:  # out of memory, out of file descriptors, or no such program
             raise PhotoRefusedError(SENTENCES["unstarted"].format(reason=error.strerror)) from error
 
 
@@ -130,7 +132,10 @@ _MAX_HEADER_BYTES = 1_000
 
 
 def _exchange(child: subprocess.Popen[bytes], data: bytes, deadline: float) -> bytes:
-    """Write and read at the same time, as the child may do either first. What comes too late or is too long is cut off."""
+    """Writes the photo and reads the reply at the same time, since the child may start with either.
+
+    Raises `PhotoRefusedError` if the reply is too late or too long.
+    """
     assert child.stdin is not None and child.stdout is not None
     os.set_blocking(child.stdin.fileno(), False)
     os.set_blocking(child.stdout.fileno(), False)
@@ -145,7 +150,7 @@ def _exchange(child: subprocess.Popen[bytes], data: bytes, deadline: float) -> b
                     rest = rest[os.write(child.stdin.fileno(), rest[: 1 << 16]) :]
                 except BlockingIOError:
                     pass
-                except BrokenPipeError:  # it has ended, or answered without reading on
+                except BrokenPipeError:  # the child has ended, or answered without reading everything
                     rest = rest[:0]
                 if not rest:
                     selector.unregister(child.stdin)
@@ -161,7 +166,7 @@ def _exchange(child: subprocess.Popen[bytes], data: bytes, deadline: float) -> b
 
 
 def _read_reply(reply: bytes) -> DecodedPhoto:
-    """Take the child's reply apart; bytes that are not a bare JPEG of a size we store are not believed."""
+    """Parses the child's reply, and accepts only bare JPEGs of at most the stored size."""
     stopped = PhotoRefusedError(SENTENCES["stopped"])
     try:
         magic, length = struct.unpack_from(">4sI", reply)
@@ -191,9 +196,9 @@ _MARKER = re.compile(rb"\xff[^\x00]")
 
 
 def bare_jpeg_size(data: bytes) -> tuple[int, int]:
-    """Width and height of a baseline JPEG that holds a plain JFIF header, tables, one scan and nothing else.
+    """Returns width and height of a baseline JPEG that contains only a plain JFIF header, tables and one scan.
 
-    Raises `ValueError` for any other bytes: with a comment, an EXIF, XMP or colour profile segment, or a tail.
+    Raises `ValueError` for anything else, such as a comment, an EXIF, XMP or colour profile segment, or trailing bytes.
     """
     size = None
     try:
@@ -208,26 +213,28 @@ def bare_jpeg_size(data: bytes) -> tuple[int, int]:
             elif not (
                 marker in _TABLES or (marker == 0xFFE0 and length == 16 and data[position + 4 :][:5] == b"JFIF\0")
             ):
-                raise ValueError(f"A stored photo has no segment {marker:#x}.")
+                raise ValueError(f"A stored photo may not contain segment {marker:#x}.")
             position += 2 + length
     except struct.error as error:
-        raise ValueError("These bytes are not a whole JPEG.") from error
+        raise ValueError("These bytes are not a complete JPEG.") from error
     end = _MARKER.search(data, position + 2)
     if size is None or min(size) < 1 or end is None or end.group() != b"\xff\xd9" or end.end() != len(data):
-        raise ValueError("These bytes are not one whole, bare JPEG.")
+        raise ValueError("These bytes are not a single complete, bare JPEG.")
     return size
 
 
 def _check_kind(data: bytes) -> None:
-    """Refuse, before any decoder sees it, what is too big or is no photo of a kind we take."""
+    """Raises `PhotoRefusedError`, before any decoder sees the data, if it is too big or of an unsupported kind."""
     if not data:
         raise PhotoRefusedError("This file is empty; send the photo again.")
     if len(data) > MAX_BYTES:
         size = f"{len(data) / 1_000_000:.1f} MB" if len(data) >= MAX_BYTES + 50_000 else f"{len(data):,} bytes"
-        raise PhotoRefusedError(f"This photo has {size}; M2A takes up to {MAX_BYTES // 1_000_000} MB: {_SMALLER}.")
+        raise PhotoRefusedError(
+            f"This photo has {size}, and M2A accepts up to {MAX_BYTES // 1_000_000} MB; {_SMALLER}."
+        )
     if format_of(data) is None:
         raise PhotoRefusedError(
-            f"This is not a photo that M2A can read, it looks like {_kind_of(data)}; "
+            f"This is not a photo that M2A can read (it looks like {_kind_of(data)}); "
             "send a JPEG, PNG, WebP or GIF, for example by saving it as a JPEG first."
         )
 

@@ -1,8 +1,8 @@
-"""Turns one photo from outside into our own JPEG and thumbnail: the program of the decoder's child process.
+"""The program of the decoder's child process: re-encodes one untrusted photo as a JPEG with a thumbnail.
 
-It reads the photo on standard input, writes one reply on standard output and ends, so nothing a photo does to it outlives
-that photo. `PhotoDecoder` starts this file by its path, apart from the package; it imports nothing of ours, and Pillow
-only once it runs.
+It reads the photo from standard input, writes one reply to standard output and exits, so nothing that a photo does to it lasts
+longer than that photo. `PhotoDecoder` starts this file by its path, outside the package. It imports no other part of M2A, and
+imports Pillow only when it runs.
 
 A reply is `M2AP`, four bytes of length, that much JSON, and the bytes it announces:
 `{"photo": n, "thumbnail": m}`, or `{"refused": reason, "width": w, "height": h}`.
@@ -38,14 +38,14 @@ _LATE_MODULES = (
     "PIL.WebPImagePlugin",
 )
 
-# Longest side and JPEG quality, tried in turn until the photo takes no more than MAX_BYTES.
+# Longest side and JPEG quality, tried in turn until the photo fits into MAX_BYTES.
 _STORED_FORMS = ((STORED_SIDE, 90), (STORED_SIDE, 75), (STORED_SIDE * 3 // 4, 75), (STORED_SIDE // 2, 75))
 _MAX_ICC_BYTES = 4_000_000
 _HEIF_BRANDS = {b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"hevm", b"hevs", b"mif1", b"msf1"}
 
 
 class Refused(Exception):
-    """The photo is not taken; `reason` is a key of `photo_decoder.SENTENCES`."""
+    """The photo is refused. `reason` is a key of `photo_decoder.SENTENCES`."""
 
     def __init__(self, reason: str, width: int = 0, height: int = 0) -> None:
         super().__init__(reason)
@@ -53,7 +53,7 @@ class Refused(Exception):
 
 
 def format_of(data: bytes) -> str | None:
-    """JPEG, PNG, WEBP, GIF or HEIF by the first bytes; None for anything else."""
+    """Returns JPEG, PNG, WEBP, GIF or HEIF according to the first bytes, or None for any other format."""
     if data.startswith(b"\xff\xd8\xff"):
         return "JPEG"
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
@@ -68,7 +68,7 @@ def format_of(data: bytes) -> str | None:
 
 
 def brands_of(data: bytes) -> set[bytes]:
-    """The brands that an ISO media file (HEIC, AVIF, MP4) names in its first box."""
+    """Returns the brands in the first box of an ISO media file (HEIC, AVIF, MP4)."""
     if data[4:8] != b"ftyp":
         return set()
     end = min(int.from_bytes(data[:4], "big"), 256)
@@ -76,7 +76,7 @@ def brands_of(data: bytes) -> set[bytes]:
 
 
 def decode(data: bytes, image_format: str) -> "Image":
-    """The photo upright, in sRGB, on white, at its own size, with no metadata. Raises `Refused`."""
+    """Returns the photo upright, in sRGB, on white, in its original size and without metadata. Raises `Refused`."""
     from PIL import Image
 
     with Image.open(io.BytesIO(data), formats=[image_format]) as image:
@@ -88,21 +88,21 @@ def decode(data: bytes, image_format: str) -> "Image":
         if width * height > MAX_PIXELS:
             raise Refused("pixels", width, height)
         image.load()
-        turn = None if image_format == "HEIF" else _turn(image)  # libheif has turned it already
+        turn = None if image_format == "HEIF" else _turn(image)  # libheif has already turned it
         upright = _to_rgb(image)
     return upright if turn is None else upright.transpose(turn)
 
 
 def to_jpeg(image: "Image", quality: int) -> bytes:
-    """Deterministic: the same pixels give the same bytes (of one Pillow version)."""
-    image.info.clear()  # Pillow would write a comment it finds here
+    """Encodes an image deterministically: with one version of Pillow, the same pixels give the same bytes."""
+    image.info.clear()  # otherwise Pillow writes a comment that it finds here
     buffer = io.BytesIO()
     image.save(buffer, "JPEG", quality=quality, subsampling=0)
     return buffer.getvalue()
 
 
 def thumbnail_of(image: "Image") -> bytes:
-    """A JPEG of at most THUMBNAIL_SIDE a side."""
+    """Returns a JPEG with sides of at most THUMBNAIL_SIDE."""
     small = image.copy()
     small.thumbnail((THUMBNAIL_SIDE, THUMBNAIL_SIDE))
     return to_jpeg(small, 80)
@@ -122,7 +122,7 @@ def _turn(image: "Image") -> "Transpose | None":
     }
     try:
         return turns.get(image.getexif().get(0x0112, 1))
-    except Exception:  # Pillow reads Exif lazily, and what is broken in it raises whatever it likes: it is no turn
+    except Exception:  # Pillow parses EXIF lazily, and broken EXIF can raise any error
         return None
 
 
@@ -149,7 +149,7 @@ def _to_rgb(image: "Image") -> "Image":
 
 
 def _to_srgb(image: "Image", profile: bytes) -> "Image":
-    """In sRGB by its colour profile; as it is where the profile is broken or meant for other pixels."""
+    """Converts to sRGB by the colour profile; returns the image unchanged if the profile is broken or does not fit."""
     from PIL import ImageCms
 
     if len(profile) > _MAX_ICC_BYTES:
@@ -179,7 +179,7 @@ def _reply(header: dict[str, object], *bodies: bytes) -> None:
 
 
 def _limit_resources() -> None:
-    """Memory and time are bounded, and from here on no file, socket or core dump can be made. macOS lacks some limits."""
+    """Limits memory and time, and forbids opening files and sockets and writing core dumps. macOS lacks some limits."""
     try:
         import resource
     except ImportError:
@@ -189,7 +189,7 @@ def _limit_resources() -> None:
         "RLIMIT_CPU": MAX_CPU_SECONDS,
         "RLIMIT_CORE": 0,
         "RLIMIT_FSIZE": 0,
-        "RLIMIT_NOFILE": 3,  # standard input, output and error are all there is
+        "RLIMIT_NOFILE": 3,  # standard input, output and error
     }
     for name, value in limits.items():
         try:
@@ -199,13 +199,13 @@ def _limit_resources() -> None:
 
 
 def _prepare(image_format: str) -> None:
-    """Import all that decoding needs, while files can still be opened: what Pillow imports late, too."""
+    """Imports everything that decoding needs, including what Pillow imports late, while files can still be opened."""
     for name in _LATE_MODULES:
         importlib.import_module(name)
     from PIL import Image
 
     Image.preinit()
-    Image.MAX_IMAGE_PIXELS = MAX_SIDE**2  # a second net; `decode` checks, and can name the size
+    Image.MAX_IMAGE_PIXELS = MAX_SIDE**2  # a backstop; `decode` checks first and reports the size
     if image_format == "HEIF":
         try:
             pillow_heif = importlib.import_module("pillow_heif")
@@ -213,7 +213,7 @@ def _prepare(image_format: str) -> None:
             raise Refused("heic") from error
         pillow_heif.register_heif_opener(thumbnails=False, depth_images=False, aux_images=False)
     warnings.simplefilter("error")
-    # Many phones write EXIF, MPO or APNG data that Pillow warns of; none of it is kept.
+    # Many phones write EXIF, MPO or APNG data that Pillow warns about; none of it is kept.
     warnings.filterwarnings("ignore", module=r"PIL\.(Tiff|Jpeg|Png)ImagePlugin")
 
 
@@ -222,7 +222,7 @@ def _prepare_or_refuse(image_format: str) -> None:
         _prepare(image_format)
     except Refused:
         raise
-    except Exception as error:  # whatever an incomplete installation brings: it is no fault of the photo
+    except Exception as error:  # any error here comes from the installation, not from the photo
         raise Refused("broken") from error
 
 
@@ -242,7 +242,7 @@ def main() -> None:
         _reply({"refused": refusal.reason, "width": refusal.width, "height": refusal.height})
     except MemoryError:
         _reply({"refused": "memory"})
-    except Exception as error:  # decoders raise what they like on broken bytes: struct.error, IndexError, …
+    except Exception as error:  # on broken bytes, decoders raise any error: struct.error, IndexError, …
         bomb = type(error).__name__.startswith("DecompressionBomb")
         _reply({"refused": "memory" if bomb else "damaged"})
     else:

@@ -1,4 +1,4 @@
-"""The files of photos: written whole or not at all, for their owner alone to read, and read through no link."""
+"""Reads and writes photo files: written completely or not at all, private to their owner, and never read through links."""
 
 import errno
 import hashlib
@@ -9,31 +9,31 @@ from pathlib import Path
 
 UNFINISHED = ".part"
 
-_LARGEST = 20_000_000  # bytes; what is stored stays well below
+_LARGEST = 20_000_000  # bytes; stored photos are much smaller
 _SEAL = hashlib.sha256().digest_size
 
 
 class NotAFileError(OSError):
-    """A link, a pipe, a folder, or something too large lies where a photo's file should."""
+    """A link, a pipe, a folder or a file that is too large is in the place of a photo's file."""
 
 
 def read(path: Path) -> bytes:
-    """What a plain file holds. Neither it nor its folder may be a link. Raises `OSError`."""
+    """Returns the bytes of a plain file. Neither it nor its folder may be a link. Raises `OSError`."""
     folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
-        # Without waiting: to open a pipe would, until somebody writes to it.
+        # Non-blocking, since opening a pipe waits for a writer.
         file = os.open(path.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     finally:
         os.close(folder)
     with open(file, "rb") as opened:
-        found = os.fstat(file)
-        if not stat.S_ISREG(found.st_mode) or found.st_size > _LARGEST:
+        status = os.fstat(file)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
             raise NotAFileError(errno.EINVAL, "Not a photo's file", str(path))
         return opened.read(_LARGEST)
 
 
 def write(path: Path, data: bytes) -> None:
-    """All of it or nothing: a temporary file, on disk before it takes its name. Raises `OSError`."""
+    """Writes the file completely or not at all, through a temporary file that is renamed once on disk. Raises `OSError`."""
     unfinished = path.with_name(secrets.token_hex(8) + UNFINISHED)
     try:
         file = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -48,7 +48,7 @@ def write(path: Path, data: bytes) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Durably, readable to its owner alone."""
+    """Creates a private folder durably, with its parents."""
     if not folder.exists():
         make_folder(folder.parent)
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -64,7 +64,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def is_intact(path: Path, photo_id: str) -> bool:
-    """Whether the file holds the photo of that id."""
+    """Returns whether the file contains the photo with that id."""
     try:
         return hashlib.sha256(read(path)).hexdigest() == photo_id
     except OSError:
@@ -72,11 +72,11 @@ def is_intact(path: Path, photo_id: str) -> bool:
 
 
 def sealed(data: bytes, photo_id: str) -> bytes:
-    """A thumbnail as it is stored: an id tells of a photo's bytes, of its thumbnail's this hash after them does."""
+    """Returns a thumbnail as stored, followed by a hash, since the photo's id only verifies the photo itself."""
     return data + hashlib.sha256(photo_id.encode() + data).digest()
 
 
 def unsealed(stored: bytes, photo_id: str) -> bytes | None:
-    """The thumbnail; None where it is not as it was stored, or of an M2A that sealed none."""
+    """Returns the thumbnail, or None if it was changed, or written by an M2A that added no hash."""
     data = stored[:-_SEAL]
     return data if data and sealed(data, photo_id) == stored else None

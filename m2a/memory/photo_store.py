@@ -1,8 +1,8 @@
-"""The photos of each owner: our own re-encoded JPEGs under their content hash, each with a thumbnail and a row.
+"""The photos of each owner: re-encoded JPEGs named by their content hash, each with a thumbnail and a row.
 
-A file is on disk, whole and under its final name, before its row is written; so a crash can leave a file without a row,
-which `remove_unreferenced` takes away, and never a row without its file. Files are removed, and rows written, under the
-database's write lock only: that keeps a repair from taking a file whose row another process is about to commit.
+A file is on disk, complete and under its final name, before its row is written. So a crash can leave a file without a row,
+which `remove_unreferenced` deletes, but never a row without its file. Files are deleted and rows written only under the
+database's write lock, so that a repair cannot delete a file whose row another process is about to commit.
 """
 
 import hashlib
@@ -42,12 +42,12 @@ class PhotoNotFoundError(UserError, LookupError):
 
 
 class PhotoDamagedError(UserError, LookupError):
-    """The file of a stored photo is missing or is not what was stored: the photo is not to be had any more."""
+    """The file of a stored photo is missing or was changed, so the photo cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class PhotoAudit:
-    """What `m2a verify` has to say about photos: files that no row names, and (owner, photo id) whose file is wrong."""
+    """The faults of photos for `m2a verify`: files without a row, and (owner, photo id) pairs with a wrong file."""
 
     files_without_row: tuple[Path, ...]
     rows_without_file: tuple[tuple[str, str], ...]
@@ -56,7 +56,7 @@ class PhotoAudit:
 
 
 class PhotoStore:
-    """Every owner's photos in `folder/<owner>/`. May be used from any thread; decoding and disk make `add` slow (≈ 1 s)."""
+    """The photos of all owners, in `folder/<owner>/`. May be used from any thread. `add` is slow (≈ 1 s)."""
 
     def __init__(
         self, database: Database, folder: Path, clock: Callable[[], datetime], decoder: PhotoDecoder | None = None
@@ -67,17 +67,17 @@ class PhotoStore:
         self._decoder = decoder or PhotoDecoder()
 
     def add(self, owner: str, data: bytes) -> Photo:
-        """Store a photo from outside. A photo that is there already is returned as it is. Raises `PhotoRefusedError`."""
+        """Stores an untrusted photo; one that is already stored is returned as it is. Raises `PhotoRefusedError`."""
         photo = self.write_blob(owner, data)
         with self._database.write(owner) as unit:
             return self.insert(unit, photo)
 
     def decode(self, data: bytes) -> DecodedPhoto:
-        """Re-encoded as it would be stored; nothing is. Raises `PhotoRefusedError`."""
+        """Re-encodes a photo as for storage, without storing it. Raises `PhotoRefusedError`."""
         return self._decoder.decode(data)
 
     def write_blob(self, owner: str, data: bytes | DecodedPhoto) -> Photo:
-        """Decode, re-encode and put the files on disk; `insert` then makes the photo exist. Raises `PhotoRefusedError`."""
+        """Decodes and re-encodes a photo and writes its files; `insert` then adds its row. Raises `PhotoRefusedError`."""
         folder = self._owner_folder(owner)
         decoded = data if isinstance(data, DecodedPhoto) else self.decode(data)
         photo_id = hashlib.sha256(decoded.data).hexdigest()
@@ -91,12 +91,12 @@ class PhotoStore:
         )
 
     def insert(self, unit: UnitOfWork, photo: Photo) -> Photo:
-        """Write the row, once, and tell the index. Returns the photo as it is recorded."""
-        known = self._find(unit, photo.photo_id)
-        if known is not None:
-            return known
+        """Adds the photo's row if there is none, and queues it for the index. Returns the photo as recorded."""
+        existing = self._find(unit, photo.photo_id)
+        if existing is not None:
+            return existing
         if not self._file(photo.owner, photo.photo_id).exists():
-            raise PhotoDamagedError(f"The file of photo {photo.photo_id} was removed; add the photo again.")
+            raise PhotoDamagedError(f"The file of photo {photo.photo_id} was removed meanwhile; add the photo again.")
         unit.execute(
             insert(photo_table).values(
                 owner=unit.owner,
@@ -112,7 +112,7 @@ class PhotoStore:
         return photo
 
     def get(self, owner: str, photo_id: str) -> Photo:
-        """Raises `PhotoNotFoundError`, for another owner's photo too."""
+        """Returns a photo. Raises `PhotoNotFoundError`, also for another owner's photo."""
         with self._database.read(owner) as unit:
             photo = self._find(unit, photo_id)
         if photo is None:
@@ -120,7 +120,7 @@ class PhotoStore:
         return photo
 
     def path(self, owner: str, photo_id: str) -> Path:
-        """Where the stored JPEG is. Who wants what it holds asks for `data`."""
+        """Returns the path of the stored JPEG. To read it, use `data`, which verifies it."""
         path = self._file(owner, self.get(owner, photo_id).photo_id)
         try:
             if stat.S_ISREG(path.lstat().st_mode):
@@ -130,7 +130,7 @@ class PhotoStore:
         raise _changed(photo_id)
 
     def data(self, owner: str, photo_id: str) -> bytes:
-        """The stored JPEG's bytes, which match its id."""
+        """Returns the bytes of the stored JPEG, verified against its id."""
         path = self._file(owner, self.get(owner, photo_id).photo_id)
         try:
             data = photo_files.read(path)
@@ -143,7 +143,7 @@ class PhotoStore:
         return data
 
     def image(self, owner: str, photo_id: str) -> "Image":
-        """The pixels, in RGB. Decoded in this process: these are bytes of our own encoder, checked against their hash."""
+        """Returns the pixels in RGB. Decoding in this process is safe, because M2A encoded the bytes and their hash matches."""
         from PIL import Image
 
         image = Image.open(io.BytesIO(self.data(owner, photo_id)), formats=["JPEG"])
@@ -151,18 +151,18 @@ class PhotoStore:
         return image
 
     def thumbnail(self, owner: str, photo_id: str) -> bytes:
-        """A small JPEG of the photo, made again where its file is missing or has changed."""
+        """Returns a small JPEG of the photo, which is made again if its file is missing or was changed."""
         path = self._thumbnail_file(owner, self.get(owner, photo_id).photo_id)
         with suppress(OSError):
-            if (kept := photo_files.unsealed(photo_files.read(path), photo_id)) is not None:
-                return kept
-        made = thumbnail_of(self.image(owner, photo_id))
-        with suppress(OSError):  # a full disk keeps nobody from seeing it
-            photo_files.write(path, photo_files.sealed(made, photo_id))
-        return made
+            if (stored := photo_files.unsealed(photo_files.read(path), photo_id)) is not None:
+                return stored
+        thumbnail = thumbnail_of(self.image(owner, photo_id))
+        with suppress(OSError):  # a full disk must not keep anyone from seeing it
+            photo_files.write(path, photo_files.sealed(thumbnail, photo_id))
+        return thumbnail
 
     def remove_files(self, owner: str, photo_ids: Iterable[str]) -> None:
-        """Remove the files of photos whose rows are gone, after the transaction that deleted them. Others stay."""
+        """Deletes the files of those photos that have no row any more. Call it after the transaction that deleted the rows."""
         folder = self._owner_folder(owner)
         with self._database.write(owner) as unit:
             gone = [photo_id for photo_id in photo_ids if self._find(unit, photo_id) is None]
@@ -173,12 +173,11 @@ class PhotoStore:
             photo_files.sync_folder(folder)
 
     def orphans(self) -> PhotoAudit:
-        """Compare every file with every row, of all owners; reads every photo. A photo being added right now may show."""
+        """Compares all files with all rows, reading every photo. May report a photo that is being added right now."""
         files = list(self._files())
         with self._database.snapshot() as connection:
-            found = connection.execute(select(photo_table.c.owner, photo_table.c.photo_id)).all()
-        rows = {(owner, photo_id) for owner, photo_id in found}
-        missing, damaged, small = [], [], []
+            rows = {tuple(row) for row in connection.execute(select(photo_table.c.owner, photo_table.c.photo_id))}
+        missing, damaged, damaged_thumbnails = [], [], []
         for owner, photo_id in sorted(rows):
             path = self._file(owner, photo_id)
             if not os.path.lexists(path):
@@ -186,12 +185,12 @@ class PhotoStore:
             elif not photo_files.is_intact(path, photo_id):
                 damaged.append((owner, photo_id))
             if not _is_good_thumbnail(self._thumbnail_file(owner, photo_id), photo_id):
-                small.append((owner, photo_id))
+                damaged_thumbnails.append((owner, photo_id))
         unreferenced = sorted(path for path in files if (path.parent.name, path.name.partition(".")[0]) not in rows)
-        return PhotoAudit(tuple(unreferenced), tuple(missing), tuple(damaged), tuple(small))
+        return PhotoAudit(tuple(unreferenced), tuple(missing), tuple(damaged), tuple(damaged_thumbnails))
 
     def remove_unreferenced(self) -> int:
-        """Remove what crashes have left behind: files that no row names. Returns how many. Safe beside a running app."""
+        """Deletes files without a row, left by crashes. Returns their number. Safe while an app is running."""
         unreferenced = self.orphans().files_without_row
         for path in unreferenced:
             if path.name.endswith(photo_files.UNFINISHED):
@@ -201,14 +200,14 @@ class PhotoStore:
         return sum(not path.exists() for path in unreferenced)
 
     def remove_damaged_thumbnails(self) -> int:
-        """Remove thumbnails that have changed, which are made again when they are wanted. Returns how many."""
+        """Deletes thumbnails that were changed; they are made again on demand. Returns their number."""
         damaged = self.orphans().rows_with_damaged_thumbnail
         for owner, photo_id in damaged:
             self._thumbnail_file(owner, photo_id).unlink(missing_ok=True)
         return len(damaged)
 
     def _files(self) -> Iterator[Path]:
-        """All files but those that are still being written."""
+        """Yields all files except those that are still being written."""
         for folder in self._folder.iterdir() if self._folder.exists() else ():
             if not is_owner_key(folder.name) or folder.is_symlink() or not folder.is_dir():
                 continue

@@ -1,4 +1,4 @@
-"""The vectors of photos: computed at the first time, and kept by what the photo is."""
+"""The vectors of photos, computed once per photo and encoder and cached."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ PHOTOS_AT_ONCE = 64  # decoded in memory
 
 
 class PhotoVectors:
-    """`photo_image(owner, photo_id)` decodes a photo. May be used from any thread."""
+    """Computes and caches the vectors of photos. `photo_image(owner, photo_id)` decodes a photo. Thread-safe."""
 
     def __init__(self, database: Database, encoder: ImageEncoder, photo_image: "Callable[[str, str], Image]") -> None:
         self._database = database
@@ -28,11 +28,11 @@ class PhotoVectors:
         self._embeddings = EmbeddingCache(database)
 
     def of(self, owner: str, photo_ids: Sequence[str]) -> np.ndarray:
-        """The photos' vectors, one row each.
+        """Returns the vectors of the photos, one row each.
 
-        Raises `PhotoNotFoundError` for a photo that is not this owner's, and `PhotoDamagedError`.
+        Raises `PhotoNotFoundError` for a photo of another owner or none, and `PhotoDamagedError`.
         """
-        # The cache knows no owners: ask before looking into it.
+        # The cache does not distinguish owners, so check that first.
         with self._database.read(owner) as unit:
             unknown = set(photo_ids) - photos_left(unit, photo_ids)
         if unknown:
@@ -45,7 +45,7 @@ class PhotoVectors:
         )
 
     def for_words(self, owner: str, photo_ids: Sequence[str]) -> np.ndarray | None:
-        """The owner's photos in the space in which words find them; None where that is the space of `of`."""
+        """Returns the vectors of the photos in the space for search by words, or None if that is the space of `of`."""
         if self._encoder.word_dimensions is None:
             return None
         return self._embeddings.vectors(
@@ -56,13 +56,13 @@ class PhotoVectors:
         )
 
     def missing(self, photo_ids: Sequence[str]) -> set[str]:
-        """Those among the photos of which no vector was made."""
+        """Returns the photos without a cached vector."""
         return self._embeddings.missing(self._encoder.encoder_id, photo_ids)
 
     def _encode(self, owner: str, photo_ids: Sequence[str], *, for_words: bool) -> np.ndarray:
         encode = self._encoder.encode_for_words if for_words else self._encoder.encode
         parts = [
-            encode([self._photo_image(owner, photo_id) for photo_id in some])
-            for some in chunks(photo_ids, PHOTOS_AT_ONCE)
+            encode([self._photo_image(owner, photo_id) for photo_id in chunk])
+            for chunk in chunks(photo_ids, PHOTOS_AT_ONCE)
         ]
         return np.concatenate(parts)

@@ -1,4 +1,4 @@
-"""Purging: what was erased is taken out of the bytes of every file. One that was cut off is done again, whole."""
+"""Purging: removes the bytes of erased content from every file. An interrupted purge starts again from the beginning."""
 
 from datetime import datetime
 
@@ -10,16 +10,16 @@ from m2a.memory.stores import Stores
 
 
 def is_purge_due(database: Database) -> bool:
-    """Whether the disk may still hold what was erased."""
+    """Returns whether the disk may still contain erased content."""
     with database.snapshot() as connection:
         return bool(receipts.unpurged(connection))
 
 
 def purge(stores: Stores, now: datetime) -> int:
-    """Wipe what was deleted from database, index, cache of vectors and photos; how many erasures are off the disk by that.
+    """Wipes deleted content from the database, the index, the cached vectors and the photos.
 
-    Also finishes what a crash cut off after an erasure. Raises `DatabaseError` and `IndexUnavailableError`: all of it can be
-    done again.
+    Returns the number of erasures that this removed from the disk. Also finishes erasures that a crash has interrupted.
+    Raises `DatabaseError` and `IndexUnavailableError`; it is safe to purge again afterwards.
     """
     with stores.database.snapshot() as connection:
         erased = receipts.unpurged(connection)
@@ -33,10 +33,10 @@ def purge(stores: Stores, now: datetime) -> int:
 
 
 def out_of_reach(stores: Stores) -> list[str]:
-    """What no purge reaches, a sentence each."""
-    found = ["Backups and snapshots, and what a disk keeps of a file that was removed, are not reached."]
+    """Returns a sentence about each place that a purge does not reach."""
+    sentences = ["Backups and snapshots, and what a disk keeps of deleted files, are not reached."]
     if not stores.database.is_sqlite:
-        found.append("PostgreSQL keeps its write-ahead log until it is recycled.")
+        sentences.append("PostgreSQL keeps its write-ahead log until it is recycled.")
     if not stores.retrieval().index.is_lite:
-        found.append("The Milvus server keeps deleted rows until it compacts by itself.")
-    return found
+        sentences.append("The Milvus server keeps deleted rows until it compacts by itself.")
+    return sentences

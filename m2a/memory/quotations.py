@@ -1,7 +1,7 @@
-"""Which words of a message say what a memory says: what is quoted as said, and what is withheld when it is forgotten.
+"""Finds the words of a message that state a memory: to quote them, and to withhold them when the memory is forgotten.
 
-A memory may resolve a pronoun, a date or a language; a quotation is the raw message's own words, so it is found by the words
-that the two share. Whole sentences are taken: half a sentence can say the contrary.
+A memory may resolve a pronoun or a date, or be in another language, while a quotation keeps the message's own words. So it is
+found by the words that the two share. Whole sentences are taken, because half a sentence can say the opposite.
 """
 
 import re
@@ -17,20 +17,21 @@ _SENTENCE_END = re.compile(r"[.!?…]+[\"'”’)\]]*(?=\s|$)|[。！？]+|\n+")
 ABBREVIATION = re.compile(
     r"\b(?:Mr|Mrs|Ms|Dr|St|Mt|Ft|Prof|Rev|Capt|Sgt|Lt|Gen|Gov|Sen|Jr|Sr|No|vs|e\.g|i\.e|approx|ca|a\.m|p\.m|[A-Z])\.$"
 )
-# A sentence belongs to the quotation when it holds this share of the words that no other sentence accounts for.
+_NAME = re.compile(r"\b[^\W\d_a-z][^\W\d_A-Z][\w'’-]*")
+# A sentence belongs to the quotation if it adds at least this share of the memory's words.
 _SHARE = 1 / 3
 
 
 @dataclass(frozen=True, slots=True)
 class Quotation:
-    """Words of one message, as they stand in it."""
+    """Words of one message, verbatim."""
 
     message: Message
     text: str
 
 
 def sentence_spans(text: str) -> list[Span]:
-    """Where the sentences and lines of a text stand, each with its end mark; runs without a letter or digit join none."""
+    """Returns the spans of the sentences and lines of a text, with their end marks, except those without letters or digits."""
     spans: list[Span] = []
     start = 0
     for match in _SENTENCE_END.finditer(text):
@@ -44,43 +45,55 @@ def sentence_spans(text: str) -> list[Span]:
 
 
 def spans_saying(statement: str, message: str) -> list[Span]:
-    """The sentences of a message that say what the statement says, in order; none where they share no telling word.
+    """Returns the sentences of a message that say what the statement says, in order; none if they share no significant word.
 
-    The sentence that shares most comes first, then each that holds what is still missing.
+    Chooses the sentence that shares most words first, then others that contain missing words.
     """
     spans = sentence_spans(message)
-    wanted = set(finished_words(statement))
-    held = [set(finished_words(message[first:last])) for first, last in spans]
-    if not wanted:  # "Who are you with?" has no telling word: it is said where it stands word for word
+    statement_words = set(finished_words(statement))
+    sentence_words = [set(finished_words(message[first:last])) for first, last in spans]
+    if not statement_words:  # "Who are you with?" has only stop words, so it must occur verbatim
         return [span for span in spans if statement.strip(" .!").casefold() in message[slice(*span)].casefold()]
     chosen: list[int] = []
-    missing = set(wanted)
+    missing = set(statement_words)
     while missing:
         best = max(
             (index for index in range(len(spans)) if index not in chosen),
-            key=lambda index: (len(missing & held[index]), -len(held[index] - wanted)),
+            key=lambda index: (len(missing & sentence_words[index]), -len(sentence_words[index] - statement_words)),
             default=None,
         )
-        if best is None or len(missing & held[best]) < max(1.0, _SHARE * len(wanted)):
+        if best is None or len(missing & sentence_words[best]) < max(1.0, _SHARE * len(statement_words)):
             break
         chosen.append(best)
-        missing -= held[best]
+        missing -= sentence_words[best]
     return [spans[index] for index in sorted(chosen)]
 
 
-def quotations(entry: MemoryEntry, messages: Sequence[Message]) -> list[Quotation]:
-    """What the user said of what an entry says, word for word, in order of the messages.
+def spans_telling(statement: str, message: str) -> list[Span]:
+    """Returns `spans_saying` without the sentences that say something else and share only names with the statement."""
+    spans = spans_saying(statement, message)
+    wanted, names = set(finished_words(statement)), set(finished_words(" ".join(_NAME.findall(statement))))
+    telling = []
+    for span in spans:
+        held = set(finished_words(message[slice(*span)]))
+        if not held & wanted <= names or 2 * len(held & wanted) >= len(held):
+            telling.append(span)
+    return telling or spans
 
-    `messages` are those of its evidence; what others said is not quoted, and neither is a message that shares no word.
+
+def quotations(entry: MemoryEntry, messages: Sequence[Message]) -> list[Quotation]:
+    """Returns the user's own words that state an entry, in order of the messages.
+
+    `messages` are the entry's evidence. Messages by others, and messages that share no word with the entry, are not quoted.
     """
-    found = []
+    quoted = []
     for message in messages:
         if message.role != "user" or not entry.rests_on_message(message.message_id):
             continue
         spans = spans_saying(entry.text, message.text)
-        if spans:  # from the first to the last: what stands between explains both
-            found.append(Quotation(message, message.text[spans[0][0] : spans[-1][1]]))
-    return found
+        if spans:  # from the first to the last, since the sentences between them explain both
+            quoted.append(Quotation(message, message.text[spans[0][0] : spans[-1][1]]))
+    return quoted
 
 
 def _trimmed(text: str, span: Span) -> Span:

@@ -1,4 +1,4 @@
-"""Layer 1: the append-only log of everything said and shown."""
+"""Layer 1: the append-only log of all messages and photos."""
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import date, datetime, time, timedelta, tzinfo
@@ -41,16 +41,17 @@ from m2a.memory.withheld import ERASED, FORGOTTEN, Span, is_kept_back, masked, n
 from m2a.memory.words import finished_words, message_words
 from m2a.types import EvidenceRange, Message, Role
 
-FIRST_VERSION = 1  # of a message, as long as nothing of it is forgotten
-_NARROW = 50  # messages in a range: such ranges are read at once, as evidence mostly is of one message
-_MOST_WORDS = 64  # of a search: FTS5 takes time with their square
+FIRST_VERSION = 1  # the version of a message until something in it is forgotten
+_NARROW = 50  # ranges of fewer messages are read together by id, since most evidence is a single message
+_MOST_WORDS = 64  # in a search, since the time of FTS5 grows with the square of their number
 
 
 class RawMessageStore:
-    """Messages in order, per owner. Nothing here updates or deletes: database triggers refuse both.
+    """The messages of each owner, in order. Nothing here updates or deletes messages: database triggers refuse both.
 
-    What was forgotten is read by nobody: words of which `FORGOTTEN` takes the place, and photos that are left out. A message
-    of which nothing stays reads `FORGOTTEN` and is found by no search.
+    Forgotten content is never returned: `FORGOTTEN` replaces forgotten words, and forgotten photos are left out. A message of
+    which nothing remains reads `FORGOTTEN` and appears in no search. With `to_owner`, content that is only kept back is
+    returned too; use it only for what the owner reads.
 
     Every list is in order of message id.
     """
@@ -69,7 +70,7 @@ class RawMessageStore:
         reference: str | None = None,
         partial: bool = False,
     ) -> Message:
-        """Store one message and tell the outbox. Raises `UnknownConversationError` and, for a naive time, `ValueError`."""
+        """Stores a message and queues it for the index. Raises `UnknownConversationError`, and `ValueError` for a naive time."""
         title = unit.scalar(
             select(conversation.c.title).where(
                 unit.owns(conversation), conversation.c.conversation_id == conversation_id
@@ -127,20 +128,17 @@ class RawMessageStore:
         )
 
     def get(self, unit: UnitOfWork, message_ids: Collection[int], *, to_owner: bool = False) -> dict[int, Message]:
-        """The messages among the ids that exist, by id."""
+        """Returns the existing messages among the ids, by id."""
         rows = unit.rows_among(_COLUMNS, set(message_ids)) if message_ids else ()
         return {m.message_id: m for m in self._readings(unit, rows, to_owner=to_owner)}
 
     def as_logged(self, unit: UnitOfWork, message_ids: Collection[int]) -> dict[int, Message]:
-        """The messages with what was forgotten of them: to find out what else is to be withheld, and for nothing else."""
+        """Returns the messages including what was forgotten. Use it only to find out what else must be withheld or erased."""
         rows = unit.rows_among(_COLUMNS, set(message_ids)) if message_ids else ()
         return {m.message_id: m for m in self._readings(unit, rows, as_logged=True)}
 
     def in_ranges(self, unit: UnitOfWork, ranges: Iterable[EvidenceRange], *, to_owner: bool = False) -> list[Message]:
-        """The messages in the ranges, in order of message id; overlaps are merged, so that none comes twice.
-
-        `to_owner`, here as elsewhere: with what is only kept back, as their owner reads them and nobody else.
-        """
+        """Returns the messages in the ranges; a message in several ranges comes once."""
         messages: list[Message] = []
         ids: list[int] = []
         for first, last in merge_ranges(ranges):
@@ -149,11 +147,11 @@ class RawMessageStore:
             else:
                 between = message.c.message_id.between(first, last)
                 messages += self._load(unit, between, to_owner=to_owner)
-        messages += self.get(unit, ids, to_owner=to_owner).values()  # of all that are narrow at once
-        return sorted(messages, key=lambda found: found.message_id)
+        messages += self.get(unit, ids, to_owner=to_owner).values()  # all narrow ranges in one query
+        return sorted(messages, key=lambda message: message.message_id)
 
     def between(self, unit: UnitOfWork, start: date | datetime, end: date | datetime, zone: tzinfo) -> list[Message]:
-        """The messages said from start to end, both included; a date stands for its whole day in the zone."""
+        """Returns the messages from `start` to `end` inclusive; a date means its whole day in the time zone."""
         first = start if isinstance(start, datetime) else datetime.combine(start, time.min, zone)
         last = end if isinstance(end, datetime) else datetime.combine(end, time.max, zone)
         return self._load(unit, message.c.said_at.between(to_microseconds(first), to_microseconds(last)))
@@ -168,30 +166,30 @@ class RawMessageStore:
         up_to: int | None = None,
         to_owner: bool = False,
     ) -> list[Message]:
-        """A conversation's messages from `since` to `up_to`, both included: all, or the `newest` so many."""
+        """Returns a conversation's messages from `since` to `up_to` inclusive, and only the last `newest` of them if given."""
         condition = (message.c.conversation_id == conversation_id) & (message.c.message_id >= since)
         if up_to is not None:
             condition = condition & (message.c.message_id <= up_to)
         return self._load(unit, condition, newest=newest, to_owner=to_owner)
 
     def versions(self, unit: UnitOfWork, message_ids: Collection[int] | None = None) -> dict[int, int]:
-        """The version of each message, among the ids or of all, of which something stays."""
+        """Returns the version of each message, of all or among the ids, except those of which nothing remains."""
         statement = message_versions().where(unit.owns(message))
         if message_ids is not None:
             statement = statement.where(unit.among(message.c.message_id, message_ids))
-        return {message_id: version for message_id, version, stays in unit.execute(statement) if stays}
+        return {message_id: version for message_id, version, remains in unit.execute(statement) if remains}
 
     def edited(self, unit: UnitOfWork) -> set[int]:
-        """The messages in whose place the user put another, and the answers to them."""
+        """Returns the ids of messages that the user replaced by editing, and of the answers to them."""
         replaced = select(message.c.replaces).where(unit.owns(message), message.c.replaces > 0)
-        found = set(unit.scalars(replaced))
-        if found:
+        message_ids = set(unit.scalars(replaced))
+        if message_ids:
             answers = select(trace.c.message_id).where(unit.owns(trace), trace.c.answers.in_(replaced))
-            found.update(unit.scalars(answers))
-        return found
+            message_ids.update(unit.scalars(answers))
+        return message_ids
 
     def preceding(self, unit: UnitOfWork, message_ids: Collection[int]) -> dict[int, int]:
-        """For each of the messages the id of the one before it in its conversation; none for the first."""
+        """Returns, by message id, the id of the preceding message of the same conversation; first messages are left out."""
         earlier = message.alias()
         before = (
             select(func.max(earlier.c.message_id))
@@ -207,28 +205,28 @@ class RawMessageStore:
                 unit.owns(message), unit.among(message.c.message_id, message_ids)
             )
         )
-        return {message_id: number for message_id, number in rows if number is not None}
+        return {message_id: preceding_id for message_id, preceding_id in rows if preceding_id is not None}
 
     def count_before(self, unit: UnitOfWork, conversation_id: str, message_id: int) -> int:
-        """How many of the conversation's messages came before that one."""
+        """Returns the number of messages in the conversation before that one."""
         before = (message.c.conversation_id == conversation_id, message.c.message_id < message_id)
         return unit.count(message, *before)
 
     def find(self, unit: UnitOfWork, query: str, limit: int) -> list[Message]:
-        """Full-text search: messages with any of the words, best first (BM25).
+        """Returns the messages that contain any of the words, best match first (BM25).
 
-        Of a long query the first words count. What other owners said shifts no ranking.
+        Only the first words of a long query count. Other owners' messages do not affect the ranking.
         """
         words = list(dict.fromkeys(finished_words(query)))[:_MOST_WORDS]
         if not words:
             return []
-        held = holding(unit, words)
-        ids = by_bm25(words, held, unit.count(message))[:limit]
-        found = self.get(unit, ids)
-        return [found[message_id] for message_id in ids]
+        matches = holding(unit, words)
+        ids = by_bm25(words, matches, unit.count(message))[:limit]
+        messages = self.get(unit, ids)
+        return [messages[message_id] for message_id in ids]
 
     def with_photos(self, unit: UnitOfWork, photo_ids: Collection[str]) -> dict[str, list[int]]:
-        """For each photo the ids of the messages that show it, ascending."""
+        """Returns, by photo id, the ids of the messages that show it, ascending."""
         withheld = (
             select(withheld_photo.c.photo_id)
             .where(
@@ -241,13 +239,13 @@ class RawMessageStore:
         rows = unit.execute(
             select(message_photo.c.photo_id, message_photo.c.message_id)
             .where(unit.owns(message_photo), message_photo.c.photo_id.in_(list(photo_ids)), ~withheld)
-            .order_by(message_photo.c.photo_id, message_photo.c.message_id)  # the order of the index, not of every row
+            .order_by(message_photo.c.photo_id, message_photo.c.message_id)  # the order of an index, so no sorting
         )
         return grouped(rows)
 
     @staticmethod
     def _show_again(unit: UnitOfWork, photos: Sequence[str]) -> None:
-        """A photo that was forgotten is in no index; sent again, it comes back."""
+        """Queues forgotten photos that are shown again for the index, which had dropped them."""
         forgotten = unit.scalars(
             select(withheld_photo.c.photo_id)
             .where(unit.owns(withheld_photo), withheld_photo.c.photo_id.in_(photos))
@@ -271,13 +269,13 @@ class RawMessageStore:
         as_logged: bool = False,
         to_owner: bool = False,
     ) -> list[Message]:
-        """The rows of messages, in any order, as they are read, or as they were logged."""
+        """Returns messages for the rows, which may be in any order: as they are read, or `as_logged`, as they were stored."""
         if not rows:
             return []
         dialect = unit.dialect
         values = {"owner": unit.owner, "numbers": listed(dialect, [row.message_id for row in rows])}
         photos: dict[int, list[str]] = {}
-        left: dict[int, list[str]] = {}
+        readable_photos: dict[int, list[str]] = {}
         spans: dict[int, list[Span]] = {}
         for message_id, _, photo_id, is_withheld, first, last in unit.execute(_parts(dialect, to_owner), values).all():
             if photo_id is None:
@@ -285,17 +283,17 @@ class RawMessageStore:
                 continue
             photos.setdefault(message_id, []).append(photo_id)
             if as_logged or not is_withheld:
-                left.setdefault(message_id, []).append(photo_id)
+                readable_photos.setdefault(message_id, []).append(photo_id)
         messages = []
         for row in sorted(rows, key=lambda row: row.message_id):
-            of_row = left.get(row.message_id, [])
+            photo_ids = readable_photos.get(row.message_id, [])
             withheld = spans.get(row.message_id, ())
             reading = row.text if as_logged else masked(row.text, withheld)
-            if nothing_stays(reading, row.text, of_row, photos.get(row.message_id, [])):
+            if nothing_stays(reading, row.text, photo_ids, photos.get(row.message_id, [])):
                 reading = ERASED if to_owner and row.text == FORGOTTEN else FORGOTTEN
             elif to_owner:
                 reading = read_by_owner(row.text, withheld)
-            messages.append(_message(row, reading, of_row))
+            messages.append(_message(row, reading, photo_ids))
         return messages
 
 
@@ -304,7 +302,7 @@ _COLUMNS = (message.c.message_id, *(column for column in message.c if column.nam
 
 @cache
 def _parts(dialect: str, to_owner: bool) -> CompoundSelect[Any]:
-    """What messages hold several of, in one statement: photos in their order, each withheld or not, and withheld spans."""
+    """Returns one statement for the photos of messages, each with whether it is withheld, and for their withheld spans."""
     forgotten_photo, forgotten_words = (
         [~is_kept_back(table)] if to_owner else [] for table in (withheld_photo, withheld_words)
     )
@@ -338,7 +336,7 @@ def _parts(dialect: str, to_owner: bool) -> CompoundSelect[Any]:
 
 
 def message_versions(*first: ColumnElement[Any]) -> Select[Any]:
-    """A statement that reads, behind the `first` columns, messages' ids, their versions, and whether anything of them stays."""
+    """Returns a query for the `first` columns, message ids, their versions, and whether anything of the message remains."""
     version = func.coalesce(message_reading.c.version, FIRST_VERSION)
     stays = func.coalesce(message_reading.c.words, "-") != ""
     is_its = (message_reading.c.owner == message.c.owner) & (message_reading.c.message_id == message.c.message_id)
@@ -346,7 +344,7 @@ def message_versions(*first: ColumnElement[Any]) -> Select[Any]:
 
 
 def merge_ranges(ranges: Iterable[EvidenceRange], *, adjoining: bool = True) -> list[EvidenceRange]:
-    """Overlapping (and adjoining) ranges as one, ascending. Adjoining ones may be of two conversations."""
+    """Merges overlapping ranges, and `adjoining` ones too, which may belong to two conversations. Returns them ascending."""
     merged: list[EvidenceRange] = []
     for first, last in sorted(ranges):
         if merged and first <= merged[-1].last + adjoining:

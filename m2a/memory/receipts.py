@@ -1,4 +1,4 @@
-"""What is kept of an erasure: numbers and times, no content."""
+"""The receipts of erasures, which hold ids and times but no content."""
 
 import json
 from collections.abc import Mapping
@@ -12,20 +12,20 @@ from m2a.memory.unit_of_work import UnitOfWork
 from m2a.types import ErasurePreview, Receipt
 
 
-def write_receipt(unit: UnitOfWork, gone: ErasurePreview, now: datetime) -> Receipt:
-    """Note that it went, and that its bytes are still to be purged."""
+def write_receipt(unit: UnitOfWork, removed: ErasurePreview, now: datetime) -> Receipt:
+    """Records an erasure, whose bytes are still to be purged. Returns the receipt."""
     erased: Mapping[str, object] = {
-        "counts": gone.counts,
-        "message_ids": [m.message_id for m in gone.messages],
-        "memory_ids": [m.memory_id for m in gone.memories],
+        "counts": removed.counts,
+        "message_ids": [m.message_id for m in removed.messages],
+        "memory_ids": [m.memory_id for m in removed.memories],
     }
-    kind, erased_at = gone.erasure.kind, to_microseconds(now)
+    kind, erased_at = removed.erasure.kind, to_microseconds(now)
     unit.execute(insert(receipt).values(owner=unit.owner, kind=kind, erased=json.dumps(erased), erased_at=erased_at))
     return receipts(unit)[-1]
 
 
 def receipts(unit: UnitOfWork) -> list[Receipt]:
-    """The owner's, the oldest first."""
+    """Returns the owner's receipts, oldest first."""
     rows = unit.execute(select(receipt).where(unit.owns(receipt)).order_by(receipt.c.receipt_id))
     return [
         Receipt(
@@ -42,7 +42,7 @@ def receipts(unit: UnitOfWork) -> list[Receipt]:
 
 
 def unpurged(connection: Connection) -> list[int]:
-    """The receipts, of all owners, of what the disk may still hold."""
+    """Returns the ids of the receipts, of all owners, whose content the disk may still contain."""
     return list(connection.scalars(select(receipt.c.receipt_id).where(receipt.c.purged_at.is_(None))))
 
 

@@ -1,4 +1,4 @@
-"""Knows photos again: the things that the owner named, and pictures that they showed before."""
+"""Recognises in photos the things that the owner has named, and pictures that were shown before."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 _NEAREST = 8  # photos that may be the same picture
 _NEARLY_SAME = 0.95  # cosine
 _SIDE = 24
-_SAME_PICTURE = 2.5  # of 255, the mean difference at that size: copies measured up to 1.4, other photos from 6.6
+_SAME_PICTURE = 2.5  # highest mean difference (of 255) at that size; measured: copies up to 1.4, other photos from 6.6
 
 _log = logging.getLogger(__name__)
 
 
 class Recogniser:
-    """Every owner's; safe to call from threads. A photo's likeness is computed once and kept."""
+    """Recognises photos of all owners. Thread-safe. The likeness vector of a photo is computed once and cached."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class Recogniser:
         indexer: Indexer,
         image_encoder: ImageEncoder,
     ) -> None:
-        """`photo_image(owner, photo_id)` decodes a photo; it raises like `PhotoStore.image`."""
+        """`photo_image(owner, photo_id)` decodes a photo and raises like `PhotoStore.image`."""
         self._database = database
         self._photo_image = photo_image
         self._index = index
@@ -59,23 +59,25 @@ class Recogniser:
         self._unstored: Mapping[str, Image] = {}
 
     def beside(self, photos: "Mapping[str, Image]") -> "Recogniser":
-        """The same, which also looks at photos that are stored nowhere, by id; what it computes of them is not kept either."""
+        """Returns a recogniser that also knows additional photos, by id, which are not stored, and caches nothing about them."""
         other = copy(self)
         other._unstored = photos
         return other
 
     def recognise(self, owner: str, photo_id: str, concepts: Sequence[Concept]) -> Recognised | None:
-        """Which of the owner's concepts the photo shows; see `recognition.recognise`. A damaged photo is like none."""
+        """Returns which of the owner's concepts the photo shows; see `recognition.recognise`. Damaged photos match nothing."""
         if not any(concept.photo_ids for concept in concepts):
             return None
-        photo_ids = {photo_id, *(other for one in concepts for other in (*one.photo_ids, *one.denied_photo_ids))}
+        photo_ids = {photo_id}
+        for concept in concepts:
+            photo_ids.update(concept.photo_ids, concept.denied_photo_ids)
         vectors = {other: vector for other in sorted(photo_ids) if (vector := self._likeness(owner, other)) is not None}
         return recognise(photo_id, vectors, concepts, self._bars)
 
     def shown_at(self, owner: str, photo_id: str, shown: Message) -> datetime | None:
-        """When the owner first showed this picture, in whatever encoding, in a message before `shown`; None if never.
+        """Returns when the owner first showed this picture, in any encoding, before the message `shown`; None if never.
 
-        The message that `shown` is an edit of does not count.
+        If `shown` is an edited message, the message that it replaces does not count.
         """
         with self._database.read(owner) as unit:
             return _first_shown(unit, self._copies(owner, photo_id), shown)
@@ -97,15 +99,15 @@ class Recogniser:
         return vector
 
     def _copies(self, owner: str, photo_id: str) -> list[str]:
-        """The owner's photos that are the same picture, the photo itself among them."""
+        """Returns the owner's photos that are the same picture, including the photo itself."""
         copies = [photo_id]
         try:
             if photo_id in self._unstored:
                 vectors = self._image_encoder.encode([self._unstored[photo_id]])
             else:
                 vectors = self._photo_vectors.of(owner, [photo_id])
-            near = self._indexer.when_current(owner, lambda: self._index.search_photos(owner, vectors, _NEAREST))
-            others = [hit.photo_id for hit in near if hit.score >= _NEARLY_SAME and hit.photo_id != photo_id]
+            hits = self._indexer.when_current(owner, lambda: self._index.search_photos(owner, vectors, _NEAREST))
+            others = [hit.photo_id for hit in hits if hit.score >= _NEARLY_SAME and hit.photo_id != photo_id]
             picture = _small(self._image(owner, photo_id)) if others else None
             for other in others:
                 if np.abs(_small(self._photo_image(owner, other)) - picture).mean() <= _SAME_PICTURE:

@@ -1,7 +1,8 @@
-"""Who or what a photo shows, of the things that the owner named: one rule for every model, and for none.
+"""Decides which of the things that the owner has named a photo shows, by the same rule with and without a chat model.
 
-The bars come from `python -m tests.bench recognition`, which chooses them on half of the subjects and shows them on the other
-half. They hold for the embedded encoder; another encoder's similarities mean something else, and name nobody outright.
+The thresholds come from `python -m tests.bench recognition`, which chooses them on half of the subjects and evaluates them on
+the other half. They hold only for the embedded encoder. The similarities of another encoder mean something else, so with it
+nothing is recognised for sure.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +15,7 @@ from m2a.types import Concept, Recognised
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """The least cosine to name outright and to ask, and how far ahead of the next thing one that is named has to be."""
+    """The lowest cosines to name a thing for sure and to suggest it, and the required lead over the next thing."""
 
     sure: float
     likely: float
@@ -32,30 +33,30 @@ def bars_of(encoder_id: str) -> Bars:
 def recognise(
     photo_id: str, vectors: Mapping[str, np.ndarray], concepts: Sequence[Concept], bars: Bars
 ) -> Recognised | None:
-    """The concept whose photos come nearest, or None where none is near enough.
+    """Returns the concept whose photos are most similar, or None if none is similar enough.
 
-    `vectors` holds the likeness of the photo and of the concepts' photos, by photo id; what is missing is passed over. A
-    concept is never named of a photo that the owner said does not show it, nor of one that is nearer to such a photo than to
-    all that show it. A photo that shows a concept by the owner's word shows it.
+    `vectors` holds the likeness vectors of the photo and of the concepts' photos, by photo id; missing ones are skipped. A
+    concept is never recognised in a photo that the owner said does not show it, nor in one that is more similar to such a
+    photo than to all that show it. If the owner said that the photo shows a concept, that is certain.
     """
-    found = []
+    matches = []
     for concept in concepts:
         nearest = _nearest(photo_id, concept.photo_ids, vectors)
         denied = _nearest(photo_id, concept.denied_photo_ids, vectors)
         if nearest is not None and (denied is None or denied[0] < nearest[0]):
-            found.append((*nearest, concept))
-    found.sort(key=lambda one: one[0], reverse=True)
-    if not found:
+            matches.append((*nearest, concept))
+    matches.sort(key=lambda match: match[0], reverse=True)
+    if not matches:
         return None
-    similarity, nearest_id, concept = found[0]
-    lead = similarity - (found[1][0] if len(found) > 1 else -1.0)
+    similarity, nearest_id, concept = matches[0]
+    lead = similarity - (matches[1][0] if len(matches) > 1 else -1.0)
     if nearest_id == photo_id or (similarity >= bars.sure and lead >= bars.lead):
         return Recognised(concept, "sure", nearest_id, similarity)
     return Recognised(concept, "likely", nearest_id, similarity) if similarity >= bars.likely else None
 
 
 def _nearest(photo_id: str, among: Sequence[str], vectors: Mapping[str, np.ndarray]) -> tuple[float, str] | None:
-    """The photo that is nearest, with its cosine; the photo itself is nearer than any."""
+    """Returns the most similar photo with its cosine; the photo itself counts as more similar than any other."""
     if photo_id in among:
         return 2.0, photo_id
     if photo_id not in vectors:

@@ -1,4 +1,4 @@
-"""Which records a search may find, and in which version."""
+"""Looks up which records a search may return, and in which version."""
 
 from collections.abc import Collection
 from functools import cache
@@ -14,7 +14,7 @@ from m2a.types import RecordKey
 
 
 def record_versions(unit: UnitOfWork, keys: Collection[RecordKey]) -> dict[RecordKey, int]:
-    """The version of each entry among the keys that is alive, and of each message of which something stays."""
+    """Returns the versions of the live entries among the keys, and of the messages of which something remains."""
     dialect = unit.dialect
     rows = unit.execute(
         _statement(dialect),
@@ -26,14 +26,14 @@ def record_versions(unit: UnitOfWork, keys: Collection[RecordKey]) -> dict[Recor
     ).all()
     return {
         RecordKey("entry" if is_entry else "message", record_id): version
-        for is_entry, record_id, version, stays in rows
-        if stays
+        for is_entry, record_id, version, is_searchable in rows
+        if is_searchable
     }
 
 
 @cache
 def _statement(dialect: str) -> CompoundSelect[Any]:
-    # Whether an entry is alive is read, not asked for: for SQLite it would be a reason to go through all that are.
+    # `alive` is selected instead of being a condition, which would make SQLite scan all live entries.
     entries = select(true(), entry.c.memory_id, entry.c.version, entry.c.alive).where(
         entry.c.owner == bindparam("owner"), is_listed(dialect, entry.c.memory_id, "memory_ids")
     )

@@ -1,27 +1,30 @@
-"""Where a statement is said again: by its words, as they stand in sentences of other messages. Pure functions over words."""
+"""Finds sentences in other messages that repeat a statement, by the words that they share. Pure functions."""
 
 import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from m2a.memory.quotations import Span, sentence_spans, spans_saying
+from m2a.memory.quotations import Span, sentence_spans, spans_saying, spans_telling
 from m2a.memory.words import finished_words
 from m2a.types import Role
 
-# The assistant repeats a statement in its own words: so much of what is telling in it has to be there.
+# The assistant repeats statements in its own words, so this share of a statement's weight is enough.
 _SHARE = 0.5
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _BULLET = re.compile(r"(?:[-*•]|\d+[.)])\s+")
 _IN_BRACKETS = re.compile(r"(?:[ \t]*[(\[][^()\[\]\n]*[)\]])+")
+_ASKS = re.compile(
+    r"\W*(?:and\s+|but\s+|so\s+)?(?:who|whom|whose|what|where|when|which|why|how)\b.*\?\W*", re.IGNORECASE | re.DOTALL
+)
 _CLAUSE = re.compile(r"(?<=[,;:—–])\s+|\s+(?=(?:and|but|or|und|aber|oder|et|mais|ou|y|pero|e|ma)\s)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A statement by its finished words, each with its weight: the rarer, the more telling.
+    """A statement as its finished words, each with a weight that is higher for rarer words.
 
-    `kept` are the words of the part of it that still holds: they alone do not say it again.
+    `kept` are the words of a part of it that stays; a sentence with only these words does not repeat the statement.
     """
 
     weights: Mapping[str, float]
@@ -32,10 +35,10 @@ class Statement:
         return self.weights.keys()
 
     def is_repeated_by(self, role: Role, words: Collection[str]) -> bool:
-        """Whether a sentence of these words says the statement again.
+        """Returns whether a sentence with these words repeats the statement.
 
-        A number or code of it is enough. Else the assistant has to say most of it, and the user all of it and little more:
-        what the user says beside it is not forgotten.
+        One of its numbers or codes is enough. Otherwise, the assistant's sentence must contain most of it, and the user's all
+        of it and little else, because what else the user says in a sentence is not forgotten.
         """
         shared = self.weights.keys() & words
         own = shared - self.kept
@@ -44,8 +47,8 @@ class Statement:
         if any(is_code(word) for word in own):
             return True
         if role == "user":
-            further = len(set(words) - self.weights.keys())
-            return shared == self.weights.keys() and further <= len(shared) // 2
+            other_words = len(set(words) - self.weights.keys())
+            return shared == self.weights.keys() and other_words <= len(shared) // 2
         share = sum(self.weights[word] for word in shared) / (sum(self.weights.values()) or 1.0)
         return share >= _SHARE and len(shared) >= min(2, len(self.weights))
 
@@ -53,40 +56,49 @@ class Statement:
 def statements(
     texts: Iterable[str], frequency: Mapping[str, int], messages: int, kept: Mapping[str, frozenset[str]]
 ) -> list[Statement]:
-    """The texts as statements, where so many of the owner's messages hold each word. Texts without telling words are none.
+    """Returns the texts as statements, without those that have no significant words.
 
-    `kept` are by text the words of the part that still holds.
+    `frequency` is the number of messages with each word, out of `messages`. `kept` gives, by text, the words of the part that
+    stays.
     """
-    found = {frozenset(finished_words(text)): kept.get(text, frozenset()) for text in texts}
+    kept_by_words = {frozenset(finished_words(text)): kept.get(text, frozenset()) for text in texts}
     return [
         Statement({word: math.log(2 + messages / (1 + frequency.get(word, 0))) for word in sorted(words)}, staying)
-        for words, staying in found.items()
+        for words, staying in kept_by_words.items()
         if words
     ]
 
 
 def is_code(word: str) -> bool:
-    """A PIN, a number plate, a password with digits: it tells by itself. A year does not."""
+    """Returns whether a word is revealing by itself, such as a PIN, a number plate or a password with digits, but no year."""
     return len(word) >= 4 and any(c.isdigit() for c in word) and not _YEAR.fullmatch(word)
 
 
 def repeating_spans(repeated: Sequence[Statement], role: Role, text: str) -> list[Span]:
-    """The sentences of a message that say any of the statements again."""
-    return [
-        (first, last) if role == "user" else _of_list(text, (first, last))
-        for first, last in sentence_spans(text)
-        if any(statement.is_repeated_by(role, set(finished_words(text[first:last]))) for statement in repeated)
-    ]
+    """Returns the spans of the sentences in a message that repeat any of the statements.
+
+    A question of the user repeats one only if it leaves nothing of it to ask for: "Who is allergic to peanuts?" does not reveal
+    that Ines is, though "She is allergic to peanuts." is a statement, too.
+    """
+    words = [frozenset(statement.words) for statement in repeated]
+    fullest = [one for one, its in zip(repeated, words, strict=True) if not any(its < others for others in words)]
+    repeating = []
+    for first, last in sentence_spans(text):
+        sentence = text[first:last]
+        judged_by = fullest if role == "user" and _ASKS.fullmatch(sentence) else repeated
+        if any(statement.is_repeated_by(role, set(finished_words(sentence))) for statement in judged_by):
+            repeating.append((first, last) if role == "user" else _list_item(text, (first, last)))
+    return repeating
 
 
 def spans_holding(words: Collection[str], text: str) -> list[Span]:
-    """The sentences of a reply that hold any of the words."""
-    found = [span for span in sentence_spans(text) if not set(words).isdisjoint(finished_words(text[slice(*span)]))]
-    return [_of_list(text, span) for span in found]
+    """Returns the spans of the sentences in a reply that contain any of the words."""
+    spans = [span for span in sentence_spans(text) if not set(words).isdisjoint(finished_words(text[slice(*span)]))]
+    return [_list_item(text, span) for span in spans]
 
 
-def _of_list(text: str, span: Span) -> Span:
-    """Of the point of a list without its bullet and with what stands in brackets behind it, its day; else the span."""
+def _list_item(text: str, span: Span) -> Span:
+    """For an item of a list, returns its span without the bullet and with the day in brackets behind it; else the span."""
     bullet = _BULLET.match(text, *span)
     if bullet is None or text[: span[0]].rpartition("\n")[2].strip():
         return span
@@ -95,20 +107,21 @@ def _of_list(text: str, span: Span) -> Span:
 
 
 def spans_of_statement(statement: str, message: str, others: Sequence[str]) -> list[Span]:
-    """What of a message says the statement and is to be withheld, where `others` are remembered and said there too.
+    """Returns the spans of a message that state the statement and must be withheld with it.
 
-    Whole sentences; of a sentence that says one of the others as well, the clauses that tell what those do not.
+    `others` are statements that stay and that the message also makes. Of a sentence that makes one of these too, only the
+    clauses with words of the statement alone are withheld; otherwise whole sentences.
     """
-    said_by_others = [(other, span) for other in others for span in spans_saying(other, message)]
-    found: list[Span] = []
-    for span in spans_saying(statement, message):
-        sharing = [other for other, said in said_by_others if said == span]
+    other_spans = [(other, span) for other in others for span in spans_saying(other, message)]
+    withheld: list[Span] = []
+    for span in spans_telling(statement, message):
+        sharing = [other for other, other_span in other_spans if other_span == span]
         if not sharing:
-            found.append(span)
+            withheld.append(span)
             continue
         own = set(finished_words(statement)) - {word for other in sharing for word in finished_words(other)}
-        found += [clause for clause in _clauses(message, span) if own & set(finished_words(message[slice(*clause)]))]
-    return found
+        withheld += [clause for clause in _clauses(message, span) if own & set(finished_words(message[slice(*clause)]))]
+    return withheld
 
 
 def _clauses(text: str, span: Span) -> list[Span]:

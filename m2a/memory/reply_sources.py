@@ -1,11 +1,11 @@
-"""Which memories and messages the replies rest on: what their traces tell, in rows that can be asked from either side."""
+"""The memories and messages that replies rest on, in rows that can be queried from either side. Traces hold the same in JSON."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import ColumnElement, delete, insert, select
 
-from m2a.memory.schema import reply_source
+from m2a.memory.schema import entry, reply_source
 from m2a.memory.sql import grouped
 from m2a.memory.unit_of_work import UnitOfWork
 from m2a.types import RecordKey
@@ -15,7 +15,7 @@ _FROM_REPLY = (reply_source.c.message_id, reply_source.c.kind, reply_source.c.re
 
 
 def note(unit: UnitOfWork, reply_id: int, steps: Mapping[str, Any]) -> None:
-    """Keep the sources of a new reply, as its trace has them."""
+    """Stores the sources of a new reply from its trace."""
     hits = [source["hit"] for source in steps.get("sources", ())]
     rows = [
         {"owner": unit.owner, "message_id": reply_id, "kind": kind, "record_id": number}
@@ -26,25 +26,35 @@ def note(unit: UnitOfWork, reply_id: int, steps: Mapping[str, Any]) -> None:
 
 
 def replies_on(unit: UnitOfWork, records: Collection[RecordKey]) -> set[int]:
-    """The replies that rest on any of the records."""
+    """Returns the ids of the replies that rest on any of the records."""
     rows = unit.rows_among(_FROM_RECORD, {key.record_id for key in records})
     return {reply_id for number, kind, reply_id in rows if RecordKey(kind, number) in records}
 
 
 def memories_under(unit: UnitOfWork, reply_ids: Collection[int]) -> dict[int, list[int]]:
-    """For each of the replies that rest on memories their ids."""
+    """Returns, by reply id, the ids of the memories that the reply rests on."""
     rows = unit.rows_among(_FROM_REPLY, reply_ids)
     return grouped((reply_id, number) for reply_id, kind, number in rows if kind == "entry")
 
 
 def used_memories(unit: UnitOfWork) -> set[int]:
-    """The memories that any reply rests on."""
+    """Returns the ids of all memories that a reply rests on."""
     used = unit.owns(reply_source) & (reply_source.c.kind == "entry")
     return set(unit.scalars(select(reply_source.c.record_id).where(used).distinct()))
 
 
+def is_used() -> ColumnElement[bool]:
+    """Returns the condition that a reply rests on the entry in the row."""
+    this = (
+        reply_source.c.owner == entry.c.owner,
+        reply_source.c.kind == "entry",
+        reply_source.c.record_id == entry.c.memory_id,
+    )
+    return select(reply_source.c.message_id).where(*this).exists()
+
+
 def erase(unit: UnitOfWork, records: Collection[RecordKey]) -> None:
-    """Remove the records from among the sources of every reply."""
+    """Deletes the records from the sources of all replies."""
     for kind in ("entry", "message"):
         numbers = {key.record_id for key in records if key.kind == kind}
         these = (reply_source.c.kind == kind) & unit.among(reply_source.c.record_id, numbers)

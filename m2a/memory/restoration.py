@@ -1,8 +1,9 @@
-"""Brings back what the rules of schema version 1 wrongly replaced, from the raw log: `verify` tells of it, `repair` does it.
+"""Restores memories that the rules of schema version 1 wrongly replaced, from the raw log: `verify` reports them, `repair`
+restores them.
 
-Those rules put one statement in the place of another that looked alike ("I speak Italian." for "I speak Polish."), and wrote
-texts of two statements that nobody had said ("My brother Ivo is 29. My brother Sam is 29."). What the user did correct stays
-corrected; where that is not sure, both live. What was forgotten stays forgotten.
+Those rules replaced a statement with another that looked similar ("I speak Polish." with "I speak Italian."), and joined two
+statements into a text that nobody had said ("My brother Ivo is 29. My brother Sam is 29."). What the user really corrected
+stays corrected; if that is uncertain, both stay live. What was forgotten stays forgotten.
 """
 
 import re
@@ -39,50 +40,50 @@ _ADDED_DATE = re.compile(r"\s*\([^()]*\d[^()]*\)")
 
 
 @dataclass(frozen=True, slots=True)
-class _Repaired:
-    """What is wrong about one replacement, and what was done about it."""
+class _Repair:
+    """One wrong replacement and its repair."""
 
     memory_id: int
     restored: tuple[int, ...]
     never_said: bool
     added: tuple[int, ...] = ()
 
-    def found(self) -> list[str]:
+    def faults(self) -> list[str]:
         if self.never_said:
-            return [f"Memory {self.memory_id} says what nobody said; `m2a repair` brings back what was said."]
+            return [f"Memory {self.memory_id} says what nobody said; `m2a repair` restores what was said."]
         return [
-            f"Memory {older} was replaced by memory {self.memory_id}, which says something else."
+            f"Memory {older} was wrongly replaced by memory {self.memory_id}, which says something else; `m2a repair` "
+            "restores it."
             for older in self.restored
         ]
 
     def done(self) -> list[str]:
         sentences = [
-            f"Brought back memory {older}, which memory {self.memory_id} had wrongly replaced."
-            for older in self.restored
+            f"Restored memory {older}, which memory {self.memory_id} had wrongly replaced." for older in self.restored
         ]
         if self.never_said:
-            kept = f"; what was said is memory {' and '.join(map(str, self.added))}" if self.added else ""
-            sentences.append(f"Took memory {self.memory_id} out, which said what nobody had said{kept}.")
+            instead = f"; what was said is now memory {' and '.join(map(str, self.added))}" if self.added else ""
+            sentences.append(f"Removed memory {self.memory_id}, which said what nobody had said{instead}.")
         return sentences
 
 
 def wrongly_replaced(database: Database, owner: str) -> list[str]:
-    """What `restore_wrongly_replaced` would mend, a sentence each. Changes nothing."""
+    """Returns a sentence for each fault that `restore_wrongly_replaced` would repair. Changes nothing."""
     with database.write(owner) as unit:
-        repaired = _Restorer(unit, datetime.now(UTC)).restore()
+        repairs = _Restorer(unit, datetime.now(UTC)).restore()
         unit.rollback()
-    return [sentence for one in repaired for sentence in one.found()]
+    return [sentence for repair in repairs for sentence in repair.faults()]
 
 
 def restore_wrongly_replaced(database: Database, owner: str, now: datetime) -> list[str]:
-    """Bring back what the user said; what was done, a sentence each. Doing it again does nothing."""
+    """Restores what the user said. Returns a sentence for each repair. A second call has no effect."""
     with database.write(owner) as unit:
-        repaired = _Restorer(unit, now).restore()
-    return [sentence for one in repaired for sentence in one.done()]
+        repairs = _Restorer(unit, now).restore()
+    return [sentence for repair in repairs for sentence in repair.done()]
 
 
 class _Restorer:
-    """Works through the replacements of one owner, the oldest first."""
+    """Checks and repairs the replacements of one owner, oldest first."""
 
     def __init__(self, unit: UnitOfWork, now: datetime) -> None:
         self._unit = unit
@@ -91,18 +92,18 @@ class _Restorer:
         self._forgetter = Forgetter(self._raw, self._semantic)
         self._by = Attribution(_WHO, "", now)
 
-    def restore(self) -> list[_Repaired]:
-        repaired = []
+    def restore(self) -> list[_Repair]:
+        repairs = []
         for successor_id, older_ids in sorted(self._replacements().items()):
-            known = self._semantic.get(self._unit, [successor_id])
-            known |= self._semantic.superseded(self._unit, [successor_id])
+            newer = self._semantic.get(self._unit, [successor_id])
+            newer |= self._semantic.superseded(self._unit, [successor_id])
             older = self._semantic.superseded(self._unit, older_ids)
-            if successor_id in known and (found := self._repair(known[successor_id], list(older.values()))):
-                repaired.append(found)
-        return repaired
+            if successor_id in newer and (repair := self._repair(newer[successor_id], list(older.values()))):
+                repairs.append(repair)
+        return repairs
 
     def _replacements(self) -> dict[int, list[int]]:
-        """What the rules of version 1 replaced, by what took its place."""
+        """Returns, by the id of the replacing entry, the ids of the entries that the rules of version 1 replaced with it."""
         last = self._unit.scalar(select(setting.c.value).where(setting.c.key == LAST_HISTORY_OF_VERSION_1))
         rows = self._unit.execute(
             select(entry_history.c.successor_id, entry_history.c.memory_id)
@@ -116,32 +117,36 @@ class _Restorer:
         )
         return grouped(rows)
 
-    def _repair(self, newer: MemoryEntry, older: Sequence[MemoryEntry]) -> _Repaired | None:
-        own = self._told_in([newer])
-        told = [*own, *self._told_in(older)]
+    def _repair(self, newer: MemoryEntry, older: Sequence[MemoryEntry]) -> _Repair | None:
+        own = self._evidence_from_user([newer])
+        evidence = [*own, *self._evidence_from_user(older)]
         concepts = [c for c in concept_store.concepts(self._unit) if c.concept_id in newer.concept_ids]
         sentences = [newer.text[slice(*span)] for span in sentence_spans(newer.text)]
-        if all(is_said(sentence, told, concepts) for sentence in sentences):
-            if any(_CORRECTION.search(message.text[slice(*span)]) for message in own for span in _of(newer, message)):
+        if all(is_said(sentence, evidence, concepts) for sentence in sentences):
+            stating = [message.text[slice(*span)] for message in own for span in spans_saying(newer.text, message.text)]
+            if any(map(_CORRECTION.search, stating)):
                 return None
             restored = self._revive(older, concepts)
-            return _Repaired(newer.memory_id, restored, never_said=False) if restored else None
+            return _Repair(newer.memory_id, restored, never_said=False) if restored else None
         self._semantic.withdraw(self._unit, newer.memory_id, self._by)
         restored = self._revive(older, concepts)
         said = [sentence for sentence in sentences if is_said(sentence, own, concepts)]
         added = [self._add(newer, draft) for draft in self._drafts(newer, said, own, restored, concepts)]
-        return _Repaired(newer.memory_id, restored, never_said=True, added=tuple(i for i in added if i is not None))
+        return _Repair(newer.memory_id, restored, never_said=True, added=tuple(i for i in added if i is not None))
 
     def _revive(self, older: Sequence[MemoryEntry], concepts: Sequence[Concept]) -> tuple[int, ...]:
-        """Let the entries live again, about the concepts that they name: version 1 had untied them. Returns those that do."""
-        ids = [found.memory_id for found in older]
+        """Revives the entries, and links them to the concepts that they name, since version 1 had removed these links.
+
+        Returns the ids of the revived entries.
+        """
+        ids = [entry.memory_id for entry in older]
         self._semantic.revive(self._unit, ids, self._by)
-        living = self._semantic.get(self._unit, ids)
-        for memory_id, found in living.items():
-            for mention in _named(found.text, concepts):
-                last = found.evidence_ids[-1].last
-                concept_store.link(self._unit, memory_id, mention, found.photo_ids, _WHO, last)
-        return tuple(living)
+        revived = self._semantic.get(self._unit, ids)
+        for memory_id, entry in revived.items():
+            for mention in _mentions(entry.text, concepts):
+                last = entry.evidence_ids[-1].last
+                concept_store.link(self._unit, memory_id, mention, entry.photo_ids, _WHO, last)
+        return tuple(revived)
 
     def _drafts(
         self,
@@ -151,12 +156,15 @@ class _Restorer:
         older_ids: Sequence[int],
         concepts: Sequence[Concept],
     ) -> list[EntryDraft]:
-        """What the messages of an entry that nobody said really say: its sentences that were said, else theirs."""
+        """Returns drafts of what the messages of a made-up entry really say.
+
+        These are the sentences of the entry that the message says, or else the message's own sentences.
+        """
         drafts = []
         for message in own:
             texts = [sentence for sentence in said if is_said(sentence, [message], concepts)]
             if not texts:
-                whole = " ".join(message.text[slice(*span)] for span in _of(newer, message))
+                whole = " ".join(message.text[slice(*span)] for span in spans_saying(newer.text, message.text))
                 texts = [whole] if whole else []
             corrects = older_ids[0] if len(older_ids) == 1 and _CORRECTION.search(message.text) else None
             drafts += [
@@ -165,7 +173,7 @@ class _Restorer:
                     (EvidenceRange(message.message_id, message.message_id),),
                     newer.kind,
                     photo_ids=tuple(photo_id for photo_id in newer.photo_ids if photo_id in message.photos),
-                    concepts=tuple(_named(text, concepts)),
+                    concepts=tuple(_mentions(text, concepts)),
                     happened=newer.happened if len(texts) == 1 else None,
                     corrects=corrects,
                 )
@@ -174,7 +182,7 @@ class _Restorer:
         return drafts
 
     def _add(self, newer: MemoryEntry, draft: EntryDraft) -> int | None:
-        """The entry's id; None where it is remembered already, or was forgotten."""
+        """Adds an entry. Returns its id, or None if it is already remembered or was forgotten."""
         if self._semantic.saying(self._unit, draft.text) is not None:
             return None
         if FORGOTTEN in draft.text or self._forgetter.is_forgotten(self._unit, [draft.text])[0]:
@@ -182,17 +190,19 @@ class _Restorer:
         by = replace(self._by, now=newer.recorded_at)
         return self._semantic.add(self._unit, draft, by).memory_id
 
-    def _told_in(self, entries: Sequence[MemoryEntry]) -> list[Message]:
-        ranges = [span for found in entries for span in found.evidence_ids]
+    def _evidence_from_user(self, entries: Sequence[MemoryEntry]) -> list[Message]:
+        ranges = [span for entry in entries for span in entry.evidence_ids]
         return [m for m in self._raw.in_ranges(self._unit, ranges) if m.role == "user"]
 
 
-def is_said(sentence: str, told: Sequence[Message], concepts: Sequence[Concept]) -> bool:
-    """Whether the user said the sentence, in one sentence of a message. A date in brackets, and a name that stands for "he" or
-    "she", the rules had put in."""
+def is_said(sentence: str, messages: Sequence[Message], concepts: Sequence[Concept]) -> bool:
+    """Returns whether a sentence of the messages says this sentence.
+
+    Ignores a date in brackets, and a name in place of "he" or "she", both of which the rules add.
+    """
     words = set(finished_words(_ADDED_DATE.sub("", sentence)))
     names = {word for concept in concepts for word in finished_words(concept.name)}
-    for message in told:
+    for message in messages:
         for span in sentence_spans(message.text):
             missing = words - set(finished_words(message.text[slice(*span)]))
             if not missing or (missing <= names and _PRONOUN.search(message.text[slice(*span)])):
@@ -200,11 +210,7 @@ def is_said(sentence: str, told: Sequence[Message], concepts: Sequence[Concept])
     return False
 
 
-def _of(found: MemoryEntry, message: Message) -> list[tuple[int, int]]:
-    return spans_saying(found.text, message.text)
-
-
-def _named(text: str, concepts: Sequence[Concept]) -> list[ConceptMention]:
+def _mentions(text: str, concepts: Sequence[Concept]) -> list[ConceptMention]:
     words = set(finished_words(text))
     return [
         ConceptMention(name=concept.name, kind=concept.kind)

@@ -1,4 +1,4 @@
-"""Where the assistant's replies, and the notes of how they came about, tell what is erased."""
+"""Finds where the assistant's replies and their traces reveal erased content."""
 
 import json
 from collections.abc import Collection, Iterable, Mapping
@@ -16,30 +16,41 @@ from m2a.memory.withheld import FORGOTTEN, without_marks
 from m2a.memory.words import finished_words
 from m2a.types import MessageSpan, RecordKey, Role
 
-_FEW = 2  # telling words in one sentence: such a sentence is about what they tell, wherever it stands
+_FEW = 2  # a sentence with this many revealing words reveals erased content, wherever it is
+
+# Words with which the assistant speaks about its memory and about photos. They reveal nothing of what the user said.
+_OF_ITS_OWN = frozenset(
+    finished_words(
+        """
+        photo picture image show shown showing recognise see seen look name named call called tell told telling say said
+        know remember memory keep kept forget forgot forgotten message conversation chat change changed near nearest sure
+        answer ask asked question note noted
+        """
+    )
+)
 
 
 def told_by(role: Role, text: str) -> str:
-    """What of an erased text tells something: all that the user says, and of a reply, whose phrases recur, the codes."""
+    """Returns the revealing part of an erased text: all of a user's text, but only the codes in a reply, whose phrases recur."""
     return text if role == "user" else " ".join(word for word in finished_words(text) if is_code(word))
 
 
 def words_left_alone(unit: UnitOfWork, texts: Iterable[str]) -> set[str]:
-    """The words of the texts that nothing holds which the user said or showed and that stays: they tell what is erased."""
+    """Returns the revealing words: those in the texts that occur in nothing of the user's that remains."""
     words = {word for text in texts for word in finished_words(without_marks(text))}
     its = (message_reading.c.owner == message.c.owner) & (message_reading.c.message_id == message.c.message_id)
-    said = (
+    from_user = (
         select(message.c.words, message_reading.c.words)
         .select_from(message.outerjoin(message_reading, its))
         .where(unit.owns(message), message.c.role == "user")
     )
-    for logged, read in unit.execute(said):
-        words.difference_update((logged if read is None else read).split())
-    for kept in (
+    for logged, readable in unit.execute(from_user):
+        words.difference_update((logged if readable is None else readable).split())
+    for remaining in (
         select(entry.c.text, entry.c.caption).where(unit.owns(entry), entry.c.alive),
         select(photo.c.caption).where(unit.owns(photo)),
     ):
-        for row in unit.execute(kept):
+        for row in unit.execute(remaining):
             words.difference_update(word for text in row for word in finished_words(text))
     return words
 
@@ -53,31 +64,32 @@ def retelling_spans(
     conversation_ids: Collection[str],
     since: int,
 ) -> set[MessageSpan]:
-    """What the assistant said again of what is erased, from the message `since` on, by the words that tell it.
+    """Returns the spans of the assistant's messages, from the message `since` on, that reveal erased content.
 
-    Of replies that rest on it (`citing`), and of those later in its conversations, each sentence with such a word; of a reply
-    that rests on it and has no such sentence, all. Elsewhere each sentence with several such words, or with a number of it.
+    In replies that rest on it (`citing`), and in later messages of its conversations, these are all sentences with a word in
+    `telling`; a citing reply without such a sentence is revealing as a whole. Elsewhere, these are sentences with several such
+    words or with a code.
     """
-    said = select(message.c.message_id, message.c.conversation_id, message.c.words).where(
+    messages = select(message.c.message_id, message.c.conversation_id, message.c.words).where(
         unit.owns(message), message.c.role == "assistant", message.c.message_id >= since
     )
-    wanted = set(telling)
+    revealing = set(telling) - _OF_ITS_OWN
     near, far = set(citing), set[int]()
-    for message_id, conversation_id, words in unit.execute(said):
-        shared = wanted.intersection(words.split())
+    for message_id, conversation_id, words in unit.execute(messages):
+        shared = revealing.intersection(words.split())
         if shared and conversation_id in conversation_ids:
             near.add(message_id)
         elif len(shared) >= _FEW or any(map(is_code, shared)):
             far.add(message_id)
-    found = set[MessageSpan]()
+    result = set[MessageSpan]()
     for number, reply in raw.as_logged(unit, near | far).items():
-        spans: list[Span] = spans_holding(wanted, reply.text)
+        spans: list[Span] = spans_holding(revealing, reply.text)
         if number not in near:
-            spans = [span for span in spans if _is_about(wanted, reply.text[slice(*span)])]
+            spans = [span for span in spans if _is_about(revealing, reply.text[slice(*span)])]
         elif number in citing and not spans and reply.text:
             spans = [(0, len(reply.text))]
-        found |= {MessageSpan(number, *span) for span in spans}
-    return found
+        result |= {MessageSpan(number, *span) for span in spans}
+    return result
 
 
 def _is_about(telling: Collection[str], sentence: str) -> bool:
@@ -93,10 +105,10 @@ def scrub_notes(
     forgettings: Collection[int],
     rewritten: Collection[int],
 ) -> None:
-    """Take out of traces, histories and failed updates what names or tells what is erased. Changes keep their numbers.
+    """Removes from traces, histories and failed updates everything that names or reveals erased content.
 
-    In the messages that were `rewritten` no words stand where they stood: what was refused to be forgotten of them cannot be
-    done after all.
+    Changes keep their numbers. In `rewritten` messages all positions have moved, so refused requests to forget parts of them
+    can no longer be carried out.
     """
     for reply_id, _answers, steps in change_log.traces(unit):
         scrubbed = _scrubbed(steps, set(telling), erased, photo_ids, forgettings, rewritten)
@@ -140,16 +152,16 @@ def _scrubbed(
         for source in steps.get("sources", ())
         if _key(source["hit"]) not in erased
     ]
-    found = {**steps, "searches": searches, "sources": sources}
+    scrubbed = {**steps, "searches": searches, "sources": sources}
     if "changes" in steps:
-        found["changes"] = [
+        scrubbed["changes"] = [
             change | {"undone": True, "erased": True}
             if change.get("forgetting_id") in forgettings or {change["memory_id"], change["previous_id"]} & memory_ids
             else change
             for change in steps["changes"]
         ]
     if "refusals" in steps:
-        found["refusals"] = [
+        scrubbed["refusals"] = [
             refusal | {"text": FORGOTTEN, "reason": "", "change": None}
             if _tells(json.dumps(refusal, ensure_ascii=False), telling)
             else refusal | {"change": None}
@@ -157,7 +169,7 @@ def _scrubbed(
             else refusal
             for refusal in steps["refusals"]
         ]
-    return found
+    return scrubbed
 
 
 def _key(hit: Mapping[str, Any]) -> RecordKey:

@@ -14,7 +14,7 @@ from m2a.memory.index import MemoryIndex
 from m2a.memory.milvus import IndexUnavailableError
 from m2a.memory.ranking.learned_ranking import LearnedRanking, on_one_thread
 from m2a.memory.raw_message_store import RawMessageStore
-from m2a.memory.search import Search, SearchParts, hits_of
+from m2a.memory.search import Scope, Searches, SearchParts
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
 from m2a.types import Hit, Query, RecordKind
 from models.image_encoder import ImageEncoder
@@ -111,12 +111,9 @@ class Retriever:
         if self._is_closed:
             raise IndexUnavailableError("The index is closed.")
         floor = self._floor if relevance_floor else NO_FLOOR
-        searches = [
-            Search(self._parts, owner, query, kinds, floor=floor, measured=self._measured, before=before, within=within)
-            for query in queries
-        ]
-        with on_one_thread():
-            return hits_of(searches, k)
+        scope = Scope(kinds, before, within)
+        with on_one_thread(), self._parts.database.read(owner) as unit:
+            return Searches(self._parts, unit, queries, scope, floor=floor, measured=self._measured).hits(k)
 
     def beside(self, photos: "Mapping[str, Image]") -> "Retriever":
         """The same retrieval, which can also be asked with photos that are stored nowhere, by id; their vectors are not kept

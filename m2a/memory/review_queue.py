@@ -1,4 +1,4 @@
-"""What updates of the memory did not write: it waits for the owner, who keeps it after all or rejects it."""
+"""The memories that updates did not write and that wait for the owner to keep or reject them."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -12,7 +12,7 @@ from m2a.types import Addition, HeldPlace, MemoryChanged, Refusal, Replacement
 
 
 class ReviewQueue:
-    """What was refused or held in the updates after one owner's replies, by reply and by its number there, from 0."""
+    """The refusals in the updates of one owner's replies, each named by its reply and its number there, from 0."""
 
     def __init__(
         self, owner: str, stores: Stores, writer: ChangeWriter, forgetter: Forgetter, clock: Callable[[], datetime]
@@ -25,10 +25,10 @@ class ReviewQueue:
         self._clock = clock
 
     def insist(self, reply_id: int, number: int) -> list[MemoryChanged]:
-        """Make the change after all that was refused as number `number`, from 0, in a reply's update.
+        """Makes the change that was refused as number `number` in a reply's update.
 
-        None where that was done already. Raises `LookupError` where there is no such refusal or nothing can be done, and
-        `RejectedWriteError`.
+        Returns the changes, none if it was already made. Raises `RejectedWriteError`, and `LookupError` if there is no such
+        refusal or it holds no change.
         """
         with self._database.write(self._owner) as unit:
             steps = change_log.read_steps(unit, reply_id) or {}
@@ -37,27 +37,29 @@ class ReviewQueue:
             if stored.get("done"):
                 return []
             if refusal.change is None:
-                raise LookupError("There is nothing that could be done after all.")
+                raise LookupError("This change can no longer be made.")
             change = refusal.change
-            if isinstance(change, Replacement) and refusal.held != "check":  # what it was to replace may be gone by now
-                living = self._semantic.get(unit, [change.memory_id])
-                change = change if living else Addition(change.draft, change.why)
+            if isinstance(change, Replacement) and refusal.held != "check":  # the memory to replace may be gone by now
+                live = self._semantic.get(unit, [change.memory_id])
+                change = change if live else Addition(change.draft, change.why)
             written = self._writer.apply_to_log(unit, [change], who=THE_USER, now=self._clock())
             stored["done"] = True
             change_log.write_steps(unit, reply_id, steps)
             held_memories.settle(unit, reply_id, number)
-            change_log.append(unit, reply_id, [item.stored for item in written])
-            return [item.changed for item in written]
+            change_log.append(unit, reply_id, [change.stored for change in written])
+            return [change.changed for change in written]
 
     def refusals(self, reply_id: int) -> list[Refusal]:
-        """What was refused in a reply's update, in order, with spans of the log; of what was forgotten since, neither words
-        nor the change."""
+        """Returns the refusals in a reply's update, in order, with spans in messages as logged.
+
+        Refusals that repeat something forgotten have no text and no change.
+        """
         with self._database.read(self._owner) as unit:
             steps = change_log.read_steps(unit, reply_id) or {}
             return change_log.load_refusals(unit, steps.get("refusals", ()), self._forgetter)
 
     def reject(self, reply_id: int, number: int, *, rejected: bool = True) -> None:
-        """Have a memory that was held never written, or be decided on again. Raises `LookupError` where there is no such."""
+        """Rejects a held memory, or with `rejected=False` undoes that. Raises `LookupError` if there is no such refusal."""
         with self._database.write(self._owner) as unit:
             steps = change_log.read_steps(unit, reply_id) or {}
             stored = change_log.numbered(steps, "refusals", number)
@@ -69,7 +71,7 @@ class ReviewQueue:
                 held_memories.reopen(unit, reply_id, number, stored.get("held", "check"))
 
     def settle(self, reply_id: int, number: int) -> None:
-        """Note that a memory that was held is decided on: it was written in another way."""
+        """Removes a held memory from the queue after it was written in another way."""
         with self._database.write(self._owner) as unit:
             steps = change_log.read_steps(unit, reply_id) or {}
             if number < len(steps.get("refusals", ())):
@@ -78,6 +80,6 @@ class ReviewQueue:
             held_memories.settle(unit, reply_id, number)
 
     def places(self) -> list[HeldPlace]:
-        """Where the memories are that were held and not decided on, what waits for a review first."""
+        """Returns the places of all undecided memories, those that wait for review first."""
         with self._database.read(self._owner) as unit:
             return held_memories.places(unit)

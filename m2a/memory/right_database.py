@@ -1,4 +1,4 @@
-"""Is this the database that the photos beside it belong to? Opening another would look like an empty memory."""
+"""Checks that a database belongs to the photos beside it, because a wrong database would look like an empty memory."""
 
 import sqlite3
 from contextlib import closing
@@ -8,33 +8,33 @@ from m2a.memory.database import Database, DatabaseError
 from m2a.memory.keys import is_owner_key
 from m2a.memory.owners import all_owners
 
-_TABLES = {"setting", "owner", "message"}  # of every version
-_REMEDY = "put the database that belongs here back, or set M2A_DATA_DIR to another folder."
+_TABLES = {"setting", "owner", "message"}  # in every schema version
+_REMEDY = "put the right database back, or set M2A_DATA_DIR to another folder."
 
 
 def check_file(file: Path, photos: Path) -> None:
-    """Before it is opened, which would fill an empty file. Raises `DatabaseError`."""
+    """Checks the file before it is opened, which would create the tables in an empty one. Raises `DatabaseError`."""
     tables = _tables(file)
     if tables is None:
         raise DatabaseError(
-            f"In {file} the database is damaged (file is not a database); restore it from a backup, or set M2A_DATA_DIR "
+            f"The database {file} is damaged (file is not a database); restore it from a backup, or set M2A_DATA_DIR "
             "to another folder."
         )
     if tables and not tables >= _TABLES:
         raise DatabaseError(f"{file} is the database of another application; {_REMEDY}")
     if not tables and _owners_of(photos):
         fault = "is empty" if file.exists() else "is missing"
-        raise DatabaseError(f"{file} {fault}, and {photos} holds the photos of a memory; {_REMEDY}")
+        raise DatabaseError(f"{file} {fault}, but {photos} contains the photos of a memory; {_REMEDY}")
 
 
 def check_owners(database: Database, photos: Path, name: str) -> None:
-    """`name` is what the database goes by. Raises `DatabaseError`."""
+    """Checks that the database knows the owners of all photos. `name` names it in errors. Raises `DatabaseError`."""
     if _owners_of(photos) - set(all_owners(database)):
-        raise DatabaseError(f"{name} does not know whose photos are in {photos}; {_REMEDY}")
+        raise DatabaseError(f"{name} does not know the owners of the photos in {photos}; {_REMEDY}")
 
 
 def _owners_of(photos: Path) -> set[str]:
-    """Whose photos there are."""
+    """Returns the keys of the owners with photos in the folder."""
     try:
         return {folder.name for folder in photos.iterdir() if is_owner_key(folder.name) and any(folder.iterdir())}
     except OSError:
@@ -42,7 +42,10 @@ def _owners_of(photos: Path) -> set[str]:
 
 
 def _tables(file: Path) -> set[str] | None:
-    """None where it is no database. One that is damaged or cannot be read is told of when it is opened."""
+    """Returns the table names, or None if the file is not a database.
+
+    A damaged or unreadable database passes here, because opening it reports the fault.
+    """
     if not file.is_file() or not file.stat().st_size:
         return set()
     try:

@@ -1,4 +1,4 @@
-"""The tables of the database, as the newest version of the schema has them. `migrations` brings older databases here."""
+"""The tables of the database in the newest schema version. `migrations` upgrades older databases to it."""
 
 from sqlalchemy import (
     BigInteger,
@@ -25,12 +25,12 @@ _Id = BigInteger().with_variant(Integer, "sqlite")
 
 
 def _table(name: str, *columns: SchemaItem) -> Table:
-    """A table whose rows belong to an owner, who is the first part of their key."""
+    """Returns a table whose rows belong to an owner, the first part of their key."""
     return Table(name, metadata, Column("owner", String(32), primary_key=True), *columns)
 
 
 def _key(name: str) -> Column[int]:
-    """A number that is a further part of the key."""
+    """Returns a column for a number that is another part of the key."""
     return Column(name, _Id, primary_key=True, autoincrement=False)
 
 
@@ -95,7 +95,7 @@ photo = _table(
     Column("size", Integer, nullable=False),
     Column("caption", Text, nullable=False, server_default=""),
     Column("added_at", BigInteger, nullable=False),
-    # Who looked at it for the caption, which may have found nothing to say; "" where nobody has yet.
+    # The id of the captioner, whose caption may be empty; "" if the photo was never captioned.
     Column("captioned_by", Text, nullable=False, server_default=""),
 )
 
@@ -111,12 +111,12 @@ entry = _table(
     Column("recorded_at", BigInteger, nullable=False),
     Column("happened_first", String(10)),
     Column("happened_last", String(10)),
-    # What took its place. An entry that is neither alive nor superseded was undone or forgotten.
+    # The entry that replaced it. An entry that is neither alive nor superseded was undone or forgotten.
     Column("successor_id", _Id),
     Column("rests_on", String(9), nullable=False, server_default="stated"),
-    # The entry of which this one corrects a part; both are alive.
+    # The entry of which this one corrects a part; both are live.
     Column("corrects", _Id),
-    # When the user pinned it, and the last day on which it is to be used; NULL where they did not say.
+    # When the user pinned it, and the last day on which to use it; NULL if not set.
     Column("pinned_at", BigInteger),
     Column("used_until", String(10)),
     Index("entry_alive", "owner", "alive", "kind"),
@@ -156,7 +156,7 @@ entry_history = Table(
     Column("who", Text, nullable=False),
     Column("why", Text, nullable=False),
     Column("changed_at", BigInteger, nullable=False),
-    # Of a supersession: what took its place.
+    # For a supersession, the entry that replaced it.
     Column("successor_id", _Id),
     Index("entry_history_of_entry", "owner", "memory_id"),
 )
@@ -175,7 +175,7 @@ concept_alias = _table(
     _key("concept_id"),
     Column("alias", Text, nullable=False),
     Column("folded_alias", String(400), primary_key=True),
-    # The entry that told the alias; NULL in rows of schema version 1.
+    # The entry that states the alias; NULL in rows from schema version 1.
     Column("memory_id", _Id),
 )
 
@@ -186,8 +186,8 @@ entry_concept = _table(
     Index("entry_concept_by_concept", "owner", "concept_id"),
 )
 
-# Who linked a photo to a concept, and the message in which the user said so. A link holds while its entry is alive. One that
-# is denied says that the photo does not show the concept.
+# Links between photos and concepts, with their author and the message in which the user said so. A link holds while its entry is
+# live. A denied link says that the photo does not show the concept.
 concept_photo = _table(
     "concept_photo",
     _key("concept_id"),
@@ -198,7 +198,7 @@ concept_photo = _table(
     Column("is_denied", Boolean, nullable=False, server_default=false()),
 )
 
-# What the index has still to be told, in order. `record` is `entry`, `message` or `photo`.
+# The records that are queued for the index, in order. `record` is `entry`, `message` or `photo`.
 outbox = Table(
     "outbox",
     metadata,
@@ -216,8 +216,8 @@ embedding = Table(
     Column("vector", LargeBinary, nullable=False),
 )
 
-# What ranking needs of a record beside its row in the index (`fusion = "best"`); made from the record, so that it can be
-# made again. Its tokens hold traces of the two messages before it.
+# The data that the ranking needs besides the index (`fusion = "best"`). It is computed from the record, so it can be rebuilt. The
+# tokens contain traces of the two messages before it.
 ranked_record = _table(
     "ranked_record",
     Column("kind", String(7), primary_key=True),
@@ -232,7 +232,7 @@ ranked_record = _table(
     Column("tokens", LargeBinary, nullable=False),
 )
 
-# How many ranked records hold a word, are said by a speaker, or are there at all; kept in step by the same transactions.
+# The numbers of ranked records that contain a word, that are by a speaker, and in total, updated in the same transactions.
 ranked_count = _table(
     "ranked_count",
     Column("counted", String(15), primary_key=True),
@@ -245,12 +245,12 @@ pending_update = _table(
     _key("message_id"),
     Column("failures", Integer, nullable=False, server_default="0"),
     Column("last_error", Text),
-    # It failed too often: it waits for a repair, and keeps no other update waiting.
+    # It failed too often: it waits for a repair and does not block other updates.
     Column("set_aside", Boolean, nullable=False, server_default=false()),
 )
 
-# Which message of the user a reply answers, and how it came about, as JSON: what was searched, the memories it
-# rests on, and what its update did. `changes` is how many of the changes are not taken back.
+# The message that a reply answers, and its trace as JSON: the searches, the memories that it rests on, and what its update did.
+# `changes` is the number of changes that have not been undone.
 trace = _table(
     "trace",
     _key("message_id"),
@@ -268,8 +268,7 @@ reply_source = _table(
     Index("reply_source_by_record", "owner", "record_id"),
 )
 
-# What a reply took, and the update after it (`stage`): seconds, calls of the chat model, tokens, and dollars where the price
-# is known.
+# The costs of a reply and of the update after it (`stage`): seconds, chat model calls, tokens, and dollars if the price is known.
 turn_cost = _table(
     "turn_cost",
     _key("message_id"),
@@ -284,18 +283,18 @@ turn_cost = _table(
     Index("turn_cost_by_time", "owner", "measured_at"),
 )
 
-# What the user said nothing is wrong with: memory ids, or a photo id.
+# Findings that the user has dismissed: memory ids, or a photo id.
 dismissed_finding = _table(
     "dismissed_finding",
     Column("kind", String(13), primary_key=True),
     Column("subject", Text, primary_key=True),
 )
 
-# The message ids whose erasure the triggers let through, written in the same transaction as the DELETE. They stay: no id is
-# given out again.
+# The ids of messages that the triggers allow to be deleted, written in the same transaction as the DELETE. They stay, since no id
+# is ever reused.
 erasure = _table("erasure", _key("message_id"))
 
-# What was erased and when, as JSON of numbers: no content. `purged_at` is NULL while the disk may still hold it.
+# What was erased and when, as JSON of ids without content. `purged_at` is NULL while the disk may still contain it.
 receipt = Table(
     "receipt",
     metadata,
@@ -311,14 +310,14 @@ setting = Table(
     "setting", metadata, Column("key", String(100), primary_key=True), Column("value", Text, nullable=False)
 )
 
-# What an owner set, as JSON.
+# The settings of owners, as JSON.
 owner_setting = _table(
     "owner_setting",
     Column("key", String(40), primary_key=True),
     Column("value", Text, nullable=False),
 )
 
-# What was not written and can be kept after all: refusal `number` of a reply's trace, which has its words. `held` is by whom.
+# Memories that were not written but can still be kept: refusal `number` in a reply's trace, which has the text. `held` says why.
 held_memory = _table(
     "held_memory",
     _key("message_id"),
@@ -326,7 +325,7 @@ held_memory = _table(
     Column("held", String(8), nullable=False),
 )
 
-# What one act of forgetting took out: entries, words of messages and photos of messages. Taking the act back deletes its rows.
+# What one forgetting removed: entries, words of messages and photos of messages. Undoing the forgetting deletes its rows.
 forgotten_entry = _table(
     "forgotten_entry",
     _key("forgetting_id"),
@@ -335,8 +334,8 @@ forgotten_entry = _table(
     Index("forgotten_entry_by_memory", "owner", "memory_id"),
 )
 
-# The entries that are kept and not used: what the forgetting of that id withholds, their owner is shown, and nobody else.
-# `reason` is `unmentioned` (the user asked for it) or `expired`.
+# The entries that are kept but not used. Only their owner sees what the forgetting withholds. `reason` is `unmentioned` (the user
+# asked for it) or `expired`.
 kept_back = _table(
     "kept_back",
     _key("memory_id"),
@@ -363,8 +362,8 @@ withheld_photo = _table(
     Index("withheld_photo_of_message", "owner", "message_id"),
 )
 
-# How a message is read where that is not how it was logged: a version that rises with every change, and the words by which
-# it is found ("" where nothing stays, NULL where they are those of the log).
+# The readings of messages of which something was forgotten: a version that rises with every change, and the words by which the
+# message is found ("" if nothing remains, NULL if they are the logged ones).
 message_reading = _table(
     "message_reading",
     _key("message_id"),
@@ -373,7 +372,7 @@ message_reading = _table(
 )
 
 
-# Layer 1 is append-only: the database itself refuses changes, and deletions of what is not listed for erasure.
+# Layer 1 is append-only: the database itself refuses updates, and deletions of messages that are not listed for erasure.
 _GUARDED_TABLES = ("message", "message_photo")
 
 
@@ -389,7 +388,7 @@ def _sqlite_guard(table: str) -> list[str]:
 
 SQLITE_STATEMENTS = [
     *(statement for table in _GUARDED_TABLES for statement in _sqlite_guard(table)),
-    # Our own finished words: the tokenizer has only to split at spaces.
+    # Finished words, so the tokenizer only has to split at spaces.
     "CREATE VIRTUAL TABLE message_words USING fts5(owner UNINDEXED, message_id UNINDEXED, words)",
     """CREATE TRIGGER message_words_insert AFTER INSERT ON message
        BEGIN INSERT INTO message_words (owner, message_id, words) VALUES (NEW.owner, NEW.message_id, NEW.words); END""",

@@ -1,9 +1,9 @@
-"""One search: fetch → confirm → floor → rank."""
+"""Searches: fetch → confirm → floor → rank."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, field
+from functools import cache, partial
 from io import BytesIO
 from itertools import islice
 from typing import Any
@@ -47,246 +47,291 @@ class SearchParts:
     threads: Executor
 
 
-class Search:
-    """One query to the records of one owner, on its way from the index to a ranking. `hits_of` takes it there.
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What may be found: records of these kinds, messages before that one, no other entries than those within."""
 
-    The question is encoded and every path is fetched on a thread. As soon as the index has answered one, while the others still
-    search, its hits are confirmed by SQL and held to the floor; where stale hits took the places it is fetched again. Then what
-    is near is ranked.
+    kinds: Collection[RecordKind]
+    before: int | None = None
+    within: Collection[int] | None = None
+
+    @property
+    def named(self) -> Collection[int] | None:
+        """The entries that the index is told of."""
+        is_named = self.within is not None and len(self.within) <= _FEW and set(self.kinds) == {"entry"}
+        return self.within if is_named else None
+
+
+@dataclass(slots=True)
+class Search:
+    """One query on its way from the index to a ranking: the hits of each path, and what is near of those."""
+
+    query: Query
+    text: str
+    question: RankedQuestion | None = None
+    vector: np.ndarray | None = None
+    is_near: bool = False
+    paths: dict[Path, PathSearch] = field(default_factory=dict)
+    near: dict[Path, dict[RecordKey, float]] = field(default_factory=dict)
+
+    @property
+    def by_photo(self) -> bool:
+        return bool(self.query.photo_ids or self.query.pictures)
+
+    def hold_to(self, floor: RelevanceFloor, path: Path, *, is_measured: bool) -> Collection[RecordKey]:
+        """Keep what is near of a path that is settled; those are what the ranking is to choose from."""
+        ranking_chooses = self.question is not None and is_measured  # from all that there is
+        if ranking_chooses and (path != "photo" or not self.by_photo):
+            self.is_near = self.is_near or any(self.over(floor, path))
+            near = dict(self.over(NO_FLOOR, path))
+        else:
+            near = dict(self.over(floor, path))
+            self.is_near = self.is_near or bool(near)
+            if ranking_chooses and near:
+                near = dict(self.over(floor.beside_a_near_photo, path))
+        self.near[path] = near
+        return near
+
+    def over(self, floor: RelevanceFloor, path: Path) -> Iterator[tuple[RecordKey, float]]:
+        """The first of a path, as deep as it goes, with their scores, without those under the floor."""
+        for key in self.paths[path].first:
+            if floor is NO_FLOOR or self.is_over(floor, path, key):
+                yield key, self.paths[path].ranking[key].score
+
+    def rank(self, path: Path, key: RecordKey) -> int:
+        """Where the record stands among what is near on the path, from 1."""
+        return list(self.near[path]).index(key) + 1
+
+    def is_over(self, floor: RelevanceFloor, path: Path, key: RecordKey) -> bool:
+        candidate = self.paths[path].ranking[key]
+        return floor.admits(path, key.kind, candidate.score, candidate.matched, by_photo=self.by_photo)
+
+
+class Searches:
+    """Queries to the records of one owner, side by side.
+
+    The questions are encoded, and each path is fetched for all of them at once, on threads. As soon as the index has answered
+    one path, while the others still search, its hits are confirmed by SQL and held to the floor; where stale hits took the
+    places it is fetched again. Then what is near is ranked. All but the waiting is done in the caller's thread, with one view of
+    the database: it holds Python's lock anyway.
     """
 
     def __init__(
         self,
         parts: SearchParts,
-        owner: str,
-        query: Query,
-        kinds: Collection[RecordKind],
+        unit: UnitOfWork,
+        queries: Sequence[Query],
+        scope: Scope,
         *,
         floor: RelevanceFloor,
         measured: RelevanceFloor,
-        before: int | None,
-        within: Collection[int] | None = None,
     ) -> None:
         self._parts = parts
-        self._owner = owner
-        self._query = query
-        self._text = query.text.strip()
-        self._kinds = kinds
+        self._unit = unit
+        self._scope = scope
         self._floor = floor
         self._measured = measured
-        self._by_photo = bool(query.photo_ids or query.pictures)
-        self._paths: dict[Path, PathSearch] = {}
-        self._running: dict[Future[Any], Path | None] = {}
-        is_named = within is not None and len(within) <= _FEW and set(kinds) == {"entry"}
-        self._named = within if is_named else None
-        self._confirmation = Confirmation(parts.raw, parts.semantic, owner, kinds, before, within)
-        self._question: RankedQuestion | None = None
-        self._is_near = False
-        self._near: dict[Path, dict[RecordKey, float]] = {}
+        self._searches = [Search(query, query.text.strip()) for query in queries]
+        self._running: dict[Future[Any], Callable[[Any], None]] = {}
+        self._confirmation = Confirmation(parts.raw, parts.semantic, scope.kinds, scope.before, scope.within)
         self._records: dict[RecordKey, Record] = {}
         self._looked_for: set[RecordKey] = set()
 
-    def hits(self, k: int) -> list[Hit]:
-        """The k best records, the best first; fewer where no more is near enough. Nothing is `waited_for` any more."""
-        near = {path: self._near[path] if self._is_near else {} for path in _PATHS if path in self._near}
-        ranks = {path: {key: rank for rank, key in enumerate(of_path, start=1)} for path, of_path in near.items()}
-        # What words make of a photo is too loose to vouch for a record alone.
-        vouching = [path for path in near if path != "photo" or self._by_photo]
-        close = {key for path in vouching for key, _ in self._over(self._measured, path)}
-        with self._parts.database.read(self._owner) as unit:
-            filled = self._fill(unit, self._rank(unit, near), k)
-            evidence = self._evidence(unit, [place for place, _ in filled])
+    def hits(self, k: int) -> list[list[Hit]]:
+        """Of each query the k best records, the best first; fewer where no more is near enough."""
+        self._begin()
+        while self._running:
+            done, _ = wait(self._running, return_when=FIRST_COMPLETED)
+            for future in done:
+                self._running.pop(future)(future.result())
+        ranked = [self._rank(search) for search in self._searches]
+        filled = self._fill(ranked, k)
+        self._load([RecordKey("message", number) for each in filled for place, _ in each for number in place.evidence])
         return [
-            Hit(
-                record,
-                place.score,
-                ranks={path: of_path[place.key] for path, of_path in ranks.items() if place.key in of_path},
-                similarity={
-                    path: of_path[place.key]
-                    for path, of_path in near.items()
-                    if path != "bm25" and place.key in of_path
-                },
-                evidence=tuple(evidence[number] for number in place.evidence if number in evidence),
-                is_near=place.key in close,
-            )
-            for place, record in filled
+            [self._hit(search, place, record) for place, record in each]
+            for search, each in zip(self._searches, filled, strict=True)
         ]
 
-    @property
-    def waited_for(self) -> Collection[Future[Any]]:
-        """What runs on threads; `proceed` is to be called with each that is done."""
-        return self._running.keys()
+    def _submit(self, work: Callable[[], Any], then: Callable[[Any], None]) -> None:
+        self._running[self._parts.threads.submit(work)] = then
 
-    def begin(self) -> None:
-        """Encode the question, and fetch every path that the query can take; the dense one waits for the question's vector."""
-        parts, owner, kinds, text = self._parts, self._owner, self._kinds, self._text
-        index, ranking = parts.index, parts.ranking
-        if text:
-            words = finished_words(text)
-            self._running[parts.threads.submit(self._encode)] = None
-            self._fetch("bm25", lambda limit: index.search_bm25(owner, words, kinds, limit, self._named))
-        if self._by_photo:
-            vectors = self._photo_vectors()
-            self._fetch("photo", lambda limit: index.search_photos(owner, vectors, limit))
-        elif text:
-            words_of_photos = cache(lambda: parts.image_encoder.encode_words([text])[0])
-            self._fetch(
-                "photo",
-                lambda limit: (
-                    index.search_photos_by_words(owner, words_of_photos(), limit) if index.has_photos(owner) else []
-                ),
-            )
-        if text and ranking is not None:
-            with parts.database.read(owner) as unit:
-                self._question = ranking.ask(unit, kinds, text)
-            self._is_near = self._question.names_what_is_held
+    def _begin(self) -> None:
+        """Encode the questions, and fetch every path that the queries can take; the dense one waits for the vectors."""
+        index, owner, kinds, named = self._parts.index, self._unit.owner, self._scope.kinds, self._scope.named
+        in_words = [search for search in self._searches if search.text]
+        for search in in_words:
+            self._submit(partial(self._encode, search.text), partial(self._encoded, search))
+        self._fetch(
+            "bm25",
+            in_words,
+            lambda some, limit: index.search_bm25_all(
+                owner, [finished_words(search.text) for search in some], kinds, limit, named
+            ),
+        )
+        self._fetch("photo", [search for search in in_words if not search.by_photo], self._photos_by_words)
+        for search in self._searches:
+            if search.by_photo:
+                vectors = self._photo_vectors(search.query)
+                self._fetch("photo", [search], partial(self._photos_by_photo, vectors))
+        if in_words and self._parts.ranking is not None:
+            questions = self._parts.ranking.ask(self._unit, kinds, [search.text for search in in_words])
+            for search, question in zip(in_words, questions, strict=True):
+                search.question = question
+                search.is_near = question.names_what_is_held
 
-    def proceed(self, done: Future[Any]) -> None:
-        """Take what a thread brought, and begin what can follow."""
-        path = self._running.pop(done)
-        brought = done.result()
-        if path is None:
-            vector = brought if self._question is None else brought.vector
-            index, owner, kinds = self._parts.index, self._owner, self._kinds
-            self._fetch("dense", lambda limit: index.search_dense(owner, vector, kinds, limit, self._named))
-            if self._question is not None:
-                self._question.encoded(brought)
-        elif not self._confirm(path):
-            self._running[self._parts.threads.submit(self._paths[path].fetch_more)] = path
-
-    def _encode(self) -> np.ndarray | TokenStates:
+    def _encode(self, text: str) -> np.ndarray | TokenStates:
         """The question's vector, or for a ranking all its tokens with it."""
         if self._parts.ranking is None:
-            vector: np.ndarray = self._parts.text_encoder.encode([self._text])[0]
+            vector: np.ndarray = self._parts.text_encoder.encode([text])[0]
             return vector
-        return self._parts.ranking.encoder.states(self._text)
+        return self._parts.ranking.encoder.states(text)
 
-    def _photo_vectors(self) -> np.ndarray:
+    def _encoded(self, search: Search, brought: np.ndarray | TokenStates) -> None:
+        if isinstance(brought, TokenStates):
+            assert search.question is not None
+            search.question.encoded(brought)
+            search.vector = brought.vector
+        else:
+            search.vector = brought
+        in_words = [search for search in self._searches if search.text]
+        if all(search.vector is not None for search in in_words):
+            index, owner, kinds, named = self._parts.index, self._unit.owner, self._scope.kinds, self._scope.named
+            self._fetch(
+                "dense",
+                in_words,
+                lambda some, limit: index.search_dense_all(
+                    owner, np.array([search.vector for search in some]), kinds, limit, named
+                ),
+            )
+
+    def _photos_by_words(self, some: Sequence[Search], limit: int) -> list[Fetched]:
+        index, owner = self._parts.index, self._unit.owner
+        if not index.has_photos(owner):
+            return [[] for _ in some]
+        vectors = [self._parts.image_encoder.encode_words([search.text])[0] for search in some]
+        return [index.search_photos_by_words(owner, vector, limit) for vector in vectors]
+
+    def _photos_by_photo(self, vectors: np.ndarray, _some: Sequence[Search], limit: int) -> list[Fetched]:
+        return [self._parts.index.search_photos(self._unit.owner, vectors, limit)]
+
+    def _photo_vectors(self, query: Query) -> np.ndarray:
         """Those of the query's photos, one row each."""
         from PIL import Image
 
-        parts, query = self._parts, self._query
-        known = parts.photo_vectors(self._owner, query.photo_ids)
+        known = self._parts.photo_vectors(self._unit.owner, query.photo_ids)
         if not query.pictures:
             return known
         images = [Image.open(BytesIO(picture), formats=["JPEG"]).convert("RGB") for picture in query.pictures]
-        return np.vstack([known, parts.image_encoder.encode(images)])
+        return np.vstack([known, self._parts.image_encoder.encode(images)])
 
-    def _fetch(self, path: Path, fetch: Callable[[int], Fetched]) -> None:
+    def _fetch(
+        self, path: Path, searches: Sequence[Search], fetch: Callable[[Sequence[Search], int], Sequence[Fetched]]
+    ) -> None:
+        """Ask the index for the first of a path, for all of the searches."""
+        if not searches:
+            return
         ranking = self._parts.ranking
         depth = PATH_DEPTH if ranking is None or path == "photo" else ranking.depth
-        depth *= len(self._kinds)  # so that entries and messages do not crowd each other out
+        depth *= len(self._scope.kinds)  # so that entries and messages do not crowd each other out
         last_limit = _LAST_PHOTO_LIMIT if path == "photo" else _LAST_LIMIT
-        self._paths[path] = PathSearch(fetch, last_limit, depth, has_ties=path == "bm25")
-        self._running[self._parts.threads.submit(self._paths[path].fetch_more)] = path
+        for search in searches:
+            search.paths[path] = PathSearch(last_limit, depth, has_ties=path == "bm25")
+        self._fetch_more(path, searches, fetch)
 
-    def _confirm(self, path: Path) -> bool:
-        """Whether what SQL confirms of the path's hits is enough. What is near of them is kept, and read for the ranking."""
-        path_search, question = self._paths[path], self._question
-        if not path_search.hits:
-            self._near[path] = {}
-            return True
-        with self._parts.database.read(self._owner) as unit:
-            self._confirmation.confirm(unit, path_search)
-            if not path_search.is_settled:
-                return False
-            is_measured = path != "photo" or self._measured.photos_are_measured
-            chooses = question is not None and is_measured  # the ranking, from all that there is
-            if chooses and (path != "photo" or not self._by_photo):
-                self._is_near = self._is_near or any(self._over(self._floor, path))
-                near = dict(self._over(NO_FLOOR, path))
-            else:
-                near = dict(self._over(self._floor, path))
-                self._is_near = self._is_near or bool(near)
-                if chooses and near:
-                    near = dict(self._over(self._floor.beside_a_near_photo, path))
-            if question is not None:
-                question.read(unit, near, list(near) if path == "bm25" else ())
-            self._near[path] = near
-        return True
+    def _fetch_more(
+        self, path: Path, searches: Sequence[Search], fetch: Callable[[Sequence[Search], int], Sequence[Fetched]]
+    ) -> None:
+        [limit] = {search.paths[path].raise_limit() for search in searches}
 
-    def _over(self, floor: RelevanceFloor, path: Path) -> Iterator[tuple[RecordKey, float]]:
-        """The first of a path, as deep as it goes, with their scores, without those under the floor."""
-        path_search = self._paths[path]
-        for key, candidate in islice(path_search.ranking.items(), path_search.depth):
-            if floor is NO_FLOOR or floor.admits(
-                path, key.kind, candidate.score, candidate.matched, by_photo=self._by_photo
-            ):
-                yield key, candidate.score
+        def confirm(fetched: Sequence[Fetched]) -> None:
+            of_path = [search.paths[path] for search in searches]
+            self._confirmation.confirm(self._unit, of_path, fetched)
+            for search in searches:
+                if search.paths[path].is_settled:
+                    self._settle(search, path)
+            if unsettled := [search for search in searches if not search.paths[path].is_settled]:
+                self._fetch_more(path, unsettled, fetch)
 
-    def _rank(self, unit: UnitOfWork, near: Mapping[Path, Mapping[RecordKey, float]]) -> list[tuple[RecordKey, float]]:
-        if self._question is None:
+        self._submit(partial(fetch, searches, limit), confirm)
+
+    def _settle(self, search: Search, path: Path) -> None:
+        """What is near of the path's hits is kept, and read for the ranking."""
+        is_measured = path != "photo" or self._measured.photos_are_measured
+        near = search.hold_to(self._floor, path, is_measured=is_measured)
+        if search.question is not None and near:
+            search.question.read(self._unit, near, list(near) if path == "bm25" else ())
+
+    def _rank(self, search: Search) -> list[tuple[RecordKey, float]]:
+        near = {path: search.near[path] if search.is_near else {} for path in _PATHS if path in search.near}
+        if search.question is None:
             return reciprocal_rank_fusion([list(of_path) for of_path in near.values()])
-        versions = {
-            key: version
-            for path in _PATHS
-            for key in near.get(path, ())
-            if (version := self._paths[path].ranking[key].version) is not None
-        }
+        versions = {key: search.paths[path].ranking[key].version for path in near for key in near[path]}
         # The words of a message bring in its neighbours.
-        in_order = self._confirmation.within_reach(unit, self._question.order(unit, versions))
+        in_order = self._confirmation.within_reach(self._unit, search.question.order(self._unit, versions))
         photos, dense = near.get("photo", {}), near["dense"]
         agreed = {key for key, cosine in photos.items() if self._measured.agrees(key.kind, cosine, dense.get(key))}
-        return with_photos(in_order, list(photos), as_equals=self._by_photo, near=agreed)
+        return with_photos(in_order, list(photos), as_equals=search.by_photo, near=agreed)
 
-    def _fill(self, unit: UnitOfWork, ranked: Sequence[tuple[RecordKey, float]], k: int) -> list[tuple[Place, Record]]:
-        """The first k places with their records."""
-        if len(self._kinds) == 1:
-            records = self._load(unit, [key for key, _ in ranked[:k]])
-            return [(Place(key, score), records[key]) for key, score in ranked[:k] if key in records]
-        memory_ids = [key.record_id for key, _ in ranked if key.kind == "entry"]
-        found = places(ranked, self._parts.semantic.evidence(unit, memory_ids))
-        may_be_echoed = [key for key, _ in ranked[: _ECHOED * k]]
+    def _fill(self, ranked: Sequence[Sequence[tuple[RecordKey, float]]], k: int) -> list[list[tuple[Place, Record]]]:
+        """Of each ranking the first k places with their records."""
+        if len(self._scope.kinds) == 1:
+            first = [[Place(key, score) for key, score in of_search[:k]] for of_search in ranked]
+            records = self._load([place.key for of_search in first for place in of_search])
+            return [[(place, records[place.key]) for place in of_search if place.key in records] for of_search in first]
+        memory_ids = {key.record_id for of_search in ranked for key, _ in of_search if key.kind == "entry"}
+        evidence = self._parts.semantic.evidence(self._unit, memory_ids)
+        found = [places(of_search, evidence) for of_search in ranked]
+        first = [list(islice(of_search, k)) for of_search in found]
+        self._load([place.key for of_search in first for place in of_search])
         words_of = cache(different_words)
-        filled: list[tuple[Place, Record]] = []
-        while some := list(islice(found, k)):
-            records = self._load(unit, [place.key for place in some])
-            for place in some:
-                record = records.get(place.key)
-                if record is None or (isinstance(record, Message) and only_asks(record)):
-                    continue
-                if isinstance(record, Message) and record.role == "assistant":
-                    others = self._load(unit, may_be_echoed).values()
-                    if is_echo(record, others, words_of):
-                        continue
-                filled.append((place, record))
-                if len(filled) == k:
-                    return filled
+        filled = []
+        for of_search, some, rest in zip(ranked, first, found, strict=True):
+            may_be_echoed = [key for key, _ in of_search[: _ECHOED * k]]
+            of_places: list[tuple[Place, Record]] = []
+            while some and len(of_places) < k:
+                of_places += self._taken(some, may_be_echoed, words_of)
+                some = list(islice(rest, k))
+            filled.append(of_places[:k])
         return filled
 
-    def _evidence(self, unit: UnitOfWork, filled: Sequence[Place]) -> Mapping[int, Message]:
-        """The messages that come with the places."""
-        keys = [RecordKey("message", number) for place in filled for number in place.evidence]
-        records = self._load(unit, keys)  # less what was erased since it was found
-        return {record.message_id: record for key in keys if isinstance(record := records.get(key), Message)}
+    def _taken(
+        self, some: Sequence[Place], may_be_echoed: Sequence[RecordKey], words_of: Callable[[str], frozenset[str]]
+    ) -> Iterator[tuple[Place, Record]]:
+        """The places with their records, less the messages that take none."""
+        records = self._load([place.key for place in some])
+        for place in some:
+            record = records.get(place.key)
+            if record is None or (isinstance(record, Message) and only_asks(record)):
+                continue
+            if isinstance(record, Message) and record.role == "assistant":
+                others = self._load(may_be_echoed)
+                if is_echo(record, [others[key] for key in may_be_echoed if key in others], words_of):
+                    continue
+            yield place, record
 
-    def _load(self, unit: UnitOfWork, keys: Collection[RecordKey]) -> Mapping[RecordKey, Record]:
+    def _load(self, keys: Collection[RecordKey]) -> Mapping[RecordKey, Record]:
         """All that were asked for until now, as far as they are alive and this owner's."""
         if unread := set(keys) - self._looked_for:
             self._looked_for |= unread
             memory_ids = [key.record_id for key in unread if key.kind == "entry"]
             message_ids = [key.record_id for key in unread if key.kind == "message"]
-            entries = self._parts.semantic.get(unit, memory_ids)
-            messages = self._parts.raw.get(unit, message_ids)
+            entries = self._parts.semantic.get(self._unit, memory_ids)
+            messages = self._parts.raw.get(self._unit, message_ids)
             self._records |= {RecordKey("entry", number): entry for number, entry in entries.items()}
             self._records |= {RecordKey("message", number): message for number, message in messages.items()}
         return self._records
 
-
-def hits_of(searches: Sequence[Search], k: int) -> list[list[Hit]]:
-    """The k best records of each search, which run side by side.
-
-    What waits for the index or the encoder does so on threads. All else is done here, in turn: it holds Python's lock anyway, and
-    who shares that lock waits long for it.
-    """
-    hits: dict[int, list[Hit]] = {}
-    for search in searches:
-        search.begin()
-    while len(hits) < len(searches):
-        for number, search in enumerate(searches):
-            for future in [future for future in search.waited_for if future.done()]:
-                search.proceed(future)
-            if not search.waited_for and number not in hits:
-                hits[number] = search.hits(k)
-        wait([future for search in searches for future in search.waited_for], return_when=FIRST_COMPLETED)
-    return [hits[number] for number in range(len(searches))]
+    def _hit(self, search: Search, place: Place, record: Record) -> Hit:
+        key = place.key
+        on = [path for path in _PATHS if key in search.near.get(path, ())]
+        # What words make of a photo is too loose to vouch for a record alone.
+        vouching = [path for path in on if path != "photo" or search.by_photo]
+        evidence = [self._records.get(RecordKey("message", number)) for number in place.evidence]
+        return Hit(
+            record,
+            place.score,
+            ranks={path: search.rank(path, key) for path in on},
+            similarity={path: search.near[path][key] for path in on if path != "bm25"},
+            evidence=tuple(message for message in evidence if isinstance(message, Message)),
+            is_near=any(search.is_over(self._measured, path, key) for path in vouching),
+        )

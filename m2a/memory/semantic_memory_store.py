@@ -1,4 +1,4 @@
-"""Layer 2: what is remembered. Every entry names the raw messages that support it; every change leaves a history row."""
+"""Layer 2: the memories. Every entry names the raw messages that support it, and every change adds a history row."""
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import date, datetime
@@ -27,7 +27,7 @@ from m2a.memory.unit_of_work import UnitOfWork
 from m2a.types import DateInterval, EntryChange, EntryDraft, EvidenceRange, MemoryEntry
 from m2a.types.errors import UserError
 
-# What names an entry, and is of no use without it.
+# The tables whose rows belong to an entry.
 _OF_ENTRY = (
     entry_photo,
     entry_evidence,
@@ -41,32 +41,33 @@ _OF_ENTRY = (
 
 
 class RejectedWriteError(UserError, ValueError):
-    """The proposed change is wrong (unknown evidence, no such memory, too weak); the message tells its writer why."""
+    """A proposed change is not allowed, such as one with unknown evidence. The message tells its author why."""
 
 
 class SemanticMemoryStore(EntryReader):
-    """Entries, their history and the concepts they are about, per owner.
+    """The entries of each owner, their history, and the concepts that they are about.
 
-    An entry is alive, or superseded (`successor_id` names what took its place), or gone: forgotten or undone. Entries come in
-    order of memory id, and only living ones where nothing else is said.
+    An entry is live, superseded (`successor_id` names the entry that replaced it) or gone, that is, forgotten or undone.
+    Methods return entries in order of memory id, and only live ones unless they say otherwise. Methods that change entries
+    queue them for the index.
     """
 
     def add(self, unit: UnitOfWork, draft: EntryDraft, by: Attribution) -> MemoryEntry:
-        """Write an entry with its history row and tell the outbox. Raises `RejectedWriteError`.
+        """Writes an entry with its history row. Raises `RejectedWriteError`.
 
-        What a living entry already says renews that entry: it becomes the newest, with the new evidence beside the old.
+        If a live entry already says the same, that entry is renewed: it becomes the newest, and gains the new evidence.
         """
         text = draft.text.strip()
         if not text:
-            raise RejectedWriteError("A memory needs a text.")
+            raise RejectedWriteError("A memory needs text.")
         evidence = tuple(merge_ranges(draft.evidence_ids, adjoining=False))
         self._check_evidence(unit, evidence)
         self._check_photos(unit, draft.photo_ids)
         if draft.corrects is not None:
-            self._living(unit, draft.corrects)
-        known = self.saying(unit, text)
-        if known is not None:
-            return self._renew(unit, known, draft, evidence, by)
+            self._live_entry(unit, draft.corrects)
+        existing = self.saying(unit, text)
+        if existing is not None:
+            return self._renew(unit, existing, draft, evidence, by)
         memory_id = unit.next_id("memory")
         unit.execute(
             insert(entry).values(
@@ -88,38 +89,38 @@ class SemanticMemoryStore(EntryReader):
         for mention in draft.concepts:
             concept_store.link(unit, memory_id, mention, draft.photo_ids, by.who, evidence[-1].last)
         self._record(unit, memory_id, "added", by)
-        return self._living(unit, memory_id)
+        return self._live_entry(unit, memory_id)
 
     def _renew(
         self,
         unit: UnitOfWork,
-        known: MemoryEntry,
+        existing: MemoryEntry,
         draft: EntryDraft,
         evidence: Sequence[EvidenceRange],
         by: Attribution,
     ) -> MemoryEntry:
-        corrects = draft.corrects if draft.corrects not in (None, known.memory_id) else known.corrects
-        if corrects is not None and (behind := self.correction_of(unit, known.memory_id, corrects)):
-            self.tie(unit, behind, None)  # what is said again holds again, and no longer as what was corrected
-        values = {"rests_on": "stated" if "stated" in (draft.rests_on, known.rests_on) else draft.rests_on}
+        memory_id = existing.memory_id
+        corrects = draft.corrects if draft.corrects not in (None, memory_id) else existing.corrects
+        if corrects is not None and (correction := self.correction_of(unit, memory_id, corrects)):
+            self.tie(unit, correction, None)  # what is stated anew holds again and no longer counts as corrected
         self._change(
             unit,
-            known.memory_id,
-            **values,
+            memory_id,
+            rests_on="stated" if "stated" in (draft.rests_on, existing.rests_on) else draft.rests_on,
             corrects=corrects,
             recorded_at=to_microseconds(by.now),
-            **_days(draft.happened or known.happened),
+            **_days(draft.happened or existing.happened),
         )
-        ranges = merge_ranges((*known.evidence_ids, *evidence), adjoining=False)
-        self._put_parts(unit, known.memory_id, ranges, (*known.photo_ids, *draft.photo_ids))
+        ranges = merge_ranges((*existing.evidence_ids, *evidence), adjoining=False)
+        self._put_parts(unit, memory_id, ranges, (*existing.photo_ids, *draft.photo_ids))
         for mention in draft.concepts:
-            concept_store.link(unit, known.memory_id, mention, draft.photo_ids, by.who, evidence[-1].last)
-        self._record(unit, known.memory_id, "added", by)
-        return self._living(unit, known.memory_id)
+            concept_store.link(unit, memory_id, mention, draft.photo_ids, by.who, evidence[-1].last)
+        self._record(unit, memory_id, "added", by)
+        return self._live_entry(unit, memory_id)
 
-    def take_renewal_back(self, unit: UnitOfWork, before: MemoryEntry, by: Attribution) -> None:
-        """Let a living entry be as it was before it was told again. Raises `RejectedWriteError`."""
-        self._living(unit, before.memory_id)
+    def undo_renewal(self, unit: UnitOfWork, before: MemoryEntry, by: Attribution) -> None:
+        """Restores a live entry to its state before it was renewed. Raises `RejectedWriteError`."""
+        self._live_entry(unit, before.memory_id)
         self._change(
             unit,
             before.memory_id,
@@ -132,26 +133,27 @@ class SemanticMemoryStore(EntryReader):
         self._record(unit, before.memory_id, "undone", by)
 
     def supersede(self, unit: UnitOfWork, memory_id: int, successor_id: int, by: Attribution) -> list[int]:
-        """Put a living entry in the place of another, and of those that correct it. Returns what was superseded.
+        """Replaces a live entry, and those that correct it, with another. Returns the ids of the superseded entries.
 
-        What the older one corrects, the newer one corrects from now on. Raises `RejectedWriteError`, also where the newer
-        one is not what the user stated and the older one is.
+        If the older entry corrects a third one, the newer one corrects that from now on. Raises `RejectedWriteError`, also if
+        the user stated the older entry but not the newer one.
         """
-        older, newer = (self._living(unit, number) for number in (memory_id, successor_id))
+        older, newer = (self._live_entry(unit, number) for number in (memory_id, successor_id))
         if memory_id == successor_id:
-            raise RejectedWriteError(f"Memory {memory_id} cannot take its own place.")
+            raise RejectedWriteError(f"Memory {memory_id} cannot replace itself.")
         if older.rests_on == "stated" and newer.rests_on != "stated":
             raise RejectedWriteError(
-                f"Memory {memory_id} is what the user stated; what is {newer.rests_on} cannot take its place."
+                f"The user stated memory {memory_id}; a memory that is only {newer.rests_on} cannot replace it."
             )
         superseded = [memory_id]
-        for number in superseded:
-            ties = self.corrections_of(unit, [number]).get(number, [])
-            superseded += [tie.memory_id for tie in ties if tie.memory_id not in (successor_id, *superseded)]
+        for number in superseded:  # grows in the loop
+            corrections = self.corrections_of(unit, [number]).get(number, [])
+            ids = [correction.memory_id for correction in corrections]
+            superseded += [correction_id for correction_id in ids if correction_id not in (successor_id, *superseded)]
         for number in superseded:
             self._change(unit, number, alive=False, successor_id=successor_id)
             self._record(unit, number, "superseded", by, successor_id)
-        self._hand_on(unit, older, newer)
+        self._inherit_keeping(unit, older, newer)
         if newer.corrects in (None, *superseded) and older.corrects != newer.corrects:
             self.tie(unit, successor_id, older.corrects if older.corrects != successor_id else None)
         return superseded
@@ -166,96 +168,96 @@ class SemanticMemoryStore(EntryReader):
         pinned_at: datetime | None,
         used_until: date | None,
     ) -> MemoryEntry:
-        """Say of a living entry since when it is pinned, and its last day. Raises `RejectedWriteError`."""
-        self._living(unit, memory_id)
+        """Sets when a live entry was pinned, and its last day. Raises `RejectedWriteError`."""
+        self._live_entry(unit, memory_id)
         self._put_keeping(unit, memory_id, pinned_at, used_until)
         self._record(unit, memory_id, change, by)
-        return self._living(unit, memory_id)
+        return self._live_entry(unit, memory_id)
 
-    def _hand_on(self, unit: UnitOfWork, older: MemoryEntry, newer: MemoryEntry) -> None:
-        """What takes the place of a pinned entry is pinned, and has its last day, where it has none of its own."""
+    def _inherit_keeping(self, unit: UnitOfWork, older: MemoryEntry, newer: MemoryEntry) -> None:
+        """Gives the newer entry the pin and the last day of the older one, unless it has its own."""
         if older.pinned_at or older.used_until:
             pinned_at, used_until = newer.pinned_at or older.pinned_at, newer.used_until or older.used_until
             self._put_keeping(unit, newer.memory_id, pinned_at, used_until)
 
     @staticmethod
     def _put_keeping(unit: UnitOfWork, memory_id: int, pinned_at: datetime | None, used_until: date | None) -> None:
-        """That changes nothing of what it says: no new version."""
+        """Sets the pin and the last day. The text stays the same, so this makes no new version."""
         this = unit.owns(entry) & (entry.c.memory_id == memory_id)
         since = None if pinned_at is None else to_microseconds(pinned_at)
         last_day = None if used_until is None else used_until.isoformat()
         unit.execute(update(entry).where(this).values(pinned_at=since, used_until=last_day))
 
     def restore(self, unit: UnitOfWork, memory_id: int, by: Attribution) -> list[int]:
-        """Bring a superseded entry back, with its corrections that went with it. Returns what lives again."""
-        found = self.superseded(unit, [memory_id]).get(memory_id)
-        if found is None:
+        """Restores a superseded entry and the corrections that were superseded with it. Returns the ids of the restored."""
+        older = self.superseded(unit, [memory_id]).get(memory_id)
+        if older is None:
             raise RejectedWriteError(f"There is no superseded memory {memory_id}.")
-        if (known := self.saying(unit, found.text)) is not None:
-            raise RejectedWriteError(f"Memory {known.memory_id} already says this.")
+        if (existing := self.saying(unit, older.text)) is not None:
+            raise RejectedWriteError(f"Memory {existing.memory_id} already says this.")
         restored = [memory_id]
-        for number in restored:
+        for number in restored:  # grows in the loop
             restored += unit.scalars(
                 select(entry.c.memory_id).where(
-                    unit.owns(entry), entry.c.corrects == number, entry.c.successor_id == found.superseded_by
+                    unit.owns(entry), entry.c.corrects == number, entry.c.successor_id == older.superseded_by
                 )
             ).all()
         return self.revive(unit, restored, by)
 
     def delete(self, unit: UnitOfWork, memory_id: int, by: Attribution, change: EntryChange = "deleted") -> MemoryEntry:
-        """Take a living entry out and return it as it was; its history says `change`. Raises `RejectedWriteError`."""
-        found = self._living(unit, memory_id)
+        """Deletes a live entry and returns it as it was. Its history records `change`. Raises `RejectedWriteError`."""
+        deleted = self._live_entry(unit, memory_id)
         self._change(unit, memory_id, alive=False)
         self._record(unit, memory_id, change, by)
-        return found
+        return deleted
 
     def revive(self, unit: UnitOfWork, memory_ids: Iterable[int], by: Attribution) -> list[int]:
-        """Let entries that are not alive live again, but those that a living one repeats. Returns which do."""
+        """Makes entries live again, except those that a live entry repeats. Returns the ids of the revived."""
         revived = []
-        for found in self.gone(unit, list(memory_ids)):
-            if self.saying(unit, found.text) is None:
-                self._change(unit, found.memory_id, alive=True, successor_id=None)
-                self._record(unit, found.memory_id, "restored", by)
-                revived.append(found.memory_id)
+        for dead in self.gone(unit, list(memory_ids)):
+            if self.saying(unit, dead.text) is None:
+                self._change(unit, dead.memory_id, alive=True, successor_id=None)
+                self._record(unit, dead.memory_id, "restored", by)
+                revived.append(dead.memory_id)
         return revived
 
     def supersede_again(self, unit: UnitOfWork, memory_ids: Iterable[int], successor_id: int, by: Attribution) -> None:
-        """Take back that entries were restored."""
+        """Undoes the restoration of entries."""
         for memory_id in memory_ids:
-            self._living(unit, memory_id)
+            self._live_entry(unit, memory_id)
             self._change(unit, memory_id, alive=False, successor_id=successor_id)
             self._record(unit, memory_id, "superseded", by, successor_id)
 
     def correction_of(self, unit: UnitOfWork, memory_id: int, among: int) -> int | None:
-        """The living entry that corrects `memory_id`, of those that `among` is and corrects, one after the other."""
-        passed: set[int] = set()
-        found = self.get(unit, [among]).get(among)
-        while found is not None and found.corrects is not None and found.memory_id not in passed:
-            if found.corrects == memory_id:
-                return found.memory_id
-            passed.add(found.memory_id)
-            found = self.get(unit, [found.corrects]).get(found.corrects)
+        """Returns the live entry that corrects `memory_id` directly, in the chain of corrections that starts at `among`."""
+        visited: set[int] = set()
+        current = self.get(unit, [among]).get(among)
+        while current is not None and current.corrects is not None and current.memory_id not in visited:
+            if current.corrects == memory_id:
+                return current.memory_id
+            visited.add(current.memory_id)
+            current = self.get(unit, [current.corrects]).get(current.corrects)
         return None
 
     def tie(self, unit: UnitOfWork, memory_id: int, corrects: int | None) -> None:
-        """Say which entry a living one corrects a part of. That changes nothing of what it says: no new version."""
+        """Sets which entry a live one corrects a part of. The text stays the same, so this makes no new version."""
         this = unit.owns(entry) & (entry.c.memory_id == memory_id)
         unit.execute(update(entry).where(this).values(corrects=corrects))
 
     def withdraw(self, unit: UnitOfWork, memory_id: int, by: Attribution) -> list[int]:
-        """Take an entry out that should not have been written, whether it lives or was superseded. Returns what lives again.
+        """Removes an entry that should not have been written, live or superseded. Returns the ids of the revived entries.
 
-        What a living one had superseded lives again; what a superseded one had superseded has the same successor as it.
+        What a live entry had superseded is revived. What a superseded entry had superseded gets that entry's successor.
         """
-        successor = self.superseded(unit, [memory_id])
-        if successor:
-            heir = successor[memory_id].superseded_by
+        superseded = self.superseded(unit, [memory_id])
+        if superseded:
+            successor_id = superseded[memory_id].superseded_by
             relinked = unit.owns(entry) & (entry.c.successor_id == memory_id)
-            unit.execute(update(entry).where(relinked).values(successor_id=heir))
+            unit.execute(update(entry).where(relinked).values(successor_id=successor_id))
             self._change(unit, memory_id, successor_id=None)
             self._record(unit, memory_id, "undone", by)
             return []
-        self._living(unit, memory_id)
+        self._live_entry(unit, memory_id)
         self._change(unit, memory_id, alive=False)
         self._record(unit, memory_id, "undone", by)
         older = unit.scalars(
@@ -266,7 +268,7 @@ class SemanticMemoryStore(EntryReader):
         return self.revive(unit, older, by)
 
     def reduce(self, unit: UnitOfWork, reduced: MemoryEntry, by: Attribution) -> None:
-        """Let an entry, alive or not, rest on less evidence, and hold fewer photos, than it did; its links rest on what stays."""
+        """Reduces the evidence, photos and caption of an entry, live or not, and adapts its links to concepts."""
         self._change(unit, reduced.memory_id, caption=reduced.caption)
         self._put_parts(unit, reduced.memory_id, reduced.evidence_ids, reduced.photo_ids)
         links = unit.owns(concept_photo) & (concept_photo.c.memory_id == reduced.memory_id)
@@ -275,12 +277,12 @@ class SemanticMemoryStore(EntryReader):
         self._record(unit, reduced.memory_id, "reduced", by)
 
     def erase(self, unit: UnitOfWork, memory_ids: Collection[int]) -> None:
-        """Remove the entries, alive or not, with their history. What they had taken the place of has their own successor."""
-        for memory_id in sorted(memory_ids):  # one after the other: an heir may be among them
+        """Removes entries, live or not, with their history. Entries that they had superseded get their successors."""
+        for memory_id in sorted(memory_ids):  # one by one, since a successor may itself be among them
             this = unit.owns(entry) & (entry.c.memory_id == memory_id)
-            heir = unit.scalar(select(entry.c.successor_id).where(this))
+            successor_id = unit.scalar(select(entry.c.successor_id).where(this))
             following = unit.owns(entry) & (entry.c.successor_id == memory_id)
-            unit.execute(update(entry).where(following).values(successor_id=heir))
+            unit.execute(update(entry).where(following).values(successor_id=successor_id))
         unit.execute(
             update(entry).where(unit.owns(entry), unit.among(entry.c.corrects, memory_ids)).values(corrects=None)
         )
@@ -293,15 +295,15 @@ class SemanticMemoryStore(EntryReader):
             unit.execute(delete(table).where(unit.owns(table), unit.among(table.c.memory_id, memory_ids)))
         unit.tell_index("entry", sorted(memory_ids))
 
-    def _living(self, unit: UnitOfWork, memory_id: int) -> MemoryEntry:
-        found = self.get(unit, [memory_id]).get(memory_id)
-        if found is None:
+    def _live_entry(self, unit: UnitOfWork, memory_id: int) -> MemoryEntry:
+        live = self.get(unit, [memory_id]).get(memory_id)
+        if live is None:
             raise RejectedWriteError(f"There is no memory {memory_id}.")
-        return found
+        return live
 
     @staticmethod
     def _change(unit: UnitOfWork, memory_id: int, **values: object) -> None:
-        """Give the entry the values and a new version."""
+        """Sets the values and increases the version."""
         unit.execute(
             update(entry)
             .where(unit.owns(entry), entry.c.memory_id == memory_id)
@@ -312,7 +314,7 @@ class SemanticMemoryStore(EntryReader):
     def _put_parts(
         unit: UnitOfWork, memory_id: int, evidence: Iterable[EvidenceRange], photo_ids: Iterable[str]
     ) -> None:
-        """Let the entry rest on this evidence and hold these photos."""
+        """Sets the evidence and the photos of an entry."""
         this = {"owner": unit.owner, "memory_id": memory_id}
         for table in (entry_evidence, entry_photo):
             unit.execute(delete(table).where(unit.owns(table), table.c.memory_id == memory_id))
@@ -353,11 +355,11 @@ class SemanticMemoryStore(EntryReader):
                 )
 
     def _check_photos(self, unit: UnitOfWork, photo_ids: Collection[str]) -> None:
-        known = set(
+        stored = set(
             unit.scalars(select(photo.c.photo_id).where(unit.owns(photo), photo.c.photo_id.in_(list(photo_ids))))
         )
         for photo_id in photo_ids:
-            if photo_id not in known:
+            if photo_id not in stored:
                 raise RejectedWriteError(f"There is no photo {photo_id!r}.")
 
     @staticmethod
@@ -368,7 +370,7 @@ class SemanticMemoryStore(EntryReader):
         by: Attribution,
         successor_id: int | None = None,
     ) -> None:
-        """Note a change that was made, and tell the index."""
+        """Adds a history row for a change that was made, and queues the entry for the index."""
         this = (unit.owns(entry), entry.c.memory_id == memory_id)
         version, text = unit.execute(select(entry.c.version, entry.c.text).where(*this)).one()
         unit.execute(

@@ -1,4 +1,4 @@
-"""The opened stores that every owner's bank shares."""
+"""The open stores, which the banks of all owners share."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """What needs the encoders: the index, who fills it, who searches it, who knows photos again."""
+    """Everything that needs the encoders: the index, and the parts that fill it, search it and recognise photos."""
 
     index: "MemoryIndex"
     indexer: "Indexer"
@@ -46,10 +46,10 @@ class Retrieval:
         photo_floor: float | None = None,
         photo_words_floor: float | None = None,
     ) -> "Retrieval":
-        """The retrieval over what the database holds, with an index that is open: several rankings may share one.
+        """Opens the retrieval over a database with an open index, which several rankings may share.
 
-        `photo_image(owner, photo_id)` decodes a photo. With a `ranking` records are ranked by that, else as published; the
-        photo floors are `floor_of`'s.
+        `photo_image(owner, photo_id)` decodes a photo. Records are ranked by `ranking`, or as in the paper without one. See
+        `floor_of` for the photo floors.
         """
         from m2a.memory.indexer import Indexer
         from m2a.memory.photo_vectors import PhotoVectors
@@ -86,18 +86,18 @@ class Retrieval:
         return cls(index, indexer, retriever, recogniser, photo_vectors)
 
     def beside(self, photos: "Mapping[str, Image]") -> "Retrieval":
-        """The same, for a memory that has photos, by id, which are stored nowhere."""
+        """Returns the same retrieval for a memory with additional photos, by id, that are not stored."""
         return replace(self, retriever=self.retriever.beside(photos), recogniser=self.recogniser.beside(photos))
 
     def close(self) -> None:
-        """Also closes the index, whoever opened it."""
+        """Closes the retrieval and its index."""
         self.retriever.close()
         self.index.close()
 
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """`retrieval` gives the retrieval, and waits while it loads."""
+    """The stores of a data folder. `retrieval` waits until the retrieval has loaded and returns it."""
 
     database: Database
     raw: RawMessageStore

@@ -1,14 +1,14 @@
-"""Which remembered texts read like instructions to the assistant, which nobody has said of themselves.
+"""Detects remembered texts that read like instructions to the assistant (prompt injection).
 
-They come from photos and pasted texts, or from a model that was talked into writing them. A person's wish ("Always answer in
-French") is none.
+They come from photos and pasted texts, or from a model that was manipulated into writing them. A user's own wish ("Always answer
+in French") is not one.
 """
 
 import re
 
 from m2a.types import RestsOn
 
-# To set aside what the assistant was told before.
+# Overriding the assistant's earlier instructions.
 _OVERRIDE = re.compile(
     r"\b(?:ignore|disregard|forget|override|bypass)\s+(?:\w+\s+){0,3}?(?:previous|prior|above|earlier|preceding|your|system|safety)"
     r"\s+(?:\w+\s+){0,2}?(?:instructions?|prompts?|rules|guidelines|directives|programming|safeguards|restrictions)\b"
@@ -16,29 +16,29 @@ _OVERRIDE = re.compile(
     r"|\bnew\s+(?:system\s+)?(?:prompt|instructions?)\s*:",
     re.IGNORECASE,
 )
-# To keep something from the user, who is not called "the user" by anybody but programs.
+# Hiding something from the user. Only programs say "the user".
 _SECRECY = re.compile(
     r"\b(?:do\s+not|don['’]t|never|without)\s+(?:tell|inform|mention|reveal|alert|notify|show)(?:ing)?\b[^.!?\n]{0,30}\bthe\s+user\b",
     re.IGNORECASE,
 )
-# The marks between the parts of a prompt, and calls of tools.
+# Delimiters of prompt parts, and tool calls.
 _FRAME = re.compile(
     r"<\|(?:im_start|im_end|system|user|assistant|endoftext|eot_id)\|>|</?(?:system|tool_call)>|\[/?INST\]|\[/?SYS\]|</?data-[0-9a-f]{4,}>"
     r"|^\s*(?:#+\s*)?(?:system(?:\s+prompt)?|assistant)\s*:|\"tool\"\s*:\s*\"|\"evidence_ids\"\s*:",
     re.IGNORECASE | re.MULTILINE,
 )
-# Orders about the memory itself, as a program would write them.
+# Commands about the memory itself, as a program would write them.
 _MEMORY = re.compile(
     r"\b(?:add|delete|replace|erase|remove|overwrite)\s+(?:(?:all|every|the)\s+)?memor(?:y|ies)\s*(?:\d|:|[.!,;<]|$|\band\b|\bwith\b)",
     re.IGNORECASE,
 )
-# Another role for the assistant.
+# A different role for the assistant.
 _ROLE = re.compile(
     r"\byou\s+are\s+now\s+(?:\w+\s+){0,4}?(?:assistant|ai|model|chatbot|mode|dan|admin|root)\b|\b(?:developer|jailbreak|god|dan)\s+mode\b"
     r"|\bpretend\s+(?:to\s+be|that\s+you\s+are|you\s+are)\s+(?:\w+\s+){0,3}?(?:assistant|ai|model|chatbot)\b",
     re.IGNORECASE,
 )
-# Words that address the assistant: what the user stated may do that.
+# Addressing the assistant, which the user's own statements may do.
 _ADDRESS = re.compile(
     r"\b(?:dear|hey|hello|attention|(?:note|message|instruction|reminder|task|todo)s?\s+(?:to|for))\s+(?:the\s+|any\s+)?(?:ai|assistants?|chatbot|language\s+models?)\b"
     r"|\b(?:the\s+)?(?:ai|assistant|chatbot|language\s+model)\s*,?\s+(?:must|should|shall|please)\b"
@@ -51,6 +51,6 @@ _ALWAYS = (_OVERRIDE, _SECRECY, _FRAME, _MEMORY, _ROLE)
 
 
 def reads_like_an_instruction(text: str, rests_on: RestsOn = "shown") -> bool:
-    """Whether the text tells the assistant what to do, in the ways in which attacks do."""
+    """Returns whether the text gives the assistant instructions in the way that attacks do."""
     patterns = _ALWAYS if rests_on == "stated" else (*_ALWAYS, _ADDRESS)
     return any(pattern.search(text) for pattern in patterns)

@@ -1,4 +1,4 @@
-"""The photos of a temporary chat: held in this process, on top of the owner's album, and nowhere else."""
+"""The photos of a temporary chat. They exist only in this process, in addition to the owner's album."""
 
 import hashlib
 import io
@@ -20,18 +20,23 @@ if TYPE_CHECKING:
 
 
 class TemporaryAlbum(PhotoAlbum):
-    """The photos that `said`, the messages of the chat, show, and those that wait for the next message; captions of any photo.
+    """The photos that the chat's `messages` show or that are attached to the next one, and captions made in the chat.
 
-    `speaks_for` is the owner who sees them; the album below is that of `owner`.
+    The chat belongs to `chat_owner`; the album below it is that of `owner`.
     """
 
     def __init__(
-        self, owner: str, stores: Stores, clock: Callable[[], datetime], speaks_for: str, said: Mapping[int, Message]
+        self,
+        owner: str,
+        stores: Stores,
+        clock: Callable[[], datetime],
+        chat_owner: str,
+        messages: Mapping[int, Message],
     ) -> None:
         super().__init__(owner, stores)
         self._clock = clock
-        self._speaks_for = speaks_for
-        self._said = said
+        self._chat_owner = chat_owner
+        self._messages = messages
         self._photos: dict[str, DecodedPhoto] = {}
         self._captions: dict[str, str] = {}
         self._attached: list[str] = []
@@ -39,30 +44,30 @@ class TemporaryAlbum(PhotoAlbum):
 
     @property
     def attached(self) -> tuple[str, ...]:
-        """The photos that go with the next message."""
+        """The ids of the photos attached to the next message."""
         return tuple(self._attached)
 
     def attach(self, data: bytes) -> str:
-        """Take a photo for the next message; its id. Raises `PhotoRefusedError`."""
+        """Attaches a photo to the next message. Returns its id. Raises `PhotoRefusedError`."""
         photo_id = self.hold(data)
         if photo_id not in self._attached:
             self._attached.append(photo_id)
         return photo_id
 
     def detach(self, photo_id: str) -> None:
-        """Let go of a photo that was attached; nothing where there is no such."""
+        """Removes an attached photo; does nothing if it is not attached."""
         if photo_id in self._attached:
             self._attached.remove(photo_id)
-            if not any(photo_id in message.photos for message in self._said.values()):
+            if not any(photo_id in message.photos for message in self._messages.values()):
                 del self._photos[photo_id]
 
     def take_attached(self) -> list[str]:
-        """The photos that were attached, which go with a message now."""
+        """Returns the attached photos, which now belong to a message."""
         taken, self._attached = self._attached, []
         return taken
 
     def hold(self, data: bytes) -> str:
-        """Keep a photo for as long as the chat is open; its id. Raises `PhotoRefusedError`."""
+        """Holds a photo while the chat is open. Returns its id. Raises `PhotoRefusedError`."""
         decoded = self._store.decode(data)
         photo_id = hashlib.sha256(decoded.data).hexdigest()
         self._photos[photo_id] = decoded
@@ -72,15 +77,15 @@ class TemporaryAlbum(PhotoAlbum):
         return photo_id in self._photos
 
     def held_captions(self, photo_ids: Sequence[str]) -> dict[str, str]:
-        """The captions that were made in this chat."""
-        return {one: self._captions[one] for one in photo_ids if one in self._captions}
+        """Returns, by photo id, the captions made in this chat."""
+        return {photo_id: self._captions[photo_id] for photo_id in photo_ids if photo_id in self._captions}
 
     def get(self, photo_id: str) -> Photo:
         held = self._photos.get(photo_id)
         if held is None:
             return super().get(photo_id)
         return Photo(
-            photo_id, self._speaks_for, "image/jpeg", held.width, held.height, len(held.data), added_at=self._clock()
+            photo_id, self._chat_owner, "image/jpeg", held.width, held.height, len(held.data), added_at=self._clock()
         )
 
     def data(self, photo_id: str) -> bytes:
@@ -97,26 +102,26 @@ class TemporaryAlbum(PhotoAlbum):
         return super().thumbnail(photo_id) if held is None else held.thumbnail
 
     def captions(self, photo_ids: Sequence[str]) -> dict[str, str]:
-        here = self.held_captions(photo_ids)
-        return super().captions([one for one in photo_ids if one not in here]) | here
+        held = self.held_captions(photo_ids)
+        return super().captions([photo_id for photo_id in photo_ids if photo_id not in held]) | held
 
     def set_caption(self, photo_id: str, caption: str, *, captioner_id: str = "unknown") -> None:
-        """Hold a caption for as long as the chat is open, of a photo of the memory too."""
+        """Holds a caption while the chat is open, also for a stored photo."""
         self._captions[photo_id] = caption
 
     def uncaptioned(self) -> list[str]:
         return []
 
     def recognition(self, photo_id: str, shown: Message) -> Recognition:
-        known = super().recognition(photo_id, shown)
-        if known.shown_at is not None:
-            return known
-        earlier = [one for one in self._said.values() if one.role == "user" and one.message_id < shown.message_id]
-        return replace(known, shown_at=next((one.said_at for one in earlier if photo_id in one.photos), None))
+        recognition = super().recognition(photo_id, shown)
+        if recognition.shown_at is not None:
+            return recognition
+        earlier = [m for m in self._messages.values() if m.role == "user" and m.message_id < shown.message_id]
+        return replace(recognition, shown_at=next((m.said_at for m in earlier if photo_id in m.photos), None))
 
 
 class _Images(Mapping[str, "Image"]):
-    """The photos' pixels, decoded when they are asked for."""
+    """The pixels of the photos, decoded on demand."""
 
     def __init__(self, photos: Mapping[str, DecodedPhoto]) -> None:
         self._photos = photos

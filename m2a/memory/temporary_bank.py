@@ -1,4 +1,4 @@
-"""The memory as a temporary chat has it: what is said there lives in this process, and nothing of it is written anywhere."""
+"""The memory as a temporary chat sees it. What is said in the chat exists only in this process and is never written."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -15,15 +15,15 @@ from m2a.memory.temporary_album import TemporaryAlbum
 from m2a.memory.words import finished_words
 from m2a.types import Cost, EvidenceRange, Message, Role
 
-FIRST_MESSAGE = 1_000_000_000_001  # above every id of the log, so that what was said before comes before it
-NOBODY = "0" * 32  # the key of no owner: nothing is remembered of it
+FIRST_MESSAGE = 1_000_000_000_001  # greater than every id in the log, so that logged messages come first
+NOBODY = "0" * 32  # an owner key without an owner, whose memory is empty
 
 
 class TemporaryBank(MemoryBank):
-    """One conversation on top of what the owner is remembered by, or of nothing.
+    """One conversation on top of the owner's memory, or on an empty one.
 
-    Its messages, photos, captions and traces are held here and go with this object. The database that it reads takes no write:
-    a call that would make one raises `ReadOnlyError`.
+    Its messages, photos, captions and traces are held in this object only. It reads a read-only database, so calls that would
+    write raise `ReadOnlyError`.
     """
 
     is_temporary = True
@@ -37,14 +37,14 @@ class TemporaryBank(MemoryBank):
             database=stores.database.read_only(),
             retrieval=lambda: retrieval().beside(self.photos.images),
         )
-        self._said: dict[int, Message] = {}
-        self._numbers = count(FIRST_MESSAGE)  # two messages may come at once, each in a thread
+        self._held: dict[int, Message] = {}
+        self._numbers = count(FIRST_MESSAGE)  # thread-safe, since two messages may come at once
         super().__init__(owner if reads_memory else NOBODY, stores, clock)
-        self.photos = TemporaryAlbum(self.owner, stores, clock, owner, self._said)
+        self.photos = TemporaryAlbum(self.owner, stores, clock, owner, self._held)
         self.replies = _TemporaryReplies(self.owner, stores, self._forgetter, clock)
         self.conversation_id = f"temporary-{uuid4().hex}"
         self.reads_memory = reads_memory
-        self._speaks_for = owner
+        self._chat_owner = owner
 
     def record(
         self,
@@ -60,16 +60,16 @@ class TemporaryBank(MemoryBank):
         replaces: int | None = None,
         reference: str | None = None,
     ) -> Message:
-        """Hold a message, with the photos that were attached. Raises like `MemoryBank.record`."""
+        """Holds a message with the attached photos. Raises like `MemoryBank.record`."""
         if not text.strip() and not photos and not stored_photos and not self.photos.attached:
             raise MessageRefusedError("The message is empty; write something or add a photo.")
-        if replaces is not None and (replaces not in self._said or self._said[replaces].role != role):
+        if replaces is not None and (replaces not in self._held or self._held[replaces].role != role):
             raise MessageRefusedError(
-                f"Message {replaces} cannot be replaced: it is not a {role} message of this chat."
+                f"Message {replaces} cannot be replaced, because it is not a {role} message in this conversation."
             )
         held = [*map(self.photos.hold, photos)]
         shown = list(dict.fromkeys([*stored_photos, *self.photos.take_attached(), *held]))
-        return self._say(role, speaker, text, shown, said_at, replaces=replaces, reference=reference)
+        return self._append(role, speaker, text, shown, said_at, replaces=replaces, reference=reference)
 
     def record_reply(
         self,
@@ -84,10 +84,10 @@ class TemporaryBank(MemoryBank):
         update_pending: bool,
         cost: Cost | None = None,
     ) -> Message:
-        """Hold the reply and how it came about, not what it took; no update of the memory follows it."""
-        if answers not in self._said:
+        """Holds the reply and its trace, but not its cost. No memory update follows."""
+        if answers not in self._held:
             raise MessageErasedError(answers)
-        message = self._say("assistant", speaker, text, photo_ids, None, partial=partial)
+        message = self._append("assistant", speaker, text, photo_ids, None, partial=partial)
         self.replies.hold(message.message_id, steps)
         return message
 
@@ -96,8 +96,8 @@ class TemporaryBank(MemoryBank):
     ) -> list[Message]:
         if conversation_id != self.conversation_id:
             return super().conversation(conversation_id, newest=newest, up_to=up_to)
-        said = [one for one in self._messages() if up_to is None or one.message_id <= up_to]
-        return said if newest is None else said[max(0, len(said) - newest) :]
+        messages = [message for message in self._messages() if up_to is None or message.message_id <= up_to]
+        return messages if newest is None else messages[max(0, len(messages) - newest) :]
 
     def conversation_to_owner(self, conversation_id: str) -> list[Message]:
         if conversation_id != self.conversation_id:
@@ -105,52 +105,51 @@ class TemporaryBank(MemoryBank):
         return self._messages()
 
     def messages(self, message_ids: Collection[int]) -> dict[int, Message]:
-        here = {one.message_id: one for one in self._messages() if one.message_id in message_ids}
-        return super().messages([number for number in message_ids if number < FIRST_MESSAGE]) | here
+        held = {message.message_id: message for message in self._messages() if message.message_id in message_ids}
+        return super().messages([number for number in message_ids if number < FIRST_MESSAGE]) | held
 
     def messages_in_ranges(self, ranges: Iterable[EvidenceRange]) -> list[Message]:
         ranges = list(ranges)
-        here = [one for one in self._messages() if any(first <= one.message_id <= last for first, last in ranges)]
-        return [*super().messages_in_ranges(ranges), *here]
+        held = [m for m in self._messages() if any(first <= m.message_id <= last for first, last in ranges)]
+        return [*super().messages_in_ranges(ranges), *held]
 
     def messages_between(self, start: date | datetime, end: date | datetime) -> list[Message]:
         zone = self._clock().tzinfo or UTC
         first = start if isinstance(start, datetime) else datetime.combine(start, time.min, zone)
         last = end if isinstance(end, datetime) else datetime.combine(end, time.max, zone)
-        here = [one for one in self._messages() if first <= one.said_at <= last]
-        return [*super().messages_between(start, end), *here]
+        held = [message for message in self._messages() if first <= message.said_at <= last]
+        return [*super().messages_between(start, end), *held]
 
     def preceding(self, message_ids: Collection[int]) -> dict[int, Message]:
-        said = self._messages()
-        before = {later.message_id: earlier for earlier, later in pairwise(said)}
-        here = {number: before[number] for number in message_ids if number in before}
-        return super().preceding([number for number in message_ids if number < FIRST_MESSAGE]) | here
+        preceding = {later.message_id: earlier for earlier, later in pairwise(self._messages())}
+        held = {number: preceding[number] for number in message_ids if number in preceding}
+        return super().preceding([number for number in message_ids if number < FIRST_MESSAGE]) | held
 
     def find_messages(self, query: str, limit: int = 10) -> list[Message]:
-        """Those of this chat that share most words with the query, the newest first of equals, then those of the log."""
-        wanted = set(finished_words(query))
-        shared = {one.message_id: len(wanted & self._words_of(one)) for one in self._messages()}
-        here = [one for one in reversed(self._messages()) if shared[one.message_id]]
-        here.sort(key=lambda one: -shared[one.message_id])
-        return [*here, *super().find_messages(query, limit)][:limit]
+        """Returns this chat's messages that share most words with the query, newest first if equal, then logged messages."""
+        query_words = set(finished_words(query))
+        shared = {message.message_id: len(query_words & self._words_of(message)) for message in self._messages()}
+        matches = [message for message in reversed(self._messages()) if shared[message.message_id]]
+        matches.sort(key=lambda message: -shared[message.message_id])
+        return [*matches, *super().find_messages(query, limit)][:limit]
 
     def index(self) -> None:
-        """There is nothing to tell the index."""
+        """Does nothing, since a temporary chat is never indexed."""
 
     def _messages(self) -> list[Message]:
-        return list(self._said.values())
+        return list(self._held.values())
 
     def _words_of(self, message: Message) -> set[str]:
         captions = self.photos.held_captions(message.photos)
         return set(finished_words(" ".join((message.text, *captions.values()))))
 
-    def _say(
+    def _append(
         self, role: Role, speaker: str, text: str, photos: Sequence[str], said_at: datetime | None, **more: Any
     ) -> Message:
         number = next(self._numbers)
         message = Message(
             number,
-            self._speaks_for,
+            self._chat_owner,
             self.conversation_id,
             role,
             speaker,
@@ -159,15 +158,15 @@ class TemporaryBank(MemoryBank):
             said_at or self._clock(),
             **more,
         )
-        self._said[number] = message
+        self._held[number] = message
         return message
 
 
 class _TemporaryReplies(ReplyLog):
-    """How the chat's replies came about; no update of the memory follows them."""
+    """The traces of the chat's replies, which have no memory updates."""
 
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
         self._held: dict[int, dict[str, Any]] = {}
 
     def hold(self, message_id: int, steps: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""The titles of conversations: the first words by the user that are left, as long as the user chooses no other."""
+"""The titles of conversations: the user's first remaining words, unless the user has chosen a title."""
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -12,11 +12,11 @@ from m2a.memory.withheld import FORGOTTEN, is_partly_kept_back, is_readable, mas
 from m2a.memory.words import finished_words
 
 TITLE_LENGTH = 60
-_FEW = 2  # telling words in one title: it is about what they tell
+_FEW = 2  # a title with this many revealing words reveals erased content
 
 
 def title_of(text: str, photos: int) -> str:
-    """A conversation's title, from its first message by the user."""
+    """Returns a title from the user's first message."""
     words = " ".join(text.split())
     if not words:
         return "A photo" if photos == 1 else f"{photos} photos"
@@ -24,13 +24,13 @@ def title_of(text: str, photos: int) -> str:
 
 
 def titles_by_conversation(unit: UnitOfWork) -> dict[str, str]:
-    """The titles of all conversations of the owner."""
+    """Returns, by conversation id, the titles of the owner's conversations."""
     rows = select(conversation.c.conversation_id, conversation.c.title).where(unit.owns(conversation))
     return dict(unit.execute(rows).all())
 
 
 def automatic_title(unit: UnitOfWork, conversation_id: str) -> str:
-    """Of the first message by the user of which its owner is shown anything; "" where there is none: the next one gives it."""
+    """Returns the title from the user's first message that is still readable, or "" if there is none yet."""
     its = unit.owns(message) & (message.c.conversation_id == conversation_id) & (message.c.role == "user")
     first = (
         select(message.c.message_id, message.c.text)
@@ -44,23 +44,24 @@ def automatic_title(unit: UnitOfWork, conversation_id: str) -> str:
     spans, hidden = withheld_from_owner(unit, [row.message_id])
     text = without_marks(masked(row.text, spans.get(row.message_id, ())))
     columns = (message_photo.c.message_id, message_photo.c.photo_id)
-    photos = [one for one in unit.rows_among(columns, [row.message_id]) if tuple(one) not in hidden]
+    photos = [photo for photo in unit.rows_among(columns, [row.message_id]) if tuple(photo) not in hidden]
     return title_of(text, len(photos)) if photos or any(map(str.isalnum, text)) else ""
 
 
 def with_automatic_title(unit: UnitOfWork, conversation_ids: Collection[str]) -> set[str]:
-    """Those of the conversations that have a title which the user did not choose."""
+    """Returns those of the conversations whose title was not chosen by the user."""
     titles = titles_by_conversation(unit)
     return {
-        one
-        for one in conversation_ids
-        if FORGOTTEN in titles.get(one, "") or titles.get(one) in ("", automatic_title(unit, one))
+        conversation_id
+        for conversation_id in conversation_ids
+        if FORGOTTEN in titles.get(conversation_id, "")
+        or titles.get(conversation_id) in ("", automatic_title(unit, conversation_id))
     }
 
 
 @contextmanager
 def titles_following(unit: UnitOfWork, message_ids: Collection[int]) -> Iterator[None]:
-    """Has the titles tell no more than the messages do after the block, where the user chose no other."""
+    """Updates the automatic titles after the block has changed what is readable of the messages."""
     rows = unit.rows_among((message.c.message_id, message.c.conversation_id), message_ids)
     automatic = with_automatic_title(unit, {conversation_id for _, conversation_id in rows})
     yield
@@ -68,17 +69,17 @@ def titles_following(unit: UnitOfWork, message_ids: Collection[int]) -> Iterator
 
 
 def retitle(unit: UnitOfWork, conversation_ids: Collection[str]) -> None:
-    """Give the conversations the title that follows from their messages."""
-    for one in conversation_ids:
-        this = unit.owns(conversation) & (conversation.c.conversation_id == one)
-        title = automatic_title(unit, one)
+    """Gives the conversations their automatic titles."""
+    for conversation_id in conversation_ids:
+        this = unit.owns(conversation) & (conversation.c.conversation_id == conversation_id)
+        title = automatic_title(unit, conversation_id)
         unit.execute(update(conversation).where(this, conversation.c.title != title).values(title=title))
 
 
 def retitle_telling(unit: UnitOfWork, telling: Collection[str]) -> None:
-    """Take titles away, the user's own too, that tell by several of the words, or by a number among them."""
-    wanted = set(telling)
-    for conversation_id, title in titles_by_conversation(unit).items() if wanted else ():
-        shared = wanted.intersection(finished_words(title))
+    """Replaces titles, even those chosen by the user, that contain several of the revealing words or a code among them."""
+    revealing = set(telling)
+    for conversation_id, title in titles_by_conversation(unit).items() if revealing else ():
+        shared = revealing.intersection(finished_words(title))
         if len(shared) >= _FEW or any(map(is_code, shared)):
             retitle(unit, [conversation_id])

@@ -1,4 +1,4 @@
-"""A unit of work: what one owner's memory is read or written by, in one transaction."""
+"""A unit of work: one transaction that reads or writes one owner's memory."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,9 +32,9 @@ Parameters = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class UnitOfWork:
-    """A transaction that is bound to one owner. `Database.read` and `Database.write` give it and end it.
+    """A transaction that is bound to one owner. `Database.read` and `Database.write` begin and end it.
 
-    Whatever takes a unit of work runs inside that transaction and opens none itself.
+    Functions that take a unit of work run inside its transaction and open none themselves.
     """
 
     connection: Connection
@@ -50,36 +50,36 @@ class UnitOfWork:
         return self.connection.scalars(statement)
 
     def rollback(self) -> None:
-        """Let nothing of what was written hold."""
+        """Discards everything written so far."""
         self.connection.rollback()
 
     @property
     def dialect(self) -> str:
-        """The database: `sqlite` or `postgresql`."""
+        """The SQL dialect: `sqlite` or `postgresql`."""
         return self.connection.dialect.name
 
     def owns(self, table: FromClause) -> ColumnElement[bool]:
-        """Whether a row of the table is the owner's."""
+        """Returns the condition that a row of the table belongs to the owner."""
         return table.c.owner == self.owner
 
     def count(self, table: FromClause, *conditions: ColumnElement[bool]) -> int:
-        """How many rows of the table are the owner's and meet the conditions."""
+        """Returns the number of the owner's rows that meet the conditions."""
         return self.scalar(select(func.count()).select_from(table).where(self.owns(table), *conditions)) or 0
 
     def among(self, column: Column[int], numbers: Collection[int]) -> ColumnElement[bool]:
-        """Whether the column is one of the numbers, however many: one parameter, where `IN` takes one for each."""
+        """Returns the condition that the column is one of the numbers, with one parameter for all of them, unlike `IN`."""
         return is_among(self.dialect, column, literal(listed(self.dialect, numbers), type_=LISTS[self.dialect]))
 
     def rows_among(self, columns: tuple[Column[Any], ...], numbers: Collection[int]) -> Sequence[Row[*tuple[Any, ...]]]:
-        """The columns of the owner's rows whose first column is one of the numbers.
+        """Returns the columns of the owner's rows whose first column is one of the numbers.
 
-        The statement is made once: where a search asks, making it takes as long as its answer.
+        The statement is built once and cached, because building it takes as long as running it.
         """
         values = {"owner": self.owner, "numbers": listed(self.dialect, numbers)}
         return self.execute(_rows_among(columns, self.dialect), values).all()
 
     def next_id(self, record: Literal["message", "memory", "concept", "forgetting"]) -> int:
-        """The owner's next id of that kind: ids rise and are never reused. Raises `LookupError` for an unknown owner."""
+        """Returns the owner's next id of that kind. Ids rise and are never reused. Raises `LookupError` for an unknown owner."""
         last = owner_table.c[f"last_{record}_id"]
         allocated = self.scalar(
             update(owner_table).where(self.owns(owner_table)).values({last: last + 1}).returning(last)
@@ -89,7 +89,7 @@ class UnitOfWork:
         return int(allocated)
 
     def tell_index(self, record: Literal["entry", "message", "photo"], record_ids: Iterable[int | str]) -> None:
-        """Have the index look at the records again: they are new, changed or gone."""
+        """Queues records for the index, because they are new, changed or gone."""
         rows = [{"owner": self.owner, "record": record, "record_id": str(record_id)} for record_id in record_ids]
         if rows:
             self.execute(insert(outbox), rows)

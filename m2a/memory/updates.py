@@ -1,4 +1,4 @@
-"""Which replies still have to be taken into the memory."""
+"""The pending memory updates after replies."""
 
 from sqlalchemy import ColumnElement, delete, insert, select, update
 
@@ -7,12 +7,12 @@ from m2a.memory.unit_of_work import UnitOfWork
 
 
 def await_update(unit: UnitOfWork, reply_id: int) -> None:
-    """Note that the update of a reply is to come."""
+    """Marks the update of a reply as pending."""
     unit.execute(insert(pending_update).values(owner=unit.owner, message_id=reply_id))
 
 
 def pending(unit: UnitOfWork, *, set_aside: bool = False) -> list[int]:
-    """The replies whose update is to be done, in order; or those whose update was set aside."""
+    """Returns the replies with a pending update, in order; with `set_aside`, those whose update was set aside."""
     rows = select(pending_update.c.message_id).where(
         unit.owns(pending_update), pending_update.c.set_aside.is_(set_aside)
     )
@@ -20,12 +20,12 @@ def pending(unit: UnitOfWork, *, set_aside: bool = False) -> list[int]:
 
 
 def finish(unit: UnitOfWork, reply_id: int) -> bool:
-    """Count an update as done; False where it was."""
+    """Marks an update as done. Returns False if it already was."""
     return unit.execute(delete(pending_update).where(_this(unit, reply_id))).rowcount > 0
 
 
 def note_failure(unit: UnitOfWork, reply_id: int, error: str) -> int:
-    """Count a failure; how many there were."""
+    """Records a failure. Returns the number of failures so far."""
     counted = (
         update(pending_update)
         .where(_this(unit, reply_id))
@@ -40,9 +40,9 @@ def set_aside(unit: UnitOfWork, reply_id: int) -> None:
 
 
 def retry(unit: UnitOfWork) -> int:
-    """Let those that were set aside be done again, as if they had never failed; how many."""
-    waiting = unit.owns(pending_update) & pending_update.c.set_aside
-    return unit.execute(update(pending_update).where(waiting).values(set_aside=False, failures=0)).rowcount
+    """Makes all updates that were set aside pending again, without their failures. Returns their number."""
+    these = unit.owns(pending_update) & pending_update.c.set_aside
+    return unit.execute(update(pending_update).where(these).values(set_aside=False, failures=0)).rowcount
 
 
 def _this(unit: UnitOfWork, reply_id: int) -> ColumnElement[bool]:

@@ -1,4 +1,4 @@
-"""Words and photos of messages that were forgotten. The log keeps them; no reader, search or index gets to see them."""
+"""The forgotten words and photos of messages. The log keeps them, but no reader, search or index sees them."""
 
 from collections.abc import Collection, Iterable, Sequence
 
@@ -22,16 +22,16 @@ from m2a.types import ERASED as ERASED
 from m2a.types import FORGOTTEN as FORGOTTEN
 from m2a.types import MessageSpan
 
-_LEFT_OUT = "\0" * len(FORGOTTEN)  # no text holds it, and every span stays where it was
+_PLACEHOLDER = "\0" * len(FORGOTTEN)  # occurs in no text, and leaves all spans where they were
 
 Span = tuple[int, int]
 
 
 def masked(text: str, spans: Iterable[Span]) -> str:
-    """The text with `FORGOTTEN` in the place of each span; that alone where no letter or digit stays."""
+    """Returns the text with `FORGOTTEN` in place of each span; only `FORGOTTEN` if no letter or digit remains."""
     kept, parts = "", list[str]()
     position = 0
-    for first, last in _merged(text, spans):
+    for first, last in merged(text, spans):
         kept += text[position:first]
         parts += [text[position:first], FORGOTTEN]
         position = last
@@ -43,19 +43,19 @@ def masked(text: str, spans: Iterable[Span]) -> str:
 
 
 def read_by_owner(text: str, spans: Iterable[Span]) -> str:
-    """As `masked`, with `ERASED` in the place of what an erasure took out of the text."""
-    return masked(text.replace(FORGOTTEN, _LEFT_OUT), spans).replace(_LEFT_OUT, ERASED)
+    """Like `masked`, but with `ERASED` in place of what an erasure has removed from the text."""
+    return masked(text.replace(FORGOTTEN, _PLACEHOLDER), spans).replace(_PLACEHOLDER, ERASED)
 
 
 def without_marks(text: str) -> str:
-    """What a masked text is found by."""
+    """Returns a masked text without its marks, for searching."""
     return text.replace(FORGOTTEN, " ")
 
 
 def as_logged(span: Span, text: str, withheld: Iterable[Span]) -> Span:
-    """Where a span of the masked text stands in the logged text."""
+    """Converts a span in the masked text to a span in the logged text."""
     runs, position, shown = list[tuple[int, int, int]](), 0, 0
-    for first, last in _merged(text, withheld):
+    for first, last in merged(text, withheld):
         runs.append((shown, position, first - position))
         shown += first - position + len(FORGOTTEN)
         position = last
@@ -71,32 +71,32 @@ def as_logged(span: Span, text: str, withheld: Iterable[Span]) -> Span:
 
 
 def moved(span: Span, text: str, erased: Iterable[Span]) -> list[Span]:
-    """Where what is left of a span of the text stands in `masked(text, erased)`."""
-    runs = _merged(text, erased)
+    """Returns the spans in `masked(text, erased)` of what remains of a span in the text."""
+    runs = merged(text, erased)
     if masked(text, runs) == FORGOTTEN:
         return []
-    found = []
-    for first, last in _outside(_merged(text, [span]), runs):
+    remaining = []
+    for first, last in _outside(merged(text, [span]), runs):
         shift = sum(len(FORGOTTEN) - (until - since) for since, until in runs if until <= first)
-        found.append((first + shift, last + shift))
-    return found
+        remaining.append((first + shift, last + shift))
+    return remaining
 
 
 def _outside(spans: Iterable[Span], runs: Sequence[Span]) -> list[Span]:
-    """What of the spans no run covers."""
-    found = list(spans)
+    """Returns the parts of the spans that no run covers."""
+    parts = list(spans)
     for since, until in runs:
-        found = [
+        parts = [
             part
-            for first, last in found
+            for first, last in parts
             for part in ((first, min(last, since)), (max(first, until), last))
             if part[0] < part[1]
         ]
-    return found
+    return parts
 
 
 def is_kept_back(table: Table) -> ColumnElement[bool]:
-    """Of a row of a forgetting: whether its entry is only kept back, so that its owner is shown what it withholds."""
+    """Returns the condition that a row's forgetting only keeps its entry back, so that the owner still sees what it withholds."""
     return (
         select(kept_back.c.memory_id)
         .where(kept_back.c.owner == table.c.owner, kept_back.c.forgetting_id == table.c.forgetting_id)
@@ -105,14 +105,14 @@ def is_kept_back(table: Table) -> ColumnElement[bool]:
 
 
 def withheld_spans(unit: UnitOfWork, message_ids: Collection[int]) -> dict[int, list[Span]]:
-    """The spans that are withheld of each of the messages."""
+    """Returns, by message id, the withheld spans."""
     columns = (withheld_words.c.message_id, withheld_words.c.first_character, withheld_words.c.last_character)
     rows = unit.rows_among(columns, message_ids)
     return grouped((message_id, (first, last)) for message_id, first, last in rows)
 
 
 def withheld_photos(unit: UnitOfWork, message_ids: Collection[int]) -> set[tuple[int, str]]:
-    """The (message id, photo id) that are withheld, of the messages."""
+    """Returns the (message id, photo id) pairs of the messages that are withheld."""
     columns = (withheld_photo.c.message_id, withheld_photo.c.photo_id)
     return {(message_id, photo_id) for message_id, photo_id in unit.rows_among(columns, message_ids)}
 
@@ -120,22 +120,22 @@ def withheld_photos(unit: UnitOfWork, message_ids: Collection[int]) -> set[tuple
 def withheld_from_owner(
     unit: UnitOfWork, message_ids: Collection[int]
 ) -> tuple[dict[int, list[Span]], set[tuple[int, str]]]:
-    """The spans, and the photos, of the messages that are forgotten, not only kept back."""
+    """Returns the spans and photos of the messages that are forgotten, and not only kept back."""
     words = select(withheld_words.c.message_id, withheld_words.c.first_character, withheld_words.c.last_character)
     photos = select(withheld_photo.c.message_id, withheld_photo.c.photo_id)
     spans: dict[int, list[Span]] = {}
     hidden = set[tuple[int, str]]()
-    for some in chunks(sorted(message_ids)):
-        of_words = (unit.owns(withheld_words), withheld_words.c.message_id.in_(some))
+    for chunk in chunks(sorted(message_ids)):
+        of_words = (unit.owns(withheld_words), withheld_words.c.message_id.in_(chunk))
         for message_id, first, last in unit.execute(words.where(*of_words, ~is_kept_back(withheld_words))):
             spans.setdefault(message_id, []).append((first, last))
-        of_photos = (unit.owns(withheld_photo), withheld_photo.c.message_id.in_(some))
+        of_photos = (unit.owns(withheld_photo), withheld_photo.c.message_id.in_(chunk))
         hidden |= {(row[0], row[1]) for row in unit.execute(photos.where(*of_photos, ~is_kept_back(withheld_photo)))}
     return spans, hidden
 
 
 def is_readable() -> ColumnElement[bool]:
-    """Of a row of `message`: whether anything of it stays."""
+    """Returns the condition that anything of a row of `message` remains."""
     return ~(
         select(message_reading.c.message_id)
         .where(
@@ -148,7 +148,7 @@ def is_readable() -> ColumnElement[bool]:
 
 
 def is_partly_kept_back() -> ColumnElement[bool]:
-    """Of a row of `message`: whether anything of it is only kept back, so that its owner is shown it."""
+    """Returns the condition that anything of a row of `message` is only kept back, so that its owner still sees it."""
     return or_(
         *(
             select(table.c.message_id)
@@ -160,7 +160,7 @@ def is_partly_kept_back() -> ColumnElement[bool]:
 
 
 def forgotten_photos(unit: UnitOfWork, photo_ids: Collection[str] | None = None) -> set[str]:
-    """The photos, among those given or all, that were forgotten and that no message and no memory shows any more."""
+    """Returns the forgotten photos, of all or among the ids, that no message and no memory shows any more."""
     if photo_ids is not None and not photo_ids:
         return set()
     withheld = select(withheld_photo.c.photo_id).where(unit.owns(withheld_photo)).distinct()
@@ -184,23 +184,23 @@ def forgotten_photos(unit: UnitOfWork, photo_ids: Collection[str] | None = None)
         .join(entry, (entry.c.owner == entry_photo.c.owner) & (entry.c.memory_id == entry_photo.c.memory_id))
         .where(unit.owns(entry_photo), entry.c.alive)
     )
-    for some in chunks(sorted(candidates)):
-        candidates -= set(unit.scalars(in_messages.where(message_photo.c.photo_id.in_(some))))
-        candidates -= set(unit.scalars(in_entries.where(entry_photo.c.photo_id.in_(some))))
+    for chunk in chunks(sorted(candidates)):
+        candidates -= set(unit.scalars(in_messages.where(message_photo.c.photo_id.in_(chunk))))
+        candidates -= set(unit.scalars(in_entries.where(entry_photo.c.photo_id.in_(chunk))))
     return candidates
 
 
 def photos_left(unit: UnitOfWork, photo_ids: Collection[str]) -> set[str]:
-    """Those among the photos that were neither erased nor forgotten."""
+    """Returns the photos among the ids that were neither erased nor forgotten."""
     these = unit.owns(photo) & photo.c.photo_id.in_(sorted(photo_ids))
-    found = set(unit.scalars(select(photo.c.photo_id).where(these)))
-    return found - forgotten_photos(unit, found)
+    stored = set(unit.scalars(select(photo.c.photo_id).where(these)))
+    return stored - forgotten_photos(unit, stored)
 
 
 def withhold(
     unit: UnitOfWork, forgetting_id: int, spans: Collection[MessageSpan], photos: Collection[tuple[int, str]]
 ) -> None:
-    """Withhold words and (message id, photo id); the index is told of all messages that read otherwise now."""
+    """Withholds words and (message id, photo id) pairs, and queues all changed messages for the index."""
     longest: dict[tuple[int, int], int] = {}
     for span in spans:
         start = (span.message_id, span.first)
@@ -219,7 +219,7 @@ def withhold(
 
 
 def withheld_by(unit: UnitOfWork, forgetting_id: int) -> set[int]:
-    """The messages of which that forgetting withholds something."""
+    """Returns the messages of which a forgetting withholds something."""
     messages = set[int]()
     for table in (withheld_words, withheld_photo):
         this = unit.owns(table) & (table.c.forgetting_id == forgetting_id)
@@ -228,7 +228,7 @@ def withheld_by(unit: UnitOfWork, forgetting_id: int) -> set[int]:
 
 
 def give_back(unit: UnitOfWork, forgetting_id: int) -> None:
-    """Show again what that forgetting withheld, as far as no other does."""
+    """Gives back what a forgetting withheld, unless another forgetting withholds it too."""
     messages = withheld_by(unit, forgetting_id)
     photos = unit.scalars(
         select(withheld_photo.c.photo_id).where(
@@ -242,8 +242,8 @@ def give_back(unit: UnitOfWork, forgetting_id: int) -> None:
 
 
 def renew(unit: UnitOfWork, message_ids: Collection[int]) -> None:
-    """Give the messages a new version, and those after them that are indexed together with them."""
-    from m2a.memory.ranking.encoding import CONTEXT  # it loads what only an index needs
+    """Gives a new version to the messages, and to the messages after them that are indexed together with them."""
+    from m2a.memory.ranking.encoding import CONTEXT  # imports libraries that only an index needs
 
     if not message_ids:
         return
@@ -285,20 +285,20 @@ def renew(unit: UnitOfWork, message_ids: Collection[int]) -> None:
 
 
 def nothing_stays(reading: str, text: str, photos: Sequence[str], logged_photos: Sequence[str]) -> bool:
-    """Whether a message is forgotten as a whole: neither words nor photos of it are left."""
+    """Returns whether a message is forgotten entirely, so that neither words nor photos remain."""
     if photos or reading == FORGOTTEN:
         return not photos
     return len(photos) < len(logged_photos) and not text.strip()
 
 
-def _merged(text: str, spans: Iterable[Span]) -> list[Span]:
-    """The spans in order, as one where only spaces stand between them, cut to the text."""
-    merged: list[Span] = []
+def merged(text: str, spans: Iterable[Span]) -> list[Span]:
+    """Returns the spans in order and cut to the text, merging those with only spaces between them."""
+    joined: list[Span] = []
     for first, last in sorted((max(first, 0), min(last, len(text))) for first, last in spans):
         if first >= last:
             continue
-        if merged and (first <= merged[-1][1] or not text[merged[-1][1] : first].strip()):
-            merged[-1] = (merged[-1][0], max(last, merged[-1][1]))
+        if joined and (first <= joined[-1][1] or not text[joined[-1][1] : first].strip()):
+            joined[-1] = (joined[-1][0], max(last, joined[-1][1]))
         else:
-            merged.append((first, last))
-    return merged
+            joined.append((first, last))
+    return joined

@@ -1,7 +1,7 @@
-"""Finished words: what BM25 and full-text search see. Stemming and stop words happen here, in no analyzer.
+"""Finished words: the stemmed words, without stop words, that BM25 and full-text search see instead of a text.
 
-A finished word holds letters, digits and the combining marks of scripts that need them, nothing else, so that every
-tokenizer that splits at white space leaves it as it is.
+A finished word contains only letters, digits and the combining marks of scripts that need them, so every tokenizer that splits
+at white space leaves it unchanged.
 """
 
 import re
@@ -11,9 +11,9 @@ from functools import lru_cache
 
 import snowballstemmer
 
-VERSION = 1  # raise it whenever the words would change: an index of other words refuses to open
+VERSION = 1  # increase it whenever the words change, so that an index of the old words refuses to open
 
-# English function words, and the words in which questions are asked: they are in every record and say nothing of any.
+# English function words and question words, which are everywhere and distinguish no records.
 STOP_WORDS = frozenset(
     """
     a about after again all also am an and any are as at be because been before being but by can could did do does
@@ -33,14 +33,14 @@ _LETTERS_WITHOUT_DECOMPOSITION = str.maketrans(
 _ACCENTS = re.compile("[\u0300-\u036f]")
 _CONTRACTION = re.compile(r"(?<=[a-z])(?:(?<!ca)n't|'(?:t|s|re|ve|ll|d|m))\b")
 _ASCII_WORD = re.compile("[a-z0-9]+")
-# Scripts written without spaces, a word of one or two characters: each character counts as a word.
+# Scripts without spaces between words, in which each character counts as a word.
 _CJK = re.compile(
     "([\u3005\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff])"
 )
 
 
 def finished_words(text: str) -> list[str]:
-    """The words of a text, in order, repeated as they are: case and accents folded, stop words dropped, stems kept."""
+    """Returns the words of a text in order, with repetitions: stemmed, without stop words, with case and accents folded."""
     return [_stem(word) for word in _split(text) if word not in STOP_WORDS]
 
 
@@ -57,7 +57,7 @@ def _split(text: str) -> list[str]:
 
 
 _stemmer = snowballstemmer.stemmer("english")
-_stemmer_lock = threading.Lock()  # a stemmer keeps the word that it works on in itself
+_stemmer_lock = threading.Lock()  # a stemmer stores its current word in itself, so it is not thread-safe
 
 
 @lru_cache(maxsize=65536)
@@ -67,5 +67,5 @@ def _stem(word: str) -> str:
 
 
 def message_words(speaker: str, text: str) -> list[str]:
-    """What BM25 and full-text search find a message by: its words and who said them."""
+    """Returns the finished words by which BM25 and full-text search find a message: its text and its speaker's name."""
     return finished_words(f"{speaker} {text}")

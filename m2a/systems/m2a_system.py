@@ -9,8 +9,8 @@ from datetime import datetime
 from typing import TypeVar
 
 from m2a.agents.chat_agent import ChatAgent, decide_update
+from m2a.agents.found_lines import context_lines
 from m2a.agents.language_policy import LanguagePolicy
-from m2a.agents.material import entry_line, message_line
 from m2a.agents.memory_manager import MemoryManager
 from m2a.agents.offline import OfflineRules
 from m2a.agents.offline.people import told_by
@@ -253,17 +253,15 @@ class _Answering:
         sources: dict[int, None] = {}
         lines: dict[str, None] = {}
         for context in self.contexts:
-            lines[context.text] = None
+            lines |= dict.fromkeys(context_lines(context))
             opened = {message.message_id: message for message in context.messages}
             sources |= dict.fromkeys(opened if not context.hits else ())
             for hit in context.hits:
                 if isinstance(hit.record, MemoryEntry):
-                    lines[entry_line(hit.record)] = None
                     ranges = [range(first, last + 1) for first, last in hit.record.evidence_ids]
                     sources |= dict.fromkeys(m for ids in ranges for m in ids if m in opened)
                 else:
                     sources[hit.record.message_id] = None
-            lines |= dict.fromkeys(message_line(message) for message in opened.values())
         return tuple(sources), sum(tokens_of(line) for line in lines)
 
 

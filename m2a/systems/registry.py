@@ -11,6 +11,7 @@ from m2a.systems.engram.variants import ENGRAM, EngramVariant
 from m2a.systems.full_context import FullContext
 from m2a.systems.gam.gam import Gam
 from m2a.systems.gam.variants import GAM, GamVariant
+from m2a.systems.hybrid import Hybrid
 from m2a.systems.hymem.hymem import Hymem
 from m2a.systems.hymem.variants import HYMEM, HymemVariant
 from m2a.systems.m2a_system import M2ASystem
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 BASELINES: Mapping[str, Callable[[Memory, Parts], MemorySystem]] = {
     "rag": Rag,
     "bm25": Bm25,
+    "hybrid": Hybrid,
     "full-context": FullContext,
 }
 PEERS = ("mem0", "a-mem")
@@ -34,7 +36,7 @@ PEERS = ("mem0", "a-mem")
 
 PUBLISHED: Mapping[str, PublishedVariant] = {**HYMEM, **GAM, **ENGRAM}
 
-INDEXED = (*VARIANTS, "rag", *(name for name, variant in PUBLISHED.items() if variant.photo_path))
+INDEXED = (*VARIANTS, "rag", "hybrid", *(name for name, variant in PUBLISHED.items() if variant.photo_path))
 NAMES = (*VARIANTS, *PUBLISHED, *BASELINES, *PEERS)
 
 

@@ -1,4 +1,4 @@
-"""The values that every part of M2A passes around. They are frozen and know nothing about storage."""
+"""The value types that all parts of M2A exchange. They are frozen and independent of storage."""
 
 from m2a.types.action import (
     Action,

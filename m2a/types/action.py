@@ -1,6 +1,6 @@
-"""The steps that an agent may take. A language model and the offline rules choose among the same ones.
+"""The actions that an agent can take. A language model and the offline rules choose from the same ones.
 
-The class docstrings and field descriptions are what a language model reads as the tool's description.
+A language model reads the class docstrings and field descriptions as the descriptions of its tools.
 """
 
 from datetime import date
@@ -25,8 +25,8 @@ def _in_reach(day: date) -> date:
     return min(max(day, EARLIEST), LATEST)
 
 
-# A model makes up numbers that no database takes, and writes the last day of the calendar for "until now". The bounds
-# stand in no schema: a model has no use for them, and a server may refuse a schema with words that it does not know.
+# Models invent numbers that no database accepts, and write the last day of the calendar for "until now". The schema does not
+# contain these bounds, because a server may refuse a schema with keywords that it does not know.
 Id = Annotated[int, AfterValidator(_stored)]
 Day = Annotated[date, AfterValidator(_in_reach)]
 
@@ -107,7 +107,7 @@ class AddMemory(_Write):
     evidence_ids: tuple[tuple[Id, Id], ...] = Field(
         min_length=1,
         description="Ranges of message ids that it rests on, [first, last], both included: the new message, and "
-        "earlier ones of this conversation where it needs them.",
+        "earlier ones of this conversation where it needs them, as for agreed the assistant's; others are dropped.",
     )
     rests_on: Literal["stated", "agreed", "shown"] = Field(
         default="stated",
@@ -129,7 +129,7 @@ class AddMemory(_Write):
     corrects: Id | None = Field(
         default=None, description="Id of a memory of which this corrects or adds to a part; both are kept together."
     )
-    # Living memories that may say the same of the same thing; the user is offered to replace them.
+    # Live memories that may state the same about the same thing; the user is offered to replace them.
     rivals: Annotated[tuple[Id, ...], SkipJsonSchema()] = ()
 
 
@@ -152,8 +152,15 @@ class DeleteMemory(_Write):
     memory_id: Id
     reason: str = Field(min_length=1)
     evidence_ids: tuple[tuple[Id, Id], ...] = Field(min_length=1, description="The messages that ask for it.")
-    words: str = Field(default="", description="For a part alone: its words, exactly as in the message.")
-    rest: str = Field(default="", description="Then: what of the memory stays, in its own words.")
+    words: str = Field(
+        default="",
+        description="What of the message goes, exactly as it stands there; empty for all that says the memory.",
+    )
+    rest: str = Field(
+        default="",
+        description="What of the memory stays, in its own words: a sentence that stands alone. Empty where nothing does, or "
+        "another memory says it.",
+    )
     request: str = Field(default="", description=_REQUEST)
 
 
@@ -179,7 +186,7 @@ class Finish(_Action):
     memory_ids: tuple[Id, ...] = Field(default=(), description="The memories that the context rests on.")
     message_ids: tuple[Id, ...] = Field(default=(), description="Raw messages that it rests on besides theirs.")
     missing: str = Field(default="", description="After an update: what the user wants forgotten and nothing holds.")
-    # What only the rules fill in; a model is not told of it.
+    # Only the offline rules use this, so the model's schema leaves it out.
     doubtful_ids: SkipJsonSchema[tuple[Id, ...]] = ()
 
 

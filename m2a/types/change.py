@@ -1,4 +1,4 @@
-"""What an update does to the memory: a list of these is written together or not at all."""
+"""The changes of an update to the memory. A list of changes is written in one transaction."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 from m2a.types.entry import EntryDraft
 
-# Why a memory changes, as its history says. It holds nobody's words: they might repeat what is to be forgotten.
+# The reason for a change, as the history shows it. Reasons never quote anyone, since a quote might repeat something forgotten.
 Reason = Literal[
     "",
     "its last day is past",
@@ -39,8 +39,10 @@ class MessageSpan(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Addition:
-    """Adds an entry. `rivals` are living entries that may say the same of the same thing: they stay, and the user is
-    offered to put the new one in their place."""
+    """Adds an entry.
+
+    `rivals` are live entries that may state the same about the same thing. They stay, and the user is offered to replace them.
+    """
 
     draft: EntryDraft
     why: Reason
@@ -49,7 +51,7 @@ class Addition:
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """Adds an entry in the place of an older one, which stays as history."""
+    """Adds an entry that replaces an older one, which stays as history."""
 
     memory_id: int
     draft: EntryDraft
@@ -58,7 +60,7 @@ class Replacement:
 
 @dataclass(frozen=True, slots=True)
 class Supersession:
-    """Puts a living entry in the place of another living one, which stays as history."""
+    """Replaces a live entry with another live one; the replaced entry stays as history."""
 
     memory_id: int
     successor_id: int
@@ -67,11 +69,10 @@ class Supersession:
 
 @dataclass(frozen=True, slots=True)
 class Forgetting:
-    """Takes entries out of the memory, and words out of the messages: neither is found, shown or used again.
+    """Removes entries from the memory and words from messages, so that they are no longer found, shown or used.
 
-    The words of the entries in their evidence, their photos and the assistant's repetitions are withheld with them; `spans`
-    are the words that no entry holds, such as the request to forget. `rest` is the part of an entry that is not to be
-    forgotten: it is kept as an entry of its own, with the words and photos that it rests on.
+    With an entry go its words in its evidence, its photos and the assistant's repetitions. `spans` are further words, such as
+    the request to forget. `rest` is a part of an entry that stays, as an entry of its own with its words and photos.
     """
 
     memory_ids: tuple[int, ...]
@@ -82,7 +83,7 @@ class Forgetting:
 
 @dataclass(frozen=True, slots=True)
 class Restoration:
-    """Brings a superseded entry back beside the one that took its place: both are true."""
+    """Restores a superseded entry beside the one that replaced it, because both are true."""
 
     memory_id: int
     why: Reason
@@ -91,12 +92,13 @@ class Restoration:
 Change = Addition | Replacement | Supersession | Forgetting | Restoration
 
 
+# Why a memory was not written: the check refused it, it waits for review, or its category is never remembered.
 Held = Literal["check", "review", "category"]
 
 
 @dataclass(frozen=True, slots=True)
 class Pinning:
-    """Pins a living entry, or unpins it: it comes first where memories are listed, and goes with every prompt."""
+    """Pins or unpins a live entry. Pinned entries come first in lists and are part of every prompt."""
 
     memory_id: int
     is_pinned: bool
@@ -105,7 +107,7 @@ class Pinning:
 
 @dataclass(frozen=True, slots=True)
 class Dating:
-    """Gives a living entry a last day, or none: after it the entry is kept back as expired."""
+    """Sets or removes the last day of a live entry, after which it is kept back as expired."""
 
     memory_id: int
     used_until: date | None
@@ -114,7 +116,7 @@ class Dating:
 
 @dataclass(frozen=True, slots=True)
 class KeepingBack:
-    """Keeps a living entry and uses it no more: nothing but its owner's page finds or shows it or its words."""
+    """Keeps a live entry but no longer uses it: only its owner's page still shows it and its words."""
 
     memory_id: int
     why: Reason
@@ -122,23 +124,22 @@ class KeepingBack:
 
 @dataclass(frozen=True, slots=True)
 class Return:
-    """Lets an entry be used again that was kept back; one that had expired has no last day any more."""
+    """Allows a kept-back entry to be used again. An expired entry loses its last day."""
 
     memory_id: int
     why: Reason
 
 
-# What only the user does, by hand.
+# Changes that only the user makes, by hand.
 Keeping = Pinning | Dating | KeepingBack | Return
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A change that the user asked for and that was not made.
+    """A change that the user requested and that was not made.
 
-    `text` says which, `reason` is a sentence; `change` is what to write if the user insists, None where nothing can be done.
-    `held` is by whom: the check refused it, it waits for the user's review, or it is of a category that is not remembered;
-    `text` is that of the memory then.
+    `text` describes it, and `reason` is a sentence that says why. `change` is what to write if the user insists, or None if
+    nothing can be done. Unless `held` is "check", `text` is the text of the memory that was held.
     """
 
     text: str
@@ -149,8 +150,11 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """What one exchange does to the memory: the changes to write, what the user asked for and is not done, and how many
-    further changes were proposed that nobody had asked for."""
+    """The result of an update for one exchange.
+
+    `changes` are to be written, `refusals` were requested by the user and not made, and `unasked` is the number of further
+    proposed changes that nobody had requested.
+    """
 
     changes: tuple[Change, ...] = ()
     refusals: tuple[Refusal, ...] = ()

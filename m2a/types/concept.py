@@ -1,4 +1,4 @@
-"""People, pets, places and things that the user named."""
+"""People, pets, places and things that the user has named."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,8 +8,11 @@ ConceptKind = Literal["person", "pet", "place", "thing"]
 
 @dataclass(frozen=True, slots=True)
 class Concept:
-    """`photo_ids` are the photos that the user linked to the name, oldest first; `denied_photo_ids` those of which they said
-    that they do not show it."""
+    """A named person, pet, place or thing.
+
+    `photo_ids` are the photos that the user has linked to it, oldest first, and `denied_photo_ids` those that do not show it
+    according to the user.
+    """
 
     concept_id: int
     owner: str
@@ -22,8 +25,10 @@ class Concept:
 
 @dataclass(frozen=True, slots=True)
 class ConceptMention:
-    """A name that an entry gives. `photo_ids` are those of its photos that show what is named, or of which the user says that
-    they do not (`denied`); None means all of them."""
+    """The mention of a concept in an entry.
+
+    `photo_ids` are those of the entry's photos that show the concept, or with `denied` those that do not; None means all.
+    """
 
     name: str
     kind: ConceptKind

@@ -1,4 +1,4 @@
-"""What answering costs: seconds, calls of the chat model, tokens, and money where a price is known."""
+"""The costs of answering: seconds, chat model calls, tokens, and money if the price is known."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -7,10 +7,11 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a reply took, or the update of the memory after it.
+    """The cost of a reply or of the memory update after it.
 
-    `seconds` of a reply run from the sending of the message, and `first_word` until its first word; that is None of an
-    update, and where no word came. Tokens are None where the server does not count them, dollars where no price is known.
+    The `seconds` of a reply count from the sending of the message, and so does `first_word`, the time to its first word, which is
+    None for an update and for a reply without words. Tokens are None if the server does not count them, and dollars are None
+    if the price is unknown.
     """
 
     stage: Literal["reply", "update"]
@@ -24,9 +25,9 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class CostSum:
-    """The costs of several replies and updates; `day` is None where it is the sum of all days.
+    """The summed costs of replies and updates on one day, or of all days if `day` is None.
 
-    `uncounted` of the calls had no count of tokens, `unpriced` no price: those sums are of the others.
+    `uncounted` calls without token counts and `unpriced` calls without a price are missing from the sums of tokens and dollars.
     """
 
     day: date | None

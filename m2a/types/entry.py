@@ -1,4 +1,4 @@
-"""Layer 2: what is remembered, and on what evidence."""
+"""Layer 2: memories and their evidence."""
 
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -8,23 +8,23 @@ from m2a.types.concept import ConceptMention
 
 MemoryKind = Literal["event", "fact", "preference", "procedure"]
 
-# What an entry rests on: the user's own words, the assistant's words that the user took, or what a photo shows or a
-# pasted text says. "unchecked" are the entries that a language model wrote before its writes were checked.
+# What an entry rests on: the user's own words, the assistant's words that the user agreed to, or what a photo or a pasted text
+# shows. Entries that a language model wrote before its changes were checked are "unchecked".
 RestsOn = Literal["stated", "agreed", "shown", "unchecked"]
 
-# Why an entry is kept and not used: the user asked not to mention it, or its last day is past.
+# Why an entry is kept but not used: the user asked not to mention it, or its last day has passed.
 KeptBackReason = Literal["unmentioned", "expired"]
 
 
 class EvidenceRange(NamedTuple):
-    """Raw message ids, both ends included, within one conversation."""
+    """An inclusive range of raw message ids within one conversation."""
 
     first: int
     last: int
 
 
 class DateInterval(NamedTuple):
-    """Days, both ends included: "May 2023" is one interval."""
+    """An inclusive range of days: "May 2023" is one interval."""
 
     first: date
     last: date
@@ -32,9 +32,9 @@ class DateInterval(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class EntryDraft:
-    """What a writer proposes; the store gives it an id, a version and a time.
+    """An entry before it is written. The store assigns its id, version and time.
 
-    `corrects` names a living entry of which this one corrects a part: both stay, and are told together.
+    `corrects` is the id of a live entry of which this one corrects a part; both stay and are shown together.
     """
 
     text: str
@@ -52,9 +52,9 @@ class EntryDraft:
 class MemoryEntry:
     """An observation with its photos, their captions and the raw messages that support it (M2A, equation 2).
 
-    `memory_id` rises per owner and is never reused; `version` rises with every change of the entry. `corrects` is the
-    entry of which this one corrects a part; `superseded_by` is None while the entry holds, else what took its place.
-    `pinned_at` says since when the user has it pinned, `used_until` the last day on which it is used, if they set one.
+    `memory_id` rises per owner and is never reused; `version` rises with every change to the entry. `corrects` is the id of the
+    entry of which this one corrects a part, and `superseded_by` that of the entry that replaced this one, None while it is
+    live. `pinned_at` is when the user pinned it, and `used_until` the last day on which it is used.
     """
 
     memory_id: int
@@ -78,13 +78,13 @@ class MemoryEntry:
         return any(first <= message_id <= last for first, last in self.evidence_ids)
 
     def evidence_message_ids(self) -> list[int]:
-        """The id of each message in the evidence, range by range."""
+        """Returns the ids of all messages in the evidence."""
         return [message_id for first, last in self.evidence_ids for message_id in range(first, last + 1)]
 
 
 @dataclass(frozen=True, slots=True)
 class KeptBack:
-    """An entry that is kept and not used in any answer, why, and since when."""
+    """An entry that is kept but not used in any answer, with the reason and the time since when."""
 
     entry: MemoryEntry
     reason: KeptBackReason
@@ -108,9 +108,9 @@ EntryChange = Literal[
 
 @dataclass(frozen=True, slots=True)
 class HistoryRow:
-    """One change of one memory: who made it, when and why. `text` is the entry's text then.
+    """One change to a memory: who made it, when and why. `text` is the entry's text at that time.
 
-    `successor_id` is what took its place, of a supersession.
+    `successor_id` is the id of the replacing entry, if the change is "superseded".
     """
 
     history_id: int

@@ -1,4 +1,4 @@
-"""What the user has erased: what is named, what goes with it, and what is kept of the act."""
+"""Erasures: what the user wants erased, everything that this removes, and the receipt."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,16 +10,16 @@ from m2a.types.message import Conversation, Message
 
 ErasureKind = Literal["message", "memory", "photo", "conversation", "forgotten", "everything"]
 
-# What may be erased while the memories that rest on it are kept.
+# Kinds of things that can be erased while the memories that rest on them are kept.
 KEEPING: tuple[ErasureKind, ...] = ("message", "conversation")
 
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """What is to be erased: a message or a memory by its number, a photo or a conversation by its id.
+    """What to erase: a message or a memory by its number, or a photo or a conversation by its id.
 
-    `forgotten` is what was forgotten in talk and is still on the disk: one act of it by its number, all without one.
-    `everything` takes no `id`. With `keep_memories` the memories stay that would go with a message or a conversation.
+    `forgotten` is content that was forgotten but is still on the disk: one forgetting by its number, or all without an `id`.
+    `everything` has no `id`. With `keep_memories`, the memories from a message or a conversation are kept.
     """
 
     kind: ErasureKind
@@ -28,12 +28,12 @@ class Erasure:
 
     def __post_init__(self) -> None:
         if self.keep_memories and self.kind not in KEEPING:
-            raise ValueError(f"Memories can be kept of {' or '.join(KEEPING)}, and not of {self.kind}; leave it out.")
+            raise ValueError(f"keep_memories only works for {' or '.join(KEEPING)}, not for {self.kind}; leave it out.")
 
 
 @dataclass(frozen=True, slots=True)
 class RewrittenMessage:
-    """A message that stays, and the words that it loses. It may lose photos alone."""
+    """A message that stays, with the words that it loses; none if it only loses photos."""
 
     message: Message
     words: tuple[str, ...]
@@ -41,13 +41,15 @@ class RewrittenMessage:
 
 @dataclass(frozen=True, slots=True)
 class ErasurePreview:
-    """All that an erasure takes, with its words.
+    """Everything that an erasure removes, with its text.
 
-    `messages` go whole: those named with their earlier versions, and the replies to them. `memories` are those that nothing
-    else supports, with what they had taken the place of; `kept_memories` stay, because the user says the same elsewhere, and
-    lose the message or the photo; `retained_memories` stay because the user keeps them: each rests from then on on a message
-    of that day which says so. `names` are not known any more, `unshown_names` no longer by any photo. `records` counts
-    what goes from the index.
+    - `messages` are removed entirely: those that were named, their earlier versions, and the replies to them.
+    - `rewritten` messages stay but lose words or photos.
+    - `memories` are removed, because they have no other evidence, and so are the entries that they had superseded.
+    - `kept_memories` stay, because the user says the same elsewhere, but lose the message or the photo.
+    - `retained_memories` stay, because the user keeps them; each gets a new message as evidence that says so.
+    - `names` are no longer known, and `unshown_names` no longer recognised in any photo.
+    - `records` is the number of records that are removed from the index.
     """
 
     erasure: Erasure
@@ -65,7 +67,7 @@ class ErasurePreview:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How much of each kind goes; what is 0 is left out."""
+        """The number of removed items of each kind, without zeros."""
         counts = {
             "messages": len(self.messages),
             "rewritten messages": len(self.rewritten),
@@ -81,9 +83,9 @@ class ErasurePreview:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What is kept of an erasure: numbers and times, no content. `purged_at` is None until its bytes are off the disk.
+    """The record of an erasure: ids and times, but no content. `purged_at` is None until its bytes are removed from the disk.
 
-    A photo's id is the hash of what it showed: photos are counted alone.
+    It only counts photos, because a photo's id is a hash of its content.
     """
 
     receipt_id: int

@@ -1,5 +1,5 @@
-"""The root of the errors whose message a user reads."""
+"""The base class of errors whose messages are shown to users."""
 
 
 class UserError(Exception):
-    """The message is a sentence for the user: what went wrong and what to do."""
+    """An error whose message tells the user what went wrong and what to do."""

@@ -1,4 +1,4 @@
-"""What happens in a turn, in order. Web page, command line, tests and evaluation consume the same events."""
+"""The events of a turn, in order. The web page, the command line, the tests and the evaluation all use the same ones."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from m2a.types.message import Message
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A memory that an answer rests on, with the original words. `hit` says how it was found."""
+    """A record that an answer rests on, with the original messages. `hit` says how it was found."""
 
     hit: Hit
     messages: tuple[Message, ...]
@@ -20,7 +20,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class MessageRecorded:
-    """The user's message is stored; from here on it is never lost."""
+    """The user's message is stored and cannot be lost any more."""
 
     message: Message
 
@@ -46,12 +46,12 @@ class TextDelta:
 
 @dataclass(frozen=True, slots=True)
 class StopRequested:
-    """The user wants no more of the reply; what there is of it is kept."""
+    """The user has stopped the reply. What there is of it is kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyFinished:
-    """The reply is stored, with its sources; the next message may be sent. `photo_ids` are shown with the reply."""
+    """The reply is stored, with its sources. The next message may be sent."""
 
     message: Message
     sources: tuple[Source, ...]
@@ -59,13 +59,15 @@ class ReplyFinished:
 
 @dataclass(frozen=True, slots=True)
 class MemoryChanged:
-    """The memory was written.
+    """A change to the memory was written.
 
-    `added`: `entry` is new; `rivals` stay beside it, and the user may put it in their place. `corrected`: `entry` corrects a
-    part of `previous`, which stays. `replaced`: `entry` took the place of `previous`. `forgotten`: `previous` is no more,
-    or, where it is None, words that only a message held. `restored`: `entry` holds again. `pinned`, `unpinned`, `dated` (its
-    last day is another) and `returned` (it is used again) are told of `entry`, `withheld` (it is kept and not used) of
-    `previous`.
+    - `added`: `entry` is new. `rivals` stay beside it, and the user may replace them with it.
+    - `corrected`: `entry` corrects a part of `previous`, which stays.
+    - `replaced`: `entry` replaced `previous`.
+    - `forgotten`: `previous` was forgotten, or, if it is None, words that only a message contained.
+    - `restored`: `entry` is live again.
+    - `pinned`, `unpinned`, `dated` (it has another last day) and `returned` (it is used again) concern `entry`.
+    - `withheld` (it is kept but not used) concerns `previous`.
     """
 
     change: Literal[
@@ -78,21 +80,26 @@ class MemoryChanged:
 
 @dataclass(frozen=True, slots=True)
 class RecordedChange:
-    """A change of the memory as its turn recorded it; by its `number` among those of the turn it can be undone, and
-    what it forgot can be erased by its `forgetting_id`."""
+    """A change to the memory as recorded with its turn.
+
+    Its `number` among the changes of the turn is used to undo it, and its `forgetting_id` to erase what it forgot.
+    `taken_along` is the number of memories that were forgotten, or are no longer mentioned, together with the named one, because
+    they correct it.
+    """
 
     number: int
     changed: MemoryChanged
     undone: bool = False
     forgetting_id: int | None = None
+    taken_along: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class NotKept:
-    """The user asked for a change of the memory that was not made. `text` says which, `reason` is a sentence.
+    """The user requested a change to the memory that was not made. `text` describes it, and `reason` says why.
 
-    `number` is its place among what was refused in this turn, by which the user can have it done anyway; None where nothing
-    can be done. `held` is as in `Refusal`.
+    `number` is its place among the refusals of this turn, with which the user can insist; None if nothing can be done. `held` is
+    the same as in `Refusal`.
     """
 
     text: str
@@ -103,14 +110,14 @@ class NotKept:
 
 @dataclass(frozen=True, slots=True)
 class UnaskedChanges:
-    """So many changes were proposed that nobody had asked for. None was made."""
+    """`count` changes were proposed that nobody had requested. None of them was made."""
 
     count: int
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Chat model use of the turn so far. Tokens are None where the server does not count them."""
+    """The use of the chat model in the turn so far. Tokens are None if the server does not count them."""
 
     calls: int
     input_tokens: int | None
@@ -119,7 +126,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The turn, its search of the memory, or its update could not go on. `reason` is a sentence for the user."""
+    """The reply, its search of the memory, or the update failed. `reason` is a sentence for the user."""
 
     stage: Literal["query", "reply", "update"]
     reason: str

@@ -1,4 +1,4 @@
-"""What a look through the memory found that may be wrong with it."""
+"""The findings of a health check: what may be wrong with the memory."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -10,11 +10,13 @@ FindingKind = Literal["duplicate", "contradiction", "unsupported", "injection", 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that may be wrong: the memories that it is about, the older first, or a photo.
+    """A possible problem with memories, older ones first, or with a photo.
 
-    `duplicate`: they say the same. `contradiction`: the newer may say the same thing anew, and both were kept.
-    `unsupported`: what it rests on is not there. `injection`: it reads like an instruction to the assistant. `photo`: it has
-    no vector or no caption, so that words do not find it.
+    - `duplicate`: the memories say the same.
+    - `contradiction`: the newer memory may update the older one, but both were kept.
+    - `unsupported`: the memory's evidence does not exist.
+    - `injection`: the memory reads like an instruction to the assistant.
+    - `photo`: the photo has no vector or no caption, so words do not find it.
     """
 
     kind: FindingKind
@@ -23,13 +25,13 @@ class Finding:
 
     @property
     def subject(self) -> str:
-        """What it is about, by which it is told from the others of its kind."""
+        """The photo or memory ids, which identify the finding among those of its kind."""
         return self.photo_id or ",".join(map(str, self.memory_ids))
 
 
 @dataclass(frozen=True, slots=True)
 class OpenFinding:
-    """A finding that still holds, with its memories as they are now."""
+    """A finding that still holds, with its current memories."""
 
     finding: Finding
     memories: tuple[MemoryEntry, ...] = ()
@@ -37,9 +39,9 @@ class OpenFinding:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """What was found of each kind that still holds, as far as `shown`; `left_out` counts the others by kind.
+    """The result of a health check: the findings that still hold, of which `left_out` counts those not `shown`, by kind.
 
-    Of the `memories` that were looked through no answer so far rested on `unused`.
+    `memories` is the number of memories checked, and `unused` the number of those that no answer has used yet.
     """
 
     memories: int

@@ -1,4 +1,4 @@
-"""Memories that were not written and can be kept after all."""
+"""Memories that were not written but can still be kept."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from m2a.types.message import Message
 
 
 class HeldPlace(NamedTuple):
-    """Where one is to be found: refusal `number` of a reply's update. `held` is by whom."""
+    """The place of a held memory: refusal `number` of a reply's update. `held` says why it was not written."""
 
     reply_id: int
     number: int
@@ -18,7 +18,8 @@ class HeldPlace(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class HeldMemory:
-    """One of them: what is to be kept, why it was not, what the user said, and which memory it is to take the place of."""
+    """A held memory: the change to make, the reason why it was not made, the user's message (`said`), and the memory that it
+    would replace (`previous`)."""
 
     place: HeldPlace
     change: Addition | Replacement
@@ -29,9 +30,9 @@ class HeldMemory:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """The memories that are to be decided on: how many `wait` and how many were `refused`, and the one that is up.
+    """The undecided memories: the numbers of those that wait for review and of those that were refused, and the current one.
 
-    `position` is its place among all, from 1; 0 where there is none.
+    `position` is the place of the current one among all, from 1, or 0 if there is none.
     """
 
     waiting: int

@@ -1,4 +1,4 @@
-"""Queries to the memory and what they find."""
+"""Queries to the memory, and their hits."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ Path = Literal["dense", "bm25", "photo"]
 
 
 class RecordKey(NamedTuple):
-    """The identity of a record among all that an owner's memory holds, from the index to the hit."""
+    """The identity of a record in an owner's memory."""
 
     kind: RecordKind
     record_id: int
@@ -20,9 +20,9 @@ class RecordKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """Words, photos, or both. With photos the photo path compares photos; without, words find photos.
+    """Words, photos, or both. With photos, the photo path compares photos; without, it compares the words with photos.
 
-    Photos are stored ones, by id, or `pictures`: JPEGs that are searched by and kept nowhere.
+    `photo_ids` are stored photos, and `pictures` are JPEGs that are only used for the search and not stored.
     """
 
     text: str = ""
@@ -32,12 +32,12 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One record found. A higher score is better; `ranks` holds its rank (from 1) on each path that found it.
+    """A record found by a search. A higher score is better.
 
-    `similarity` is the cosine on the dense or the photo path, for those paths alone: RRF scores say
-    nothing about relevance, similarities do. `evidence` holds, of an entry that was searched together with messages, those
-    of its messages that were found above it, best first. `is_near` says whether it alone is near enough to the query by its
-    words, or by a photo of the query; a search also finds what is not, where something else is near.
+    `ranks` holds its rank, from 1, on each path that found it. `similarity` holds its cosines on the dense and photo paths,
+    which, unlike fused scores, say how relevant it is. When entries and messages are searched together, the `evidence` of an
+    entry holds those of its messages that ranked above it, best first. `is_near` is whether the record itself is close enough
+    to the query; a search may also return others if one record is.
     """
 
     record: MemoryEntry | Message

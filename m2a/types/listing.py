@@ -1,4 +1,4 @@
-"""What an owner sees of the memory: a page of the list, the subjects, and one memory with all that belongs to it."""
+"""Views of the memory for its owner: a page of a list, the subjects, and one memory with everything that belongs to it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,21 +11,25 @@ from m2a.types.message import Conversation, Message
 
 @dataclass(frozen=True, slots=True)
 class MemoryFilter:
-    """Which memories are wanted; what is None or False asks for nothing. Both days count, by when it was last told."""
+    """Which memories to list. A field that is None or False does not restrict them.
+
+    `since` and `until` are inclusive and compare with the day on which a memory was last recorded.
+    """
 
     rests_on: RestsOn | None = None
     concept_id: int | None = None
     since: date | None = None
     until: date | None = None
     with_photos: bool = False
-    about_nobody: bool = False  # those that name no subject
+    about_nobody: bool = False  # only memories about no subject
     kind: MemoryKind | None = None
-    subject_kind: ConceptKind | None = None  # those that name such a subject
+    subject_kind: ConceptKind | None = None  # only memories about a subject of this kind
+    unused: bool = False  # only memories that no answer has used yet
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryPage:
-    """A part of the memories that a filter lets through, the newest first; `total` counts them all."""
+    """A page of the memories that pass a filter, newest first. `total` is the number of all of them."""
 
     entries: tuple[MemoryEntry, ...]
     total: int
@@ -33,7 +37,7 @@ class MemoryPage:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Somebody or something with a name: how many memories are about it, and when the newest of them was told."""
+    """A named person or thing, the number of memories about it, and when the newest of them was recorded."""
 
     concept_id: int
     name: str
@@ -44,7 +48,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class SubjectSummary:
-    """What was told last about a subject, the newest first. Without a subject it is of the memories that name none."""
+    """The newest memories about a subject, newest first, or about no subject if `subject` is None."""
 
     subject: Subject | None
     entries: tuple[MemoryEntry, ...]
@@ -54,7 +58,7 @@ class SubjectSummary:
 
 @dataclass(frozen=True, slots=True)
 class FoundConversation:
-    """A conversation that a search found: by its title, else by the message that fits best."""
+    """A conversation found by a search, with the best matching message, or None if its title matches."""
 
     conversation: Conversation
     message: Message | None
@@ -62,11 +66,11 @@ class FoundConversation:
 
 @dataclass(frozen=True, slots=True)
 class OpenedMemory:
-    """A memory with all that belongs to it.
+    """A memory with everything that belongs to it.
 
-    `evidence` are the first of the `evidence_count` messages that it rests on; `before` holds, for those of them that have
-    one, the message before it in its conversation. `versions` are the memories whose place it took, the newest first.
-    `successor` is what took its own place. `kept_back` says why it is not used, where it is not.
+    `evidence` are the first of the `evidence_count` messages that it rests on, and `before` holds, by their ids, the preceding
+    messages of the conversations. `versions` are the memories that it replaced, newest first, and `successor` the one that
+    replaced it. `kept_back` says why it is not used, if so.
     """
 
     entry: MemoryEntry

@@ -1,4 +1,4 @@
-"""Layer 1: what was said."""
+"""Layer 1: messages and conversations."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,17 +7,17 @@ from typing import Literal
 
 Role = Literal["user", "assistant"]
 
-FORGOTTEN = "[forgotten]"  # what is read in the place of words that were forgotten
-ERASED = "[erased]"  # what their owner reads in the place of words that were erased
+FORGOTTEN = "[forgotten]"  # replaces forgotten words
+ERASED = "[erased]"  # replaces erased words in what the owner reads
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message of the append-only raw log.
+    """One message in the append-only raw log.
 
-    `message_id` rises per owner and is never reused. `said_at` is aware. `photos` are photo ids in the
-    order in which they were shown. An edited message is a new one that names the old in `replaces`.
-    `partial` marks a reply that was stopped or cut off. `reference` is a data set's own id (`D5:3`).
+    `message_id` rises per owner and is never reused. `said_at` has a time zone. `photos` are photo ids in the order shown. An
+    edited message is a new one whose `replaces` is the id of the old one. `partial` marks a reply that was stopped or cut off.
+    `reference` is a data set's own id (`D5:3`).
     """
 
     message_id: int
@@ -34,26 +34,28 @@ class Message:
 
     @property
     def is_gone(self) -> bool:
-        """Whether nothing of it stays to be read."""
+        """Whether nothing of the message is left to read."""
         return self.text in (FORGOTTEN, ERASED) and not self.photos
 
 
 def standing(messages: Sequence[Message]) -> list[tuple[Message, tuple[Message, ...]]]:
-    """The messages of a conversation that stand, in order, each with those that it set aside: what it replaced, and what had
-    followed that."""
-    found: list[tuple[Message, tuple[Message, ...]]] = []
+    """Returns the current messages of a conversation, in order, each with the messages that it set aside by editing.
+
+    An edited message sets aside the message that it replaces and everything that followed that.
+    """
+    current: list[tuple[Message, tuple[Message, ...]]] = []
     for message in messages:
         aside: list[Message] = []
-        while message.replaces is not None and found and found[-1][0].message_id >= message.replaces:
-            older, before = found.pop()
-            aside = [*before, older, *aside]
-        found.append((message, tuple(aside)))
-    return found
+        while message.replaces is not None and current and current[-1][0].message_id >= message.replaces:
+            older, older_aside = current.pop()
+            aside = [*older_aside, older, *aside]
+        current.append((message, tuple(aside)))
+    return current
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A run of messages. The title is the user's first words; `last_said_at` is None while it is empty."""
+    """A conversation. Its title is the user's first words unless renamed; `last_said_at` is None while it is empty."""
 
     conversation_id: str
     owner: str

@@ -6,7 +6,7 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class Photo:
-    """`photo_id` is the SHA-256 (hex) of the stored, re-encoded bytes; `width` and `height` are pixels after rotation."""
+    """A stored photo. `photo_id` is the SHA-256 (hex) of the stored, re-encoded bytes; the size is in pixels after rotation."""
 
     photo_id: str
     owner: str

@@ -1,4 +1,4 @@
-"""What is known again in a photo."""
+"""What is recognised in a photo."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,9 +9,9 @@ from m2a.types.concept import Concept
 
 @dataclass(frozen=True, slots=True)
 class Recognised:
-    """The named thing that a photo shows: `sure` enough to be named outright, or `likely` and to be asked.
+    """A named thing that a photo shows: `sure`, so that it can be named, or only `likely`, so that the user should be asked.
 
-    `photo_id` is the photo of it that is nearest, `similarity` their cosine.
+    `photo_id` is the most similar photo of the thing, and `similarity` the cosine of the two photos.
     """
 
     concept: Concept
@@ -22,7 +22,7 @@ class Recognised:
 
 @dataclass(frozen=True, slots=True)
 class Recognition:
-    """What memory knows of a photo: whom it shows, and when the owner first showed the same picture before."""
+    """What is recognised in a photo: the named thing that it shows, and when the owner first showed the same picture."""
 
     recognised: Recognised | None = None
     shown_at: datetime | None = None

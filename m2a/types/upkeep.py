@@ -1,4 +1,4 @@
-"""What the settings of the page show: the chat model in use, and how much there is on the disk."""
+"""Values for the settings on the page: the chat model in use, and the size of the data."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ChatConnection:
-    """The chat model in use and its server. The key is never told, only whether there is one.
+    """The chat model in use and its server, with whether there is a key but never the key itself.
 
-    `fixed` are the settings that the environment sets, each with its variable: the page cannot change them. `file` is where
-    the others are kept.
+    `fixed` are the settings that environment variables set, each with its variable; the page cannot change them. `file` is
+    where the others are saved.
     """
 
     chat_model: str
@@ -21,8 +21,10 @@ class ChatConnection:
 
 @dataclass(frozen=True, slots=True)
 class ConnectionWish:
-    """The chat model to use from now on: None leaves what is, "" is no address. Without a `key` the one in use stays, where
-    the provider and the server stay the same."""
+    """The chat model to switch to. None leaves a value as it is, and an address of "" means none.
+
+    Without a `key`, the current one stays if the provider and the server stay the same.
+    """
 
     chat_model: str | None = None
     chat_base_url: str | None = None
@@ -31,9 +33,9 @@ class ConnectionWish:
 
 @dataclass(frozen=True, slots=True)
 class DataSize:
-    """How much an owner's memory holds, and how many bytes the data folder takes.
+    """The record counts of an owner's memory, and the size of the data folder.
 
-    Bytes are None of what lies on a server. `waiting` counts the changes that the index has not been told of yet.
+    Bytes are None for data on a server. `waiting` is the number of records that are not up to date in the index.
     """
 
     folder: str

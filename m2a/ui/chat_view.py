@@ -56,10 +56,7 @@ class ChatView:
 
     def at(self, owner: str, named: str | None) -> str | None:
         """The conversation that an address names; where it names none, the one that was continued last."""
-        known = self.known(owner)
-        if named is None and known:
-            return max(known.values(), key=lambda one: one.last_said_at or one.started_at).conversation_id
-        return named
+        return self._assistant.last_continued(owner) if named is None else named
 
     def reaching(self, owner: str, conversation_id: str | None, message_id: int | None) -> int:
         """How many of a conversation's newest messages are to be shown, so that the message is among them."""
@@ -183,6 +180,7 @@ class ChatView:
         return messages_html(
             messages,
             because,
+            by_hand=conversation_id == self._assistant.changes_by_hand(owner),
             hidden=hidden,
             failures=failures,
             open_end=open_end,
@@ -231,8 +229,8 @@ def _heading(conversation: Conversation | None) -> str:
             f'<details class="m-manage" data-key="manage-{conversation_id}"><summary aria-label="Manage this conversation">'
             f'⋯</summary><div><form data-rename="{conversation_id}"><label>Title<input name="title" maxlength="200" '
             f'autocomplete="off" dir="auto" value="{title}"></label><button class="m-button">Rename</button></form>'
-            f'<div class="m-acts"><a class="m-button" href="/conversations/{conversation_id}.md" download>Export as Markdown</a>'
-            f"{erase}</div></div></details>"
+            f'<div class="m-acts"><a class="m-button" href="/conversations/{conversation_id}.md" download>'
+            f"Download as text (Markdown)</a>{erase}</div></div></details>"
         )
     return (
         f'<header class="m-heading">{menu("Conversations")}'

@@ -26,28 +26,33 @@ def conversation_routes(assistant: "Assistant", owner_of: Callable[[Request], st
             raise HTTPException(404, "There is no such conversation.")
         title = title_of(known[conversation_id])
         messages = assistant.messages(owner, conversation_id)
-        captions = assistant.memory(owner).photos.captions([photo_id for one in messages for photo_id in one.photos])
+        bank = assistant.memory(owner)
+        shown = bank.photos.captions([photo_id for one in messages for photo_id in one.photos])
+        shown |= {photo_id: one.name for one in bank.concepts() for photo_id in one.photo_ids}
         name = quote(f"{title}.md", safe="")
         headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{name}", "Cache-Control": "no-store"}
-        text = conversation_markdown(title, messages, captions)
+        text = conversation_markdown(title, messages, shown)
         return Response(text.encode("utf-8", "replace"), media_type="text/markdown; charset=utf-8", headers=headers)
 
     return router
 
 
-def conversation_markdown(title: str, messages: Sequence[Message], captions: Mapping[str, str]) -> str:
-    """The messages in order, each with who said it and when; of a message that was edited or sent anew the newest stands."""
+def conversation_markdown(title: str, messages: Sequence[Message], shown: Mapping[str, str]) -> str:
+    """Returns the messages in order, each with who said it and when; of a message that was edited the newest version.
+
+    `shown` says of a photo what it shows: the name that the user gave it, or else its caption.
+    """
     parts = [f"# {' '.join(title.split())}"]
-    parts += [_message(message, captions) for message, _aside in standing(messages)]
+    parts += [_message(message, shown) for message, _aside in standing(messages)]
     return "\n\n".join(parts) + "\n"
 
 
-def _message(message: Message, captions: Mapping[str, str]) -> str:
+def _message(message: Message, shown: Mapping[str, str]) -> str:
     said = message.said_at.astimezone()
     lines = [f"**{message.speaker}**, {day(said)}, {said:%H:%M}"]
     if message.photos:
-        shown = "; ".join(captions[one] for one in message.photos if captions.get(one))
-        lines.append(f"*{plural(len(message.photos), 'photo')}{': ' + shown if shown else ''}*")
+        names = "; ".join(dict.fromkeys(shown[one] for one in message.photos if shown.get(one)))
+        lines.append(f"*{plural(len(message.photos), 'photo')}{': ' + names if names else ''}*")
     if message.text:
         lines.append(message.text)
     return "\n\n".join(lines)

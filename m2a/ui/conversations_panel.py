@@ -36,8 +36,8 @@ def search_html() -> str:
 def found_html(found: Sequence[FoundConversation], words: str) -> str:
     """What a search for the words found; one that was found by a message opens there."""
     if not found:
-        return f'<p class="m-none" dir="auto">No conversation contains “{markup.text(words)}”.</p>'
-    return f"<h3>Found</h3><ul>{''.join(map(_found, found))}</ul>"
+        return f'<p class="m-none" data-found dir="auto">No conversation contains “{markup.text(words)}”.</p>'
+    return f"<h3 data-found>Found</h3><ul>{''.join(map(_found, found))}</ul>"
 
 
 def _found(found: FoundConversation) -> str:

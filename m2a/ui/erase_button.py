@@ -21,13 +21,14 @@ def erase_memory_button(entry: MemoryEntry) -> str:
     return erase_button("memory", entry.memory_id, "Erase…", label=label, style="m-button m-warned")
 
 
-def erasable_photos(photo_ids: Sequence[str], *, caption: str = "") -> str:
-    """Large photos, each with a button of its own."""
+def large_photos(photo_ids: Sequence[str], *, caption: str = "", erasable: bool = True) -> str:
+    """Large photos, each with a button that asks whether it is to be erased, unless there is nothing to erase."""
     if not photo_ids:
         return ""
+    label = f"Erase this photo… {caption}".rstrip()
     shots = "".join(
         f'<div class="m-shot">{markup.photo(photo_id, caption=caption, large=True)}'
-        f"{erase_button('photo', photo_id, '✕', label=f'Erase this photo… {caption}'.rstrip(), style='m-corner')}</div>"
+        f"{erase_button('photo', photo_id, '✕', label=label, style='m-corner') if erasable else ''}</div>"
         for photo_id in photo_ids
     )
     return f'<div class="m-photos">{shots}</div>'

@@ -10,6 +10,6 @@ def offers_html() -> str:
         "<p>You can erase a message, a photo, a memory or a conversation wherever you see it. Here you erase more at once; "
         "you always see first what goes.</p>"
         f"<div>{erase_button('forgotten', None, 'Erase what was forgotten…')}"
-        f"{erase_button('everything', None, 'Erase everything…')}"
+        f"{erase_button('everything', None, 'Erase everything…', style='m-button m-warned')}"
         '<button type="button" class="m-button" data-receipts>What was erased so far</button></div></section>'
     )

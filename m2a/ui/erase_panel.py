@@ -34,7 +34,7 @@ class ErasePanel:
         self.dialog = gr.HTML("", elem_id="m2a-erase", apply_default_css=False, js_on_load=_ON_DIALOG)
 
     def connect(self, chat: ChatPanel, memory: MemoryPanel) -> None:
-        """What was erased is to be seen nowhere: the chat and the memory are shown anew after it."""
+        """Connects the dialog. After an erasure the chat and the memory are redrawn, so that what was erased is seen nowhere."""
         for event, handler in (
             (self.dialog.preview, self.on_preview),
             (self.dialog.receipts, self.on_receipts),
@@ -57,7 +57,7 @@ class ErasePanel:
     async def on_erase(self, event: gr.EventData, request: gr.Request) -> AsyncIterator[str]:
         """Erases what was previewed."""
         owner, erasure, asked = owner_of(request), erasure_of(event), uuid4().hex
-        yield erasure_view.waiting_html("I erase it. What is being answered just now is waited for…", asked=asked)
+        yield erasure_view.waiting_html("Erasing. An answer that is being written is finished first…", asked=asked)
         try:
             yield erasure_view.receipt_html(await self._assistant.erase(owner, erasure), asked=asked)
         except Exception as error:  # a toast would stand behind the dialog
@@ -70,7 +70,7 @@ class ErasePanel:
         """Takes the bytes of what was erased off the disk, which else happens once a day."""
         owner_of(request)
         asked = uuid4().hex
-        yield erasure_view.waiting_html("I remove what was erased from the files on the disk…", asked=asked)
+        yield erasure_view.waiting_html("Removing what was erased from the files on the disk…", asked=asked)
         try:
             await self._assistant.purge()
             yield erasure_view.purged_html(asked=asked)
@@ -88,5 +88,5 @@ def erasure_of(event: gr.EventData) -> Erasure:
     if kind in _NUMBERED:
         return Erasure(kind, number_of(event, "id"), keep_memories)
     if kind is None or type(named) is not str or not 0 < len(named) <= _LONGEST_ID:
-        raise NoSuchThingError("This is not there any more; load the page anew.")
+        raise NoSuchThingError("This is no longer there; please reload the page.")
     return Erasure(kind, named, keep_memories)

@@ -56,4 +56,4 @@ def correct_button(entry: MemoryEntry) -> str:
         return ""
     named = markup.text(f"Correct: {entry.text or entry.caption}")
     act = f'data-memory="{entry.memory_id}" data-correct'
-    return f'<button type="button" class="m-correct" {act} aria-label="{named}">Correct</button>'
+    return f'<button type="button" class="m-correct" {act} aria-label="{named}">Correct it…</button>'

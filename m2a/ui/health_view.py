@@ -58,8 +58,16 @@ def _found(health: Health | None) -> str:
     )
     looked = f"The last check covered {markup.plural(health.memories, 'memory', 'memories')}"
     known = "" if parts else " and found nothing wrong"
-    unused = f" No answer has used {health.unused:,} of them so far, which is fine." if health.unused else ""
-    return f'<p role="status">{looked}{known}.{unused}</p>{parts}'
+    return f'<p role="status">{looked}{known}.</p>{_unused(health.unused)}{parts}'
+
+
+def _unused(count: int) -> str:
+    """How many memories no answer has used yet, which is no fault, with a link to their list."""
+    if not count:
+        return ""
+    have, show = ("has", "Show it") if count == 1 else ("have", "Show them")
+    link = f'<a href="/?memory=" data-place="memory" data-unused>{show}</a>'
+    return f'<p class="m-when">{count:,} of them {have} not been used in an answer yet, which is fine. {link}</p>'
 
 
 def _group(kind: FindingKind, found: list[OpenFinding], left_out: int) -> str:

@@ -65,7 +65,8 @@ def keep_html(entry: MemoryEntry) -> str:
         f'<form data-until="{number}"><label>The last day I use it'
         f'<input type="date" name="until" value="{day}" required></label><button class="m-button">Set</button>'
         f'<div class="m-lengths">{lengths}{end}</div>'
-        "<small>After that day you find it under Expired, and can bring it back.</small></form></details>"
+        "<small>After that day you find it under Expired, and can bring it back.</small>"
+        f'<div class="m-edit-acts">{markup.CANCEL}</div></form></details>'
         f"{_act('withhold', number, 'Don’t mention')}"
         "<small>Don’t mention: you still see it here, but no answer uses it. Forget: it disappears from here, too.</small></div>"
     )

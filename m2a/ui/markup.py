@@ -35,9 +35,10 @@ def text(value: object) -> str:
     return escape(str(value).encode("utf-8", "replace").decode(), quote=True)
 
 
-def plain(value: str) -> str:
-    """Escaped text whose line breaks and spaces are kept by the style sheet."""
-    return f'<div class="m-plain" dir="auto">{text(value)}</div>'
+def plain(value: str, *, is_gone: bool = False) -> str:
+    """Escaped text whose line breaks and spaces are kept by the style sheet; `is_gone`: it says only that nothing is left."""
+    kind = "m-plain m-gone" if is_gone else "m-plain"
+    return f'<div class="{kind}" dir="auto">{text(value)}</div>'
 
 
 def reply(value: str) -> str:

@@ -8,7 +8,7 @@ from m2a.types import ConceptKind, Hit, MemoryEntry, MemoryKind, MemoryPage, Not
 from m2a.ui import markup
 from m2a.ui.evidence import memory_link
 from m2a.ui.notices import memory_html
-from m2a.ui.sources import found_by
+from m2a.ui.sources import found_in_short
 
 PAGE = 30
 UNNAMED = 0  # in the place of a subject's number; no subject has it
@@ -25,6 +25,7 @@ KINDS: dict[ConceptKind | MemoryKind, str] = {
     "procedure": "instructions",
 }
 _RESTS_ON = {"stated": "you said it", "agreed": "you agreed", "shown": "shown, not said", "unchecked": "unchecked"}
+_EVERYWHERE = '<button type="button" class="m-button" data-memory-act="everywhere">Search everywhere</button>'
 CLEAR = '<button type="button" class="m-button" data-memory-act="clear">Show everything</button>'
 
 
@@ -32,8 +33,8 @@ def controls_html(by_photo: str) -> str:
     """Heading, search, the button to search `by_photo`, and filters. They stay while the list below them changes."""
     kinds = "".join(f'<option value="{kind}">{name}</option>' for kind, name in KINDS.items())
     return (
-        f'<div class="m-memory-head">{markup.menu()}<h2 tabindex="-1">Memory</h2><p>What I know, and how I know it · '
-        '<a href="/?settings=" data-place="settings" data-at="m2a-set-health">Check it</a></p>'
+        f'<div class="m-memory-head">{markup.menu()}<h2 tabindex="-1">Memory</h2><p>What I know, and why · '
+        '<a href="/?settings=" data-place="settings" data-at="m2a-set-health">Memory health</a></p>'
         '<button type="button" class="m-icon" data-place="chat" aria-label="Close the memory">✕</button></div>'
         '<form class="m-find" data-find role="search"><input type="search" name="words" maxlength="400" '
         'autocomplete="off" aria-label="Search what I remember" placeholder="Search what I remember">'
@@ -44,7 +45,8 @@ def controls_html(by_photo: str) -> str:
         '<option value="stated">what you said</option><option value="agreed">what you agreed to</option>'
         '<option value="shown">what a photo or text shows</option></select></label>'
         '<label>From <input type="date" name="since"></label><label>To <input type="date" name="until"></label>'
-        '<label class="m-check"><input type="checkbox" name="photos"> With photos</label></div></details></form>'
+        '<label class="m-check"><input type="checkbox" name="photos"> With photos</label>'
+        '<label class="m-check"><input type="checkbox" name="unused"> Not used in an answer yet</label></div></details></form>'
     )
 
 
@@ -69,18 +71,22 @@ def page_html(page: MemoryPage, start: int, corrected: Container[int], *, today:
     return "".join(groups) + pages_html(start, len(page.entries), page.total)
 
 
-def hits_html(hits: Sequence[Hit], words: str, corrected: Container[int]) -> str:
-    """What a search found, best first, each with what found it; where nothing is near, that, and what is closest."""
+def hits_html(hits: Sequence[Hit], words: str, corrected: Container[int], about: str = "") -> str:
+    """What a search found, best first, each with what found it; where nothing is near, that, and what is closest.
+
+    `about` is the subject that the search is limited to.
+    """
+    what, way = (f"Nothing about {about}", _EVERYWHERE) if about else ("Nothing that I remember", CLEAR)
     if not hits:
-        return _none_html(f"Nothing that I remember matches “{words}”. Try other words, or fewer.")
+        return _none_html(f"{what} matches “{words}”. Try other words, or fewer.", way)
     rows = "".join(
-        row_html(hit.record, found_by(hit), is_corrected=hit.record.memory_id in corrected)
+        row_html(hit.record, found_in_short(hit), is_corrected=hit.record.memory_id in corrected)
         for hit in hits
         if isinstance(hit.record, MemoryEntry)
     )
     if any(hit.is_near for hit in hits):
         return f'<h3>Best matches first</h3><ul class="m-memories">{rows}</ul>'
-    none = _none_html(f"Nothing that I remember is close to “{words}”. Try other words, or see if one of these is it.")
+    none = _none_html(f"{what} is close to “{words}”. Try other words, or see if one of these is it.", way)
     return f'{none}<h3>The closest I have</h3><ul class="m-memories">{rows}</ul>'
 
 
@@ -95,19 +101,21 @@ def subjects_html(subjects: Sequence[Subject], about: int | None, *, today: date
     return f'<div class="m-subjects" role="group" aria-label="Subjects">{items}</div>'
 
 
-def summary_html(total: int, last_updated: datetime | None, *, today: date) -> str:
-    """How much is known, and when it was last updated."""
+def summary_html(total: int, kept_back: int, last_updated: datetime | None, *, today: date) -> str:
+    """How much is known, how many memories are kept back from answers, and when it was last updated."""
     if last_updated is None:
         return ""
     updated = markup.day_name(last_updated.astimezone().date(), today)
-    return f'<p class="m-known" role="status">{markup.plural(total, "memory", "memories")} in all · Last updated: {updated}</p>'
+    more = f", and {kept_back:,} that no answer uses" if kept_back else ""
+    known = f"{markup.plural(total, 'memory', 'memories')}{more}"
+    return f'<p class="m-known" role="status">{known} · Last updated: {updated}</p>'
 
 
 def notice_html(changes: Sequence[RecordedChange], not_kept: Sequence[NotKept], unasked: int, reply_id: int) -> str:
     """What was changed last, as the chat tells it, each change with its Undo."""
     told = memory_html(changes, not_kept, unasked, reply_id=reply_id, place="p")
     told = told or "<p>This changed nothing in my memory. My answer is in the chat.</p>"
-    return f'<div class="m-told" role="status" data-told="{reply_id}">{told}</div>'
+    return f'<div class="m-told" role="status" tabindex="-1" data-told="{reply_id}">{told}</div>'
 
 
 def _subject(subject: Subject, today: date, *, is_chosen: bool) -> str:
@@ -165,8 +173,8 @@ def pages_html(start: int, shown: int, total: int) -> str:
     return f'<nav class="m-pages" aria-label="Pages of the memory">{newer}{where}{older}</nav>'
 
 
-def _none_html(words: str) -> str:
-    return f'<div class="m-empty"><p dir="auto">{markup.text(words)}</p>{CLEAR}</div>'
+def _none_html(words: str, way: str = CLEAR) -> str:
+    return f'<div class="m-empty"><p dir="auto">{markup.text(words)}</p>{way}</div>'
 
 
 def _empty_html() -> str:

@@ -44,6 +44,7 @@ class View:
     since: str = ""
     until: str = ""
     photos: bool = False
+    unused: bool = False
     kind: str = ""
     near: list[int] | None = None
     about: int | None = None
@@ -63,7 +64,7 @@ class View:
         kind: MemoryKind | None = next((one for one in get_args(MemoryKind) if one == self.kind), None)
         subject_kind: ConceptKind | None = next((one for one in get_args(ConceptKind) if one == self.kind), None)
         days = _day(self.since), _day(self.until)
-        return MemoryFilter(rests_on, about, *days, self.photos, unnamed, kind, subject_kind)
+        return MemoryFilter(rests_on, about, *days, self.photos, unnamed, kind, subject_kind, self.unused)
 
 
 def view_of(text: str) -> View:
@@ -78,7 +79,8 @@ def view_of(text: str) -> View:
         )
         words = (view.words, view.rests_on, view.since, view.until, view.kept, view.kind)
         if all(type(one) is int and 0 <= one < 2**53 for one in numbers) and all(type(one) is str for one in words):
-            return replace(view, words=view.words[:LONGEST_SEARCH], photos=view.photos is True)
+            photos, unused = view.photos is True, view.unused is True
+            return replace(view, words=view.words[:LONGEST_SEARCH], photos=photos, unused=unused)
     return View()
 
 
@@ -129,11 +131,12 @@ class MemoryPanel:
         kept = self.review.connect(page, [*chat.changes, *acts])
         told = chat.connect_memory(self.listed.tell, [*acts, *kept])
         connect(told.then, self.on_told, [self.view, chat.current], self.parts)
+        self.review.follow(told)
         for change in [*chat.changes, *kept]:
             connect(change.then, self.on_change, self.view, self.parts)
 
     def connect_erasing(self, erased: Any) -> None:
-        """Shows the memory anew after something was erased."""
+        """Redraws the memory after something was erased."""
         connect(erased.then, self.on_erased, self.view, self.parts)
         self.review.connect_erasing(erased)
 
@@ -148,7 +151,7 @@ class MemoryPanel:
         return self._shown(owner, View(memory_id=memory_id))
 
     def on_change(self, view: str, request: gr.Request) -> list[Any]:
-        """The same anew after something was changed in the chat; nothing where the panel was never open.
+        """Redraws the panel after a change in the chat; does nothing if the panel was never open.
 
         While only the list is open, only that is sent: a memory may have been opened since, and stays so.
         """
@@ -160,8 +163,8 @@ class MemoryPanel:
         return [*self._unchanged()[:-1], self._list(owner, shown)]
 
     def on_erased(self, view: str, request: gr.Request) -> list[Any]:
-        """The same anew, without what was told last, and without search words that find nothing: they may tell of what was
-        erased."""
+        """Redraws the panel without the last notice, and without search words that find nothing any more: both may tell of what
+        was erased."""
         if not view:
             return self._unchanged()
         owner, left = owner_of(request), replace(view_of(view), told=None)
@@ -174,17 +177,20 @@ class MemoryPanel:
         return any(hit.is_near for hit in hits) or bool(kept_back)
 
     def on_refresh(self, view: str, request: gr.Request) -> list[Any]:
-        """The same anew: something may have changed."""
+        """Redraws the panel: something may have changed."""
         return self._shown(owner_of(request), view_of(view))
 
     def on_filter(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
-        """Searches for words and filters, from the first page on, or for what is near to a photo."""
+        """Searches by words and filters, or by a photo, and shows the first page; with `anew` it leaves the chosen subject."""
         if (photo := photo_search.photo_of(event)) is not None:
             hits = self._assistant.browser(owner_of(request)).find_by_photo(photo, PAGE)
             near = [hit.key.record_id for hit in hits]
             return self._shown(owner_of(request), View(near=near, count=view_of(view).count))
-        asked = {name: getattr(event, name, "") for name in ("words", "rests_on", "since", "until", "photos", "kind")}
-        handed = view_of(json.dumps({**asked, "about": view_of(view).about, "count": view_of(view).count}))
+        fields = ("words", "rests_on", "since", "until", "photos", "unused", "kind")
+        asked = {name: getattr(event, name, "") for name in fields}
+        before = view_of(view)
+        about = None if getattr(event, "anew", None) is True else before.about
+        handed = view_of(json.dumps({**asked, "about": about, "count": before.count}))
         return self._shown(owner_of(request), handed)
 
     def on_about(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
@@ -273,7 +279,7 @@ class MemoryPanel:
             try:
                 opened = opened_html(self._assistant.browser(owner).open(view.memory_id))
             except LookupError:
-                opened, view = gone_html(), replace(view, memory_id=None)
+                opened, view = gone_html(self._assistant.changes_by_hand(owner)), replace(view, memory_id=None)
         listed = self._list(owner, view, is_emptied=is_emptied)
         return [view.dumped(), self._notice(owner, view.told), opened, listed]
 
@@ -291,16 +297,17 @@ class MemoryPanel:
         today = datetime.now().astimezone().date()
         bank, browser = self._assistant.memory(owner), self._assistant.browser(owner)
         total = browser.page(MemoryFilter(), start=0, count=0).total
-        head = memory_list.summary_html(total, browser.last_updated(), today=today)
+        counts = bank.kept_back_counts()
+        head = memory_list.summary_html(total, sum(counts.values()), browser.last_updated(), today=today)
         if view.near is not None:
             found_near = bank.entries_by_id(view.near[:PAGE])
             return head + photo_search.near_html([found_near[number] for number in view.near if number in found_near])
-        counts = bank.kept_back_counts()
         head += keeping.chips_html(counts, view.kept)
         if reason := keeping.reason_of(view.kept):
             found = bank.kept_back(PAGE, reason=reason, start=view.start)
             return head + keeping.listed_html(found) + pages_html(view.start, len(found), counts.get(reason, 0))
-        head += memory_list.subjects_html(browser.subjects(), view.about, today=today)
+        subjects = browser.subjects()
+        head += memory_list.subjects_html(subjects, view.about, today=today)
         wanted = view.wanted()
         if words := view.words.strip():
             hits = browser.find(words, wanted, PAGE)
@@ -308,11 +315,14 @@ class MemoryPanel:
             corrected = bank.corrections_of(
                 [hit.record.memory_id for hit in hits if isinstance(hit.record, MemoryEntry)]
             )
-            return head + memory_list.hits_html(hits, words, corrected) + kept_back
+            about = next((one.name for one in subjects if one.concept_id == view.about), "")
+            return head + memory_list.hits_html(hits, words, corrected, about) + kept_back
         page = browser.page(wanted, start=view.start, count=PAGE)
         is_filtered = wanted != MemoryFilter()
         if not (view.start or is_filtered):
-            head += memory_summary.summary_html(browser.summary(), page.total, today=today)
+            summary = browser.summary()
+            shown = bank.corrections_of([entry.memory_id for one in summary for entry in one.entries])
+            head += memory_summary.summary_html(summary, page.total, shown, today=today)
         corrected = bank.corrections_of([entry.memory_id for entry in page.entries])
         return head + memory_list.page_html(page, view.start, corrected, today=today, is_filtered=is_filtered)
 

@@ -16,7 +16,9 @@ _SAVED = '<div class="m-told" role="status">Saved. It applies from the next mess
 
 def memory_rule_html(rule: MemoryRule, *, is_saved: bool = False) -> str:
     """The form, and under it that it was saved."""
-    when = _choice("", "Right away", not rule.after_review) + _choice("yes", "After you review them", rule.after_review)
+    when = _choice("", "Right away", not rule.after_review) + _choice(
+        "yes", "Ask me first: they wait under Review in Memory", rule.after_review
+    )
     boxes = "".join(
         f'<label class="m-check"><input type="checkbox" name="never" value="{category}"'
         f"{' checked' * (category in rule.never)}> {name}</label>"
@@ -24,8 +26,8 @@ def memory_rule_html(rule: MemoryRule, *, is_saved: bool = False) -> str:
     )
     return (
         '<section class="m-setting" aria-labelledby="m2a-set-rule"><h3 id="m2a-set-rule" tabindex="-1">What I remember</h3>'
-        f'<form class="m-rule" data-rule><fieldset><legend>Save memories</legend>{when}</fieldset>'
-        f"<fieldset><legend>Never, unless you say so</legend>{boxes}</fieldset>"
+        f'<form class="m-rule" data-rule><fieldset><legend>When to save memories</legend>{when}</fieldset>'
+        f"<fieldset><legend>Never save, unless I confirm it</legend>{boxes}</fieldset>"
         "<small>What I leave out is listed under the answer, with a button to keep it anyway. The conversation itself keeps what "
         'you wrote.</small><button class="m-button">Save</button></form>'
         f"{_SAVED * is_saved}</section>"

@@ -12,7 +12,7 @@ from m2a.ui.evidence import RESTS_ON
 _NOTES = {
     "forgotten": "I no longer find, show or use it, in our conversations either. It is not erased from the disk.",
     "withheld": "I keep it: you find it in Memory under “Not mentioned”. No answer uses it, or the words it came from.",
-    "pinned": "It comes first, and a language model sees it with every message.",
+    "pinned": "It comes first in the list, and goes along with every message to a language model.",
 }
 
 # Of the message behind a memory that was rejected.
@@ -92,14 +92,22 @@ def _change(recorded: RecordedChange, reply_id: int | None, place: str, *, note:
         return f'<li class="m-change m-undone"{anchor}><div><strong>Undone</strong> {_undone(changed)}</div></li>'
     title, words = _told(changed)
     said = (_NOTES.get(changed.change) if note else "") or _basis(changed.entry)
-    small = f" <small>{said}</small>" if said else ""
+    small = _along(recorded.taken_along) + (f" <small>{said}</small>" if said else "")
     undo = _button("Undo", "undo", reply_id, recorded.number, about=changed.entry or changed.previous)
-    undo += _erase(recorded, reply_id) if changed.change == "forgotten" else ""
+    if changed.change == "forgotten" and (erase := _erase(recorded, reply_id)):
+        undo = f'<span class="m-pair">{undo}{erase}</span>'
     rivals = "".join(_rival(rival, reply_id, recorded.number) for rival in changed.rivals)
     return (
         f'<li class="m-change m-{changed.change}"{anchor}><div><strong>{title}</strong> <span dir="auto">{words}</span>'
         f"{small}</div>{undo}{rivals}</li>"
     )
+
+
+def _along(count: int) -> str:
+    if not count:
+        return ""
+    which = "The memory" if count == 1 else f"The {count} memories"
+    return f" <small>{which} that corrected it went with it.</small>"
 
 
 def _erase(recorded: RecordedChange, reply_id: int | None) -> str:
@@ -123,7 +131,7 @@ def _told(changed: MemoryChanged) -> tuple[str, str]:
             return "Remembered", entry
         case "corrected":
             return "Corrected", f"<ins>{entry}</ins>" + (
-                f" <small>together with {previous}</small>" if previous else ""
+                f" <small>It corrects a part of {previous}, which I keep.</small>" if previous else ""
             )
         case "replaced":
             before = f"<del>{previous}</del> <span aria-hidden='true'>→</span> " if previous else ""

@@ -1,10 +1,11 @@
 """One memory with all that belongs to it: what it rests on, what it was before, and what can be done with it."""
 
 from collections.abc import Mapping
+from urllib.parse import quote
 
 from m2a.types import EntryChange, HistoryRow, MemoryEntry, OpenedMemory, Reason
 from m2a.ui import markup
-from m2a.ui.erase_button import erasable_photos, erase_memory_button
+from m2a.ui.erase_button import erase_memory_button, large_photos
 from m2a.ui.evidence import RESTS_ON, memory_link, quote_html
 from m2a.ui.keeping import keep_html, kept_back_html
 from m2a.ui.photo_search import like_html
@@ -46,19 +47,23 @@ def opened_html(opened: OpenedMemory) -> str:
         f'<section class="m-opened" data-opened="{entry.memory_id}" aria-label="A memory">'
         '<button type="button" class="m-back" data-memory-act="back">← All memories</button>'
         f'<h2 tabindex="-1" dir="auto">{markup.text(entry.text or entry.caption or "A photo")}</h2>'
-        f"{erasable_photos(entry.photo_ids, caption=entry.caption)}{like_html(entry)}{caption}"
+        f"{large_photos(entry.photo_ids, caption=entry.caption)}{like_html(entry)}{caption}"
         f"{_facts(opened)}{_near(opened)}{acts}"
         f"{_evidence(opened)}{_versions(opened)}{_history(opened)}</section>"
     )
 
 
-def gone_html() -> str:
-    """In the place of a memory that was forgotten, or never was."""
+def gone_html(changes_by_hand: str | None) -> str:
+    """In the place of a memory that was forgotten, or never was; `changes_by_hand` records what was forgotten in the panel."""
+    place = "the answer in the chat"
+    if changes_by_hand:
+        link = f"/?conversation={quote(changes_by_hand, safe='')}"
+        place += f' or in <a href="{link}">Changes in Memory</a>'
     return (
         '<section class="m-opened" data-opened="0" aria-label="A memory">'
         '<button type="button" class="m-back" data-memory-act="back">← All memories</button>'
         '<h2 tabindex="-1">This memory is no longer there.</h2>'
-        "<p>It was forgotten, undone or erased. Undo, below the answer in the chat, brings back what was forgotten; "
+        f'<p class="m-gone-how">It was forgotten, undone or erased. What was forgotten is brought back with Undo, below {place}; '
         "what was erased is gone for good.</p></section>"
     )
 
@@ -109,7 +114,8 @@ def _near(opened: OpenedMemory) -> str:
         lines.append(f"No longer current. Replaced by: {memory_link(opened.successor)}")
     if opened.corrects is not None:
         lines.append(f"It corrects a part of: {memory_link(opened.corrects)}")
-    lines += [f"A part of it is corrected by: {memory_link(one)}" for one in opened.corrections]
+    along = "<small>If you forget this one, or ask me not to mention it, that one goes with it.</small>"
+    lines += [f"A part of it is corrected by: {memory_link(one)} {along}" for one in opened.corrections]
     return "".join(f'<p class="m-near">{line}</p>' for line in lines)
 
 

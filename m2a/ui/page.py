@@ -12,7 +12,7 @@ from m2a.ui import temporary_view, welcome
 from m2a.ui.chat_panel import ChatPanel
 from m2a.ui.conversations_panel import NEW
 from m2a.ui.erase_panel import ErasePanel
-from m2a.ui.events import Page
+from m2a.ui.events import Page, connect
 from m2a.ui.memory_panel import MemoryPanel
 from m2a.ui.settings_panel import SettingsPanel
 
@@ -46,7 +46,9 @@ def build_page(assistant: "Assistant", uploads: Path) -> gr.Blocks:
                 new = gr.HTML(brand_html(), elem_id="m2a-brand", apply_default_css=False, js_on_load=_ON_NEW)
                 chat.build_conversations()
                 # Asked anew at each load of the page: what the model can do is found out while one talks to it.
-                gr.HTML(lambda: foot_html(assistant), elem_id="m2a-side-foot", apply_default_css=False, js_on_load=None)
+                foot = gr.HTML(
+                    lambda: foot_html(assistant), elem_id="m2a-side-foot", apply_default_css=False, js_on_load=None
+                )
             with gr.Column(elem_id="m2a-main", scale=1, min_width=0):
                 chat.build_talk()
             with gr.Column(elem_id="m2a-memory", scale=0, min_width=0):
@@ -56,7 +58,8 @@ def build_page(assistant: "Assistant", uploads: Path) -> gr.Blocks:
             erasing.build()
         chat.connect(page, new)
         memory.connect(page, chat)
-        settings.connect(page, chat, memory)
+        for connected in settings.connect(page, chat, memory):
+            connect(connected.then, lambda: foot_html(assistant), outputs=foot)
         erasing.connect(chat, memory)
     page.queue(max_size=64, default_concurrency_limit=16, api_open=False)
     return page

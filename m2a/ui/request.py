@@ -1,4 +1,4 @@
-"""What a handler may believe of a request: who is logged in, and the numbers that a click names."""
+"""What a handler can trust in a request: who is logged in, and the numbers that a click names."""
 
 import gradio as gr
 
@@ -21,10 +21,10 @@ def numbers_of(event: gr.EventData, *names: str) -> list[int]:
     sent = [getattr(event, name, None) for name in names]
     numbers = [number for number in sent if type(number) is int and 0 <= number < 2**53]
     if len(numbers) < len(names):
-        raise NoSuchThingError("This is not there any more; load the page anew.")
+        raise NoSuchThingError("This is no longer there; please reload the page.")
     return numbers
 
 
 def number_of(event: gr.EventData, name: str) -> int:
-    """As `numbers_of`, of one."""
+    """Returns the one number that a click names. Raises like `numbers_of`."""
     return numbers_of(event, name)[0]

@@ -12,7 +12,7 @@ _WHY = {"review": "Waiting for your review", "category": "Not kept", "check": "N
 def review_html(review: Review) -> str:
     """Closed it tells how much waits; open it shows one memory, and where it is set when memories are written."""
     card = _card(review, review.memory) if review.memory else '<p class="m-nothing">Nothing to review.</p>'
-    rule = '<a href="/?settings=" data-place="settings" data-at="m2a-set-rule">When memories are saved</a>'
+    rule = '<a href="/?settings=" data-place="settings" data-at="m2a-set-rule">Choose when memories are saved</a>'
     return (
         f'<details class="m-details m-review" data-key="review" data-waiting="{review.waiting}">'
         f"<summary>Review{_count(review)}</summary>"
@@ -21,7 +21,7 @@ def review_html(review: Review) -> str:
 
 
 def rejected_html(memory: HeldMemory | None, reply_id: int, number: int) -> str:
-    """That a memory was rejected, with its Undo; `memory` is what stood at the place before."""
+    """Says that a memory was rejected, with an Undo; `memory` is what was shown in its place before."""
     is_it = memory is not None and (memory.place.reply_id, memory.place.number) == (reply_id, number)
     words = f"“{markup.text(memory.change.draft.text)}”" if memory and is_it else "It is not remembered."
     said = memory.said if memory and is_it else None

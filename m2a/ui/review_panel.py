@@ -32,7 +32,7 @@ class ReviewPanel:
         parts = [self.at, self.told, self.shown]
         connect(page.load, self.on_refresh, self.at, parts)
         for change in changes:
-            connect(change.then, self.on_refresh, self.at, parts)
+            self.follow(change)
         connect(self.shown.skip, self.on_skip, outputs=parts)
         return [
             connect(event, handler, outputs=parts)
@@ -43,16 +43,20 @@ class ReviewPanel:
             )
         ]
 
+    def follow(self, change: Any) -> None:
+        """Redraws the review after the event, which may have left something to review."""
+        connect(change.then, self.on_refresh, self.at, [self.at, self.told, self.shown])
+
     def connect_erasing(self, erased: Any) -> None:
-        """Shows the review anew after something was erased."""
+        """Redraws the review after something was erased."""
         connect(erased.then, self.on_erased, self.at, [self.at, self.told, self.shown])
 
     def on_refresh(self, at: str, request: gr.Request) -> list[Any]:
-        """The same anew: more may wait, and what is shown may have been decided on in the chat."""
+        """Redraws the review: more may be waiting, and what is shown may have been decided in the chat."""
         return self._shown(owner_of(request), _place(at), told=None)
 
     def on_erased(self, at: str, request: gr.Request) -> list[Any]:
-        """The same anew, without what was told last: it may tell of what was erased."""
+        """Redraws the review without the last notice: it may tell of what was erased."""
         return self._shown(owner_of(request), _place(at))
 
     def on_keep(self, event: gr.EventData, request: gr.Request) -> list[Any]:
@@ -83,7 +87,7 @@ class ReviewPanel:
         return self._shown(owner_of(request), (reply_id, number), skip=True)
 
     def _shown(self, owner: str, at: tuple[int, int] | None, *, skip: bool = False, told: str | None = "") -> list[Any]:
-        """Without `told` what was told last stays."""
+        """With `told` None the last notice stays."""
         review = self._assistant.review(owner, at, skip=skip)
         place = f"{review.memory.place.reply_id}:{review.memory.place.number}" if review.memory else ""
         return [place, gr.skip() if told is None else told, review_html(review)]

@@ -54,7 +54,8 @@ class SettingsPanel:
             self.notice = gr.HTML("", **plain)
             gr.HTML(offers_html(), **plain)
 
-    def connect(self, page: gr.Blocks, chat: ChatPanel, memory: MemoryPanel) -> None:
+    def connect(self, page: gr.Blocks, chat: ChatPanel, memory: MemoryPanel) -> list[Any]:
+        """Returns the events after which another language model may be in use."""
         shown = [self.connection, self.rule, self.costs, self.data, self.health]
         told, upkept, found = [self.connected, *shown], [self.report, self.data], [self.health, self.notice]
         connect(page.load, self.on_load, outputs=shown)
@@ -63,9 +64,11 @@ class SettingsPanel:
         connect(events.rule, self.on_rule, outputs=self.rule)
         connect(events.cancel, self.on_cancel)
         connect(events.dismiss, self.on_dismiss, outputs=found)
+        connected = [
+            connect(event, handler, outputs=told, trigger_mode="once")
+            for event, handler in ((events.connect, self.on_connect), (events.offline, self.on_offline))
+        ]
         for event, handler, outputs in (
-            (events.connect, self.on_connect, told),
-            (events.offline, self.on_offline, told),
             (events.verify, self.on_verify, upkept),
             (events.repair, self.on_repair, upkept),
             (events.reindex, self.on_reindex, upkept),
@@ -76,6 +79,7 @@ class SettingsPanel:
             done = connect(event, act, outputs=found)  # what was mended shows in the other places too
             connect(done.then, chat.on_change, [chat.current, chat.shown], chat.parts)
             connect(done.then, memory.on_change, memory.view, memory.parts)
+        return connected
 
     def on_load(self, request: gr.Request) -> list[Any]:
         """Fills the place where the address names it."""
@@ -88,7 +92,7 @@ class SettingsPanel:
         return [connection, rule, view.theme_html(), costs, data, health, offers_html()]
 
     def on_show(self, request: gr.Request) -> list[Any]:
-        """The place anew, without what was told when it was open last."""
+        """Redraws the settings without the reports of the last visit."""
         return [*self._shown(owner_of(request)), "", "", ""]
 
     def on_rule(self, event: gr.EventData, request: gr.Request) -> str:
@@ -109,7 +113,7 @@ class SettingsPanel:
             yield output
 
     async def on_verify(self, request: gr.Request) -> AsyncIterator[list[Any]]:
-        """Says what does not agree; changes nothing."""
+        """Reports inconsistencies; changes nothing."""
         self._keeper(request)
         yield [view.working_html("Checking the database, the photos and the search index…"), gr.skip()]
         yield [view.faults_html(await self._assistant.upkeep.verify()), gr.skip()]
@@ -140,7 +144,7 @@ class SettingsPanel:
         self._assistant.upkeep.cancel_reindexing()
 
     async def on_look(self, request: gr.Request) -> AsyncIterator[list[Any]]:
-        """Looks through the memory of who asks."""
+        """Checks the memory of the user who asks."""
         owner = owner_of(request)
         yield [health_html(None, working=view.working_html("Checking the memory…")), ""]
         async for done, total in self._assistant.health_checks.look(owner):
@@ -173,7 +177,7 @@ class SettingsPanel:
         except Exception as error:  # told in its place, where a toast would go: what was typed stays in the form
             yield [view.failed_html(sentence_for(error)), *unchanged]
         else:
-            yield [view.report_html(sentences), *self._shown(owner)]
+            yield [view.connected_html(sentences), *self._shown(owner)]
 
     def _keeper(self, request: gr.Request) -> str:
         owner = owner_of(request)

@@ -73,7 +73,7 @@ def costs_html(days: Sequence[CostSum], total: CostSum, *, shown_days: int, toda
 
 def data_html(size: DataSize, *, is_reindexing: bool = False) -> str:
     """How much there is, and what can be done with it."""
-    reindex = "Show how far the new index is" if is_reindexing else "Rebuild the search index"
+    reindex = "Show the progress" if is_reindexing else "Rebuild the search index"
     rows = [
         ("Conversations", f"{size.conversations:,}"),
         ("Messages", f"{size.messages:,}"),
@@ -93,7 +93,7 @@ def data_html(size: DataSize, *, is_reindexing: bool = False) -> str:
         '<section class="m-setting" aria-labelledby="m2a-set-data"><h3 id="m2a-set-data">Data</h3>'
         f'<dl class="m-facts">{facts}</dl>{waiting}<p class="m-when">Everything is stored in {markup.text(size.folder)}.</p>'
         '<div class="m-acts">'
-        '<button type="button" class="m-button" data-settings-act="verify">Check for problems</button>'
+        '<button type="button" class="m-button" data-settings-act="verify">Check the stored data</button>'
         f'<button type="button" class="m-button" data-settings-act="reindex">{reindex}</button></div>'
         "<small>Rebuilding the index loses nothing, and carries on if you leave this page. If you cancel it, the next search "
         "finishes it.</small></section>"
@@ -127,9 +127,14 @@ def working_html(words: str, done: int = 0, of: int = 0, *, button: str = "") ->
     return f'<div class="m-report" role="status"><p class="m-thinking">{_WORKING}{markup.text(words)}</p>{bar}{button}</div>'
 
 
-def report_html(sentences: Sequence[str]) -> str:
-    """What was done, or found out."""
-    return f'<div class="m-report" role="status">{_lines(sentences)}</div>'
+def report_html(sentences: Sequence[str], *, mark: str = "") -> str:
+    """What was done, or found out. The `mark` is for the page's script."""
+    return f'<div class="m-report" role="status"{mark}>{_lines(sentences)}</div>'
+
+
+def connected_html(sentences: Sequence[str]) -> str:
+    """What a language model that is used from now on can do. The key that was typed leaves the form."""
+    return report_html(sentences, mark=" data-connected")
 
 
 def failed_html(sentence: str) -> str:
@@ -137,7 +142,7 @@ def failed_html(sentence: str) -> str:
 
 
 def faults_html(faults: Sequence[str], mended: Sequence[str] | None = None) -> str:
-    """What does not agree, and a button that mends it; or, after that, what was mended and what is left."""
+    """Shows the problems that were found, with a button that fixes them; after that, what was fixed and what is left."""
     if mended is None:
         if not faults:
             return report_html(["No problems found: messages, memories, photos and the search index agree."])
@@ -153,6 +158,8 @@ def faults_html(faults: Sequence[str], mended: Sequence[str] | None = None) -> s
 
 
 def _lines(sentences: Sequence[str], most: int = 50) -> str:
+    if len(sentences) == 1:
+        return f'<p dir="auto">{markup.text(sentences[0])}</p>'
     items = "".join(f'<li dir="auto">{markup.text(sentence)}</li>' for sentence in sentences[:most])
     more = len(sentences) - most
     return f"<ul>{items}{f'<li>And {more} more.</li>' if more > 0 else ''}</ul>"

@@ -18,7 +18,7 @@ def searched_html(searches: Sequence[MemorySearched], *, key: str) -> str:
     if not searches:
         return ""
     items = "".join(_search(search) for search in searches)
-    summary = f"What I searched <span>· {markup.plural(len(searches), 'search', 'searches')}</span>"
+    summary = f"What I searched <span>· {len(searches)}</span>"
     return _details(summary, f'<ol class="m-searches">{items}</ol>', kind="m-searched", key=f"{key}-searched")
 
 
@@ -30,7 +30,10 @@ def why_html(sources: Sequence[Source], *, key: str, before: Mapping[int, Messag
     if not sources:
         return ""
     items = "".join(_source(source, before) for source in sources)
-    summary = f"Why I said this <span>· {markup.plural(len(sources), 'memory', 'memories')}</span>"
+    memories = sum(isinstance(source.hit.record, MemoryEntry) for source in sources)
+    parts = [markup.plural(memories, "memory", "memories")] if memories else []
+    parts += [markup.plural(len(sources) - memories, "message")] if len(sources) > memories else []
+    summary = f"Why I said this <span>· {' and '.join(parts)}</span>"
     return _details(summary, f'<ul class="m-sources">{items}</ul>', kind="m-why", key=f"{key}-why")
 
 
@@ -41,7 +44,13 @@ def found_by(hit: Hit) -> str:
         if path in hit.ranks:
             likeness = f", likeness {hit.similarity[path]:.2f}" if path in hit.similarity else ""
             found.append(f"{name} ({_ordinal(hit.ranks[path])}{likeness})")
-    return "Found by " + " · ".join(found) if found else "Read as evidence"
+    return "Found by " + " · ".join(found) if found else "Found by reading on in the conversation"
+
+
+def found_in_short(hit: Hit) -> str:
+    """The same without ranks: "found by meaning and words"."""
+    names = [name for path, name in _PATHS if path in hit.ranks]
+    return f"found by {' and '.join(names)}" if names else ""
 
 
 def _details(summary: str, content: str, *, kind: str, key: str) -> str:
@@ -61,7 +70,7 @@ def _search(search: MemorySearched) -> str:
         for hit in search.hits[:HITS]
     )
     left_out = len(search.hits) - HITS
-    more = f'<p class="m-nothing">and {left_out} more that are further from it</p>' if left_out > 0 else ""
+    more = f'<p class="m-nothing">and {left_out} less similar ones</p>' if left_out > 0 else ""
     return f'<li>{label}<ol class="m-hits">{hits}</ol>{more}</li>'
 
 

@@ -14,19 +14,19 @@ def begin_html() -> str:
     return (
         '<details class="m-details m-begin" data-key="begin-temporary"><summary>Temporary chat</summary>'
         "<p>Nothing in it is kept: no message, no memory, no photo.</p><div>"
-        '<button type="button" class="m-button" data-begin="with">Start, with my memory</button>'
-        '<button type="button" class="m-button" data-begin="without">Start, without it</button></div></details>'
+        '<button type="button" class="m-button" data-begin="with">Start with memory</button>'
+        '<button type="button" class="m-button" data-begin="without">Start without memory</button></div></details>'
     )
 
 
 def heading_html(conversation_id: str, *, reads_memory: bool) -> str:
     """The heading of a temporary chat, and the bar that says what it is."""
-    reads = "It reads your memory." if reads_memory else "It does not read your memory."
+    reads = "I can look things up in my memory." if reads_memory else "I do not look into my memory."
     return (
         f'<header class="m-heading">{markup.menu("Conversations")}'
         f'<h1 data-conversation="{markup.text(conversation_id)}" data-temporary>{TITLE}</h1></header>'
         f'<div class="m-temporary" role="note" aria-label="{TITLE}"><p><strong>Nothing here is kept.</strong> {reads} '
-        "Reload it, leave it or end it, and it is gone.</p>"
+        "The chat is gone once you end it, leave it or reload the page.</p>"
         '<button type="button" class="m-button" data-end>End chat</button></div>'
     )
 

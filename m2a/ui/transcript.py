@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Literal
 
+from m2a.temporary_chats import names_temporary
 from m2a.turn import Turn
 from m2a.types import (
     Cost,
@@ -25,7 +26,7 @@ from m2a.types import (
 from m2a.ui import markup, notices, sources
 from m2a.ui.costs import cost_html
 from m2a.ui.edit_message import Editing, edit_html
-from m2a.ui.erase_button import erasable_photos, erase_button
+from m2a.ui.erase_button import erase_button, large_photos
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +70,12 @@ def messages_html(
     open_end: bool = True,
     editing: Editing | None = None,
     last_day: date | None = None,
+    by_hand: bool = False,
 ) -> str:
     """The stored messages, oldest first, with a line for each new day after the `last_day`. `hidden` older ones are left out.
 
     `failures` say what went wrong at the end; with `open_end` a last message without an answer may be sent again, and the last
-    answer be tried again.
+    answer be tried again. `by_hand`: they record what the user did in the memory, and nobody typed them.
     """
     parts = []
     if hidden:
@@ -94,9 +96,10 @@ def messages_html(
             continue
         is_last = open_end and place == len(stand) - 1
         asked = stand[place - 1][0] if is_last and place and message.role == "assistant" else None
-        may = _may(message, asked)
+        may = "" if by_hand else _may(message, asked)
         key = _answer_key(stand[place - 1][0]) if place and message.role == "assistant" else None
-        parts.append(message_html(message, because.get(message.message_id, Because()), may=may, key=key))
+        told = because.get(message.message_id, Because())
+        parts.append(message_html(message, told, may=may, key=key, by_hand=by_hand))
     if open_end and messages and messages[-1].role == "user":
         parts.append(unanswered_html(messages[-1], failures))
     else:
@@ -112,7 +115,13 @@ def unanswered_html(message: Message, failures: Sequence[Failed]) -> str:
 
 
 def message_html(
-    message: Message, because: Because, *, acts: bool = True, may: str = "", key: str | None = None
+    message: Message,
+    because: Because,
+    *,
+    acts: bool = True,
+    may: str = "",
+    key: str | None = None,
+    by_hand: bool = False,
 ) -> str:
     """A message with what stands below it; `acts` with the buttons that undo what was done to the memory, and that erase.
 
@@ -120,9 +129,9 @@ def message_html(
     """
     may += _erase(message) if acts else ""
     if message.role == "user":
-        return _article("user", _user_body(message), message=message, may=may)
+        return _article("user", _user_body(message), message=message, may=may, by_hand=by_hand)
     body = markup.reply(message.text) if message.text else ""
-    body += erasable_photos(message.photos, caption="Photo from memory")
+    body += large_photos(message.photos, caption="Photo from memory")
     if message.partial:
         body += '<p class="m-partial">This reply was stopped before its end.</p>'
     below = _below(because, key=key or f"m{message.message_id}", reply_id=message.message_id if acts else None)
@@ -172,11 +181,17 @@ def _thinking(words: str) -> str:
 
 
 def _user_body(message: Message) -> str:
-    words = markup.plain(message.text) if message.text else ""
-    return erasable_photos(message.photos, caption="Your photo") + words
+    words = markup.plain(message.text, is_gone=message.is_gone) if message.text else ""
+    is_stored = not names_temporary(message.conversation_id)
+    return large_photos(message.photos, caption="Your photo", erasable=is_stored) + words
 
 
 def _below(because: Because, *, key: str, reply_id: int | None = None) -> str:
+    opening = (
+        sources.why_html(because.sources, key=key, before=because.before)
+        + sources.searched_html(because.searches, key=key)
+        + cost_html(because.costs, key=key)
+    )
     return (
         notices.failures_html(because.failures)
         + notices.memory_html(
@@ -187,14 +202,12 @@ def _below(because: Because, *, key: str, reply_id: int | None = None) -> str:
             waiting=because.waiting,
             reply_id=reply_id,
         )
-        + sources.why_html(because.sources, key=key, before=because.before)
-        + sources.searched_html(because.searches, key=key)
-        + cost_html(because.costs, key=key)
+        + (f'<div class="m-under">{opening}</div>' if opening else "")
     )
 
 
-def _article(role: str, body: str, *, message: Message | None = None, may: str = "") -> str:
-    name = "You" if role == "user" else "M2A"
+def _article(role: str, body: str, *, message: Message | None = None, may: str = "", by_hand: bool = False) -> str:
+    name = "M2A" if role == "assistant" else "You, in Memory" if by_hand else "You"
     anchor = f' id="m{message.message_id}" tabindex="-1"' if message else ""
     said = f" · {markup.clock_time(message.said_at)}" if message else ""
     return (
@@ -217,6 +230,9 @@ def _may(message: Message, asked: Message | None) -> str:
 
 
 def _erase(message: Message) -> str:
+    """Nothing in a temporary chat, which goes as a whole."""
+    if names_temporary(message.conversation_id):
+        return ""
     what = f"Erase this message… {message.text}"[:100]
     return erase_button("message", message.message_id, "Erase", label=what, style="m-quiet")
 

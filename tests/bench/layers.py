@@ -22,7 +22,8 @@ from pathlib import Path
 import numpy as np
 
 from m2a.agents import offline
-from m2a.agents.memory_manager import BOTH_LAYERS, SEARCH_HITS
+from m2a.agents.memory_search import BOTH_LAYERS
+from m2a.agents.state import SEARCH_HITS
 from m2a.benchmarks.dialogue import Dialogue
 from m2a.benchmarks.locomo import read_locomo, read_samples
 from m2a.evaluation.provenance import hash_of_data

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 _STEPS = 50
+_LEAST_SPREAD = 1e-3  # of a dimension of the vectors; some are the same for all
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,8 @@ def fit(
 ) -> dict[str, object]:
     """Ridge-penalised logistic regression by Newton's method; the weights fit the raw features.
 
-    They are `standardised` before, except where each is a word: a rare one would be as cheap as any other.
+    They are `standardised` before, except where each is a word: a rare one would be as cheap as any other. The dimensions of
+    vectors always are.
     """
     names = sorted({name for example in examples for name in example.features})
     rows = np.array([[example.features.get(name, 0.0) for name in names] for example in examples])
@@ -34,10 +36,11 @@ def fit(
         mean, scale = np.zeros_like(mean), np.ones_like(scale)
     columns = [(rows - mean) / scale, np.ones((len(examples), 1))]
     penalties = [penalty] * len(names) + [1e-6]
-    vectors = [example.vector for example in examples if example.vector is not None]
-    if vectors:
-        columns.append(np.array(vectors))
-        penalties += [vector_penalty] * len(vectors[0])
+    vectors = np.array([example.vector for example in examples if example.vector is not None])
+    if len(vectors):
+        centre, spread = vectors.mean(axis=0), (vectors.std(axis=0) + _LEAST_SPREAD) * np.sqrt(vectors.shape[1])
+        columns.append((vectors - centre) / spread)
+        penalties += [vector_penalty] * vectors.shape[1]
     design = np.hstack(columns)
     labels = np.array([example.label for example in examples], dtype=float)
     weights = np.array([example.weight for example in examples])
@@ -52,10 +55,14 @@ def fit(
         if np.abs(change).max() < 1e-6:
             break
     raw = beta[: len(names)] / scale
+    bias = float(beta[len(names)] - raw @ mean)
+    if len(vectors):
+        of_vector = beta[len(names) + 1 :] / spread
+        bias -= float(of_vector @ centre)
     model: dict[str, object] = {
-        "bias": round(float(beta[len(names)] - raw @ mean), 4),
+        "bias": round(bias, 4),
         "features": {name: round(float(value), 4) for name, value in zip(names, raw, strict=True)},
     }
-    if vectors:
-        model["vector"] = [round(float(value), 3) for value in beta[len(names) + 1 :]]
+    if len(vectors):
+        model["vector"] = [round(float(value), 4) for value in of_vector]
     return model

@@ -66,7 +66,7 @@ def act_examples(played: Sequence[Played], group: str, sense: Sense) -> dict[str
                 if len(part.split()) > 3 and ("?" in part) == (_ACTS[one.turn.kind] == "ask")
             ]
         for text, weight in texts:
-            found, vector = act_features(text), sense.vector(text)
+            found, vector = act_features(text), sense.wording(text)
             for act in LEARNED_ACTS:
                 examples[act].append(Example(found, _ACTS[one.turn.kind] == act, group, vector, weight))
     return examples
@@ -77,7 +77,7 @@ def short_examples(path: Path, sense: Sense) -> dict[str, list[Example]]:
     texts = json.loads(path.read_text(encoding="utf-8"))
     return {
         act: [
-            Example(act_features(text), said == act, path.stem, sense.vector(text), _OF_SHORT)
+            Example(act_features(text), said == act, path.stem, sense.wording(text), _OF_SHORT)
             for said in LEARNED_ACTS
             for text in texts[said]
         ]
@@ -148,12 +148,13 @@ def case_examples(cases: Cases, sense: Sense) -> dict[str, list[Example]]:
     """Single messages that tell something, ask for it, or hold nothing to keep."""
     told = [text for case in (*cases["pairs"], *cases["corrections"]) for text in case[:2]]
     told += [case[2] for case in cases["lookalikes"]]
+    told += [text for (row,) in cases["told"] for text in row.split(" // ")]
     asked = [case[2] for case in (*cases["pairs"], *cases["corrections"])]
     idle = [text for (text,) in cases["nothing"] if not text.endswith("?")]
     weighed = [(told, "tell", _OF_A_CASE), (asked, "ask", _OF_A_CASE), (idle, "chat", _OF_IDLE)]
     return {
         act: [
-            Example(act_features(text), said == act, _GROUP, sense.vector(text), weight)
+            Example(act_features(text), said == act, _GROUP, sense.wording(text), weight)
             for texts, said, weight in weighed
             for text in _as_typed(texts)
             if is_english(text)

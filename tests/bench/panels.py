@@ -8,6 +8,7 @@ real encoders' names: what is measured is not the encoding. `--memories`, `--pho
 
 import argparse
 import asyncio
+import json
 import statistics
 import sys
 import tempfile
@@ -153,6 +154,19 @@ async def at_the_handlers(folder: Path, long: str, figures: Figures) -> None:
             ("the long conversation, all of it", lambda: chat.history(owner, long, 10**6), None),
         ):
             figures.show(what, [await asyncio.to_thread(_timed, act) for _ in range(TIMES)], bar)
+        for what, change in (
+            ("don't mention, in an opened memory", panel.on_keep),
+            ("forget, in an opened memory", panel.on_forget),
+        ):
+            took = []
+            for number in range(TIMES):
+                memory_id = newest - number
+                event, view = SimpleNamespace(memory_id=memory_id, act="withhold"), View(memory_id=memory_id).dumped()
+                began = time.perf_counter()
+                told = await asyncio.to_thread(change, view, event, request)
+                took.append(time.perf_counter() - began)
+                assistant.undo(owner, json.loads(told[0])["told"], 0)
+            figures.show(what, took, CONTENT)
         searches: tuple[tuple[str, Callable[[str], object]], ...] = (
             ("search of the memory", lambda words: shown(words=words)()),
             ("search with photos alone", lambda words: shown(words=words, photos=True)()),

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Engine, event, insert, select, update
 
+from m2a.agents.chat_agent import NEAREST_HITS
 from m2a.agents.language_policy import LanguagePolicy
 from m2a.agents.memory_manager import MemoryManager
 from m2a.agents.state import TurnState
@@ -122,13 +123,13 @@ class TimedIndex(MemoryIndex):
         super().__init__(uri, encoders)
         self._parts = parts
 
-    def search_dense(self, *arguments: Any) -> list[IndexHit]:
+    def search_dense_all(self, *arguments: Any) -> list[list[IndexHit]]:
         with self._parts.at("index"):
-            return super().search_dense(*arguments)
+            return super().search_dense_all(*arguments)
 
-    def search_bm25(self, *arguments: Any) -> list[IndexHit]:
+    def search_bm25_all(self, *arguments: Any) -> list[list[IndexHit]]:
         with self._parts.at("index"):
-            return super().search_bm25(*arguments)
+            return super().search_bm25_all(*arguments)
 
 
 def statements_and_questions(count: int) -> tuple[list[str], list[str]]:
@@ -198,7 +199,7 @@ async def recalls(bank: MemoryBank, size: int, questions: Sequence[str], before:
         new = Message(size + 2, bank.owner, "now", "user", "You", question, (), NOW)
         recent = (Message(size + 1, bank.owner, "now", "user", "You", before, (), NOW),) if before else ()
         began = time.perf_counter()
-        context = await manager.recall(TurnState("query", NOW, new, recent), _unheard)
+        context = await manager.recall(TurnState("query", NOW, new, recent), _unheard, nearest=NEAREST_HITS)
         taken.append(1000 * (time.perf_counter() - began))
         found += len(context.hits)
     return taken, found / len(questions)

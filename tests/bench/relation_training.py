@@ -2,47 +2,56 @@
 
 Of a subject each relation is told of an old and a new value, each in a wording by chance, or both in one. A question is
 of one of its relations, or of one that is not told of it. Beside them stand statements of which the subject is the value.
+Which words are the value is learned first, from contexts of many sentences and of few.
 """
 
 import json
 import random
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from m2a.agents.offline.learned import OF_RELATIONS
 from m2a.agents.offline.relations.likeness import Asked, answering_features, relation_features
-from m2a.agents.offline.relations.told import Statements, Told, keys_of
+from m2a.agents.offline.relations.told import Statements, Told
 from m2a.agents.offline.relations.walk import asked_of
-from m2a.agents.offline.sense import Sense, as_decisions
+from m2a.agents.offline.relations.words import keys_of
+from m2a.agents.offline.sense import Logistic, Sense, as_decisions
 from m2a.types import Message
 from tests.bench.learning import Example, fit
 
 RESTATED = Path(__file__).parents[1] / "data" / "restated.txt"
 _PENALTY = 3.0
-_SUBJECTS = 700
+_SUBJECTS = 300
 _OF_OTHERS = 3  # statements of others that have the subject for their value
 _IN_ONE_WORDING = 0.5  # of the subjects, whose relations are told in the same words each time
+_CONTEXTS = (400, 400, *[30] * 4, *[8] * 8, *[2] * 16)  # facts of each, from which values are learned
 _AROUND = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
+_WRITERS = ("abc", "defg", "hijk")  # their styles
 _NOW = datetime(2025, 1, 1, tzinfo=UTC)
 
+Facts = Sequence[tuple[str, str, str]]  # relation, subject and value
 Restated = Mapping[str, Mapping[str, Sequence[str]]]
 
 
-def read_restated(path: Path = RESTATED) -> dict[str, dict[str, list[str]]]:
-    """By relation its wordings: a line `P…` for each relation, then statements with their style, questions after `?`."""
+def read_restated(path: Path = RESTATED, styles: Collection[str] = ()) -> dict[str, dict[str, list[str]]]:
+    """By relation its wordings: a line `P…` for each relation, then statements with their style, questions after `?`.
+
+    With `styles` those alone; questions may have one too (`?d`), and are style `a` without.
+    """
     restated: dict[str, dict[str, list[str]]] = {}
     wordings: dict[str, list[str]] = {}
     for line in path.read_text(encoding="utf-8").splitlines():
         style, _, wording = line.partition(" ")
         if not wording:
             wordings = restated.setdefault(line, {"statements": [], "questions": []})
-        else:
-            wordings["questions" if style == "?" else "statements"].append(wording)
+        elif not styles or (style.strip("?") or "a") in styles:
+            wordings["questions" if style.startswith("?") else "statements"].append(wording)
     return restated
 
 
@@ -56,64 +65,102 @@ class Situation:
     relations: tuple[str, ...]
 
 
-def situations(facts: Sequence[tuple[str, str, str]], restated: Restated, *, seed: int = 1) -> list[Situation]:
-    """`facts` are relation, subject and value, those of one subject and relation in the order in which they hold."""
-    draw = random.Random(seed)
-    by_subject: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    by_value: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for relation, subject, value in facts:
-        if relation in restated:
-            by_subject[subject].append((relation, value))
-            by_value[value].append((relation, subject))
-    chosen = [subject for subject in sorted(by_subject) if len(by_subject[subject]) > 1]
-    draw.shuffle(chosen)
-    found = []
-    for subject in chosen[:_SUBJECTS]:
-        statements, relations = [], []
-        own = {relation: draw.choice(restated[relation]["statements"]) for relation, _ in by_subject[subject]}
-        is_in_one_wording = draw.random() < _IN_ONE_WORDING
-        for place, (relation, value) in enumerate(by_subject[subject]):
-            wording = own[relation] if is_in_one_wording else draw.choice(restated[relation]["statements"])
-            for one in _read(wording, subject, value, place):
-                statements.append(one)
-                relations.append(relation)
-        others_of_it = by_value.get(subject, [])
-        for relation, other in draw.sample(others_of_it, min(_OF_OTHERS, len(others_of_it))):
-            for one in _read(draw.choice(restated[relation]["statements"]), other, subject, 0, of=subject):
-                statements.append(replace(one, place=(draw.randint(1, len(by_subject[subject])), len(statements))))
-                relations.append(f"{relation} of another")
-        told = [relation for relation in dict.fromkeys(relations) if relation in restated]
-        if not told:
-            continue
-        others = sorted(set(restated) - set(told))
-        for relation in (*told, draw.choice(others)):
-            question = draw.choice(restated[relation]["questions"]).replace("[X]", subject)
-            asked = asked_of(question, keys_of(subject.split()))
-            if asked is not None:
-                found.append(Situation(asked, relation, tuple(statements), tuple(relations)))
-    return found
+def train(facts: Facts, sense: Sense, encoder: str) -> None:
+    """Write the weights, and print how well weights from other writers and from other relations do on those left out."""
+    for left_out in _WRITERS:
+        others = read_restated(styles=set("".join(_WRITERS)) - set(left_out))
+        _print_values(left_out, _values(facts, others), facts, read_restated(styles=left_out))
+    weights = learn(facts, read_restated(), sense, prints=True)
+    OF_RELATIONS.write_text(json.dumps({"encoder": encoder, **weights}, indent=1) + "\n", encoding="utf-8")
 
 
-def train(facts: Sequence[tuple[str, str, str]], restated: Restated, sense: Sense, encoder: str) -> None:
-    """Write the weights, and print how well weights from other relations do on those left out."""
-    found = situations(facts, restated)
+def learn(facts: Facts, restated: Restated, sense: Sense, *, prints: bool = False) -> dict[str, Any]:
+    values = _values(facts, restated)
+    found = situations(facts, restated, as_decisions({"": values})[""])
     answering, same = list(_answering(found, sense)), list(_same(found, sense))
-    _print_left_out(found, answering, same)
-    weights = {
-        "encoder": encoder,
+    if prints:
+        _print_left_out(found, answering, same)
+    return {
+        "is the value": values,
         "tells what is asked": fit([row for rows in answering for row in rows], penalty=_PENALTY),
         "the same relation": fit(same, penalty=_PENALTY),
     }
-    OF_RELATIONS.write_text(json.dumps(weights, indent=1) + "\n", encoding="utf-8")
 
 
-def _read(wording: str, subject: str, value: str, place: int, *, of: str = "") -> list[Told]:
-    """What the sentence says of its subject, or of another of its names."""
-    text = wording.replace("[X]", subject).replace("[Y]", value)
-    message = Message(place + 1, "owner", "c", "user", "user", f"{text[0].upper()}{text[1:]}.", (), _NOW)
-    statements = Statements(lambda _: [message])
+def _values(facts: Facts, restated: Restated) -> dict[str, object]:
+    return fit([row for rows in value_examples(facts, restated) for row in rows], penalty=_PENALTY)
+
+
+def value_examples(facts: Facts, restated: Restated, *, seed: int = 1) -> Iterator[list[Example]]:
+    """For each mention of a fact's subject the candidates of its value."""
+    draw = random.Random(seed)
+    known = [fact for fact in facts if restated.get(fact[0], {}).get("statements")]
+    for size in _CONTEXTS:
+        chosen = draw.sample(known, min(size, len(known)))
+        messages = [_message(n, draw.choice(restated[one[0]]["statements"]), one) for n, one in enumerate(chosen, 1)]
+        statements = _statements(messages, None)
+        for number, (relation, subject, value) in enumerate(chosen, 1):
+            for place, keys, rows in statements.candidates(keys_of(subject.split())):
+                if place[0] == number and any(keys[slice(*span)] == keys_of(value.split()) for span in rows):
+                    gold = keys_of(value.split())
+                    yield [Example(row, keys[slice(*span)] == gold, relation) for span, row in rows.items()]
+
+
+def situations(facts: Facts, restated: Restated, chooses: Logistic, *, seed: int = 1) -> list[Situation]:
+    """`facts` of one subject and relation stand in the order in which they hold."""
+    draw = random.Random(seed)
+    by_subject: dict[str, list[tuple[str, str, str]]] = defaultdict(list)
+    for fact in facts:
+        if restated.get(fact[0], {}).get("statements"):
+            by_subject[fact[1]].append(fact)
+    subjects = [subject for subject in sorted(by_subject) if len(by_subject[subject]) > 1]
+    draw.shuffle(subjects)
+    told: list[tuple[str, str, str]] = []
+    messages = []
+    for subject in subjects[:_SUBJECTS]:
+        own = {relation: draw.choice(restated[relation]["statements"]) for relation, _, _ in by_subject[subject]}
+        is_in_one_wording = draw.random() < _IN_ONE_WORDING
+        for fact in by_subject[subject]:
+            wording = own[fact[0]] if is_in_one_wording else draw.choice(restated[fact[0]]["statements"])
+            told.append(fact)
+            messages.append(_message(len(told), wording, fact))
+    statements = _statements(messages, chooses)
+    found = []
+    for subject in subjects[:_SUBJECTS]:
+        about = [(told[one.place[0] - 1], one) for one in statements.about(keys_of(subject.split())) if one.relation]
+        of_it = [(fact[0], one) for fact, one in about if fact[1] == subject]
+        others = [(f"{fact[0]} of another", one) for fact, one in about if fact[1] != subject]
+        rows = [*of_it, *draw.sample(others, min(_OF_OTHERS, len(others)))]
+        relations = list(dict.fromkeys(relation for relation, _ in of_it))
+        if not relations:
+            continue
+        for relation in (*relations, draw.choice(sorted(set(restated) - set(relations)))):
+            question = draw.choice(restated[relation]["questions"]).replace("[X]", subject)
+            asked = asked_of(question, keys_of(subject.split()))
+            if asked is not None:
+                found.append(Situation(asked, relation, tuple(one for _, one in rows), tuple(name for name, _ in rows)))
+    return found
+
+
+def _print_values(name: str, weights: Mapping[str, Any], facts: Facts, restated: Restated) -> None:
+    decision = as_decisions({"": weights})[""]
+    examples = list(value_examples(facts, restated, seed=2))
+    right = [max(rows, key=lambda row: decision.score(row.features)).label for rows in examples]
+    many = sum(size for size in _CONTEXTS if size > 100)
+    print(
+        f"values in styles {name}, left out: {np.mean(right[:many]):.3f} among many, {np.mean(right[many:]):.3f} among few"
+    )
+
+
+def _message(number: int, wording: str, fact: tuple[str, str, str]) -> Message:
+    text = wording.rstrip(".").replace("[X]", fact[1]).replace("[Y]", fact[2])
+    return Message(number, "owner", "c", "user", "user", f"{text[0].upper()}{text[1:]}.", (), _NOW)
+
+
+def _statements(messages: Sequence[Message], chooses: Logistic | None) -> Statements:
+    statements = Statements(lambda _: messages, chooses)
     statements.look_for("")
-    return [one for one in statements.about(keys_of((of or subject).split())) if one.relation]
+    return statements
 
 
 def _answering(found: Sequence[Situation], sense: Sense) -> Iterator[list[Example]]:

@@ -2,7 +2,9 @@
 
 Ours is `Retriever.search`: three paths in Milvus, every hit confirmed by SQL, fused, entries loaded. The limit is the same
 three rankings over arrays in memory (numpy for vectors, bm25s for words) without storage, owners, versions or SQL. The
-query's vector is at hand in both: encoding is measured elsewhere. Words are drawn by Zipf's law, a fifth of the memories
+query's vector is at hand in both: encoding is measured elsewhere. Beside a question in words stand three bare calls of
+`MilvusClient` on three threads, one for each path, as deep as the ranking goes: asked in turns with ours, query by query, so
+that a busy machine slows both. Words are drawn by Zipf's law, a fifth of the memories
 has a photo, and some evidence; vectors are random. `--fusion best` ranks as that setting does, with the weights that ship;
 `--kind message` searches messages, in conversations of thirty, instead of memories.
 """
@@ -13,6 +15,7 @@ import re
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -44,6 +47,7 @@ from models.text_encoder import TokenStates
 SIZES = (1_000, 10_000, 100_000)
 QUERIES = 100
 BARS = {10_000: 10, 100_000: 30}  # ms, p50
+RATIO_TO_MILVUS = 2.5  # p50, at the sizes of BARS
 NOW = datetime(2026, 3, 12, 12, 0, tzinfo=UTC)
 VOCABULARY = 20_000
 
@@ -124,6 +128,7 @@ class Memory:
     owner: str
     database: Database
     retrieval: Retrieval
+    ranking: LearnedRanking | None
     texts: list[str]
     photos: list[str]
 
@@ -154,7 +159,7 @@ def memory_of(size: int, folder: Path, fusion: str, kind: RecordKind) -> Iterato
     photos = [photo_name(number) for number in range(size // 5)]
     _fill(database, owner, texts, photos, kind)
     retrieval.indexer.drain()
-    yield Memory(owner, database, retrieval, texts, photos)
+    yield Memory(owner, database, retrieval, ranking, texts, photos)
     retrieval.close()
     database.close()
 
@@ -238,6 +243,45 @@ def milliseconds(call: Callable[[str], object], arguments: Sequence[str]) -> tup
     return float(np.percentile(taken, 50)), float(np.percentile(taken, 95)), min(taken)
 
 
+class BareMilvus:
+    """The three paths of a question in words as three calls of a client, side by side, without a look at what comes back."""
+
+    def __init__(self, memory: Memory) -> None:
+        from pymilvus import MilvusClient
+
+        retrieval = memory.retrieval
+        self.client = MilvusClient(retrieval.index.uri)
+        self.collections = {name.split("_" + memory.owner)[0]: name for name in self.client.list_collections()}
+        self.depth = PATH_DEPTH if memory.ranking is None else memory.ranking.depth
+        self.vector = unit(np.random.default_rng(3).normal(size=(1, 384)))[0]
+        self.threads = ThreadPoolExecutor(3)
+
+    def search(self, text: str) -> None:
+        calls = (
+            ("text", "vector", self.vector, self.depth),
+            ("text", "sparse", " ".join(dict.fromkeys(finished_words(text))), self.depth),
+            ("photo_text", "vector", self.vector, PATH_DEPTH),
+        )
+        for running in [self.threads.submit(self._search, *call) for call in calls]:
+            running.result()
+
+    def _search(self, space: str, field: str, query: object, limit: int) -> None:
+        self.client.search(self.collections[space], data=[query], anns_field=field, limit=limit)
+
+
+def in_turns(
+    ours: Callable[[str], object], bare: Callable[[str], object], arguments: Sequence[str]
+) -> tuple[float, float]:
+    """p50 of both in milliseconds."""
+    taken: tuple[list[float], list[float]] = ([], [])
+    for argument in [*arguments, *arguments]:
+        for call, of_call in zip((ours, bare), taken, strict=True):
+            start = time.perf_counter()
+            call(argument)
+            of_call.append((time.perf_counter() - start) * 1000)
+    return float(np.median(taken[0])), float(np.median(taken[1]))
+
+
 def measure(size: int, fusion: str, kind: RecordKind) -> None:
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
@@ -266,6 +310,14 @@ def measure(size: int, fusion: str, kind: RecordKind) -> None:
                     f"{p50 / limit50:>6.1f}   {bar}",
                     flush=True,
                 )
+            p50, bare50 = in_turns(rows["text"][0], BareMilvus(memory).search, asked)
+            ratio = p50 / bare50
+            bar = f"≤ {RATIO_TO_MILVUS}: {'yes' if ratio <= RATIO_TO_MILVUS else 'NO'}" if size in BARS else ""
+            print(
+                f"{size:>9,}  text beside three bare calls of Milvus in parallel: {p50:.1f} and {bare50:.1f} ms (p50), "
+                f"ratio {ratio:.1f}   {bar}",
+                flush=True,
+            )
             if kind == "message":
                 return
             start = time.perf_counter()

@@ -42,6 +42,7 @@ SYSTEMS = (
     "engram-offline",
     "rag",
     "bm25",
+    "hybrid",
     "full-context",
     "m2a",
 )

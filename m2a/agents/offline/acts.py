@@ -1,11 +1,12 @@
 """What the sentences of a message do: tell something to keep, ask, wish (forget, a style, a task), or only chat.
 
-Telling, asking and chatting are told apart by a learned decision over the form of the message (`features`) and its
-meaning; the wishes that are put in fixed words are known by those words. What is not English is not read at all.
+Telling, asking and chatting are told apart by a learned decision over the form of the message (`features`) and the
+encoder's vector of its wording; the wishes that are put in fixed words are known by those words. What is not English
+is not read at all.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -30,11 +31,9 @@ Act = Literal["tell", "ask", "chat", "preference", "forget", "restore", "command
 LEARNED_ACTS: tuple[Literal["tell", "ask", "chat"], ...] = ("tell", "ask", "chat")
 _READ_AS_ONE = 2000  # characters of a message by which it is told what it does as a whole
 _OPENING = 12  # characters within which a message takes something back at once
-_MAY_BE_IDLE = 0.5  # a clause that stands alone is kept below it
 _SOME_WORDS = 5
-_MAY_TELL = 0.5  # from which probability that it tells something it is kept, however idle it looks
-_NOTHING_BUT_IDLE = 0.97  # below it is kept what is of the user's life by its subject
-_SURELY_ASKS = 0.5  # what has no question mark is a question from this probability
+_TELLS = 0.25  # the probability from which what stands alone is kept, unless it more likely asks
+_TELLS_BESIDE_A_QUESTION = 0.9  # the same beside a question: else it says why that is asked
 _IDLE = 0.8  # a sentence of a message that tells something is left out as idle talk from this probability
 
 # From which probability a message, in words of its own, asks to forget something: one that else tells nothing, one
@@ -135,6 +134,7 @@ _REMARKS = re.compile(
 _ANYBODY = frozenset(
     "a an some any no one nobody somebody someone anybody anyone everybody everyone people folk folks".split()
 )
+_OWNED = re.compile(r"(?:my|our|his|her|their)\b|[\w-]+'s\b", re.IGNORECASE)
 _QUOTED = re.compile(r'"[^"]*"')
 # Talk about the assistant itself, musing, and reactions: nothing of the user's life is in it.
 _OF_THE_ASSISTANT = re.compile(
@@ -279,7 +279,7 @@ def utterances(message: str, sense: Sense) -> list[Utterance]:
     parts = _with_topics(sentences(typed), sense)
     if not is_english(typed):
         return [Utterance("unread", part) for part in parts]
-    sense.vectors([typed[:_READ_AS_ONE], *parts])  # each is asked of below; together they are encoded faster
+    sense.wordings([typed[:_READ_AS_ONE], *parts])  # each is asked of below; together they are encoded faster
     whole = act_of(typed[:_READ_AS_ONE], sense)
     marked = any(part.endswith("?") for part in parts)
     found: list[Utterance] = []
@@ -293,7 +293,7 @@ def utterances(message: str, sense: Sense) -> list[Utterance]:
     if len(found) > 1 and found[0].act == "forget" and not all_words(found[0].text) and TAKES_BACK.search(parts[0]):
         found = [Utterance("tell", f"{parts[0]} {found[1].text}"), *found[2:]]  # "Scratch that. Monday."
     if any(one.act == "forget" for one in found):
-        found = [one for one in found if one.act != "tell" or not _is_a_reason(one.text, sense)]
+        found = [one for one in found if one.act not in ("tell", "chat") or not _is_a_reason(one.text, sense)]
     if any(one.act == "forget" and wanted_words(one.text) for one in found):  # "Forget the code. Delete it.": one thing
         found = [one for one in found if one.act != "forget" or wanted_words(one.text)]
     elif len(typed) <= _READ_AS_ONE and not all(one.act == "command" for one in found):
@@ -380,8 +380,8 @@ def act_of(text: str, sense: Sense) -> Literal["tell", "ask", "chat"]:
 
 
 def act_probabilities(text: str, sense: Sense) -> dict[str, float]:
-    found, vector = features(text), sense.vector(text)
-    return {act: sense.models[act].probability(found, vector) for act in LEARNED_ACTS}
+    found, wording = features(text), sense.wording(text)
+    return {act: sense.models[act].probability(found, wording) for act in LEARNED_ACTS}
 
 
 def features(text: str) -> dict[str, float]:
@@ -409,10 +409,39 @@ def features(text: str) -> dict[str, float]:
         "short": float(len(words) < 6),
         "sentences": min(len(parts), 4) / 2,
     }
-    return found
+    return found | _content_features(sentences(typed) or [typed])
 
 
-FEATURES = frozenset(features(""))
+def _content_features(parts: Sequence[str]) -> dict[str, float]:
+    """Of whom or what the sentences speak, and whether they only muse, react or bid."""
+    subjects = [find_subject(part) for part in parts]
+    first = subjects[0]
+    named = "" if first is None else first.text
+    subject = named.lower()
+    pointing = subject in ("it", "that", "this", "there")
+    found = {
+        "of life": any(map(_is_of_life, parts)),
+        "a whole clause": any(map(_is_clause, parts)),
+        "idle": all(map(_is_idle, parts)),
+        "muses": any(map(_MUSES.search, parts)),
+        "reacts": any(map(_REACTS.search, parts)),
+        "speaks to the assistant": any(map(_OF_THE_ASSISTANT.search, parts)),
+        "remarks": any(
+            one is not None and one.text.lower() in ("i", "we") and _REMARKS.match(one.rest) for one in subjects
+        ),
+        "a command": any(map(_COMMAND.match, parts)),
+        "greets": any(map(_GREETING.match, parts)),
+        "a subordinate clause first": bool(_SUBORDINATE_FIRST.match(parts[0].lower()))
+        and len(tokens(parts[0])) > _SOME_WORDS,
+        "subject: I": subject in ("i", "we"),
+        "subject: you": subject == "you",
+        "subject: it": pointing,
+        "subject: somebody's": bool(_OWNED.match(named)),
+        "subject: a name": bool(find_names(named)),
+        "subject: anybody": bool(subject) and subject.split()[0] in _ANYBODY,
+        "subject: another": bool(subject) and not pointing and subject not in ("i", "we", "you"),
+    }
+    return {name: float(value) for name, value in found.items()}
 
 
 def _wish(sentence: str, sense: Sense) -> Utterance | None:
@@ -447,7 +476,7 @@ def _read(sentence: str, whole: str, sense: Sense, *, alone: bool, marked: bool)
     utterance = _classified(sentence, whole, sense, alone=alone, marked=marked)
     if utterance.act == "chat" and _puts_right(sentence):
         return Utterance("tell", sentence)
-    return Utterance("chat", sentence) if alone and utterance.act == "tell" and _is_idle(sentence) else utterance
+    return utterance
 
 
 def _puts_right(sentence: str) -> bool:
@@ -484,12 +513,16 @@ def _classified(sentence: str, whole: str, sense: Sense, *, alone: bool, marked:
         return Utterance("ask", sentence)
     chances = act_probabilities(sentence, sense)
     if alone:
-        stated = not asks and _may_state(sentence, whole, chances)
+        stated = not asks and chances["tell"] >= max(_TELLS, chances["ask"])
         return Utterance("ask" if asks else "tell" if stated else whole, sentence)  # type: ignore[arg-type]
     if whole == "tell":
         if asks and chances["ask"] > chances["tell"]:
             return Utterance("ask", sentence)
         idle = chances["chat"] > _IDLE and not re.search(r"\d|(?<=\w )[A-Z][a-z]", sentence)
+        if marked and chances["tell"] < _TELLS_BESIDE_A_QUESTION:
+            idle = True  # "The code? I forgot it again."
+        elif len(tokens(sentence)) == 1 and TAKES_BACK.search(sentence):
+            idle = False  # "Nope. Thursday."
         return Utterance("chat" if idle else "tell", sentence)
     unmarked = not marked or _WH_FIRST.match(sentence.lower())  # beside "…?" only what is put as one asks too
     if asks or (whole == "ask" and unmarked and chances["ask"] >= max(chances["tell"], chances["chat"])):
@@ -497,20 +530,6 @@ def _classified(sentence: str, whole: str, sense: Sense, *, alone: bool, marked:
     # Beside a question a sentence says why it is asked; only what it gives a name to, or a code that it tells, is news.
     coded = chances["tell"] >= _SURELY_TELLS and re.search(r"\d{3}", sentence)
     return Utterance("tell" if whole == "ask" and (find_namings(sentence) or coded) else "chat", sentence)
-
-
-def _may_state(sentence: str, whole: str, chances: Mapping[str, float]) -> bool:
-    """Whether a sentence that stands alone is kept, though it looks more like chatter or like a question without its mark."""
-    subordinate = bool(_SUBORDINATE_FIRST.match(sentence.lower())) and len(tokens(sentence)) > _SOME_WORDS
-    if whole == "chat":
-        clause = any(map(_is_clause, sentences(sentence))) or bool(
-            re.search(r"\b(?:my|our)\b", sentence, re.IGNORECASE)
-        )
-        told = subordinate or chances["tell"] >= _MAY_TELL or (clause and chances["chat"] < _MAY_BE_IDLE)
-        return told or (_is_of_life(sentence) and chances["chat"] < _NOTHING_BUT_IDLE)
-    if whole == "ask" and subordinate:
-        return chances["ask"] < _NOTHING_BUT_IDLE
-    return whole == "ask" and chances["ask"] < _SURELY_ASKS and chances["tell"] >= chances["ask"] / 2
 
 
 def _is_of_life(sentence: str) -> bool:
@@ -530,9 +549,8 @@ def _is_of_life(sentence: str) -> bool:
         return True  # "You'll find the stopcock under the sink."
     if text.lower() in PRONOUNS or text.lower().split()[0] in _ANYBODY:
         return False
-    owned = re.match(r"(?:my|our|his|her|their)\b|[\w-]+'s\b", text, re.IGNORECASE)
     return bool(
-        owned
+        _OWNED.match(text)
         or find_names(text)
         or re.search(r"\d", sentence)
         or _FORMS["a date"].search(lower)
@@ -564,3 +582,6 @@ def _with_question(found: Sequence[Utterance]) -> list[Utterance]:
         if longest is not None:
             asked[longest] = Utterance("ask", asked[longest].text)
     return asked
+
+
+FEATURES = frozenset(features(""))

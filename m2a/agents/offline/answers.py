@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import date
 
 from m2a.agents.offline.claims import Claim, exclude_each_other, puts_elsewhere, share_a_frame, tell_of_different_kinds
-from m2a.agents.offline.clauses import find_subject
+from m2a.agents.offline.clauses import PRONOUNS, find_subject, segments
 from m2a.agents.offline.dates import find_dates, number, written
 from m2a.agents.offline.questions import Question
 from m2a.agents.offline.relevance import Match, is_sure, rests_on, share_evidence, together
@@ -24,6 +24,7 @@ from m2a.memory.words import finished_words
 from m2a.types import Concept, DateInterval, MemoryEntry, Message
 
 DECLINED = "I don't have that in memory."
+STILL_OPEN = "That was still open when you told me."
 _LISTED = 8
 _QUOTED = 2
 _MORE = 0.2  # of the best memory's probability: what is told of the same person beside it
@@ -32,6 +33,7 @@ _ALIKE = 24  # what says the same of other values: all languages that somebody s
 _NEAREST = 3
 _LIKELY = 0.2  # the probability from which a memory is near though it shares no word with the question
 _BESIDE = 2
+_WHOLE = 400  # characters up to which the nearest message is quoted as a whole
 _AS_NEAR = 0.1  # of the best memory's probability: what is told beside it as the nearest
 _LOOSELY_CLOSE = 0.3  # of the best memory's probability: what is counted or told beside it
 _CLOSE = 0.6  # the same for what is quoted beside it
@@ -54,7 +56,30 @@ def answer(
         said = [hit.record for hit in context.hits if isinstance(hit.record, Message)]
         return _said(question, said) if said else DECLINED
     told, older = newest_of_each(chosen)
-    return _answer(question, told, messages, concepts, today, recalled) + _kept_too(older, messages)
+    reply = _answer(question, told, messages, concepts, today, recalled) + _kept_too(older, messages)
+    is_open = not _ASKS_OF_PLANS.search(question.text) and all(_is_open(entry.text) for entry in told)
+    return f"{STILL_OPEN} {reply}" if is_open else reply
+
+
+_OPEN = re.compile(
+    r"\b(?:might|maybe|perhaps|possibly|hop(?:e|es|ed|ing) (?:to|that|for)|think(?:s|ing)? (?:of|about) \w+ing|considering|"
+    r"(?<!in )(?<!of )(?<!last )(?<!this )(?<!next )(?-i:may [a-z]))",
+    re.IGNORECASE,
+)
+_ON_CONDITION = re.compile(r"\W*(?:if|unless|when|once|as|because|since|although|though)\b", re.IGNORECASE)
+_ASKS_OF_PLANS = re.compile(
+    r"\b(?:might|may|hop(?:e|es|ing)|think(?:s|ing)?|considering|plan(?:s|ned|ning)?|wants?|dream(?:s|ing)?|wish(?:es)?|ideas?|"
+    r"will|would|going to|next|soon)\b|'ll\b",
+    re.IGNORECASE,
+)
+
+
+def _is_open(text: str) -> bool:
+    """Whether the text tells, clause by clause, only what may be: "Daniel might get a job in Braga"."""
+    clauses = [text[first:last] for first, last in segments(text)]
+    return _OPEN.search(clauses[0]) is not None and all(
+        _OPEN.search(clause) or _ON_CONDITION.match(clause) for clause in clauses
+    )
 
 
 def _answer(
@@ -132,8 +157,17 @@ def _said(question: Question, messages: Sequence[Message]) -> str:
     return _upper(", and ".join(parts))
 
 
-def nearest(found: Sequence[MemoryEntry], context: MemoryContext) -> str:
-    """What comes near to an answer and may be none, so that nothing is read into it that was not said."""
+def nearest(question: Question, found: Sequence[MemoryEntry], context: MemoryContext) -> str:
+    """What comes near to an answer and may be none, so that nothing is read into it that was not said.
+
+    Where that is no memory, it is what was said.
+    """
+    if not found:
+        parts = []
+        for said in (hit.record for hit in context.hits if isinstance(hit.record, Message)):
+            words = said.text.strip() if len(said.text) <= _WHOLE else quoted(question.text, said)
+            parts.append(f'on {_day(said.said_at.date())} you said: "{words}"')
+        return f"The nearest that I find in our conversations: {', and '.join(parts)}"
     told, older = newest_of_each(found)
     kept = _kept_too(older, context.messages)
     groups = _told_once(together(told), context.messages)
@@ -243,17 +277,34 @@ def _quoted(entry: MemoryEntry, messages: Sequence[Message], verb: str) -> str:
 _DATE_MEANT = re.compile(r"\(((?:\d{1,2} )?(?:[A-Z][a-z]+ )?\d{4}(?: to [^()]*\d{4})?)\)")
 
 
+_NOT_TOLD = re.compile(re.escape(FORGOTTEN) + r"\W*(?:(?:and|but|so)\W+)?$", re.IGNORECASE)
+# What was forgotten, with what joined it to the rest, which joins nothing any more.
+_FORGOTTEN_CLAUSE = re.compile(
+    r"(?:[\s,;:–—-]+(?:and|but|or|so|because|since|although|though|while|und|aber|oder|et|mais|y|pero|e|ma)\b){0,2}"
+    r"[\s,;:–—-]*" + re.escape(FORGOTTEN) + r"\W*(?:(?:and|but|or|so)\b\W*)?",
+    re.IGNORECASE,
+)
 _LEANS = re.compile(r"\W*(?:he|she|they|his|her|their)\b", re.IGNORECASE)
 
 
 def _who_is_meant(entry: MemoryEntry, quoted_of_it: Sequence[Quotation]) -> str:
-    """Whom the "she" means that the quotation begins with, by the memory, which names them; "" where it begins otherwise."""
-    if not quoted_of_it or not _LEANS.match(quoted_of_it[0].text):
+    """Whom the quotation is about that begins with "she", or after words that are not told: by the memory, which names them.
+
+    "" where the quotation begins otherwise.
+    """
+    if not quoted_of_it or not (_LEANS.match(quoted_of_it[0].text) or _follows_what_is_not_told(quoted_of_it[0])):
         return ""
     subject = find_subject(entry.text)
-    if subject is None or _LEANS.match(subject.text) or len(subject.text.split()) > _A_NAME:
+    if subject is None or subject.text.lower() in PRONOUNS or len(subject.text.split()) > _A_NAME:
+        return ""
+    if _LEANS.match(subject.text):
         return ""
     return said_to_user(re.sub(r"'s$", "", subject.text))
+
+
+def _follows_what_is_not_told(quotation: Quotation) -> bool:
+    before, found, _ = quotation.message.text.partition(quotation.text)
+    return bool(found) and quotation.text[:1].islower() and _NOT_TOLD.search(before) is not None
 
 
 def _words_of(entry: MemoryEntry, messages: Sequence[Message]) -> list[Quotation]:
@@ -275,7 +326,7 @@ def _what_stays(quoted: str) -> list[str]:
     """The pieces of a quotation out of which words were forgotten."""
     if FORGOTTEN not in quoted:
         return [quoted]
-    pieces = (re.sub(r"^\W*(?:(?:and|but|so)\b\W*)?|[\s,;:-]+$", "", piece) for piece in quoted.split(FORGOTTEN))
+    pieces = [piece.strip(" \n,;:-") for piece in _FORGOTTEN_CLAUSE.split(quoted)]
     return [piece for piece in pieces if len(piece.split()) > 1]
 
 

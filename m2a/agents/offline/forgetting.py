@@ -10,7 +10,7 @@ from m2a.agents.offline.clauses import PRONOUNS, Subject, find_subject, is_past,
 from m2a.agents.offline.corrections import leans
 from m2a.agents.offline.relevance import entries_of, rests_on, together
 from m2a.agents.offline.sense import Sense
-from m2a.agents.offline.text import content, meets, stems, tokens
+from m2a.agents.offline.text import content, meets, plain, stems, tokens
 from m2a.agents.offline.wishes import all_words, is_forget, wanted_words, what_is_named
 from m2a.memory.quotations import sentence_spans
 from m2a.types import Hit, MemoryEntry
@@ -24,6 +24,9 @@ _MET = 0.75  # of the words wanted
 # must be above the next to be meant.
 _WORD, _SYNONYM, _COSINE = 1.0, 0.4, 3.0
 _ENOUGH, _LEAD = 0.8, 0.3
+# The same for a memory that shares no word with the request, and for one that shares no more than whose thing it is.
+_ENOUGH_UNNAMED, _LEAD_UNNAMED, _ENOUGH_OF_THE_OWNER = 0.95, 0.4, 2.5
+_OWNERS = re.compile(r"([\w-]+)'s (?=\w)")
 
 
 def what_is_meant(what: str) -> bool:
@@ -94,13 +97,33 @@ def _standing_out(what: str, entries: Sequence[MemoryEntry], sense: Sense) -> li
     if not rated or rated[0].score < _ENOUGH:
         return []
     best = rated[0].entry
+    least, lead = (_ENOUGH, _LEAD) if _names_a_word_of(what, best.text) else (_ENOUGH_UNNAMED, _LEAD_UNNAMED)
+    if _speaks_of_the_owner_alone(what, best.text):
+        least = _ENOUGH_OF_THE_OWNER
+    if rated[0].score < least:
+        return []
     group = next(group for group in together(entries) if best in group)
     others = [one.score for one in rated if one.entry not in group]
-    if others and rated[0].score - others[0] < _LEAD:
+    if others and rated[0].score - others[0] < lead:
         return []
     # With what corrects it, it is one statement; what tells something else of the same, and stands alone, stays.
     of_it = all_words(what) | _told(best.text)
     return [one for one in group if one is best or leans(one.text, one.text) or _told(one.text) & of_it]
+
+
+def _names_a_word_of(what: str, text: str) -> bool:
+    """Whether the text holds any word of what is named, but for whose it is."""
+    return any(meets(word, frozenset(stems(text))) for word in all_words(what) - _owners(what))
+
+
+def _speaks_of_the_owner_alone(what: str, text: str) -> bool:
+    """Whether all that it shares with the request is whose thing is meant: "mum's password" is not all that mum does."""
+    said = frozenset(stems(text))
+    return not _names_a_word_of(what, text) and any(meets(word, said) for word in _owners(what))
+
+
+def _owners(what: str) -> set[str]:
+    return {word for owner in _OWNERS.findall(plain(what)) for word in content(owner)}
 
 
 def _told(text: str) -> set[str]:

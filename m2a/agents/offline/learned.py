@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from m2a.agents.offline import acts, corrections, meant, relevance
-from m2a.agents.offline.relations import likeness
+from m2a.agents.offline.relations import likeness, spans
 from m2a.agents.offline.sense import Logistic, as_decisions
 from models.text_encoder import TextEncoder
 
@@ -19,6 +19,7 @@ _FEATURES: Mapping[str, frozenset[str]] = {
     "answers": relevance.FEATURES,
     "meant": meant.FEATURES,
     "corrects": corrections.FEATURES,
+    "is the value": spans.FEATURES,
     "tells what is asked": likeness.ANSWERING,
     "the same relation": likeness.SAME_RELATION,
 }

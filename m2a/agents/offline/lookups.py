@@ -11,7 +11,7 @@ from m2a.agents.offline.names import mentioned
 from m2a.agents.offline.questions import Question
 from m2a.agents.offline.recognised import memories_of
 from m2a.agents.offline.relevance import SURE, Match, answers, is_sure, rests_on, tells_anothers
-from m2a.agents.offline.said import find_said, told_then
+from m2a.agents.offline.said import find_said, find_spoken_of, told_then
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.shown import asks_for_photos, showing
 from m2a.agents.offline.text import meets, stem, stems, words_for
@@ -73,7 +73,10 @@ def next_step(state: TurnState, heard: Heard, sense: Sense) -> Action:
         return _finish(selected(question, [*best, *(match for match in matches if match not in spoken_of)]))
     if said:
         return Finish(context=" ".join(f'"{message.text}"' for message in said), message_ids=_ids(said))
-    return _finish(selected(question, matches), unsure=True)
+    near = selected(question, matches)
+    if not near and (spoken := find_spoken_of(question, _messages(state), state, sense)):
+        return Finish(context=NEAREST, message_ids=_ids(spoken))
+    return _finish(near, unsure=True)
 
 
 def _next_of_days(days: DateInterval, state: TurnState) -> FetchRawMessagesByTime | FetchRawMessages | None:

@@ -11,6 +11,7 @@ from m2a.agents.offline.names import mentioned
 from m2a.agents.offline.questions import Question
 from m2a.agents.offline.recognised import remarks, who_is_this
 from m2a.agents.offline.relevance import answers, is_sure
+from m2a.agents.offline.said import without_history
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.shown import asks_for_photos, photos_shown, showing
 from m2a.agents.offline.statements import Reading
@@ -58,6 +59,7 @@ _FORGETS_ELSEWHERE = re.compile(
 
 
 NOT_KEPT_HERE = "Nothing is kept of a temporary chat, so I know it only until this one ends."
+KEPT_BACK = "What you asked me not to mention I keep, and leave out of every answer."
 NOT_CHANGED_HERE = "Nothing is changed or forgotten from a temporary chat; tell me in a conversation that is kept."
 
 
@@ -77,7 +79,7 @@ def reply_parts(state: TurnState, heard: Heard, sense: Sense) -> list[str]:
     given = []
     for question in asked:
         index = heard.questions.index(question)
-        context = state.context[index] if index < len(state.context) else MemoryContext("", (), ())
+        context = without_history(state.context[index]) if index < len(state.context) else MemoryContext("", (), ())
         found = [hit.record for hit in context.hits if isinstance(hit.record, MemoryEntry)]
         sure = not context.text.startswith(NEAREST)
         if not context.complete:  # out of rounds: the memories are what was found, not what was chosen
@@ -89,16 +91,18 @@ def reply_parts(state: TurnState, heard: Heard, sense: Sense) -> list[str]:
             said = who_is_this(state.photos, context, state.recalled, today, is_temporary=state.is_temporary)
         elif (shown := _shown(question, context, state)) and not found:
             said = photos_shown(shown, state.recalled, state.concepts)
-        elif sure or not found:
+        elif sure or not context.hits:
             said = answer(question, found, context, state.concepts, today, state.recalled)
         else:
-            said = f"{DECLINED} {nearest(found, context)}"
+            said = f"{DECLINED} {nearest(question, found, context)}"
         general = said == DECLINED and not question.about_self and not mentioned(question.text, state.concepts)
         given.append(f"{said} {CONNECT}" if general else said)
     answered = [said for said in given if not said.startswith(DECLINED)]
     parts += list(dict.fromkeys(answered)) or given[:1]
     if answered and len(answered) < len(given):
         parts.append("The rest of what you ask I don't have in memory.")
+    if state.keeps_back and len(answered) < len(given):
+        parts.append(KEPT_BACK)
     if not any(question.kind.answer == "recognised" for question in asked):
         parts.append(remarks([] if _names_photos(heard.reading) else state.photos, today))
     told = [part for part in parts if part]

@@ -1,16 +1,18 @@
 """What was said and is in no memory: messages that answer a question, found by the words that both have."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from m2a.agents.offline.acts import utterances
 from m2a.agents.offline.claims import exclude_each_other
 from m2a.agents.offline.questions import Question
 from m2a.agents.offline.sense import Sense
-from m2a.agents.state import Superseded, TurnState
+from m2a.agents.state import MemoryContext, Superseded, TurnState
 from m2a.memory.quotations import spans_saying
-from m2a.memory.withheld import FORGOTTEN
+from m2a.memory.repetitions import spans_of_statement
+from m2a.memory.withheld import FORGOTTEN, masked
 from m2a.memory.words import finished_words
-from m2a.types import Message
+from m2a.types import MemoryEntry, Message
 
 _OF_A_QUESTION = 0.75  # of the telling words of a question that a message in English has to hold
 _OF_ANOTHER = 0.3  # the same for a language whose question words and endings are not known here
@@ -47,6 +49,15 @@ def find_said(question: Question, messages: Sequence[Message], state: TurnState)
     return newest[:_TOLD]
 
 
+def find_spoken_of(question: Question, messages: Sequence[Message], state: TurnState, sense: Sense) -> list[Message]:
+    """The newest message in which the user told something of whom the question names, where none is known to answer it."""
+    named = {word for name in question.names for word in finished_words(name)}
+    spoken = [
+        message for message in messages if named & set(finished_words(message.text)) and not _only_asks(message.text)
+    ]
+    return told_then(sorted(spoken, key=lambda message: message.message_id), state, sense)[-1:]
+
+
 def told_then(messages: Sequence[Message], state: TurnState, sense: Sense) -> list[Message]:
     """Of the messages of a day those in which the user told something, the newest of them, in order."""
     told = [
@@ -64,6 +75,21 @@ def quoted(question: str, message: Message) -> str:
     """The sentences of the message that the question asks of, word for word; all of it where none stands out."""
     spans = spans_saying(question, message.text)
     return message.text[spans[0][0] : spans[-1][1]] if spans else message.text.strip()
+
+
+def without_history(context: MemoryContext) -> MemoryContext:
+    """The context whose messages read as if what was superseded since were forgotten: it is quoted for nothing else."""
+    entries = [hit.record for hit in context.hits if isinstance(hit.record, MemoryEntry)]
+    messages = []
+    for message in context.messages:
+        holding = [entry.text for entry in entries if entry.rests_on_message(message.message_id)]
+        past = [
+            span
+            for older in context.superseded.get(message.message_id, ())
+            for span in spans_of_statement(older.text, message.text, holding)
+        ]
+        messages.append(replace(message, text=masked(message.text, past)) if message.role == "user" else message)
+    return replace(context, messages=tuple(messages))
 
 
 def superseded_ids(state: TurnState) -> set[int]:

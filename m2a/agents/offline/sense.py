@@ -1,23 +1,23 @@
-"""How near two texts are in meaning, and the small learned decisions that rest on it.
+"""What texts mean and how they are put, by the encoder, and the small learned decisions that rest on it.
 
 The decisions that ship (`learned`) fit the vectors of the embedded all-MiniLM-L6-v2 only.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from models.text_encoder import TextEncoder
+from models.text_encoder import MINILM, TextEncoder, WordingEncoder
 
 _REMEMBERED = 16_384
 
 
 @dataclass(frozen=True)
 class Logistic:
-    """A probability from named features and, for some, the vector of a text. A feature that is left out is 0."""
+    """A probability from named features and, for some, the vector of a text's wording. A feature that is left out is 0."""
 
     bias: float
     features: Mapping[str, float]
@@ -46,32 +46,64 @@ def leads(values: Sequence[float]) -> list[float]:
     return [value - other[0] if other else value for value, other in zip(values, others, strict=True)]
 
 
+class _Known:
+    """Vectors by text, each computed once while no more than `limit` are known. Safe to use from threads."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._vectors: dict[str, np.ndarray] = {}
+
+    def of(self, texts: Sequence[str], encode: Callable[[list[str]], np.ndarray]) -> np.ndarray:
+        known = self._vectors
+        new = list(dict.fromkeys(text for text in texts if text not in known))
+        if new:
+            known = self.add(new, encode(new), texts)
+        return np.array([known[text] for text in texts])
+
+    def add(self, new: Sequence[str], vectors: np.ndarray, asked_for: Sequence[str] = ()) -> dict[str, np.ndarray]:
+        """All that is known after it: where there is too much, only these and what is `asked_for` beside them."""
+        known, encoded = self._vectors, dict(zip(new, vectors, strict=True))
+        if len(known) + len(encoded) > self._limit:
+            self._vectors = known = {**{text: known[text] for text in asked_for if text in known}, **encoded}
+        else:
+            known.update(encoded)
+        return known
+
+
 class Sense:
-    """Vectors of texts and words, each computed once while no more than `remembered` are known. Safe to call from threads."""
+    """What the encoder makes of texts: their meaning and their wording, and the decisions that rest on either."""
 
     def __init__(self, encoder: TextEncoder, models: Mapping[str, Logistic], *, remembered: int = _REMEMBERED) -> None:
+        """Raises `ValueError` for an encoder that shows no wordings."""
+        if not isinstance(encoder, WordingEncoder):
+            raise ValueError(f"The offline rules need an encoder that shows how texts are worded, as {MINILM} does.")
         self._encoder = encoder
         self._remembered = remembered
         self.models = models
-        self._vectors: dict[str, np.ndarray] = {}
+        self._meanings, self._wordings = _Known(remembered), _Known(remembered)
 
     def with_models(self, models: Mapping[str, Logistic]) -> "Sense":
         """The same, with these decisions beside its own; what was encoded is not encoded again."""
         other = Sense(self._encoder, {**self.models, **models}, remembered=self._remembered)
-        other._vectors = self._vectors
+        other._meanings, other._wordings = self._meanings, self._wordings
         return other
 
     def vectors(self, texts: Iterable[str]) -> np.ndarray:
-        wanted = list(texts)
-        known = self._vectors
-        new = list(dict.fromkeys(text for text in wanted if text not in known))
-        if new:
-            encoded = dict(zip(new, self._encoder.encode(new), strict=True))
-            if len(known) + len(encoded) > self._remembered:
-                self._vectors = known = {**{text: known[text] for text in wanted if text in known}, **encoded}
-            else:
-                known.update(encoded)
-        return np.array([known[text] for text in wanted])
+        """Unit vectors of what each text is about."""
+        return self._meanings.of(list(texts), self._encoder.encode)
+
+    def wordings(self, texts: Iterable[str]) -> np.ndarray:
+        """Vectors of how each text is put, which the decisions about sentences rest on."""
+        return self._wordings.of(list(texts), self._encode_wordings)
+
+    def _encode_wordings(self, texts: list[str]) -> np.ndarray:
+        vectors, wordings = self._encoder.encode_wordings(texts)
+        self._meanings.add(texts, vectors)
+        return wordings
+
+    def wording(self, text: str) -> np.ndarray:
+        wording: np.ndarray = self.wordings([text])[0]
+        return wording
 
     def vector(self, text: str) -> np.ndarray:
         vector: np.ndarray = self.vectors([text])[0]

@@ -9,7 +9,7 @@ from threadpoolctl import ThreadpoolController
 
 from m2a.memory.names import known_names
 from m2a.memory.ranking.encoding import RecordEncoder
-from m2a.memory.ranking.features import Asked, Record, Words, asks_for_picture, features
+from m2a.memory.ranking.features import Asked, Record, Words, WordStatistics, asks_for_picture, features
 from m2a.memory.ranking.ranker import Ranker
 from m2a.memory.ranking.record_store import Place, RankedRecord, RankedRecordStore
 from m2a.memory.ranking.token_head import TokenHead
@@ -60,12 +60,77 @@ class LearnedRanking:
         with as_file(folder / "ranker.json") as ranker, as_file(folder / "head.npz") as head:
             return cls(store, RecordEncoder(encoder, TokenHead.load(head)), Ranker.load(ranker))
 
-    def ask(self, unit: UnitOfWork, kinds: Collection[RecordKind], text: str) -> "RankedQuestion":
-        """A question to an owner's records of these kinds, with all that can be known before anything is found."""
-        return RankedQuestion(self, unit, kinds, text)
+    def ask(self, unit: UnitOfWork, kinds: Collection[RecordKind], texts: Sequence[str]) -> "list[RankedQuestion]":
+        """Questions to an owner's records of these kinds, with all that can be known before anything is found."""
+        memory = self.memory(unit, kinds, texts)
+        return [RankedQuestion(self, memory, text) for text in texts]
+
+    def memory(self, unit: UnitOfWork, kinds: Collection[RecordKind], texts: Sequence[str]) -> "RankedMemory":
+        """What these questions are to be asked of."""
+        words = {word for text in texts for word in finished_words(text)}
+        return RankedMemory(self.store, self.store.speakers(unit), self.store.statistics(unit, kinds, words))
 
     def scores(self, table: np.ndarray) -> np.ndarray:
         return self._ranker.scores(table)
+
+
+class RankedMemory:
+    """What was read of an owner's records so far, for questions that are asked side by side."""
+
+    def __init__(self, store: RankedRecordStore, speakers: Sequence[str], statistics: WordStatistics) -> None:
+        self.speakers = speakers
+        self.statistics = statistics
+        self.records: dict[RecordKey, RankedRecord] = {}
+        self._store = store
+        self._places: dict[int, Place | Record] = {}
+        self._looked_for: set[RecordKey | int] = set()
+        self._in_order: tuple[np.ndarray, np.ndarray, list[Words]] | None = None
+
+    def read(self, unit: UnitOfWork, keys: Collection[RecordKey]) -> None:
+        """Get the records, as far as they are kept."""
+        if unread := set(keys) - self._looked_for:
+            self._looked_for |= unread
+            self.records |= self._store.get(unit, unread)
+
+    def read_places(self, unit: UnitOfWork, message_ids: set[int]) -> None:
+        """Get the conversations and words of the messages, as far as they are kept."""
+        if missing := message_ids - self._looked_for:
+            self._looked_for |= missing
+            self._places |= self._store.places(unit, missing)
+            self._in_order = None
+
+    def showing(self, unit: UnitOfWork, keys: Collection[RecordKey]) -> set[RecordKey]:
+        """Those of the records that show a photo which was not forgotten."""
+        return self._store.showing(unit, keys)
+
+    def beside(self, number: int) -> list[int]:
+        """The message and its neighbours, as far as they are of its conversation and were read; nothing of what was not."""
+        places = self._places
+        if number not in places:
+            return []
+        home = places[number].conversation
+        steps = (number + step for step in _steps(_REACH))
+        return [there for there in steps if there in places and places[there].conversation == home]
+
+    def near(self, keys: Sequence[RecordKey]) -> tuple[list[Words], np.ndarray]:
+        """The words of the messages beside these candidates, and for each candidate which of those are beside it."""
+        steps = np.array([step for step in _steps(_REACH) if step])
+        near = np.full((len(keys), len(steps)), -1)
+        if not self._places:
+            return [], near
+        if self._in_order is None:
+            numbers = sorted(self._places)
+            places = [self._places[number] for number in numbers]
+            codes: dict[str, int] = {}
+            homes = np.array([codes.setdefault(place.conversation, len(codes)) for place in places])
+            self._in_order = np.array(numbers), homes, [place.words for place in places]
+        known, homes, words = self._in_order
+        wanted = np.array([key.record_id if key.kind == "message" else _NOWHERE for key in keys])
+        own, is_there = _found_in(known, wanted)
+        others, are_there = _found_in(known, wanted[:, None] + steps)
+        are_there &= is_there[:, None] & (homes[others] == homes[own][:, None])
+        used, near[are_there] = np.unique(others[are_there], return_inverse=True)
+        return [words[at] for at in used.tolist()], near
 
 
 class RankedQuestion:
@@ -76,18 +141,12 @@ class RankedQuestion:
 
     _asked: Asked
 
-    def __init__(self, ranking: LearnedRanking, unit: UnitOfWork, kinds: Collection[RecordKind], text: str) -> None:
+    def __init__(self, ranking: LearnedRanking, memory: RankedMemory, text: str) -> None:
         self.ranking = ranking
-        self._store = ranking.store
-        self._owner = unit.owner
+        self._memory = memory
         self._text = text
-        self._speakers = self._store.speakers(unit)
-        self._statistics = self._store.statistics(unit, kinds, finished_words(text))
-        speakers = frozenset(word for speaker in self._speakers for word in finished_words(speaker))
-        self._names = known_names(text, self._statistics.holding, speakers)
-        self._kept: dict[RecordKey, RankedRecord] = {}
-        self._places: dict[int, Place | Record] = {}
-        self._looked_for: set[RecordKey | int] = set()
+        speakers = frozenset(word for speaker in memory.speakers for word in finished_words(speaker))
+        self._names = known_names(text, memory.statistics.holding, speakers)
         self._beside_words: set[RecordKey] = set()
 
     @property
@@ -97,7 +156,7 @@ class RankedQuestion:
 
     def encoded(self, states: TokenStates) -> None:
         """Take the question's tokens."""
-        self._asked = self.ranking.encoder.asked(self._text, states, self._speakers)
+        self._asked = self.ranking.encoder.asked(self._text, states, self._memory.speakers)
 
     def read(self, unit: UnitOfWork, found: Collection[RecordKey], by_words: Sequence[RecordKey] = ()) -> None:
         """Get ready for `order` with these among what is found; `by_words` are the same in order, where words found them."""
@@ -105,14 +164,10 @@ class RankedQuestion:
         seeds = _seeds(by_words)
         around = {number + step for step in _steps(_REACH) for number in messages}
         around |= {number + step for step in _steps(2 * _REACH) for number in seeds}
-        if missing := around - self._looked_for:
-            self._looked_for |= missing
-            self._places |= self._store.places(unit, missing)
-        beside = {RecordKey("message", number) for number in self._neighbours(seeds)}
+        self._memory.read_places(unit, around)
+        beside = {RecordKey("message", there) for number in seeds for there in self._memory.beside(number)}
         self._beside_words |= beside
-        if unread := {*found, *beside} - self._looked_for:
-            self._looked_for |= unread
-            self._kept |= self._store.get(unit, unread)
+        self._memory.read(unit, beside.union(found))
 
     def order(self, unit: UnitOfWork, found: Mapping[RecordKey, int]) -> list[RecordKey]:
         """What the paths `found`, each in its version, and the neighbours of what words found; the best first."""
@@ -126,50 +181,23 @@ class RankedQuestion:
         """What each record is worth beside what the ranker sees: it shows a picture, or names the thing, that is asked about."""
         worth = np.zeros(len(keys))
         if asks_for_picture(self._text):
-            showing = self._store.showing(unit, keys)
+            showing = self._memory.showing(unit, keys)
             worth += _SHOWS_PICTURE * np.array([key in showing for key in keys])
         if self._names:
-            held = [self._kept[key].record.words.words.__contains__ for key in keys]
+            held = [self._memory.records[key].record.words.words.__contains__ for key in keys]
             worth += _NAMED * np.array([any(all(map(holds, name)) for name in self._names) for holds in held])
         return worth
 
     def table(self, found: Mapping[RecordKey, int]) -> tuple[list[RecordKey], np.ndarray]:
         """The candidates, and what the ranker sees of each."""
-        kept = self._kept
+        kept = self._memory.records
         wanted = (found.keys() | self._beside_words) & kept.keys() if found else ()
         keys = [key for key in sorted(wanted) if key not in found or kept[key].version == found[key]]
         if not keys:
             return [], np.empty((0, 0))
         records = [kept[key].record for key in keys]
-        beside, near = self._near(keys)
-        return keys, features(self._asked, records, beside, near, self._statistics)
-
-    def _near(self, keys: Sequence[RecordKey]) -> tuple[list[Words], np.ndarray]:
-        """The words of the messages beside these candidates, and for each candidate which of those are beside it."""
-        steps = np.array([step for step in _steps(_REACH) if step])
-        near = np.full((len(keys), len(steps)), -1)
-        if not self._places:
-            return [], near
-        known = np.array(sorted(self._places))
-        places = [self._places[number] for number in known.tolist()]
-        conversations = [place.conversation for place in places]
-        codes = {conversation: code for code, conversation in enumerate(dict.fromkeys(conversations))}
-        homes = np.array([codes[conversation] for conversation in conversations])
-        numbers = np.array([key.record_id if key.kind == "message" else _NOWHERE for key in keys])
-        own, is_there = _found_in(known, numbers)
-        others, are_there = _found_in(known, numbers[:, None] + steps)
-        are_there &= is_there[:, None] & (homes[others] == homes[own][:, None])
-        used, near[are_there] = np.unique(others[are_there], return_inverse=True)
-        return [places[at].words for at in used.tolist()], near
-
-    def _neighbours(self, seeds: Collection[int]) -> set[int]:
-        return {there for number in seeds if number in self._places for there in self._beside(number)}
-
-    def _beside(self, number: int) -> list[int]:
-        """The message and its neighbours, as far as they are of its conversation."""
-        places, home = self._places, self._places[number].conversation
-        steps = (number + step for step in _steps(_REACH))
-        return [there for there in steps if there in places and places[there].conversation == home]
+        beside, near = self._memory.near(keys)
+        return keys, features(self._asked, records, beside, near, self._memory.statistics)
 
 
 _TRAINED_ON = "all-MiniLM-L6-v2@"

@@ -13,7 +13,7 @@ def facts_that_lead(question: str, find: FindMessages, sense: Sense) -> tuple[Fo
 
     None where nothing leads there, and where all of them stand in short messages: the memories that are kept of those answer.
     """
-    followed = follow(question, Statements(find), sense)
+    followed = follow(question, Statements(find, sense.models["is the value"]), sense)
     if followed is None or all(fact.among <= _READ_WHOLE for fact in followed.facts):
         return ()
     return tuple(FollowedFact(fact.place[0], fact.quotation, fact.value) for fact in followed.facts)

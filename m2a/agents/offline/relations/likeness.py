@@ -30,19 +30,32 @@ _PEOPLE = frozenset({"who", "whom"})
 
 # Of a statement and what is asked, cosines but for "words": the share of the question's words that the relation has.
 _ALIKE = 0.98  # cosine of frames in the same words
-_NEAR = ("relation", "frame", "value", "relation and value", "sentence", "sentence of it", "words")
-_AS_THE_BEST = ("relation as of the best", "frame as of the best", "value as of the best")
+_NEAR = ("relation", "frame", "value", "relation and value", "sentence", "sentence of it", "words", "elsewhere")
+_AS_THE_BEST = (
+    "relation as of the best",
+    "frame as of the best",
+    "value as of the best",
+    "value elsewhere as that of the best",
+)
 ANSWERING = frozenset(
     {
         *_NEAR,
         *(f"{name}: behind" for name in _NEAR),
         *_AS_THE_BEST,
-        *("worded as the best", "others are worded as the best", "belongs", "of a place", "of somebody"),
+        *(
+            "worded as the best",
+            "others are worded as the best",
+            "belongs",
+            "of a place",
+            "of somebody",
+            "not elsewhere",
+        ),
     }
 )
 SAME_RELATION = frozenset(
     {
         *("relations", "values", "frames", "relations and values", "one's relation the other's value"),
+        *("values elsewhere", "one not elsewhere"),
         *("both belong", "both names", "worded alike", "others are worded as one"),
     }
 )
@@ -90,6 +103,9 @@ def answering_features(asked: Asked, statements: Sequence[Told], sense: Sense) -
         "sentence": sense.vectors([one.sentence for one in statements]) @ question,
         "sentence of it": sense.vectors([one.sentence.replace(one.subject, "it") for one in statements]) @ of_it,
         "words": np.array(shared),
+        "elsewhere": np.array(
+            [max((float(sense.vector(text) @ of_it) for text in one.elsewhere), default=0.0) for one in statements]
+        ),
     }
     best = int((near["relation"] + near["frame"] + near["relation and value"]).argmax())
     alike = parts.frames @ parts.frames.T > _ALIKE
@@ -99,6 +115,8 @@ def answering_features(asked: Asked, statements: Sequence[Told], sense: Sense) -
         "relation as of the best": parts.relations @ parts.relations[best],
         "frame as of the best": parts.frames @ parts.frames[best],
         "value as of the best": parts.values @ parts.values[best],
+        "value elsewhere as that of the best": parts.elsewhere @ parts.elsewhere[best],
+        "not elsewhere": np.array([not one.elsewhere for one in statements]),
         "worded as the best": alike[best],
         "others are worded as the best": ~alike[best] & (alike[best].sum() > 1),
         "belongs": np.array([one.belongs for one in statements]),
@@ -113,7 +131,9 @@ def answering_features(asked: Asked, statements: Sequence[Told], sense: Sense) -
 def relation_features(statements: Sequence[Told], sense: Sense) -> list[tuple[int, int, dict[str, float]]]:
     """For each two statements their places, and how alike they are."""
     parts = _Parts.of(statements, sense)
-    relations, values, frames = (one @ one.T for one in (parts.relations, parts.values, parts.frames))
+    relations, values, frames, elsewhere = (
+        one @ one.T for one in (parts.relations, parts.values, parts.frames, parts.elsewhere)
+    )
     alike = frames > _ALIKE
     crossed = parts.relations @ parts.values.T
     found = []
@@ -126,6 +146,8 @@ def relation_features(statements: Sequence[Told], sense: Sense) -> list[tuple[in
                 "frames": frames[first, second],
                 "relations and values": relations[first, second] * values[first, second],
                 "one's relation the other's value": max(crossed[first, second], crossed[second, first]),
+                "values elsewhere": elsewhere[first, second],
+                "one not elsewhere": not (one.elsewhere and other.elsewhere),
                 "both belong": one.belongs == other.belongs,
                 "both names": one.value[:1].isupper() == other.value[:1].isupper(),
             }
@@ -142,6 +164,7 @@ class _Parts:
     relations: np.ndarray
     values: np.ndarray
     frames: np.ndarray
+    elsewhere: np.ndarray  # of the other sentences that hold the value; 0 where there are none
 
     @classmethod
     def of(cls, statements: Sequence[Told], sense: Sense) -> "_Parts":
@@ -149,7 +172,14 @@ class _Parts:
             sense.vectors([one.relation for one in statements]),
             sense.vectors([one.value for one in statements]),
             sense.vectors([frame_of(one) for one in statements]),
+            np.array([_mean(one.elsewhere, sense) for one in statements]),
         )
+
+
+def _mean(texts: Sequence[str], sense: Sense) -> np.ndarray:
+    """The direction of the mean of their vectors."""
+    total: np.ndarray = sense.vectors(texts or ["it"]).sum(axis=0)
+    return total / np.linalg.norm(total) if texts else 0 * total
 
 
 def _leads_to_place(told: Told) -> bool:

@@ -7,12 +7,25 @@ written by Y", "Y wrote X"). Where one subject is told two values of a relation,
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import takewhile
 
-from m2a.agents.offline.clauses import AUXILIARIES, DETERMINERS, PREPOSITIONS, PRONOUNS, SUBORDINATORS, is_verb
+from m2a.agents.offline.clauses import AUXILIARIES, DETERMINERS, PREPOSITIONS, PRONOUNS
+from m2a.agents.offline.relations.spans import Span, candidates, value_span
+from m2a.agents.offline.relations.words import (
+    GLUE,
+    MARKS,
+    RELATIVE,
+    Words,
+    is_name,
+    is_verbal,
+    key_of,
+    keys_of,
+    name_runs,
+)
+from m2a.agents.offline.sense import Logistic
 from m2a.agents.state import FindMessages
 from m2a.memory.quotations import sentence_spans
 from m2a.types import Message
@@ -30,27 +43,18 @@ _TRAILING = re.compile(
     re.IGNORECASE,
 )
 _TAG = re.compile(
-    r",? (?:right|correct|eh|huh|no|you know|(?:is|was|does|did|has)n't (?:it|he|she|they))\?$", re.IGNORECASE
+    r",? (?:right|correct|eh|huh|no|who knew|you know|"
+    r"(?:is|was|are|were|do|does|did|has|have|had|would|will|can|could)(?:n['’]t)? "
+    r"(?:it|he|she|they|you|we|that)(?: \w+){0,2})\?$",
+    re.IGNORECASE,
 )
 _SHORT = re.compile(r"\b(i|you|we|they|he|she|it|that|there|who)['’](ll|re|ve|d|m|s)\b", re.IGNORECASE)
 _LONG = {"ll": "will", "re": "are", "ve": "have", "d": "would", "m": "am", "s": "is"}
-_RELATIVE = frozenset("who that which where whom whose what".split())
-_GLUE = (
-    AUXILIARIES
-    | DETERMINERS
-    | PREPOSITIONS
-    | SUBORDINATORS
-    | PRONOUNS
-    | _RELATIVE
-    | {"into", "as", "through", "not", "up", "out"}
-)
 _OWNER = re.compile(r"(?P<name>[A-Z\d].*?)(?:['’]s|(?<=s)['’]) (?P<thing>[a-z][a-z -]*)$")
-_JOINING = frozenset("of the and de la von van di da du del".split())
 _HAVING = frozenset("has have had hold holds held got".split())
+_BESIDE = 300  # sentences in which a frame is looked for
+_ELSEWHERE = 6  # other sentences that are looked at for a value
 _LOOKAHEAD = 4  # words of a noun before its preposition: "the head office of"
-_MARKS = "\"'“”‘’«»().,;:!?…"
-
-Words = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,8 @@ class Told:
 
     `belongs` says that it is told of the subject, and not of the value: "X was written by Y" is of X, and so are "Y wrote X"
     and "Y is the author of X"; of "X is a citizen of Y" Y has another fact, of its citizens. `among` so many statements of
-    its message it stands.
+    its message it stands. `elsewhere` are other sentences that hold the value, with "that" in its place and "it" for names: what
+    is a language or a position is told of others, too.
     """
 
     subject: str
@@ -72,6 +77,7 @@ class Told:
     quotation: str
     belongs: bool
     among: int
+    elsewhere: Words = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +93,10 @@ class _Sentence:
 class Statements:
     """The sentences of messages, and what they say of a subject. `find` gives the messages that hold words of a text."""
 
-    def __init__(self, find: FindMessages) -> None:
+    def __init__(self, find: FindMessages, chooses: Logistic | None) -> None:
         self._find = find
+        self._chooses = chooses
+        self._about: dict[Words, list[Told]] = {}
         self._sentences: list[_Sentence] = []
         self._holding: dict[str, list[int]] = defaultdict(list)
         self._messages: set[int] = set()
@@ -101,21 +109,82 @@ class Statements:
         self._looked_for.add(text)
         for message in self._find(text):
             if message.message_id not in self._messages:
+                self._about.clear()
                 self._messages.add(message.message_id)
                 self._add(message)
 
     def about(self, subject: Words) -> list[Told]:
         """What is said of the subject, as far as it was looked for; `subject` are its words as compared (`keys_of`)."""
+        known = self._about.get(subject)
+        if known is None:
+            told = (self._told(sentence, span) for sentence, span in self._mentions(subject))
+            known = self._about[subject] = [
+                replace(one, elsewhere=self._elsewhere(keys_of(one.value.split()), subject))
+                for one in told
+                if one is not None
+            ]
+        return known
+
+    def candidates(self, subject: Words) -> list[tuple[tuple[int, int], Words, dict[Span, dict[str, float]]]]:
+        """For each sentence that tells of the subject its place, its words as compared, and what may be the value in it."""
+        found = []
+        for sentence, span in self._mentions(subject):
+            if not _is_in_a_name(sentence, *span):
+                grammatical = _span_of(_read(sentence, *span), sentence, span)
+                rows = candidates(sentence.words, sentence.keys, span, grammatical, self._beside(sentence, span))
+                found.append((sentence.place, sentence.keys, rows))
+        return found
+
+    def _mentions(self, subject: Words) -> Iterator[tuple[_Sentence, Span]]:
         postings = [self._holding.get(key, []) for key in subject]
-        told = []
         for number in min(postings, key=len, default=[]):
             sentence = self._sentences[number]
             for start in range(len(sentence.keys) - len(subject) + 1):
                 if sentence.keys[start : start + len(subject)] == subject:
-                    one = _told(sentence, start, start + len(subject))
-                    if one is not None:
-                        told.append(one)
-        return told
+                    yield sentence, (start, start + len(subject))
+
+    def _told(self, sentence: _Sentence, span: Span) -> Told | None:
+        start, end = span
+        if _is_in_a_name(sentence, start, end):
+            return None
+        read = _read(sentence, start, end)
+        if self._chooses is None:
+            return None if read is None else _told(sentence, span, *read)
+        grammatical = _span_of(read, sentence, span)
+        chosen = value_span(
+            sentence.words, sentence.keys, span, grammatical, self._beside(sentence, span), self._chooses
+        )
+        if chosen is None:
+            return None
+        if read is not None and chosen == grammatical:
+            return _told(sentence, span, *read)
+        return _told(sentence, span, *_apart(sentence.words, span, chosen))
+
+    def _elsewhere(self, value: Words, subject: Words) -> Words:
+        found: dict[str, None] = {}
+        for sentence, (start, end) in self._mentions(value):
+            if len(found) == _ELSEWHERE:
+                break
+            if not any(sentence.keys[at : at + len(subject)] == subject for at in range(len(sentence.keys))):
+                found[_masked(sentence.words, start, end)] = None
+        return tuple(found)
+
+    def _beside(self, sentence: _Sentence, span: Span) -> list[Words]:
+        """Sentences that may have a frame in common with this one: they share a word that stands beside the subject."""
+        start, end = span
+        sharing = [
+            set(self._holding[key]) for key in (*sentence.keys[start - 1 : start], *sentence.keys[end : end + 1])
+        ]
+        if not sharing:
+            return []
+        both = set.intersection(*sharing)
+        numbers = sorted(both)[:_BESIDE]
+        numbers += sorted(set.union(*sharing) - both)[: _BESIDE - len(numbers)]
+        return list(
+            dict.fromkeys(
+                self._sentences[number].keys for number in numbers if self._sentences[number].keys != sentence.keys
+            )
+        )
 
     def _add(self, message: Message) -> None:
         parsed = _parsed(message.text)
@@ -136,19 +205,6 @@ def _parsed(text: str) -> tuple[tuple[str, str, Words, Words], ...]:
     )
 
 
-def keys_of(words: Iterable[str]) -> Words:
-    """Words as they are compared: small, without marks around them and without a possessive ending."""
-    return tuple(_key(word) for word in words)
-
-
-def _key(word: str) -> str:
-    bare = word.replace("’", "'").strip(_MARKS).lower()
-    for ending in ("'s", "s'"):
-        if bare.endswith(ending) and len(bare) > 2:
-            return bare[: -len(ending)].strip(_MARKS) + ("s" if ending == "s'" else "")
-    return bare.strip(_MARKS) or word
-
-
 def _sentences_of(text: str) -> list[str]:
     found = []
     for line in text.splitlines():
@@ -167,20 +223,39 @@ def _bare(sentence: str) -> str:
     return _TRAILING.sub("", text)
 
 
-def _told(sentence: _Sentence, start: int, end: int) -> Told | None:
-    """What the sentence says of the words from `start` to `end`; None where they are a part of a longer name."""
-    words, keys = sentence.words, sentence.keys
-    owns = bool(re.search(r"(?:['’]s|s['’])$", words[end - 1])) and not keys[end - 1].endswith("'s")
+def _masked(words: Words, start: int, end: int) -> str:
+    """The sentence with "that" for the words from `start` to `end`, and "it" for its names."""
+    masked: list[str] = []
+    at = 0
+    for first, last in sorted([(start, end), *(run for run in name_runs(words) if run[1] <= start or run[0] >= end)]):
+        masked += [*words[at:first], "that" if first == start else "it"]
+        at = last
+    return " ".join((*masked, *words[at:]))
+
+
+def _is_in_a_name(sentence: _Sentence, start: int, end: int) -> bool:
+    """Whether the words from `start` to `end` are a part of a longer name."""
+    words = sentence.words
+    owns = _owns(sentence, end)
     before, after = words[:start], words[end:]
     if after and not owns and is_name(after[0]) and words[end - 1][-1] not in ",;:":
-        return None
+        return True
     if len(after) > 1 and not owns and after[0] == "of" and is_name(after[1]):  # "United Kingdom" of Great Britain
-        return None
-    if before and is_name(before[-1]) and (start > 1 or _key(before[0]) not in _GLUE):
-        return None
-    within = start > 2 and _key(before[-1]) in ("of", "the", "and") and is_name(before[-2])
-    if within and not before[-2].isupper():  # "the University of X", unlike "the CEO of X"
-        return None
+        return True
+    if before and is_name(before[-1]) and (start > 1 or key_of(before[0]) not in GLUE):
+        return True
+    within = start > 2 and key_of(before[-1]) in ("of", "the", "and") and is_name(before[-2])
+    return within and not before[-2].isupper()  # "the University of X", unlike "the CEO of X"
+
+
+def _owns(sentence: _Sentence, end: int) -> bool:
+    return bool(re.search(r"(?:['’]s|s['’])$", sentence.words[end - 1])) and not sentence.keys[end - 1].endswith("'s")
+
+
+def _read(sentence: _Sentence, start: int, end: int) -> "_Read | None":
+    """What grammar tells of the words from `start` to `end`: relation, value, and whether it belongs to them."""
+    words, owns = sentence.words, _owns(sentence, end)
+    before, after = words[:start], words[end:]
     after_comma = bool(before) and words[end - 1].endswith(",")  # "In X, the official language is Y"
     read = _forward(before, after, owns or after_comma) or _inverse(before, after, owns)
     if read is None or not _is_one_name(read[1]):
@@ -192,9 +267,33 @@ def _told(sentence: _Sentence, start: int, end: int) -> Told | None:
     owner = _OWNER.match(value)
     if owner is not None:  # "X was Y's idea"
         relation, value = f"{relation} {owner['thing']}", owner["name"]
-    subject = " ".join(words[start:end]).strip(_MARKS)
-    subject = re.sub(r"['’]s$", "", subject)
+    return relation, value, belongs
+
+
+def _told(sentence: _Sentence, span: Span, relation: str, value: str, belongs: bool) -> Told:
+    subject = re.sub(r"['’]s$", "", " ".join(sentence.words[slice(*span)]).strip(MARKS))
     return Told(subject, relation, value, sentence.place, sentence.text, sentence.quotation, belongs, sentence.among)
+
+
+def _span_of(read: "_Read | None", sentence: _Sentence, subject: Span) -> Span | None:
+    """Where the value of a reading stands in its sentence."""
+    value = () if read is None else keys_of(read[1].split())
+    for start in range(len(sentence.keys) - len(value) + 1):
+        end = start + len(value)
+        if value and sentence.keys[start:end] == value and (end <= subject[0] or start >= subject[1]):
+            return start, end
+    return None
+
+
+def _apart(words: Words, subject: Span, value: Span) -> "_Read":
+    """What the sentence says of the subject, where the value is known."""
+    first, last = value
+    text = " ".join(words[first:last]).strip(' ,;:()"“”–—?!')
+    if last < len(words):
+        text = re.sub(r"['’]s$", "", text)
+    rest = [word for place, word in enumerate(words) if not (subject[0] <= place < subject[1] or first <= place < last)]
+    between = words[last : subject[0]] if last <= subject[0] else ()
+    return _joined(tuple(rest), ()), text, _belongs(between, words[subject[1] :])
 
 
 _Read = tuple[str, str, bool]
@@ -202,23 +301,23 @@ _Read = tuple[str, str, bool]
 
 def _forward(before: Words, after: Words, owns: bool) -> _Read | None:
     """The value behind the subject: "X was founded by Y", "X's author is Y", "the capital of X is Y"."""
-    if not after or (len(before) > 1 and _key(before[-1]) in _RELATIVE and _key(before[-2]) in AUXILIARIES):
+    if not after or (len(before) > 1 and key_of(before[-1]) in RELATIVE and key_of(before[-2]) in AUXILIARIES):
         return None  # "Y is where X was born"
     verb = 0
     if owns:
-        verb = next((i for i, word in enumerate(after) if _key(word) in AUXILIARIES), -1)
+        verb = next((i for i, word in enumerate(after) if key_of(word) in AUXILIARIES), -1)
         if verb < 1:  # "X's a goalkeeper", "X's based in Y"
-            is_verb_short = _key(after[0]) in DETERMINERS | PREPOSITIONS or _is_verbal(after[0])
+            is_verb_short = key_of(after[0]) in DETERMINERS | PREPOSITIONS or is_verbal(after[0])
             return _forward(before, ("is", *after), owns=False) if is_verb_short else None
     elif not _begins_predicate(before, after):
-        verb = next((i for i, word in enumerate(after[:3]) if _key(word) in AUXILIARIES), -1)
-        if verb < 1 or not before or _key(before[-1]) not in DETERMINERS | PREPOSITIONS:  # "the X government is"
+        verb = next((i for i, word in enumerate(after[:3]) if key_of(word) in AUXILIARIES), -1)
+        if verb < 1 or not before or key_of(before[-1]) not in DETERMINERS | PREPOSITIONS:  # "the X government is"
             return None
     upto = _end_of_glue(after, verb)
     if upto >= len(after):
-        upto = _last_noun(after, verb) if not before or _key(before[-1]) in PREPOSITIONS | DETERMINERS else upto
+        upto = _last_noun(after, verb) if not before or key_of(before[-1]) in PREPOSITIONS | DETERMINERS else upto
     last = len(after)
-    if _key(after[verb]) in _HAVING and is_name(after[upto] if upto < last else ""):  # "holds Y citizenship"
+    if key_of(after[verb]) in _HAVING and is_name(after[upto] if upto < last else ""):  # "holds Y citizenship"
         last = next((i for i in range(last, upto, -1) if is_name(after[i - 1])), last)
     value = _value(after[upto:last])
     if not value:
@@ -232,26 +331,26 @@ def _forward(before: Words, after: Words, owns: bool) -> _Read | None:
 
 def _begins_predicate(before: Words, after: Words) -> bool:
     """Whether what follows a name tells something of it."""
-    first = _key(after[0])
-    if _is_verbal(after[0]) or (len(after) > 1 and first.endswith("ly") and _is_verbal(after[1])):
+    first = key_of(after[0])
+    if is_verbal(after[0]) or (len(after) > 1 and first.endswith("ly") and is_verbal(after[1])):
         return True
     if not before:  # an unknown verb
-        return after[0].islower() and len(first) > 2 and first not in _GLUE
-    return _key(before[0]) in PRONOUNS and first in PREPOSITIONS  # "you find X in Y"
+        return after[0].islower() and len(first) > 2 and first not in GLUE
+    return key_of(before[0]) in PRONOUNS and first in PREPOSITIONS  # "you find X in Y"
 
 
 def _inverse(before: Words, after: Words, owns: bool) -> _Read | None:
     """The value before the subject: "Y wrote X", "Y is the author of X", "Y is where X was born", "In Y lies X"."""
-    first = 1 if before and _key(before[0]) in PREPOSITIONS else 0
+    first = 1 if before and key_of(before[0]) in PREPOSITIONS else 0
     small = [i for i in range(first + 1, len(before)) if before[i][0].islower()]
-    verb = next((i for i in small if _key(before[i]) in AUXILIARIES | _RELATIVE), None)
-    verb = verb or next((i for i in small if _is_verbal(before[i])), None)
+    verb = next((i for i in small if key_of(before[i]) in AUXILIARIES | RELATIVE), None)
+    verb = verb or next((i for i in small if is_verbal(before[i])), None)
     if verb is None:
         verb = len(before)
         if not first or not after:
             return None
     value = _value(before[first:verb])
-    if not value or _key(value) in _GLUE:
+    if not value or key_of(value) in GLUE:
         return None
     relation = _joined(before[verb:], after)
     return (relation, value, owns or _belongs(before[verb:], after)) if relation else None
@@ -262,8 +361,8 @@ def _by_name(before: Words, after: Words, opens: bool) -> tuple[str, str] | None
 
     A word that opens the sentence is capital in any case, and a name only if `opens` says so.
     """
-    names = [(before, *run) for run in _name_runs(before)]
-    names += [(after, first, _with_its_noun(after, last)) for first, last in _name_runs(after)]
+    names = [(before, *run) for run in name_runs(before)]
+    names += [(after, first, _with_its_noun(after, last)) for first, last in name_runs(after)]
     if names and names[0] == (before, 0, 1) and (len(names) > 1 or not opens):
         del names[0]
     if len(names) != 1:
@@ -277,24 +376,9 @@ def _by_name(before: Words, after: Words, opens: bool) -> tuple[str, str] | None
 def _is_one_name(value: str) -> bool:
     """Whether it is a name from its first word to its last, and not "The map" or "Petra Voss you could"."""
     words = tuple(value.split())
-    first = 1 if words and _key(words[0]) in DETERMINERS else 0
-    runs = _name_runs(words)
+    first = 1 if words and key_of(words[0]) in DETERMINERS else 0
+    runs = name_runs(words)
     return len(runs) == 1 and runs[0][0] == first and _with_its_noun(words, runs[0][1]) == len(words)
-
-
-def _name_runs(words: Words) -> list[tuple[int, int]]:
-    """From where to where there are names; "of" and the like join their parts."""
-    runs: list[tuple[int, int]] = []
-    for index, word in enumerate(words):
-        follows = bool(runs) and runs[-1][1] == index and words[index - 1][-1] not in ",;:"
-        if not is_name(word) or (_key(word) in _GLUE and not follows):  # "Paul I", "Alice In Chains"
-            continue
-        joined = runs and (runs[-1][1] == index or (runs[-1][1] == index - 1 and _key(words[index - 1]) in _JOINING))
-        if joined and words[runs[-1][1] - 1][-1] not in ",;:":
-            runs[-1] = (runs[-1][0], index + 1)
-        else:
-            runs.append((index, index + 1))
-    return runs
 
 
 def _with_its_noun(words: Words, last: int) -> int:
@@ -302,7 +386,7 @@ def _with_its_noun(words: Words, last: int) -> int:
     for index in range(last, len(words)):
         if words[index - 1][-1] in ",;:":
             break
-        if _key(words[index]) in _GLUE or is_name(words[index]) or _is_verbal(words[index]):
+        if key_of(words[index]) in GLUE or is_name(words[index]) or is_verbal(words[index]):
             return last
     else:
         return len(words)
@@ -323,32 +407,32 @@ def _names_role(keys: Words) -> bool:
     """Whether what is said is the other's: "is the author of", "is where", unlike "is a citizen of" and "was made by"."""
     if len(keys) < 2 or keys[0] not in AUXILIARIES:
         return False
-    return keys[1] in _RELATIVE or (len(keys) > 2 and keys[1] == "the")
+    return keys[1] in RELATIVE or (len(keys) > 2 and keys[1] == "the")
 
 
 def _joined(before: Words, after: Words) -> str:
-    return " ".join(word.strip(_MARKS).lower() for word in (*before, *after)).strip()
+    return " ".join(word.strip(MARKS).lower() for word in (*before, *after)).strip()
 
 
 def _end_of_glue(words: Words, start: int) -> int:
     """Where the words of the relation end and the value begins."""
     index = start
     while index < len(words):
-        word, key = words[index], _key(words[index])
+        word, key = words[index], key_of(words[index])
         is_role = (
-            word.strip(_MARKS).isupper() and index > start and _key(words[index - 1]) in DETERMINERS
+            word.strip(MARKS).isupper() and index > start and key_of(words[index - 1]) in DETERMINERS
         )  # "its CEO, Y"
         if (is_name(word) and not (is_role and word.endswith(","))) or word[0] in "\"“'‘":
             break
         if index == start and key.endswith("ly"):  # "usually plays"
             index = start = index + 1
             continue
-        behind_noun_words = index > start and _key(words[index - 1]) in DETERMINERS | PREPOSITIONS
+        behind_noun_words = index > start and key_of(words[index - 1]) in DETERMINERS | PREPOSITIONS
         leads_on = index < len(words) - 1 and (
-            _key(words[index + 1]) in _GLUE or is_name(words[index + 1]) or index == start
+            key_of(words[index + 1]) in GLUE or is_name(words[index + 1]) or index == start
         )
-        is_verb_here = _is_verbal(word) and leads_on and not behind_noun_words
-        if index == start or key in _GLUE or is_verb_here or key.endswith("ly"):
+        is_verb_here = is_verbal(word) and leads_on and not behind_noun_words
+        if index == start or key in GLUE or is_verb_here or key.endswith("ly"):
             index += 1
             continue
         ahead = _preposition_ahead(words, index)
@@ -365,14 +449,14 @@ def _preposition_ahead(words: Words, start: int) -> int | None:
             return None
         if words[index].endswith(",") and is_name(words[index + 1]):  # "its capital, Y"
             return index
-        if index > start and _key(words[index]) in PREPOSITIONS | AUXILIARIES:
+        if index > start and key_of(words[index]) in PREPOSITIONS | AUXILIARIES:
             return index
     return None
 
 
 def _last_noun(words: Words, start: int) -> int:
     """Where all of it reads like a relation, the value is what follows the last of its small words."""
-    small = [index for index in range(start, len(words) - 1) if _key(words[index]) in _GLUE]
+    small = [index for index in range(start, len(words) - 1) if key_of(words[index]) in GLUE]
     return small[-1] + 1 if small else len(words)
 
 
@@ -383,15 +467,5 @@ def _value(words: Words) -> str:
     text = rest if first.lower() in ("a", "an") and rest else text
     if any(map(is_name, text.split())):
         return text
-    own = list(takewhile(lambda word: _key(word) == "of" or _key(word) not in PREPOSITIONS, text.split()))
+    own = list(takewhile(lambda word: key_of(word) == "of" or key_of(word) not in PREPOSITIONS, text.split()))
     return " ".join(own) or text  # "goalkeeper on the team"
-
-
-def is_name(word: str) -> bool:
-    """Whether a word is written as a name or a number is."""
-    return word.lstrip("\"“'‘(")[:1].isupper() or word[:1].isdigit()
-
-
-def _is_verbal(word: str) -> bool:
-    key = word.lower().strip(_MARKS)
-    return key in AUXILIARIES or is_verb(key) or (len(key) > 4 and key.endswith("ed"))

@@ -21,7 +21,8 @@ from m2a.agents.offline.relations.likeness import (
     frame_of,
     same_relation,
 )
-from m2a.agents.offline.relations.told import Statements, Told, Words, is_name, keys_of
+from m2a.agents.offline.relations.told import Statements, Told
+from m2a.agents.offline.relations.words import Words, is_name, keys_of
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import stem
 
@@ -30,7 +31,9 @@ _STEPS = 5
 _WAYS = 24  # that are followed on
 _SURE = 0.5  # a way that says less of the question leads to no answer
 _SURE_OF_ONE = 0.15  # the chance from which a fact answers, where none does so better
-_ENOUGH = 0.3  # the chance from which it answers beside a better one
+_ENOUGH = (
+    0.3  # the mean of its chance, and of that to tell the same relation as a better one, from which it answers, too
+)
 _AFTER_KIND = 0.8  # what the part after the kind of what is asked is worth
 _SAME_WORD = 0.85  # what a part is worth that shares its telling word with a step
 _SAME_RELATION = 0.6  # the chance from which two facts are taken for old and new
@@ -84,7 +87,8 @@ def _subjects(words: Words, statements: Statements) -> list[tuple[int, int]]:
                     names.append((start, end))
                 continue
             is_noun = not any(map(is_name, words[start:end])) and not {keys[start], keys[end - 1]} & SMALL
-            if is_noun and any(map(_opens, statements.about(keys[start:end]))):
+            is_kind = keys[start - 1 : start] in (("which",), ("what",))  # "which country"
+            if is_noun and not is_kind and any(map(_opens, statements.about(keys[start:end]))):
                 others.append((start, end))
     return names or others
 
@@ -203,7 +207,7 @@ def _ways(subject: Words, asked: _Parts, statements: Statements, sense: Sense) -
 
 
 def _alone(told: Sequence[Told], asked: _Parts, sense: Sense) -> Followed | None:
-    """The newest of the facts that answer the whole question, in whatever words; None where none does."""
+    """The newest of the facts that tell what the whole question asks, in whatever words; None where none does."""
     told = [one for one in told if one.relation]
     if not told:
         return None
@@ -211,7 +215,9 @@ def _alone(told: Sequence[Told], asked: _Parts, sense: Sense) -> Followed | None
     likely = [sense.models["tells what is asked"].probability(one) for one in features]
     if max(likely) < _SURE_OF_ONE:
         return None
-    answers = [number for number, chance in enumerate(likely) if chance >= min(_ENOUGH, max(likely))]
+    best = likely.index(max(likely))
+    same = same_relation(told, sense)[best]
+    answers = [n for n, chance in enumerate(likely) if n == best or (chance + same[n]) / 2 >= _ENOUGH]
     newest = max((told[number] for number in answers), key=_when)
     return Followed((newest,), max(_nearness(features[number]) for number in answers))
 

@@ -1,0 +1,193 @@
+"""Which words of a sentence are the value that it states of a subject: a learned choice among its names and nouns.
+
+The candidates are what grammar takes for the value, the names of the sentence, the nouns between its small words, and what
+varies in a frame: another sentence that has the same words around another subject differs in the value alone ("X was praised
+for Y", "Z was praised for W"), so that a wording which grammar cannot read is learned from those that stand beside it.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from m2a.agents.offline.clauses import AUXILIARIES, DETERMINERS, PREPOSITIONS
+from m2a.agents.offline.relations.words import GLUE, Words, is_name, is_verbal, name_runs
+from m2a.agents.offline.sense import Logistic
+
+FEATURES = frozenset(
+    {
+        *("sentences of the frame", "share of the frame", "words of the frame", "nouns of the frame", "no frame"),
+        *("less than the longest frame", "read by grammar", "grammar reads another", "name", "begins as a name"),
+        *("only name", "words", "cuts a name", "name and noun", "behind a preposition", "behind a determiner"),
+        *(
+            "behind a verb",
+            "behind a mark",
+            "behind the subject",
+            "beside the subject",
+            "before a noun",
+            "before a mark",
+        ),
+        *("behind a noun", "opens the sentence", "ends the sentence", "holds a mark", "holds a small word"),
+        *("holds a verb", "small and behind the subject", "ends as a verb does"),
+    }
+)
+_LONGEST = 8  # words of a subject or a value
+_MARKS = ",;:()–—?"
+
+Span = tuple[int, int]
+
+
+def value_span(
+    words: Words, keys: Words, subject: Span, grammatical: Span | None, beside: Iterable[Words], decision: Logistic
+) -> Span | None:
+    """The likeliest of all candidates; None where there is none."""
+    rows = candidates(words, keys, subject, grammatical, beside)
+    return max(rows, key=lambda span: (decision.score(rows[span]), span), default=None)
+
+
+def candidates(
+    words: Words, keys: Words, subject: Span, grammatical: Span | None, beside: Iterable[Words]
+) -> dict[Span, dict[str, float]]:
+    """The features of each span that may be the value. `beside` are other sentences, as compared, that may share a frame."""
+    frames = _frames(keys, subject, beside)
+    names = [run for run in name_runs(words) if not _overlap(run, subject)]
+    names = [run for run in names if run != (0, 1) or keys[0] not in GLUE]
+    found = {*frames, *names, *_nouns(words, keys, subject)}
+    for first, last in names:
+        end = last
+        while end < min(len(words), first + _LONGEST) and _continues(words, keys, end):
+            end += 1
+        found |= {(first, end)} if not _overlap((first, end), subject) else set()
+    if grammatical is not None:
+        found.add(grammatical)
+    longest = max((frame[1] for frame in frames.values()), default=0)
+    total = sum(frame[0] for frame in frames.values())
+    rows = {}
+    for first, last in found:
+        sentences, framed, nouns = frames.get((first, last), (0, 0, 0))
+        rows[first, last] = {
+            "sentences of the frame": math.log1p(sentences),
+            "share of the frame": sentences / total if total else 0.0,
+            "words of the frame": float(framed),
+            "nouns of the frame": float(nouns),
+            "no frame": float(not total),
+            "less than the longest frame": float(longest - framed) if total else 0.0,
+            "read by grammar": float((first, last) == grammatical),
+            "grammar reads another": float(grammatical is not None and (first, last) != grammatical),
+            "only name": float(len(names) == 1 and names[0] == (first, last)),
+            "cuts a name": float(any(_cuts((first, last), name) for name in names)),
+            **_shape(words, keys, subject, first, last),
+        }
+    return rows
+
+
+def _shape(words: Words, keys: Words, subject: Span, first: int, last: int) -> dict[str, float]:
+    span, before, after = words[first:last], words[first - 1 : first], words[last : last + 1]
+    previous, following = keys[first - 1 : first], keys[last : last + 1]
+    own = set(keys[first:last])
+    is_open = first == 0 or first == subject[1]
+    is_last = last == len(words) or last == subject[0]
+    joined_before = bool(before) and not is_open and before[0][-1] not in _MARKS
+    joined_after = bool(after) and not is_last and span[-1][-1] not in _MARKS
+    return {
+        "name": float(all(is_name(word) or key in GLUE for word, key in zip(span, keys[first:last], strict=True))),
+        "begins as a name": float(is_name(span[0]) and first > 0),
+        "name and noun": float(is_name(span[0]) and not is_name(span[-1])),
+        "words": float(last - first),
+        "behind a preposition": float(bool(previous) and not is_open and previous[0] in PREPOSITIONS | {"as"}),
+        "behind a determiner": float(bool(previous) and not is_open and previous[0] in DETERMINERS),
+        "behind a verb": float(bool(previous) and not is_open and is_verbal(before[0])),
+        "behind a noun": float(joined_before and previous[0] not in GLUE and not is_name(before[0])),
+        "behind a mark": float(bool(before) and before[0][-1] in _MARKS),
+        "behind the subject": float(first >= subject[1]),
+        "small and behind the subject": float(first >= subject[1] and not is_name(span[0])),
+        "beside the subject": float(first == subject[1] or last == subject[0]),
+        "before a noun": float(joined_after and following[0] not in GLUE and not is_name(after[0])),
+        "before a mark": float(span[-1][-1] in _MARKS),
+        "opens the sentence": float(first == 0),
+        "ends the sentence": float(last == len(words)),
+        "holds a mark": float(any(word[-1] in _MARKS for word in span[:-1])),
+        "holds a small word": float(bool(own & GLUE)),
+        "holds a verb": float(any(map(is_verbal, span)) or bool(own & AUXILIARIES)),
+        "ends as a verb does": float(span[-1].islower() and span[-1].endswith(("ed", "ing"))),
+    }
+
+
+def _frames(keys: Words, subject: Span, beside: Iterable[Words]) -> Mapping[Span, tuple[int, int, int]]:
+    """By the span that varies: how many sentences share the frame, and of how many words and nouns it is."""
+    start, end = subject
+    before, after = keys[:start], keys[end:]
+    shared: Counter[Span] = Counter()
+    backwards = (after[::-1], before[::-1])
+    for other in beside:
+        behind = _varying(before, after, other)
+        ahead = _varying(*backwards, other[::-1]) if not after or other[-1] == after[-1] else None
+        if behind is not None and (ahead is None or behind[0] >= ahead[0]):
+            shared[end + behind[1], end + behind[2]] += 1
+        elif ahead is not None:
+            shared[start - ahead[2], start - ahead[1]] += 1
+    frames = {}
+    for (first, last), sentences in shared.items():
+        frame = [key for place, key in enumerate(keys) if not (start <= place < end or first <= place < last)]
+        frames[first, last] = (sentences, len(frame), sum(key not in GLUE for key in frame))
+    return frames
+
+
+def _varying(before: Words, after: Words, other: Words) -> tuple[int, int, int] | None:
+    """How many words the other sentence shares with what stands around a subject, and from where to where of `after` it differs.
+
+    None where it has less than two words in common, or differs in more than two places.
+    """
+    upto = len(before)
+    if other[:upto] != before:
+        return None
+    best: tuple[int, int, int] | None = None
+    for size in range(1, min(_LONGEST, len(other) - upto - 1) + 1):
+        rest = other[upto + size :]
+        first = _common(after, rest)
+        if not (first or before):
+            continue
+        last = _common(after[first:][::-1], rest[first:][::-1])
+        own, its = len(after) - first - last, len(rest) - first - last
+        shared = upto + first + last
+        if 0 < own <= _LONGEST and 0 < its <= _LONGEST and shared > 1 and (best is None or shared > best[0]):
+            best = (shared, first, len(after) - last)
+    return best
+
+
+def _common(left: Words, right: Words) -> int:
+    """How many words both begin with."""
+    count = 0
+    for one, other in zip(left, right, strict=False):
+        if one != other:
+            break
+        count += 1
+    return count
+
+
+def _nouns(words: Words, keys: Words, subject: Span) -> set[Span]:
+    """What stands between small words, marks and the subject, and its last one and two words."""
+    found = set()
+    start: int | None = None
+    for place in range(len(words) + 1):
+        is_outside = place == len(words) or subject[0] <= place < subject[1] or keys[place] in GLUE
+        if not is_outside and start is None:
+            start = place
+        ends_here = not is_outside and words[place][-1] in _MARKS
+        if start is not None and (is_outside or ends_here):
+            end = place if is_outside else place + 1
+            found |= {(max(start, end - size), end) for size in (1, 2, _LONGEST)}
+            found |= {(start, min(end, start + size)) for size in (1, 2)}
+            start = None
+    return found
+
+
+def _continues(words: Words, keys: Words, place: int) -> bool:
+    return words[place - 1][-1] not in _MARKS and not is_name(words[place]) and keys[place] not in GLUE
+
+
+def _cuts(span: Span, name: Span) -> bool:
+    return _overlap(span, name) and not (span[0] <= name[0] and name[1] <= span[1])
+
+
+def _overlap(one: Span, other: Span) -> bool:
+    return one[0] < other[1] and other[0] < one[1]

@@ -1,0 +1,58 @@
+"""Words of sentences as they are compared, and which of them are names."""
+
+from collections.abc import Iterable
+
+from m2a.agents.offline.clauses import AUXILIARIES, DETERMINERS, PREPOSITIONS, PRONOUNS, SUBORDINATORS, is_verb
+
+Words = tuple[str, ...]
+
+MARKS = "\"'“”‘’«»().,;:!?…"
+RELATIVE = frozenset("who that which where whom whose what".split())
+GLUE = (
+    AUXILIARIES
+    | DETERMINERS
+    | PREPOSITIONS
+    | SUBORDINATORS
+    | PRONOUNS
+    | RELATIVE
+    | {"into", "as", "through", "not", "up", "out"}
+)
+_JOINING = frozenset("of the and de la von van di da du del".split())
+
+
+def keys_of(words: Iterable[str]) -> Words:
+    """Words as they are compared: small, without marks around them and without a possessive ending."""
+    return tuple(map(key_of, words))
+
+
+def key_of(word: str) -> str:
+    bare = word.replace("’", "'").strip(MARKS).lower()
+    for ending in ("'s", "s'"):
+        if bare.endswith(ending) and len(bare) > 2:
+            return bare[: -len(ending)].strip(MARKS) + ("s" if ending == "s'" else "")
+    return bare.strip(MARKS) or word
+
+
+def is_name(word: str) -> bool:
+    """Whether a word is written as a name or a number is."""
+    return word.lstrip("\"“'‘(")[:1].isupper() or word[:1].isdigit()
+
+
+def is_verbal(word: str) -> bool:
+    key = word.lower().strip(MARKS)
+    return key in AUXILIARIES or is_verb(key) or (len(key) > 4 and key.endswith("ed"))
+
+
+def name_runs(words: Words) -> list[tuple[int, int]]:
+    """From where to where there are names; "of" and the like join their parts."""
+    runs: list[tuple[int, int]] = []
+    for index, word in enumerate(words):
+        follows = bool(runs) and runs[-1][1] == index and words[index - 1][-1] not in ",;:"
+        if not is_name(word) or (key_of(word) in GLUE and not follows):  # "Paul I", "Alice In Chains"
+            continue
+        joined = runs and (runs[-1][1] == index or (runs[-1][1] == index - 1 and key_of(words[index - 1]) in _JOINING))
+        if joined and words[runs[-1][1] - 1][-1] not in ",;:":
+            runs[-1] = (runs[-1][0], index + 1)
+        else:
+            runs.append((index, index + 1))
+    return runs

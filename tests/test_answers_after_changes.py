@@ -1,0 +1,83 @@
+"""What was edited, forgotten, kept back or rejected by hand is told as it holds: no answer quotes the rest as true."""
+
+from pathlib import Path
+
+import pytest
+
+from m2a.agents.offline.answers import DECLINED, STILL_OPEN
+from m2a.agents.offline.replies import KEPT_BACK
+from m2a.types import KeepingBack, MemoryEntry, MemoryRule
+from tests.offline_talk import Talk
+
+
+@pytest.fixture
+async def talk(tmp_path: Path):  # type: ignore[no-untyped-def]
+    talk = Talk(tmp_path)
+    async with talk.assistant:
+        yield talk
+
+
+def memory_of(talk: Talk, word: str) -> MemoryEntry:
+    entries = talk.assistant.memory(talk.assistant.local_owner).entries()
+    return next(entry for entry in entries if word in entry.text)
+
+
+async def test_what_an_edit_took_the_place_of_is_quoted_as_nothing_that_holds(talk: Talk) -> None:
+    await talk.say("My sister Ines works as a nurse in Lisbon. She is allergic to peanuts.")
+    await talk.say("My brother Rui is a cook and plays chess on Sundays.")
+    for wrong, right in (("nurse", "doctor"), ("a cook", "a baker")):
+        found = memory_of(talk, wrong)
+        text = found.text.replace(wrong, right)
+        talk.assistant.edit_memory(talk.assistant.local_owner, found.memory_id, text, found.happened)
+    talk.conversation = None
+    who = await talk.say("Who is allergic to peanuts?")
+    assert 'told me about Ines: "She is allergic to peanuts."' in who and "nurse" not in who
+    job = await talk.say("What is Ines's job?")
+    assert "doctor" in job and "nurse" not in job
+    chess = await talk.say("Who plays chess?")
+    assert "chess" in chess and "a cook" not in chess
+
+
+async def test_a_quotation_ends_where_its_clause_does(talk: Talk) -> None:
+    await talk.say("Lea plays the violin and hates broccoli.")
+    await talk.say("Please forget that Lea hates broccoli.")
+    assert 'told me: "Lea plays the violin"' in await talk.say("Who plays the violin?")
+    await talk.say("Nils hates olives and plays chess on Sundays.")
+    await talk.say("Please forget that Nils hates olives.")
+    assert 'told me about Nils: "plays chess on Sundays."' in await talk.say("Who plays chess?")
+
+
+async def test_what_was_only_hoped_or_thought_of_is_told_as_open(talk: Talk) -> None:
+    await talk.say("I think Daniel might get a new job in Braga.")
+    await talk.say("Rosa hopes to buy a tandem, and lives in Graz.")
+    job = await talk.say("Where does Daniel work?")
+    assert job.startswith(STILL_OPEN) and "Daniel might get a new job in Braga." in job
+    assert STILL_OPEN not in await talk.say("Where might Daniel work soon?")
+    home = await talk.say("Where does Rosa live?")
+    assert "lives in Graz" in home and STILL_OPEN not in home
+
+
+async def test_a_decline_is_true_of_what_is_kept_and_not_mentioned_and_tells_nothing_of_it(talk: Talk) -> None:
+    await talk.say("My brother Tom owes me 200 euros.")
+    assert KEPT_BACK not in await talk.say("Where are my passports?")
+    talk.assistant.keep_memory(talk.assistant.local_owner, KeepingBack(memory_of(talk, "200").memory_id, ""))
+    talk.conversation = None
+    for question in ("How much does Tom owe me?", "Where are my passports?"):
+        reply = await talk.say(question)
+        assert reply.startswith(DECLINED) and reply.endswith(KEPT_BACK) and "200" not in reply
+
+
+async def test_what_was_rejected_in_the_review_is_still_found_in_the_conversation(talk: Talk) -> None:
+    owner, assistant = talk.assistant.local_owner, talk.assistant
+    assistant.memory(owner).set_rule(MemoryRule(after_review=True, never=frozenset()))
+    await talk.say("My sister Ines is allergic to peanuts. She works as a doctor in Lisbon.")
+    while (held := assistant.review(owner).memory) is not None:
+        assistant.memory(owner).review_queue.reject(held.place.reply_id, held.place.number)
+    talk.conversation = None
+    assert talk.known() == []
+    assert "peanuts" in await talk.say("Who is allergic to peanuts?")
+    for question, word in (("Does Ines have any allergies?", "peanuts"), ("What is Ines's job?", "doctor")):
+        reply = await talk.say(question)
+        assert reply.startswith(DECLINED) and word in reply
+    unknown = await talk.say("Does Nora have any allergies?")
+    assert unknown.startswith(DECLINED) and "peanuts" not in unknown
